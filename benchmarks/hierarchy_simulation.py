@@ -3,7 +3,10 @@
 Eight streams of random kernels (1 to 8 waves of blocks of 32 to 1,024 threads, most of them without
 shared memory), launched as fast as the GPU takes them: with block times that are the same for all
 blocks of a kernel, drawn for each block, and given for each block, with and without the log of
-blocks. Kernels share SMs whatever their carve-outs, and streams have a channel each.
+blocks. Kernels share SMs whatever their carve-outs, and streams have a channel each. The last rows
+of a GPU are those of the drawn times with the log for other starts: four partitions with half of
+the SMs each (sets), or with a limit of half of the SMs, which share queues (limits); clusters of up
+to 8 blocks; cooperative grids.
 
 Seconds are those of the processor: the simulator has one thread, and others may use the machine.
 Bytes are those by which the log raises the peak of a process of its own.
@@ -28,6 +31,7 @@ import gpusched as gs
 
 STREAMS = 8
 TIMES = ("constant", "random", "given")
+STARTS = ("sets", "limits", "clusters", "cooperative")
 
 
 def random_launches(gpu: gs.GPU, blocks: int, constant: bool, seed: int) -> gs.Launches:
@@ -48,10 +52,31 @@ def random_launches(gpu: gs.GPU, blocks: int, constant: bool, seed: int) -> gs.L
     )
 
 
-def launches_of(gpu: gs.GPU, blocks: int, times: str) -> gs.Launches:
-    """Kernels with block times of one of the kinds in TIMES."""
-    launches = random_launches(gpu, blocks, times == "constant", seed=1)
-    if times != "given":
+def with_starts(launches: gs.Launches, gpu: gs.GPU, what: str) -> gs.Launches:
+    """The kernels in partitions, with clusters, or as many of their blocks as start at once."""
+    half = gpu.sms // 2
+    if what in ("sets", "limits"):
+        part = {"stream_partition": np.arange(STREAMS) % 4}
+        if what == "limits":
+            return launches.replace(**part, partition_limit=half)
+        return launches.replace(
+            **part, partition_sms=[range(half), range(half, gpu.sms), range(half), range(half)]
+        )
+    if what == "clusters":
+        sizes = np.gcd(launches.blocks, 8)
+        per_sm = gs.occupancy(gpu, launches.threads, launches.regs, launches.smem)
+        return launches.replace(cluster=np.where(sizes <= 2 * per_sm, sizes, 1))
+    per_sm = gs.occupancy(gpu, launches.threads, launches.regs, launches.smem)
+    blocks = np.minimum(launches.blocks, per_sm * gpu.sms)
+    return launches.replace(blocks=blocks, cooperative=True)
+
+
+def launches_of(gpu: gs.GPU, blocks: int, kind: str) -> gs.Launches:
+    """Kernels with block times or starts of one of the kinds in TIMES and STARTS."""
+    launches = random_launches(gpu, blocks, kind == "constant", seed=1)
+    if kind in STARTS:
+        return with_starts(launches, gpu, kind)
+    if kind != "given":
         return launches
     rng = np.random.default_rng(2)
     rows = zip(launches.duration.tolist(), launches.blocks.tolist(), strict=True)
@@ -67,11 +92,11 @@ def gpu_of(name: str) -> gs.GPU:
     return gs.GPU.preset(name).replace(carveout_rule="ignore", channels=0)
 
 
-def log_bytes(name: str, times: str, blocks: int) -> float:
+def log_bytes(name: str, kind: str, blocks: int) -> float:
     """Bytes per block by which a log raises the peak of memory."""
     peaks = []
     for log in ("no", "yes"):
-        command = [sys.executable, __file__, "--peak", name, times, log, "--blocks", str(blocks)]
+        command = [sys.executable, __file__, "--peak", name, kind, log, "--blocks", str(blocks)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         peak, started = done.stdout.split()
         peaks.append(1024 * int(peak) / int(started))
@@ -86,9 +111,9 @@ def main() -> None:
     parser.add_argument("--peak", nargs=3, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.peak:
-        name, times, log = args.peak
+        name, kind, log = args.peak
         gpu = gpu_of(name)
-        run = run_of(launches_of(gpu, args.blocks, times), gpu, log == "yes")
+        run = run_of(launches_of(gpu, args.blocks, kind), gpu, log == "yes")
         status = Path("/proc/self/status").read_text()
         print(re.findall(r"VmHWM:\s*(\d+) kB", status)[0], run.started)
         return
@@ -100,16 +125,16 @@ def main() -> None:
     print("\n".join(lines), flush=True)
     for name in ("Xavier", "H100"):
         gpu = gpu_of(name)
-        for times in TIMES:
-            launches = launches_of(gpu, args.blocks, times)
-            for log in (False, True):
+        for kind in (*TIMES, *STARTS):
+            launches = launches_of(gpu, args.blocks, kind)
+            for log in (False, True) if kind in TIMES else (True,):
                 rate = 0.0
                 for _ in range(args.rounds):
                     began = time.process_time()
                     started = run_of(launches, gpu, log).started
                     rate = max(rate, started / (time.process_time() - began) / 1e6)
-                row = f"{name:7s} {times:11s}  {'yes' if log else 'no':3s}  {rate:16.1f}"
-                row += f"{log_bytes(name, times, args.blocks):44.0f}" if log else ""
+                row = f"{name:7s} {kind:11s}  {'yes' if log else 'no':3s}  {rate:16.1f}"
+                row += f"{log_bytes(name, kind, args.blocks):44.0f}" if log else ""
                 lines.append(row)
                 print(row, flush=True)
     if args.save:

@@ -311,6 +311,9 @@ static const char *const SIMULATE_WAIT_REASON[] = {
     [GS_SIMULATE_HIERARCHY_WAIT_SMEM] = "shared_memory",
     [GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE] = "copy_engine",
     [GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT] = "carveout",
+    [GS_SIMULATE_HIERARCHY_WAIT_PARTITION] = "partition",
+    [GS_SIMULATE_HIERARCHY_WAIT_COOPERATIVE] = "cooperative",
+    [GS_SIMULATE_HIERARCHY_WAIT_CLUSTER] = "cluster",
 };
 
 static const char *const CUDA_LIMIT[] = {

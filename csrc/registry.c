@@ -34,6 +34,7 @@ const gs_limit_t gs_limits[] = {
     {"simulate.fifo_settle_tasks", GS_SIMULATE_FIFO_SETTLE_TASKS},
     {"simulate.host_latest", GS_SIMULATE_HOST_LATEST},
     {"simulate.hierarchy_latest", GS_SIMULATE_HIERARCHY_LATEST},
+    {"simulate.cluster_blocks", GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS},
     {"model.never", GS_NEVER},
     {"model.carveouts", GS_GPU_MAX_CARVEOUTS},
     {"model.sms", GS_GPU_MAX_SMS},

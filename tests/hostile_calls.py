@@ -98,8 +98,10 @@ ARGUMENTS: dict[str, Any] = {
     "capacity": 256,
     "channels": 1,
     "closer": False,
+    "cluster": np.array([2, 1, 1]),
     "completion": COMPLETION,
     "context": np.array([0, 0, 1]),
+    "cooperative": np.array([1, 0, 0]),
     "copy_engines": 1,
     "core": np.array([[0, 1, 0]]),
     "count": 2,
@@ -156,6 +158,7 @@ ARGUMENTS: dict[str, Any] = {
     "lead": 1000,
     "least": 10**9,
     "lifo": False,
+    "limit": np.array([0, 1, 2]),
     "limits": None,
     "load": None,
     "lock": 1,
@@ -177,8 +180,10 @@ ARGUMENTS: dict[str, Any] = {
     "order": 1,
     "overhead": 1,
     "overlap": False,
+    "own_queues": np.array([1, 0, 0]),
     "paper": False,
     "parallel": True,
+    "partition": np.array([0, 0, 1]),
     "path": "libcuda.so.1",
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
@@ -209,6 +214,8 @@ ARGUMENTS: dict[str, Any] = {
     "separate": True,
     "server": np.array([2]),
     "server_period": np.array([5]),
+    "set": np.array([0, 2, 1]),
+    "set_begin": np.array([0, 2, 2, 3]),
     "settle": 0,
     "share": np.array([0.3, 0.4]),
     "shortest": 10,
@@ -301,6 +308,8 @@ def arguments(name: str) -> dict[str, Any]:
         system = {"blocks": [4, 0, 9], "threads": [64, 0, 96], "regs": [8, 0, 32]}
         system |= {"smem": [0, 0, 512], "stream": [0, 1, 2], "priority": [0, 0, -1]}
         system |= {"least": [5, 20, 3], "most": [5, 20, 9], "graph": [-1, -1, 3]}
+        system |= {"partition": [0, 1, 2], "limit": [0, 2, 1], "own_queues": [1, 0, 0]}
+        system |= {"set_begin": [0, 3, 3, 3], "set": [5, 0, 1], "cluster": [2, 1, 3]}
         values |= {key: np.array(value) for key, value in system.items()}
     if name.startswith("HierarchySimulation."):
         values["self"] = positional(_core.hierarchy_open)(*arguments("hierarchy_open").values())

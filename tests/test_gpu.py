@@ -204,8 +204,9 @@ PROPERTIES = {  # a deviceProperties entry of an A100 as PyTorch writes it
 
 def test_from_properties():
     read = gs.GPU.from_properties(PROPERTIES)
-    # Such entries do not tell the copy engines and channels.
+    # Such entries do not tell the copy engines, channels and GPCs.
     known = {"name": "NVIDIA A100-PG509-200", "copy_engines": 1, "channels": None}
+    known |= {"sms_per_gpc": None}
     assert read == gs.GPU.preset("A100").replace(**known)
     lacking = {k: v for k, v in PROPERTIES.items() if k not in ("numSms", "computeMinor")}
     with pytest.raises(

@@ -18,6 +18,7 @@ from hierarchy_systems import (
     System,
     extreme_system,
     opened,
+    random_limits,
     random_system,
     simulated,
 )
@@ -214,6 +215,16 @@ def test_agreement_in_bits() -> None:
         assert simulated(system, rng.randint(1, 3)) == simulate(system), seed
 
 
+def test_agreement_with_more_sms() -> None:
+    """Several GPCs to choose from, and limits that leave a choice."""
+    for seed in range(400):
+        rng = random.Random(seed)
+        limits = random_limits(rng)
+        limits[0] = rng.randint(5, 9)
+        system = random_system(rng, launches=20, latest=60, longest=20, limits=limits)
+        assert simulated(system) == simulate(system), seed
+
+
 def test_agreement_on_larger_systems() -> None:
     for seed in range(60):
         system = random_system(random.Random(seed), launches=80, latest=200, longest=20)
@@ -241,14 +252,27 @@ def found_orders(system: System, result: Any) -> set[str]:
     return found
 
 
+def found_pairs(system: System, result: Any) -> set[tuple[str, int]]:
+    """Reasons for which nodes and programmatic kernels waited: the rules of both features at once.
+
+    Those of the NULL stream and of channels count in systems with partitions alone.
+    """
+    kinds = {"node": [g >= 0 for g in system["graph"] or ()], "early": system["programmatic"] or ()}
+    reasons = {hierarchy.PARTITION, hierarchy.COOPERATIVE, hierarchy.CLUSTER}
+    reasons |= {hierarchy.NULL_STREAM, hierarchy.CHANNEL} if system["partition"] else set()
+    waits = [(launch, why) for launch, why, *_ in result["waits"] if why in reasons]
+    return {(kind, why) for kind, of in kinds.items() for k, why in waits if of and of[k]}
+
+
 def test_the_random_systems_have_everything() -> None:
     """Every feature occurs in some random system, so that it is compared."""
     why: Counter[int] = Counter()
     rules: Counter[int] = Counter()
     orders: Counter[str] = Counter()
+    pairs: Counter[tuple[str, int]] = Counter()
     policies = set()
     deadlocks = slices = 0
-    for seed in range(400):
+    for seed in range(600):
         system = random_system(random.Random(seed))
         result = simulate(system)
         why.update(w[1] for w in result["waits"])
@@ -256,12 +280,14 @@ def test_the_random_systems_have_everything() -> None:
         policies.add(system["policy"])
         rules[system["limits"][10]] += system["carveout"] is not None
         orders.update(found_orders(system, result))
+        pairs.update(found_pairs(system, result))
         deadlocks += bool(result["deadlock"])
         slices += len(result["slices"]) > 3
-    assert set(why) == set(range(13))
+    assert set(why) == set(range(16))
     assert min(why.values()) >= 10
     assert policies == set(POLICIES)
     assert min(orders[what] for what in ("node", "beside", "early", "early node")) >= 10, orders
+    assert len(pairs) == 10 and min(pairs.values()) >= 3, pairs
     assert min(rules[rule] for rule in range(3)) >= 10
     assert deadlocks >= 10
     assert slices >= 20

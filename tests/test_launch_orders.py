@@ -119,8 +119,9 @@ def test_a_chain_of_nodes_runs_as_the_stream_does(group: int) -> None:
         plain |= {"graph": None, "programmatic": None, "trigger": None}
         n = len(plain["time"])
         order = sorted(range(n), key=lambda i: (plain["time"][i], plain["stream"][i], i))
-        for key in ("time", "stream", "kind", "duration", "blocks", "threads", "regs", "smem"):
-            plain[key] = [plain[key][i] for i in order]
+        columns = ("time", "stream", "kind", "duration", "blocks", "threads", "regs", "smem")
+        for key in (*columns, "cooperative", "cluster"):
+            plain[key] = plain[key] and [plain[key][i] for i in order]
         plain["carveout"] = plain["interference"] = plain["after"] = None
         places = [(plain["time"][i], plain["stream"][i]) for i in range(n)]
         before = [[i - 1] if i and places[i] == places[i - 1] else [] for i in range(n)]

@@ -70,6 +70,7 @@ class _Changes(TypedDict, total=False):
     channels: int | None
     carveout_rule: str | None
     carveouts: Sequence[int] | None
+    sms_per_gpc: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,6 +128,10 @@ class GPU(Saved):
         reserves per block, and the least of all without shared memory. (The driver's own choice is
         not documented.) They decide which kernels share an SM; how many blocks fit is counted with
         ``smem_per_sm``.
+    sms_per_gpc
+        SMs of a GPC, on which the blocks of a cluster start together: those of a whole GPC of the
+        chip. GPCs of one GPU may have fewer, and which SM ids form one is not published; simulators
+        take consecutive ids. None: unknown.
 
     Two GPUs are equal when all these fields are.
 
@@ -151,6 +156,7 @@ class GPU(Saved):
     channels: int | None
     carveout_rule: str
     carveouts: tuple[int, ...]
+    sms_per_gpc: int | None
 
     def __init__(
         self,
@@ -167,6 +173,7 @@ class GPU(Saved):
         channels: int | None = None,
         carveout_rule: Literal["match", "at_least", "ignore"] | None = None,
         carveouts: Sequence[int] | None = None,
+        sms_per_gpc: int | None = None,
     ) -> None:
         values: dict[str, Any] = {
             "sms": _count(sms, "sms", 1, MAX_SMS),
@@ -177,6 +184,7 @@ class GPU(Saved):
             "cc": as_capability(cc),
             "copy_engines": _count(copy_engines, "copy_engines", 0),
             "channels": None if channels is None else _count(channels, "channels", 0),
+            "sms_per_gpc": None if sms_per_gpc is None else _count(sms_per_gpc, "sms_per_gpc", 1),
         }
         values["sm_order"] = _order(sm_order, values["sms"])
         available = max(values["smem_per_sm"] - allocation_units(values["cc"])[0], 0)
@@ -403,6 +411,8 @@ takes 3 compute slices, and 1 of 7 are left
             parts.append(f"carveout_rule={self.carveout_rule!r}")
         if self.carveouts != carveouts_of(self.cc):
             parts.append(f"carveouts={self.carveouts}")
+        if self.sms_per_gpc is not None:
+            parts.append(f"sms_per_gpc={self.sms_per_gpc}")
         return f"GPU({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -417,6 +427,7 @@ takes 3 compute slices, and 1 of 7 are left
             "SM order": (_order_name(self.sm_order) or "its own").replace("_", " "),
             "copy engines": str(self.copy_engines),
             "channels": "unknown" if self.channels is None else str(self.channels or "no limit"),
+            "SMs of a GPC": "unknown" if self.sms_per_gpc is None else f"{self.sms_per_gpc:,}",
             "carve-outs for shared memory": (
                 f"{', '.join(f'{size:,}' for size in self.carveouts) or 'unknown'} bytes "
                 f"({self.carveout_rule.replace('_', ' ')})"

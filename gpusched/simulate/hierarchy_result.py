@@ -85,6 +85,8 @@ class Hierarchy(Saved, Frozen):
         Number of blocks that have started.
     launches, gpu, placement, copy_engines, channels, timeslice, runlist, switch_time, sms_per_gpc
         The workload, the platform and the options.
+    queues
+        The option; None where the default of each partition was used.
     """
 
     _KIND: ClassVar[str] = "Hierarchy"
@@ -112,6 +114,7 @@ class Hierarchy(Saved, Frozen):
     reason: str | None
     now: int
     started: int
+    queues: str | None = None
 
     def __len__(self) -> int:
         return len(self.launches)

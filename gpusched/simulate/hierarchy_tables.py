@@ -62,6 +62,9 @@ class Waits(Table):
         "shared_memory": at the head of the queue, no SM has enough of that resource for one more
         block (the one that most SMs lack). "copy_engine": for other copies. "carveout": at the head
         of the queue, most SMs run blocks of kernels with another carve-out for shared memory.
+        "partition": at the head of the queue, no SM that its partition may use has room, but
+        others have. "cooperative": there is room, but not for all its blocks at once. "cluster":
+        there is room, but not for a whole cluster on one GPC.
     blocker
         Index of the launch that it waited for, -1 if there is none.
     sm

@@ -49,6 +49,9 @@ _WAITS = {
     "registers": "#8C6D31",
     "shared_memory": "#E07B39",
     "carveout": "#C51B7D",
+    "partition": "#4D9221",
+    "cooperative": "#276419",
+    "cluster": "#01665E",
     "copy_engine": "#2F8F8F",
 }
 

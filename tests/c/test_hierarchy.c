@@ -348,9 +348,54 @@ static void test_orders(void)
     MU_CHECK(ctx.bytes_used == 0 && strcmp(ctx.fault.field, "time") == 0 && ctx.fault.row == 2);
 }
 
-/* With everything that takes memory: channels, contexts, logs and, where wanted, interference. */
-static void test_failing_allocations(const int64_t *interference)
+/* A green context on SM 1 beside a client that may use one SM, a cooperative kernel, and a cluster.
+ */
+static void test_partitions(void)
 {
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    const int64_t partition[] = {0, 1}, set_begin[] = {0, 1, 1}, set[] = {1}, limit[] = {0, 1};
+    const int64_t own[] = {1, 0}, cooperative[] = {0, 0, 1}, cluster[] = {1, 2, 1};
+    system_init(&t, 2);
+    t.model.partitions = 2;
+    t.model.partition = partition;
+    t.model.set_begin = set_begin;
+    t.model.set = set;
+    t.model.limit = limit;
+    t.model.own_queues = own;
+    t.model.cooperative = cooperative;
+    t.model.cluster = cluster;
+    t.model.sms_per_gpc = 2;
+    add_kernel(&t, 0, 0, 100, 3, 1024, 0);
+    add_kernel(&t, 1, 10, 100, 4, 1024, 0);
+    add_kernel(&t, 1, 10, 100, 2, 1024, 0);
+    run(&sim, &ctx, &t);
+    MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 10, 210) && spans(&sim, 2, 210, 310));
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(sm[0] == 1 && sm[2] == 0 && sm[3] == 0);
+    MU_CHECK(waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_PARTITION, -1, 0, 100));
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+
+    t.blocks[2] = 3;
+    gs_context_init(&ctx);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_ERR_VALUE);
+    MU_CHECK(strcmp(ctx.fault.field, "blocks") == 0 && ctx.fault.row == 2);
+    MU_CHECK(ctx.fault.is_bounded && ctx.fault.bound == 2 && ctx.bytes_used == 0);
+}
+
+/* With everything that takes memory: channels, contexts, logs and, where wanted, interference, or
+ * partitions and kernels whose blocks start together. */
+static void test_failing_allocations(const int64_t *interference, bool partitions)
+{
+    const int64_t partition[] = {0, 1, 2, 3}, set_begin[] = {0, 0, 1, 1, 1}, set[] = {1};
+    const int64_t limit[] = {0, 0, 1, 1}, own[] = {0, 1, 0, 1};
+    int64_t cooperative[MOST] = {0}, cluster[MOST];
+    for (int k = 0; k < MOST; k++) {
+        cooperative[k] = k % 4 == 3;
+        cluster[k] = 1 + k % 2;
+    }
     int64_t failed = 0;
     for (int64_t at = 1;; at++) {
         gs_context_t ctx;
@@ -362,13 +407,23 @@ static void test_failing_allocations(const int64_t *interference)
         t.context[3] = 1;
         t.model.interference = interference;
         t.model.sms_per_gpc = 2;
+        if (partitions) {
+            t.model.partitions = 4;
+            t.model.partition = partition;
+            t.model.set_begin = set_begin;
+            t.model.set = set;
+            t.model.limit = limit;
+            t.model.own_queues = own;
+            t.model.cooperative = cooperative;
+            t.model.cluster = cluster;
+        }
         for (int64_t k = 0; k < 12; k++) {
-            add_kernel(&t, k % 4, k, 100, 40, 256, k % 3);
+            add_kernel(&t, k % 4, k, 100, partitions && k % 4 == 3 ? 8 : 40, 256, k % 3);
         }
         add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
-        add_kernel(&t, 1, 20, 100, 1, 32, 0);
-        add_kernel(&t, 1, 20, 100, 1, 32, 0);
-        add_kernel(&t, 2, 20, 100, 1, 32, 0);
+        add_kernel(&t, 1, 20, 100, 2, 32, 0);
+        add_kernel(&t, 1, 20, 100, 2, 32, 0);
+        add_kernel(&t, 2, 20, 100, 2, 32, 0);
         add_orders(&t);
         t.graph[13] = t.graph[14] = 0;
         t.programmatic[15] = 1;
@@ -400,11 +455,13 @@ int main(void)
     test_interference();
     test_deadlock();
     test_orders();
-    test_failing_allocations(NULL);
+    test_partitions();
+    test_failing_allocations(NULL, false);
+    test_failing_allocations(NULL, true);
     int64_t factors[4 * MOST];
     for (int k = 0; k < 4 * MOST; k++) {
         factors[k] = 1500;
     }
-    test_failing_allocations(factors);
+    test_failing_allocations(factors, false);
     return MU_END();
 }

@@ -24,7 +24,14 @@ graph         per launch: number of the graph that it is a node of, -1: none; No
 programmatic  per launch: whether it need not wait for the end of its primary; None: none of them
 trigger       per launch: time of a block after which the primary's successor may start, -1: that of
               the whole block; None: -1
-sms_per_gpc
+sms_per_gpc   SMs with consecutive ids in a GPC
+partition     per stream; a partition lies in one context; None: every context is one
+partition_sms    per partition: SM ids, or None for all SMs; None: of all partitions
+partition_limit  per partition: SMs that may hold its blocks at once, 0: no limit; None: of none
+own_queues       per partition: whether it has queues of its own; None: of none
+cooperative   per launch: whether all blocks start at one instant; None: of none
+cluster       per launch: blocks that start together on one GPC; None: 1
+Those from graph on, but for sms_per_gpc, may be missing.
 
 No cleverness: from one instant to the next at which something happens, lists of single blocks.
 """
@@ -35,7 +42,9 @@ KERNEL, COPY_IN, COPY_OUT = range(3)
 BLOCKING, NON_BLOCKING, NULL = range(3)
 STREAM, AFTER, NULL_STREAM, CHANNEL, SLICE, PRIORITY, QUEUE = range(7)
 WARPS, BLOCKS, REGS, SMEM, COPY_ENGINE, CARVEOUT = range(7, 13)
-ROOM = (WARPS, BLOCKS, REGS, SMEM, CARVEOUT)
+PARTITION, COOPERATIVE, CLUSTER = range(13, 16)
+RESOURCES = (WARPS, BLOCKS, REGS, SMEM, CARVEOUT)
+ROOM = (*RESOURCES, PARTITION, COOPERATIVE, CLUSTER)
 
 
 def footprint(limits, threads, regs, smem):
@@ -66,6 +75,23 @@ def rule_of(limits):
     return place.RULES[limits[10]]
 
 
+def partition_of(system, stream):
+    return (system.get("partition") or system["context"])[stream]
+
+
+def group_of(system, stream):
+    """The streams whose kernels share queues, by the smallest partition among them."""
+    own = system.get("own_queues")
+    mine = partition_of(system, stream)
+    if own and own[mine]:
+        return mine
+    return min(
+        partition_of(system, s)
+        for s, context in enumerate(system["context"])
+        if context == system["context"][stream] and not (own and own[partition_of(system, s)])
+    )
+
+
 class Launch:
     def __init__(self, system, row):
         self.id = row
@@ -78,6 +104,8 @@ class Launch:
         self.kind = system["kind"][row]
         self.stream = system["stream"][row]
         self.context = system["context"][self.stream]
+        self.partition = partition_of(system, self.stream)
+        self.group = group_of(system, self.stream)
         self.priority = system["priority"][self.stream]
         self.stream_kind = system["stream_kind"][self.stream]
         duration = system["duration"][row]
@@ -93,8 +121,11 @@ class Launch:
             self.blocks = system["blocks"][row]
             self.duration = duration if isinstance(duration, list) else [duration] * self.blocks
             self.trigger = system["trigger"][row] if system.get("trigger") else -1
-            # Among the streams of its context, in turns.
-            mates = [s for s, c in enumerate(system["context"]) if c == self.context]
+            self.cooperative = bool(system.get("cooperative")) and system["cooperative"][row]
+            self.cluster = system["cluster"][row] if system.get("cluster") else 1
+            # Among the streams of its partition, in turns.
+            streams = range(len(system["context"]))
+            mates = [s for s in streams if partition_of(system, s) == self.partition]
             channels = system["channels"]
             self.channel = mates.index(self.stream) % channels if channels else None
         else:
@@ -140,12 +171,16 @@ class Context:
         self.placed = None  # the kernel whose blocks were placed last
         self.kernels = 0  # how often that changed
 
-    def level(self, priority):
-        return [k for k in self.queue if k.priority == priority]
+    def level(self, group, priority):
+        return [k for k in self.queue if (k.group, k.priority) == (group, priority)]
 
-    def urgent(self):
-        """The head of the most urgent queue."""
-        return self.level(min(k.priority for k in self.queue))[0] if self.queue else None
+    def urgent(self, group):
+        """The head of the most urgent queue of a group."""
+        return self.level(group, min(k.priority for k in self.queue if k.group == group))[0]
+
+    def held(self, partition):
+        """SMs with blocks of a partition."""
+        return {block.sm for block in self.blocks if block.launch.partition == partition}
 
 
 class Hierarchy:
@@ -267,7 +302,7 @@ class Hierarchy:
                 return AFTER, other
         against = {BLOCKING: NULL, NULL: BLOCKING}.get(k.stream_kind)
         earlier = [other for other in self.launched() if other.order < k.order]
-        earlier = [other for other in earlier if other.context == k.context]
+        earlier = [other for other in earlier if other.partition == k.partition]
         kept = [other for other in earlier if other.stream_kind == against]
         if kept and against == NULL:  # the last of that stream
             return NULL_STREAM, kept[-1].id
@@ -288,7 +323,7 @@ class Hierarchy:
             k.joined = self.now
             if k.kind == KERNEL:
                 context = self.context[k.context]
-                level = context.level(k.priority)
+                level = context.level(k.group, k.priority)
                 k.ahead = level[-1].id if level else -1
                 context.queue.append(k)
                 context.work += 1
@@ -331,47 +366,140 @@ class Hierarchy:
     def start_blocks(self):
         """Whether a kernel was fully dispatched."""
         any_dispatched = False
+        stuck = set()  # groups whose head has no room
         while self.active is not None and self.resumed <= self.now:
             context = self.context[self.active]
-            kernel = context.urgent()
-            if kernel is None:
+            groups = {k.group for k in context.queue} - stuck
+            if not groups:
                 break
-            first_sm = None
+            heads = [context.urgent(group) for group in groups]
+            kernel = min(heads, key=lambda k: (k.priority, k.group))
             before = kernel.started
-            while kernel.started < kernel.blocks:
-                sm = self.choose_sm(context, kernel)
+            sms = self.start_kernel(context, kernel)
+            done = kernel.started == kernel.blocks
+            if not done:
+                stuck.add(kernel.group)
+            if not sms:
+                continue
+            if before == 0:
+                kernel.first = self.now
+            if kernel.why in ROOM and (before == 0 or done):
+                self.wait_for(kernel, -1, -1, sms[0])
+            if done:
+                kernel.dispatched = self.now
+                context.queue.remove(kernel)
+                any_dispatched = True
+        return any_dispatched
+
+    def start_kernel(self, context, kernel):
+        """Starts the blocks that can start; their SMs."""
+        among = None
+        if kernel.cooperative:
+            among, most = self.all_at_once(context, kernel)
+            if most < kernel.blocks:
+                return []
+        sms = []
+        while kernel.started < kernel.blocks:
+            if kernel.cluster > 1:
+                usable = self.choose_gpc(context, kernel, among)
+            else:
+                usable = self.usable(context, kernel) if among is None else among
+            for _ in range(kernel.cluster):
+                sm = self.choose_sm(context, kernel, usable)
                 if sm is None:
-                    break
-                first_sm = sm if first_sm is None else first_sm
+                    return sms
+                sms.append(sm)
                 block = Block(kernel, kernel.started, sm, self.now)
                 context.blocks.append(block)
                 self.log.append(block)
                 kernel.started += 1
                 kernel.running += 1
-            if first_sm is None:
-                break
-            if before == 0:
-                kernel.first = self.now
-            done = kernel.started == kernel.blocks
-            if kernel.why in ROOM and (before == 0 or done):
-                self.wait_for(kernel, -1, -1, first_sm)
-            if not done:
-                break
-            kernel.dispatched = self.now
-            context.queue.remove(kernel)
-            any_dispatched = True
-        return any_dispatched
+        return sms
+
+    def set_of(self, kernel):
+        """The SMs of a kernel's partition, in SM order."""
+        sets = self.system.get("partition_sms")
+        chosen = sets[kernel.partition] if sets else None
+        return [s for s in self.order if chosen is None or s in chosen]
+
+    def budget(self, context, kernel):
+        """SMs without blocks of a kernel's partition that may get some; None: any number."""
+        limits = self.system.get("partition_limit")
+        limit = limits[kernel.partition] if limits else 0
+        return limit - len(context.held(kernel.partition)) if limit else None
+
+    def usable(self, context, kernel):
+        """SMs on which a kernel's next block may start, if there is room."""
+        sms = self.set_of(kernel)
+        if self.budget(context, kernel) == 0:
+            sms = [s for s in sms if s in context.held(kernel.partition)]
+        return sms
+
+    def rooms(self, context, kernel):
+        """By SM, the number of further blocks of a kernel that it can host."""
+        limits, grid = self.limits(kernel), (kernel.blocks, *kernel.take)
+        room = {s: max(0, place.room(limits, context.used[s], grid)) for s in self.order}
+        return {s: room[s] if self.accepts(context, s, kernel) else 0 for s in self.order}
+
+    def affordable(self, context, kernel, sms, budget):
+        """Of some SMs those with blocks of the kernel's partition, and as many others with room as
+        the budget allows, those with most room."""
+        if budget is None:
+            return sms
+        room, held = self.rooms(context, kernel), context.held(kernel.partition)
+        others = [s for s in sms if s not in held and room[s] > 0]
+        others = sorted(others, key=lambda s: -room[s])[:budget]  # of equals the first in order
+        return [s for s in sms if s in held or s in others]
+
+    def gpcs(self, sms):
+        """The SMs by GPC; the GPC of the first SM of the device's order first."""
+        size = self.system["sms_per_gpc"]
+        numbers = list(dict.fromkeys(s // size for s in self.order))
+        return [[s for s in sms if s // size == number] for number in numbers]
+
+    def clusters(self, context, kernel, sms):
+        """Number of clusters that the SMs of one GPC can host."""
+        room = self.rooms(context, kernel)
+        return sum(room[s] for s in sms) // kernel.cluster
+
+    def choose_gpc(self, context, kernel, among):
+        """SMs of one GPC on which the next cluster starts; none where no GPC has room."""
+        if among is None:
+            among, budget = self.set_of(kernel), self.budget(context, kernel)
+        else:
+            budget = None
+        gpcs = [self.affordable(context, kernel, gpc, budget) for gpc in self.gpcs(among)]
+        best = max(gpcs, key=lambda gpc: self.clusters(context, kernel, gpc))  # first of equals
+        return best if self.clusters(context, kernel, best) else []
+
+    def all_at_once(self, context, kernel):
+        """SMs for a cooperative kernel, and how many blocks can start there together."""
+        parts = (lambda sms: self.gpcs(sms)) if kernel.cluster > 1 else (lambda sms: [sms])
+        sms, budget = self.set_of(kernel), self.budget(context, kernel)
+        if budget is not None:
+            held = context.held(kernel.partition)
+            chosen = {s for s in sms if s in held}
+            left = parts(sms)
+            while left and budget > 0:
+                options = [self.affordable(context, kernel, part, budget) for part in left]
+                counts = [self.clusters(context, kernel, option) for option in options]
+                best = counts.index(max(counts))
+                new = set(options[best]) - chosen
+                chosen |= new
+                budget -= len(new)
+                del left[best]
+            sms = [s for s in sms if s in chosen]
+        hosted = sum(self.clusters(context, kernel, part) for part in parts(sms))
+        return sms, hosted * kernel.cluster
 
     def limits(self, kernel):
         _, warps, blocks, _, smem = self.system["limits"][:5]
         return warps, blocks, kernel.regs_usable, smem
 
-    def choose_sm(self, context, kernel):
+    def choose_sm(self, context, kernel, usable):
         """The SM of the next block of a kernel, which it then holds; None: there is no room."""
-        limits, grid = self.limits(kernel), (kernel.blocks, *kernel.take)
-        room = {s: place.room(limits, context.used[s], grid) for s in self.order}
-        fits = [s for s in self.order if room[s] > 0 and self.accepts(context, s, kernel)]
-        room = {s: room[s] for s in fits}
+        limits, room = self.limits(kernel), self.rooms(context, kernel)
+        fits = [s for s in self.order if s in usable and room[s] > 0]
         if not fits:
             return None
         if context.placed is not kernel:
@@ -400,6 +528,16 @@ class Hierarchy:
         rule = rule_of(self.system["limits"])
         return place.accepts(rule, context.present[sm], kernel.carveout)
 
+    # Before it runs ---------------------------------------------------------------------------
+
+    def most_at_once(self, row):
+        """Blocks of a kernel that empty SMs hold at once, in clusters; 0: no cluster fits a GPC."""
+        kernel = self.launch[row]
+        context = Context(len(self.order))
+        if kernel.cluster > 1 and not self.choose_gpc(context, kernel, None):
+            return 0
+        return self.all_at_once(context, kernel)[1]
+
     # Between instants -------------------------------------------------------------------------
 
     def look_at_waits(self):
@@ -417,23 +555,28 @@ class Hierarchy:
         if k.kind != KERNEL:
             return COPY_ENGINE, k.ahead
         context = self.context[k.context]
-        if k is not context.level(k.priority)[0]:
+        if k is not context.level(k.group, k.priority)[0]:
             return QUEUE, k.ahead
-        if k is not context.urgent():
-            return PRIORITY, context.urgent().id
+        if k is not context.urgent(k.group):
+            return PRIORITY, context.urgent(k.group).id
         if not self.has_gpu(k.context):
             return SLICE, -1
         if k.why in ROOM:
             return k.why, -1
-        lacks = [self.lack(context, sm, k) for sm in self.order]
-        return max(ROOM, key=lacks.count), -1  # the first of equals
+        room = self.rooms(context, k)
+        if any(room[s] for s in self.usable(context, k)):
+            return (COOPERATIVE if k.cooperative else CLUSTER), -1
+        if any(room.values()):
+            return PARTITION, -1
+        lacks = [self.lack(context, sm, k) for sm in self.set_of(k)]
+        return max(RESOURCES, key=lacks.count), -1  # the first of equals
 
     def lack(self, context, sm, kernel):
         """The first resource that an SM lacks for one more block, unless it refuses it."""
         if not self.accepts(context, sm, kernel):
             return CARVEOUT
         used, need = context.used[sm], needs(kernel)
-        for why, have, u, n in zip(ROOM[:4], self.limits(kernel), used, need, strict=True):
+        for why, have, u, n in zip(RESOURCES[:4], self.limits(kernel), used, need, strict=True):
             if n > 0 and u + n > have:
                 return why
         raise AssertionError("there is room")

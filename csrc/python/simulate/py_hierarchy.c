@@ -28,14 +28,22 @@ enum {
     GRAPH,
     PROGRAMMATIC,
     TRIGGER,
+    PARTITION,
+    LIMIT,
+    OWN_QUEUES,
+    SET_BEGIN,
+    SET,
+    COOPERATIVE,
+    CLUSTER,
     ARRAYS
 };
 
 static const char *const names[ARRAYS] = {
-    "timeslice",    "runlist",  "context",     "priority",     "stream_kind", "time",
-    "kind",         "stream",   "blocks",      "threads",      "regs",        "smem",
-    "least",        "most",     "given_begin", "given",        "after_begin", "after",
-    "interference", "carveout", "graph",       "programmatic", "trigger",
+    "timeslice",    "runlist",    "context",     "priority",     "stream_kind", "time",
+    "kind",         "stream",     "blocks",      "threads",      "regs",        "smem",
+    "least",        "most",       "given_begin", "given",        "after_begin", "after",
+    "interference", "carveout",   "graph",       "programmatic", "trigger",     "partition",
+    "limit",        "own_queues", "set_begin",   "set",          "cooperative", "cluster",
 };
 
 typedef struct {
@@ -79,6 +87,36 @@ static const gs_python_simulator_t SIMULATOR = {
     GS_PYTHON_HIERARCHY, sizeof(simulation_t), start, run, progress, free_simulation,
 };
 
+/* Whether an array, if it is given, has the length. */
+static bool has_length(const simulation_t *self, int array, npy_intp length)
+{
+    return self->array[array] == NULL ||
+           gs_python_length(self->array[array], names[array], 0, length);
+}
+
+/* Whether the arrays of partitions have lengths that fit each other. */
+static bool fit_partitions(const simulation_t *self, npy_intp streams)
+{
+    PyArrayObject *const *array = self->array;
+    for (int i = LIMIT; i <= SET_BEGIN; i++) {
+        if ((array[i] == NULL) != (array[PARTITION] == NULL)) {
+            PyErr_Format(PyExc_ValueError, "partition and %s: needs both or neither", names[i]);
+            return false;
+        }
+    }
+    if ((array[SET_BEGIN] == NULL) != (array[SET] == NULL)) {
+        PyErr_SetString(PyExc_ValueError, "set_begin and set: needs both or neither");
+        return false;
+    }
+    if (array[PARTITION] == NULL) {
+        return true;
+    }
+    npy_intp partitions = PyArray_DIM(array[LIMIT], 0);
+    return has_length(self, PARTITION, streams) && has_length(self, OWN_QUEUES, partitions) &&
+           has_length(self, SET_BEGIN, partitions + 1) &&
+           has_length(self, SET, gs_python_i64(array[SET_BEGIN])[partitions]);
+}
+
 /* Reads arrays of one dimension whose lengths fit each other. */
 static bool read_arrays(simulation_t *self, PyObject **in)
 {
@@ -114,13 +152,11 @@ static bool read_arrays(simulation_t *self, PyObject **in)
             return false;
         }
     }
-    for (int i = INTERFERENCE; i < ARRAYS; i++) {
-        if (self->array[i] != NULL &&
-            !gs_python_length(self->array[i], names[i], 0, i == INTERFERENCE ? 4 * ops : ops)) {
-            return false;
-        }
+    bool fits = has_length(self, INTERFERENCE, 4 * ops);
+    for (int i = CARVEOUT; fits && i < ARRAYS; i++) {
+        fits = (i >= PARTITION && i <= SET) || has_length(self, i, ops);
     }
-    return true;
+    return fits && fit_partitions(self, streams);
 }
 
 static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
@@ -136,6 +172,12 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
         .context = gs_python_i64(array[CONTEXT]),
         .priority = gs_python_i64(array[PRIORITY]),
         .stream_kind = gs_python_i64(array[STREAM_KIND]),
+        .partitions = array[LIMIT] == NULL ? 0 : PyArray_DIM(array[LIMIT], 0),
+        .partition = gs_python_i64(array[PARTITION]),
+        .set_begin = gs_python_i64(array[SET_BEGIN]),
+        .set = gs_python_i64(array[SET]),
+        .limit = gs_python_i64(array[LIMIT]),
+        .own_queues = gs_python_i64(array[OWN_QUEUES]),
         .ops = PyArray_DIM(array[TIME], 0),
         .time = gs_python_i64(array[TIME]),
         .kind = gs_python_i64(array[KIND]),
@@ -155,6 +197,8 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
         .graph = gs_python_i64(array[GRAPH]),
         .programmatic = gs_python_i64(array[PROGRAMMATIC]),
         .trigger = gs_python_i64(array[TRIGGER]),
+        .cooperative = gs_python_i64(array[COOPERATIVE]),
+        .cluster = gs_python_i64(array[CLUSTER]),
     };
 }
 
@@ -162,21 +206,22 @@ PyDoc_STRVAR(open_doc,
              "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, switch_time, "
              "timeslice, runlist, context, priority, stream_kind, time, kind, stream, blocks, "
              "threads, regs, smem, least, most, given_begin, given, after_begin, after, "
-             "interference, carveout, graph, programmatic, trigger, sms_per_gpc, key, index, "
-             "log_blocks)\n"
+             "interference, carveout, graph, programmatic, trigger, partition, limit, own_queues, "
+             "set_begin, set, cooperative, cluster, sms_per_gpc, key, index, log_blocks)\n"
              "--\n\n"
              "A HierarchySimulation at its start. See\n"
              "simulate/hierarchy/hierarchy.h for the arguments.");
 
 static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
-    "hierarchy_open", "OOiLLLOOOOOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
+    "hierarchy_open", "OOiLLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
     (const char *const[]){
-        "limits",       "sm_order", "policy",      "copy_engines", "channels",    "switch_time",
-        "timeslice",    "runlist",  "context",     "priority",     "stream_kind", "time",
-        "kind",         "stream",   "blocks",      "threads",      "regs",        "smem",
-        "least",        "most",     "given_begin", "given",        "after_begin", "after",
-        "interference", "carveout", "graph",       "programmatic", "trigger",     "sms_per_gpc",
-        "key",          "index",    "log_blocks"}};
+        "limits",       "sm_order",   "policy",      "copy_engines", "channels",    "switch_time",
+        "timeslice",    "runlist",    "context",     "priority",     "stream_kind", "time",
+        "kind",         "stream",     "blocks",      "threads",      "regs",        "smem",
+        "least",        "most",       "given_begin", "given",        "after_begin", "after",
+        "interference", "carveout",   "graph",       "programmatic", "trigger",     "partition",
+        "limit",        "own_queues", "set_begin",   "set",          "cooperative", "cluster",
+        "sms_per_gpc",  "key",        "index",       "log_blocks"}};
 
 static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -184,13 +229,15 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
     PyObject *limits, *sm_order, *in[ARRAYS], *key;
     int policy, log_blocks;
     long long copy_engines, channels, switch_time, sms_per_gpc, index;
-    if (!gs_python_parse(
-            &HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order, &policy,
-            &copy_engines, &channels, &switch_time, &in[TIMESLICE], &in[RUNLIST], &in[CONTEXT],
-            &in[PRIORITY], &in[STREAM_KIND], &in[TIME], &in[KIND], &in[STREAM], &in[BLOCKS],
-            &in[THREADS], &in[REGS], &in[SMEM], &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN],
-            &in[AFTER_BEGIN], &in[AFTER], &in[INTERFERENCE], &in[CARVEOUT], &in[GRAPH],
-            &in[PROGRAMMATIC], &in[TRIGGER], &sms_per_gpc, &key, &index, &log_blocks)) {
+    if (!gs_python_parse(&HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order,
+                         &policy, &copy_engines, &channels, &switch_time, &in[TIMESLICE],
+                         &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
+                         &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM],
+                         &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN],
+                         &in[AFTER], &in[INTERFERENCE], &in[CARVEOUT], &in[GRAPH],
+                         &in[PROGRAMMATIC], &in[TRIGGER], &in[PARTITION], &in[LIMIT],
+                         &in[OWN_QUEUES], &in[SET_BEGIN], &in[SET], &in[COOPERATIVE], &in[CLUSTER],
+                         &sms_per_gpc, &key, &index, &log_blocks)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);

@@ -193,6 +193,9 @@ static int end_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         self->flight_free[self->flight_free_count++] = slot;
         gs_placement_remove(&context->placer, flight->sm, &op->take, flight->blocks);
         gs_simulate_hierarchy_note_freed(self, context, flight->sm);
+        if (op->is_confined) {
+            gs_simulate_hierarchy_release(self, flight->op, flight->sm, flight->blocks);
+        }
         int64_t *ends = self->block[GS_SIMULATE_HIERARCHY_BLOCK_END];
         for (int64_t b = 0; self->model.log_blocks && b < flight->blocks; b++) {
             ends[flight->log + b] = self->now;

@@ -1,6 +1,8 @@
 /* Start of blocks on SMs, for the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
+#include <string.h>
+
 #include "core/vector.h"
 
 bool gs_simulate_hierarchy_is_constant(const gs_simulate_hierarchy_t *self, int64_t op)
@@ -40,24 +42,27 @@ void gs_simulate_hierarchy_note_freed(gs_simulate_hierarchy_t *self,
                                       gs_simulate_hierarchy_context_t *context, int32_t sm)
 {
     int32_t position = self->position[sm];
-    if (context->head < 0 || context->is_freed[position]) {
-        return;
+    gs_simulate_hierarchy_group_t *group = context->group;
+    for (int64_t left = context->groups; left > 0; left--, group++) {
+        if (group->head < 0 || group->is_freed[position]) {
+            continue;
+        }
+        group->is_freed[position] = true;
+        int32_t at = group->freed_count++; /* ascending: the placement follows the SM order */
+        for (; at > 0 && group->freed[at - 1] > position; at--) {
+            group->freed[at] = group->freed[at - 1];
+        }
+        group->freed[at] = position;
     }
-    context->is_freed[position] = true;
-    int32_t at = context->freed_count++; /* ascending: the placement follows the SM order */
-    for (; at > 0 && context->freed[at - 1] > position; at--) {
-        context->freed[at] = context->freed[at - 1];
-    }
-    context->freed[at] = position;
 }
 
-static void forget_freed(gs_simulate_hierarchy_context_t *context, int64_t head)
+static void forget_freed(gs_simulate_hierarchy_group_t *group, int64_t head)
 {
-    for (int32_t k = 0; k < context->freed_count; k++) {
-        context->is_freed[context->freed[k]] = false;
+    for (int32_t k = 0; k < group->freed_count; k++) {
+        group->is_freed[group->freed[k]] = false;
     }
-    context->freed_count = 0;
-    context->head = head;
+    group->freed_count = 0;
+    group->head = head;
 }
 
 static int new_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t *slot)
@@ -219,6 +224,9 @@ static int leave(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 
 static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
 {
+    if (blocks <= self->sm_room) {
+        return GS_OK;
+    }
     const gs_gpu_t *gpu = &self->model.gpu;
     int64_t per_sm =
         gpu->blocks_per_sm < gpu->warps_per_sm ? gpu->blocks_per_sm : gpu->warps_per_sm;
@@ -234,44 +242,101 @@ static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_
     return GS_OK;
 }
 
+/* Starts blocks of the kernel at the head of a group; *all: whether all that waited. */
+static inline int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                             gs_simulate_hierarchy_context_t *context,
+                             gs_simulate_hierarchy_group_t *group, int64_t op, bool *all)
+{
+    *all = false;
+    bool known = group->head == op; /* no room but on SMs freed since */
+    if (known && group->freed_count == 0) {
+        return GS_OK;
+    }
+    const bool changed = context->placed_op != op;
+    if (changed) {
+        gs_placement_change_kernel(&context->placer);
+    }
+    const int32_t *freed = known ? group->freed : NULL;
+    int64_t waiting = self->op[op].waiting, placed = 0;
+    int status = make_sm_room(self, ctx, waiting);
+    if (status == GS_OK) {
+        status = self->op[op].is_confined
+                     ? gs_simulate_hierarchy_place(self, ctx, context, op, freed,
+                                                   group->freed_count, &placed)
+                     : gs_placement_resume(&context->placer, ctx, &self->op[op].take, waiting,
+                                           freed, group->freed_count, self->sm, &placed);
+    }
+    forget_freed(group, op);
+    if (placed > 0) {
+        context->placed_op = op;
+    } else if (changed) { /* a kernel without running blocks does not count as the previous one */
+        context->placer.kernels--;
+    }
+    if (status == GS_OK && placed > 0) {
+        status = start_placed(self, ctx, context, op, placed);
+    }
+    if (status == GS_OK && placed == waiting) {
+        *all = true;
+        forget_freed(group, -1);
+        status = leave(self, ctx, context, op);
+    }
+    return status;
+}
+
+/* The head of the most urgent queue of a group, -1: none. */
+static inline int64_t head_of(const gs_simulate_hierarchy_context_t *context,
+                              const gs_simulate_hierarchy_group_t *group)
+{
+    for (int64_t level = group->level; level < group->level_end; level++) {
+        int64_t head = gs_simulate_hierarchy_first(&context->queue[level]);
+        if (head >= 0) {
+            return head;
+        }
+    }
+    return -1;
+}
+
+/* The group whose head is served next, by priority and number; NULL: none has a head with room. */
+static gs_simulate_hierarchy_group_t *next_group(const gs_simulate_hierarchy_t *self,
+                                                 const gs_simulate_hierarchy_context_t *context)
+{
+    gs_simulate_hierarchy_group_t *next = NULL;
+    int64_t least = 0;
+    for (int64_t g = 0; g < context->groups; g++) {
+        int64_t head = context->is_stuck[g] ? -1 : head_of(context, &context->group[g]);
+        if (head < 0) {
+            continue;
+        }
+        int64_t priority = self->model.priority[self->model.stream[head]];
+        if (next == NULL || priority < least) {
+            next = &context->group[g];
+            least = priority;
+        }
+    }
+    return next;
+}
+
 int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                        gs_simulate_hierarchy_context_t *context)
 {
-    int status = GS_OK;
-    for (int64_t level = 0; level < context->levels && status == GS_OK; level++) {
-        int64_t op;
-        while (status == GS_OK && (op = gs_simulate_hierarchy_first(&context->queue[level])) >= 0) {
-            bool known = context->head == op; /* no room but on SMs freed since */
-            if (known && context->freed_count == 0) {
-                return GS_OK;
-            }
-            const bool changed = context->placed_op != op;
-            if (changed) {
-                gs_placement_change_kernel(&context->placer);
-            }
-            int64_t waiting = self->op[op].waiting, placed = 0;
-            status = make_sm_room(self, ctx, waiting);
-            if (status == GS_OK) {
-                status = gs_placement_resume(&context->placer, ctx, &self->op[op].take, waiting,
-                                             known ? context->freed : NULL, context->freed_count,
-                                             self->sm, &placed);
-            }
-            forget_freed(context, op);
-            if (placed > 0) {
-                context->placed_op = op;
-            } else if (changed) { /* a kernel without running blocks does not count as the previous
-                                     one */
-                context->placer.kernels--;
-            }
-            if (status == GS_OK && placed > 0) {
-                status = start_placed(self, ctx, context, op, placed);
-            }
-            if (status != GS_OK || placed < waiting) {
-                return status;
-            }
-            forget_freed(context, -1);
-            status = leave(self, ctx, context, op);
+    const bool several = context->groups > 1;
+    gs_simulate_hierarchy_group_t *group = context->group;
+    int64_t op;
+    int status = several ? gs_poll(ctx, context->groups) : GS_OK;
+    if (several) {
+        memset(context->is_stuck, 0, (size_t)context->groups * sizeof *context->is_stuck);
+    }
+    while (status == GS_OK) {
+        group = several ? next_group(self, context) : group;
+        if (group == NULL || (op = head_of(context, group)) < 0) {
+            break;
         }
+        bool all;
+        status = start_head(self, ctx, context, group, op, &all);
+        if (!several && !all) {
+            break;
+        }
+        context->is_stuck[group - context->group] = !all;
     }
     return status;
 }

@@ -11,7 +11,10 @@ int64_t
 gs_simulate_hierarchy_pop(gs_simulate_hierarchy_queue_t *self); /* the queue must not be empty */
 
 /* The first and the last entry, -1 when the queue is empty. */
-int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *self);
+static inline int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *self)
+{
+    return self->count == 0 ? -1 : self->op[self->head];
+}
 int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *self);
 
 /* The operation is launched: finds its predecessors in other streams (channel, NULL stream). */
@@ -81,6 +84,12 @@ int gs_simulate_hierarchy_wait(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                     int64_t context, int64_t from, int64_t to);
 
+/* The resource that the most SMs (is_in_set, per position; NULL: of all) lack for one more block.
+ */
+int gs_simulate_hierarchy_scarce(const gs_simulate_hierarchy_t *self,
+                                 const gs_simulate_hierarchy_context_t *context, int64_t op,
+                                 const bool *is_in_set);
+
 /* Sets the reasons for which the kernels at the heads of the queues of a context wait. */
 int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,
                                   bool runs);
@@ -106,6 +115,37 @@ static inline void gs_simulate_hierarchy_log_block(const gs_simulate_hierarchy_t
 /* Starts the blocks that fit; sets self->started when a kernel was fully dispatched. */
 int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                        gs_simulate_hierarchy_context_t *context);
+
+/* Partitions (hierarchy_partitions.c) ---------------------------------------------------------- */
+
+/* Refuses partitions that are not possible; streams and contexts must be checked. */
+int gs_simulate_hierarchy_check_partitions(gs_context_t *ctx,
+                                           const gs_simulate_hierarchy_model_t *model);
+
+/* Makes the partitions, and the groups, queues and channels of the contexts. */
+int gs_simulate_hierarchy_make_partitions(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+void gs_simulate_hierarchy_free_partitions(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+
+/* Starts of confined kernels (hierarchy_starts.c) -----------------------------------------------
+ */
+
+/* Prepares the starts, and refuses kernels that could never start. To be called with empty SMs. */
+int gs_simulate_hierarchy_make_starts(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+void gs_simulate_hierarchy_free_starts(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+
+/* Like gs_placement_resume for the waiting blocks of a confined kernel. at, count: positions
+ * outside which no SM has become free since it found no room; NULL: not known. */
+int gs_simulate_hierarchy_place(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                                gs_simulate_hierarchy_context_t *context, int64_t op,
+                                const int32_t *at, int32_t count, int64_t *placed);
+
+/* Records that blocks of a confined kernel have ended. */
+void gs_simulate_hierarchy_release(gs_simulate_hierarchy_t *self, int64_t op, int32_t sm,
+                                   int64_t blocks);
+
+/* Reason for which a confined kernel has no room. */
+int gs_simulate_hierarchy_lack_of_room(const gs_simulate_hierarchy_t *self,
+                                       const gs_simulate_hierarchy_context_t *context, int64_t op);
 
 /* With interference: updates the speed and the end of every block of the active context
  * (hierarchy_interference.c). */

@@ -29,11 +29,6 @@ int64_t gs_simulate_hierarchy_pop(gs_simulate_hierarchy_queue_t *self)
     return op;
 }
 
-int64_t gs_simulate_hierarchy_first(const gs_simulate_hierarchy_queue_t *self)
-{
-    return self->count == 0 ? -1 : self->op[self->head];
-}
-
 int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *self)
 {
     return self->count == 0 ? -1 : self->op[(self->head + self->count - 1) & (self->room - 1)];
@@ -45,6 +40,7 @@ void gs_simulate_hierarchy_line_up(gs_simulate_hierarchy_t *self, int64_t op)
     gs_simulate_hierarchy_op_t *state = &self->op[op];
     int64_t stream = model->stream[op], channel = self->stream_channel[stream];
     gs_simulate_hierarchy_context_t *context = &self->context[model->context[stream]];
+    const gs_simulate_hierarchy_partition_t *partition = &self->partition[model->partition[stream]];
     if (model->kind[op] == GS_SIMULATE_HIERARCHY_OP_KERNEL && channel >= 0) {
         state->before_in_channel = context->channel_tail[channel];
         context->channel_tail[channel] = op;
@@ -53,8 +49,8 @@ void gs_simulate_hierarchy_line_up(gs_simulate_hierarchy_t *self, int64_t op)
         }
     }
     if (model->stream_kind[stream] == GS_SIMULATE_HIERARCHY_STREAM_BLOCKING &&
-        context->null_stream >= 0) {
-        state->before_in_null = self->stream_tail[context->null_stream];
+        partition->null_stream >= 0) {
+        state->before_in_null = self->stream_tail[partition->null_stream];
     }
 }
 
@@ -82,7 +78,7 @@ static int64_t null_stream_obstacle(gs_simulate_hierarchy_t *self, int64_t op)
     }
     for (int64_t s = 0; s < model->streams; s++) {
         int64_t head = self->stream_head[s];
-        if (head >= 0 && model->context[s] == model->context[own] &&
+        if (head >= 0 && model->partition[s] == model->partition[own] &&
             model->stream_kind[s] == GS_SIMULATE_HIERARCHY_STREAM_BLOCKING &&
             self->op[head].rank < state->rank) {
             return head;

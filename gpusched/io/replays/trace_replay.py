@@ -14,8 +14,8 @@ from gpusched.io.trace_workloads.gpu_work import Recording
 from gpusched.io.traces.trace_events import COPY_IN, COPY_OUT, UNKNOWN_KIND, TraceEvents
 from gpusched.io.traces.trace_tables import known_gpu, occupancy_of
 from gpusched.model.gpu import GPU
-from gpusched.model.launch_columns import KINDS, STREAM_KINDS
 from gpusched.model.launches import Launches
+from gpusched.model.launching.launch_columns import KINDS, STREAM_KINDS
 
 __all__ = ["trace_replay"]
 

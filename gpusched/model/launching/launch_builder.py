@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from gpusched._support.arguments import flag, integer, one_of
-from gpusched.model.launch_columns import STREAM_KINDS, read_factors
+from gpusched.model.launching.launch_columns import STREAM_KINDS, read_factors
 
 __all__ = ["Recorder"]
 
@@ -27,32 +27,84 @@ class Recorder(Generic[Made]):
     >>> work.done()
     <Launches: 1 kernels and 1 copies in 1 streams>
 
-    ``stream`` returns the stream's index, the others the launch's. ``at`` is the time of the
-    launch in ticks; unless given, that of the launch recorded before (0 for the first one). For
-    the other arguments see `Launches`; ``after`` takes one index or several. ``graph`` returns a
-    recorder for the nodes of a CUDA graph. All raise TypeError and ValueError for values that are
-    not possible.
+    ``partition`` and ``stream`` return the index of theirs, the others the launch's. ``at`` is the
+    time of the launch in ticks; unless given, that of the launch recorded before (0 for the first
+    one). For the other arguments see `Launches`; ``after`` takes one index or several. ``graph``
+    returns a recorder for the nodes of a CUDA graph. All raise TypeError and ValueError for values
+    that are not possible.
     """
 
     def __init__(self, make: Callable[..., Made], *, bandwidth: Any = None) -> None:
         self._make = make
         self._bandwidth = bandwidth
         self._streams: list[dict[str, Any]] = []
+        self._partitions: list[dict[str, Any]] = []
         self._launches: list[dict[str, Any]] = []
         self._graphs = 0
 
-    def stream(
-        self, *, context: int = 0, priority: int = 0, kind: str = "blocking", name: str = ""
+    def partition(
+        self,
+        *,
+        context: int = 0,
+        sms: Iterable[int] | None = None,
+        limit: int | None = None,
+        name: str = "",
     ) -> int:
-        """Record a stream of kind "blocking", "non_blocking" or "null"; return its index."""
+        """Record a partition of a context; return its index.
+
+        ``sms``: the SMs that its blocks may use, as in a green context; ``limit``: the largest
+        number of SMs that hold its blocks at once, as of a client of MPS.
+
+        >>> work = gs.Launches.build()
+        >>> camera = work.stream(partition=work.partition(sms=range(8)))
+        >>> work.kernel(camera, blocks=16, threads=256, duration=3000)
+        0
+        >>> work.done().partition_sms
+        ((0, 1, 2, 3, 4, 5, 6, 7),)
+        """
+        number = len(self._partitions)
+        self._partitions.append(
+            {
+                "context": integer(context, "context"),
+                "partition_sms": None if sms is None else tuple(sms),
+                "partition_limit": 0 if limit is None else integer(limit, "limit"),
+                "partition_name": name or f"partition {number}",
+            }
+        )
+        return number
+
+    def stream(
+        self,
+        *,
+        context: int | None = None,
+        priority: int = 0,
+        kind: str = "blocking",
+        name: str = "",
+        partition: int | None = None,
+    ) -> int:
+        """Record a stream of kind "blocking", "non_blocking" or "null"; return its index.
+
+        It is in the context of its partition, else in context 0, unless one is given. Streams
+        without a partition are in one of their own for each context, once there are partitions.
+        """
         one_of(kind, STREAM_KINDS, "kind")
+        which = None if partition is None else integer(partition, "partition")
+        if which is not None and not 0 <= which < len(self._partitions):
+            raise ValueError(
+                f"partition: got {which}, expected one of {len(self._partitions)} partitions so far"
+            )
+        home = 0 if which is None else self._partitions[which]["context"]
+        own = home if context is None else integer(context, "context")
+        if which is not None and own != home:
+            raise ValueError(f"context: got {own}, expected {home}, that of partition {which}")
         number = len(self._streams)
         label = "NULL stream" if kind == "null" else f"stream {number}"
         self._streams.append(
             {
-                "stream_context": integer(context, "context"),
+                "stream_context": own,
                 "stream_priority": integer(priority, "priority"),
                 "stream_kind": kind,
+                "stream_partition": which,
                 "stream_name": name or label,
             }
         )
@@ -69,6 +121,8 @@ class Recorder(Generic[Made]):
         regs: int = 0,
         smem: int = 0,
         carveout: int = -1,
+        cooperative: bool = False,
+        cluster: int = 1,
         longest: int | None = None,
         block_times: Sequence[int] | None = None,
         after: int | Iterable[int] = (),
@@ -82,6 +136,8 @@ class Recorder(Generic[Made]):
         shape["carveout"] = integer(carveout, "carveout")
         shape["programmatic"] = flag(programmatic, "programmatic")
         shape["trigger"] = integer(trigger, "trigger")
+        shape["cooperative"] = flag(cooperative, "cooperative")
+        shape["cluster"] = integer(cluster, "cluster")
         more = {"block_times": block_times, "interference": interference}
         return self._launch("kernel", stream, duration, at, longest, after, name, shape | more)
 
@@ -143,8 +199,30 @@ class Recorder(Generic[Made]):
             **columns,
             bandwidth=self._bandwidth,
             interference=table,
-            **_columns(streams),
+            **self._stream_columns(),
         )
+
+    def _stream_columns(self) -> dict[str, Any]:
+        """The columns of the streams and partitions."""
+        columns = _columns(self._streams)
+        if not self._partitions:
+            del columns["stream_partition"]
+            return columns
+        rows = [dict(row) for row in self._partitions]
+        number: dict[int, int] = {}  # of the partition of a context's other streams
+        for i, which in enumerate(columns["stream_partition"]):
+            if which is None:
+                context = columns["stream_context"][i]
+                if context not in number:
+                    number[context] = len(rows)
+                    rows.append(_OTHERS | {"partition_name": f"rest of context {context}"})
+                columns["stream_partition"][i] = number[context]
+        used = set(columns["stream_partition"])
+        for p, row in enumerate(rows):
+            if p not in used:
+                raise ValueError(f"{row['partition_name']}: got no stream, expected one")
+        partitions = _columns([{key: row[key] for key in _OTHERS} for row in rows])
+        return columns | partitions
 
     def _launch(
         self,
@@ -219,6 +297,8 @@ class GraphRecorder:
         regs: int = 0,
         smem: int = 0,
         carveout: int = -1,
+        cooperative: bool = False,
+        cluster: int = 1,
         longest: int | None = None,
         block_times: Sequence[int] | None = None,
         after: int | Iterable[int] = (),
@@ -237,6 +317,8 @@ class GraphRecorder:
                 regs=regs,
                 smem=smem,
                 carveout=carveout,
+                cooperative=cooperative,
+                cluster=cluster,
                 longest=longest,
                 block_times=block_times,
                 after=after,
@@ -305,6 +387,8 @@ _EMPTY: dict[str, Any] = {
     "regs": 0,
     "smem": 0,
     "carveout": -1,
+    "cooperative": False,
+    "cluster": 1,
     "longest": 0,
     "after": (),
     "block_times": None,
@@ -315,6 +399,10 @@ _EMPTY: dict[str, Any] = {
     "interference": None,
     "name": "",
 }
+
+
+# Partition of the streams of a context that were recorded without one.
+_OTHERS: dict[str, Any] = {"partition_sms": None, "partition_limit": 0, "partition_name": ""}
 
 
 def _columns(rows: list[dict[str, Any]]) -> dict[str, Any]:
