@@ -288,6 +288,13 @@ def arguments(name: str) -> dict[str, Any]:
         values["kind"] = np.array([2, 3])
     if name == "sm_occupancy":
         values |= {"sms": 8, "sm": np.arange(9) % 3, "threads": 32 + np.arange(9)}
+    if name == "priority_streams":
+        chains = {"period": [[90, 60, 40]], "level": [[0, 1, 1]]}
+        columns = {"blocks": [2, 1], "threads": [64, 32], "block_time": [3, 5]}
+        columns |= {"latency": [1, 0], "regs": [8, 0], "smem": [0, 512]}
+        chains |= {key: [[row] * 3] for key, row in columns.items()}
+        values |= {key: np.array(value) for key, value in chains.items()}
+        values |= {"sms": 8, "sm_threads": 1024}
     if name.startswith("fifo_"):
         kernels = {"period": [[40, 30, 24]], "blocks": [[2, 4, 1]], "threads": [[3, 2, 4]]}
         values |= {key: np.array(value) for key, value in kernels.items()}

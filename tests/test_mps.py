@@ -22,7 +22,7 @@ def test_clients_are_bounded_as_streams():
     streams = gs.analyze(workload((None, None)), platform, "streams")
     assert clients.schedulable and clients.response.tolist() == streams.response.tolist()
     assert any("MPS" in text for text in clients.derivation)
-    with pytest.raises(ValueError, match="process: got 2 processes"):
+    with pytest.raises(ValueError, match="process: got 'one', 'two'"):
         gs.analyze(workload(), platform, "streams")
 
 
@@ -38,7 +38,7 @@ def test_a_share_limits_the_sms_that_a_client_occupies():
         gs.analyze(workload(), platform, "mps")
     run = gs.observe(workload(), platform, "mps", until=12000)
     blocks = run.detail.blocks
-    stream = run.detail.launches.stream[blocks.launch]
+    stream = run.detail.launches.stream[blocks.kernel]
     of_one = stream == 0
     for at in np.unique(blocks.start[of_one]):
         runs = of_one & (blocks.start <= at) & (blocks.end > at)
