@@ -74,6 +74,26 @@ static const char *const PBS_STAGE[] = {
     [GS_PBS_STAGE_CORE] = "core",
 };
 
+static const char *const PBS_PROOF_FAULT[] = {
+    [GS_PBS_PROOF_HOLDS] = "",
+    [GS_PBS_PROOF_TASKS] = "tasks",
+    [GS_PBS_PROOF_RANGE] = "range",
+    [GS_PBS_PROOF_SCALE] = "scale",
+    [GS_PBS_PROOF_BATCH] = "batch",
+    [GS_PBS_PROOF_LOAD] = "load",
+    [GS_PBS_PROOF_QUESTION] = "question",
+    [GS_PBS_PROOF_JOB] = "job",
+    [GS_PBS_PROOF_COVER] = "cover",
+    [GS_PBS_PROOF_ROOM] = "room",
+    [GS_PBS_PROOF_CLASS] = "class",
+    [GS_PBS_PROOF_TWICE] = "twice",
+    [GS_PBS_PROOF_SPAN] = "span",
+    [GS_PBS_PROOF_FIRST] = "first",
+    [GS_PBS_PROOF_FINAL] = "final",
+    [GS_PBS_PROOF_WAIT] = "wait",
+    [GS_PBS_PROOF_MOVE] = "move",
+};
+
 static const char *const PBS_DISPATCH[] = {
     [GS_PBS_DISPATCH_TABLE] = "table",
     [GS_PBS_DISPATCH_RECLAIM] = "reclaim",
@@ -110,6 +130,14 @@ static const char *const ANALYSIS_FIFO_THEOREM[] = {
     [GS_ANALYSIS_FIFO_THEOREM_A_REFINED] = "A refined",
     [GS_ANALYSIS_FIFO_THEOREM_V2] = "V2",
     [GS_ANALYSIS_FIFO_THEOREM_V3] = "V3",
+};
+
+static const char *const ANALYSIS_PRIORITY_STREAMS_THEOREM[] = {
+    [GS_ANALYSIS_PRIORITY_STREAMS_NONE] = "",
+    [GS_ANALYSIS_PRIORITY_STREAMS_FITS] = "fits",
+    [GS_ANALYSIS_PRIORITY_STREAMS_M] = "M",
+    [GS_ANALYSIS_PRIORITY_STREAMS_A] = "A",
+    [GS_ANALYSIS_PRIORITY_STREAMS_O] = "O",
 };
 
 static const char *const ANALYSIS_FIFO_STATUS[] = {
@@ -286,6 +314,9 @@ static const char *const SIMULATE_WAIT_REASON[] = {
     [GS_SIMULATE_HIERARCHY_WAIT_SMEM] = "shared_memory",
     [GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE] = "copy_engine",
     [GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT] = "carveout",
+    [GS_SIMULATE_HIERARCHY_WAIT_PARTITION] = "partition",
+    [GS_SIMULATE_HIERARCHY_WAIT_COOPERATIVE] = "cooperative",
+    [GS_SIMULATE_HIERARCHY_WAIT_CLUSTER] = "cluster",
 };
 
 static const char *const CUDA_LIMIT[] = {
@@ -335,12 +366,15 @@ static const gs_enumeration_t ALL[] = {
     {"generate.rounding", GENERATE_ROUNDING, sizeof GENERATE_ROUNDING / sizeof *GENERATE_ROUNDING},
     {"generate.fate", GENERATE_FATE, sizeof GENERATE_FATE / sizeof *GENERATE_FATE},
     {"pbs.stage", PBS_STAGE, sizeof PBS_STAGE / sizeof *PBS_STAGE},
+    {"pbs.proof_fault", PBS_PROOF_FAULT, sizeof PBS_PROOF_FAULT / sizeof *PBS_PROOF_FAULT},
     {"pbs.dispatch", PBS_DISPATCH, sizeof PBS_DISPATCH / sizeof *PBS_DISPATCH},
     {"pbs.graph_variant", PBS_GRAPH_VARIANT, sizeof PBS_GRAPH_VARIANT / sizeof *PBS_GRAPH_VARIANT},
     {"pbs.graph_outcome", PBS_GRAPH_OUTCOME, sizeof PBS_GRAPH_OUTCOME / sizeof *PBS_GRAPH_OUTCOME},
     {"pbs.graph_vertex", PBS_GRAPH_VERTEX, sizeof PBS_GRAPH_VERTEX / sizeof *PBS_GRAPH_VERTEX},
     {"analysis.fifo_theorem", ANALYSIS_FIFO_THEOREM,
      sizeof ANALYSIS_FIFO_THEOREM / sizeof *ANALYSIS_FIFO_THEOREM},
+    {"analysis.priority_streams_theorem", ANALYSIS_PRIORITY_STREAMS_THEOREM,
+     sizeof ANALYSIS_PRIORITY_STREAMS_THEOREM / sizeof *ANALYSIS_PRIORITY_STREAMS_THEOREM},
     {"analysis.fifo_status", ANALYSIS_FIFO_STATUS,
      sizeof ANALYSIS_FIFO_STATUS / sizeof *ANALYSIS_FIFO_STATUS},
     {"analysis.fifo_reason", ANALYSIS_FIFO_REASON,

@@ -6,6 +6,7 @@
 const gs_method_t *const gs_methods[] = {
     &gs_analysis_fifo_bound_method,
     &gs_analysis_fifo_limit_method,
+    &gs_analysis_priority_streams_method,
     &gs_analysis_partitioned_stgm_method,
     &gs_analysis_partitioned_mpcp_method,
     &gs_analysis_partitioned_fmlp_plus_method,
@@ -13,6 +14,7 @@ const gs_method_t *const gs_methods[] = {
     &gs_analysis_allocation_partition_method,
     &gs_analysis_allocation_stgm_allocate_method,
     &gs_analysis_allocation_stgm_exhaustive_method,
+    &gs_analysis_allocation_mig_method,
     &gs_analysis_global_edf_gedf_tardiness_method,
     &gs_analysis_global_edf_cpu_only_method,
     &gs_analysis_global_edf_srm_method,
@@ -32,6 +34,7 @@ const gs_limit_t gs_limits[] = {
     {"simulate.fifo_settle_tasks", GS_SIMULATE_FIFO_SETTLE_TASKS},
     {"simulate.host_latest", GS_SIMULATE_HOST_LATEST},
     {"simulate.hierarchy_latest", GS_SIMULATE_HIERARCHY_LATEST},
+    {"simulate.cluster_blocks", GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS},
     {"model.never", GS_NEVER},
     {"model.carveouts", GS_GPU_MAX_CARVEOUTS},
     {"model.sms", GS_GPU_MAX_SMS},

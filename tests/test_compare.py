@@ -221,8 +221,7 @@ def test_a_comparison_has_a_row_for_every_way_and_mode() -> None:
         assert c[row.label] is row
         assert row.why()
     assert c["mpcp"].label == "mpcp (suspend)"
-    assert c["streams"].answer is None
-    assert "2 kernels in a job" in c["streams"].why()
+    assert c["streams"].answer.method == "priority_streams"  # a job has two kernels
     with pytest.raises(KeyError, match="expected one of one_stream"):
         c["gcaps"]
     assert "mpcp (busy)" in str(c) and "mpcp (busy)" in c._repr_html_()
@@ -275,7 +274,7 @@ def test_pictures() -> None:
     assert len(axes) == 3
     assert [ax.get_title(loc="left") for ax in axes] == ["camera", "planner", "net"]
     [one] = c.plot(tasks=["net"])
-    assert len(one.get_yticklabels()) == len(c)
+    assert len(one.get_yticklabels()) == len(c) - 1  # without mig, which the GPU does not have
     with pytest.raises(KeyError):
         c.plot(tasks=["nobody"])
     plt.close("all")

@@ -169,6 +169,11 @@ class TimeAxis:
         self.ticks = ticks
         self.label = label
 
+    @property
+    def unit(self) -> str:
+        """The shown unit: "ticks", "ns", "µs", "ms" or "s"."""
+        return self.label[self.label.index("(") + 1 : -1]
+
     def text(self, time: float) -> str:
         """A time in ticks as the axis writes it."""
         return f"{time / self.ticks:.10g}"

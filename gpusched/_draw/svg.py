@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gpusched._draw.axes import INK, LATE, MUTED, TimeAxis
-from gpusched._draw.timeline import ALPHA, Key, Mark, Piece, Timeline, fill_of
+from gpusched._draw.timeline import (
+    ALPHA,
+    PIXELS_PER_POINT,
+    Key,
+    Mark,
+    Piece,
+    Raster,
+    Timeline,
+    fill_of,
+)
 from gpusched._support.text import xml
 
 __all__ = ["svg"]
 
+_THIN = 2.0  # pixels; a lighter edge would leave little of what is not as high
 _AXIS = f'stroke="{INK}" fill="none"'
-_SCALE = 1.15  # pixels per point of a lane
+_SCALE = PIXELS_PER_POINT
+_NOTE = 120  # characters of a line of notes
 _TRIANGLES = {
     "release": ("m0 -4l3.5 7h-7z", "m6 1l4 8h-8z"),
     "deadline": ("m0 4l3.5 -7h-7z", "m6 9l4 -8h-8z"),
@@ -44,8 +55,8 @@ def svg(timeline: Timeline) -> str:
         turn = f' transform="rotate(-90 14 {(top + bottom) / 2:.0f})"'
         out.append(_text(14, (top + bottom) / 2, timeline.title, more=turn))
     end = bottom + 42
-    if timeline.note:
-        out.append(_text(left + width, end + 6, timeline.note, "end", f' fill="{MUTED}"'))
+    for note in timeline.note_lines(_NOTE):
+        out.append(_text(left + width, end + 6, note, "end", f' fill="{MUTED}"'))
         end += 14
     return _document(out, left + width + 24, round(end))
 
@@ -70,7 +81,7 @@ class _Picture:
         bands: list[str] = []
         pale: list[str] = []
         plain: list[str] = []
-        late: list[str] = []
+        outlined: list[str] = []
         labels: list[str] = []
         for piece in self.timeline.pieces:
             low, high = self.timeline.cut(piece)
@@ -79,11 +90,12 @@ class _Picture:
             if piece.style == "band":
                 bands.append(self.band(piece))
                 continue
-            layer = late if piece.late else pale if ALPHA[piece.style] < 0.5 else plain
+            layer = outlined if piece.outlined else pale if ALPHA[piece.style] < 0.5 else plain
             layer.append(self.piece(piece))
             labels.append(self.label(piece))
         marks = [self.mark(mark) for mark in self.timeline.marks]
-        return [*bands, *self.lines(), *pale, *plain, *late, *labels, *marks]
+        images = [self.raster(raster) for raster in self.timeline.rasters]
+        return [*bands, *images, *self.lines(), *pale, *plain, *outlined, *labels, *marks]
 
     def lines(self) -> list[str]:
         out = []
@@ -101,20 +113,42 @@ class _Picture:
             f'stroke="#d0d0d0" stroke-width=".5"><title>{xml(piece.tip(self.axis))}</title></rect>'
         )
 
+    def raster(self, raster: Raster) -> str:
+        """One path per colour, in the raster's own coordinates: they are small integers."""
+        rows, columns = raster.values.shape
+        height = _SCALE * self.timeline.lanes[raster.lane].height * raster.lanes
+        shapes: dict[int, list[str]] = {}
+        for value, row, high, column, wide in zip(
+            *(part.tolist() for part in raster.rectangles()), strict=True
+        ):
+            shapes.setdefault(value, []).append(f"M{column} {row}h{wide}v{high}h-{wide}z")
+        body = "".join(
+            f'<path fill="{raster.colors[value]}" d="{"".join(shapes[value])}"/>'
+            for value in sorted(shapes)
+        )
+        return (
+            f'<g transform="translate({self.left} {self.tops[raster.lane]:.1f}) '
+            f'scale({self.width / columns:.6g} {height / rows:.6g})" '
+            f'shape-rendering="crispEdges"><title>{xml(raster.tip)}</title>{body}</g>'
+        )
+
     def piece(self, piece: Piece) -> str:
         low, high = self.timeline.cut(piece)
         x, length = self.x(low), self.x(high) - self.x(low)
         top, height = self.tops[piece.lane], _SCALE * self.timeline.lanes[piece.lane].height
         alpha = ALPHA[piece.style]
         opacity = f' fill-opacity="{alpha}"' if alpha < 1 else ""
-        edge = f'stroke="{LATE}"' if piece.late else 'stroke="#ffffff" stroke-width=".5"'
+        thin = min((lower - upper for upper, lower in piece.spans), default=1.0) * height < _THIN
+        edge = "" if thin else ' stroke="#ffffff" stroke-width=".5"'
+        if piece.outlined:
+            edge = f' stroke="{LATE}"'
         boxes = "".join(
             f'<rect x="{x:.1f}" y="{top + height * upper:.1f}" width="{length:.1f}" '
             f'height="{height * (lower - upper):.1f}"/>'
             for upper, lower in piece.spans
         )
         tip = f"<title>{xml(piece.tip(self.axis))}</title>"
-        return f'<g fill="{fill_of(piece.color)}"{opacity} {edge}>{tip}{boxes}</g>'
+        return f'<g fill="{fill_of(piece.color)}"{opacity}{edge}>{tip}{boxes}</g>'
 
     def label(self, piece: Piece) -> str:
         upper, lower = piece.place()
@@ -192,7 +226,7 @@ def _sample(entry: Key, x: int, y: int) -> str:
     if entry.mark:
         return f'<path d="M{x} {y}{_TRIANGLES[entry.mark][1]}" fill="{fill}"/>'
     box = f'<rect x="{x}" y="{y}" width="12" height="10"'
-    if entry.style == "late":
+    if entry.style in ("late", "differs"):
         return f'{box} fill="#ffffff" stroke="{LATE}" stroke-width="1.5"/>'
     alpha = ALPHA[entry.style]
     return f'{box} fill="{fill}"' + (f' fill-opacity="{alpha}"/>' if alpha < 1 else "/>")

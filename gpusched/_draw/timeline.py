@@ -6,6 +6,7 @@ A result describes itself as a `Timeline`; `timeline_axes` (Matplotlib), `svg` (
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -22,6 +23,7 @@ __all__ = [
     "ALPHA",
     "BODY",
     "NOTHING",
+    "PIXELS_PER_POINT",
     "Counter",
     "CounterColumns",
     "Key",
@@ -29,11 +31,14 @@ __all__ = [
     "Mark",
     "Piece",
     "PieceColumns",
+    "Raster",
     "Rows",
     "Timeline",
     "Words",
+    "differs_key",
     "fill_of",
     "in_window",
+    "late_key",
     "window",
 ]
 
@@ -48,10 +53,14 @@ ALPHA: Mapping[str, float] = MappingProxyType(
 )
 """Opacity by style of piece. "band" is drawn behind all lanes, over the whole height."""
 
+PIXELS_PER_POINT = 1.15
+"""Pixels of an SVG document per point of a lane."""
+
 NOTHING = -(2**63)
 """In a column of numbers or times: there is none."""
 
 _LABEL = 28  # characters of a lane's name
+_MOST_NUMBERS = 24  # labels that are numbers
 _NAME = 200  # of a piece's, in its tooltip
 
 Item = TypeVar("Item")
@@ -112,6 +121,8 @@ class Piece:
         One of ``ALPHA``.
     late
         Whether it belongs to a job that misses its deadline.
+    differs
+        Whether it is not where, or not when, the other side of a comparison has it.
     unfinished
         Whether ``end`` is only as far as is known.
     spans
@@ -134,6 +145,12 @@ class Piece:
     spans: tuple[Span, ...] = BODY
     times: Mapping[str, int | None] = field(default_factory=dict)
     args: Mapping[str, Any] = field(default_factory=dict)
+    differs: bool = False
+
+    @property
+    def outlined(self) -> bool:
+        """Whether pictures draw its outline."""
+        return self.late or self.differs
 
     def tip(self, axis: TimeAxis) -> str:
         """One line that says everything a picture knows of it."""
@@ -190,6 +207,38 @@ class Key:
     color: int | str = MUTED
     style: str = "run"
     mark: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Raster:
+    """Image in adjacent lanes of one height, over the whole window; in pictures only.
+
+    Attributes
+    ----------
+    lane, lanes
+        Index of the first lane, and their number.
+    values
+        Index into ``colors`` of each cell, -1 for an empty one: (rows, columns), from the top, with
+        the same number of rows for each lane. Columns divide the window into equal parts.
+    colors
+        RGB texts.
+    tip
+        Tooltip.
+    """
+
+    lane: int
+    lanes: int
+    values: npt.NDArray[np.int16]
+    colors: tuple[str, ...]
+    tip: str = ""
+
+    def rectangles(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int64Array]:
+        """Cells of one value merged: (value, row, rows, column, columns) of each rectangle."""
+        value, row, rows, column, columns = _merged(self.values)
+        other, turned, width, above, height = _merged(self.values.T)
+        if len(other) < len(value):
+            return other, above, height, turned, width
+        return value, row, rows, column, columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +314,8 @@ class Timeline:
         From top to bottom; lanes of one group follow each other.
     pieces
         In order of start within each lane; a `Rows` where there are too many to keep.
+    rasters
+        Images below the pieces, for pictures.
     columns
         More pieces, for traces.
     marks, keys, notes
@@ -296,16 +347,22 @@ class Timeline:
     title: str = ""
     width: float = 7.2
     other: Mapping[str, Any] = field(default_factory=dict)
+    rasters: tuple[Raster, ...] = ()
 
     @property
     def axis(self) -> TimeAxis:
         """The time axis of the window."""
         return time_axis(self.unit, self.end)
 
-    @property
-    def note(self) -> str:
-        """The notes in one line."""
-        return "; ".join(self.notes)
+    def note_lines(self, length: int) -> list[str]:
+        """The notes in lines of ``length`` characters, or longer by a note that is longer."""
+        lines: list[str] = []
+        for note in self.notes:
+            if lines and len(lines[-1]) + len(note) + 2 <= length:
+                lines[-1] += f"; {note}"
+            else:
+                lines.append(note)
+        return lines
 
     @property
     def height(self) -> float:
@@ -343,22 +400,27 @@ class Timeline:
     def labels(self, room: float) -> list[tuple[float, str]]:
         """Labels of the vertical axis, in points from the top, each ``room`` points high.
 
-        Where lanes are narrower than that, numbers are thinned out evenly.
+        Where lanes are narrower than that, or numbers are many, they are thinned out evenly.
         """
         kept: list[tuple[float, str]] = []
-        numbered: list[tuple[float, str]] = []
+        numbered: list[list[tuple[float, str]]] = [[]]  # adjacent lanes that are numbers
         for top, lane in zip(self.tops(), self.lanes, strict=True):
             if lane.scale:
                 kept += [(top + lane.height * share, text) for share, text in lane.scale]
             elif lane.height and lane.name.isdigit():
-                numbered.append((top + lane.height / 2, lane.name))
+                numbered[-1].append((top + lane.height / 2, lane.name))
             elif lane.height and lane.name:
+                numbered.append([])
                 middle = top + lane.height / 2
                 if not kept or middle - kept[-1][0] >= room - 1e-6:
                     kept.append((middle, clip(lane.name, _LABEL)))
-        if numbered:
-            narrow = min(lane.height for lane in self.lanes if lane.name.isdigit() and lane.height)
-            every = numbered[:: max(1, -(-int(room * 1000) // int(narrow * 1000)))]
+        heights = [lane.height for lane in self.lanes if lane.name.isdigit() and lane.height]
+        step = max(1, -(-int(room * 1000) // int(min(heights, default=room) * 1000)))
+        count = max(map(len, numbered))
+        if count > _MOST_NUMBERS * step:  # round steps where there are many
+            step = 2 ** math.ceil(math.log2(count / _MOST_NUMBERS))
+        for numbers in numbered:
+            every = numbers[::step]
             kept += [at for at in every if all(abs(at[0] - k[0]) >= room - 1e-6 for k in kept)]
         return sorted(kept)
 
@@ -371,6 +433,37 @@ def fill_of(shade: int | str) -> str:
 def late_key() -> Key:
     """The legend's entry for pieces of late jobs."""
     return Key("late", LATE, "late")
+
+
+def differs_key() -> Key:
+    """The legend's entry for pieces that differ from the other side of a comparison."""
+    return Key("differs", LATE, "differs")
+
+
+def _merged(
+    values: npt.NDArray[np.int16],
+) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array, Int64Array]:
+    """Runs of a value down the columns, merged with equal ones in the next columns.
+
+    Returns (value, row, rows, column, columns) of each rectangle.
+    """
+    rows, columns = values.shape
+    flat = values.T.ravel()
+    new = np.diff(flat, prepend=-2) != 0
+    new[::rows] = True
+    first = np.flatnonzero(new)
+    length = np.diff(np.append(first, rows * columns))
+    first, length = first[flat[first] >= 0], length[flat[first] >= 0]
+    value, row, column = flat[first].astype(np.int64), first % rows, first // rows
+    order = np.lexsort((column, value, length, row))
+    value, row, length, column = (part[order] for part in (value, row, length, column))
+    starts = np.ones(len(value), dtype=bool)
+    starts[1:] = np.diff(column) != 1
+    for part in (value, row, length):
+        starts[1:] |= np.diff(part) != 0
+    kept = np.flatnonzero(starts)
+    width = np.diff(np.append(kept, len(value)))
+    return value[kept], row[kept], length[kept], column[kept], width
 
 
 def window(since: Any, until: Any) -> tuple[int, int | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpusched._draw.axes import INK, LATE, axes, key
-from gpusched._draw.timeline import ALPHA, Key, Mark, Piece, Timeline, fill_of
+from gpusched._draw.timeline import ALPHA, Key, Mark, Piece, Raster, Timeline, fill_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,8 +41,8 @@ def plot(timeline: Timeline, ax: Axes | None = None) -> Axes:
     count = 10 if len(timeline.axis.text(timeline.end)) <= 3 else 8
     steps = timeline.axis.steps(timeline.since, timeline.end, count)
     ax.set_xticks([t / unit for t in steps], [timeline.axis.text(t) for t in steps])
-    note = f"; {timeline.note}" if timeline.note else ""
-    ax.set_xlabel(timeline.axis.label + note)
+    room = int(12 * place.width * inches[0])
+    ax.set_xlabel("\n".join(_below(timeline, room)))
     if timeline.title:
         ax.set_ylabel(timeline.title)
     for side_name in ("top", "right"):
@@ -51,8 +51,19 @@ def plot(timeline: Timeline, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def _below(timeline: Timeline, room: int) -> list[str]:
+    """The axis' label and the notes, in lines of about ``room`` characters."""
+    label = timeline.axis.label
+    lines = timeline.note_lines(room)
+    if lines and len(label) + len(lines[0]) + 2 <= room:
+        return [f"{label}; {lines[0]}", *lines[1:]]
+    return [label, *lines]
+
+
 def _draw(timeline: Timeline, ax: Axes, wide: float, high: float) -> None:
     unit, tops, misses = timeline.axis.ticks, timeline.tops(), timeline.misses()
+    for raster in timeline.rasters:
+        _image(timeline, raster, ax)
     for piece in timeline.pieces:
         low, stop = timeline.cut(piece)
         if low > stop or (low == stop and piece.end > piece.start):
@@ -83,6 +94,23 @@ def _draw(timeline: Timeline, ax: Axes, wide: float, high: float) -> None:
     _marks(timeline, ax, tops)
 
 
+def _image(timeline: Timeline, raster: Raster, ax: Axes) -> None:
+    import numpy as np
+    from matplotlib.colors import to_rgba_array
+
+    unit, top = timeline.axis.ticks, timeline.tops()[raster.lane]
+    bottom = top + raster.lanes * timeline.lanes[raster.lane].height
+    # The last colour is that of an empty cell, -1.
+    colors = np.vstack([to_rgba_array(list(raster.colors)), (1.0, 1.0, 1.0, 0.0)])
+    ax.imshow(
+        colors[raster.values],
+        extent=(timeline.since / unit, timeline.end / unit, bottom, top),
+        aspect="auto",
+        interpolation="nearest",
+        zorder=0.8,
+    )
+
+
 def _rectangles(
     ax: Axes, piece: Piece, left: float, right: float, top: float, height: float, high: float
 ) -> None:
@@ -91,17 +119,18 @@ def _rectangles(
 
     alpha = ALPHA[piece.style]
     for upper, lower in piece.spans:
-        thin = (lower - upper) * height < high / 12
+        points = 72 * (lower - upper) * height / high
+        edge = 0.7 if points >= 6 else 0.4 if points >= 2 else 0.0
         ax.add_patch(
             Rectangle(
                 (left, top + height * upper),
                 right - left,
                 height * (lower - upper),
                 facecolor=to_rgba(fill_of(piece.color), alpha),
-                edgecolor=LATE if piece.late else "white",
+                edgecolor=LATE if piece.outlined else "white",
                 hatch="//" if piece.late else None,
-                linewidth=1.0 if piece.late else 0.4 if thin else 0.7,
-                zorder=2.5 if piece.late else 1.5 if alpha < 0.5 else 2,
+                linewidth=1.0 if piece.outlined else edge,
+                zorder=2.5 if piece.outlined else 1.5 if alpha < 0.5 else 2,
             )
         )
 
@@ -140,6 +169,7 @@ def _handle(entry: Key) -> Any:
         size = 9 if entry.mark == "miss" else 5
         shape: dict[str, Any] = {"marker": _MARKERS[entry.mark], "linestyle": "none"}
         return Line2D([], [], color=fill, markersize=size, label=entry.text, **shape)
-    if entry.style == "late":
-        return Patch(facecolor="white", edgecolor=LATE, hatch="//", label=entry.text)
+    if entry.style in ("late", "differs"):
+        hatch = "//" if entry.style == "late" else None
+        return Patch(facecolor="white", edgecolor=LATE, hatch=hatch, label=entry.text)
     return Patch(facecolor=fill, alpha=ALPHA[entry.style], label=entry.text)

@@ -4,6 +4,8 @@
 [ECRTS17] (Yang and Anderson, "Response-Time Bounds for Concurrent GPU Scheduling", 2017).
 `fifo_limit`: the utilization limit up to which the paper conjectures bounded response times.
 
+`priority_streams`: chains of kernels in streams of different priorities.
+
 `stgm`, `mpcp`, `fmlp_plus`, `gpu_server`: tasks with CPU and GPU segments under partitioned fixed
 priorities, with the GPU divided among tasks by SMs or used by one task at a time, as compared in
 [RTCSA19] (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management for Real-Time Tasks").
@@ -26,6 +28,8 @@ from gpusched.analysis.fifo_limits import FifoLimit, fifo_limit
 from gpusched.analysis.global_edf import GEDF_METHODS, container, cpu_only, gedf_tardiness, srm
 from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
 from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
+from gpusched.analysis.priority_answer import PRIORITY_TERMS, PriorityStreamsBound
+from gpusched.analysis.priority_bounds import priority_streams
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.answers.answer import Answer
 from gpusched.model.fifo_order import ORDERS
@@ -35,6 +39,7 @@ __all__ = [
     "GEDF_METHODS",
     "LOCKS",
     "ORDERS",
+    "PRIORITY_TERMS",
     "REASONS",
     "STATUSES",
     "TERMS",
@@ -43,6 +48,7 @@ __all__ = [
     "FifoBound",
     "FifoLimit",
     "GedfVerdict",
+    "PriorityStreamsBound",
     "Verdict",
     "container",
     "cpu_only",
@@ -53,6 +59,7 @@ __all__ = [
     "gpu_server",
     "mpcp",
     "partition",
+    "priority_streams",
     "srm",
     "stgm",
     "stgm_allocate",

@@ -6,8 +6,9 @@ with the rules of the scheduling hierarchy.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,12 @@ from gpusched._support.text import shown
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+    from gpusched._draw.timeline import Timeline
+    from gpusched.io.log_records import Simulated
+    from gpusched.io.replays.replay import Replay
+    from gpusched.model.gpu import GPU
 
 __all__ = ["BlockLog"]
 
@@ -217,6 +224,58 @@ class BlockLog(Frozen):
         latency = (self.first - self.launch)[quiet & (self.first >= self.launch)]
         return int(latency.max()) if len(latency) else None
 
+    def launches(self, latency: Any = None) -> Replay:
+        """Make launches of the kernels, whose simulation ``gs.io.agreement`` compares with the log.
+
+        Row i of the log is launch i. A kernel is in its stream when the launch latency has passed
+        since its launch, or when it started in the log if that is earlier. Where the log says that
+        it ``joined`` its queue later, and the kernel before it in its stream is no reason, it is
+        launched at that time. Every block takes the time that was measured for it (1 tick for a
+        block that ended when it started), so that differences are those of queues, rules and SMs.
+        Interference is contained in these times: simulate them without factors.
+
+        Parameters
+        ----------
+        latency
+            Ticks from the logged time of a launch to the kernel's arrival in its stream, one number
+            or one per kernel. Default: ``launch_latency``, or 0 where the log shows none.
+
+        Returns
+        -------
+        Replay
+            ``launches``; ``origin``, the earliest launch of the log, which is tick 0 of them; and
+            ``assumptions``.
+
+        Raises
+        ------
+        ValueError
+            An empty log; a negative latency; kernels of one stream in several contexts or with
+            several priorities: the message names the row.
+        OverflowError
+            Times that span 2**59 ticks or more.
+
+        ``gs.simulate.hierarchy`` takes the GPU. For a log of several contexts give it
+        ``timeslice=`` (and ``runlist=``, ``switch_time=`` where they are known), which no log
+        contains; for measurements under MPS, where there are no slices, put all kernels in
+        context 0. ``channels=0`` where each stream had a hardware queue of its own: the number of
+        queues decides what waits for what, and is not in a log. Kernels that are launched at one
+        time are launched in the order of the rows.
+
+        Examples
+        --------
+        >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+        >>> log = gs.io.BlockLog(
+        ...     ["a", "b"], [0, 1], [1000, 1010], 1, 1024, 0, 0, [0, 1], 0, 0,
+        ...     [1000, 1100], [1100, 1200]
+        ... )
+        >>> run = gs.simulate.hierarchy(log.launches().launches, gpu)
+        >>> (run.first + log.launches().origin).tolist()
+        [1000, 1100]
+        """
+        from gpusched.io.replays.log_replay import log_replay
+
+        return log_replay(self, latency)
+
     def to_frame(self) -> pd.DataFrame:
         """A ``pandas.DataFrame`` with one row per block: its columns and those of its kernel."""
         import pandas as pd
@@ -225,6 +284,134 @@ class BlockLog(Frozen):
         return pd.DataFrame(
             table | {key: getattr(self, key)[self.kernel] for key in ("name", "joined", *_KERNELS)}
         )
+
+    # Pictures
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        by: Literal["sm", "stream"] = "sm",
+        gpu: GPU | str | None = None,
+        unit: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        against: Simulated | None = None,
+        shift: int | None = None,
+        tolerance: int = 0,
+    ) -> Axes:
+        """Draw the log with Matplotlib, alone or above a simulation of it.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure unless given.
+        by
+            "sm": a lane per SM with its blocks, as high as their shares of its warps, as in
+            ``Hierarchy.plot``. "stream": a lane per stream with its kernels from their first start
+            to their last end, and triangles where they are launched.
+        gpu
+            A `GPU`, or the name of a preset: its SMs, with all of their warps, are drawn. Unless
+            given, the SMs up to the last one of the log, with the most warps that it has on one.
+        unit
+            Unit of a tick: None, "ns", "us", "ms" or "s".
+        since, until
+            The window in ticks of the log's clock. On the axis, 0 is the log's first instant. More
+            than 700 groups of blocks (4000 with ``until``) are drawn as means, as in
+            ``Hierarchy.plot``.
+        against
+            A run of ``gs.simulate.hierarchy`` of the same kernels: launch k has as many blocks as
+            kernel k of the log. Each lane has the log above and the run below; of more than 16 SMs,
+            all of the log are above all of the run. Blocks (kernels, by stream) that start or end
+            at other times have a red outline. By SM, the lane "differing" below shows the share of
+            the log's running warps that such blocks have.
+        shift
+            Ticks that are added to the run's times. Unless given, the first launches of both are at
+            one instant.
+        tolerance
+            Ticks by which starts and ends may differ without being marked.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            ``ax``, or those of the new figure.
+
+        Raises
+        ------
+        ValueError
+            A GPU with fewer SMs than the log, an SM from 2**20 on, an empty window, times that span
+            more than 2**60 ticks, a run of other kernels or without its blocks.
+        TypeError
+            Something else than a run in ``against``.
+        """
+        from gpusched._draw import timeline_axes
+
+        drawn = self._picture(by, gpu, unit, since, until, against, shift, tolerance)
+        shown: Axes = timeline_axes.plot(drawn, ax)
+        return shown
+
+    def to_svg(
+        self,
+        *,
+        by: Literal["sm", "stream"] = "sm",
+        gpu: GPU | str | None = None,
+        unit: str | None = None,
+        since: int | None = None,
+        until: int | None = None,
+        against: Simulated | None = None,
+        shift: int | None = None,
+        tolerance: int = 0,
+    ) -> str:
+        """The same picture as an SVG document, without Matplotlib; see ``plot``.
+
+        Examples
+        --------
+        >>> log = gs.io.BlockLog(["a"], 0, 0, 1, 32, 0, 0, [0], 0, 0, 40, 90)
+        >>> run = gs.simulate.hierarchy(gs.Launches([0], 60), "Xavier")
+        >>> "1 of 1 blocks differ in time by more than 20" in log.to_svg(against=run, tolerance=20)
+        True
+        """
+        from gpusched._draw import svg
+
+        return svg.svg(self._picture(by, gpu, unit, since, until, against, shift, tolerance))
+
+    def _picture(self, *options: Any) -> Timeline:
+        from gpusched.io import log_timeline
+
+        return log_timeline.picture(self, log_timeline.Options(*options))
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def to_chrome_trace(
+        self, path: str | os.PathLike[str], *, gpu: GPU | str | None = None, tick: int = 1
+    ) -> None:
+        """Write the log for Perfetto (ui.perfetto.dev) and chrome://tracing.
+
+        A process per SM, with lanes of blocks and a counter of its warps, and a process "streams"
+        with a lane per stream, in which kernels last from their first start to their last end.
+        Times are those of the log.
+
+        Parameters
+        ----------
+        path
+            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+        gpu
+            Its name is stored; None: unknown.
+        tick
+            Length of a tick in ns.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        TypeError, ValueError
+            ``tick`` is not a positive integer, a GPU with fewer SMs than the log.
+        """
+        from gpusched._draw import chrome_trace
+        from gpusched.io import log_timeline
+
+        chrome_trace.write_timeline(log_timeline.trace(self, gpu), path, tick)
 
     def __reduce__(self) -> Any:
         return (_restored, ({f.name: getattr(self, f.name) for f in fields(self)},))

@@ -60,7 +60,8 @@ class Hierarchy(Saved, Frozen):
     Attributes
     ----------
     head
-        When all launches before it in its stream had ended.
+        When all launches before it, or before its graph, in its stream had ended; for a
+        programmatic kernel, when all blocks of its primary had triggered or ended.
     joined
         When it joined the queue of kernels, or that of a copy engine.
     first, dispatched
@@ -84,6 +85,8 @@ class Hierarchy(Saved, Frozen):
         Number of blocks that have started.
     launches, gpu, placement, copy_engines, channels, timeslice, runlist, switch_time, sms_per_gpc
         The workload, the platform and the options.
+    queues
+        The option; None where the default of each partition was used.
     """
 
     _KIND: ClassVar[str] = "Hierarchy"
@@ -111,6 +114,7 @@ class Hierarchy(Saved, Frozen):
     reason: str | None
     now: int
     started: int
+    queues: str | None = None
 
     def __len__(self) -> int:
         return len(self.launches)
@@ -309,15 +313,20 @@ class Hierarchy(Saved, Frozen):
         ax
             Axes to draw on; a new figure unless given.
         by
-            "sm": a lane per SM, as high as its warps (or half of them, a quarter, ... where no more
-            are used), with its blocks (pale while they are frozen), and one per copy engine.
+            "sm": a lane per SM with its blocks (pale while they are frozen), and one per copy
+            engine. A lane is as high as the SM's warps (or half of them, a quarter, ... where no
+            more are used), a block as high as its share of them, on the lowest that are free at its
+            start. Where there are too many groups of blocks, and of GPUs with more than 37 SMs,
+            lanes show the mean number of running warps of each kernel in 360 parts of the window;
+            thin lanes are filled, the paler the fewer warps run; more than 144 SMs share lanes.
             "stream": a lane per stream, with its kernels and copies from their first start to their
             end, triangles where they are launched, and below them what the launch at the stream's
             head waited for.
         unit
             Unit of a tick: None, "ns", "us", "ms" or "s".
         since, until
-            The window in ticks. Without ``until``, up to the 700th box; with it, at most 4000.
+            The window in ticks. By SM, more than 700 groups of blocks (4000 with ``until``) are
+            drawn as means. By stream, the picture ends before launch 700 (4000).
 
         Returns
         -------

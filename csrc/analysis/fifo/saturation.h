@@ -38,4 +38,11 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
                                     const gs_gpu_t *gpu, const int64_t *regs, const int64_t *smem,
                                     bool overlap, int64_t *beta);
 
+/* Per task, the fewest busy warps of an SM at which a block of it may not fit, with blocks of the
+ * tasks running and for want of any resource: from[i] is at most the warps of the SM. The set must
+ * have passed gs_kernel_tasks_check. Errors: as gs_analysis_fifo_saturation_gpu. */
+int gs_analysis_fifo_saturation_shortages(gs_context_t *ctx, const gs_kernel_tasks_t *kernels,
+                                          const gs_gpu_t *gpu, const int64_t *regs,
+                                          const int64_t *smem, bool overlap, int64_t *from);
+
 #endif

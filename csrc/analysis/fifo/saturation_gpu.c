@@ -180,15 +180,10 @@ static int search(gs_context_t *ctx, gs_analysis_fifo_subset_sums_t *sums, const
     return status;
 }
 
-int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *kernels,
-                                    const gs_gpu_t *gpu, const int64_t *regs, const int64_t *smem,
-                                    bool overlap, int64_t *beta)
+/* Fills in the demands: all but their least sums. */
+static int find_shortages(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, const gs_gpu_t *gpu,
+                          const int64_t *regs, const int64_t *smem, bool overlap, demand_t *demands)
 {
-    size_t n = (size_t)kernels->n;
-    gs_analysis_fifo_subset_sums_t sums = {0};
-    demand_t *demands = NULL, **order = NULL;
-    ratio_t *ratios = NULL;
-    gs_analysis_fifo_subset_sums_item_t *items = NULL;
     int status = gs_gpu_check(ctx, gpu);
     if (status != GS_OK) {
         return status;
@@ -197,18 +192,55 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
         return gs_fail(ctx, GS_ERR_VALUE, "warps_per_sm", -1, gpu->warps_per_sm,
                        "at most 2**24 warps per SM");
     }
+    ratio_t *ratios = gs_alloc(ctx, (size_t)kernels->n, sizeof *ratios);
+    if (ratios == NULL) {
+        return ctx->status;
+    }
+    status = read_demands(ctx, kernels, gpu, regs, smem, overlap, demands);
+    if (status == GS_OK) {
+        status = other_resources(ctx, gpu, demands, kernels->n, ratios);
+    }
+    if (status == GS_OK) {
+        status = other_carveouts(ctx, gpu, demands, kernels->n);
+    }
+    gs_free(ctx, ratios);
+    return status;
+}
+
+int gs_analysis_fifo_saturation_shortages(gs_context_t *ctx, const gs_kernel_tasks_t *kernels,
+                                          const gs_gpu_t *gpu, const int64_t *regs,
+                                          const int64_t *smem, bool overlap, int64_t *from)
+{
+    demand_t *demands = gs_alloc(ctx, (size_t)kernels->n, sizeof *demands);
+    if (demands == NULL) {
+        return ctx->status;
+    }
+    int status = find_shortages(ctx, kernels, gpu, regs, smem, overlap, demands);
+    for (int64_t i = 0; i < kernels->n && status == GS_OK; i++) {
+        from[i] = demands[i].from;
+    }
+    gs_free(ctx, demands);
+    return status;
+}
+
+int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *kernels,
+                                    const gs_gpu_t *gpu, const int64_t *regs, const int64_t *smem,
+                                    bool overlap, int64_t *beta)
+{
+    size_t n = (size_t)kernels->n;
+    gs_analysis_fifo_subset_sums_t sums = {0};
+    demand_t *demands = NULL, **order = NULL;
+    gs_analysis_fifo_subset_sums_item_t *items = NULL;
+    int status = GS_OK;
     if ((demands = gs_alloc(ctx, n, sizeof *demands)) == NULL ||
         (order = gs_alloc(ctx, n, sizeof *order)) == NULL ||
-        (ratios = gs_alloc(ctx, n, sizeof *ratios)) == NULL ||
         (items = gs_alloc(ctx, n, sizeof *items)) == NULL) {
         status = ctx->status;
         goto out;
     }
     int64_t best;
-    if ((status = gs_analysis_fifo_subset_sums_init(&sums, ctx, gpu->warps_per_sm)) != GS_OK ||
-        (status = read_demands(ctx, kernels, gpu, regs, smem, overlap, demands)) != GS_OK ||
-        (status = other_resources(ctx, gpu, demands, kernels->n, ratios)) != GS_OK ||
-        (status = other_carveouts(ctx, gpu, demands, kernels->n)) != GS_OK) {
+    if ((status = find_shortages(ctx, kernels, gpu, regs, smem, overlap, demands)) != GS_OK ||
+        (status = gs_analysis_fifo_subset_sums_init(&sums, ctx, gpu->warps_per_sm)) != GS_OK) {
         goto out;
     }
     for (int64_t i = 0; i < kernels->n; i++) {
@@ -220,7 +252,6 @@ int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *
 out:
     gs_analysis_fifo_subset_sums_free(&sums, ctx);
     gs_free(ctx, items);
-    gs_free(ctx, ratios);
     gs_free(ctx, order);
     gs_free(ctx, demands);
     return status;

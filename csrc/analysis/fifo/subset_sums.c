@@ -79,6 +79,15 @@ int gs_analysis_fifo_subset_sums_add(gs_analysis_fifo_subset_sums_t *self, gs_co
     return GS_OK;
 }
 
+void gs_analysis_fifo_subset_sums_copy(gs_analysis_fifo_subset_sums_t *to,
+                                       const gs_analysis_fifo_subset_sums_t *from)
+{
+    size_t words = (size_t)from->limit / 64 + 1;
+    memcpy(to->bits, from->bits, words * sizeof *to->bits);
+    memset(to->next, 0, words * sizeof *to->next);
+    to->most = from->most;
+}
+
 int gs_analysis_fifo_subset_sums_fill(gs_analysis_fifo_subset_sums_t *self, gs_context_t *ctx,
                                       const gs_analysis_fifo_subset_sums_item_t *items,
                                       int64_t count, int64_t less)

@@ -36,6 +36,10 @@ int gs_analysis_fifo_subset_sums_fill(gs_analysis_fifo_subset_sums_t *self, gs_c
                                       const gs_analysis_fifo_subset_sums_item_t *items,
                                       int64_t count, int64_t less);
 
+/* Makes `to` equal to `from`; both have the same limit. */
+void gs_analysis_fifo_subset_sums_copy(gs_analysis_fifo_subset_sums_t *to,
+                                       const gs_analysis_fifo_subset_sums_t *from);
+
 /* The least sum in value..limit (value >= 0), or -1. */
 int64_t gs_analysis_fifo_subset_sums_least_from(const gs_analysis_fifo_subset_sums_t *self,
                                                 int64_t value);

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched.model.host_tasks import HostTasks
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing"]
@@ -93,7 +94,7 @@ class Answer(Saved, Frozen, ABC):
 
     @property
     @abstractmethod
-    def _tasks(self) -> KernelTasks | HostTasks:
+    def _tasks(self) -> KernelTasks | KernelChains | HostTasks:
         """The task set, or the stack of them."""
 
     @property

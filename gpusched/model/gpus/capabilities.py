@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import index
 from typing import Any
@@ -16,6 +17,7 @@ __all__ = [
     "as_capability",
     "block_memory_of",
     "carveouts_of",
+    "is_amd",
     "limits_of",
 ]
 
@@ -60,9 +62,8 @@ _CAPABILITIES = {
     (12, 1): (1536, 24, 100, 99),
 }
 
-# Kilobytes of an SM that can be shared memory, by compute capability from 7.0 on: CUDA C++
-# Programming Guide, the sections on shared memory of each compute capability. Of 11.0 it says
-# nothing yet; its largest carve-out is that of 9.0.
+# Kilobytes of an SM that can be shared memory, by compute capability from 7.0 on: CUDA Programming
+# Guide, "Shared Memory Capacity per Compute Capability" (7.0 and 7.2: its edition of CUDA 12).
 _VOLTA, _AMPERE = (0, 8, 16, 32, 64, 96), (0, 8, 16, 32, 64, 100, 132, 164)
 _CARVEOUTS = {
     (7, 0): _VOLTA,
@@ -125,3 +126,8 @@ def block_memory_of(cc: tuple[int, int] | None) -> int | None:
 def carveouts_of(cc: tuple[int, int] | None) -> tuple[int, ...]:
     """Possible carve-outs in bytes, ascending; none where they are not known."""
     return () if cc is None else tuple(size * KB for size in _CARVEOUTS.get(cc, ()))
+
+
+def is_amd(properties: Mapping[str, Any]) -> bool:
+    """True for device properties that ROCm wrote: waves of 64 threads, or a field of HIP alone."""
+    return properties.get("warpSize") == 64 or "maxSharedMemoryPerMultiProcessor" in properties

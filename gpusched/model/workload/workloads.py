@@ -12,7 +12,9 @@ from gpusched._support.arguments import instance, is_sequence, one_of, position
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import clip, shown
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.views.chain_view import chain_view
 from gpusched.model.views.derived_view import BatchView, LaunchView, View
 from gpusched.model.views.host_view import host_view
 from gpusched.model.views.kernel_view import batch_view, kernel_view
@@ -478,6 +480,42 @@ class Workload:
         one_of(gaps, ("refuse", "occupy"), "gaps")
         one_of(chains, ("fuse", "refuse"), "chains")
         return kernel_view(self._source(platform), occupy=gaps == "occupy", fuse=chains == "fuse")
+
+    def chains(self, platform: Platform) -> View[KernelChains]:
+        """Derive chains of kernels: for streams of different priorities.
+
+        Each kernel of a job is one of its own, in the order of the segments. CPU work, copies and
+        the launch latency before a kernel are part of its latency; what stands behind the last
+        kernel shortens the deadline. The priorities are those of the streams.
+
+        Parameters
+        ----------
+        platform
+            A platform with a GPU.
+
+        Returns
+        -------
+        View
+            ``tasks`` (`KernelChains`) without those that have no GPU segments, and
+            ``assumptions``.
+
+        Raises
+        ------
+        ValueError
+            Facts that the model cannot express: no GPU, jitter, several processes, kernels without
+            a shape, copies without a kernel, work behind the last kernel that leaves no time before
+            the deadline, a stream priority for some tasks only, more of them than levels.
+        OverflowError
+            Times of 2**60 ticks or more.
+
+        >>> w = gs.Workload([gs.Task("a", 90, [
+        ...     gs.CPU(5), gs.Kernel(20, blocks=64, threads=512), gs.CPU(3),
+        ...     gs.Kernel(4, blocks=8, threads=512), gs.CPU(2)])])
+        >>> chains = w.chains(gs.Platform("Xavier", launch_latency=1)).tasks
+        >>> chains.block_time.tolist(), chains.latency.tolist(), chains.deadline.tolist()
+        ([[10, 4]], [[6, 4]], [88])
+        """
+        return chain_view(self._source(platform))
 
     def batches(
         self, platform: Platform, *, gaps: Literal["refuse", "occupy"] = "refuse"

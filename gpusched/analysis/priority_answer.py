@@ -1,0 +1,234 @@
+"""Answer of the bounds for priority streams: response-time bounds and what they consist of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.registry import enumeration
+from gpusched._support.saved import Saved
+from gpusched.model.answers.answer import Answer, Claim, Flags
+from gpusched.model.answers.times_in_text import time_in_text
+from gpusched.model.kernel_chains import KernelChains
+
+__all__ = ["PRIORITY_TERMS", "THEOREMS", "PriorityStreamsBound"]
+
+THEOREMS = enumeration("analysis.priority_streams_theorem")
+
+PRIORITY_TERMS = (
+    *("numerator", "denominator", "theorem", "jobs", "latency", "tail"),
+    *("own", "same", "more_urgent", "less_urgent", "residue", "busy"),
+)
+"""Columns of ``PriorityStreamsBound.terms``: ``numerator`` / ``denominator`` is the bound, 0 and 0
+without one, ``theorem`` an index; ``jobs`` of a run up to the one with the largest response; ticks
+of ``latency`` and of last blocks (``tail``); thread-ticks of work that kernels wait for: their
+``own`` blocks but the last, those of the ``same`` level, of ``more_urgent`` and ``less_urgent``
+tasks, and the ``residue``; ``busy``: threads that are busy, at least, while a kernel waits."""
+
+_WORK = ("own", "same", "more_urgent", "less_urgent", "residue")
+_WORDS = {
+    "own": "its own blocks",
+    "same": "kernels of its priority",
+    "more_urgent": "more urgent tasks",
+    "less_urgent": "jobs of less urgent tasks",
+    "residue": "less urgent blocks that run when a kernel joins",
+}
+_COLUMN = {name: i for i, name in enumerate(PRIORITY_TERMS)}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PriorityStreamsBound(Answer):
+    """Response-time bounds of kernel chains, for one set of n tasks or a stack of N sets.
+
+    >>> chains = gs.KernelChains(period=[60, 100], block_time=[[1, 1, 1], [10]], blocks=4,
+    ...                          latency=[[1, 1, 1], [0]], priority=[0, 1])
+    >>> answer = gs.analysis.priority_streams(chains, threads=4)
+    >>> answer.schedulable, [str(bound) for bound in answer.exact]
+    (True, ['73/4', '41/2'])
+
+    Attributes
+    ----------
+    tasks
+        The chains.
+    overlap
+        Whether jobs of one task may overlap.
+    terms
+        The bounds and their parts, int64 ``(n, 12)`` or ``(N, n, 12)``, columns as in
+        ``PRIORITY_TERMS``. With Theorem M, ``own + same + more_urgent + less_urgent + residue`` is
+        at least ``busy`` times the time that kernels wait, and exactly that where less urgent
+        blocks can hold no more threads after some time; Theorems A and O give no parts.
+    saturation
+        Least number of threads that are busy while a kernel of the task's priority, or of a more
+        urgent one, waits; 0 when none ever does. int64 ``(n,)`` or ``(N, n)``.
+    seconds
+        Wall-clock time of the call.
+    """
+
+    _KIND: ClassVar[str] = "PriorityStreamsBound"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelChains,)
+    _SHOWN: ClassVar[tuple[str, ...]] = ("priority", "deadline", "response", "slack", "theorem")
+
+    tasks: KernelChains
+    overlap: bool
+    terms: Int64Array
+    saturation: Int64Array
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def _tasks(self) -> KernelChains:
+        return self.tasks
+
+    @property
+    def claim(self) -> Claim:
+        """ "sufficient": a set that is not accepted may be schedulable."""
+        return "sufficient"
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        stream = (
+            "Each job has a stream of its own."
+            if self.overlap
+            else "Each task has its own stream and its own hardware channel."
+        )
+        return (
+            "Jobs of a task are released at least a period apart, and blocks take at most their "
+            "time.",
+            stream,
+            "All streams belong to one context; there are no copies, and no NULL stream.",
+            "Blocks that run together do not slow each other down beyond their given times.",
+        )
+
+    def _term(self, name: str) -> Int64Array:
+        found: Int64Array = self.terms[..., _COLUMN[name]]
+        return found
+
+    @property
+    def bounded(self) -> npt.NDArray[np.bool_]:
+        """Whether a task has a bound: bool ``(n,)`` or ``(N, n)``."""
+        return self._term("denominator") > 0
+
+    @property
+    def accepted(self) -> Flags:
+        """Whether every task has a bound within its deadline: a bool, or bool ``(N,)``."""
+        values, known = self._responses()
+        met = (known & (values <= self.tasks.deadline)).all(axis=-1)
+        return met if self.is_stack else bool(met)
+
+    @property
+    def rejected(self) -> Flags:
+        """False: the bounds show no misses. A bool, or bool ``(N,)``."""
+        return np.zeros(len(self.tasks), np.bool_) if self.is_stack else False
+
+    def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+        known = self.bounded
+        return -(-self._term("numerator") // np.where(known, self._term("denominator"), 1)), known
+
+    @property
+    def theorem(self) -> npt.NDArray[np.str_]:
+        """Theorem behind each bound: "fits" (no kernel waits), "M", "A", "O"; "" without one."""
+        return np.array(THEOREMS)[self._term("theorem")]
+
+    @property
+    def exact(self) -> list[Any]:
+        """The bounds as a ``Fraction`` per task, None without one; a list per set of a stack."""
+
+        def of(rows: list[list[int]]) -> list[Fraction | None]:
+            return [Fraction(row[0], row[1]) if row[1] else None for row in rows]
+
+        return (
+            [of(rows) for rows in self.terms.tolist()] if self.is_stack else of(self.terms.tolist())
+        )
+
+    def parts(self, task: int | str) -> dict[str, float]:
+        """Ticks of a bound by cause, for a task of a single set that Theorem M bounds.
+
+        Parameters
+        ----------
+        task
+            Its number or name.
+
+        Returns
+        -------
+        dict
+            ``latency`` and ``tail``, and the shares of ``own``, ``same``, ``more_urgent``,
+            ``less_urgent`` and ``residue`` in the time that kernels wait. For the first job of a
+            run they add up to the bound.
+
+        >>> chains = gs.KernelChains(period=[100, 10], block_time=[[1, 1, 1], [10]],
+        ...                          latency=[[1, 1, 1], [0]], priority=[0, 1])
+        >>> parts = gs.analysis.priority_streams(chains, threads=1).parts(0)
+        >>> parts["residue"], sum(parts.values())
+        (30.0, 36.0)
+        """
+        if self.is_stack:
+            raise ValueError("answer: got a stack, expected a single set; index it first")
+        row = dict(
+            zip(
+                PRIORITY_TERMS,
+                self.terms[task_number(task, self.tasks.name)].tolist(),
+                strict=True,
+            )
+        )
+        if THEOREMS[row["theorem"]] not in ("M", "fits"):
+            raise ValueError(f"task: got {task!r:.60}, expected one that Theorem M bounds")
+        times = {"latency": float(row["latency"]), "tail": float(row["tail"])}
+        return times | {name: row[name] / max(row["busy"], 1) for name in _WORK}
+
+    def _reason(self) -> str:
+        if self.accepted:
+            return f"Every response bound is within its deadline; {self._tightest()}."
+        none = np.flatnonzero(~self.bounded)
+        return self._reason_of(int(none[0]) if none.size else int(self.slack.argmin()))
+
+    def _reason_of(self, i: int) -> str:
+        text = super()._reason_of(i)
+        if not self.bounded[i]:
+            return (
+                f"{text[:-1]}. Jobs of its level or of more urgent ones may keep it waiting, and "
+                "less urgent blocks once for each of its kernels."
+            )
+        if self.theorem[i] != "M":
+            return (
+                f"{text[:-1]} (Theorem {self.theorem[i]})." if self.theorem[i] != "fits" else text
+            )
+        parts = self.parts(i)
+        most = max(_WORK, key=lambda name: parts[name])
+        total = sum(parts.values())
+        if not parts[most]:
+            return text
+        return (
+            f"{text[:-1]}; {time_in_text(round(parts[most]))} of {time_in_text(round(total))} are "
+            f"for {_WORDS[most]}.{self._advice(i, most)}"
+        )
+
+    def _advice(self, i: int, most: str) -> str:
+        """A way to lower the largest part, in a sentence."""
+        if most == "residue":
+            kernels = int(self.tasks.kernels[i]) * int(self._term("jobs")[i])
+            each = "once" if kernels == 1 else f"at each of its {kernels} kernels"
+            return (
+                f" It may wait for them {each}: shorter blocks there help, or fewer kernels here."
+            )
+        if most == "more_urgent":
+            return " Less work of more urgent tasks helps."
+        if most == "same":
+            return " A priority of its own helps."
+        return ""
+
+    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            "priority": self.tasks.priority,
+            **super()._columns(),
+            "theorem": self.theorem,
+            **{name: self._term(name) for name in PRIORITY_TERMS if name != "theorem"},
+        }
+
+    def _form(self) -> str:
+        known = f"{int(self.bounded.sum())} of {self.bounded.size} tasks bounded"
+        return f"{known}, priority streams{', jobs may overlap' if self.overlap else ''}"

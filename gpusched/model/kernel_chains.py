@@ -1,0 +1,337 @@
+"""Tasks whose jobs are chains of kernels: periods, deadlines, and the kernels of a job in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
+from gpusched._support.text import escape, shown
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.task_sets import TaskSet, unless_derived
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["KernelChains"]
+
+_OF_TASK = ("period", "deadline", "offset", "priority")
+_OF_KERNEL = ("block_time", "blocks", "threads", "latency", "regs", "smem")
+_LEAST = {"offset": 0, "latency": 0, "regs": 0, "smem": 0}
+_ROWS = 40
+
+Column = npt.ArrayLike | Sequence[Any]
+
+
+class _Changes(TypedDict, total=False):
+    """The arguments of `KernelChains`."""
+
+    period: npt.ArrayLike
+    block_time: Column
+    blocks: Column
+    threads: Column
+    latency: Column
+    regs: Column
+    smem: Column
+    deadline: npt.ArrayLike | None
+    offset: npt.ArrayLike
+    priority: npt.ArrayLike
+    name: Sequence[str] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelChains(TaskSet):
+    """Tasks whose jobs run several kernels one after the other: a set of n, or a stack of N sets.
+
+    Each task has a stream of its own. Arrays are read-only and int64; times are integer ticks, the
+    unit is the caller's.
+
+    >>> chains = gs.KernelChains(
+    ...     period=[60, 100], block_time=[[4, 2, 4], [10]], blocks=[[8, 1, 8], [4]], threads=256,
+    ...     latency=1, priority=[0, 1], name=["detector", "logger"])
+    >>> chains.kernels.tolist(), chains.blocks.tolist()
+    ([3, 1], [[8, 1, 8], [4, 0, 0]])
+
+    Parameters
+    ----------
+    period
+        Shape ``(n,)`` or ``(N, n)``: least number of ticks between two releases.
+    block_time
+        Largest time of a block of each kernel. Here and in the other columns of kernels: a
+        sequence with the numbers of each task's kernels, in the order in which they run; an array
+        ``(N, n, q)`` for a stack, with 0 beyond the kernels of a task. ``block_time`` says how many
+        kernels a task has; in the other columns one number stands for all kernels, and one number
+        in place of a task's sequence for all of that task.
+    blocks, threads
+        Grid size in blocks (1), threads per block (1).
+    latency
+        Most ticks from the release of the job, or the end of the kernel before, until the kernel
+        joins its queue (0).
+    regs, smem
+        Registers per thread (0) and bytes of shared memory per block (0).
+    deadline
+        Relative deadline; derived from the period (equal to it) unless given.
+    offset
+        Time of the first release (0).
+    priority
+        Priority of the task's stream; smaller is more urgent, and streams may share one (0).
+    name
+        One label per task; ``task 0``, ``task 1``, ... unless given.
+
+    Attributes
+    ----------
+    block_time, blocks, threads, latency, regs, smem
+        Shape ``(n, q)`` or ``(N, n, q)`` for at most q kernels; 0 beyond those of a task.
+
+    Raises
+    ------
+    ValueError
+        Zero, negative or fractional entries, a task without a kernel, columns of different lengths.
+    OverflowError
+        Entries that do not fit 64 bits.
+    TypeError
+        Entries that are not numbers.
+    """
+
+    _KIND: ClassVar[str] = "KernelChains"
+    _ARRAYS: ClassVar[tuple[str, ...]] = (*_OF_TASK, *_OF_KERNEL)
+
+    period: Int64Array
+    block_time: Int64Array
+    blocks: Int64Array
+    threads: Int64Array
+    latency: Int64Array
+    regs: Int64Array
+    smem: Int64Array
+    deadline: Int64Array
+    offset: Int64Array
+    priority: Int64Array
+    name: tuple[str, ...]
+    _derived: Mapping[str, Any] = field(repr=False)
+
+    def __init__(
+        self,
+        period: npt.ArrayLike,
+        block_time: Column,
+        blocks: Column = 1,
+        threads: Column = 1,
+        latency: Column = 0,
+        *,
+        regs: Column = 0,
+        smem: Column = 0,
+        deadline: npt.ArrayLike | None = None,
+        offset: npt.ArrayLike = 0,
+        priority: npt.ArrayLike = 0,
+        name: Sequence[str] | None = None,
+        _derived: Mapping[str, Any] | None = None,  # passed by dataclasses.replace
+    ) -> None:
+        deadline = unless_derived(deadline, "deadline", _derived)
+        name = unless_derived(name, "name", _derived)
+        times = int_array(period, "period")
+        if times.ndim not in (1, 2) or times.shape[-1] == 0:
+            raise ValueError(
+                f"period: got shape {times.shape}, expected one entry per task, at least one"
+            )
+        given = {"period": times, "deadline": times, "offset": offset, "priority": priority}
+        if deadline is not None:
+            given["deadline"] = deadline
+        for key in _OF_TASK:
+            array = int_array(given[key], key)
+            if key != "priority":
+                at_least(array, _LEAST.get(key, 1), key)
+            try:
+                array = np.ascontiguousarray(np.broadcast_to(array, times.shape))
+            except ValueError:
+                raise ValueError(
+                    f"{key}: got shape {array.shape}, expected {times.shape} as of period"
+                ) from None
+            object.__setattr__(self, key, frozen(array))
+        columns = {"block_time": block_time, "blocks": blocks, "threads": threads}
+        columns |= {"latency": latency, "regs": regs, "smem": smem}
+        has: npt.NDArray[np.bool_] | None = None
+        for key in _OF_KERNEL:
+            array = _padded(columns[key], key, times.shape, has)
+            if has is None:
+                has = array > 0
+                _refuse_gaps(array, has)
+            at_least(np.where(has, array, 1), _LEAST.get(key, 1), key)
+            object.__setattr__(self, key, frozen(np.where(has, array, 0)))
+        object.__setattr__(self, "name", task_names(name, times.shape[-1]))
+        self._remember(
+            [*(["deadline"] if deadline is None else []), *(["name"] if name is None else [])]
+        )
+
+    @classmethod
+    def from_tasks(cls, tasks: KernelTasks, *, latency: npt.ArrayLike = 0) -> KernelChains:
+        """Make chains of one kernel each, of a set of kernel tasks.
+
+        Parameters
+        ----------
+        tasks
+            One set, or a stack. Blocks take ``block_time``.
+        latency
+            Ticks, for all tasks or one per task.
+
+        >>> tasks = gs.KernelTasks(period=[4, 6], block_time=[1, 2], blocks=3)
+        >>> gs.KernelChains.from_tasks(tasks).kernels.tolist()
+        [1, 1]
+        """
+        if not isinstance(tasks, KernelTasks):
+            raise TypeError(f"tasks: got {type(tasks).__name__}, expected KernelTasks")
+        late = np.broadcast_to(int_array(latency, "latency"), tasks.period.shape)
+        return cls(
+            tasks.period,
+            tasks.block_time[..., None],
+            tasks.blocks[..., None],
+            tasks.threads[..., None],
+            late[..., None],
+            regs=tasks.regs[..., None],
+            smem=tasks.smem[..., None],
+            deadline=tasks.deadline,
+            offset=tasks.offset,
+            priority=tasks.priority,
+            name=tasks.name,
+        )
+
+    def replace(self, **changes: Unpack[_Changes]) -> KernelChains:
+        """Make a set with other fields; what had been derived from them is derived anew.
+
+        >>> chains = gs.KernelChains(period=[60], block_time=[[4, 2]])
+        >>> chains.replace(period=[50]).deadline.tolist()
+        [50]
+        """
+        return KernelChains(**{**self._given(), **changes})
+
+    @property
+    def kernels(self) -> Int64Array:
+        """Number of kernels of a job, int64 ``(n,)`` or ``(N, n)``."""
+        counts: Int64Array = (self.block_time > 0).sum(axis=-1).astype(np.int64)
+        return counts
+
+    @property
+    def work(self) -> Int64Array:
+        """Thread-ticks of a job, int64 ``(n,)`` or ``(N, n)``."""
+        work: Int64Array = (self.blocks * self.threads * self.block_time).sum(axis=-1)
+        return work
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per kernel of every task.
+
+        The columns are ``set`` (of a stack), ``task``, ``name``, ``kernel`` and the fields.
+        """
+        import pandas as pd
+
+        has = self.block_time > 0
+        at = np.nonzero(has)
+        columns: dict[str, Any] = {"set": at[0]} if self.is_stack else {}
+        columns["task"] = at[-2]
+        columns["name"] = np.array(self.name, dtype=object)[at[-2]]
+        columns["kernel"] = at[-1]
+        for key in _OF_TASK:
+            columns[key] = getattr(self, key)[at[:-1]]
+        for key in _OF_KERNEL:
+            columns[key] = getattr(self, key)[has]
+        return pd.DataFrame(columns)
+
+    @classmethod
+    def _alike(cls, parts: Sequence[KernelChains]) -> list[dict[str, npt.NDArray[Any]]]:
+        """The arrays of sets, with as many columns of kernels as the longest chain."""
+        most = max(part.block_time.shape[-1] for part in parts)
+
+        def widened(key: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            if key not in _OF_KERNEL:
+                return array
+            more = [(0, 0)] * (array.ndim - 1) + [(0, most - array.shape[-1])]
+            return np.pad(array, more)
+
+        return [
+            {key: widened(key, array) for key, array in part._arrays().items()} for part in parts
+        ]
+
+    def __repr__(self) -> str:
+        if self.is_stack:
+            return f"<KernelChains: {len(self)} sets of {self.n} tasks>"
+        counts = self.kernels
+        return f"<KernelChains: {self.n} tasks, {int(counts.sum())} kernels>"
+
+    def _repr_html_(self) -> str:
+        if self.is_stack:
+            return f"<p>KernelChains: {len(self)} sets of {self.n} tasks</p>"
+        keys = ("period", "deadline", "priority", "kernels", "work")
+        head = "".join(f"<th>{key}</th>" for key in keys)
+        columns = [getattr(self, key).tolist() for key in keys]
+        rows = "".join(
+            f"<tr><th>{escape(self.name[i][:60])}</th>"
+            + "".join(f"<td>{column[i]}</td>" for column in columns)
+            + "</tr>"
+            for i in range(min(self.n, _ROWS))
+        )
+        note = f"<p>and {self.n - _ROWS} more tasks</p>" if self.n > _ROWS else ""
+        return f"<table><tr><th></th>{head}</tr>{rows}</table>{note}"
+
+
+def _padded(
+    column: Any, key: str, shape: tuple[int, ...], has: npt.NDArray[np.bool_] | None
+) -> Int64Array:
+    """A column of kernels with one row per task, 0 beyond the last kernel of a task.
+
+    ``has``: which entries are kernels; None for the column that says so.
+    """
+    if len(shape) == 2 or isinstance(column, np.ndarray):
+        array = int_array(column, key)
+        if has is None and (array.ndim != len(shape) + 1 or array.shape[:-1] != shape):
+            raise ValueError(
+                f"{key}: got shape {array.shape}, expected {shape} and an axis for the kernels"
+            )
+        try:
+            return array if has is None else np.broadcast_to(array, has.shape).copy()
+        except ValueError:
+            assert has is not None
+            raise ValueError(
+                f"{key}: got shape {array.shape}, expected {has.shape} as of block_time"
+            ) from None
+    if has is None and (not _is_list(column) or len(column) != shape[0]):
+        raise ValueError(f"{key}: got {shown(column)}, expected a sequence for each task")
+    if not _is_list(column):
+        column = [column] * shape[0]
+    if len(column) != shape[0]:
+        raise ValueError(f"{key}: got {len(column)} entries, expected {shape[0]}, one per task")
+    rows = []
+    for i, row in enumerate(column):
+        count = None if has is None else int(has[i].sum())
+        if has is not None and not _is_list(row):
+            row = [row] * int(has[i].sum())
+        if not _is_list(row) or len(row) == 0:
+            raise ValueError(
+                f"{key}[{i}]: got {shown(row)}, expected the numbers of the task's kernels"
+            )
+        numbers = int_array(row, f"{key}[{i}]")
+        if numbers.ndim != 1 or (count is not None and len(numbers) != count):
+            raise ValueError(
+                f"{key}[{i}]: got {len(numbers)} numbers, expected {count}, one per kernel"
+            )
+        if has is None:
+            at_least(numbers, 1, f"{key}[{i}]")
+        rows.append(numbers)
+    most = max(map(len, rows)) if has is None else has.shape[-1]
+    return np.array([np.pad(row, (0, most - len(row))) for row in rows], np.int64)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
+
+
+def _refuse_gaps(array: Int64Array, has: npt.NDArray[np.bool_]) -> None:
+    """Refuse negative times, tasks without kernels, and kernels behind a 0."""
+    at_least(array, 0, "block_time")
+    wrong = np.argwhere(~has[..., :1].all(axis=-1) | (has[..., 1:] & ~has[..., :-1]).any(axis=-1))
+    if len(wrong):
+        where = tuple(wrong[0].tolist())
+        raise ValueError(
+            f"block_time{list(where)}: got {shown(array[where].tolist())}, expected the times of "
+            "at least one kernel, and 0 behind the last one only"
+        )
