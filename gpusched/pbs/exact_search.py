@@ -244,7 +244,7 @@ def search(
     >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4, (0, 1): 6})
     >>> answer = gs.pbs.search(tasks, table)
     >>> answer.schedulable, answer.why()
-    (False, 'Every sequence of batches misses a deadline.')
+    (False, 'task 0, task 1 need 9 ticks for the jobs of the first 8.')
 
     Parameters
     ----------
