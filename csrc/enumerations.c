@@ -140,6 +140,17 @@ static const char *const ANALYSIS_LOCK_MODE[] = {
     [GS_ANALYSIS_PARTITIONED_LOCK_SPIN] = "spin",
 };
 
+static const char *const ANALYSIS_CONTEXT_MODE[] = {
+    [GS_ANALYSIS_CONTEXTS_SUSPEND] = "suspend",
+    [GS_ANALYSIS_CONTEXTS_BUSY] = "busy",
+};
+
+static const char *const ANALYSIS_CONTEXT_FIXED_POINT[] = {
+    [GS_ANALYSIS_CONTEXTS_JOINT] = "joint",
+    [GS_ANALYSIS_CONTEXTS_ONE_PASS] = "one_pass",
+    [GS_ANALYSIS_CONTEXTS_ORDER_FREE] = "order_free",
+};
+
 static const char *const ANALYSIS_STGM_VARIANT[] = {
     [GS_ANALYSIS_PARTITIONED_STGM_SOUND] = "sound",
     [GS_ANALYSIS_PARTITIONED_STGM_PAPER] = "paper",
@@ -344,6 +355,10 @@ static const gs_enumeration_t ALL[] = {
      sizeof ANALYSIS_FIFO_REASON / sizeof *ANALYSIS_FIFO_REASON},
     {"analysis.lock_mode", ANALYSIS_LOCK_MODE,
      sizeof ANALYSIS_LOCK_MODE / sizeof *ANALYSIS_LOCK_MODE},
+    {"analysis.context_mode", ANALYSIS_CONTEXT_MODE,
+     sizeof ANALYSIS_CONTEXT_MODE / sizeof *ANALYSIS_CONTEXT_MODE},
+    {"analysis.context_fixed_point", ANALYSIS_CONTEXT_FIXED_POINT,
+     sizeof ANALYSIS_CONTEXT_FIXED_POINT / sizeof *ANALYSIS_CONTEXT_FIXED_POINT},
     {"analysis.stgm_variant", ANALYSIS_STGM_VARIANT,
      sizeof ANALYSIS_STGM_VARIANT / sizeof *ANALYSIS_STGM_VARIANT},
     {"analysis.term", ANALYSIS_TERM, sizeof ANALYSIS_TERM / sizeof *ANALYSIS_TERM},

@@ -596,6 +596,22 @@ def host_lock_test(
     overhead: int,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_context_test(
+    hosts: _Hosts,
+    core: _In,
+    gpu_priority: _In | None,
+    *,
+    method: str,
+    cpus: int,
+    sms: int,
+    mode: int,
+    fixed_point: int,
+    paper: bool,
+    slice: int,
+    cost: int,
+    stall: bool,
+    stop: Buffer | None,
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_partition(
     hosts: _Hosts,
     *,

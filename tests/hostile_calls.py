@@ -102,6 +102,7 @@ ARGUMENTS: dict[str, Any] = {
     "context": np.array([0, 0, 1]),
     "copy_engines": 1,
     "core": np.array([[0, 1, 0]]),
+    "cost": 1,
     "count": 2,
     "cpu_only": False,
     "cpus": 2,
@@ -126,12 +127,14 @@ ARGUMENTS: dict[str, Any] = {
     "first": 0,
     "first_only": False,
     "fixed": np.frombuffer(b"<, >", np.uint8),
+    "fixed_point": 0,
     "fixed_begin": np.array([0, 1, 3, 4]),
     "flags": 0,
     "floating": np.array([9, 0, 5]),
     "given": np.array([3, 1, 2, 5]),
     "given_begin": np.array([0, 4, 4, 4]),
     "gpu": 0,
+    "gpu_priority": np.array([[0, 1, 2], [3, 4, 5]]),
     "graph": np.array([0, 0]),
     "group": np.array([1, 0, 0, 1, 1, 0, 1, 1, 0]),
     "groups": 2,
@@ -209,12 +212,14 @@ ARGUMENTS: dict[str, Any] = {
     "shortest": 10,
     "sizes": np.array([32, 64]),
     "slack": np.array([[0, 3, 0]]),
+    "slice": 2,
     "sm": np.array([[[1, 0], [1, 1], [0, 0]]], np.uint8),
     "sm_order": np.arange(8),
     "smem": np.array([0, 0]),
     "sms": np.array([1]),
     "sms_per_gpc": 2,
     "speed_ups": np.array([2, 4]),
+    "stall": False,
     "start": START,
     "states": 10**5,
     "steps": 1000,
@@ -308,6 +313,8 @@ def arguments(name: str) -> dict[str, Any]:
         values["sm"] = np.array([[[1, 0], [1, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]], np.uint8)
     if name in ("host_lock_test", "host_partition"):
         values["method"] = "gpu_server"
+    if name == "host_context_test":
+        values["method"] = "gcaps"
     if name in GEDF:
         values |= {"cpus": 2, "methods": 30, "demand": np.array([[1, 2, 6]]), "overhead": 50}
         values |= {"inside": np.array([[0, 1, 1]]), "server_period": np.array([5])}

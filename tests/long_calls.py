@@ -120,6 +120,15 @@ def host_test() -> Callable[[Any], Any]:
     return lambda stop: _core.host_lock_test(hosts, cores, None, **options, stop=stop)
 
 
+def context_test() -> Callable[[Any], Any]:
+    # As in host_test.
+    hosts = stack_of(1, (2, 1), (4, 2), (2**58, 1))
+    options = {"method": "time_slices", "cpus": 1, "sms": 1, "mode": 0, "fixed_point": 0}
+    options |= {"paper": False, "slice": 1, "cost": 0, "stall": False}
+    cores = np.zeros((1, 3), int)
+    return lambda stop: _core.host_context_test(hosts, cores, None, **options, stop=stop)
+
+
 def host_allocation() -> Callable[[Any], Any]:
     drawn = gs.generate.stgm(16, 1, seed=1, cpus=4, utilization=(0.5, 0.6))
     hosts = tuple(np.repeat(column, 20_000, 0) for column in drawn._columns())
@@ -175,7 +184,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     f.__name__: f
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
-        *(host_test, host_allocation, host_groups, host, host_responses),
+        *(host_test, context_test, host_allocation, host_groups, host, host_responses),
         *(comparison, margin),
     )
 }
