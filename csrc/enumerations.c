@@ -221,7 +221,13 @@ static const char *const SIMULATE_HOST_PROTOCOL[] = {
     [GS_SIMULATE_HOST_GPU_STGM] = "stgm",           [GS_SIMULATE_HOST_GPU_MPCP] = "mpcp",
     [GS_SIMULATE_HOST_GPU_FMLP] = "fmlp_plus",      [GS_SIMULATE_HOST_GPU_SERVER] = "gpu_server",
     [GS_SIMULATE_HOST_GPU_OMLP] = "omlp",           [GS_SIMULATE_HOST_GPU_DRIVER] = "driver",
-    [GS_SIMULATE_HOST_GPU_CONTAINER] = "container",
+    [GS_SIMULATE_HOST_GPU_CONTAINER] = "container", [GS_SIMULATE_HOST_GPU_SLICES] = "time_slices",
+    [GS_SIMULATE_HOST_GPU_GCAPS] = "gcaps",
+};
+
+static const char *const SIMULATE_HOST_RING[] = {
+    [GS_SIMULATE_HOST_RING_FIFO] = "fifo",
+    [GS_SIMULATE_HOST_RING_CYCLIC] = "cyclic",
 };
 
 static const char *const SIMULATE_HOST_MODE[] = {
@@ -380,6 +386,8 @@ static const gs_enumeration_t ALL[] = {
      sizeof SIMULATE_HOST_POLICY / sizeof *SIMULATE_HOST_POLICY},
     {"simulate.host_protocol", SIMULATE_HOST_PROTOCOL,
      sizeof SIMULATE_HOST_PROTOCOL / sizeof *SIMULATE_HOST_PROTOCOL},
+    {"simulate.host_ring", SIMULATE_HOST_RING,
+     sizeof SIMULATE_HOST_RING / sizeof *SIMULATE_HOST_RING},
     {"simulate.host_mode", SIMULATE_HOST_MODE,
      sizeof SIMULATE_HOST_MODE / sizeof *SIMULATE_HOST_MODE},
     {"simulate.host_trigger", SIMULATE_HOST_TRIGGER,

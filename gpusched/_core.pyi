@@ -441,6 +441,10 @@ def host_open(
     index: int,
     log_intervals: bool,
     stop: Buffer | None,
+    slice: int = 0,
+    ring: int = 0,
+    stall: bool = False,
+    gpu_priority: _In | None = None,
 ) -> HostSimulation:
     ...
     # status, done, now, jobs released
@@ -469,6 +473,10 @@ def host_responses(
     first: int,
     states: int,
     stop: Buffer | None,
+    slice: int = 0,
+    ring: int = 0,
+    stall: bool = False,
+    gpu_priority: _In | None = None,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished, late (sets, n); status (sets,)
 
 # The scheduling hierarchy (py_hierarchy.c)

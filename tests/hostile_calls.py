@@ -200,6 +200,7 @@ ARGUMENTS: dict[str, Any] = {
     "release": np.array([0, 40, 5, 7]),
     "release_begin": np.array([0, 2, 3, 4]),
     "repeats": 2,
+    "ring": 0,
     "runlist": np.array([0, 1, 1]),
     "runs": 3,
     "scheduler": np.array([0, 1, 0]),
@@ -308,6 +309,7 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"core": np.array([[0, 1, 0]]), "cpus": 2, "sms": 2, "gpu": 0, "mode": 0}
         values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
         values |= {"overhead": 1, "triggers": 2}
+        values["gpu_priority"] = np.array([[0, 1, 2]])
     elif "hosts" in parameters_of(name):
         values |= {"core": np.array([[0, 1, 0], [1, 0, -1]]), "sms": 2, "server": np.array([2, 0])}
         values["sm"] = np.array([[[1, 0], [1, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]], np.uint8)
