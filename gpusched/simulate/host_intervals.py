@@ -40,8 +40,8 @@ class Intervals(Table):
         "spin" (keeps a core while it waits or its kernel runs), "overhead" (of the server, or an
         update with GCAPS). On SMs: "kernel". Waiting: "wait for core" (ready, but something more
         urgent runs; in a container, the server does not serve it), "wait for copy engine" and "wait
-        for SMs" (with STGM),
-        "wait for GPU" (for the lock, the server or a turn), "served" (the server handles its segment).
+        for SMs" (with STGM), "wait for GPU" (for the lock, the server or a turn), "served" (the
+        server handles its segment).
     core
         The core; -1 for what is on none.
     start, end
