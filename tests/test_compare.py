@@ -224,7 +224,7 @@ def test_a_comparison_has_a_row_for_every_way_and_mode() -> None:
     assert c["streams"].answer is None
     assert "2 kernels in a job" in c["streams"].why()
     with pytest.raises(KeyError, match="expected one of one_stream"):
-        c["gcaps"]
+        c["gedf"]
     assert "mpcp (busy)" in str(c) and "mpcp (busy)" in c._repr_html_()
     frame = c.to_frame()
     assert len(frame) == 3 * len(c)

@@ -54,7 +54,10 @@ WAYS = (
     Way("one_stream", "all kernels and copies in one stream", None, "hierarchy"),
     Way("streams", "a stream for each task, of equal priority", "fifo_bound", "fifo"),
     Way("priority_streams", "a stream for each task, with its priority", None, "hierarchy"),
-    Way("time_slices", "a process for each task, in turns of a time slice", None, "hierarchy"),
+    Way("time_slices", "a process for each task, in turns of a time slice", "time_slices",
+        "hierarchy"),
+    Way("gcaps", "a process for each task, the most urgent one with GPU work first", "gcaps",
+        "host", _modes("gcaps")),
     Way("mpcp", "a lock on the GPU, the most urgent waiting job next", "mpcp", "host",
         _modes("mpcp")),
     Way("fmlp_plus", "a lock on the GPU, first come, first served", "fmlp_plus", "host",
@@ -81,7 +84,7 @@ OUTSIDE = {
     "cpu_only": "it has kernels run on the CPUs, whose times a workload does not state",
     "fifo": "it plays the way streams",
     "hierarchy": "it plays the ways one_stream, priority_streams and time_slices",
-    "host": "it plays locks, servers, divided SMs and global EDF",
+    "host": "it plays gcaps, locks, servers, divided SMs and global EDF",
 }
 """Methods of ``gs.methods()`` that are no way of sharing a GPU by themselves, and why."""
 
