@@ -121,11 +121,13 @@ def host_test() -> Callable[[Any], Any]:
 
 
 def context_test() -> Callable[[Any], Any]:
-    # As in host_test.
-    hosts = stack_of(1, (2, 1), (4, 2), (2**58, 1))
+    # Many sets of 200 tasks, of which each may meet all others on its core and in the ring.
+    periods = [2000 + 10 * i for i in range(200)]
+    one = gs.HostTasks.from_segments(periods, [[2, (0, 3, 0), 2]] * 200)
+    hosts = tuple(np.repeat(column, 3000, 0) for column in one._columns())
     options = {"method": "time_slices", "cpus": 1, "sms": 1, "mode": 0, "fixed_point": 0}
     options |= {"paper": False, "slice": 1, "cost": 0, "stall": False}
-    cores = np.zeros((1, 3), int)
+    cores = np.zeros((3000, 200), int)
     return lambda stop: _core.host_context_test(hosts, cores, None, **options, stop=stop)
 
 

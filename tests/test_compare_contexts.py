@@ -32,7 +32,7 @@ def test_answers_are_those_of_the_tests() -> None:
     found = gs.analysis.time_slices(hosts, 3, slice=100, switch=5)
     assert sliced.accepted and sliced.response.tolist() == found.response.tolist()
     assert any("a process of its own" in text for text in sliced.assumptions)
-    stalled = gs.analyze(pinned(), PLATFORM, "gcaps", stall=True)
+    stalled = gs.analyze(pinned(), PLATFORM, "gcaps", mode="busy", stall=True)
     assert (stalled.response >= gcaps.response).all()
 
 

@@ -104,7 +104,7 @@ class DerivedModels:
     # Processes
 
     def own_processes(self) -> tuple[str, ...]:
-        """What is assumed of processes where each task that uses the GPU has one of its own.
+        """Assumption on processes where each task that uses the GPU has one of its own.
 
         Raises ValueError for tasks that share one.
         """
