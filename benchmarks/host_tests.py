@@ -58,6 +58,25 @@ def lock_test(
     )
 
 
+def context_test(method: str, hosts: Any, cores: Any, mode: int = 0, fixed_point: int = 0) -> Any:
+    """The response-time test of a method with a context per task, for a stack of sets."""
+    return _core.host_context_test(
+        hosts,
+        cores,
+        None,
+        method=method,
+        cpus=CPUS,
+        sms=SMS,
+        mode=mode,
+        fixed_point=fixed_point,
+        paper=False,
+        slice=1000,
+        cost=50,
+        stall=False,
+        stop=None,
+    )
+
+
 def timed(call: Callable[[], Any], rounds: int) -> tuple[float, Any]:
     """The least processor time of several calls, and the answer."""
     seconds = []
@@ -89,6 +108,12 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
         "fmlp_plus busy": lambda h, c: lock_test("fmlp_plus", h, c, mode=1),
         "fmlp_plus code": lambda h, c: lock_test("fmlp_plus", h, c, paper=True),
         "gpu_server": lambda h, c: lock_test("gpu_server", h, c, server, overhead=50),
+        "slices suspend": lambda h, c: context_test("time_slices", h, c),
+        "slices one pass": lambda h, c: context_test("time_slices", h, c, fixed_point=1),
+        "slices busy": lambda h, c: context_test("time_slices", h, c, mode=1),
+        "gcaps suspend": lambda h, c: context_test("gcaps", h, c),
+        "gcaps one pass": lambda h, c: context_test("gcaps", h, c, fixed_point=1),
+        "gcaps busy": lambda h, c: context_test("gcaps", h, c, mode=1),
         "stgm suspend": lambda h, c: _core.host_stgm(
             h, c, spread, cpus=CPUS, busy=False, paper=0, stop=None
         ),

@@ -35,6 +35,7 @@ def random_platform(random: Random, style: str) -> gs.Platform:
             "launch_latency": random.choice((0, 1)),
             "context_switch": random.choice((0, 1)),
             "server_overhead": random.choice((0, 1)),
+            "update_cost": random.choice((0, 1)),
             "priority_levels": random.choice((None, 2, 4)),
         }
     return gs.Platform(

@@ -39,6 +39,7 @@ from random_workloads import random_case
 import gpusched as gs
 
 Lines = list[str]
+EXACT = ("mpcp", "fmlp_plus", "gpu_server", "stgm", "time_slices", "gcaps")
 BUDGET = gs.Budget(states=20_000, bytes=1 << 26)
 
 
@@ -335,6 +336,11 @@ def host_runs(detail: Any, p: gs.Platform, random: Random) -> Iterator[tuple[Any
             options["mode"] = detail.mode
         if detail.test == "stgm":
             options["sms"] = detail.sms
+        if detail.test == "gcaps":
+            options["update"] = p.update_cost
+        if detail.test == "time_slices":
+            options |= {"slice": p.timeslice, "switch": p.context_switch}
+            options["ring"] = random.choice(("fifo", "cyclic"))
     else:
         options = {"policy": "gedf", "protocol": detail.test}
         if detail.test == "srm":
@@ -408,7 +414,7 @@ def rows(seed: int, share: float) -> Lines:
             hostile = (
                 kernel_runs(detail, p.gpu, random)
                 if row.way.name == "streams"
-                else host_runs(detail, p, random)
+                else host_runs(detail, p.at(w.tick), random)
             )
             for responses, how in hostile:
                 bounds, known = detail.response.filled(0), detail.bounded
@@ -466,7 +472,12 @@ def accepts(w: gs.Workload, p: gs.Platform, first: Any, what: str, factor: Fract
     if first.way == "gpu_server":
         more = {"server": detail.server, "overhead": p.server_overhead}
         return bool(gs.analysis.gpu_server(hosts, p.cpus, **more).accepted)
-    return bool(getattr(gs.analysis, first.way)(hosts, p.cpus, mode=detail.mode).accepted)
+    costs = {
+        "time_slices": {"slice": p.timeslice, "switch": p.context_switch},
+        "gcaps": {"update": p.update_cost},
+    }.get(first.way, {})
+    test = getattr(gs.analysis, first.way)
+    return bool(test(hosts, p.cpus, mode=detail.mode, **costs).accepted)
 
 
 def margins(seed: int, share: float) -> Lines:
@@ -479,7 +490,7 @@ def margins(seed: int, share: float) -> Lines:
         random = Random(at)
         w, p = random_case(random)
         what = random.choice(("all", "kernels", w.names[0]))
-        way = random.choice(("mpcp", "fmlp_plus", "gpu_server", "stgm"))
+        way = random.choice(EXACT)
         said = f"margins, seed {at}: {way}, {what}"
         try:
             first = gs.analyze(w, p, way)

@@ -171,6 +171,17 @@ static const char *const ANALYSIS_LOCK_MODE[] = {
     [GS_ANALYSIS_PARTITIONED_LOCK_SPIN] = "spin",
 };
 
+static const char *const ANALYSIS_CONTEXT_MODE[] = {
+    [GS_ANALYSIS_CONTEXTS_SUSPEND] = "suspend",
+    [GS_ANALYSIS_CONTEXTS_BUSY] = "busy",
+};
+
+static const char *const ANALYSIS_CONTEXT_FIXED_POINT[] = {
+    [GS_ANALYSIS_CONTEXTS_JOINT] = "joint",
+    [GS_ANALYSIS_CONTEXTS_ONE_PASS] = "one_pass",
+    [GS_ANALYSIS_CONTEXTS_ORDER_FREE] = "order_free",
+};
+
 static const char *const ANALYSIS_STGM_VARIANT[] = {
     [GS_ANALYSIS_PARTITIONED_STGM_SOUND] = "sound",
     [GS_ANALYSIS_PARTITIONED_STGM_PAPER] = "paper",
@@ -241,7 +252,13 @@ static const char *const SIMULATE_HOST_PROTOCOL[] = {
     [GS_SIMULATE_HOST_GPU_STGM] = "stgm",           [GS_SIMULATE_HOST_GPU_MPCP] = "mpcp",
     [GS_SIMULATE_HOST_GPU_FMLP] = "fmlp_plus",      [GS_SIMULATE_HOST_GPU_SERVER] = "gpu_server",
     [GS_SIMULATE_HOST_GPU_OMLP] = "omlp",           [GS_SIMULATE_HOST_GPU_DRIVER] = "driver",
-    [GS_SIMULATE_HOST_GPU_CONTAINER] = "container",
+    [GS_SIMULATE_HOST_GPU_CONTAINER] = "container", [GS_SIMULATE_HOST_GPU_SLICES] = "time_slices",
+    [GS_SIMULATE_HOST_GPU_GCAPS] = "gcaps",
+};
+
+static const char *const SIMULATE_HOST_RING[] = {
+    [GS_SIMULATE_HOST_RING_FIFO] = "fifo",
+    [GS_SIMULATE_HOST_RING_CYCLIC] = "cyclic",
 };
 
 static const char *const SIMULATE_HOST_MODE[] = {
@@ -381,6 +398,10 @@ static const gs_enumeration_t ALL[] = {
      sizeof ANALYSIS_FIFO_REASON / sizeof *ANALYSIS_FIFO_REASON},
     {"analysis.lock_mode", ANALYSIS_LOCK_MODE,
      sizeof ANALYSIS_LOCK_MODE / sizeof *ANALYSIS_LOCK_MODE},
+    {"analysis.context_mode", ANALYSIS_CONTEXT_MODE,
+     sizeof ANALYSIS_CONTEXT_MODE / sizeof *ANALYSIS_CONTEXT_MODE},
+    {"analysis.context_fixed_point", ANALYSIS_CONTEXT_FIXED_POINT,
+     sizeof ANALYSIS_CONTEXT_FIXED_POINT / sizeof *ANALYSIS_CONTEXT_FIXED_POINT},
     {"analysis.stgm_variant", ANALYSIS_STGM_VARIANT,
      sizeof ANALYSIS_STGM_VARIANT / sizeof *ANALYSIS_STGM_VARIANT},
     {"analysis.term", ANALYSIS_TERM, sizeof ANALYSIS_TERM / sizeof *ANALYSIS_TERM},
@@ -402,6 +423,8 @@ static const gs_enumeration_t ALL[] = {
      sizeof SIMULATE_HOST_POLICY / sizeof *SIMULATE_HOST_POLICY},
     {"simulate.host_protocol", SIMULATE_HOST_PROTOCOL,
      sizeof SIMULATE_HOST_PROTOCOL / sizeof *SIMULATE_HOST_PROTOCOL},
+    {"simulate.host_ring", SIMULATE_HOST_RING,
+     sizeof SIMULATE_HOST_RING / sizeof *SIMULATE_HOST_RING},
     {"simulate.host_mode", SIMULATE_HOST_MODE,
      sizeof SIMULATE_HOST_MODE / sizeof *SIMULATE_HOST_MODE},
     {"simulate.host_trigger", SIMULATE_HOST_TRIGGER,

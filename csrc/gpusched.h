@@ -5,13 +5,21 @@
  *   cuda/       driver (opened at run time), device, run, player
  *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
  *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
- *               GPU model); graph/ (the scheduling graph); proof/ (check of proofs that there is no
- *               schedule) [RTNS24] analysis/   fifo/ [ECRTS17];
- * partitioned/, allocation/ [RTCSA19]; global_edf/ [RTNS10]; common/ simulate/   fifo/ [ECRTS17],
- * host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20] generate/   random task sets, one file per
- * paper's generator model/      gpu, placement, periodic tasks, kernel tasks, host tasks, batch
- * table, schedule core/       context (errors, memory budget, poll), vector, heap, hash index,
- * 128-bit integers, rational sums, random numbers
+ *               GPU model); graph/ (the scheduling graph); lazy/ and reduced/ (searches);
+ *               proof/ (check of proofs that there is no schedule) [RTNS24]
+ *
+ *   analysis/   fifo/ [ECRTS17]; priority_streams/; partitioned/, allocation/ [RTCSA19];
+ *               contexts/ [ECRTS24]; global_edf/ [RTNS10]; common/
+ *
+ *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20]
+ *
+ *   generate/   random task sets, one file per paper's generator
+ *
+ *   model/      gpu, placement, periodic tasks, kernel tasks and chains, host tasks, batch table,
+ *               schedule
+ *
+ *   core/       context (errors, memory budget, poll), vector, heap, hash index, 128-bit
+ *               integers, rational sums, random numbers
  *
  * A symbol's prefix is its folder: gs_<folder>_<object>_<verb>. core/ and model/ are shared by all
  * and leave the folder out: gs_<file>_<verb>. Arguments come in the order (self, context, inputs,
@@ -19,6 +27,7 @@
  *
  * Papers:
  *   [ECRTS17]  Yang, Anderson: Response-Time Bounds for Concurrent GPU Scheduling
+ *   [ECRTS24]  Wang, Liu, Wong, Kim: GCAPS: GPU Context-Aware Preemptive Priority-based Scheduling
  *   [RTNS24]   Feddal, Zahaf, Lipari: Towards Efficient Parallel GPU Scheduling (GPUSched, PBS)
  *   [RTCSA19]  Saha, Xiang, Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks
  *   [RTAS20]   Olmedo et al.: Dissecting the CUDA Scheduling Hierarchy
@@ -34,6 +43,10 @@
 #include "analysis/allocation/partition.h"
 #include "analysis/allocation/stgm_allocate.h"
 #include "analysis/allocation/stgm_exhaustive.h"
+#include "analysis/contexts/context_methods.h"
+#include "analysis/contexts/context_test.h"
+#include "analysis/contexts/gcaps.h"
+#include "analysis/contexts/time_slices.h"
 #include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/saturation.h"
 #include "analysis/global_edf/container.h"

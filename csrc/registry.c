@@ -11,6 +11,8 @@ const gs_method_t *const gs_methods[] = {
     &gs_analysis_partitioned_mpcp_method,
     &gs_analysis_partitioned_fmlp_plus_method,
     &gs_analysis_partitioned_gpu_server_method,
+    &gs_analysis_contexts_time_slices_method,
+    &gs_analysis_contexts_gcaps_method,
     &gs_analysis_allocation_partition_method,
     &gs_analysis_allocation_stgm_allocate_method,
     &gs_analysis_allocation_stgm_exhaustive_method,

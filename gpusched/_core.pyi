@@ -510,6 +510,10 @@ def host_open(
     index: int,
     log_intervals: bool,
     stop: Buffer | None,
+    slice: int = 0,
+    ring: int = 0,
+    stall: bool = False,
+    gpu_priority: _In | None = None,
 ) -> HostSimulation:
     ...
     # status, done, now, jobs released
@@ -538,6 +542,10 @@ def host_responses(
     first: int,
     states: int,
     stop: Buffer | None,
+    slice: int = 0,
+    ring: int = 0,
+    stall: bool = False,
+    gpu_priority: _In | None = None,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished, late (sets, n); status (sets,)
 
 # The scheduling hierarchy (py_hierarchy.c)
@@ -673,6 +681,22 @@ def host_lock_test(
     mode: int,
     paper: bool,
     overhead: int,
+    stop: Buffer | None,
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_context_test(
+    hosts: _Hosts,
+    core: _In,
+    gpu_priority: _In | None,
+    *,
+    method: str,
+    cpus: int,
+    sms: int,
+    mode: int,
+    fixed_point: int,
+    paper: bool,
+    slice: int,
+    cost: int,
+    stall: bool,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_partition(

@@ -104,6 +104,7 @@ ARGUMENTS: dict[str, Any] = {
     "cooperative": np.array([1, 0, 0]),
     "copy_engines": 1,
     "core": np.array([[0, 1, 0]]),
+    "cost": 1,
     "count": 2,
     "cpu_only": False,
     "cpus": 2,
@@ -128,12 +129,14 @@ ARGUMENTS: dict[str, Any] = {
     "first": 0,
     "first_only": False,
     "fixed": np.frombuffer(b"<, >", np.uint8),
+    "fixed_point": 0,
     "fixed_begin": np.array([0, 1, 3, 4]),
     "flags": 0,
     "floating": np.array([9, 0, 5]),
     "given": np.array([3, 1, 2, 5]),
     "given_begin": np.array([0, 4, 4, 4]),
     "gpu": 0,
+    "gpu_priority": np.array([[0, 1, 2], [3, 4, 5]]),
     "graph": np.array([0, 0]),
     "group": np.array([1, 0, 0, 1, 1, 0, 1, 1, 0]),
     "groups": 2,
@@ -208,6 +211,7 @@ ARGUMENTS: dict[str, Any] = {
     "release": np.array([0, 40, 5, 7]),
     "release_begin": np.array([0, 2, 3, 4]),
     "repeats": 2,
+    "ring": 0,
     "runlist": np.array([0, 1, 1]),
     "runs": 3,
     "scale": 1,
@@ -223,6 +227,7 @@ ARGUMENTS: dict[str, Any] = {
     "shortest": 10,
     "sizes": np.array([32, 64]),
     "slack": np.array([[0, 3, 0]]),
+    "slice": 2,
     "sm": np.array([[[1, 0], [1, 1], [0, 0]]], np.uint8),
     "sm_order": np.arange(8),
     "smem": np.array([0, 0]),
@@ -232,6 +237,7 @@ ARGUMENTS: dict[str, Any] = {
     "span_first": np.array([0]),
     "span_last": np.array([2]),
     "speed_ups": np.array([2, 4]),
+    "stall": False,
     "start": START,
     "states": 10**5,
     "steps": 1000,
@@ -333,11 +339,14 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"core": np.array([[0, 1, 0]]), "cpus": 2, "sms": 2, "gpu": 0, "mode": 0}
         values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
         values |= {"overhead": 1, "triggers": 2}
+        values["gpu_priority"] = np.array([[0, 1, 2]])
     elif "hosts" in parameters_of(name):
         values |= {"core": np.array([[0, 1, 0], [1, 0, -1]]), "sms": 2, "server": np.array([2, 0])}
         values["sm"] = np.array([[[1, 0], [1, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]], np.uint8)
     if name in ("host_lock_test", "host_partition"):
         values["method"] = "gpu_server"
+    if name == "host_context_test":
+        values["method"] = "gcaps"
     if name in GEDF:
         values |= {"cpus": 2, "methods": 30, "demand": np.array([[1, 2, 6]]), "overhead": 50}
         values |= {"inside": np.array([[0, 1, 1]]), "server_period": np.array([5])}

@@ -127,6 +127,17 @@ def host_test() -> Callable[[Any], Any]:
     return lambda stop: _core.host_lock_test(hosts, cores, None, **options, stop=stop)
 
 
+def context_test() -> Callable[[Any], Any]:
+    # Many sets of 200 tasks, of which each may meet all others on its core and in the ring.
+    periods = [2000 + 10 * i for i in range(200)]
+    one = gs.HostTasks.from_segments(periods, [[2, (0, 3, 0), 2]] * 200)
+    hosts = tuple(np.repeat(column, 3000, 0) for column in one._columns())
+    options = {"method": "time_slices", "cpus": 1, "sms": 1, "mode": 0, "fixed_point": 0}
+    options |= {"paper": False, "slice": 1, "cost": 0, "stall": False}
+    cores = np.zeros((3000, 200), int)
+    return lambda stop: _core.host_context_test(hosts, cores, None, **options, stop=stop)
+
+
 def host_allocation() -> Callable[[Any], Any]:
     drawn = gs.generate.stgm(16, 1, seed=1, cpus=4, utilization=(0.5, 0.6))
     hosts = tuple(np.repeat(column, 20_000, 0) for column in drawn._columns())
@@ -195,7 +206,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     f.__name__: f
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
-        *(host_test, host_allocation, host_groups, host, host_responses),
+        *(host_test, context_test, host_allocation, host_groups, host, host_responses),
         *(comparison, margin, instances, certificate),
     )
 }

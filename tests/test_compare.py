@@ -223,7 +223,7 @@ def test_a_comparison_has_a_row_for_every_way_and_mode() -> None:
     assert c["mpcp"].label == "mpcp (suspend)"
     assert c["streams"].answer.method == "priority_streams"  # a job has two kernels
     with pytest.raises(KeyError, match="expected one of one_stream"):
-        c["gcaps"]
+        c["gedf"]
     assert "mpcp (busy)" in str(c) and "mpcp (busy)" in c._repr_html_()
     frame = c.to_frame()
     assert len(frame) == 3 * len(c)

@@ -47,6 +47,20 @@ def test_no_response_above_a_host_bound():
         assert int(row[-5]) > 0 and float(row[-2]) > 1, row
 
 
+def test_no_response_above_a_bound_with_a_context_per_task():
+    command = [sys.executable, "context_falsification.py", "--sets", "120", "--seed", "2"]
+    done = subprocess.run(command, cwd=BENCHMARKS, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no response above a sound bound" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines()[6:]]
+    assert len(rows) == 8
+    for row in rows[:4]:  # every sound bound is put to the test, and reached
+        assert int(row[-6]) > 50 and row[-5] == "0", row
+        assert float(row[-2]) == 1, row
+    for row in rows[6:]:  # GCAPS as printed is wrong in one set of four
+        assert int(row[-5]) > 0 and float(row[-2]) > 1, row
+
+
 def run(*command):
     done = subprocess.run(
         [sys.executable, *command], cwd=BENCHMARKS, capture_output=True, text=True, timeout=300

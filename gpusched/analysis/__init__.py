@@ -11,6 +11,9 @@ priorities, with the GPU divided among tasks by SMs or used by one task at a tim
 [RTCSA19] (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management for Real-Time Tasks").
 `stgm_allocate`, `stgm_exhaustive` and `partition` also choose the cores and SMs.
 
+`time_slices`, `gcaps`: the same tasks, whose contexts the GPU serves in turn or by priority, as in
+Wang, Liu, Wong and Kim, "GCAPS: GPU Context-Aware Preemptive Priority-based Scheduling", 2024.
+
 `srm`, `container`, `cpu_only`, `gedf_tardiness`: bounded tardiness under global EDF, with the GPU
 behind a lock or inside a server, [RTNS10] (Elliott and Anderson, "Globally Scheduled Real-Time
 Multiprocessor Systems with GPUs", 2010).
@@ -22,6 +25,7 @@ All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``s
 from __future__ import annotations
 
 from gpusched.analysis.allocation import partition, stgm_allocate, stgm_exhaustive
+from gpusched.analysis.contexts import gcaps, time_slices
 from gpusched.analysis.fifo_answer import REASONS, STATUSES, THEOREMS, FifoBound
 from gpusched.analysis.fifo_bounds import fifo_bound
 from gpusched.analysis.fifo_limits import FifoLimit, fifo_limit
@@ -55,6 +59,7 @@ __all__ = [
     "fifo_bound",
     "fifo_limit",
     "fmlp_plus",
+    "gcaps",
     "gedf_tardiness",
     "gpu_server",
     "mpcp",
@@ -64,6 +69,7 @@ __all__ = [
     "stgm",
     "stgm_allocate",
     "stgm_exhaustive",
+    "time_slices",
 ]
 
 

@@ -24,8 +24,9 @@ __all__ = ["TERMS", "Verdict"]
 
 TERMS = enumeration("analysis.term")
 """Parts of a response time: the task's own segments (and its requests' overhead); waiting for the
-copy engine (B^m in [RTCSA19]), for SMs (B^e), and for the lock or the server; GPU segments of less
-urgent tasks on its core (B^l); the server's work on its core; more urgent tasks on its core."""
+copy engine (B^m in [RTCSA19]), for SMs (B^e), and for the lock, the server or other contexts; GPU
+segments of less urgent tasks on its core (B^l), or their updates with GCAPS; the server's work on
+its core; more urgent tasks on its core."""
 
 _TERM = {
     "own": "its own segments",
@@ -36,6 +37,10 @@ _TERM = {
     "server": "the GPU server on its core",
     "higher": "more urgent tasks on its core",
 }
+
+# Tests in which every task has a context on the GPU.
+_CONTEXTS = ("time_slices", "gcaps")
+_LOWER_GCAPS = "updates by less urgent tasks on its core"
 
 _COLORS = {"own": 0, "copy": 4, "kernel": 1, "request": 3, "lower": 5, "server": 7, "higher": 2}
 
@@ -53,6 +58,10 @@ _MODE = {
         "lock",
         "busy",
     ): "Tasks are suspended while they wait for the lock, and the holder keeps its core.",
+    ("contexts", "suspend"): "A task leaves its core while it waits for the GPU and during its "
+    "kernels; copies are CPU work at its own priority.",
+    ("contexts", "busy"): "A task spins at its own priority while it waits for the GPU and during "
+    "its kernels, and can be preempted; copies are CPU work.",
     ("lock", "spin"): "Tasks spin at their own priority while they wait for the lock; the holder "
     "keeps its core.",
 }
@@ -86,8 +95,9 @@ its own segments.'
     hosts
         The tasks; of an allocator, with the cores and SMs that it chose.
     test, variant, mode
-        The test ("stgm", "mpcp", "fmlp_plus" or "gpu_server"), its form ("sound" or a printed
-        one), and what tasks do on their CPU while the GPU works ("suspend", "busy" or "spin").
+        The test ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps"), its form
+        ("sound" or a printed one), and what tasks do on their CPU while the GPU works ("suspend",
+        "busy" or "spin").
     cpus, sms
         Numbers of cores and of SMs.
     accepted
@@ -138,6 +148,7 @@ its own segments.'
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each."""
         kind = self.test if self.test in ("stgm", "gpu_server") else "lock"
+        kind = "contexts" if self.test in _CONTEXTS else kind
         found = [*_COMMON, methods()[self.test].summary]
         if (kind, self.mode) in _MODE:
             found.append(_MODE[kind, self.mode])
@@ -162,8 +173,9 @@ its own segments.'
 
     @property
     def failed(self) -> Any:  # an int, None or a masked array, as is_stack says
-        """The most urgent task whose bound exceeds its deadline: an int, None without one; for a
-        stack an int64 array ``(N,)``, masked without one."""
+        """The most urgent task whose bound exceeds its deadline (where all bounds are found
+        together, the first): an int, None without one; for a stack an int64 array ``(N,)``, masked
+        without one."""
         if self.is_stack:
             return missing(self._failed, np.asarray(self._failed) >= 0)
         return None if self._failed < 0 else self._failed
@@ -187,9 +199,13 @@ its own segments.'
 
     def _reason_of(self, i: int) -> str:
         parts = {name: int(self.terms[name][i]) for name in TERMS}
-        named = ", ".join(f"{time_in_text(value)} {_TERM[name]}" for name, value in _largest(parts))
+        named = ", ".join(
+            f"{time_in_text(value)} {self._term(name)}" for name, value in _largest(parts)
+        )
         if i != self._failed:
             text = super()._reason_of(i)
+            if self._computed[i] < 0 and self.test in _CONTEXTS:
+                return f"{self._name(i)}: no bound, as the set is not accepted."
             if self._computed[i] < 0:
                 return f"{self._name(i)}: not examined."
             return f"{text[:-1]}: {named}." if named else text
@@ -203,8 +219,11 @@ its own segments.'
         if parts["own"] > deadline:
             return f"{first} Its own segments alone take longer."
         if extra[most] >= total - deadline:
-            return f"{first} Without {_TERM[most]} it would be in time."
+            return f"{first} Without {self._term(most)} it would be in time."
         return first
+
+    def _term(self, name: str) -> str:
+        return _LOWER_GCAPS if (self.test, name) == ("gcaps", "lower") else _TERM[name]
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         hosts = self.hosts
@@ -236,7 +255,7 @@ its own segments.'
         """
         if self.is_stack:
             return self._plot_counts(ax)
-        parts = [(_TERM[name], _COLORS[name], self.terms[name]) for name in TERMS]
+        parts = [(self._term(name), _COLORS[name], self.terms[name]) for name in TERMS]
         return self._plot_bars(ax, unit, parts, self._html_order(), self.failed)
 
     def _form(self) -> str:

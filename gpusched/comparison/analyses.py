@@ -105,8 +105,9 @@ def analyze(
         The machine.
     method
         A way of sharing the GPU as `compare` names it ("streams", "priority_streams", "mps",
-        "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig", "srm", "container", "edf_serial",
-        "edf_parallel", "pbs"), or the name of its test in ``gs.methods()``.
+        "time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig", "srm",
+        "container", "edf_serial", "edf_parallel", "pbs"), or the name of its test in
+        ``gs.methods()``.
     gaps
         Where jobs are units (PBS), CPU work between two of their GPU segments counts as GPU time
         ("occupy"), or is refused.
@@ -117,9 +118,10 @@ def analyze(
         call.
     options
         Options of the test as ``gs.methods()`` lists them, such as ``mode="busy"``. Overheads are
-        those of the platform. Where the workload has no cores, mpcp, fmlp_plus and gpu_server take
-        those of ``gs.analysis.partition``; stgm takes cores and SMs of ``stgm_allocate``, with its
-        extension ``apart=True`` unless given; mig takes ``within`` and the options of that way.
+        those of the platform. Where the workload has no cores, mpcp, fmlp_plus, gpu_server,
+        time_slices and gcaps take those of ``gs.analysis.partition``; stgm takes cores and SMs of
+        ``stgm_allocate``, with its extension ``apart=True`` unless given; mig takes ``within`` and
+        the options of that way.
 
     Returns
     -------
@@ -296,6 +298,35 @@ def _lock(
     return run
 
 
+def _contexts(
+    test: Callable[..., Verdict], costs: Callable[[Platform], dict[str, int]]
+) -> Callable[..., _Found]:
+    """A test with a context for each task; ``costs``: those of the platform."""
+
+    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+        view, cpus, kept = models.hosts("all"), models.platform.cpus, request.allocation
+        hosts, said = view.tasks, models.own_processes()
+        if kept is not None:
+            hosts = hosts.replace(core=kept.core)
+        elif not models.has_cores():
+            mode = options.get("mode", "suspend")
+            hosts = analysis.partition(hosts, cpus, mode=mode, stop=request.stop).hosts
+            said = (*said, "cores are chosen by worst fit, tasks of high utilization first")
+        answer = test(hosts, cpus, stop=request.stop, **costs(models.platform), **options)
+        return _Found(answer, view, bool(answer.accepted), said)
+
+    return run
+
+
+def _time_slices(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    """Copies on a shared engine are refused: the test takes them as CPU work of their tasks."""
+    models.refuse_shared_engines()
+    run = _contexts(
+        analysis.time_slices, lambda p: {"slice": p.timeslice, "switch": p.context_switch}
+    )
+    return run(models, request, options)
+
+
 def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     view, cpus, sms = models.hosts("divided"), models.platform.cpus, models.gpu().sms
     asked = {key: value for key, value in options.items() if key != "apart"}
@@ -381,6 +412,8 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "streams": _streams,
     "priority_streams": _priority_streams,
     "mps": _mps,
+    "time_slices": _time_slices,
+    "gcaps": _contexts(analysis.gcaps, lambda p: {"update": p.update_cost}),
     "mpcp": _lock(analysis.mpcp, "mpcp"),
     "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
     "gpu_server": _lock(analysis.gpu_server, "gpu_server"),

@@ -14,8 +14,9 @@ from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import BatchView, LaunchView, View
-from gpusched.model.views.view_source import listed
+from gpusched.model.views.view_source import listed, runs_on_cpu
 from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import CopyIn, CopyOut
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["DerivedModels", "Gaps", "StreamForm"]
@@ -147,6 +148,41 @@ class DerivedModels:
     def has_chains(self) -> bool:
         """Whether a job has several kernels."""
         return any(sum(k.repeat for k in task.kernels) > 1 for task in self.workload)
+
+    # Processes
+
+    def own_processes(self) -> tuple[str, ...]:
+        """Assumption on processes where each task that uses the GPU has one of its own.
+
+        Raises ValueError for tasks that share one.
+        """
+        users = [task for task in self.workload if task.kernels]
+        processes = [task.process for task in users]
+        if not users or set(processes) == {None}:
+            return ("each task is a process of its own",) if users else ()
+        for task in users:
+            if processes.count(task.process) > 1:
+                raise ValueError(
+                    f"{task.name}: got a process that another task is in, expected one for each "
+                    "task; their kernels share a context"
+                )
+        return ()
+
+    def refuse_shared_engines(self) -> None:
+        """Raise ValueError for copies of several tasks, which may wait for each other."""
+        copying = [
+            task.name
+            for task in self.workload
+            if any(
+                isinstance(part, (CopyIn, CopyOut)) and not runs_on_cpu(part)
+                for part in task.segments
+            )
+        ]
+        if len(copying) > 1:
+            raise ValueError(
+                f"{copying[1]}: got copies, expected those of one task only ({copying[0]} copies, "
+                "too); the test does not count that copies wait for a copy engine"
+            )
 
     # Cores
 

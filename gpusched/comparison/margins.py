@@ -21,7 +21,7 @@ from gpusched.model.workload.workloads import Workload
 
 __all__ = ["Growth", "Margin", "factor_text", "growing_times", "margin"]
 
-_MONOTONE = ("stgm", "mpcp", "fmlp_plus", "gpu_server")
+_MONOTONE = ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps")
 _MOST = Fraction(64)
 _ONE = Fraction(1)
 _STEP = Fraction(1, 100)
@@ -111,9 +111,10 @@ def margin(
     Returns
     -------
     Margin
-        Exact for mpcp, fmlp_plus, gpu_server and stgm, which are monotone in every time: cores and
-        SMs are then those that were chosen for the workload as it is. For the other methods factors
-        are tested in steps of a twentieth, and of a hundredth where they first fail.
+        Exact for mpcp, fmlp_plus, gpu_server, stgm, time_slices and gcaps, which are monotone in
+        every time: cores and SMs are then those that were chosen for the workload as it is. For the
+        other methods factors are tested in steps of a twentieth, and of a hundredth where they
+        first fail.
 
     Raises
     ------

@@ -102,10 +102,11 @@ def observe(
         The machine.
     method
         A way of sharing the GPU that has a simulation: "one_stream", "streams",
-        "priority_streams", "mps", "time_slices", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig",
-        "srm", "container" or "driver". "streams" is played by ``gs.simulate.fifo``, whose model is
-        that of its bounds, or else, as for jobs of several kernels, by ``gs.simulate.hierarchy``;
-        "mig" by the simulation of its way within, for each GPU instance by itself.
+        "priority_streams", "mps", "time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server",
+        "stgm", "mig", "srm", "container" or "driver". "streams" is played by
+        ``gs.simulate.fifo``, whose model is that of its bounds, or else, as for jobs of several
+        kernels, by ``gs.simulate.hierarchy``; "mig" by the simulation of its way within, for each
+        GPU instance by itself.
     until
         Jobs released before it run to their end: ticks, or text with a unit. Unless given, ten
         hyperperiods or 10 s, whichever is shorter, but no more than 100,000 jobs, 100,000 launches
@@ -155,7 +156,7 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
             f"method: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
             "(gpusched check), follows every job of a hyperperiod"
         )
-    if way.method is None and request.options:
+    if (way.method is None or way.simulator == "hierarchy") and request.options:
         name = next(iter(request.options))
         raise ValueError(f"{name}: got an unknown option of {way.name}, expected none")
     raise_if_stopped(request.stop)
@@ -280,7 +281,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
 
 
 def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
-    """CPU and GPU segments under locks, a server, divided SMs, or global EDF."""
+    """CPU and GPU segments under GCAPS, locks, a server, divided SMs, or global EDF."""
     until = _until(models, watch)
     hosts, said, options = _placed(models, way, request)
     if options["protocol"] == "container" and watch.until is None:
@@ -326,6 +327,9 @@ def _placed(
         options |= {"server": verdict.server, "overhead": models.platform.server_overhead}
     if way.name == "stgm":
         options["sms"] = verdict.sms
+    if way.name == "gcaps":
+        stall = bool(request.options.get("stall", False))
+        options |= {"update": models.platform.update_cost, "stall": stall}
     return hosts, said, options
 
 

@@ -58,7 +58,10 @@ WAYS = (
         "hierarchy"),
     Way("mps", "a process for each task, as clients of MPS without time slices", "fifo_bound",
         "hierarchy"),
-    Way("time_slices", "a process for each task, in turns of a time slice", None, "hierarchy"),
+    Way("time_slices", "a process for each task, in turns of a time slice", "time_slices",
+        "hierarchy"),
+    Way("gcaps", "a process for each task, the most urgent one with GPU work first", "gcaps",
+        "host", _modes("gcaps")),
     Way("mpcp", "a lock on the GPU, the most urgent waiting job next", "mpcp", "host",
         _modes("mpcp")),
     Way("fmlp_plus", "a lock on the GPU, first come, first served", "fmlp_plus", "host",
@@ -86,7 +89,7 @@ OUTSIDE = {
     "cpu_only": "it has kernels run on the CPUs, whose times a workload does not state",
     "fifo": "it plays the way streams",
     "hierarchy": "it plays the ways one_stream, priority_streams, mps and time_slices",
-    "host": "it plays locks, servers, divided SMs and global EDF",
+    "host": "it plays gcaps, locks, servers, divided SMs and global EDF",
 }
 """Methods of ``gs.methods()`` that are no way of sharing a GPU by themselves, and why."""
 

@@ -37,10 +37,11 @@ class Intervals(Table):
         The task's index, and the number of its job, from 0; -1 for the GPU server when it wakes up.
     what
         Index into ``WHAT``. On a core: "cpu", "copy in" and "copy out" (on the copy engine, too),
-        "spin" (keeps a core while it waits or its kernel runs), "overhead" (of the server). On SMs:
-        "kernel". Waiting: "wait for core" (ready, but something more urgent runs; in a container,
-        the server does not serve it), "wait for copy engine" and "wait for SMs" (with STGM),
-        "wait for GPU" (for the lock or the server), "served" (the server handles its segment).
+        "spin" (keeps a core while it waits or its kernel runs), "overhead" (of the server, or an
+        update with GCAPS). On SMs: "kernel". Waiting: "wait for core" (ready, but something more
+        urgent runs; in a container, the server does not serve it), "wait for copy engine" and "wait
+        for SMs" (with STGM), "wait for GPU" (for the lock, the server or a turn), "served" (the
+        server handles its segment).
     core
         The core; -1 for what is on none.
     start, end

@@ -37,7 +37,8 @@ class HostRun(Saved, RunJobs):
         What jobs did when, as ``Intervals``; None for a run with ``intervals=False``.
     tasks, cpus, policy, protocol, mode, sms, server, overhead, server_period
         The task set and the options; ``server`` is None unless the protocol is "gpu_server",
-        ``server_period`` unless it is "container".
+        ``server_period`` unless it is "container". ``overhead`` is that of the server, of a switch
+        with "time_slices", of an update with "gcaps".
     outcome
         "done": every job released before ``until`` has finished; "budget": it was spent first.
     worst

@@ -12,12 +12,14 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import (
     Int64Array,
     flag,
     instance,
+    int_array,
     integer,
     one_of,
     seed_key,
@@ -34,21 +36,48 @@ from gpusched.simulate.run_slices import run_to_end
 __all__ = ["host", "host_responses"]
 
 Policy = Literal["partitioned", "gedf"]
-Protocol = Literal["stgm", "mpcp", "fmlp_plus", "gpu_server", "fmlp", "omlp", "driver", "container"]
+Protocol = Literal[
+    "stgm",
+    "mpcp",
+    "fmlp_plus",
+    "gpu_server",
+    "time_slices",
+    "gcaps",
+    "fmlp",
+    "omlp",
+    "driver",
+    "container",
+]
 Mode = Literal["suspend", "busy", "spin"]
+Ring = Literal["fifo", "cyclic"]
 
 _POLICIES = enumeration("simulate.host_policy")
 # The protocols of each policy, and the core's numbers for them.
 _PROTOCOLS: dict[str, dict[str, int]] = {
-    "partitioned": {"stgm": 0, "mpcp": 1, "fmlp_plus": 2, "gpu_server": 3},
+    "partitioned": {
+        **{"stgm": 0, "mpcp": 1, "fmlp_plus": 2, "gpu_server": 3},
+        **{"time_slices": 7, "gcaps": 8},
+    },
     "gedf": {"fmlp": 2, "omlp": 4, "driver": 5, "container": 6},
 }
 _MODES = enumeration("simulate.host_mode")
 _MODES_OF = {
     **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp_plus": _MODES, "driver": ("spin",)},
-    "container": _MODES[:2],
+    **{"container": _MODES[:2], "time_slices": _MODES[:2], "gcaps": _MODES[:2]},
 }
+_RINGS = enumeration("simulate.host_ring")
 _TRIGGERS = enumeration("simulate.host_trigger")
+
+
+class _Contexts(NamedTuple):
+    """Options of the protocols with a context per task, as given."""
+
+    slice: Any
+    switch: Any
+    ring: Any
+    update: Any
+    stall: Any
+    gpu_priority: Any
 
 
 class _Model(NamedTuple):
@@ -76,6 +105,12 @@ def host(
     server: int | None = None,
     overhead: int = 0,
     server_period: int | None = None,
+    slice: int | None = None,
+    switch: int = 0,
+    ring: Ring = "fifo",
+    update: int = 0,
+    stall: bool = False,
+    gpu_priority: npt.ArrayLike | None = None,
     execution: Any = 1.0,
     gap: float = 0.0,
     victim: int | None = None,
@@ -113,7 +148,10 @@ def host(
         one lock on the whole GPU, the most urgent waiting task next; its holder is boosted.
         "fmlp_plus": the same lock, first come, first served. "gpu_server": a task more urgent than
         all others of its core does all GPU segments, one after the other, the most urgent client's
-        next; clients suspend until they are told.
+        next; clients suspend until they are told. Without a lock and boosting, copies being CPU
+        work at the task's own priority ([ECRTS24]): "time_slices": the GPU serves the launched
+        kernels in turn, a ``slice`` each. "gcaps": it serves the task of the highest GPU priority
+        among those with an open GPU segment; opening and closing one is an ``update``.
 
         With "gedf" ([RTNS10]): "fmlp" (FMLP-Long, unless given): one lock, first
         come, first served, whose holder inherits the earliest deadline of those that wait. "omlp":
@@ -128,7 +166,8 @@ def host(
         "suspend" (unless given): tasks suspend while they wait for the GPU and during kernels.
         "busy": with "stgm", a task keeps its core from the start of a GPU segment to its end; with
         a lock, its holder does, while those that wait suspend. "spin": with "mpcp" and "fmlp_plus",
-        those that wait spin at their own priority; the only mode of "driver". With "container",
+        those that wait spin at their own priority; the only mode of "driver". With "time_slices"
+        and "gcaps" tasks in mode "busy" spin at their own priority, too. With "container",
         "suspend" is the paper's work-conserving variant: while the first job in the container is
         suspended on the GPU, the server serves another if there is one, and its CPU is free; with
         "busy" it idles on its CPU. Suspension counts as execution in either.
@@ -145,6 +184,14 @@ def host(
         P at most, where w is the sum of (e + s) / p of the tasks inside; the shortest of their
         periods unless given (as in ``gs.analysis.container``, whose bounds for this budget are
         those with ``whole_budget=True``).
+    slice, switch, ring
+        With "time_slices": the longest turn of a kernel while others wait (required), the time to
+        switch to another task than the last one, in ticks; and "fifo" (a task goes to the end of
+        the queue after its slice) or "cyclic" (the next task by priority).
+    update, stall, gpu_priority
+        With "gcaps": the time of an update in ticks, which runs on the task's core, one at a time,
+        not preempted; whether every update stops the GPU, or only the first one of a task of higher
+        GPU priority; and GPU priorities as in ``gs.analysis.gcaps``.
     execution
         Execution times as a share of the worst case: one number, or (low, high) for times drawn
         uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
@@ -209,6 +256,7 @@ def host(
         gap,
         victim,
         1,
+        _Contexts(slice, switch, ring, update, stall, gpu_priority),
     )
     budget = as_budget(budget)
     simulation = _core.host_open(
@@ -262,6 +310,12 @@ def host_responses(
     server: Any = None,
     overhead: int = 0,
     server_period: Any = None,
+    slice: int | None = None,
+    switch: int = 0,
+    ring: Ring = "fifo",
+    update: int = 0,
+    stall: bool = False,
+    gpu_priority: npt.ArrayLike | None = None,
     execution: Any = 1.0,
     gap: float = 0.0,
     victim: Any = None,
@@ -281,6 +335,8 @@ def host_responses(
         As in ``host``; one number, or one per set.
     cpus, policy, protocol, mode, sms, overhead, execution, gap, triggers
         As in ``host``, the same for all sets.
+    slice, switch, ring, update, stall, gpu_priority
+        As in ``host``, the same for all sets; ``gpu_priority`` may be (N, n).
     victim
         As in ``host``; one index, or one per set (-1: periodic or sporadic releases).
     seed, first
@@ -306,6 +362,7 @@ def host_responses(
     model = _model(
         *(hosts, cpus, policy, protocol, mode, sms, server, overhead, server_period),
         *(execution, gap, victim, sets),
+        _Contexts(slice, switch, ring, update, stall, gpu_priority),
     )
     worst, finished, missed, status = _core.host_responses(
         **model.arguments,
@@ -340,6 +397,7 @@ def _model(
     gap: Any,
     victim: Any,
     sets: int,
+    contexts: _Contexts,
 ) -> _Model:
     one_of(policy, _POLICIES, "policy")
     known = _PROTOCOLS[policy]
@@ -398,8 +456,58 @@ def _model(
         "server": periods if protocol == "container" else servers,
         "overhead": late,
         "shares": _shares(execution, gap),
+        **_context_arguments(hosts, protocol, contexts, sets),
     }
+    if protocol in ("time_slices", "gcaps"):
+        late = arguments["overhead"]
     return _Model(protocol, mode, width, servers, late, periods, victims, arguments)
+
+
+def _context_arguments(
+    hosts: HostTasks, protocol: str, given: _Contexts, sets: int
+) -> dict[str, Any]:
+    """The core's arguments for a context per task; nothing for other protocols."""
+    own = {"time_slices": ("slice", "switch", "ring"), "gcaps": ("update", "stall", "gpu_priority")}
+    standard = _Contexts(None, 0, "fifo", 0, False, None)
+    for owner, names in own.items():
+        for name in names:
+            value = getattr(given, name)
+            if owner != protocol and value is not getattr(standard, name) and value != 0:
+                raise ValueError(
+                    f"{name}: got {value!r:.60}, expected none without protocol={owner!r}"
+                )
+    if protocol == "time_slices":
+        if given.slice is None:
+            raise ValueError("slice: got none, expected the length of a slice in ticks")
+        one_of(given.ring, _RINGS, "ring")
+        return {
+            "slice": _ticks(given.slice, "slice", 1),
+            "overhead": _ticks(given.switch, "switch", 0),
+            "ring": _RINGS.index(given.ring),
+        }
+    if protocol != "gcaps":
+        return {}
+    priority = None
+    if given.gpu_priority is not None:
+        priority = int_array(given.gpu_priority, "gpu_priority")
+        if priority.shape not in (hosts.core.shape, (hosts.n,)):
+            raise ValueError(
+                f"gpu_priority: got shape {priority.shape}, expected one number for each task, "
+                f"{hosts.core.shape}"
+            )
+        priority = np.ascontiguousarray(np.broadcast_to(priority, (sets, hosts.n)))
+    return {
+        "overhead": _ticks(given.update, "update", 0),
+        "stall": flag(given.stall, "stall"),
+        "gpu_priority": priority,
+    }
+
+
+def _ticks(value: Any, name: str, least: int) -> int:
+    ticks = integer(value, name)
+    if ticks < least:
+        raise ValueError(f"{name}: got {ticks}, expected {least} or more")
+    return ticks
 
 
 def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Array:

@@ -231,6 +231,77 @@ out:
     return result;
 }
 
+PyDoc_STRVAR(context_test_doc,
+             "host_context_test(hosts, core, gpu_priority, *, method, cpus, sms, mode, "
+             "fixed_point, paper, slice, cost, stall, stop)\n"
+             "--\n\n"
+             "The response-time test of a method in which each task has a context on the GPU\n"
+             "(analysis/contexts/context_methods.h), for a stack of N sets. core, gpu_priority:\n"
+             "(N, n), the latter or None; mode: 0 suspend, 1 busy; fixed_point: 0 joint, 1 one\n"
+             "pass, 2 order-free. Returns what host_stgm does.");
+
+static const gs_python_signature_t CONTEXT_TEST_SIGNATURE = {
+    "host_context_test", "OOOsLLiipLLpO", 3, 0,
+    (const char *const[]){"hosts", "core", "gpu_priority", "method", "cpus", "sms", "mode",
+                          "fixed_point", "paper", "slice", "cost", "stall", "stop"}};
+
+static PyObject *host_context_test(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                   PyObject *kwnames)
+{
+    PyObject *hosts, *in_core, *in_priority, *stop, *result = NULL;
+    const char *name;
+    int paper, stall;
+    long long cpus, sms, slice, cost;
+    gs_analysis_contexts_options_t options = {0};
+    if (!gs_python_parse(&CONTEXT_TEST_SIGNATURE, args, nargs, kwnames, &hosts, &in_core,
+                         &in_priority, &name, &cpus, &sms, &options.mode, &options.fixed_point,
+                         &paper, &slice, &cost, &stall, &stop)) {
+        return NULL;
+    }
+    gs_analysis_contexts_run_t run = gs_analysis_contexts_method_find(name);
+    if (run == NULL) {
+        return PyErr_Format(PyExc_ValueError,
+                            "method: got '%s', expected a test with a context per task", name);
+    }
+    options.cpus = cpus;
+    options.sms = sms;
+    options.slice = slice;
+    options.cost = cost;
+    options.paper = paper != 0;
+    options.stall = stall != 0;
+    job_t job = {0};
+    if (!gs_python_call_init(&job.call, stop, 0, 0)) {
+        return NULL;
+    }
+    gs_context_t *ctx = &job.call.ctx;
+    gs_analysis_contexts_test_t work = {0};
+    PyArrayObject *core = NULL, *priority = NULL;
+    if (!job_init(&job, hosts) || (core = read_rows(&job, in_core, "core")) == NULL ||
+        (in_priority != Py_None &&
+         (priority = read_rows(&job, in_priority, "gpu_priority")) == NULL)) {
+        goto out;
+    }
+    gs_python_release(&job.call);
+    int status =
+        job.hosts.sets > 0 ? gs_analysis_contexts_test_init(&work, ctx, job.hosts.n) : GS_OK;
+    for (npy_intp set = 0; set < job.hosts.sets && status == GS_OK; set++) {
+        gs_host_tasks_t at = gs_python_hosts_at(&job.hosts, set);
+        gs_analysis_common_answer_t answer = answer_at(&job, set);
+        npy_intp row = set * job.hosts.n;
+        options.gpu_priority = priority == NULL ? NULL : gs_python_i64(priority) + row;
+        status = run(&work, ctx, &at, gs_python_i64(core) + row, &options, &answer);
+        status = end_set(&job, set, &answer, status);
+    }
+    gs_analysis_contexts_test_free(&work, ctx);
+    gs_python_acquire(&job.call);
+    result = status == GS_OK ? answers_of(&job) : gs_python_raise(module, &job.call, status);
+out:
+    Py_XDECREF((PyObject *)core);
+    Py_XDECREF((PyObject *)priority);
+    job_free(&job);
+    return result;
+}
+
 PyDoc_STRVAR(partition_doc,
              "host_partition(hosts, *, method, cpus, sms, mode, overhead, stop)\n"
              "--\n\n"
@@ -451,6 +522,7 @@ PyMethodDef gs_python_host_tests_methods[] = {
     GS_PYTHON_FUNCTION("host_stgm_allocate", host_stgm_allocate, allocate_doc),
     GS_PYTHON_FUNCTION("host_stgm", host_stgm, stgm_doc),
     GS_PYTHON_FUNCTION("host_lock_test", host_lock_test, lock_test_doc),
+    GS_PYTHON_FUNCTION("host_context_test", host_context_test, context_test_doc),
     GS_PYTHON_FUNCTION("host_partition", host_partition, partition_doc),
     {NULL, NULL, 0, NULL},
 };

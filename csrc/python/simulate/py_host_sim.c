@@ -8,14 +8,16 @@
 /* The arguments that open and responses share, as they come. */
 typedef struct {
     PyObject *hosts, *offset, *core, *sm, *server, *shares, *until, *victim, *key;
-    long long cpus, sms, overhead, triggers;
-    int policy, gpu, mode;
+    PyObject *gpu_priority; /* NULL or None: none */
+    long long cpus, sms, overhead, triggers, slice;
+    int policy, gpu, mode, ring, stall;
 } arguments_t;
 
 /* The arrays behind them; what the core reads points into them. */
 typedef struct {
     gs_python_hosts_t hosts;
     PyArrayObject *offset, *core, *sm;      /* a row per set; core and sm may be NULL */
+    PyArrayObject *gpu_priority;            /* likewise */
     PyArrayObject *server, *until, *victim; /* a number per set */
     gs_simulate_host_share_t share[3];      /* low, high, gap */
     uint64_t key[4];
@@ -69,6 +71,10 @@ static bool read_arrays(arrays_t *self, const arguments_t *in)
         !read_rows(self, in->core, "core", &self->core)) {
         return false;
     }
+    if (in->gpu_priority != NULL && in->gpu_priority != Py_None &&
+        !read_rows(self, in->gpu_priority, "gpu_priority", &self->gpu_priority)) {
+        return false;
+    }
     return in->gpu != GS_SIMULATE_HOST_GPU_STGM || read_sm(self, in);
 }
 
@@ -78,6 +84,7 @@ static void free_arrays(arrays_t *self)
     Py_CLEAR(self->offset);
     Py_CLEAR(self->core);
     Py_CLEAR(self->sm);
+    Py_CLEAR(self->gpu_priority);
     Py_CLEAR(self->server);
     Py_CLEAR(self->until);
     Py_CLEAR(self->victim);
@@ -101,6 +108,10 @@ static gs_simulate_host_model_t model_at(const arrays_t *self, const arguments_t
         .server = gs_python_i64(self->server)[set],
         .server_period = gs_python_i64(self->server)[set],
         .overhead = in->overhead,
+        .slice = in->slice,
+        .ring = in->ring,
+        .stall = in->stall != 0,
+        .gpu_priority = self->gpu_priority == NULL ? NULL : gs_python_i64(self->gpu_priority) + row,
         .low = self->share[0],
         .high = self->share[1],
         .gap = self->share[2],
@@ -166,31 +177,34 @@ static bool read_one(arrays_t *arrays, const arguments_t *in)
 
 PyDoc_STRVAR(open_doc,
              "host_open(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, "
-             "overhead, shares, until, victim, triggers, key, index, log_intervals, stop)\n"
+             "overhead, shares, until, victim, triggers, key, index, log_intervals, stop, slice=0, "
+             "ring=0, stall=False, gpu_priority=None)\n"
              "--\n\n"
              "A HostSimulation at its start, of a\n"
              "stack of one set. core (None without cores), offset: (1, n); sm: uint8 (1, n, sms),\n"
              "for STGM, else None; server (its core, or the period of a container's server),\n"
              "until, victim: (1,); shares: low, high and gap as\n"
-             "fractions, (6,). See simulate/host/host.h.");
+             "fractions, (6,); gpu_priority (1, n), for GCAPS, or None. See simulate/host/host.h.");
 
 static const gs_python_signature_t HOST_OPEN_SIGNATURE = {
-    "host_open", "OOOOLLiiiOLOOOLOLpO", 4, 0,
-    (const char *const[]){"hosts", "offset", "core", "sm", "cpus", "sms", "policy", "gpu", "mode",
-                          "server", "overhead", "shares", "until", "victim", "triggers", "key",
-                          "index", "log_intervals", "stop"}};
+    "host_open", "OOOOLLiiiOLOOOLOLpOLipO", 4, 4,
+    (const char *const[]){"hosts",  "offset", "core",     "sm",     "cpus",        "sms",
+                          "policy", "gpu",    "mode",     "server", "overhead",    "shares",
+                          "until",  "victim", "triggers", "key",    "index",       "log_intervals",
+                          "stop",   "slice",  "ring",     "stall",  "gpu_priority"}};
 
 static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
 {
-    arguments_t in;
+    arguments_t in = {0};
     PyObject *stop;
     long long index;
     int log_intervals;
     if (!gs_python_parse(&HOST_OPEN_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.offset,
                          &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
-                         &in.key, &index, &log_intervals, &stop)) {
+                         &in.key, &index, &log_intervals, &stop, &in.slice, &in.ring, &in.stall,
+                         &in.gpu_priority)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -308,28 +322,31 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
 PyDoc_STRVAR(
     responses_doc,
     "host_responses(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, overhead, "
-    "shares, until, victim, triggers, key, first, states, stop)\n"
+    "shares, until, victim, triggers, key, first, states, stop, slice=0, ring=0, stall=False, "
+    "gpu_priority=None)\n"
     "--\n\n"
     "Simulates every set of a stack; the arguments of host_open for N sets. Set i draws from\n"
     "index first + i of the key; states limits the jobs of each set (0: no limit). Returns\n"
     "(worst, finished, late), each (N, n), and status (N,), 1 where the limit was reached.");
 
 static const gs_python_signature_t HOST_RESPONSES_SIGNATURE = {
-    "host_responses", "OOOOLLiiiOLOOOLOLLO", 4, 0,
-    (const char *const[]){"hosts", "offset", "core", "sm", "cpus", "sms", "policy", "gpu", "mode",
-                          "server", "overhead", "shares", "until", "victim", "triggers", "key",
-                          "first", "states", "stop"}};
+    "host_responses", "OOOOLLiiiOLOOOLOLLOLipO", 4, 4,
+    (const char *const[]){"hosts",  "offset", "core",     "sm",     "cpus",        "sms",
+                          "policy", "gpu",    "mode",     "server", "overhead",    "shares",
+                          "until",  "victim", "triggers", "key",    "first",       "states",
+                          "stop",   "slice",  "ring",     "stall",  "gpu_priority"}};
 
 static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
-    arguments_t in;
+    arguments_t in = {0};
     PyObject *stop;
     long long first, states;
     if (!gs_python_parse(&HOST_RESPONSES_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.offset,
                          &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
-                         &in.key, &first, &states, &stop)) {
+                         &in.key, &first, &states, &stop, &in.slice, &in.ring, &in.stall,
+                         &in.gpu_priority)) {
         return NULL;
     }
     if (first < 0 || states < 0) {

@@ -11,6 +11,13 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static void end_kernels(gs_simulate_host_state_t *self)
 {
+    if (self->turn.alarm == self->now) {
+        if (self->gpu == GS_SIMULATE_HOST_GPU_SLICES) {
+            gs_simulate_host_slices_ended(self);
+        } else {
+            gs_simulate_host_gcaps_kernel_ended(self);
+        }
+    }
     while (gs_heap_time(&self->kernels) == self->now) {
         int32_t r = (int32_t)self->kernels.entry[0].item;
         gs_heap_pop(&self->kernels);
@@ -34,6 +41,10 @@ static void grant(gs_simulate_host_state_t *self)
         gs_simulate_host_server_grant(self);
     } else if (self->gpu == GS_SIMULATE_HOST_GPU_CONTAINER) {
         gs_simulate_host_container_grant(self);
+    } else if (self->gpu == GS_SIMULATE_HOST_GPU_SLICES) {
+        gs_simulate_host_slices_grant(self);
+    } else if (self->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
+        gs_simulate_host_gcaps_grant(self);
     } else {
         gs_simulate_host_lock_grant(self);
     }
@@ -62,6 +73,9 @@ static void pass_instant(gs_simulate_host_state_t *self)
         gs_simulate_host_dispatch(self);
         grant(self);
     } while (self->marked && self->status == GS_OK);
+    if (self->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
+        gs_simulate_host_gcaps_settle(self);
+    }
 }
 
 int gs_simulate_host_run(gs_simulate_host_t *self, gs_context_t *ctx, int64_t instants)
@@ -72,7 +86,8 @@ int gs_simulate_host_run(gs_simulate_host_t *self, gs_context_t *ctx, int64_t in
     for (; instants > 0 && !self->done && state->status == GS_OK; instants--) {
         int64_t next =
             earlier(earlier(gs_simulate_host_next_end(state), gs_heap_time(&state->kernels)),
-                    earlier(gs_heap_time(&state->releases), state->container.alarm));
+                    earlier(gs_heap_time(&state->releases),
+                            earlier(state->container.alarm, state->turn.alarm)));
         if (next >= GS_NEVER) {
             self->done = true;
             break;
@@ -89,8 +104,9 @@ int gs_simulate_host_run(gs_simulate_host_t *self, gs_context_t *ctx, int64_t in
 }
 
 static const char *const HOST_POLICY[] = {"partitioned", "gedf", NULL};
-static const char *const HOST_PROTOCOL[] = {"stgm", "mpcp",   "fmlp_plus", "gpu_server", "fmlp",
-                                            "omlp", "driver", "container", NULL};
+static const char *const HOST_PROTOCOL[] = {"stgm",        "mpcp",      "fmlp_plus", "gpu_server",
+                                            "time_slices", "gcaps",     "fmlp",      "omlp",
+                                            "driver",      "container", NULL};
 static const gs_method_option_t HOST_OPTIONS[] = {
     {"policy", "choice", HOST_POLICY, "partitioned", "CPU scheduler"},
     {"protocol", "choice", HOST_PROTOCOL, NULL, "how the GPU is shared; stgm or fmlp unless given"},
@@ -101,8 +117,8 @@ const gs_method_t gs_simulate_host_host_method = {
     .model = "HostTasks",
     .function = "simulate.host",
     .claim = "simulation",
-    .source = "[RTCSA19], [RTNS10]",
-    .summary = "Tasks on CPUs and a GPU, under one of seven protocols.",
+    .source = "[RTCSA19], [RTNS10], [ECRTS24]",
+    .summary = "Tasks on CPUs and a GPU, under one of nine protocols.",
     .options = HOST_OPTIONS,
     .option_count = sizeof HOST_OPTIONS / sizeof *HOST_OPTIONS,
 };

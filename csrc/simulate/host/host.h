@@ -62,6 +62,27 @@
  * selects one; and after each segment, before it notifies the client and, at the same instant,
  * selects the next request: so once between two segments, twice for a single one.
  *
+ * GS_SIMULATE_HOST_GPU_SLICES, GS_SIMULATE_HOST_GPU_GCAPS: a context per task and no lock
+ * ([ECRTS24]). Nothing but an update is boosted: copies are CPU work at the task's own priority.
+ * Suspend mode: a task leaves its core while it waits for the GPU and during kernels; busy mode: it
+ * spins at its own priority and can be preempted. The CPU work before a request (here: a launch or
+ * an update) ends with it, so it precedes the releases of that instant; only where there is none,
+ * since the release, the kernel or the update before, the task requests when its core runs it.
+ *
+ * SLICES: a kernel is launched at the end of the copy in. The GPU serves the contexts with launched
+ * kernels in turn, each for at most `slice`: GS_SIMULATE_HOST_RING_FIFO, to the end of the queue
+ * after a slice, or GS_SIMULATE_HOST_RING_CYCLIC, the next one by priority. A context that is alone
+ * at the end of its slice (without the launches of that instant) goes on. The end of a kernel ends
+ * its slice. Before another context than the last one is served the GPU switches for `overhead`.
+ *
+ * GCAPS: before the copy in and after the copy out the task updates the list of open segments: it
+ * takes a mutex, which goes to the waiting task of the highest GPU priority, and runs for
+ * `overhead` on its core, not preempted; a segment is open between the ends of its updates. The
+ * open task of the highest GPU priority owns the GPU. A kernel proceeds while its task is the
+ * owner, except during a first update of a task of higher GPU priority (with `stall`: during every
+ * update). Without overhead an update takes effect at its request; the second one then needs no
+ * core if there is no copy out.
+ *
  * With global EDF the GPU has a lock as well ([RTNS10]): a GPU segment is a critical section of two
  * copies on a CPU and a kernel, during which the job is suspended. Waiting jobs are suspended, and
  * the holder inherits the earliest deadline among them (ties: its own place). It is not boosted
@@ -122,8 +143,8 @@
 
 enum { GS_SIMULATE_HOST_PARTITIONED = 0, GS_SIMULATE_HOST_GEDF = 1 };
 
-/* GPU protocols: the first four with partitioned scheduling; the others and FMLP with global
- * EDF. */
+/* GPU protocols: STGM, MPCP, FMLP, SERVER, SLICES and GCAPS with partitioned scheduling; the others
+ * and FMLP with global EDF. */
 enum {
     GS_SIMULATE_HOST_GPU_STGM = 0,
     GS_SIMULATE_HOST_GPU_MPCP = 1,
@@ -131,8 +152,13 @@ enum {
     GS_SIMULATE_HOST_GPU_SERVER = 3,
     GS_SIMULATE_HOST_GPU_OMLP = 4,
     GS_SIMULATE_HOST_GPU_DRIVER = 5,
-    GS_SIMULATE_HOST_GPU_CONTAINER = 6
+    GS_SIMULATE_HOST_GPU_CONTAINER = 6,
+    GS_SIMULATE_HOST_GPU_SLICES = 7,
+    GS_SIMULATE_HOST_GPU_GCAPS = 8
 };
+
+/* Order of the contexts with launched kernels. */
+enum { GS_SIMULATE_HOST_RING_FIFO = 0, GS_SIMULATE_HOST_RING_CYCLIC = 1 };
 
 enum {
     GS_SIMULATE_HOST_MODE_SUSPEND = 0,
@@ -157,7 +183,7 @@ enum {
     GS_SIMULATE_HOST_DOES_KERNEL = 3,  /* on SMs */
     GS_SIMULATE_HOST_DOES_COPY_OUT = 4,
     GS_SIMULATE_HOST_DOES_SPIN = 5,     /* on a core: spins */
-    GS_SIMULATE_HOST_DOES_OVERHEAD = 6, /* of the server */
+    GS_SIMULATE_HOST_DOES_OVERHEAD = 6, /* of the server, or an update */
     GS_SIMULATE_HOST_DOES_READY = 7,    /* for its core */
     GS_SIMULATE_HOST_DOES_WAIT_COPY = 8,
     GS_SIMULATE_HOST_DOES_WAIT_SM = 9,
@@ -178,13 +204,17 @@ typedef struct {
     const int64_t *core;   /* per task, 0 .. cpus - 1; partitioned only */
     const uint8_t *sm;     /* n rows of sms: whether the task uses the SM; STGM only */
     int64_t cpus;
-    int64_t sms;           /* of the GPU; except with STGM, kernels run on all of them */
-    int policy;            /* GS_SIMULATE_HOST_PARTITIONED, ... */
-    int gpu;               /* GS_SIMULATE_HOST_GPU_STGM, ... */
-    int mode;              /* GS_SIMULATE_HOST_MODE_SUSPEND, ... */
-    int64_t server;        /* the server's core, 0 .. cpus; server only */
-    int64_t overhead;      /* of the server, in ticks */
-    int64_t server_period; /* of the container's server */
+    int64_t sms;      /* of the GPU; except with STGM, kernels run on all of them */
+    int policy;       /* GS_SIMULATE_HOST_PARTITIONED, ... */
+    int gpu;          /* GS_SIMULATE_HOST_GPU_STGM, ... */
+    int mode;         /* GS_SIMULATE_HOST_MODE_SUSPEND, ... */
+    int64_t server;   /* the server's core, 0 .. cpus; server only */
+    int64_t overhead; /* of the server, a switch (SLICES) or an update (GCAPS), in ticks */
+    int64_t slice;    /* SLICES: longest time of a turn, in ticks */
+    int ring;         /* SLICES: GS_SIMULATE_HOST_RING_FIFO, ... */
+    bool stall;       /* GCAPS: every update stops the GPU */
+    const int64_t *gpu_priority; /* GCAPS: per task, smaller is more urgent; NULL: as priority */
+    int64_t server_period;       /* of the container's server */
     gs_simulate_host_share_t low, high; /* range of execution times relative to the worst case, 0 <=
                                            low <= high <= 1, high > 0 */
     gs_simulate_host_share_t gap;       /* of the period, >= 0 */
@@ -236,7 +266,8 @@ typedef struct {
     int64_t *late;     /* per task: jobs finished after their deadline */
     int64_t *job[GS_SIMULATE_HOST_JOB_COLUMNS]; /* with log_jobs */
     int64_t job_count;
-    /* With log_intervals; an interval is logged when it ends, a kernel when it starts. */
+    /* With log_intervals; an interval is logged when it ends, a kernel when it starts (SLICES,
+     * GCAPS: when it ends or stops). */
     int64_t *interval[GS_SIMULATE_HOST_INTERVAL_COLUMNS];
     int64_t interval_count;
     struct gs_simulate_host_state *state; /* internal */
@@ -245,7 +276,8 @@ typedef struct {
 /* Prepares a simulation; after an error nothing is left to free. Refuses what gs_host_tasks_check
  * refuses, cpus or sms outside 1..INT32_MAX, a core or server's core out of range, with STGM a task
  * with kernels and no SM, times of GS_SIMULATE_HOST_LATEST and more, equal priorities unless global
- * EDF, unknown or incompatible options, invalid shares, and a victim that is not a task index. */
+ * EDF, GPU priorities that tie or disagree with the priorities of a core, unknown or incompatible
+ * options, invalid shares, and a victim that is not a task index. */
 int gs_simulate_host_init(gs_simulate_host_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model);
 

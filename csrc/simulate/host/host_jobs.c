@@ -161,6 +161,10 @@ void gs_simulate_host_release_due(gs_simulate_host_state_t *self)
 
 void gs_simulate_host_begin(gs_simulate_host_state_t *self, int32_t r)
 {
+    if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_OUT) {
+        gs_simulate_host_gcaps_begin(self, r); /* its second update */
+        return;
+    }
     self->thread[r].part++;
     switch (self->gpu) {
     case GS_SIMULATE_HOST_GPU_STGM:
@@ -171,6 +175,12 @@ void gs_simulate_host_begin(gs_simulate_host_state_t *self, int32_t r)
         break;
     case GS_SIMULATE_HOST_GPU_CONTAINER:
         gs_simulate_host_container_begin(self, r);
+        break;
+    case GS_SIMULATE_HOST_GPU_SLICES:
+        gs_simulate_host_slices_begin(self, r);
+        break;
+    case GS_SIMULATE_HOST_GPU_GCAPS:
+        gs_simulate_host_gcaps_begin(self, r);
         break;
     default:
         gs_simulate_host_lock_begin(self, r);
@@ -189,11 +199,17 @@ void gs_simulate_host_worked(gs_simulate_host_state_t *self, int32_t r)
     } else if (t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_CPU) {
         if (t->part == t->last_part) {
             finish(self, r);
+        } else if (self->gpu >= GS_SIMULATE_HOST_GPU_SLICES) {
+            gs_simulate_host_begin(self, r);
         } else { /* its GPU segment begins when it is dispatched */
             gs_simulate_host_mark(self, t->cluster);
         }
     } else if (self->gpu == GS_SIMULATE_HOST_GPU_STGM) {
         gs_simulate_host_stgm_copied(self, r);
+    } else if (self->gpu == GS_SIMULATE_HOST_GPU_SLICES) {
+        gs_simulate_host_slices_copied(self, r);
+    } else if (self->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
+        gs_simulate_host_gcaps_worked(self, r);
     } else {
         gs_simulate_host_lock_copied(self, r);
     }
@@ -215,7 +231,7 @@ void gs_simulate_host_start_kernel(gs_simulate_host_state_t *self, int32_t r)
         return;
     }
     gs_simulate_host_note_start(self, t);
-    gs_simulate_host_log_kernel(self, t, end);
+    gs_simulate_host_log_kernel(self, t, self->now, end);
     int status = gs_heap_push(&self->kernels, self->ctx, end, r);
     if (status != GS_OK) {
         gs_simulate_host_fail(self, status);

@@ -113,15 +113,15 @@ void gs_simulate_host_log_change(gs_simulate_host_state_t *self, gs_simulate_hos
 }
 
 void gs_simulate_host_log_kernel(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,
-                                 int64_t end)
+                                 int64_t start, int64_t end)
 {
-    if (self->log_intervals) {
+    if (self->log_intervals && end > start) {
         const int64_t interval[] = {
             [GS_SIMULATE_HOST_INTERVAL_TASK] = t->task,
             [GS_SIMULATE_HOST_INTERVAL_JOB] = t->number,
             [GS_SIMULATE_HOST_INTERVAL_WHAT] = GS_SIMULATE_HOST_DOES_KERNEL,
             [GS_SIMULATE_HOST_INTERVAL_CORE] = -1,
-            [GS_SIMULATE_HOST_INTERVAL_START] = self->now,
+            [GS_SIMULATE_HOST_INTERVAL_START] = start,
             [GS_SIMULATE_HOST_INTERVAL_END] = end,
         };
         add(self, interval);

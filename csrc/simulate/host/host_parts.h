@@ -7,6 +7,8 @@
  *   host_lock.c       GPU lock
  *   host_container.c  container of the tasks that use the GPU
  *   host_server.c     GPU server
+ *   host_slices.c     time slices
+ *   host_gcaps.c      GCAPS
  *   host_log.c        logs
  *   host_setup.c      checks and initial state
  *
@@ -48,6 +50,8 @@ typedef struct {
     int64_t job;    /* record of its current job, -1: none */
     int64_t last;   /* record of its last job that waits or runs */
     int64_t number; /* of its current job */
+    int64_t left;   /* SLICES, GCAPS: of its kernel, without its current turn */
+    int64_t level;  /* GCAPS: GPU priority */
     uint64_t gap_seed;
     uint64_t time_seed;
     const int64_t *most;  /* its parts: cpu[0], copy in, kernel, copy out, cpu[1], ... */
@@ -62,6 +66,7 @@ typedef struct {
     int8_t what;   /* GS_SIMULATE_HOST_DOES_CPU, ...: activity on a CPU */
     int8_t doing;  /* log: current activity */
     bool ready;    /* in the list of its cluster */
+    bool open;     /* GCAPS: its segment is open */
     int8_t inside; /* GS_SIMULATE_HOST_OUTSIDE, or the state of its job in the container */
 } gs_simulate_host_thread_t;
 
@@ -117,6 +122,15 @@ typedef struct {
     bool busy;         /* the container is not empty */
 } gs_simulate_host_container_t;
 
+/* The GPU with a context per task (SLICES, GCAPS). */
+typedef struct {
+    int64_t alarm; /* time of its next own event; GS_NEVER: none */
+    int64_t since; /* when the turn began */
+    int32_t runs;  /* thread whose kernel has the GPU, -1: none */
+    int32_t last;  /* the last one, -1: none yet */
+    bool switches; /* it is switching to `runs` */
+} gs_simulate_host_turn_t;
+
 typedef struct gs_simulate_host_state {
     gs_context_t *ctx;        /* of the current call */
     gs_simulate_host_t *host; /* likewise */
@@ -162,6 +176,7 @@ typedef struct gs_simulate_host_state {
     int32_t holder; /* holder of the CE or the lock; client of the server; -1: none */
     int32_t server; /* GS_SIMULATE_HOST_SERVER_IDLE, ... */
     gs_simulate_host_container_t container;
+    gs_simulate_host_turn_t turn;
     /* STGM: bits per thread, `words` words in a row. */
     size_t words;
     uint64_t *conflicts; /* rows: threads that share an SM with it */
@@ -187,9 +202,9 @@ static inline void gs_simulate_host_note(gs_simulate_host_state_t *self,
     }
 }
 
-/* Logs a kernel at its start. */
+/* Logs a kernel, or a turn of it. */
 void gs_simulate_host_log_kernel(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,
-                                 int64_t end);
+                                 int64_t start, int64_t end);
 
 /* Logs a released job of the thread; returns its position in the log, -1 without memory. */
 int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,
@@ -356,5 +371,29 @@ bool gs_simulate_host_container_worked(gs_simulate_host_state_t *self, int32_t r
 void gs_simulate_host_container_begin(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_container_kernel_ended(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_container_grant(gs_simulate_host_state_t *self);
+
+/* Contexts: the turn of a kernel begins or ends now. */
+void gs_simulate_host_begin_turn(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_end_turn(gs_simulate_host_state_t *self);
+
+/* Contexts: the thread waits for the GPU or for its kernel, by mode; does CPU work of a segment. */
+void gs_simulate_host_wait_turn(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_copy(gs_simulate_host_state_t *self, int32_t r);
+
+/* Time slices: the end of a switch, of a turn. */
+void gs_simulate_host_slices_begin(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_slices_copied(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_slices_ended(gs_simulate_host_state_t *self);
+void gs_simulate_host_slices_grant(gs_simulate_host_state_t *self);
+
+/* GCAPS: an update is requested; a copy or an update has ended; a kernel has ended; the GPU goes to
+ * the owner, at the end of an instant. */
+int gs_simulate_host_gcaps_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                                const gs_simulate_host_model_t *model);
+void gs_simulate_host_gcaps_begin(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_gcaps_worked(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_gcaps_kernel_ended(gs_simulate_host_state_t *self);
+void gs_simulate_host_gcaps_grant(gs_simulate_host_state_t *self);
+void gs_simulate_host_gcaps_settle(gs_simulate_host_state_t *self);
 
 #endif

@@ -58,6 +58,24 @@ static int check_shares(gs_context_t *ctx, const gs_simulate_host_model_t *model
     return GS_OK;
 }
 
+/* Options of time slices and GCAPS. */
+static int check_contexts(gs_context_t *ctx, const gs_simulate_host_model_t *model)
+{
+    int status;
+    if ((status = check_range(ctx, "mode", -1, model->mode, GS_SIMULATE_HOST_MODE_SUSPEND,
+                              GS_SIMULATE_HOST_MODE_BUSY,
+                              "suspend or busy with a context per task")) != GS_OK ||
+        (status = check_clock(ctx, "overhead", -1, model->overhead)) != GS_OK ||
+        model->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
+        return status;
+    }
+    status = check_range(ctx, "slice", -1, model->slice, 1, GS_SIMULATE_HOST_LATEST - 1,
+                         "a positive time below 2**59 - 1 ticks");
+    return status == GS_OK ? check_range(ctx, "ring", -1, model->ring, GS_SIMULATE_HOST_RING_FIFO,
+                                         GS_SIMULATE_HOST_RING_CYCLIC, "0 (fifo) or 1 (cyclic)")
+                           : status;
+}
+
 static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *model)
 {
     int status;
@@ -70,7 +88,7 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
         (status = check_range(ctx, "policy", -1, model->policy, GS_SIMULATE_HOST_PARTITIONED,
                               GS_SIMULATE_HOST_GEDF, "a known policy")) != GS_OK ||
         (status = check_range(ctx, "gpu", -1, model->gpu, GS_SIMULATE_HOST_GPU_STGM,
-                              GS_SIMULATE_HOST_GPU_CONTAINER, "a known protocol")) != GS_OK ||
+                              GS_SIMULATE_HOST_GPU_GCAPS, "a known protocol")) != GS_OK ||
         (status = check_range(ctx, "mode", -1, model->mode, GS_SIMULATE_HOST_MODE_SUSPEND,
                               GS_SIMULATE_HOST_MODE_SPIN, "a known mode")) != GS_OK ||
         (status = check_clock(ctx, "until", -1, model->until)) != GS_OK ||
@@ -83,8 +101,9 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
                        "some of release, request, resume and finish for an adversary");
     }
     bool global = model->policy == GS_SIMULATE_HOST_GEDF;
+    bool contexts = model->gpu >= GS_SIMULATE_HOST_GPU_SLICES;
     bool fits = model->gpu == GS_SIMULATE_HOST_GPU_FMLP ||
-                (model->gpu > GS_SIMULATE_HOST_GPU_SERVER) == global;
+                (model->gpu > GS_SIMULATE_HOST_GPU_SERVER && !contexts) == global;
     if (!fits) {
         return gs_fail(ctx, GS_ERR_VALUE, "gpu", -1, model->gpu,
                        "a protocol of the scheduling policy");
@@ -108,6 +127,9 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
     }
     if (model->gpu == GS_SIMULATE_HOST_GPU_SERVER && model->mode != GS_SIMULATE_HOST_MODE_SUSPEND) {
         return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode, "suspend with a GPU server");
+    }
+    if (contexts) {
+        return check_contexts(ctx, model);
     }
     if (model->gpu != GS_SIMULATE_HOST_GPU_SERVER) {
         return GS_OK;
@@ -486,7 +508,8 @@ static int allocate(gs_simulate_host_t *self, gs_context_t *ctx)
     }
     state->n = (int32_t)n;
     state->victim = state->holder = -1;
-    state->container.alarm = GS_NEVER;
+    state->container.alarm = state->turn.alarm = GS_NEVER;
+    state->turn.runs = state->turn.last = -1;
     state->job_free = -1;
     state->gpu = model->gpu;
     state->mode = model->mode;
@@ -536,6 +559,9 @@ int gs_simulate_host_init(gs_simulate_host_t *self, gs_context_t *ctx,
     }
     if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER) {
         status = fill_container(state, ctx, model);
+    }
+    if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
+        status = gs_simulate_host_gcaps_init(state, ctx, model);
     }
     if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_STGM) {
         status = find_conflicts(state, ctx, model);

@@ -1,0 +1,76 @@
+/* Response-time test for GCAPS: the GPU belongs to the most urgent task with an open GPU segment.
+ *
+ * For each GPU segment a task updates the list of open segments, copies in, runs its kernel, copies
+ * out, and updates the list again. An update takes eps on the task's core, is not preempted, and
+ * holds a mutex, which goes to the waiting task of the highest GPU priority; it is requested when
+ * the task is scheduled at its own priority. A segment is open from the end of its first update to
+ * the end of its second. The owner is the open task of the highest GPU priority and changes at the
+ * end of an update only. A kernel proceeds while its task is the owner, except during the first
+ * update of a task of higher GPU priority (with `stall`: during every update). Suspend: a task
+ * leaves its core while it waits for the mutex and during its kernel. Busy: it spins, preemptible.
+ *
+ * x_k = C_k + G^m_k + 2 eta_k eps; g_k = G^e_k + eta_k eps for eta_k > 0; u_l = 2 eta_l ceil((w +
+ * R_l) / T_l); GH(i): the tasks of higher GPU priority; lpG(i): less urgent users of the GPU on the
+ * core; r_i = 1 + 2 eta_i + the number of copies in, how often a job of i becomes ready.
+ *
+ *     H_h = min(R_h, G_h + 3 eta_h eps + sum over copies of (piece - copy)), with piece the longest
+ *           ready interval, in which |lpG(h)| updates of less urgent tasks can come first
+ *     suspend: f = C_i + G_i + 4 eta_i eps + min(A, B) + [eta_i > 0] sum over other cores of REM
+ *     A = sum over h of N(w, R_h, x_h) x_h + [eta_i > 0] N(w, R_h, g_h) g_h
+ *         + sum over lpG(i) of min(eps min(r_i + [eta_i > 0] sum over h of 2 eta_h ceil((w + R_h) /
+ *           T_h), u_l), N(w, R_l, x_l) x_l)
+ *     B = sum over h of min(N(w, R_h, x_h), n_h) x_h + [eta_i, eta_h > 0] N(w, R_h, H_h) H_h
+ *         + sum over lpG(i) of min(eps min(r_i, u_l), N(w, R_l, x_l) x_l)
+ *     REM = min(sum over S of N(w, R_h, H_h) H_h,
+ *               sum over S of N(w, R_h, z_h) z_h
+ *               + sum over tasks k of the core above low, not in S, of N(w, R_k, x_k) x_k
+ *               + sum over tasks l below low, eta_l > 0, of eps min(sum over S of 2 eta_h ceil((w +
+ *                 R_h) / T_h), u_l))
+ *           S = GH(i) on that core, low = the least urgent of S, z_h = [h != low] C_h + G_h + 3
+ *           eta_h eps
+ *     busy: f = C_i + G_i + 4 eta_i eps + |lpG(i)| eps
+ *               + sum over h of ceil(w / T_h) (C_h + G_h + 4 eta_h eps) + sum over cores of REM
+ *           REM as above with S = tasks above the lowest GPU priority among those of h and i that
+ *           use the GPU, sum over S of ceil(w / T_h) R_h for the first branch, and z_h = C_h + G_h
+ *           + 4 eta_h eps in the second
+ *
+ * Proof of the suspend form. Take an instant between release and end of a job of i at which neither
+ * its work nor its updates proceed. (1) i is ready: its core runs a more urgent task (x) or an
+ * update of a less urgent one, of which each has at most one pending when a ready interval begins.
+ * (2) i waits for the mutex: its holder has a higher GPU priority (charged to it), or held it at
+ * the request, eps each. (3) i is open and its kernel does not proceed: a first update of a task of
+ * higher GPU priority runs, or such a task h is the owner. It proceeds (G_h), updates, waits for an
+ * update of a less urgent task with its second one (eps per segment) or for more urgent ones, or
+ * for its core: at most piece - copy per copy, or as the core runs tasks above h or updates of
+ * tasks below. A local h leaves the core to its own more urgent tasks, which are in the first term
+ * of A, and to updates of less urgent ones, one per ready interval of h. B charges the whole hold
+ * of a local owner; more urgent tasks then matter in the ready intervals of i only. Busy: as in
+ * time_slices.h, from an instant on at which no more urgent job is pending, so nothing is carried
+ * in on the core of i.
+ *
+ * ORDER_FREE: R = H = D; S and low are all users of the GPU and the least urgent task of the core
+ * above i, and z_h has all C_h; for one order of CPU and GPU priorities. Then the test fits
+ * Audsley's algorithm.
+ *
+ * The printed form ([ECRTS24], Eqs. (9)-(14)) counts too few updates of less
+ * urgent tasks and neglects that an owner keeps the GPU idle while it copies or waits for its core:
+ * unsound.
+ */
+#ifndef GS_ANALYSIS_CONTEXTS_GCAPS_H
+#define GS_ANALYSIS_CONTEXTS_GCAPS_H
+
+#include "analysis/contexts/context_test.h"
+
+/* gs_analysis_contexts_run_t; also refuses GPU priorities that tie or disagree with the CPU
+ * priorities of a core, and other GPU priorities than the CPU priorities with ORDER_FREE. */
+int gs_analysis_contexts_gcaps(gs_analysis_contexts_test_t *self, gs_context_t *ctx,
+                               const gs_host_tasks_t *hosts, const int64_t *core,
+                               const gs_analysis_contexts_options_t *options,
+                               gs_analysis_common_answer_t *answer);
+
+/* Right-hand side of the printed form. */
+extern const gs_analysis_contexts_side_t gs_analysis_contexts_gcaps_paper;
+
+extern const gs_method_t gs_analysis_contexts_gcaps_method;
+
+#endif

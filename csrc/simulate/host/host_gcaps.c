@@ -1,0 +1,205 @@
+/* GCAPS of the host simulator: updates, open segments, the owner of the GPU. */
+#include "simulate/host/host_parts.h"
+
+/* Refuses levels of users of the GPU that tie. */
+static int check_ties(gs_simulate_host_state_t *self, gs_context_t *ctx)
+{
+    gs_heap_t order = {0};
+    int status = GS_OK;
+    for (int32_t r = 0; r < self->n && status == GS_OK; r++) {
+        if (self->thread[r].last_part > 0) {
+            status = gs_heap_push(&order, ctx, self->thread[r].level, r);
+        }
+    }
+    while (status == GS_OK && order.count > 1) {
+        int64_t level = order.entry[0].time;
+        gs_heap_pop(&order);
+        if (order.entry[0].time == level) {
+            int32_t task = self->thread[order.entry[0].item].task;
+            status = gs_fail(ctx, GS_ERR_VALUE, "gpu_priority", task, level,
+                             "a GPU priority that no other task has");
+        }
+    }
+    gs_heap_free(&order, ctx);
+    return status;
+}
+
+/* Refuses levels that disagree with the priorities of a core: a task that spins would keep the
+ * owner from its core. Threads are in the order of priorities. */
+static int check_cores(gs_simulate_host_state_t *self, gs_context_t *ctx)
+{
+    int32_t *lowest = gs_alloc(ctx, (size_t)self->clusters, sizeof *lowest); /* thread + 1 */
+    int status = lowest == NULL ? ctx->status : GS_OK;
+    for (int32_t r = 0; r < self->n && status == GS_OK; r++) {
+        const gs_simulate_host_thread_t *t = &self->thread[r];
+        if (t->last_part == 0) {
+            continue;
+        }
+        int32_t *before = &lowest[t->cluster];
+        if (*before > 0 && self->thread[*before - 1].level > t->level) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "gpu_priority", t->task, t->level,
+                             "the order of the CPU priorities among the tasks of a core");
+        }
+        *before = r + 1;
+    }
+    gs_free(ctx, lowest);
+    return status;
+}
+
+int gs_simulate_host_gcaps_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                                const gs_simulate_host_model_t *model)
+{
+    for (int32_t r = 0; r < self->n; r++) {
+        gs_simulate_host_thread_t *t = &self->thread[r];
+        t->level = model->gpu_priority == NULL ? r : model->gpu_priority[t->task];
+    }
+    int status = check_cores(self, ctx);
+    return status == GS_OK ? check_ties(self, ctx) : status;
+}
+
+/* Segments ------------------------------------------------------------------------------------ */
+
+/* After the kernel; `worked`: with CPU work until now. */
+static void leave_kernel(gs_simulate_host_state_t *self, int32_t r, bool worked)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    t->part++;
+    if (t->most[t->part] > 0) {
+        gs_simulate_host_copy(self, r);
+    } else if (worked || self->host->model.overhead == 0) {
+        gs_simulate_host_gcaps_begin(self, r);
+    } else { /* it asks for its second update when it is dispatched */
+        gs_simulate_host_enter(self, r, t->base, 0, GS_SIMULATE_HOST_DOES_CPU);
+    }
+}
+
+static void start_kernel(gs_simulate_host_state_t *self, int32_t r, bool worked)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    t->part++;
+    if (t->most[t->part] == 0) {
+        leave_kernel(self, r, worked);
+    } else {
+        t->left = gs_simulate_host_time(self, t, t->part);
+        gs_simulate_host_wait_turn(self, r);
+    }
+}
+
+/* An update takes effect. */
+static void finish_update(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    t->open = t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN;
+    if (!t->open) {
+        gs_simulate_host_resume(self, r);
+    } else if (t->most[t->part] > 0) {
+        gs_simulate_host_copy(self, r);
+    } else {
+        start_kernel(self, r, false);
+    }
+}
+
+void gs_simulate_host_gcaps_begin(gs_simulate_host_state_t *self, int32_t r)
+{
+    if (self->host->model.overhead == 0) {
+        finish_update(self, r);
+        return;
+    }
+    gs_simulate_host_wait_turn(self, r);
+    gs_simulate_host_append(self, &self->asking, r);
+}
+
+void gs_simulate_host_gcaps_worked(gs_simulate_host_state_t *self, int32_t r)
+{
+    if (r == self->holder) {
+        self->holder = -1;
+        finish_update(self, r);
+    } else if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
+        start_kernel(self, r, true);
+    } else {
+        gs_simulate_host_gcaps_begin(self, r);
+    }
+}
+
+void gs_simulate_host_gcaps_kernel_ended(gs_simulate_host_state_t *self)
+{
+    int32_t r = self->turn.runs;
+    gs_simulate_host_end_turn(self);
+    leave_kernel(self, r, false);
+}
+
+/* Mutex and owner ----------------------------------------------------------------------------- */
+
+/* Queues a request by GPU priority. */
+static void insert(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_queue_t *queue = &self->waiting;
+    int32_t before = -1, at = queue->head;
+    while (at >= 0 && self->thread[at].level < self->thread[r].level) {
+        before = at;
+        at = self->thread[at].next;
+    }
+    self->thread[r].next = at;
+    *(before < 0 ? &queue->head : &self->thread[before].next) = r;
+    queue->tail = at < 0 ? r : queue->tail;
+}
+
+void gs_simulate_host_gcaps_grant(gs_simulate_host_state_t *self)
+{
+    while (self->asking.head >= 0) {
+        insert(self, gs_simulate_host_pop(self, &self->asking));
+    }
+    if (self->holder < 0 && self->waiting.head >= 0) {
+        int32_t r = self->holder = gs_simulate_host_pop(self, &self->waiting);
+        gs_simulate_host_enter(self, r, GS_SIMULATE_HOST_BOOST, self->host->model.overhead,
+                               GS_SIMULATE_HOST_DOES_OVERHEAD);
+    }
+}
+
+/* Whether the update in progress stops the kernels of a task. */
+static bool is_stopped(const gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t)
+{
+    if (self->holder < 0) {
+        return false;
+    }
+    const gs_simulate_host_thread_t *holder = &self->thread[self->holder];
+    bool begins = holder->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN;
+    return self->host->model.stall || (begins && holder->level < t->level);
+}
+
+/* The thread whose kernel proceeds, -1: none. */
+static int32_t proceeding(const gs_simulate_host_state_t *self)
+{
+    int32_t owner = -1;
+    for (int32_t r = 0; r < self->n; r++) {
+        const gs_simulate_host_thread_t *t = &self->thread[r];
+        if (t->open && (owner < 0 || t->level < self->thread[owner].level)) {
+            owner = r;
+        }
+    }
+    if (owner < 0) {
+        return -1;
+    }
+    const gs_simulate_host_thread_t *t = &self->thread[owner];
+    bool runs = t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_KERNEL;
+    return runs && !is_stopped(self, t) ? owner : -1;
+}
+
+void gs_simulate_host_gcaps_settle(gs_simulate_host_state_t *self)
+{
+    int32_t r = proceeding(self);
+    if (r == self->turn.runs) {
+        return;
+    }
+    if (self->turn.runs >= 0) {
+        gs_simulate_host_end_turn(self);
+    }
+    if (r < 0) {
+        return;
+    }
+    gs_simulate_host_begin_turn(self, r);
+    self->turn.alarm = self->now + self->thread[r].left;
+    if (self->turn.alarm >= GS_NEVER) {
+        gs_simulate_host_pass_clock(self);
+    }
+}

@@ -1,0 +1,187 @@
+/* Time slices of the host simulator, and turns on the GPU of tasks with a context each. */
+#include "simulate/host/host_parts.h"
+
+/* Turns --------------------------------------------------------------------------------------- */
+
+static bool suspends(const gs_simulate_host_state_t *self)
+{
+    return self->mode == GS_SIMULATE_HOST_MODE_SUSPEND;
+}
+
+void gs_simulate_host_begin_turn(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    self->turn.runs = r;
+    self->turn.since = self->now;
+    gs_simulate_host_note_start(self, t);
+    if (suspends(self)) {
+        gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_KERNEL);
+    }
+}
+
+void gs_simulate_host_end_turn(gs_simulate_host_state_t *self)
+{
+    gs_simulate_host_thread_t *t = &self->thread[self->turn.runs];
+    t->left -= self->now - self->turn.since;
+    gs_simulate_host_log_kernel(self, t, self->turn.since, self->now);
+    if (suspends(self)) {
+        gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_WAIT_GPU);
+    }
+    self->turn.runs = -1;
+    self->turn.alarm = GS_NEVER;
+}
+
+void gs_simulate_host_wait_turn(gs_simulate_host_state_t *self, int32_t r)
+{
+    if (suspends(self)) {
+        gs_simulate_host_leave(self, r, GS_SIMULATE_HOST_DOES_WAIT_GPU);
+    } else {
+        gs_simulate_host_enter(self, r, self->thread[r].base, GS_NEVER, GS_SIMULATE_HOST_DOES_SPIN);
+    }
+}
+
+void gs_simulate_host_copy(gs_simulate_host_state_t *self, int32_t r)
+{
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    bool in = t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN;
+    gs_simulate_host_enter(self, r, t->base, gs_simulate_host_time(self, t, t->part),
+                           in ? GS_SIMULATE_HOST_DOES_COPY_IN : GS_SIMULATE_HOST_DOES_COPY_OUT);
+}
+
+/* Segments ------------------------------------------------------------------------------------ */
+
+/* The segment has ended; with CPU work until now and none after it the next one begins at once. */
+static void end_segment(gs_simulate_host_state_t *self, int32_t r, bool worked)
+{
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    bool goes_on = worked && t->part + 1 < t->last_part && t->most[t->part + 1] == 0;
+    gs_simulate_host_resume(self, r);
+    if (goes_on) {
+        gs_simulate_host_begin(self, r);
+    }
+}
+
+static void leave_kernel(gs_simulate_host_state_t *self, int32_t r, bool worked)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    t->part++;
+    if (t->most[t->part] == 0) {
+        end_segment(self, r, worked);
+    } else {
+        gs_simulate_host_copy(self, r);
+    }
+}
+
+static void launch(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    t->part++;
+    if (t->most[t->part] == 0) {
+        leave_kernel(self, r, true);
+        return;
+    }
+    t->left = gs_simulate_host_time(self, t, t->part);
+    gs_simulate_host_wait_turn(self, r);
+    gs_simulate_host_insert(self, &self->launching, r, self->victim);
+}
+
+void gs_simulate_host_slices_begin(gs_simulate_host_state_t *self, int32_t r)
+{
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    if (t->most[t->part] == 0) {
+        launch(self, r);
+    } else {
+        gs_simulate_host_copy(self, r);
+    }
+}
+
+void gs_simulate_host_slices_copied(gs_simulate_host_state_t *self, int32_t r)
+{
+    if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
+        launch(self, r);
+    } else {
+        end_segment(self, r, true);
+    }
+}
+
+/* Ring ---------------------------------------------------------------------------------------- */
+
+void gs_simulate_host_slices_ended(gs_simulate_host_state_t *self)
+{
+    int32_t r = self->turn.runs;
+    if (self->turn.switches) {
+        self->turn.switches = false;
+        self->turn.alarm = GS_NEVER;
+        gs_simulate_host_begin_turn(self, r);
+        return;
+    }
+    gs_simulate_host_end_turn(self);
+    if (self->thread[r].left == 0) {
+        leave_kernel(self, r, false);
+    } else {
+        gs_simulate_host_append(self, &self->waiting, r);
+    }
+}
+
+/* Takes the context after the last one, by number, out of the ring. */
+static int32_t pop_cyclic(gs_simulate_host_state_t *self)
+{
+    int32_t best = -1, before_best = -1, before = -1, n = self->n, last = self->turn.last;
+    gs_simulate_host_queue_t *ring = &self->waiting;
+    for (int32_t r = ring->head; r >= 0; before = r, r = self->thread[r].next) {
+        int32_t ahead = (r - last - 1 + n) % n,
+                ahead_best = best < 0 ? n : (best - last - 1 + n) % n;
+        if (ahead < ahead_best) {
+            best = r;
+            before_best = before;
+        }
+    }
+    int32_t next = self->thread[best].next;
+    if (before_best < 0) {
+        ring->head = next;
+    } else {
+        self->thread[before_best].next = next;
+    }
+    ring->tail = next < 0 ? before_best : ring->tail;
+    return best;
+}
+
+/* The next context has its turn, after a switch. */
+static void serve(gs_simulate_host_state_t *self)
+{
+    const gs_simulate_host_model_t *model = &self->host->model;
+    gs_simulate_host_turn_t *turn = &self->turn;
+    bool cyclic = model->ring == GS_SIMULATE_HOST_RING_CYCLIC;
+    int32_t r = cyclic ? pop_cyclic(self) : gs_simulate_host_pop(self, &self->waiting);
+    turn->switches = turn->last >= 0 && turn->last != r && model->overhead > 0;
+    turn->last = r;
+    if (turn->switches) {
+        turn->runs = r;
+        turn->alarm = self->now + model->overhead;
+    } else {
+        gs_simulate_host_begin_turn(self, r);
+    }
+}
+
+void gs_simulate_host_slices_grant(gs_simulate_host_state_t *self)
+{
+    gs_simulate_host_turn_t *turn = &self->turn;
+    int64_t slice = self->host->model.slice;
+    while (self->launching.head >= 0) {
+        gs_simulate_host_append(self, &self->waiting, gs_simulate_host_pop(self, &self->launching));
+    }
+    if (turn->runs < 0 && self->waiting.head >= 0) {
+        serve(self);
+    }
+    if (turn->runs >= 0 && !turn->switches) { /* alone, it has slices without end */
+        int64_t end = turn->since + self->thread[turn->runs].left;
+        if (self->waiting.head >= 0) {
+            int64_t slices = (self->now - turn->since) / slice + 1;
+            end = slices <= (end - turn->since) / slice ? turn->since + slices * slice : end;
+        }
+        turn->alarm = end;
+    }
+    if (turn->runs >= 0 && turn->alarm >= GS_NEVER) {
+        gs_simulate_host_pass_clock(self);
+    }
+}

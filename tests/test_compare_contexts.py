@@ -1,0 +1,83 @@
+"""Workloads whose tasks have a GPU context each: time slices and GCAPS in comparisons."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+import gpusched as gs
+
+WORKLOAD = gs.Workload([
+    gs.Task("control", 1000, [gs.CPU(50), gs.Kernel(40, blocks=8, threads=256), gs.CPU(10)]),
+    gs.Task("camera", 2000, [gs.CPU(100), gs.Kernel(300, blocks=64, threads=512), gs.CPU(20)]),
+    gs.Task("map", 9000, [gs.CPU(400), gs.Kernel(1500, blocks=900, threads=1024)]),
+])  # fmt: skip
+PLATFORM = gs.Platform("AGX Orin", cpus=3, timeslice=100, context_switch=5, update_cost=4)
+
+
+def pinned(w: gs.Workload = WORKLOAD) -> gs.Workload:
+    return w.replace(tasks=[task.replace(core=i) for i, task in enumerate(w)])
+
+
+def test_answers_are_those_of_the_tests() -> None:
+    """Costs come from the platform; a task's process is its own."""
+    hosts = pinned().hosts(PLATFORM, sms="all").tasks
+    for mode in ("suspend", "busy"):
+        gcaps = gs.analyze(pinned(), PLATFORM, "gcaps", mode=mode)
+        expected = gs.analysis.gcaps(hosts, 3, update=4, mode=mode)  # type: ignore[arg-type]
+        assert gcaps.accepted and gcaps.response.tolist() == expected.response.tolist()
+        assert gcaps.response[0] == 50 + 40 + 10 + 4 * 4
+    sliced = gs.analyze(pinned(), PLATFORM, "time_slices")
+    found = gs.analysis.time_slices(hosts, 3, slice=100, switch=5)
+    assert sliced.accepted and sliced.response.tolist() == found.response.tolist()
+    assert any("a process of its own" in text for text in sliced.assumptions)
+    stalled = gs.analyze(pinned(), PLATFORM, "gcaps", mode="busy", stall=True)
+    assert (stalled.response >= gcaps.response).all()
+
+
+def test_cores_are_chosen_where_there_are_none() -> None:
+    answer = gs.analyze(WORKLOAD, PLATFORM.replace(cpus=2), "gcaps")
+    assert answer.accepted and sorted(set(answer.detail.hosts.core.tolist())) == [0, 1]
+    assert any("worst fit" in text for text in answer.assumptions)
+
+
+def test_simulations_stay_within_the_bounds() -> None:
+    for method, options in (("gcaps", {"mode": "suspend"}), ("gcaps", {"mode": "busy"}),
+                            ("time_slices", {})):  # fmt: skip
+        answer = gs.analyze(pinned(), PLATFORM, method, **options)
+        run = gs.observe(pinned(), PLATFORM, method, until=90_000, **options)
+        assert (run.worst <= answer.response).all() and run.worst.min() > 0
+        assert not run.late.any()
+    run = gs.observe(pinned(), PLATFORM, "gcaps", stall=True)
+    assert run.detail.protocol == "gcaps" and run.detail.overhead == 4
+    with pytest.raises(ValueError, match="mode: got an unknown option of time_slices"):
+        gs.observe(pinned(), PLATFORM, "time_slices", mode="busy")
+
+
+@pytest.mark.parametrize("method", ["time_slices", "gcaps"])
+def test_margins_are_exact(method: str) -> None:
+    found = gs.margin(pinned(), PLATFORM, method, "kernels")
+    assert found.exact and found.factor is not None and found.factor > 1
+    grown = pinned().scaled(kernels=found.factor)
+    assert gs.analyze(grown, PLATFORM, method).accepted
+    more = pinned().scaled(kernels=found.factor + Fraction(1, 1000))
+    assert not gs.analyze(more, PLATFORM, method).accepted
+    assert not gs.margin(pinned(), PLATFORM, method, variant="paper").exact
+
+
+def test_what_the_tests_do_not_cover_is_refused() -> None:
+    tasks = [task.replace(process=name) for task, name in zip(WORKLOAD, "ppq", strict=True)]
+    shared = WORKLOAD.replace(tasks=tasks)
+    for method in ("time_slices", "gcaps"):
+        with pytest.raises(ValueError, match="control: got a process that another task is in"):
+            gs.analyze(shared, PLATFORM, method)
+    copying = WORKLOAD.replace(tasks=[
+        task.replace(segments=[gs.CopyIn(10), *task.segments]) for task in WORKLOAD
+    ])  # fmt: skip
+    with pytest.raises(ValueError, match="camera: got copies, expected those of one task only"):
+        gs.analyze(copying, PLATFORM, "time_slices")
+    assert gs.analyze(copying, PLATFORM, "gcaps").accepted
+    c = gs.compare(copying, PLATFORM, methods=["time_slices", "gcaps"])
+    assert [row.label for row in c] == ["time_slices", "gcaps (suspend)", "gcaps (busy)"]
+    assert c["time_slices"].answer is None and c["gcaps (busy)"].answer is not None

@@ -1,0 +1,305 @@
+"""gs.simulate.host with a context per task: agreement with the slow twin, examples, errors."""
+
+from __future__ import annotations
+
+import random
+from itertools import groupby
+
+import numpy as np
+import pytest
+from context_vectors import VECTORS, hosts_of, tasks_of
+from reference.context_sim import Contexts, responses, simulate
+from reference.host_sim import Job, worst
+from test_context_agreement import gpu_priorities, sets
+from test_host_agreement import columns, cores, nothing
+
+import gpusched as gs
+from gpusched import _core
+from gpusched.simulate.host_intervals import WHAT
+
+NUMBER = {"time_slices": 7, "gcaps": 8}
+MODES = ("suspend", "busy")
+CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_SIMULATE_HOST_DOES_*
+
+
+def simulated(tasks, protocol, mode, *, offset, shares, key, sms, cost, levels=None, **options):
+    """The core's jobs and intervals of one set."""
+    if levels is not None:
+        options["gpu_priority"] = np.array([levels])
+    capsule = _core.host_open(
+        *(columns([tasks]), np.array([offset]), cores([tasks]), None),
+        **{"cpus": 3, "sms": sms, "policy": 0, "gpu": NUMBER[protocol], "mode": mode},
+        **{"server": np.array([0]), "overhead": cost, "shares": np.array(shares)},
+        **{"until": np.array([4 * max(t.T for t in tasks)]), "victim": np.array([-1])},
+        **{"triggers": 0, "key": np.array([key, 0, 0, 0], np.uint64), "index": 0},
+        **{"log_intervals": True, "stop": nothing},
+        **options,
+    )
+    while not capsule.run(steps=1000, states=0, bytes=0, seconds=0.0, stop=nothing)[1]:
+        pass
+    jobs = np.stack(capsule.jobs(), axis=1).tolist()
+    return sorted(jobs), np.stack(capsule.intervals(), axis=1).tolist()
+
+
+def lengths(tasks, sms, intervals):
+    """Times of each job's parts, all of them positive: (task, number) -> (cpu, gpu)."""
+    rows = sorted(row for row in intervals if row[2] in (CPU, COPY_IN, KERNEL, COPY_OUT))
+    taken = {}
+    for job, of_job in groupby(rows, key=lambda row: (row[0], row[1])):
+        ordered = sorted(of_job, key=lambda row: row[4])
+        parts = [
+            (what, sum(end - start for *_, start, end in same))
+            for what, same in groupby(ordered, key=lambda row: row[2])
+        ]
+        full = Job(*job, 0, *worst(tasks[job[0]], sms))
+        cpu, gpu = [], []
+        for most in full.cpu:
+            cpu.append(parts.pop(0)[1] if most > 0 and parts and parts[0][0] == CPU else 0)
+            if len(gpu) < len(full.gpu):
+                whats, times = zip(*(parts.pop(0) for _ in range(3)), strict=True)
+                assert whats == (COPY_IN, KERNEL, COPY_OUT)
+                gpu.append(times)
+        assert not parts
+        taken[job] = cpu, gpu
+    return taken
+
+
+@pytest.mark.parametrize("mode", [0, 1])
+@pytest.mark.parametrize("protocol", NUMBER)
+def test_the_simulator_job_by_job(protocol, mode):
+    rng, jobs = random.Random(f"{protocol} {mode}"), 0
+    full, gaps, less = (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)
+    for stack in sets(rng, 14):
+        for tasks in stack:
+            sms = rng.randint(1, 2)
+            times = [time for t in tasks for g in worst(t, sms)[1] for time in g]
+            some = all(time > 0 for time in times)
+            core, twin, levels = {}, {}, None
+            cost = rng.choice([0, 0, 1, 2, 3])
+            if protocol == "time_slices":
+                ring = rng.choice(["fifo", "cyclic"])
+                core = {"slice": rng.randint(1, 9), "ring": ("fifo", "cyclic").index(ring)}
+                twin = {"slice": core["slice"], "ring": ring, "theta": cost}
+            else:
+                core["stall"] = rng.random() < 0.3
+                levels = gpu_priorities(rng, tasks) if rng.random() < 0.5 else None
+                twin = {"eps": cost, "stall": core["stall"], "gpu_prio": levels}
+            near = rng.random() < 0.5
+            rows, intervals = simulated(
+                *(tasks, protocol, mode),
+                offset=[rng.randint(0, 15 if near else t.T) for t in tasks],
+                shares=rng.choice((full, gaps, less) if some else (full, gaps)),
+                **{"key": rng.getrandbits(60), "sms": sms, "cost": cost, "levels": levels},
+                **core,
+            )
+            taken = lengths(tasks, sms, intervals) if some else None
+            found = simulate(
+                tasks,
+                [[r for i, _, r, _, _ in rows if i == task] for task in range(len(tasks))],
+                taken and (lambda i, number, taken=taken: taken[i, number]),
+                sms,
+                **{"protocol": protocol, "mode": MODES[mode], **twin},
+            )
+            assert rows == [
+                [j.task, j.number, j.release, -1 if j.start is None else j.start, j.finish]
+                for j in found
+            ]
+            jobs += len(rows)
+    assert jobs > 500
+
+
+def largest(key, protocol, mode, offset, **more):
+    """Largest responses of a vector with first releases at these offsets, a period long."""
+    vector = VECTORS[key]
+    costs = {"gcaps": {"update": vector.eps}}
+    costs["time_slices"] = {"slice": vector.L, "switch": vector.theta}
+    hosts = hosts_of(vector.tasks).replace(offset=offset)
+    cpus, until = int(hosts.core.max()) + 1, int(hosts.period.max()) + 1
+    options = {"protocol": protocol, "mode": mode, "until": until} | costs[protocol] | more
+    run = gs.simulate.host(hosts, cpus, **options)
+    return run.worst.tolist()
+
+
+@pytest.mark.parametrize(
+    ("key", "protocol", "mode", "task", "offset", "response"),
+    [
+        # The owner copies, and the GPU is idle.
+        ("V6", "gcaps", "suspend", 1, [0, 0], 15),
+        ("V6", "gcaps", "busy", 1, [0, 0], 15),
+        # The owner waits for its core.
+        ("V3", "gcaps", "suspend", 2, [7, 6, 4], 44),
+        ("V3", "gcaps", "busy", 2, [196, 194, 190], 44),
+        # Three updates of less urgent tasks are pending.
+        ("V5", "gcaps", "suspend", 0, [17, 10, 12, 15, 13], 14),
+        ("V5", "gcaps", "busy", 0, [56, 54, 41, 53, 41], 11),
+        # The switch back to the task.
+        ("V7", "time_slices", "suspend", 1, [100, 0], 16),
+        ("V7", "time_slices", "busy", 1, [100, 0], 16),
+    ],
+)
+def test_simulated_responses_above_the_printed_bounds(key, protocol, mode, task, offset, response):
+    found = largest(key, protocol, mode, offset)
+    bounds = VECTORS[key].bounds
+    assert found[task] == response <= bounds[f"{protocol} {mode}"][task]
+    paper = bounds[f"{protocol} {mode} paper"]
+    assert response > paper[task]
+
+
+def test_bounds_that_a_schedule_attains():
+    assert largest("V6", "gcaps", "suspend", [0, 0]) == VECTORS["V6"].bounds["gcaps suspend"]
+    assert largest("V1", "gcaps", "suspend", [3, 9, 1, 4])[2] == 19
+    slices = ("V4", "time_slices", "suspend")
+    assert largest(*slices, [6, 5, 5, 2])[0] == 32
+    assert largest(*slices, [5, 6, 5, 2])[1] == 29
+    assert largest("V8", "time_slices", "busy", [7, 54, 22])[:2] == [4, 19]
+
+
+def test_turns_of_a_run():
+    """Two kernels of 4 in slices of 1: the second is released when the first has its turn."""
+    hosts = hosts_of(VECTORS["V7"].tasks)
+    options = {"protocol": "time_slices", "slice": 1, "switch": 1, "until": 1}
+    run = gs.simulate.host(hosts, 2, victim=0, triggers="release", **options)
+    assert run.worst.tolist() == [15, 13]
+    log = run.intervals
+    kernel = log.what == 3
+    assert log.task[kernel].tolist() == [1, 0] * 4
+    assert log.start[kernel].tolist() == list(range(0, 16, 2))
+    assert (run.spent()["kernel"] == 4).all() and run.overhead == 1
+    assert run.why(0).endswith("within its deadline of 100: 4 kernel, 11 wait for GPU")
+    run.plot()
+    alone = gs.simulate.host(hosts[:1], 1, **options | {"until": 500})
+    assert alone.worst.tolist() == [4] and len(alone.intervals.task) == 5
+
+
+def test_the_ring():
+    """Fixed order: after the last one by priority, whoever was launched first."""
+    tasks = tasks_of(*((i, 100, [0, 0], [(0, 2, 0)]) for i in range(3)))
+    hosts = hosts_of(tasks).replace(offset=[2, 1, 0])
+    options = {"protocol": "time_slices", "slice": 2, "until": 1}
+    fifo = gs.simulate.host(hosts, 3, **options | {"until": 3})
+    cyclic = gs.simulate.host(hosts, 3, ring="cyclic", **options | {"until": 3})
+    assert fifo.worst.tolist() == [4, 3, 2] and cyclic.worst.tolist() == [2, 5, 2]
+
+
+def test_a_preempted_kernel():
+    """The more urgent segment opens at 5, after its update, during which the kernel pauses."""
+    tasks = tasks_of((0, 100, [1, 1], [(2, 3, 1)]), (1, 100, [0, 0], [(0, 10, 0)]))
+    hosts = hosts_of(tasks).replace(offset=[3, 0])
+    run = gs.simulate.host(hosts, 2, protocol="gcaps", update=1, until=4)
+    log, mine = run.intervals, run.intervals.task == 1
+    kernel = (log.what == 3) & mine
+    assert log.start[kernel].tolist() == [1, 12] and log.end[kernel].tolist() == [4, 19]
+    assert run.worst.tolist() == [1 + 1 + 2 + 3 + 1 + 1 + 1, 20]
+    wait = log.what == WHAT.index("wait for GPU")
+    assert (log.end - log.start)[wait & mine].sum() == 8
+    swapped = gs.simulate.host(hosts, 2, protocol="gcaps", update=1, gpu_priority=[1, 0], until=4)
+    assert swapped.worst[1] == 12
+
+
+def test_algorithm_1_as_printed():
+    """h, k and l share no core. When l closes its segment while h owns the GPU, the printed
+    algorithm lets k use it beside h, and keeps l among the waiting tasks."""
+    tasks = tasks_of(
+        (0, 100, [0, 0], [(0, 20, 0)]), (1, 100, [0, 0], [(0, 9, 0)]), (2, 100, [0, 0], [(0, 2, 4)])
+    )
+    releases = [[4], [3], [0]]  # h and k begin while l copies out
+    right = {"protocol": "gcaps", "mode": "suspend"}
+    assert responses(tasks, releases, **right) == [20, 29, 6]
+    assert responses(tasks, releases, printed=True, **right) == [20, 11, 6]  # k ends at 14
+    run = Contexts(tasks, printed=True, **right)
+    run.run(releases, lambda i, number: worst(tasks[i], 1))
+    assert [job.task for job in [*run.running, *run.wait_list]] == [2]  # no segment of it is open
+
+
+def test_many_sets_and_one_by_one():
+    hosts = gs.generate.stgm(4, 6, seed=5, gpu_ratio=(0.5, 1), utilization=(0.05, 0.3))
+    hosts = gs.analysis.partition(hosts, cpus=2).hosts
+    for options in (
+        {"protocol": "time_slices", "slice": 2000, "switch": 50, "ring": "cyclic"},
+        {"protocol": "gcaps", "update": 40, "stall": True, "mode": "busy"},
+    ):
+        common = {"until": 10**6, "gap": 0.1, "execution": (0.5, 1), "seed": 3} | options
+        many = gs.simulate.host_responses(hosts, 2, **common)
+        for i in range(6):
+            one = gs.simulate.host(hosts[i], 2, index=i, **common)
+            assert one.worst.tolist() == many.worst[i].tolist() and one.worst.max() > 0
+
+
+@pytest.mark.parametrize("protocol", NUMBER)
+@pytest.mark.parametrize("mode", MODES)
+def test_no_response_above_a_bound(protocol, mode):
+    """Random sets at two releases patterns; benchmarks/context_falsification.py has millions."""
+    hosts = gs.generate.stgm(6, 300, seed=8, gpu_ratio=(0.5, 1), utilization=(0.05, 0.6))
+    hosts = gs.analysis.partition(hosts, cpus=2).hosts
+    costs = {"gcaps": {"update": 300}, "time_slices": {"slice": 1000, "switch": 150}}[protocol]
+    answer = getattr(gs.analysis, protocol)(hosts, mode=mode, **costs)
+    assert 20 < answer.accepted.sum() < 300
+    for victim, gap in ((None, 0.0), (0, 0.0), (4, 0.5)):
+        options = {"protocol": protocol, "mode": mode, "until": 3 * 10**5} | costs
+        seen = gs.simulate.host_responses(hosts, 2, gap=gap, victim=victim, seed=1, **options)
+        accepted = answer.accepted
+        assert (seen.worst[accepted] <= answer.response[accepted]).all()
+
+
+HOSTS = hosts_of(VECTORS["V1"].tasks)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"protocol": "time_slices"}, ValueError, "slice: got none, expected the length"),
+        ({"protocol": "time_slices", "slice": 0}, ValueError, "slice: got 0, expected 1 or more"),
+        ({"protocol": "time_slices", "slice": 2**59}, ValueError, "slice: got 5764.*below 2"),
+        (
+            {"protocol": "time_slices", "slice": 1, "switch": -1},
+            ValueError,
+            "switch: got -1, expected 0 or more",
+        ),
+        (
+            {"protocol": "time_slices", "slice": 1, "switch": 2**60},
+            OverflowError,
+            "overhead: got 1152921504606846976, expected a time below",
+        ),
+        (
+            {"protocol": "time_slices", "slice": 1, "ring": "lifo"},
+            ValueError,
+            "ring: got 'lifo', expected one of fifo, cyclic",
+        ),
+        (
+            {"protocol": "time_slices", "slice": 1, "mode": "spin"},
+            ValueError,
+            "mode: got 'spin', expected one of suspend, busy",
+        ),
+        ({"protocol": "mpcp", "slice": 3}, ValueError, "slice: got 3, expected none without prot"),
+        ({"protocol": "gcaps", "switch": 3}, ValueError, "switch: got 3, expected none without"),
+        ({"update": 1}, ValueError, "update: got 1, expected none without protocol='gcaps'"),
+        ({"protocol": "gcaps", "overhead": 1}, ValueError, "overhead: got 1, expected none"),
+        ({"protocol": "gcaps", "update": -1}, ValueError, "update: got -1, expected 0 or more"),
+        (
+            {"protocol": "gcaps", "gpu_priority": [0, 1, 2]},
+            ValueError,
+            "gpu_priority: got shape .3,., expected one number for each task",
+        ),
+        (
+            {"protocol": "gcaps", "gpu_priority": [3, 1, 1, 0]},
+            ValueError,
+            "gpu_priority.3.: got 0, expected the order of the CPU priorities",
+        ),
+        (
+            {"protocol": "gcaps", "gpu_priority": [3, 2, 1, 3]},
+            ValueError,
+            "gpu_priority.3.: got 3, expected a GPU priority that no other task has",
+        ),
+        (
+            {"protocol": "gcaps", "policy": "gedf"},
+            ValueError,
+            "protocol: got 'gcaps', expected one of fmlp",
+        ),
+    ],
+)
+def test_errors(options, error, message):
+    given = {"protocol": "stgm"} | options
+    placed = HOSTS.replace(sm=[[0], [0], [0], [0]]) if given["protocol"] == "stgm" else HOSTS
+    for call in (gs.simulate.host, gs.simulate.host_responses):
+        with pytest.raises(error, match=message):
+            call(placed, 2, until=10, **given)
