@@ -28,8 +28,8 @@ from gpusched.analysis.fifo_limits import FifoLimit, fifo_limit
 from gpusched.analysis.global_edf import GEDF_METHODS, container, cpu_only, gedf_tardiness, srm
 from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
 from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
-from gpusched.analysis.priority_bounds import priority_streams
 from gpusched.analysis.priority_answer import PRIORITY_TERMS, PriorityStreamsBound
+from gpusched.analysis.priority_bounds import priority_streams
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.answers.answer import Answer
 from gpusched.model.fifo_order import ORDERS
