@@ -274,7 +274,10 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {key: np.array(value) for key, value in kernels.items()}
         values |= {"regs": np.array([[8, 0, 32]]), "smem": np.array([[0, 512, 0]])}
         values |= {"least": np.array([[1, 3, 2]])}
-        if name != "fifo_responses":  # one set instead of a stack
+        values |= {"begin": np.array([[0, 1, 2, 3]]), "latency": np.array([[0, 2, 1]])}
+        values |= {"soonest": np.array([[0, 1, 1]]), "order": 0}
+        if name != "fifo_responses":  # one set instead of a stack, of single kernels
+            values |= {"begin": None, "latency": None, "soonest": None, "order": 1}
             one = {key: values[key][0] for key in ("until", "victim", "triggers")}
             values |= {key: int(value) for key, value in one.items()}
         if name == "fifo_open":
@@ -306,6 +309,13 @@ def arguments(name: str) -> dict[str, Any]:
     elif "hosts" in parameters_of(name):
         values |= {"core": np.array([[0, 1, 0], [1, 0, -1]]), "sms": 2, "server": np.array([2, 0])}
         values["sm"] = np.array([[[1, 0], [1, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]], np.uint8)
+    if name == "priority_streams":
+        columns = {"blocks": [[4, 2], [1, 0]], "threads": [[96, 32], [256, 0]]}
+        columns |= {"block_time": [[3, 5], [20, 0]], "latency": [[1, 0], [2, 0]]}
+        columns |= {"regs": [[8, 0], [32, 0]], "smem": [[0, 512], [0, 0]]}
+        values |= {key: np.array([column]) for key, column in columns.items()}
+        values |= {"period": np.array([[90, 70]]), "level": np.array([[0, 1]])}
+        values |= {"sms": 8, "sm_threads": 1024}
     if name in ("host_lock_test", "host_partition"):
         values["method"] = "gpu_server"
     if name in GEDF:
