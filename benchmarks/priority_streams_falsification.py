@@ -8,7 +8,7 @@ other tasks when kernels of a victim join their queue, start their last block, o
 climbs: offsets are changed, and a change that does not lower the response of one task is kept.
 Theorem A is checked alone, without the refinement by M; for Theorem O each task has eight streams.
 The table says how close responses come to the bounds, and how many reach them. The tests run a
-twentieth of this; results/ holds the default, about four minutes.
+twentieth of this; results/ holds the default, about nine minutes.
 
     python benchmarks/priority_streams_falsification.py [--sets 2000] [--save]
 """

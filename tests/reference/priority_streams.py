@@ -66,7 +66,7 @@ def saturation(tasks, p, threads, sms=1, busy=None, overlap=False):
 
 
 class Level:
-    """What the theorems take from the set when level p is analysed with Phi and B."""
+    """Symbols of the theorems for level p, with Phi (`fluid`) and B (`charged`)."""
 
     def __init__(self, tasks, p, threads, sms, fluid=(), charged=()):
         self.tasks, self.m, self.threads, self.sms = tasks, sms * threads, threads, sms
