@@ -71,6 +71,26 @@ static const char *const PBS_STAGE[] = {
     [GS_PBS_STAGE_INTERVAL] = "interval",
 };
 
+static const char *const PBS_PROOF_FAULT[] = {
+    [GS_PBS_PROOF_HOLDS] = "",
+    [GS_PBS_PROOF_TASKS] = "tasks",
+    [GS_PBS_PROOF_RANGE] = "range",
+    [GS_PBS_PROOF_SCALE] = "scale",
+    [GS_PBS_PROOF_BATCH] = "batch",
+    [GS_PBS_PROOF_LOAD] = "load",
+    [GS_PBS_PROOF_QUESTION] = "question",
+    [GS_PBS_PROOF_JOB] = "job",
+    [GS_PBS_PROOF_COVER] = "cover",
+    [GS_PBS_PROOF_ROOM] = "room",
+    [GS_PBS_PROOF_CLASS] = "class",
+    [GS_PBS_PROOF_TWICE] = "twice",
+    [GS_PBS_PROOF_SPAN] = "span",
+    [GS_PBS_PROOF_FIRST] = "first",
+    [GS_PBS_PROOF_FINAL] = "final",
+    [GS_PBS_PROOF_WAIT] = "wait",
+    [GS_PBS_PROOF_MOVE] = "move",
+};
+
 static const char *const PBS_DISPATCH[] = {
     [GS_PBS_DISPATCH_TABLE] = "table",
     [GS_PBS_DISPATCH_RECLAIM] = "reclaim",
@@ -291,6 +311,9 @@ static const char *const SIMULATE_WAIT_REASON[] = {
     [GS_SIMULATE_HIERARCHY_WAIT_SMEM] = "shared_memory",
     [GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE] = "copy_engine",
     [GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT] = "carveout",
+    [GS_SIMULATE_HIERARCHY_WAIT_PARTITION] = "partition",
+    [GS_SIMULATE_HIERARCHY_WAIT_COOPERATIVE] = "cooperative",
+    [GS_SIMULATE_HIERARCHY_WAIT_CLUSTER] = "cluster",
 };
 
 static const char *const CUDA_LIMIT[] = {
@@ -340,6 +363,7 @@ static const gs_enumeration_t ALL[] = {
     {"generate.rounding", GENERATE_ROUNDING, sizeof GENERATE_ROUNDING / sizeof *GENERATE_ROUNDING},
     {"generate.fate", GENERATE_FATE, sizeof GENERATE_FATE / sizeof *GENERATE_FATE},
     {"pbs.stage", PBS_STAGE, sizeof PBS_STAGE / sizeof *PBS_STAGE},
+    {"pbs.proof_fault", PBS_PROOF_FAULT, sizeof PBS_PROOF_FAULT / sizeof *PBS_PROOF_FAULT},
     {"pbs.dispatch", PBS_DISPATCH, sizeof PBS_DISPATCH / sizeof *PBS_DISPATCH},
     {"pbs.graph_variant", PBS_GRAPH_VARIANT, sizeof PBS_GRAPH_VARIANT / sizeof *PBS_GRAPH_VARIANT},
     {"pbs.graph_outcome", PBS_GRAPH_OUTCOME, sizeof PBS_GRAPH_OUTCOME / sizeof *PBS_GRAPH_OUTCOME},

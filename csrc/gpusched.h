@@ -5,7 +5,8 @@
  *   cuda/       driver (opened at run time), device, run, player
  *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
  *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
- *               GPU model); graph/ (the scheduling graph) [RTNS24] analysis/   fifo/ [ECRTS17];
+ *               GPU model); graph/ (the scheduling graph); proof/ (check of proofs that there is no
+ *               schedule) [RTNS24] analysis/   fifo/ [ECRTS17];
  * partitioned/, allocation/ [RTCSA19]; global_edf/ [RTNS10]; common/ simulate/   fifo/ [ECRTS17],
  * host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20] generate/   random task sets, one file per
  * paper's generator model/      gpu, placement, periodic tasks, kernel tasks, host tasks, batch
@@ -29,6 +30,7 @@
 #ifndef GPUSCHED_H
 #define GPUSCHED_H
 
+#include "analysis/allocation/mig.h"
 #include "analysis/allocation/partition.h"
 #include "analysis/allocation/stgm_allocate.h"
 #include "analysis/allocation/stgm_exhaustive.h"
@@ -65,6 +67,7 @@
 #include "generate/uunifast.h"
 #include "io/event_scan.h"
 #include "io/free_lanes.h"
+#include "io/json_tokens.h"
 #include "io/row_text.h"
 #include "io/rules/rules.h"
 #include "model/batch_table.h"
@@ -80,6 +83,7 @@
 #include "pbs/infinite_horizon.h"
 #include "pbs/oracle/oracle.h"
 #include "pbs/policy.h"
+#include "pbs/proof/proof.h"
 #include "pbs/search.h"
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"

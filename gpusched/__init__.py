@@ -13,6 +13,7 @@ Then ask:
 
     gs.compare(workload, platform)    which way of sharing the GPU keeps the deadlines
     gs.analyze, gs.observe, gs.margin one way: its test, its simulation, how far times may grow
+    gs.mig(workload, platform)        which GPU instances (MIG), and which task in which
     gs.pbs.search(tasks, table)       can the Parallel Batch Scheduler meet every deadline, and how?
     gs.pbs.edf_serial, edf_parallel   can plain EDF?
     gs.analysis                       how late can kernels in streams, or tasks with CPU and GPU
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from gpusched.comparison.analyses import analyze as analyze
     from gpusched.comparison.comparisons import Comparison as Comparison
     from gpusched.comparison.comparisons import compare as compare
+    from gpusched.comparison.instances.mig_allocation import MigAllocation as MigAllocation
+    from gpusched.comparison.instances.mig_choice import mig as mig
     from gpusched.comparison.margins import Margin as Margin
     from gpusched.comparison.margins import margin as margin
     from gpusched.comparison.observations import observe as observe
@@ -121,6 +124,7 @@ _MEMBERS = {
     "ScheduleError": "model.schedule",
     "Margin": "comparison.margins",
     "Method": "_support.registry",
+    "MigAllocation": "comparison.instances.mig_allocation",
     "StoreError": "study.store",
     "StoredStudy": "study.stored_study",
     "Sweep": "study.sweep_table",
@@ -142,6 +146,7 @@ _MEMBERS = {
     "occupancy": "model.gpu",
     "merge": "study.stored_study",
     "methods": "_support.registry",
+    "mig": "comparison.instances.mig_choice",
     "open_store": "study.stored_study",
     "place": "model.placement",
     "sweep": "study.sweeps",

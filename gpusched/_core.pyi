@@ -214,7 +214,7 @@ def oracle_by_placement(
     most: int,
 ) -> tuple[_Ints, _Ints | None, npt.NDArray[np.int8] | None]: ...
 
-# Searches (py_search.c, py_graph.c)
+# Searches (py_search.c, py_graph.c, py_proof.c)
 
 def pbs_search(
     period: _In,
@@ -262,6 +262,53 @@ def pbs_edf(
     bytes: int,
     stop: Buffer | None,
 ) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints], _Frames | None]: ...
+def pbs_proof_prices(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    *,
+    subset: _In | None,
+    window: int | None,
+    prices: _In,
+    scale: int,
+    repeating: bool,
+    stop: Buffer | None,
+) -> tuple[int, int, int, int]: ...  # fault, row, batch, instant
+def pbs_proof_interval(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    *,
+    subset: _In | None,
+    start: int,
+    end: int,
+    tasks: _In,
+    least: int,
+    repeating: bool,
+    stop: Buffer | None,
+) -> tuple[int, int, int, int]: ...
+def pbs_proof_states(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    *,
+    subset: _In | None,
+    window: _In,
+    prices: _In,
+    scale: _In,
+    start: _In,
+    pending: _In,
+    latest: _In,
+    span_begin: _In,
+    span_first: _In,
+    span_last: _In,
+    idling: bool,
+    repeating: bool,
+    stop: Buffer | None,
+) -> tuple[int, int, int, int]: ...
 def graph_search(
     period: _In,
     deadline: _In,
@@ -529,6 +576,16 @@ def hierarchy_open(
     after: _In | None,
     interference: _In | None,
     carveout: _In | None,
+    graph: _In | None,
+    programmatic: _In | None,
+    trigger: _In | None,
+    partition: _In | None,
+    limit: _In | None,
+    own_queues: _In | None,
+    set_begin: _In | None,
+    set: _In | None,
+    cooperative: _In | None,
+    cluster: _In | None,
     sms_per_gpc: int,
     key: _In,
     index: int,

@@ -6,6 +6,7 @@ They are dicts as reference.hierarchy takes them; simulated() gives them to the 
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ Result = dict[str, Any]
 
 POLICIES = ("most_room", "olmedo", "round_robin")
 NEVER = 2**40
+ORDERS = ("carveout", "graph", "programmatic", "trigger")
+STARTS = ("cooperative", "cluster")
 
 
 def fits(limits: list[int], threads: int, regs: int, smem: int) -> bool:
@@ -110,7 +113,97 @@ def random_system(
             [rng.choice([1000, 3000, 3000, 7000, rng.choice([1009, 2003, 4001])]) for _ in "1234"]
             for _ in range(n)
         ]
+    add_partitions(rng, system)
+    add_orders(rng, system)
+    add_starts(rng, system)
     return system
+
+
+def add_partitions(rng: random.Random, system: System) -> None:
+    """Partitions of the contexts, with SM sets and limits, in half of the systems."""
+    system |= dict.fromkeys(("partition", "partition_sms", "partition_limit", "own_queues"))
+    if rng.random() < 0.5:
+        return
+    contexts, sms = len(system["timeslice"]), system["limits"][0]
+    count = contexts * rng.randint(1, 3)
+    numbers = list(range(count))
+    rng.shuffle(numbers)  # partition p of a context is numbers[contexts * p + context]
+    partition = [
+        numbers[contexts * rng.randrange(count // contexts) + c] for c in system["context"]
+    ]
+    null = set()
+    for stream, number in enumerate(partition):
+        if system["stream_kind"][stream] == 1 and rng.random() < 0.5:
+            system["stream_kind"][stream] = rng.choice([0, 2])
+        if system["stream_kind"][stream] == 2 and number in null:
+            system["stream_kind"][stream] = 0
+        null |= {number} if system["stream_kind"][stream] == 2 else set()
+    system["partition"] = partition
+    if rng.random() < 0.6:
+        sets = [rng.sample(range(sms), rng.randint(1, sms)) for _ in range(count)]
+        system["partition_sms"] = [rng.choice([None, chosen]) for chosen in sets]
+    if rng.random() < 0.6:
+        system["partition_limit"] = [rng.choice([0, rng.randint(1, sms)]) for _ in range(count)]
+    if rng.random() < 0.7:
+        system["own_queues"] = [rng.random() < 0.6 for _ in range(count)]
+
+
+def add_starts(rng: random.Random, system: System) -> None:
+    """Clusters and cooperative launches, each in part of the systems."""
+    n = len(system["time"])
+    system["cluster"] = system["cooperative"] = None
+    if rng.random() < 0.35:
+        system["cluster"] = [1] * n
+        for row in range(n):
+            divisors = [c for c in range(2, 9) if system["blocks"][row] % c == 0]
+            if system["kind"][row] == 0 and divisors and rng.random() < 0.7:
+                system["cluster"][row] = rng.choice(divisors)
+                if hierarchy.Hierarchy(system).most_at_once(row) == 0:
+                    system["cluster"][row] = 1
+    if rng.random() < 0.5:
+        system["cooperative"] = [rng.random() < 0.7 for _ in range(n)]
+        trial = hierarchy.Hierarchy(system)
+        for row in range(n):
+            if system["kind"][row] == 0 and system["cooperative"][row]:
+                most = trial.most_at_once(row)
+                system["cooperative"][row] = system["blocks"][row] <= most
+
+
+def add_orders(rng: random.Random, system: System) -> None:
+    """Graphs, programmatic launches and triggers, in some systems.
+
+    Graphs move launches to other streams, and thus to other partitions."""
+    n = len(system["time"])
+    system["graph"] = system["programmatic"] = system["trigger"] = None
+    if rng.random() < 0.4:
+        graph = system["graph"] = [-1] * n
+        after = system["after"] = system["after"] or [[] for _ in range(n)]
+        for number in rng.sample(range(100), rng.randint(1, 3)):
+            nodes = rng.sample(range(n), rng.randint(1, n))
+            nodes = [i for i in nodes if graph[i] < 0][: rng.choice([1, 3, 5, n])]
+            for i in nodes:
+                graph[i] = number
+                for key in ("time", "stream"):
+                    system[key][i] = system[key][nodes[0]]
+            for a, b in pairwise(nodes):  # in the order of `nodes`: no circle
+                if rng.random() < 0.6:
+                    after[b] = list({*after[b], a, rng.choice(nodes[: nodes.index(b)])})
+    if rng.random() < 0.4:
+        likely = rng.choice([0.3, 0.9])
+        system["programmatic"] = [int(rng.random() < likely) for _ in range(n)]
+        for i in range(n):
+            if system["graph"] and system["graph"][i] >= 0 and system["programmatic"][i]:
+                make_programmatic(system, i)
+    if rng.random() < (0.8 if system["programmatic"] else 0.1):
+        system["trigger"] = [rng.choice([-1, 0, 1, rng.randint(0, 15)]) for _ in range(n)]
+
+
+def make_programmatic(system: System, i: int) -> None:
+    """Leave a node its first kernel in the graph as the only one that it waits for."""
+    graph, kind = system["graph"], system["kind"]
+    primary = [j for j in system["after"][i] if j != i and graph[j] == graph[i] and kind[j] == 0]
+    system["after"][i] = primary[:1] or system["after"][i]
+    system["programmatic"][i] = int(bool(primary) or kind[i] > 0)
 
 
 def extreme_system(rng: random.Random) -> System:
@@ -147,6 +240,8 @@ def extreme_system(rng: random.Random) -> System:
         chosen = [rng.randint(0, 2) * (rng.random() < 0.3) for _ in range(n)]
         system["after"] = [[rng.randrange(n) for _ in range(k)] for k in chosen]
     system["sms_per_gpc"] = rng.choice([1, 2, 3, 100])
+    add_orders(rng, system)
+    add_starts(rng, system)
     return system
 
 
@@ -186,6 +281,24 @@ def random_grid(rng: random.Random, limits: list[int]) -> tuple[int, int, int, i
             return rng.randint(1, 8), threads, regs, smem
 
 
+def partition_arrays(system: System) -> tuple[Any, ...]:
+    """Partition of each stream, limits, queues, and the SMs of the sets, with their offsets."""
+    if system.get("partition") is None:
+        return (None,) * 5
+    count = max(system["partition"]) + 1
+    for key in ("partition_sms", "partition_limit", "own_queues"):
+        count = max(count, len(system.get(key) or ()))
+    sets = [row or [] for row in system.get("partition_sms") or [None] * count]
+    columns = [
+        system["partition"],
+        system.get("partition_limit") or [0] * count,
+        system.get("own_queues") or [0] * count,
+        [sum(len(row) for row in sets[:k]) for k in range(count + 1)],
+        [sm for row in sets for sm in row],
+    ]
+    return tuple(np.array(column, dtype=np.int64) for column in columns)
+
+
 def opened(system: System, log_blocks: bool = True) -> Any:
     """The core's simulation of a system."""
 
@@ -218,7 +331,9 @@ def opened(system: System, log_blocks: bool = True) -> Any:
         *(ragged(given) if any(given) else (None, None)),
         *ragged(system["after"]),
         None if factors is None else ints(factors).ravel(),
-        None if system.get("carveout") is None else ints(system["carveout"]),
+        *(None if system.get(key) is None else ints(system[key]) for key in ORDERS),
+        *partition_arrays(system),
+        *(None if system.get(key) is None else ints(system[key]) for key in STARTS),
         system["sms_per_gpc"],
         np.array([1, 2, 3, 4], dtype=np.uint64),
         0,

@@ -98,8 +98,10 @@ ARGUMENTS: dict[str, Any] = {
     "capacity": 256,
     "channels": 1,
     "closer": False,
+    "cluster": np.array([2, 1, 1]),
     "completion": COMPLETION,
     "context": np.array([0, 0, 1]),
+    "cooperative": np.array([1, 0, 0]),
     "copy_engines": 1,
     "core": np.array([[0, 1, 0]]),
     "count": 2,
@@ -151,10 +153,12 @@ ARGUMENTS: dict[str, Any] = {
     "key": np.array([1, 2, 3, 4], np.uint64),
     "kind": np.array([0, 1, 0]),
     "last": True,
+    "latest": np.array([-1, 5]),
     "latency": 4,
     "lead": 1000,
     "least": 10**9,
     "lifo": False,
+    "limit": np.array([0, 1, 2]),
     "limits": None,
     "load": None,
     "lock": 1,
@@ -176,8 +180,10 @@ ARGUMENTS: dict[str, Any] = {
     "order": 1,
     "overhead": 1,
     "overlap": False,
+    "own_queues": np.array([1, 0, 0]),
     "paper": False,
     "parallel": True,
+    "partition": np.array([0, 0, 1]),
     "path": "libcuda.so.1",
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
@@ -188,9 +194,12 @@ ARGUMENTS: dict[str, Any] = {
     "policy": 0,
     "policy_limit": 1000,
     "position": 17,
+    "prices": np.array([1, 2, 2]),
     "priority": np.array([[0, -1, 0]]),
     "profiles": np.array([[10**6, 6 * 10**5, 4 * 10**5], [10**6, 10**6, 10**6]]),
+    "programmatic": np.array([1, 1, 0]),
     "ranges": np.array([[1, 5], [50000, 300000], [200000, 2 * 10**6], [1, 3], [1, 9], [0, 10**6]]),
+    "repeating": False,
     "rounding": 0,
     "realtime": 0,
     "regs": np.array([32, 32]),
@@ -199,11 +208,14 @@ ARGUMENTS: dict[str, Any] = {
     "repeats": 2,
     "runlist": np.array([0, 1, 1]),
     "runs": 3,
+    "scale": 1,
     "scheduler": np.array([0, 1, 0]),
     "seconds": 1.0,
     "separate": True,
     "server": np.array([2]),
     "server_period": np.array([5]),
+    "set": np.array([0, 2, 1]),
+    "set_begin": np.array([0, 2, 2, 3]),
     "settle": 0,
     "share": np.array([0.3, 0.4]),
     "shortest": 10,
@@ -214,6 +226,9 @@ ARGUMENTS: dict[str, Any] = {
     "smem": np.array([0, 0]),
     "sms": np.array([1]),
     "sms_per_gpc": 2,
+    "span_begin": np.array([0, 1, 1]),
+    "span_first": np.array([0]),
+    "span_last": np.array([2]),
     "speed_ups": np.array([2, 4]),
     "start": START,
     "states": 10**5,
@@ -223,7 +238,9 @@ ARGUMENTS: dict[str, Any] = {
     "stream": None,
     "stream_kind": np.array([2, 0, 1]),
     "stream_priority": np.array([0, -1]),
+    "subset": None,
     "switch_time": 3,
+    "tasks": np.array([0, 1, 2]),
     "texts": np.frombuffer(b"onetwo", np.uint8),
     "texts_begin": np.array([0, 3, 6]),
     "theorems": 511,
@@ -234,6 +251,7 @@ ARGUMENTS: dict[str, Any] = {
     "tolerance": 2,
     "time": np.array([0, 0, 7]),
     "timeslice": np.array([10, 5]),
+    "trigger": np.array([-1, 0, 2]),
     "triggers": np.array([1]),
     "undecided": np.zeros((1, 8), np.int64),
     "until": np.array([500]),
@@ -246,6 +264,7 @@ ARGUMENTS: dict[str, Any] = {
     "wanted": ((b"a", b"", 1),),
     "wcet": np.array([[1, 3, 3]]),
     "whole": False,
+    "window": 10,
 }
 
 
@@ -269,6 +288,13 @@ def arguments(name: str) -> dict[str, Any]:
         values["kind"] = np.array([2, 3])
     if name == "sm_occupancy":
         values |= {"sms": 8, "sm": np.arange(9) % 3, "threads": 32 + np.arange(9)}
+    if name == "priority_streams":
+        chains = {"period": [[90, 60, 40]], "level": [[0, 1, 1]]}
+        columns = {"blocks": [2, 1], "threads": [64, 32], "block_time": [3, 5]}
+        columns |= {"latency": [1, 0], "regs": [8, 0], "smem": [0, 512]}
+        chains |= {key: [[row] * 3] for key, row in columns.items()}
+        values |= {key: np.array(value) for key, value in chains.items()}
+        values |= {"sms": 8, "sm_threads": 1024}
     if name.startswith("fifo_"):
         kernels = {"period": [[40, 30, 24]], "blocks": [[2, 4, 1]], "threads": [[3, 2, 4]]}
         values |= {key: np.array(value) for key, value in kernels.items()}
@@ -291,7 +317,9 @@ def arguments(name: str) -> dict[str, Any]:
     if name.startswith("hierarchy_"):
         system = {"blocks": [4, 0, 9], "threads": [64, 0, 96], "regs": [8, 0, 32]}
         system |= {"smem": [0, 0, 512], "stream": [0, 1, 2], "priority": [0, 0, -1]}
-        system |= {"least": [5, 20, 3], "most": [5, 20, 9]}
+        system |= {"least": [5, 20, 3], "most": [5, 20, 9], "graph": [-1, -1, 3]}
+        system |= {"partition": [0, 1, 2], "limit": [0, 2, 1], "own_queues": [1, 0, 0]}
+        system |= {"set_begin": [0, 3, 3, 3], "set": [5, 0, 1], "cluster": [2, 1, 3]}
         values |= {key: np.array(value) for key, value in system.items()}
     if name.startswith("HierarchySimulation."):
         values["self"] = positional(_core.hierarchy_open)(*arguments("hierarchy_open").values())
@@ -309,13 +337,6 @@ def arguments(name: str) -> dict[str, Any]:
     elif "hosts" in parameters_of(name):
         values |= {"core": np.array([[0, 1, 0], [1, 0, -1]]), "sms": 2, "server": np.array([2, 0])}
         values["sm"] = np.array([[[1, 0], [1, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]], np.uint8)
-    if name == "priority_streams":
-        columns = {"blocks": [[4, 2], [1, 0]], "threads": [[96, 32], [256, 0]]}
-        columns |= {"block_time": [[3, 5], [20, 0]], "latency": [[1, 0], [2, 0]]}
-        columns |= {"regs": [[8, 0], [32, 0]], "smem": [[0, 512], [0, 0]]}
-        values |= {key: np.array([column]) for key, column in columns.items()}
-        values |= {"period": np.array([[90, 70]]), "level": np.array([[0, 1]])}
-        values |= {"sms": 8, "sm_threads": 1024}
     if name in ("host_lock_test", "host_partition"):
         values["method"] = "gpu_server"
     if name in GEDF:
@@ -327,6 +348,12 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"periods": np.array([1500, 6000]), "speed_ups": np.array([2, 4]), "bins": 8}
     if name == "pbs_search":
         values["policy"] = True
+    if name == "pbs_proof_interval":
+        values |= {"start": 0, "end": 10, "least": 6}
+    if name == "pbs_proof_states":
+        states = {"window": [10, 20], "prices": [[1, 2, 2], [0, 3, 0]], "scale": [1, 2]}
+        states |= {"start": [0, 4], "pending": [[1, 1, 1], [1, 0, 1]]}
+        values |= {key: np.array(value) for key, value in states.items()}
     if name == "policy_open" or name.startswith("Policy."):
         found = _core.pbs_search(
             *(PERIOD, PERIOD, 0 * PERIOD, COMPLETION, None),

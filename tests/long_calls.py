@@ -62,6 +62,13 @@ def edf() -> Callable[[Any], Any]:
     return lambda stop: gs.pbs.edf_serial(tasks, table, budget=budget, stop=stop)
 
 
+def certificate() -> Callable[[Any], Any]:
+    tasks = gs.KernelTasks(period=[100] * 20, wcet=1)
+    table = gs.BatchTable(completion=np.r_[0, np.ones(2**20 - 1, np.int64)])
+    proof = gs.pbs.DeadInterval(0, 100, tuple(range(20)), 101)
+    return lambda stop: proof.verify(tasks, table, stop=stop)
+
+
 def play() -> Callable[[Any], Any]:
     tasks = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3])
     table = gs.BatchTable(completion=[0, 1, 3, 4, 3, 4, 4, 6])
@@ -171,12 +178,25 @@ def margin() -> Callable[[Any], Any]:
     return lambda stop: gs.margin(w, platform, "stgm", stop=stop)
 
 
+def instances() -> Callable[[Any], Any]:
+    """All assignments of 16 tasks to GPU instances, none of which is accepted."""
+    kernel = gs.Kernel("4ms", blocks=2000, threads=512)
+    tasks = [gs.Task(f"t{i}", f"{30 + i}ms", [kernel]) for i in range(16)]
+    w, platform = gs.Workload(tasks, tick="us"), gs.Platform("H100")
+
+    def endless(stop: Any) -> None:
+        while True:
+            gs.mig(w, platform, stop=stop)
+
+    return endless
+
+
 CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     f.__name__: f
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
         *(host_test, host_allocation, host_groups, host, host_responses),
-        *(comparison, margin),
+        *(comparison, margin, instances, certificate),
     )
 }
 WITHOUT_FLAG = {"read_trace": read_trace}

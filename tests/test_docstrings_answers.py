@@ -3,11 +3,13 @@
 import doctest
 import importlib
 import pkgutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched import analysis, comparison, pbs
+from gpusched import analysis, comparison, io, pbs
 
 pytestmark = pytest.mark.python
 
@@ -15,16 +17,17 @@ MODULES = [
     "gpusched.model.answers.answer",
     *(
         info.name
-        for package in (analysis, comparison, pbs)
-        for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}.")
+        for package in (analysis, comparison, io, pbs)
+        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     ),
 ]
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name: str) -> None:
+def test_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[1])  # of the files that examples read
     module = importlib.import_module(name)
-    found = doctest.testmod(module, extraglobs={"gs": gs}, report=True)
+    found = doctest.testmod(module, extraglobs={"gs": gs, "np": np}, report=True)
     assert found.failed == 0
 
 

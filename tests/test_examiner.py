@@ -55,7 +55,9 @@ def simulation(seed: int, gpu: gs.GPU, contexts: int = 1) -> BlockLog:
         "channels": 0,
         "kind": [0] * n,
         "after": None,
-        "carveout": None,  # a preferred one is in no log
+        "carveout": None,  # a preferred one is in no log, as what follows is
+        **dict.fromkeys(("graph", "programmatic", "trigger", "cooperative", "cluster")),
+        **dict.fromkeys(("partition", "partition_sms", "partition_limit", "own_queues")),
         "stream_kind": [1] * len(system["context"]),
         "time": [time[k] for k in rows],
     }

@@ -54,6 +54,8 @@ def test_presets_are_what_the_tables_say():
         "Orin NX": 8,
         "Orin Nano": 8,
         "GH200": 132,
+        "A30": 56,
+        "H100 PCIe": 114,
     }
     assert {name: gs.GPU.preset(name).sms for name in gs.GPU.presets()} == sms
 
@@ -149,10 +151,7 @@ def test_names_need_no_punctuation(name):
 def test_module_forms():
     assert gs.GPU.preset("H100 SXM5").name == "H100"
     assert gs.GPU.preset("NVIDIA A100-SXM4-40GB").name == "A100"
-    with pytest.raises(
-        ValueError, match="name: got 'H100 PCIe', expected a preset such as H100, V100,"
-    ):
-        gs.GPU.preset("H100 PCIe")  # fewer SMs
+    assert gs.GPU.preset("NVIDIA H100 PCIe").sms == 114  # fewer than of an H100 SXM
 
 
 def test_an_unknown_name_lists_the_near_ones():
@@ -164,6 +163,9 @@ def test_an_unknown_name_lists_the_near_ones():
         ValueError, match="name: got 'zzz', expected one of TX1, TX2, Xavier, AGX Orin,"
     ):
         gs.GPU.preset("zzz")
+    for name in ("MI250", "AMD Instinct MI300X", "Radeon RX 7900"):
+        with pytest.raises(ValueError, match=f"name: got '{name}', .* \\(AMD GPUs are not supp"):
+            gs.GPU.preset(name)
     with pytest.raises(TypeError, match="name: got int, expected a string"):
         gs.GPU.preset(2080)
 
@@ -202,8 +204,9 @@ PROPERTIES = {  # a deviceProperties entry of an A100 as PyTorch writes it
 
 def test_from_properties():
     read = gs.GPU.from_properties(PROPERTIES)
-    # Such entries do not tell the copy engines and channels.
+    # Such entries do not tell the copy engines, channels and GPCs.
     known = {"name": "NVIDIA A100-PG509-200", "copy_engines": 1, "channels": None}
+    known |= {"sms_per_gpc": None}
     assert read == gs.GPU.preset("A100").replace(**known)
     lacking = {k: v for k, v in PROPERTIES.items() if k not in ("numSms", "computeMinor")}
     with pytest.raises(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import pytest
@@ -36,11 +36,74 @@ class Log:
         self.blocks = list(zip(*columns, strict=True))
         self.ops = range(len(system["time"]))
         self.kernels = [k for k in self.ops if system["kind"][k] == 0]
-        self.launch_order = sorted(self.ops, key=lambda k: (system["time"][k], k))
+        self.graph = self._column("graph", -1)
+        leader = {g: i for i, g in reversed(list(enumerate(self.graph))) if g >= 0}
+        self.launch_order = sorted(
+            self.ops, key=lambda k: (system["time"][k], leader.get(self.graph[k], k), k)
+        )
+        self.trigger = self._column("trigger", -1)
+        self.primary = {k: j for k in self.kernels for j in self._primary(k)}
         self.context = [system["context"][s] for s in system["stream"]]
         self.priority = [system["priority"][s] for s in system["stream"]]
+        # Partitions, by default the contexts; groups of kernels that share queues.
+        partition = system.get("partition") or system["context"]
+        self.partition = [partition[s] for s in system["stream"]]
+        own = system.get("own_queues") or [False] * (max(partition) + 1)
+        self.group = [("own", p) if own[p] else c for p, c in self._homes()]
+        self.cluster = system.get("cluster") or [1] * len(self.ops)
+        self.cooperative = system.get("cooperative") or [False] * len(self.ops)
         self.asks = {k: self._asks(k) for k in self.kernels}
         self.carveout = {k: self._carveout(k) for k in self.kernels}
+
+    def _homes(self) -> Any:
+        return zip(self.partition, self.context, strict=True)
+
+    def sms_of(self, k: int) -> list[int]:
+        """The SMs of a kernel's partition, in SM order."""
+        order = self.system["sm_order"] or range(self.system["limits"][0])
+        sets = self.system.get("partition_sms")
+        chosen = sets[self.partition[k]] if sets else None
+        return [s for s in order if chosen is None or s in chosen]
+
+    def limit(self, k: int) -> int:
+        """Number of SMs that may hold blocks of a kernel's partition, all without a limit."""
+        limits = self.system.get("partition_limit")
+        return (limits and limits[self.partition[k]]) or self.system["limits"][0]
+
+    def gpcs(self, k: int) -> list[list[int]]:
+        """The SMs of a kernel's partition by GPC, in SM order; all in one without clusters."""
+        order = self.system["sm_order"] or range(self.system["limits"][0])
+        size = self.system["sms_per_gpc"] if self.cluster[k] > 1 else len(order)
+        found: dict[int, list[int]] = {s // size: [] for s in order}
+        for s in self.sms_of(k):
+            found[s // size].append(s)
+        return list(found.values())
+
+    def _column(self, key: str, usual: int) -> list[int]:
+        return self.system.get(key) or [usual] * len(self.ops)
+
+    def _primary(self, k: int) -> list[int]:
+        """The kernel whose triggers a programmatic one waits for, if there is one."""
+        if not self._column("programmatic", 0)[k]:
+            return []
+        if self.graph[k] >= 0:
+            return list(set(self.system["after"][k]))
+        stream = self.system["stream"]
+        mine = [j for j in self.launch_order if stream[j] == stream[k]]
+        last = mine[: mine.index(k)][-1:]
+        return [j for j in last if self.system["kind"][j] == 0 and self.graph[j] < 0]
+
+    def triggered(self, k: int, instant: int) -> bool:
+        """Whether all blocks of a kernel had started, and triggered or ended, by an instant."""
+        mine = [b for b in self.blocks if b[0] == k]
+        return len(mine) == self.system["blocks"][k] and all(
+            start <= instant
+            and (
+                0 <= end <= instant
+                or 0 <= self.trigger[k] <= self.had_gpu(self.context[k], start, instant)
+            )
+            for _, _, _, start, end in mine
+        )
 
     def _asks(self, k: int) -> tuple[int, int, int, int]:
         """Warps, slots, registers and shared memory of a block, in units of allocation."""
@@ -105,12 +168,12 @@ class Log:
             starting.sort(key=lambda b: (order.index(b[0]), b[1]))
             yield instant, [b for b in mine if b[4] == instant], starting
 
-    def heads(self, context: int, instant: int) -> list[int]:
+    def heads(self, group: Any, instant: int) -> list[int]:
         """Kernels of which one is at the head of the most urgent queue after an instant."""
         queue = [
             k
             for k in self.kernels
-            if self.context[k] == context
+            if self.group[k] == group
             and 0 <= self.joined[k] <= instant
             and not 0 <= self.dispatched[k] <= instant
         ]
@@ -140,6 +203,58 @@ def holds_what_it_can(log: Log) -> None:
                 assert all(a <= b for a, b in zip(held, limits, strict=True))
 
 
+def held_by(log: Log, partition: int, instant: int, started: bool = False) -> set[int]:
+    """SMs with blocks of a partition at an instant, before or after its starts."""
+    return {
+        sm
+        for k, _, sm, start, end in log.blocks
+        if log.partition[k] == partition
+        and (start < instant or (started and start == instant))
+        and not 0 <= end <= instant
+    }
+
+
+def is_chosen_by_room(log: Log, k: int) -> bool:
+    """Whether each block of a kernel goes to an SM with most room of those that it may use."""
+    limited = log.limit(k) < log.system["limits"][0]
+    together = log.cooperative[k] or log.cluster[k] > 1
+    return log.system["policy"] == "most_room" and not (limited and together)
+
+
+def may_start(log: Log, k: int, load: Any, present: Any, instant: int) -> bool:
+    """Whether there is room for a block, a cluster, or all blocks of a kernel; with a limit, on the
+    SMs that hold blocks of its partition and, if it is not reached, for a block on any other."""
+    room = {s: log.room(load[s], k, present[s]) for s in log.sms_of(k)}
+    held = held_by(log, log.partition[k], instant, started=True)
+    full = len(held) >= log.limit(k)
+    if log.limit(k) < log.system["limits"][0] and not full:
+        return log.cluster[k] == 1 and not log.cooperative[k] and any(room.values())
+    free = {s: n for s, n in room.items() if s in held or not full}
+    hosted = sum(sum(free.get(s, 0) for s in g) // log.cluster[k] for g in log.gpcs(k))
+    return hosted * log.cluster[k] >= (log.system["blocks"][k] if log.cooperative[k] else 1)
+
+
+def keeps_to_its_partition(log: Log) -> None:
+    """Blocks are on SMs of the set; never more SMs than the limit hold some."""
+    for k, _, sm, start, _ in log.blocks:
+        assert sm in log.sms_of(k)
+        assert len(held_by(log, log.partition[k], start, started=True)) <= log.limit(k)
+
+
+def starts_together(log: Log) -> None:
+    """All blocks of a cooperative kernel at one instant; those of a cluster, in one GPC."""
+    for k in log.kernels:
+        mine = sorted(b[1:4] for b in log.blocks if b[0] == k)
+        if log.cooperative[k]:
+            assert len({start for *_, start in mine}) <= 1
+            assert len(mine) in (0, log.system["blocks"][k])
+        size, per_gpc = log.cluster[k], log.system["sms_per_gpc"]
+        for first in range(0, len(mine), size) if size > 1 else ():
+            cluster = mine[first : first + size]
+            assert [number for number, *_ in cluster] == [*range(first, first + size)]
+            assert len({(sm // per_gpc, start) for _, sm, start in cluster}) == 1
+
+
 def placed_with_most_room(log: Log) -> None:
     """Each block is on the first SM, in the order of the device, of those with most room; and
     while there was room for the kernel at the head, the context had started its blocks."""
@@ -151,18 +266,29 @@ def placed_with_most_room(log: Log) -> None:
         for instant, ending, starting in log.turns(context):
             for k, _, sm, *_ in ending:
                 load[sm] = [a - b for a, b in zip(load[sm], log.asks[k], strict=True)]
-            for k, _, sm, *_ in starting:
-                room = [log.room(load[s], k, present[s]) for s in order]
-                assert room[order.index(sm)] > 0
-                if log.system["policy"] == "most_room":
-                    assert sm == order[room.index(max(room))]
+            held = {p: held_by(log, p, instant) for p in set(log.partition)}
+            for k, number, sm, *_ in starting:
+                room = {s: log.room(load[s], k, present[s]) for s in order}
+                assert room[sm] > 0
+                mine = held[log.partition[k]]
+                if is_chosen_by_room(log, k):
+                    usable = [s for s in log.sms_of(k) if s in mine or len(mine) < log.limit(k)]
+                    if log.cluster[k] > 1 and number % log.cluster[k] == 0:
+                        counts = [sum(room[s] for s in g) // log.cluster[k] for g in log.gpcs(k)]
+                        gpc = log.gpcs(k)[counts.index(max(counts))]
+                    if log.cluster[k] > 1:
+                        usable = gpc
+                    assert sm == max(usable, key=lambda s: room[s])  # the first of equals
+                mine.add(sm)
                 if not load[sm][1]:
                     present[sm] = log.carveout[k]
                 load[sm] = [a + b for a, b in zip(load[sm], log.asks[k], strict=True)]
             if any(c == context and a <= instant < b for c, a, b in log.slices):
-                heads = log.heads(context, instant)
-                rooms = [[log.room(load[s], k, present[s]) for s in order] for k in heads]
-                assert not heads or any(not any(room) for room in rooms)
+                for group in {log.group[k] for k in log.kernels if log.context[k] == context}:
+                    heads = log.heads(group, instant)
+                    assert not heads or any(
+                        not may_start(log, k, load, present, instant) for k in heads
+                    )
 
 
 def runs_in_its_slices(log: Log) -> None:
@@ -209,15 +335,40 @@ def slices_follow_the_round(log: Log) -> None:
 
 
 def streams_are_fifo(log: Log) -> None:
+    """An ordinary launch is a head when all before it, or before its graph, has ended."""
     for stream in set(log.system["stream"]):
         mine = [k for k in log.launch_order if log.system["stream"][k] == stream]
-        free = 0
-        for k in mine:
-            if free is None:
-                assert log.head[k] == -1
-                continue
-            assert log.head[k] == max(free, log.system["time"][k])
-            free = log.end[k] if log.end[k] >= 0 else None
+        for at, k in enumerate(mine):
+            before = [j for j in mine[:at] if log.graph[k] < 0 or log.graph[j] != log.graph[k]]
+            ends = [log.system["time"][k], *(log.end[j] for j in before)]
+            if k not in log.primary or log.graph[k] >= 0:
+                assert log.head[k] == (-1 if min(ends) < 0 else max(ends))
+
+
+def graphs_are_kept(log: Log) -> None:
+    """A node starts after those that it depends on; what is behind a graph, after all of it."""
+    place = {k: i for i, k in enumerate(log.launch_order)}
+    for j, k in permutations(log.ops, 2):
+        if log.system["stream"][j] != log.system["stream"][k] or log.first[k] < 0:
+            continue
+        if log.graph[j] >= 0 and log.graph[j] == log.graph[k]:
+            assert log.head[j] == log.head[k]
+            if j in log.system["after"][k] and k not in log.primary:
+                assert 0 <= log.end[j] <= log.first[k]
+        elif log.graph[j] >= 0 and place[j] < place[k]:
+            assert 0 <= log.end[j] <= log.first[k]
+
+
+def secondaries_wait_for_triggers(log: Log) -> None:
+    """Not before the last trigger; without interference they are heads at that instant."""
+    for k, primary in log.primary.items():
+        if log.graph[k] >= 0 or log.head[k] < 0:
+            assert log.first[k] < 0 or log.triggered(primary, log.first[k])
+            continue
+        assert log.triggered(primary, log.head[k])
+        late = log.head[k] == log.system["time"][k]
+        exact = log.system["interference"] is None
+        assert late or not exact or not log.triggered(primary, log.head[k] - 1)
 
 
 def joined_when_allowed(log: Log) -> None:
@@ -228,24 +379,26 @@ def joined_when_allowed(log: Log) -> None:
     for k in joined:
         assert log.head[k] <= log.joined[k]
         before = list(log.system["after"][k]) if log.system["after"] else []
+        before = [j for j in before if log.graph[k] < 0 or j != log.primary.get(k)]
         before += [
             j
             for j in log.ops
-            if log.context[j] == log.context[k]
+            if log.partition[j] == log.partition[k]
             and {kind[j], kind[k]} == {0, 2}
             and place[j] < place[k]
         ]
         assert all(0 <= log.end[j] <= log.joined[k] for j in before)
     if log.system["channels"]:
         streams = range(len(log.system["context"]))
+        home = log.system.get("partition") or log.system["context"]
         turn = {
-            s: sum(log.system["context"][r] == log.system["context"][s] for r in range(s))
-            % log.system["channels"]
-            for s in streams
+            s: sum(home[r] == home[s] for r in range(s)) % log.system["channels"] for s in streams
         }
         for j, k in combinations([k for k in log.launch_order if k in log.asks], 2):
             a, b = log.system["stream"][j], log.system["stream"][k]
-            if log.context[j] == log.context[k] and turn[a] == turn[b] and log.joined[k] >= 0:
+            alike = log.partition[j] == log.partition[k] and turn[a] == turn[b]
+            mates = log.graph[j] >= 0 and log.graph[j] == log.graph[k]
+            if alike and not mates and log.joined[k] >= 0:
                 assert 0 <= log.dispatched[j] <= log.joined[k]
 
 
@@ -255,7 +408,7 @@ def queues_are_fifo(log: Log) -> None:
     for k, _, _, start, _ in log.blocks:
         starts[k].append(start)
     for j, k in combinations(starts, 2):
-        if log.context[j] != log.context[k]:
+        if log.group[j] != log.group[k]:
             continue
         for a, b in ((j, k), (k, j)):
             if log.priority[a] < log.priority[b]:
@@ -294,7 +447,7 @@ def waits_tile_the_time(log: Log) -> None:
             assert at == begin < to
             assert (blocker >= 0) == (why in (0, 1, 2, 3, 5, 6, 11))
             if sm >= 0:
-                assert why in (7, 8, 9, 10, 12)
+                assert why in (7, 8, 9, 10, 12, 13, 14, 15)
                 assert next(b[2] for b in log.blocks if (b[0], b[3]) == (k, to)) == sm
             at = to
         if k in log.stuck:
@@ -314,10 +467,14 @@ def the_stuck_wait_for_each_other(log: Log) -> None:
 
 CHECKS = [
     holds_what_it_can,
+    keeps_to_its_partition,
+    starts_together,
     placed_with_most_room,
     runs_in_its_slices,
     slices_follow_the_round,
     streams_are_fifo,
+    graphs_are_kept,
+    secondaries_wait_for_triggers,
     joined_when_allowed,
     queues_are_fifo,
     copies_are_fifo,
@@ -363,6 +520,93 @@ def busy_log() -> Log:
 def test_the_checks_pass_on_a_busy_log() -> None:
     log = busy_log()
     for check in CHECKS:
+        check(log)
+
+
+def partitioned_log() -> Log:
+    """Two partitions of a context, one with SM 0 alone and a cluster, one cooperative kernel."""
+    return Log(
+        system_of(
+            limits=[4, *TWO_SMS[1:]],
+            context=[0, 0, 0],
+            stream=[0, 1, 2],
+            time=[0, 0, 1],
+            duration=[4, 5, 3],
+            blocks=[2, 2, 2],
+            threads=[1024, 1024, 1024],
+            partition=[0, 1, 1],
+            partition_sms=[[0], None],
+            partition_limit=[0, 2],
+            cluster=[1, 2, 1],
+            cooperative=[False, False, True],
+        )
+    )
+
+
+def test_the_checks_pass_on_a_partitioned_log() -> None:
+    log = partitioned_log()
+    for check in CHECKS:
+        check(log)
+
+
+@pytest.mark.parametrize(
+    ("check", "launch", "sm", "later"),
+    [
+        (keeps_to_its_partition, 0, 1, 0),  # not in its set
+        (keeps_to_its_partition, 1, 0, 0),  # a third SM
+        (starts_together, 1, 1, 0),  # another GPC
+        (starts_together, 2, 2, 1),
+    ],
+)
+def test_the_checks_of_partitions_can_fail(check: Any, launch: int, sm: int, later: int) -> None:
+    log = partitioned_log()
+    log.blocks = [
+        (k, b, sm, t + later, end) if (k, b) == (launch, 1) else (k, b, on, t, end)
+        for k, b, on, t, end in log.blocks
+    ]
+    with pytest.raises(AssertionError):
+        check(log)
+
+
+def ordered_log() -> Log:
+    """A graph of three nodes, a kernel behind it, and one that starts at that one's triggers."""
+    return Log(
+        system_of(
+            limits=TWO_SMS,
+            context=[0],
+            stream=[0] * 5,
+            time=[0] * 5,
+            duration=[4, 5, 3, 6, 4],
+            blocks=[1, 2, 1, 2, 1],
+            threads=[64] * 5,
+            graph=[3, 3, 3, -1, -1],
+            after=[[], [0], [0], [], []],
+            programmatic=[0, 0, 1, 0, 1],
+            trigger=[2, -1, -1, 3, -1],
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "at", "value"),
+    [
+        (graphs_are_kept, "first", 1, 3),
+        (graphs_are_kept, "first", 3, 8),
+        (graphs_are_kept, "head", 2, 1),
+        (secondaries_wait_for_triggers, "first", 2, 1),
+        (secondaries_wait_for_triggers, "head", 4, 11),
+        (secondaries_wait_for_triggers, "head", 4, 13),
+        (streams_are_fifo, "head", 3, 8),
+        (joined_when_allowed, "joined", 1, 3),
+    ],
+)
+def test_the_checks_of_orders_can_fail(check: Any, name: str, at: int, value: int) -> None:
+    log = ordered_log()
+    assert log.first == [0, 4, 2, 9, 12]
+    for each in CHECKS:
+        each(log)
+    getattr(log, name)[at] = value
+    with pytest.raises(AssertionError):
         check(log)
 
 

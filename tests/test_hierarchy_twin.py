@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from hierarchy_systems import (
     POLICIES,
     System,
     extreme_system,
+    opened,
+    random_limits,
     random_system,
     simulated,
 )
@@ -82,6 +85,20 @@ def both(system: System) -> Any:
 
 def spans(result: Any) -> list[Any]:
     return list(zip(result["first"], result["end"], strict=True))
+
+
+def test_a_log_that_was_taken() -> None:
+    """Before the end: the blocks so far, which stay when the simulation, which is over, is gone."""
+    slice_: dict[str, Any] = {"states": 0, "bytes": 0, "seconds": 0.0, "stop": None}
+    simulation = opened(amert([(1, 0, 5, 6, 768, 0, 0), (1, 0, 5, 2, 512, 0, 0)]))
+    simulation.run(steps=1, **slice_)
+    log = simulation.blocks()
+    assert [column.tolist() for column in log[2:]] == [[0, 0, 1, 1], [0] * 4, [-1] * 4]
+    assert all(one is other for one, other in zip(log, simulation.blocks(), strict=True))
+    with pytest.raises(ValueError, match="cannot go on after its log was taken"):
+        simulation.run(steps=1, **slice_)
+    del simulation
+    assert log[0].tolist() == [0] * 4 and all(column.flags.writeable for column in log)
 
 
 def test_golden_t1() -> None:
@@ -198,6 +215,16 @@ def test_agreement_in_bits() -> None:
         assert simulated(system, rng.randint(1, 3)) == simulate(system), seed
 
 
+def test_agreement_with_more_sms() -> None:
+    """Several GPCs to choose from, and limits that leave a choice."""
+    for seed in range(400):
+        rng = random.Random(seed)
+        limits = random_limits(rng)
+        limits[0] = rng.randint(5, 9)
+        system = random_system(rng, launches=20, latest=60, longest=20, limits=limits)
+        assert simulated(system) == simulate(system), seed
+
+
 def test_agreement_on_larger_systems() -> None:
     for seed in range(60):
         system = random_system(random.Random(seed), launches=80, latest=200, longest=20)
@@ -210,24 +237,57 @@ def test_agreement_at_the_edges(rng: random.Random, step: int) -> None:
     assert simulated(system, step) == simulate(system)
 
 
+def found_orders(system: System, result: Any) -> set[str]:
+    """Graphs and programmatic launches that had an effect in a run."""
+    found = set()
+    graph = system["graph"] or [-1] * len(system["time"])
+    early = system["programmatic"] or [0] * len(graph)
+    rows = list(zip(system["stream"], result["first"], result["end"], graph, early, strict=True))
+    for (_, first, _, number, _), (_, start, end, other, _) in permutations(rows, 2):
+        if number >= 0 and number == other and first >= 0:
+            found |= {"node"} | ({"beside"} if start <= first < end else set())
+    for (stream, first, _, number, may), (before, start, end, other, _) in permutations(rows, 2):
+        if may and stream == before and number == other and 0 <= start <= first < end:
+            found.add("early" if number < 0 else "early node")
+    return found
+
+
+def found_pairs(system: System, result: Any) -> set[tuple[str, int]]:
+    """Reasons for which nodes and programmatic kernels waited: the rules of both features at once.
+
+    Those of the NULL stream and of channels count in systems with partitions alone.
+    """
+    kinds = {"node": [g >= 0 for g in system["graph"] or ()], "early": system["programmatic"] or ()}
+    reasons = {hierarchy.PARTITION, hierarchy.COOPERATIVE, hierarchy.CLUSTER}
+    reasons |= {hierarchy.NULL_STREAM, hierarchy.CHANNEL} if system["partition"] else set()
+    waits = [(launch, why) for launch, why, *_ in result["waits"] if why in reasons]
+    return {(kind, why) for kind, of in kinds.items() for k, why in waits if of and of[k]}
+
+
 def test_the_random_systems_have_everything() -> None:
     """Every feature occurs in some random system, so that it is compared."""
     why: Counter[int] = Counter()
     rules: Counter[int] = Counter()
+    orders: Counter[str] = Counter()
+    pairs: Counter[tuple[str, int]] = Counter()
     policies = set()
     deadlocks = slices = 0
-    for seed in range(400):
+    for seed in range(600):
         system = random_system(random.Random(seed))
         result = simulate(system)
         why.update(w[1] for w in result["waits"])
         why.update(d[1] for d in result["deadlock"])
         policies.add(system["policy"])
         rules[system["limits"][10]] += system["carveout"] is not None
+        orders.update(found_orders(system, result))
+        pairs.update(found_pairs(system, result))
         deadlocks += bool(result["deadlock"])
         slices += len(result["slices"]) > 3
-    assert set(why) == set(range(13))
+    assert set(why) == set(range(16))
     assert min(why.values()) >= 10
     assert policies == set(POLICIES)
+    assert min(orders[what] for what in ("node", "beside", "early", "early node")) >= 10, orders
+    assert len(pairs) == 10 and min(pairs.values()) >= 3, pairs
     assert min(rules[rule] for rule in range(3)) >= 10
     assert deadlocks >= 10
     assert slices >= 20

@@ -24,6 +24,8 @@ import gpusched as gs
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.input_files import content, gunzip
 
+CONFIGURATION = """{"name": "n", "max_iterations": 1, "max_time": 0, "benchmarks": [
+    {"filename": "timer_spin.so", "thread_count": 32, "block_count": 1, "data_size": 0}]}"""
 TRACE = Path(__file__).parent / "data" / "pipeline.pt.trace.json"
 TASKS = gs.KernelTasks(period=[4, 8], wcet=[1, 2])
 TABLE = gs.BatchTable([0, 1, 2, 3])
@@ -46,6 +48,10 @@ READERS: dict[str, tuple[Callable[..., Any], Callable[[Path], Any]]] = {
     "log.json": (
         gs.io.read_examiner,
         lambda path: path.write_text('{"times": [{}]}', encoding="utf-8"),
+    ),
+    "config.json": (
+        gs.io.read_examiner_config,
+        lambda path: path.write_text(CONFIGURATION, encoding="utf-8"),
     ),
 }
 

@@ -791,8 +791,44 @@ def test_amd_is_read_as_far_as_it_goes(tmp_path):
     )
     with pytest.raises(ValueError, match="gpu: got None, expected the GPU of the trace"):
         trace.kernels().occupancy()
+    with pytest.raises(ValueError, match=r"got 'AMD Instinct MI250X' with warpSize 64, expected a"):
+        GPU.from_properties(MI250)
     path = put(tmp_path, [without(of_rocm(), "stream")], [MI250])
     with pytest.raises(ValueError, match="'stream': got nothing, expected an integer"):
+        io.read_trace(path)
+
+
+def hip_call(name="hipLaunchKernel", category="cuda_runtime", **args):
+    """A launch call in the format of ROCm; by hand, as `of_rocm`."""
+    shape = {"cid": 205, "correlation": 3, "grid": [4, 2, 1], "block": [64, 1, 1]}
+    event = {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": 9, "ts": 1, "dur": 2}
+    return event | {"args": shape | {"shared memory": 0} | args}
+
+
+@pytest.mark.parametrize("category", ["cuda_runtime", "hip_runtime"])
+def test_grids_of_rocm_stand_in_the_launch_calls(tmp_path, category):
+    bare = [of_rocm(f"k{i}", grid=None, block=None, correlation=i) for i in range(6)]
+    calls = [
+        hip_call(correlation=0, category=category),
+        hip_call("hipExtLaunchKernel", category, correlation=1, grid=[7, 1, 1], block=[32, 2, 1]),
+        hip_call("hipGraphLaunch", category, correlation=2),  # of many kernels
+        hip_call(category=category, correlation=3, grid=[0, 1, 1]),
+        hip_call("hipModuleLaunchKernel", category, correlation=4),
+        hip_call("hipModuleLaunchKernel", category, correlation=4, grid=[9, 9, 9]),
+    ]
+    own = of_rocm("own", correlation=0)  # has a grid, which counts
+    for events in ([*bare, own, *calls], [*calls, own, *bare]):
+        trace = io.read_trace(put(tmp_path, events, [MI250]))
+        found = dict(zip(trace.name.tolist(), trace.blocks.tolist(), strict=True))
+        assert found == {"own": 4, "k0": 8, "k1": 7}
+        assert trace.threads[trace.name == "k1"].tolist() == [64]
+        assert trace.call.tolist().count(-1) == 0
+        first = events.index(bare[2])
+        assert trace.notes[0] == (
+            f"4 kernels without grid and block left out, the first traceEvents[{first}], 'k2'"
+        )
+    path = put(tmp_path, [own, without(bare[0], "stream"), calls[0]])
+    with pytest.raises(ValueError, match=r"traceEvents\[1\], kernel 'k0': 'stream': got nothing"):
         io.read_trace(path)
 
 

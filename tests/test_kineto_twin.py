@@ -128,7 +128,8 @@ def test_samples(path: Path, tmp_path: Path) -> None:
 # Values of events, most of which are regular --------------------------------------------------
 
 TEXTS = st.one_of(
-    st.sampled_from(["k", "cudaLaunchKernel", "cudaStreamSynchronize", "ProfilerStep#3",
+    st.sampled_from(["k", "cudaLaunchKernel", "hipLaunchKernel", "hipExtModuleLaunchKernel",
+                     "hipMalloc", "cudaStreamSynchronize", "ProfilerStep#3",
                      "autograd::engine::evaluate_function: x", "Memcpy HtoD (a)", 'q"\\/\n', "é"]),
     st.text(max_size=5), st.sampled_from(["\ud800", "\udc00\ud800", "\U0001f600", "\x7f\x00"]),
 )  # fmt: skip
@@ -147,6 +148,7 @@ ODD = st.one_of(
 CATEGORIES = (
     *("kernel", "Kernel", "cuda_runtime", "cuda_driver", "gpu_memcpy", "gpu_memset"),
     *("user_annotation", "gpu_user_annotation", "cpu_op", "ac2g", "python_function"),
+    *("hip_runtime", "hip_runtime"),
 )
 
 
@@ -187,6 +189,10 @@ def event_text(draw: st.DrawFn) -> str:
     if chance.random() < 0.5:
         args["est. achieved occupancy %"] = "31"
     category = chance.choice(CATEGORIES)
+    if "kernel" in category.lower() and chance.random() < 0.3:  # as Kineto wrote them on ROCm
+        for key in ("grid", "block", "registers per thread", "shared memory", "context"):
+            del args[key]
+        args["kind"] = '"Dispatch Kernel"'
     fields = {
         "ph": '"X"', "cat": escaped(chance, category), "name": escaped(chance, draw(TEXTS) or "k"),
         "pid": chance.choice(["1", '"a"']), "tid": str(chance.randrange(3)),

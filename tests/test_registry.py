@@ -24,7 +24,7 @@ TESTS = "\n".join(
 
 def function_of(method: gs.Method) -> typing.Any:
     module, _, name = method.function.rpartition(".")
-    return getattr(importlib.import_module(f"gpusched.{module}"), name)
+    return getattr(importlib.import_module(f"gpusched.{module}") if module else gs, name)
 
 
 def test_names_are_unique_and_found() -> None:
@@ -40,7 +40,8 @@ def test_names_are_unique_and_found() -> None:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_descriptor_agrees_with_the_function(method: gs.Method) -> None:
     parameters = inspect.signature(function_of(method)).parameters
-    assert method.model in ("KernelTasks", "KernelChains", "BatchTable", "HostTasks", "Launches")
+    models = ("KernelTasks", "KernelChains", "BatchTable", "HostTasks", "Launches", "Workload")
+    assert method.model in models
     assert method.claim in ("exact", "sufficient", "necessary", "simulation")
     assert method.source and method.summary.endswith(".")
     for option in method.options:

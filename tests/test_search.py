@@ -215,7 +215,7 @@ def test_certificates_prove_what_they_say():
                 assert completion[mask] == 0 or worth <= proof.scale * completion[mask]
             jobs = [h // t for t in period]
             assert sum(p * k for p, k in zip(proof.price, jobs, strict=True)) > proof.scale * h
-            assert proof.load > 1
+            assert proof.demand > 1
         elif found.stage == "dead_interval":
             proof = found.certificate
             for i in proof.tasks:
@@ -486,7 +486,7 @@ def test_repeating_schedules_agree_with_a_search_for_cycles(kind, idling):
             assert found.schedule.cycle[1] % tasks.hyperperiod == 0
             longer += found.schedule.cycle[1] > tasks.hyperperiod
         elif found.certificate is not None:
-            assert found.stage == "overload" and found.certificate.load > 1
+            assert found.stage == "overload" and found.certificate.demand > 1
     assert answers == {True, False}
 
 

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.model import batches
 from gpusched.model.kernel_tasks import KernelTasks
 
 # [RTNS24], Figure 1.
@@ -113,6 +114,22 @@ def test_frame() -> None:
     stack = gs.BatchTable([[0, 1, 3, 4], [0, 1, 3, 0]]).to_frame()
     assert stack["set"].tolist() == [0, 0, 0, 1, 1]
     assert stack["tasks"].tolist() == [(0,), (1,), (0, 1), (0,), (1,)]
+
+
+def test_tuples_of_orders() -> None:
+    """Orders of so many tasks that they do not fit one key of 64 bits; equal ones are one tuple."""
+    rng = random.Random(6)
+    for n in (1, 12, 13, 20):
+        chosen = [rng.sample(range(n), rng.randint(1, n)) for _ in range(200)] * 2
+        chosen += [list(range(n)), list(range(n))[::-1]]
+        orders = np.array([order + [-1] * (n - len(order)) for order in chosen], np.int8)
+        found = batches.order_tuples(orders)
+        assert found.tolist() == [tuple(order) for order in chosen]
+        assert all(found[i] is found[200 + i] for i in range(200))
+        masks = np.array([sum(1 << task for task in order) for order in chosen])
+        expected = [sorted(order) + [-1] * (n - len(order)) for order in chosen]
+        assert batches.orders_by_index(masks, n).tolist() == expected
+    assert batches.order_tuples(np.zeros((0, 3), np.int8)).tolist() == []
 
 
 def test_frames_of_stacks() -> None:

@@ -113,6 +113,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "load tasks": gs.KernelTasks.load,
     "read trace": gs.io.read_trace,
     "read logs": gs.io.read_examiner,
+    "read configuration": gs.io.read_examiner_config,
 }
 
 

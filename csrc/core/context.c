@@ -25,6 +25,7 @@ int gs_fail(gs_context_t *ctx, int code, const char *field, int64_t row, int64_t
     ctx->fault.row = row;
     ctx->fault.value = value;
     ctx->fault.is_number = false;
+    ctx->fault.is_bounded = false;
     ctx->fault.reason = reason;
     return code;
 }
@@ -35,6 +36,15 @@ int gs_fail_number(gs_context_t *ctx, int code, const char *field, int64_t row, 
     gs_fail(ctx, code, field, row, 0, reason);
     ctx->fault.is_number = true;
     ctx->fault.number = number;
+    return code;
+}
+
+int gs_fail_above(gs_context_t *ctx, int code, const char *field, int64_t row, int64_t value,
+                  int64_t bound, const char *reason)
+{
+    gs_fail(ctx, code, field, row, value, reason);
+    ctx->fault.is_bounded = true;
+    ctx->fault.bound = bound;
     return code;
 }
 

@@ -41,6 +41,8 @@ typedef struct {
     int64_t value;
     bool is_number; /* the value is `number` */
     double number;
+    bool is_bounded; /* at most `bound` was expected, which the reason explains */
+    int64_t bound;
 } gs_fault_t;
 
 typedef struct {
@@ -67,6 +69,10 @@ int gs_fail(gs_context_t *ctx, int code, const char *field, int64_t row, int64_t
 /* The same for a value that is not an integer. */
 int gs_fail_number(gs_context_t *ctx, int code, const char *field, int64_t row, double number,
                    const char *reason);
+
+/* The same for a value above a bound. */
+int gs_fail_above(gs_context_t *ctx, int code, const char *field, int64_t row, int64_t value,
+                  int64_t bound, const char *reason);
 
 /* Short description of a return value. */
 const char *gs_strerror(int code);

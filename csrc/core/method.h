@@ -18,8 +18,9 @@ typedef struct {
 
 typedef struct {
     const char *name;     /* unique, in the field's words: "fmlp_plus" */
-    const char *model;    /* "KernelTasks", "KernelChains", "BatchTable", "HostTasks", "Launches" */
-    const char *function; /* its name in the package: "analysis.fmlp_plus" */
+    const char *model;    /* "KernelTasks", "KernelChains", "BatchTable", "HostTasks", "Launches",
+                             "Workload" */
+    const char *function; /* its name in the package: "analysis.fmlp_plus", "mig" */
     const char *claim;    /* "exact", "sufficient", "necessary", "simulation" */
     const char *source;   /* keys and equations */
     const char *summary;  /* one sentence */

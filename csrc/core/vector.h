@@ -28,4 +28,10 @@
 void *gs_vector_reserve(gs_context_t *ctx, void *array, int64_t *capacity, int64_t needed,
                         size_t size);
 
+/* The same for columns of one capacity, in place; at most `most` rows are ever needed, and
+ * *capacity does not exceed it. Columns without memory are NULL, all of them. On failure, which the
+ * status says, *capacity is unchanged; some columns may have more room than it. */
+int gs_vector_reserve_columns(gs_context_t *ctx, int64_t **columns, int count, int64_t *capacity,
+                              int64_t needed, int64_t most);
+
 #endif

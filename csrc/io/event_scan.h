@@ -4,13 +4,11 @@
  * does not need. The scan checks the grammar of the whole text, takes the pieces of it one after
  * the other, and reports the ranges of bytes of the members of the object and of the events that
  * are needed, or the fields of these as columns of text; their values are left to a JSON library.
- * The grammar is that of Python's json: RFC 8259 with NaN, Infinity and -Infinity. UTF-8 is not
- * checked.
  */
 #ifndef GS_IO_EVENT_SCAN_H
 #define GS_IO_EVENT_SCAN_H
 
-#include "core/context.h"
+#include "io/json_tokens.h"
 
 /* Place in the document: before it, behind the opening brace, behind a member, behind the opening
  * bracket of the events, behind an event, behind the document. */
@@ -33,14 +31,9 @@ enum {
     GS_IO_EVENT_SCAN_OTHER = 4   /* not an object */
 };
 
-typedef struct {
-    const char *bytes;
-    int64_t size;
-} gs_io_event_scan_text_t;
-
 /* Fields to report: of an event, or of its member "args" (`inside`). */
 typedef struct {
-    gs_io_event_scan_text_t key;
+    gs_io_json_text_t key;
     bool inside;
 } gs_io_event_scan_field_t;
 
@@ -55,8 +48,8 @@ typedef struct {
 
 /* Events to report: complete events ("ph" is "X") of a category whose name begins like this. */
 typedef struct {
-    gs_io_event_scan_text_t category;
-    gs_io_event_scan_text_t name;
+    gs_io_json_text_t category;
+    gs_io_json_text_t name;
     int64_t group;
 } gs_io_event_scan_wanted_t;
 
@@ -97,8 +90,7 @@ typedef struct {
     int64_t lines;    /* ends of lines that this call took */
     int64_t line;     /* the position behind the last of them, or -1 */
     gs_io_event_scan_rows_t rows[GS_IO_EVENT_SCAN_MOST_GROUPS]; /* owned */
-    char *levels; /* owned: the opening character of each open value */
-    int64_t levels_capacity;
+    gs_io_json_levels_t levels;
 } gs_io_event_scan_t;
 
 /* Sets every field, for a scan that goes on at a place and position after so many events. */
@@ -106,8 +98,7 @@ void gs_io_event_scan_init(gs_io_event_scan_t *self, int place, int64_t position
 
 /* Takes parts from self->position on, to the first of the reasons above, which it stores in
  * *reason. data: the bytes at hand; last: no more will follow. */
-int gs_io_event_scan_run(gs_io_event_scan_t *self, gs_context_t *ctx,
-                         const gs_io_event_scan_text_t *data,
+int gs_io_event_scan_run(gs_io_event_scan_t *self, gs_context_t *ctx, const gs_io_json_text_t *data,
                          const gs_io_event_scan_selection_t *selection, bool last, int *reason);
 void gs_io_event_scan_free(gs_io_event_scan_t *self, gs_context_t *ctx);
 

@@ -45,6 +45,12 @@ typedef struct {
     const int32_t *sm_order;
 } gs_gpu_t;
 
+/* The SM at a position in the SM order. */
+static inline int32_t gs_gpu_sm_at(const gs_gpu_t *gpu, int32_t position)
+{
+    return gpu->sm_order == NULL ? position : gpu->sm_order[position];
+}
+
 /* Grid of a kernel and the requirements of each block. */
 typedef struct {
     int64_t blocks;

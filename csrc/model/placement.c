@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static int32_t sm_at(const gs_gpu_t *gpu, int32_t position)
-{
-    return gpu->sm_order == NULL ? position : gpu->sm_order[position];
-}
-
 int gs_placement_init(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_t *gpu, int policy)
 {
     *self = (gs_placement_t){.gpu = gpu, .policy = policy};
@@ -148,7 +143,8 @@ static bool fits(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_
     return gs_placement_lack(self, sm, take) < 0;
 }
 
-static int64_t room_on(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
+static inline int64_t room_on(const gs_placement_t *self, int32_t sm,
+                              const gs_gpu_footprint_t *take)
 {
     const gs_placement_sm_load_t *load = &self->load[sm];
     int64_t warps = self->gpu->warps_per_sm - load->warps;
@@ -181,7 +177,8 @@ static int place_most_room(gs_placement_t *self, gs_context_t *ctx, const gs_gpu
 {
     int64_t level = 0, done = 0;
     for (int32_t p = 0; p < sms; p++) {
-        self->room[p] = room_on(self, sm_at(self->gpu, at == NULL ? p : at[p]), take);
+        self->room[p] =
+            gs_placement_room(self, gs_gpu_sm_at(self->gpu, at == NULL ? p : at[p]), take);
         level = self->room[p] > level ? self->room[p] : level;
     }
     while (done < blocks && level > 0) {
@@ -189,7 +186,7 @@ static int place_most_room(gs_placement_t *self, gs_context_t *ctx, const gs_gpu
         int32_t active = 0;
         for (int32_t p = 0; p < sms; p++) {
             if (self->room[p] >= level) {
-                self->active[active++] = sm_at(self->gpu, at == NULL ? p : at[p]);
+                self->active[active++] = gs_gpu_sm_at(self->gpu, at == NULL ? p : at[p]);
             } else if (self->room[p] > next) {
                 next = self->room[p];
             }
@@ -219,17 +216,22 @@ static int place_most_room(gs_placement_t *self, gs_context_t *ctx, const gs_gpu
     return GS_OK;
 }
 
-/* The SM of the next block under round_robin, -1 when it fits none. */
-static int32_t choose_round_robin(gs_placement_t *self, const gs_gpu_footprint_t *take)
+/* The SM of the next block under round_robin, -1 when it fits none: of the positions `at`, in
+ * cyclic order. */
+static int32_t choose_round_robin(gs_placement_t *self, const gs_gpu_footprint_t *take,
+                                  const int32_t *at, int32_t count)
 {
-    const int32_t sms = self->gpu->sms;
-    for (int32_t i = 0, p = self->next; i < sms; i++) {
-        int32_t after = p + 1 == sms ? 0 : p + 1;
-        if (fits(self, sm_at(self->gpu, p), take)) {
-            self->next = after;
-            return sm_at(self->gpu, p);
+    int32_t first = at == NULL ? self->next : 0; /* the first entry from `next` on */
+    while (at != NULL && first < count && at[first] < self->next) {
+        first++;
+    }
+    for (int32_t i = 0, k = first; i < count; i++, k++) {
+        k = k >= count ? 0 : k;
+        int32_t p = at == NULL ? k : at[k];
+        if (fits(self, gs_gpu_sm_at(self->gpu, p), take)) {
+            self->next = p + 1 == self->gpu->sms ? 0 : p + 1;
+            return gs_gpu_sm_at(self->gpu, p);
         }
-        p = after;
     }
     return -1;
 }
@@ -265,13 +267,24 @@ static int32_t lone_sm(const gs_placement_t *self, int64_t *others)
     return lone;
 }
 
-/* The SM of the next block under olmedo, -1 when it fits none. */
-static int32_t choose_olmedo(const gs_placement_t *self, const gs_gpu_footprint_t *take)
+/* Whether an SM is at one of the positions. */
+static bool is_among(const gs_gpu_t *gpu, const int32_t *at, int32_t count, int32_t sm)
+{
+    int32_t k = 0;
+    while (at != NULL && k < count && gs_gpu_sm_at(gpu, at[k]) != sm) {
+        k++;
+    }
+    return k < count;
+}
+
+/* The SM of the next block under olmedo, -1 when it fits none of the positions `at`. */
+static int32_t choose_olmedo(const gs_placement_t *self, const gs_gpu_footprint_t *take,
+                             const int32_t *at, int32_t count)
 {
     const gs_gpu_t *gpu = self->gpu;
     const int64_t mw = gpu->warps_per_sm, y = take->warps;
-    for (int32_t p = 0; p < gpu->sms; p++) {
-        int32_t s = sm_at(gpu, p);
+    for (int32_t k = 0; k < count; k++) {
+        int32_t s = gs_gpu_sm_at(gpu, at == NULL ? k : at[k]);
         if (holds_previous(self, s) && fits(self, s, take)) {
             int64_t x = self->last[s].x, z = self->last[s].z;
             if (mw - z - x >= (mw - z) / y * y) {
@@ -282,15 +295,16 @@ static int32_t choose_olmedo(const gs_placement_t *self, const gs_gpu_footprint_
     int32_t passed_over = -1;
     int64_t others;
     int32_t lone = lone_sm(self, &others);
-    if (lone >= 0 && holds_previous(self, lone) && fits(self, lone, take)) {
+    if (lone >= 0 && holds_previous(self, lone) && fits(self, lone, take) &&
+        is_among(gpu, at, count, lone)) {
         if ((mw - self->load[lone].warps) / y * y > mw - others) {
             return lone;
         }
         passed_over = lone;
     }
     int32_t best = -1;
-    for (int32_t p = 0; p < gpu->sms; p++) {
-        int32_t s = sm_at(gpu, p);
+    for (int32_t k = 0; k < count; k++) {
+        int32_t s = gs_gpu_sm_at(gpu, at == NULL ? k : at[k]);
         if (s != passed_over && (best < 0 || self->load[s].warps < self->load[best].warps) &&
             fits(self, s, take)) {
             best = s;
@@ -311,11 +325,12 @@ static void remember(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t 
 }
 
 static int place_one_by_one(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_footprint_t *take,
-                            int64_t blocks, int32_t *sm, int64_t *placed)
+                            int64_t blocks, const int32_t *at, int32_t sms, int32_t *sm,
+                            int64_t *placed)
 {
     while (*placed < blocks) {
-        int32_t s = self->policy == GS_PLACEMENT_OLMEDO ? choose_olmedo(self, take)
-                                                        : choose_round_robin(self, take);
+        int32_t s = self->policy == GS_PLACEMENT_OLMEDO ? choose_olmedo(self, take, at, sms)
+                                                        : choose_round_robin(self, take, at, sms);
         if (s < 0) {
             break;
         }
@@ -350,7 +365,8 @@ int gs_placement_kernel(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_ke
         status = self->policy == GS_PLACEMENT_MOST_ROOM
                      ? place_most_room(self, ctx, &take, kernel->blocks, NULL, self->gpu->sms, sm,
                                        placed)
-                     : place_one_by_one(self, ctx, &take, kernel->blocks, sm, placed);
+                     : place_one_by_one(self, ctx, &take, kernel->blocks, NULL, self->gpu->sms, sm,
+                                        placed);
     }
     self->kernels++;
     for (int64_t i = *placed; status == GS_OK && sm != NULL && i < kernel->blocks; i++) {
@@ -369,12 +385,16 @@ int gs_placement_resume(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_fo
                         int64_t blocks, const int32_t *at, int32_t count, int32_t *sm,
                         int64_t *placed)
 {
+    int32_t sms = at == NULL ? self->gpu->sms : count;
     *placed = 0;
-    if (self->policy == GS_PLACEMENT_MOST_ROOM) {
-        return place_most_room(self, ctx, take, blocks, at, at == NULL ? self->gpu->sms : count, sm,
-                               placed);
-    }
-    return place_one_by_one(self, ctx, take, blocks, sm, placed);
+    return self->policy == GS_PLACEMENT_MOST_ROOM
+               ? place_most_room(self, ctx, take, blocks, at, sms, sm, placed)
+               : place_one_by_one(self, ctx, take, blocks, at, sms, sm, placed);
+}
+
+int64_t gs_placement_room(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
+{
+    return room_on(self, sm, take);
 }
 
 void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take,

@@ -83,12 +83,14 @@ int gs_placement_kernel(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_ke
 /* The following blocks belong to a new kernel. */
 void gs_placement_change_kernel(gs_placement_t *self);
 
-/* Like gs_placement_kernel for blocks of the current kernel: places as many as fit. at: ascending
- * positions in the SM order, outside which the kernel has no room (NULL: all positions); used by
- * most_room only. */
+/* Like gs_placement_kernel for blocks of the current kernel: places as many as fit on the SMs at
+ * the positions `at` in the SM order, ascending (NULL: all). */
 int gs_placement_resume(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_footprint_t *take,
                         int64_t blocks, const int32_t *at, int32_t count, int32_t *sm,
                         int64_t *placed);
+
+/* Number of further blocks that an SM can host. */
+int64_t gs_placement_room(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take);
 
 /* Removes blocks of a footprint from an SM that holds them. */
 void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take,

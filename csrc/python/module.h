@@ -68,6 +68,7 @@ extern PyMethodDef gs_python_schedule_methods[];
 extern PyMethodDef gs_python_search_methods[];
 extern PyMethodDef gs_python_graph_methods[];
 extern PyMethodDef gs_python_policy_methods[];
+extern PyMethodDef gs_python_proof_methods[];
 extern PyMethodDef gs_python_fifo_bound_methods[];
 extern PyMethodDef gs_python_priority_streams_methods[];
 extern PyMethodDef gs_python_fifo_methods[];
@@ -111,6 +112,10 @@ PyArrayObject *gs_python_new(int ndim, const npy_intp *shape, int typenum);
 
 /* New zeroed int64 columns of one length, or false with MemoryError and all of them NULL. */
 bool gs_python_new_columns(PyArrayObject **columns, int count, npy_intp length);
+
+/* The column, of gs_alloc, as an array that frees it; *column is NULL then. NULL with MemoryError,
+ * also where rows are expected of a column without memory. */
+PyObject *gs_python_adopt(int64_t **column, npy_intp length);
 
 /* Writes row k of a table, one number per column. */
 typedef void gs_python_row_t(const void *of, int64_t k, int64_t *row);

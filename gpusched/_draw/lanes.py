@@ -70,6 +70,27 @@ class Placement:
         return runs
 
 
+def side_by_side(start: Iterable[int], end: Iterable[int]) -> list[tuple[int, int]]:
+    """Rows of intervals, in order of ``start``: (row, number of rows) of each.
+
+    Intervals that overlap, directly or through others, share a lane's height in rows.
+    """
+    rows: list[int] = []
+    ends: list[int] = []  # of the last interval in each row of the present group
+    sizes: list[int] = []  # rows of each group
+    group: list[int] = []
+    for low, high in zip(start, end, strict=True):
+        if not ends or low >= max(ends):
+            ends = []
+            sizes.append(0)
+        row = next((k for k, last in enumerate(ends) if last <= low), len(ends))
+        ends[row : row + 1] = [high]
+        rows.append(row)
+        group.append(len(sizes) - 1)
+        sizes[-1] = len(ends)
+    return [(row, sizes[g]) for row, g in zip(rows, group, strict=True)]
+
+
 def split(runs: Iterable[Run], width: int) -> list[Run]:
     """One run for each block, as far as blocks are in one piece."""
     single = []

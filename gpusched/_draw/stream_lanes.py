@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._draw.block_lanes import SHOWN_BOXES, SIDES
+from gpusched._draw.lanes import side_by_side
 from gpusched._draw.name_colors import NameColors
 from gpusched._draw.timeline import Lane, Mark, Piece, Span, in_window
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
 
-__all__ = ["STREAMS", "StreamColumns", "StreamLanes", "launch_pieces", "stream_lanes"]
+__all__ = ["STREAMS", "StreamColumns", "StreamLanes", "launch_pieces", "share", "stream_lanes"]
 
 STREAMS = "streams"
 """The group of the lanes."""
 
 _MOST_STREAMS = 48
 _BODY = ((0.2, 0.72),)
+_MOST_HIGHER = 7  # rows of overlapping launches that make the lane of their stream higher
+_NO_PLACES: Mapping[int, tuple[int, int]] = MappingProxyType({})
 _HALVES = (((0.16, 0.48),), ((0.54, 0.86),))
 
 
@@ -43,6 +48,9 @@ class StreamColumns:
     gap
         By how many ticks a launch differs from the other side of a comparison, 0 where that is
         tolerated.
+    mixed
+        Whether a launch may run beside others of its stream (bool): such launches share the height
+        of the lane. None: none may.
     """
 
     name: tuple[str, ...]
@@ -54,6 +62,7 @@ class StreamColumns:
     stream_name: tuple[str, ...]
     times: Mapping[str, Int64Array] = field(default_factory=dict)
     gap: Int64Array | None = None
+    mixed: npt.NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -121,15 +130,24 @@ def stream_lanes(
         if since <= one.launched[i] < end
     ]
     pieces: list[Piece] = []
+    rows = [1] * streams  # a lane of several rows is higher
     for number, side in enumerate(sides):
         body, head = (_HALVES[number], f"{SIDES[number]}: ") if two else (_BODY, "")
-        pieces += launch_pieces(side, shown[side.first[shown] >= 0], names, 0, body, head)
+        begun = shown[side.first[shown] >= 0]
+        places = _places(side, begun)
+        for i, (_, count) in places.items():
+            stream = int(side.stream[i])
+            rows[stream] = max(rows[stream], min(count, _MOST_HIGHER))
+        pieces += launch_pieces(side, begun, names, 0, body, head, places=places)
     notes = [f"{SIDES[0]} above, {SIDES[1]} below"] if two else []
     if len(one.stream_name) > streams:
         notes.append(f"{len(one.stream_name) - streams} more streams are not shown")
     if hidden:
         notes.append(f"{hidden} more launches are not shown")
-    lanes = [Lane(clip(name, 20), STREAMS, height) for name in one.stream_name[:streams]]
+    lanes = [
+        Lane(clip(name, 20), STREAMS, height * (1 + count) / 2)
+        for name, count in zip(one.stream_name, rows, strict=False)
+    ]
     return StreamLanes(lanes, pieces, marks, notes, shown, end, height)
 
 
@@ -141,10 +159,12 @@ def launch_pieces(
     spans: tuple[Span, ...] = _BODY,
     head: str = "",
     more: Callable[[int], Mapping[str, Any]] | None = None,
+    places: Mapping[int, tuple[int, int]] = _NO_PLACES,
 ) -> Iterator[Piece]:
     """Pieces of launches that have begun, in the lanes of their streams from ``lane`` on.
 
-    ``more``: further values of a launch, for traces.
+    ``more``: further values of a launch, for traces. ``places``: row and number of rows of the
+    launches that share a lane's height.
     """
     for i in rows.tolist():
         times: dict[str, int | None] = {"launched": int(side.launched[i])}
@@ -160,8 +180,28 @@ def launch_pieces(
             color=names.color(i),
             label=clip(side.name[i], 16),
             unfinished=bool(side.end[i] < 0),
-            spans=spans,
+            spans=tuple(share(span, *places.get(i, (0, 1))) for span in spans),
             times=times,
             args={"launch": i, **(more(i) if more else {})},
             differs=gap > 0,
         )
+
+
+def _places(side: StreamColumns, rows: Int64Array) -> dict[int, tuple[int, int]]:
+    """Rows in the lanes of streams whose launches may overlap: nodes of graphs, primaries."""
+    found: dict[int, tuple[int, int]] = {}
+    if side.mixed is None:
+        return found
+    for stream in np.unique(side.stream[side.mixed]).tolist():
+        mine = rows[side.stream[rows] == stream]
+        mine = mine[np.argsort(side.first[mine], kind="stable")]
+        ends = np.where(side.end[mine] >= 0, side.end[mine], side.now)
+        places = side_by_side(side.first[mine].tolist(), ends.tolist())
+        found |= zip(mine.tolist(), places, strict=True)
+    return found
+
+
+def share(span: Span, row: int, rows: int) -> Span:
+    """One of the rows of a span."""
+    top, height = span[0], (span[1] - span[0]) / rows
+    return top + height * row, top + height * (row + 1)

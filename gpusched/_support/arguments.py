@@ -23,7 +23,8 @@ _FITS = "a number that fits 64 bits"
 _COUNTS = (
     *("blocks", "threads", "regs", "smem", "priority", "stream", "core", "sms", "segments", "load"),
     *("order", "sm_order", "stream_priority", "stream_context", "runlist", "bytes", "server"),
-    *("victim", "block_sizes"),
+    *("victim", "block_sizes", "cluster", "cooperative", "stream_partition", "partition_limit"),
+    *("graph", "programmatic"),
 )
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])

@@ -44,10 +44,10 @@ class Method:
     name
         Unique among all methods.
     model
-        The class of its workload: "KernelTasks", "KernelChains", "BatchTable", "HostTasks" or
-        "Launches".
+        The class of its workload: "KernelTasks", "KernelChains", "BatchTable", "HostTasks",
+        "Launches" or "Workload".
     function
-        Its function in the package, such as "analysis.mpcp".
+        Its function in the package, such as "analysis.mpcp" or "mig".
     claim
         "exact", "sufficient" (what it accepts meets every deadline), "necessary" (what it rejects
         does not) or "simulation".

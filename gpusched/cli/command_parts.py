@@ -67,6 +67,17 @@ def slowdown(text: str) -> str | tuple[float, float]:
     return low, high
 
 
+def shares(text: str) -> dict[str, int]:
+    """Shares of processes in percent: PROCESS=PERCENT,..."""
+    found = {}
+    for part in text.split(","):
+        process, _, share = part.rpartition("=")
+        if not process or not share.isdecimal():
+            raise argparse.ArgumentTypeError(f"got {text!r}, expected PROCESS=PERCENT,...")
+        found[process] = int(share)
+    return found
+
+
 def drawable(path: str) -> str:
     """Extension of a figure's file; ``Refusal`` when matplotlib cannot write the format."""
     if importlib.util.find_spec("matplotlib") is None:

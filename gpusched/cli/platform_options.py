@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gpusched.cli.command_parts import Refusal, natural, positive, slowdown
+from gpusched.cli.command_parts import Refusal, natural, positive, shares, slowdown
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -60,6 +60,18 @@ def add_platform(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--copy-engines", type=natural, metavar="N", help="copies at the same time (the GPU's)"
     )
+    group.add_argument(
+        "--mig",
+        type=lambda text: text.split(","),
+        metavar="PROFILE,...",
+        help="the GPU's instances for the method mig, as 3g.40gb,4g.40gb (any)",
+    )
+    group.add_argument(
+        "--mps",
+        type=shares,
+        metavar="PROCESS=PERCENT,...",
+        help="SMs that processes may occupy for the method mps, as camera=50,planner=25 (all)",
+    )
 
 
 def workload_of(options: argparse.Namespace) -> Workload:
@@ -77,7 +89,7 @@ def workload_of(options: argparse.Namespace) -> Workload:
 def platform_of(options: argparse.Namespace) -> Platform:
     """The platform of the options; ``Refusal`` that names the one that is wrong."""
     names = ("gpu", "cpus", *(name for name, _ in _TIMES))
-    names += ("priority_levels", "slowdown", "copy_engines")
+    names += ("priority_levels", "slowdown", "copy_engines", "mig", "mps")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     try:
         return Platform(**given)

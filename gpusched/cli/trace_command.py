@@ -23,7 +23,7 @@ from gpusched.cli.command_parts import (
     positive,
     slowdown,
 )
-from gpusched.pbs import DeadInterval, Overload
+from gpusched.model.answers.times_in_text import tick_length
 
 if TYPE_CHECKING:
     from gpusched.io import TraceKernels
@@ -139,7 +139,7 @@ def _schedule(options: argparse.Namespace) -> int:
         print(f"{name + ':':13}{_outcome(tasks, found)}")
     result = pbs.search(tasks, table)
     if result.schedule is None:
-        print(f"{'PBS:':13}{_why_not(tasks, result)}")
+        print(f"{'PBS:':13}{_why_not(result)}")
         if hint := _hopeless(tasks):
             print(hint)
         return 1
@@ -184,18 +184,12 @@ def _outcome(tasks: KernelTasks, found: Any) -> str:
     return f"misses job {job} of {tasks.name[task]}, due at {duration(int(deadline))}"
 
 
-def _why_not(tasks: KernelTasks, result: Search) -> str:
+def _why_not(result: Search) -> str:
     """Text of the search's answer for a set without a schedule."""
     if result.schedulable is None:
         return f"not decided ({result.reason})"
-    proof = result.certificate
-    if isinstance(proof, Overload):
-        return f"not schedulable: the jobs of a hyperperiod take {proof.load:.2f} times as long"
-    if isinstance(proof, DeadInterval):
-        who = ", ".join(tasks.name[i] for i in proof.tasks)
-        start, end, least = map(duration, (proof.start, proof.end, proof.least))
-        return f"not schedulable: {who} need {least} between {start} and {end}"
-    return "not schedulable: every sequence of batches misses a deadline"
+    with tick_length(1):
+        return f"not schedulable: {result.why()}"
 
 
 def _hopeless(tasks: KernelTasks) -> str:

@@ -11,13 +11,15 @@ import numpy as np
 
 from gpusched import analysis, pbs
 from gpusched._support.arguments import Int64Array, frozen, instance, one_of
-from gpusched._support.budget import Budget
+from gpusched._support.budget import Budget, as_budget
 from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
+from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
+from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.answers.answer import Answer, missing
@@ -28,7 +30,7 @@ from gpusched.model.views.derived_view import View
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["SEARCH_BUDGET", "Allocation", "Request", "analyze", "analyzed"]
+__all__ = ["SEARCH_BUDGET", "Allocation", "Request", "analyze", "analyzed", "instances_for"]
 
 
 SEARCH_BUDGET = Budget(states=200_000, bytes=1 << 25)
@@ -66,8 +68,9 @@ class Request:
 class _Found:
     """The answer of a method for its model, what it was derived under, and its verdict."""
 
-    answer: Answer
-    view: View[HostTasks] | View[KernelTasks] | View[KernelChains]
+    answer: Answer | MigAllocation
+    # None: the answer is one for the workload
+    view: View[HostTasks] | View[KernelTasks] | View[KernelChains] | None
     accepted: bool
     said: tuple[str, ...] = ()
 
@@ -101,14 +104,14 @@ def analyze(
     platform
         The machine.
     method
-        A way of sharing the GPU as `compare` names it ("streams", "mpcp", "fmlp_plus",
-        "gpu_server", "stgm", "srm", "container", "edf_serial", "edf_parallel", "pbs"), or the name
-        of its test in ``gs.methods()``.
+        A way of sharing the GPU as `compare` names it ("streams", "priority_streams", "mps",
+        "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig", "srm", "container", "edf_serial",
+        "edf_parallel", "pbs"), or the name of its test in ``gs.methods()``.
     gaps
         Where jobs are units (PBS), CPU work between two of their GPU segments counts as GPU time
         ("occupy"), or is refused.
     budget
-        A ``gs.Budget`` for the PBS methods.
+        A ``gs.Budget`` for the PBS methods, and for mig as of ``gs.mig``.
     stop
         A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
         call.
@@ -116,7 +119,7 @@ def analyze(
         Options of the test as ``gs.methods()`` lists them, such as ``mode="busy"``. Overheads are
         those of the platform. Where the workload has no cores, mpcp, fmlp_plus and gpu_server take
         those of ``gs.analysis.partition``; stgm takes cores and SMs of ``stgm_allocate``, with its
-        extension ``apart=True`` unless given.
+        extension ``apart=True`` unless given; mig takes ``within`` and the options of that way.
 
     Returns
     -------
@@ -154,14 +157,8 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
             f"method: got {way.name!r}, which has no test in this package, expected another way; "
             "gs.observe (gpusched simulate) simulates it"
         )
-    known = {option.name for option in method.options} | _MORE_OPTIONS.get(way.name, set())
-    known -= _NOT_OF_WORKLOADS
-    for name in request.options:
-        if name not in known:
-            takes = ", ".join(sorted(known)) or "none"
-            raise ValueError(
-                f"{name}: got an unknown option of {way.name}, expected one of {takes}"
-            )
+    inner = request.options.get("within", WITHIN.default) if way.name == "mig" else None
+    _refuse_unknown_options(way, request.options, () if inner is None else (inner_way(inner),))
     raise_if_stopped(request.stop)
     options = dict(request.options)
     if way.modes:
@@ -169,7 +166,11 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
     began = perf_counter()
     found = _TESTS[way.name](models, request, options)
     answer, view = found.answer, found.view
-    response, bounded = _by_task(models.workload, answer, view)
+    if isinstance(answer, MigAllocation):
+        response, bounded = answer.response, answer.bounded
+    else:
+        assert view is not None
+        response, bounded = _by_task(models.workload, answer, view)
     accepted = found.accepted
     return WorkloadAnswer(
         workload=models.workload,
@@ -182,7 +183,7 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
         rejected=bool(answer.rejected) and not accepted,
         response=response,
         bounded=bounded,
-        derivation=(*view.assumptions, *found.said),
+        derivation=(*(() if view is None else view.assumptions), *found.said),
         detail=answer,
         seconds=perf_counter() - began,
     )
@@ -210,6 +211,26 @@ def _by_task(
     return missing(response, known), frozen(bounded)
 
 
+def _options_of(way: Way) -> set[str]:
+    """Names of the options of a way's test that are no facts of the platform."""
+    method = way.method
+    names = set() if method is None else {option.name for option in method.options}
+    return (names | _MORE_OPTIONS.get(way.name, set())) - _NOT_OF_WORKLOADS
+
+
+def _refuse_unknown_options(
+    way: Way, options: Mapping[str, OptionValue], more: tuple[Way, ...] = ()
+) -> None:
+    """Raise ValueError for an option that neither the way nor one of more ways has."""
+    known = set().union(*map(_options_of, (way, *more)))
+    for name in options:
+        if name not in known:
+            takes = ", ".join(sorted(known)) or "none"
+            raise ValueError(
+                f"{name}: got an unknown option of {way.name}, expected one of {takes}"
+            )
+
+
 # Tests --------------------------------------------------------------------------------------------
 
 
@@ -227,6 +248,20 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
         )
     answer = analysis.fifo_bound(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
     return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
+
+
+def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    """Clients of MPS that may use all SMs: streams of one process."""
+    capped = [(process, share) for process, share in models.platform.mps or () if share < 100]
+    if capped:
+        process, share = capped[0]
+        raise ValueError(
+            f"mps: got {share} % of the SMs for {process}, expected 100; the package has no test "
+            "of clients that may not use all SMs (gs.observe simulates them)"
+        )
+    found = _streams(models.in_one_process(), request, options)
+    said = "clients of MPS delay each other as streams of one process do"
+    return _Found(found.answer, found.view, found.accepted, (*found.said, said))
 
 
 def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
@@ -314,13 +349,43 @@ def _search(models: DerivedModels, request: Request, options: dict[str, Any]) ->
     return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
 
+def _mig(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    """GPU instances, each with tasks that share it in another way."""
+    if all(isinstance(value, (str, int)) for value in options.values()):
+        key = ("mig", request.gaps, request.budget, tuple(sorted(options.items())))
+        answer = models.once(key, lambda: instances_for(models, request, options))
+    else:  # values that the test refuses
+        answer = instances_for(models, request, options)
+    return _Found(answer, None, answer.accepted)
+
+
+def instances_for(
+    models: DerivedModels,
+    request: Request,
+    options: Mapping[str, OptionValue],
+    report: Callable[[int], object] = lambda done: None,
+) -> MigAllocation:
+    """GPU instances for the tasks; ``options`` are ``within`` and those of that way."""
+    within = inner_way(options.get("within", WITHIN.default))
+    inner = {name: value for name, value in options.items() if name != "within"}
+    _refuse_unknown_options(within, inner)
+
+    def test(workload: Workload, platform: Platform) -> WorkloadAnswer:
+        asked = Request(inner, request.gaps, request.budget, request.stop)
+        return analyzed(DerivedModels(workload, platform), within, asked)
+
+    return allocated(models, within, inner, test, as_budget(request.budget), request.stop, report)
+
+
 _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = {
     "streams": _streams,
     "priority_streams": _priority_streams,
+    "mps": _mps,
     "mpcp": _lock(analysis.mpcp, "mpcp"),
     "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
     "gpu_server": _lock(analysis.gpu_server, "gpu_server"),
     "stgm": _stgm,
+    "mig": _mig,
     "srm": _global_edf(analysis.srm),
     "container": _global_edf(analysis.container),
     "edf_serial": _dispatcher(pbs.edf_serial),

@@ -413,7 +413,8 @@ def _row(models: DerivedModels, way: Way, request: Request, watch: Watch | None)
         why_no_answer = str(error) or _NO_MEMORY
     try:
         if way.simulator is not None and watch is not None:
-            run = observed(models, way, Request(request.options, stop=request.stop), watch)
+            asked = Request(request.options, budget=request.budget, stop=request.stop)
+            run = observed(models, way, asked, watch)
     except (ValueError, OverflowError, MemoryError) as error:
         why_no_run = str(error) or _NO_MEMORY
     return Row(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeVar
 
+import numpy as np
+
 from gpusched.comparison.plain_facts import cpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import BatchView, LaunchView, View
 from gpusched.model.views.view_source import listed
 from gpusched.model.workload.platforms import Platform
@@ -18,7 +21,7 @@ from gpusched.model.workload.workloads import Workload
 __all__ = ["DerivedModels", "Gaps", "StreamForm"]
 
 Gaps = Literal["refuse", "occupy"]
-StreamForm = Literal["one_stream", "streams", "priority_streams", "time_slices"]
+StreamForm = Literal["one_stream", "streams", "priority_streams", "mps", "time_slices"]
 Made = TypeVar("Made")
 
 
@@ -33,7 +36,8 @@ class DerivedModels:
         self.platform = platform.at(workload.tick)
         self._made: dict[object, object] = {}
 
-    def _once(self, key: object, make: Callable[[], Made]) -> Made:
+    def once(self, key: object, make: Callable[[], Made]) -> Made:
+        """Result of the first call of ``make`` for the key, or the error that it raised."""
         if key not in self._made:
             try:
                 self._made[key] = make()
@@ -54,7 +58,7 @@ class DerivedModels:
 
     def kernels(self) -> View[KernelTasks]:
         """Jobs of one kernel, as the GPU runs them."""
-        return self._once("kernels", lambda: self.workload.kernels(self.platform, chains="refuse"))
+        return self.once("kernels", lambda: self.workload.kernels(self.platform, chains="refuse"))
 
     def chains(self, form: Literal["streams", "priority_streams"]) -> View[KernelChains]:
         """Jobs of several kernels, in streams of one priority or of different ones."""
@@ -64,17 +68,15 @@ class DerivedModels:
             view = streamed.chains(self.platform)
             return View(view.tasks, (*view.assumptions, *said))
 
-        return self._once(("chains", form), make)
+        return self.once(("chains", form), make)
 
     def batches(self, gaps: Gaps) -> BatchView:
         """Jobs as units, and their batches."""
-        return self._once(
-            ("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps)
-        )
+        return self.once(("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps))
 
     def hosts(self, sms: Literal["divided", "all"]) -> View[HostTasks]:
         """Jobs of CPU and GPU segments."""
-        return self._once(("hosts", sms), lambda: self.workload.hosts(self.platform, sms=sms))
+        return self.once(("hosts", sms), lambda: self.workload.hosts(self.platform, sms=sms))
 
     def launches(self, form: StreamForm, until: int) -> LaunchView:
         """Launches of the jobs released before ``until``, in the streams of a form."""
@@ -82,17 +84,48 @@ class DerivedModels:
         view = streamed.launches(
             self.platform, until, streams="one" if form == "one_stream" else "task"
         )
-        return LaunchView(view.launches, view.task, view.job, (*view.assumptions, *said))
+        launches = view.launches
+        if form == "mps":
+            launches, more = self._as_clients(streamed, launches)
+            said = (*said, *more)
+        return LaunchView(launches, view.task, view.job, (*view.assumptions, *said))
+
+    def _as_clients(
+        self, workload: Workload, launches: Launches
+    ) -> tuple[Launches, tuple[str, ...]]:
+        """Launches whose contexts are clients of MPS: partitions of one context."""
+        processes = list(dict.fromkeys(task.process for task in workload if task.kernels))
+        shares, sms = dict(self.platform.mps or ()), self.gpu().sms
+        limits = [-(-sms * shares.get(str(name), 100) // 100) for name in processes]
+        clients = launches.replace(
+            stream_context=np.zeros(launches.streams, np.int64),
+            stream_partition=launches.stream_context,
+            partition_limit=[limit if limit < sms else 0 for limit in limits],
+            partition_name=[str(name) for name in processes],
+        )
+        return clients, ("clients of MPS have queues in common and channels of their own",)
+
+    def in_one_process(self) -> DerivedModels:
+        """The models of the tasks as if they were of one process."""
+
+        def make() -> DerivedModels:
+            tasks = [task.replace(process=None) for task in self.workload.tasks]
+            return DerivedModels(self.workload.replace(tasks=tasks), self.platform)
+
+        return self.once("in_one_process", make)
 
     def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
         """The workload with the processes and stream priorities of a form, and what was chosen."""
         tasks = list(self.workload.tasks)
         said: tuple[str, ...] = ()
         processes = {task.process for task in tasks if task.kernels}
-        if form == "time_slices":
+        if form in ("time_slices", "mps"):
             if processes == {None}:
                 tasks = [task.replace(process=task.name) for task in tasks]
                 said = ("each task is a process of its own",)
+            if form == "mps" and any(task.stream_priority is not None for task in tasks):
+                tasks = [task.replace(stream_priority=None) for task in tasks]
+                said = (*said, "priorities of streams are not used")
         elif len(processes) > 1:
             raise ValueError(
                 f"process: got {len(processes)} processes that use the GPU, expected one; kernels "

@@ -190,6 +190,8 @@ def _platform(platform: Platform) -> Document:
         "priority_levels": platform.priority_levels,
         "slowdown": list(platform.slowdown),
         "copy_engines": platform.copy_engines,
+        "mig": _plain(platform.mig),
+        "mps": None if platform.mps is None else dict(platform.mps),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
+from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
     MOST_LAUNCHES,
@@ -36,6 +37,7 @@ from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, in_tic
 from gpusched.model.workload.workloads import Workload
 
 if TYPE_CHECKING:
+    from gpusched.comparison.instances.instance_runs import InstanceRuns
     from gpusched.simulate.fifo_result import FifoRun
     from gpusched.simulate.hierarchy_result import Hierarchy
     from gpusched.simulate.host_result import HostRun
@@ -66,7 +68,7 @@ class _Jobs:
     until: int
     now: int
     said: tuple[str, ...]
-    detail: FifoRun | HostRun | Hierarchy
+    detail: FifoRun | HostRun | Hierarchy | InstanceRuns
 
 
 def observe(
@@ -100,9 +102,10 @@ def observe(
         The machine.
     method
         A way of sharing the GPU that has a simulation: "one_stream", "streams",
-        "priority_streams", "time_slices", "mpcp", "fmlp_plus", "gpu_server", "stgm", "srm",
-        "container" or "driver". "streams" is played by ``gs.simulate.fifo``, whose model is that
-        of its bounds, or else, as for jobs of several kernels, by ``gs.simulate.hierarchy``.
+        "priority_streams", "mps", "time_slices", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig",
+        "srm", "container" or "driver". "streams" is played by ``gs.simulate.fifo``, whose model is
+        that of its bounds, or else, as for jobs of several kernels, by ``gs.simulate.hierarchy``;
+        "mig" by the simulation of its way within, for each GPU instance by itself.
     until
         Jobs released before it run to their end: ticks, or text with a unit. Unless given, ten
         hyperperiods or 10 s, whichever is shorter, but no more than 100,000 jobs, 100,000 launches
@@ -160,7 +163,8 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     options = dict(request.options)
     if way.modes:
         options.setdefault("mode", way.modes[0])
-    found = _SIMULATIONS[way.simulator](models, way, Request(options, stop=request.stop), watch)
+    asked = Request(options, budget=request.budget, stop=request.stop)
+    found = _SIMULATIONS[way.simulator](models, way, asked, watch)
     return WorkloadRun(
         workload=models.workload,
         platform=models.platform,
@@ -325,10 +329,48 @@ def _placed(
     return hosts, said, options
 
 
+def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
+    """GPU instances: each by itself, in the simulation of the way in which its tasks share it."""
+    from gpusched.comparison.instances.instance_runs import InstanceRuns, ModelRun
+
+    found = analyzed(models, way, request).detail
+    assert isinstance(found, MigAllocation)
+    inner = way_of(found.within)
+    if inner.simulator is None:
+        raise ValueError(f"within: got {inner.name!r}, expected a way with a simulation")
+    if not found.parts:
+        raise ValueError(f"mig: got no instances for the tasks, expected some; {found.why()}")
+    until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
+    runs = []
+    for part in found.parts:
+        each = DerivedModels(part.answer.workload, part.answer.platform)
+        asked = Request(found.options, stop=request.stop)
+        runs.append(observed(each, inner, asked, replace(watch, until=until)))
+    tasks = [np.array(part.tasks, np.int64) for part in found.parts]
+    both = list(zip(tasks, runs, strict=True))
+    said = (text for run in runs for text in run.assumptions if text != _PERIODIC)
+    details: dict[str, ModelRun] = {}
+    for part, run in zip(found.parts, runs, strict=True):
+        assert isinstance(run.detail, ModelRun)
+        details[str(part.instance)] = run.detail
+    open_ends = [run.now for run in runs if (run.finish < 0).any()]
+    return _Jobs(
+        task=np.concatenate([number[run.task] for number, run in both]),
+        job=np.concatenate([run.job for run in runs]),
+        release=np.concatenate([run.release for run in runs]),
+        finish=np.concatenate([run.finish for run in runs]),
+        until=until,
+        now=min(open_ends) if open_ends else max(run.now for run in runs),
+        said=tuple(dict.fromkeys(said)),
+        detail=InstanceRuns(details),
+    )
+
+
 _SIMULATIONS: dict[str, Callable[[DerivedModels, Way, Request, Watch], _Jobs]] = {
     "fifo": _fifo,
     "hierarchy": _hierarchy,
     "host": _host,
+    "instances": _instances,
 }
 
 

@@ -99,7 +99,7 @@ class Row:
         if answer is not None:
             return answer.why()
         seen = self.why_no_run if run is None else f"simulated: {run.why()}"
-        return "; ".join(filter(None, (self.why_no_answer, seen)))
+        return "; ".join(filter(None, dict.fromkeys((self.why_no_answer, seen))))
 
     def growth(self, what: str = "all") -> Growth:
         """The question whether its test accepts times that have grown."""

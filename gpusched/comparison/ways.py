@@ -13,7 +13,7 @@ __all__ = ["OUTSIDE", "WAYS", "OptionValue", "Simulator", "Way", "way_of"]
 OptionValue = str | int | bool
 """A value of an option of a method."""
 
-Simulator = Literal["fifo", "hierarchy", "host"]
+Simulator = Literal["fifo", "hierarchy", "host", "instances"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Way:
     test
         Name of its test in ``gs.methods()``, None without one in the package.
     simulator
-        The simulation that plays it, None for a test that is a simulation of all that can happen.
+        The simulation that plays it, "instances" for that of another way in each GPU instance; None
+        for a test that is a simulation of all that can happen.
     modes
         Choices of its option ``mode``, each of which is a row of a comparison.
     """
@@ -55,6 +56,8 @@ WAYS = (
     Way("streams", "a stream for each task, of equal priority", "fifo_bound", "fifo"),
     Way("priority_streams", "a stream for each task, with its priority", "priority_streams",
         "hierarchy"),
+    Way("mps", "a process for each task, as clients of MPS without time slices", "fifo_bound",
+        "hierarchy"),
     Way("time_slices", "a process for each task, in turns of a time slice", None, "hierarchy"),
     Way("mpcp", "a lock on the GPU, the most urgent waiting job next", "mpcp", "host",
         _modes("mpcp")),
@@ -63,6 +66,7 @@ WAYS = (
     Way("gpu_server", "a server task runs all GPU segments, the most urgent first", "gpu_server",
         "host"),
     Way("stgm", "SMs divided among the tasks", "stgm", "host", _modes("stgm")),
+    Way("mig", "GPU instances, each with its tasks", "mig", "instances"),
     Way("srm", "a lock on the GPU under global EDF", "srm", "host"),
     Way("container", "GPU-using tasks in one server under global EDF", "container", "host"),
     Way("driver", "no lock, whole segments in the order of their requests, global EDF", None,
@@ -81,16 +85,17 @@ OUTSIDE = {
     "gedf_tardiness": "it takes the time that jobs wait for the GPU from srm or container",
     "cpu_only": "it has kernels run on the CPUs, whose times a workload does not state",
     "fifo": "it plays the way streams",
-    "hierarchy": "it plays the ways one_stream, priority_streams and time_slices",
+    "hierarchy": "it plays the ways one_stream, priority_streams, mps and time_slices",
     "host": "it plays locks, servers, divided SMs and global EDF",
 }
 """Methods of ``gs.methods()`` that are no way of sharing a GPU by themselves, and why."""
 
-_BY_NAME = {name: way for way in WAYS for name in (way.test, way.name) if name is not None}
+_BY_NAME = {way.test: way for way in reversed(WAYS) if way.test is not None}
+_BY_NAME |= {way.name: way for way in WAYS}
 
 
 def way_of(name: object) -> Way:
-    """The way of this name, or the one whose test has it.
+    """The way of this name, or the first one whose test has it.
 
     Raises ValueError for another name, with the reason where it is that of a method.
     """

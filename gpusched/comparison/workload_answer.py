@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,19 +13,55 @@ from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.text import clip
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.ways import OptionValue
-from gpusched.model.answers.answer import Answer, Claim, Times, missing
+from gpusched.model.answers.answer import Claim, Flags, Times, missing
 from gpusched.model.answers.times_in_text import tick_length
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.pbs.certificates import DeadInterval, Overload
+from gpusched.pbs.certificates import Certificate
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = ["WorkloadAnswer"]
+
+
+class _Named(Protocol):
+    """Tasks that have names."""
+
+    @property
+    def name(self) -> tuple[str, ...]: ...
+
+
+class Detail(Protocol):
+    """Answer of a method: an ``Answer`` for a derived model, or for the workload itself."""
+
+    @property
+    def _tasks(self) -> _Named: ...
+    @property
+    def claim(self) -> Claim: ...
+    @property
+    def accepted(self) -> Flags: ...
+    @property
+    def rejected(self) -> Flags: ...
+    @property
+    def schedulable(self) -> Flags: ...
+    @property
+    def response(self) -> Times: ...
+    @property
+    def bounded(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def slack(self) -> Times: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def assumptions(self) -> tuple[str, ...]: ...
+    def why(self, task: int | str | None = None) -> str: ...
+    def to_frame(self) -> pd.DataFrame: ...
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes: ...
+    def _repr_html_(self) -> str: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,8 +86,9 @@ class WorkloadAnswer:
     derivation
         Assumptions of the workload and of the derivation of the model, one sentence each.
     detail
-        The answer of the method for the derived model: a ``Verdict``, ``FifoBound``, ``Search``
-        and so on. Its times of jobs with CPU work around a kernel are those of the kernel.
+        The answer of the method for the derived model: a ``Verdict``, ``FifoBound``, ``Search``,
+        ``MigAllocation`` and so on. Its times of jobs with CPU work around a kernel are those of
+        the kernel.
     seconds
         Wall-clock time of the call.
     """
@@ -67,7 +104,7 @@ class WorkloadAnswer:
     response: Times
     bounded: npt.NDArray[np.bool_]
     derivation: tuple[str, ...]
-    detail: Answer = field(repr=False)
+    detail: Detail = field(repr=False)
     seconds: float
 
     @property
@@ -109,19 +146,20 @@ class WorkloadAnswer:
         return found if isinstance(found, Schedule) else None
 
     @property
-    def certificate(self) -> Overload | DeadInterval | None:
+    def certificate(self) -> Certificate | None:
         """The proof of a search that no schedule exists, None elsewhere."""
         found = getattr(self.detail, "certificate", None)
-        return found if isinstance(found, (Overload, DeadInterval)) else None
+        return found if isinstance(found, Certificate) else None
 
     @property
     def setup(self) -> tuple[str, ...]:
-        """Sentences on what a test has chosen for each task: core, SMs, priority on the core.
+        """Sentences on what a test has chosen for each task: core, SMs, priority, GPU instance.
 
         Empty for methods that assign nothing; ``schedule`` has the batches of PBS.
         """
         if not isinstance(self.detail, Verdict):
-            return ()
+            chosen: tuple[str, ...] = getattr(self.detail, "setup", ())
+            return chosen
         hosts, found = self.detail.hosts, []
         for i, name in enumerate(hosts.name):
             parts = [f"core {hosts.core[i]}" if hosts.core[i] >= 0 else "no core"]

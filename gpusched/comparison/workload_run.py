@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from gpusched.comparison.instances.instance_runs import InstanceRuns
     from gpusched.simulate.fifo_result import FifoRun
     from gpusched.simulate.hierarchy_result import Hierarchy
     from gpusched.simulate.host_result import HostRun
@@ -56,7 +57,8 @@ class WorkloadRun:
     assumptions
         Conditions under which the run stands for the workload, one sentence each.
     detail
-        The run of the model: a ``FifoRun``, ``HostRun`` or ``Hierarchy``, with its pictures.
+        The run of the model: a ``FifoRun``, ``HostRun`` or ``Hierarchy``, or, of GPU instances,
+        an ``InstanceRuns``, with its pictures.
     seconds
         Wall-clock time of the call.
     """
@@ -72,7 +74,7 @@ class WorkloadRun:
     finish: Int64Array
     now: int
     assumptions: tuple[str, ...]
-    detail: FifoRun | HostRun | Hierarchy = field(repr=False)
+    detail: FifoRun | HostRun | Hierarchy | InstanceRuns = field(repr=False)
     seconds: float
 
     def __len__(self) -> int:

@@ -16,6 +16,14 @@ compares them with the rules of the scheduling hierarchy:
     gs.io.check_rules(log, "Xavier", tolerance=20_000, latency="log")   # violations, [] without
     gs.io.check_rules(gs.io.read_scenarios("many/"), "Xavier")          # each scenario alone
 
+A log, a trace or a configuration of that tool becomes launches for ``gs.simulate.hierarchy``, and
+``agreement`` holds the simulation of a log against it:
+
+    run = gs.simulate.hierarchy(log.launches().launches, "V100")
+    gs.io.agreement(run, log, tolerance=1_000_000)          # errors, SMs, and why they differ
+    gs.simulate.hierarchy(trace.launches().launches, trace.gpu)
+    gs.io.read_examiner_config("config.json").launches      # before it is measured
+
 Sets of other tools, as workloads whose ``assumptions`` say what they have no place for:
 
     w = gs.io.read_job_set("jobs.csv", tick="us")           # job sets of schedule abstraction (SAG)
@@ -44,6 +52,9 @@ from gpusched.io.readers import (
     read_trace,
     write_examiner,
 )
+from gpusched.io.replays.config_replay import read_examiner_config
+from gpusched.io.replays.log_agreement import Agreement, Difference, agreement
+from gpusched.io.replays.replay import Replay, TraceReplay
 from gpusched.io.rule_check import Violation
 from gpusched.io.schedcat_sets import read_schedcat
 from gpusched.io.traces.chosen_periods import harmonic_periods
@@ -54,15 +65,21 @@ __all__ = [
     "DIFFERS",
     "NOT_REPORTED",
     "OPT_IN",
+    "Agreement",
     "BlockLog",
+    "Difference",
     "OccupancyAgreement",
+    "Replay",
     "Trace",
     "TraceKernels",
+    "TraceReplay",
     "Violation",
+    "agreement",
     "check_rules",
     "harmonic_periods",
     "occupancy_agreement",
     "read_examiner",
+    "read_examiner_config",
     "read_job_set",
     "read_scenarios",
     "read_schedcat",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from gpusched._draw.timeline import Timeline
     from gpusched.io.log_records import Simulated
+    from gpusched.io.replays.replay import Replay
     from gpusched.model.gpu import GPU
 
 __all__ = ["BlockLog"]
@@ -222,6 +223,58 @@ class BlockLog(Frozen):
         quiet = (before == 0) | (busy_until[before - 1] <= self.launch)
         latency = (self.first - self.launch)[quiet & (self.first >= self.launch)]
         return int(latency.max()) if len(latency) else None
+
+    def launches(self, latency: Any = None) -> Replay:
+        """Make launches of the kernels, whose simulation ``gs.io.agreement`` compares with the log.
+
+        Row i of the log is launch i. A kernel is in its stream when the launch latency has passed
+        since its launch, or when it started in the log if that is earlier. Where the log says that
+        it ``joined`` its queue later, and the kernel before it in its stream is no reason, it is
+        launched at that time. Every block takes the time that was measured for it (1 tick for a
+        block that ended when it started), so that differences are those of queues, rules and SMs.
+        Interference is contained in these times: simulate them without factors.
+
+        Parameters
+        ----------
+        latency
+            Ticks from the logged time of a launch to the kernel's arrival in its stream, one number
+            or one per kernel. Default: ``launch_latency``, or 0 where the log shows none.
+
+        Returns
+        -------
+        Replay
+            ``launches``; ``origin``, the earliest launch of the log, which is tick 0 of them; and
+            ``assumptions``.
+
+        Raises
+        ------
+        ValueError
+            An empty log; a negative latency; kernels of one stream in several contexts or with
+            several priorities: the message names the row.
+        OverflowError
+            Times that span 2**59 ticks or more.
+
+        ``gs.simulate.hierarchy`` takes the GPU. For a log of several contexts give it
+        ``timeslice=`` (and ``runlist=``, ``switch_time=`` where they are known), which no log
+        contains; for measurements under MPS, where there are no slices, put all kernels in
+        context 0. ``channels=0`` where each stream had a hardware queue of its own: the number of
+        queues decides what waits for what, and is not in a log. Kernels that are launched at one
+        time are launched in the order of the rows.
+
+        Examples
+        --------
+        >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+        >>> log = gs.io.BlockLog(
+        ...     ["a", "b"], [0, 1], [1000, 1010], 1, 1024, 0, 0, [0, 1], 0, 0,
+        ...     [1000, 1100], [1100, 1200]
+        ... )
+        >>> run = gs.simulate.hierarchy(log.launches().launches, gpu)
+        >>> (run.first + log.launches().origin).tolist()
+        [1000, 1100]
+        """
+        from gpusched.io.replays.log_replay import log_replay
+
+        return log_replay(self, latency)
 
     def to_frame(self) -> pd.DataFrame:
         """A ``pandas.DataFrame`` with one row per block: its columns and those of its kernel."""

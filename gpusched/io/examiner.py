@@ -179,18 +179,23 @@ def _per_file(value: Any, name: str, stream: int, files: int) -> int | None:
     return integer(value[stream], f"{name}[{stream}]")
 
 
+def decoded_file(source: str, max_bytes: int) -> Any:
+    """Content of a file of JSON, with decimal numbers; ``ValueError`` with the path for others."""
+    data = content(source, max_bytes)
+    try:
+        return json.loads(data.decode("utf-8-sig"), parse_float=Decimal)
+    except RecursionError:
+        raise ValueError(f"{source}: expected JSON: nested too deeply") from None
+    except (ValueError, ArithmeticError) as error:
+        raise ValueError(f"{source}: expected JSON: {str(error)[:200]}") from error
+
+
 class _File:
     """One log file. Errors name the file, the kernel and the field."""
 
     def __init__(self, source: str, max_bytes: int) -> None:
         self.source = source
-        data = content(source, max_bytes)
-        try:
-            document = json.loads(data.decode("utf-8-sig"), parse_float=Decimal)
-        except RecursionError:
-            raise ValueError(f"{source}: expected JSON: nested too deeply") from None
-        except (ValueError, ArithmeticError) as error:
-            raise ValueError(f"{source}: expected JSON: {str(error)[:200]}") from error
+        document = decoded_file(source, max_bytes)
         times = document.get("times") if isinstance(document, dict) else None
         if not isinstance(times, list):
             raise ValueError(

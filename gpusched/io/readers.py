@@ -78,10 +78,12 @@ def read_trace(
     Returns
     -------
     Trace
-        ``notes`` say what was left out: kernels without grid and block, and what is not known of
-        AMD GPUs, which are not supported. From Nsight Systems, ``occupancy`` is -1. Contexts of
-        several processes in a database are numbered from 1 on, and where the processes see
-        different GPUs as the same device, devices have the numbers of TARGET_INFO_GPU.
+        ``notes`` say what was left out: kernels without grid and block, which on ROCm may stand in
+        the launch call instead, and what is not known of AMD GPUs. These are not supported: times,
+        names, streams and grids are read, but their occupancy and their rules of scheduling are
+        not known. From Nsight Systems, ``occupancy`` is -1. Contexts of several processes in a
+        database are numbered from 1 on, and where the processes see different GPUs as the same
+        device, devices have the numbers of TARGET_INFO_GPU.
 
     Raises
     ------

@@ -29,6 +29,7 @@ from gpusched.model.batches import (
     Collected,
     Orders,
     ascending,
+    ascending_rows,
     by_index,
     check_orders,
     check_singletons,
@@ -37,6 +38,8 @@ from gpusched.model.batches import (
     key_order,
     members,
     order_text,
+    order_tuples,
+    orders_by_index,
     refuse,
     set_text,
     task_count,
@@ -503,18 +506,14 @@ class BatchTable:
         self, sets: Int64Array, masks: Int64Array, decided: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.object_]:
         """Tasks of batches in the order of submission, equal tuples made once."""
-        different, at = np.unique(masks, return_inverse=True)
-        by_index = np.fromiter(map(members, different.tolist()), object, len(different))
-        tasks: npt.NDArray[np.object_] = by_index[at]
+        by_index = np.empty(1 << self.n, object)
+        different = np.flatnonzero(np.bincount(masks, minlength=len(by_index)))
+        by_index[different] = order_tuples(orders_by_index(different, self.n))
+        tasks: npt.NDArray[np.object_] = by_index[masks]
         if self.order is not None:
-            orders = self.order.reshape(-1, *self.order.shape[-2:])
-            known: dict[bytes, tuple[int, ...]] = {}
-            for row in np.flatnonzero(decided).tolist():
-                order = orders[sets[row], masks[row]]
-                key = order.tobytes()
-                if key not in known:
-                    known[key] = tuple(i for i in order.tolist() if i >= 0)
-                tasks[row] = known[key]
+            orders = self.order.reshape(-1, *self.order.shape[-2:])[sets, masks]
+            other = np.flatnonzero(decided & ~ascending_rows(orders))
+            tasks[other] = order_tuples(orders[other])
         return tasks
 
     @classmethod

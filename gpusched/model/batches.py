@@ -15,6 +15,7 @@ from gpusched._support.text import clip, shown
 
 Orders = npt.NDArray[np.int8]
 
+_TASK_BITS = 5  # of -1 or a task
 _CHUNK = 1 << 16  # rows of orders checked at once
 
 MAX_TASKS: int = limit("pbs.tasks")
@@ -214,7 +215,42 @@ def check_orders(order: Any, completion: Int64Array, n: int) -> Orders:
 
 def ascending(order: Orders) -> bool:
     """Whether every batch is submitted by increasing index."""
-    return bool(((order[..., 1:] > order[..., :-1]) | (order[..., 1:] < 0)).all())
+    return bool(ascending_rows(order).all())
+
+
+def ascending_rows(order: Orders) -> npt.NDArray[np.bool_]:
+    """The same for each batch."""
+    later, earlier = order[..., 1:], order[..., :-1]
+    return np.asarray(((later > earlier) | (later < 0)).all(axis=-1))
+
+
+def orders_by_index(masks: Int64Array, n: int) -> Orders:
+    """Orders of batches of n tasks by increasing index; shape (batches, n)."""
+    tasks = np.arange(n, dtype=np.int8)
+    orders: Orders = np.sort(np.where(masks[:, None] >> tasks & 1, tasks, np.int8(n)), axis=1)
+    orders[orders == n] = -1
+    return orders
+
+
+def order_tuples(orders: Orders) -> npt.NDArray[np.object_]:
+    """Rows of orders without their -1 as tuples, equal ones made once; shape (rows,)."""
+    key: Int64Array = np.zeros(len(orders), dtype=np.int64)
+    used = 0  # bits of the key
+    for column in orders.T:
+        if used + _TASK_BITS > 63:
+            key = np.unique(key, return_inverse=True)[1]  # as many bits as the rows need
+            used = len(orders).bit_length()
+        key = key << _TASK_BITS | (column + 1)
+        used += _TASK_BITS
+    _, first, at = np.unique(key, return_index=True, return_inverse=True)
+    different = orders[first]
+    size = (different >= 0).sum(axis=1)
+    tuples: npt.NDArray[np.object_] = np.empty(len(different), dtype=object)
+    for length in np.unique(size).tolist():
+        rows = np.flatnonzero(size == length)
+        columns = different[rows, :length].T.tolist()
+        tuples[rows] = np.fromiter(zip(*columns, strict=True), object, len(rows))
+    return tuples[at]
 
 
 def refuse(

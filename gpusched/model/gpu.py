@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, one_of
+from gpusched._support.arguments import (
+    Int64Array,
+    at_least,
+    frozen,
+    int_array,
+    is_sequence,
+    one_of,
+)
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape, shown
@@ -24,9 +31,12 @@ from gpusched.model.gpus.capabilities import (
     as_capability,
     block_memory_of,
     carveouts_of,
+    is_amd,
     limits_of,
 )
 from gpusched.model.gpus.gpu_presets import PRESET_NAMES, preset_fields
+from gpusched.model.gpus.mig_placements import MigInstance, placed, placements, product_of
+from gpusched.model.gpus.mig_profiles import MigProfile, mig_products
 
 WARP_THREADS = limit("model.warp_threads")
 MAX_SMS = limit("model.sms")
@@ -60,6 +70,7 @@ class _Changes(TypedDict, total=False):
     channels: int | None
     carveout_rule: str | None
     carveouts: Sequence[int] | None
+    sms_per_gpc: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,6 +128,10 @@ class GPU(Saved):
         reserves per block, and the least of all without shared memory. (The driver's own choice is
         not documented.) They decide which kernels share an SM; how many blocks fit is counted with
         ``smem_per_sm``.
+    sms_per_gpc
+        SMs of a GPC, on which the blocks of a cluster start together: those of a whole GPC of the
+        chip. GPCs of one GPU may have fewer, and which SM ids form one is not published; simulators
+        take consecutive ids. None: unknown.
 
     Two GPUs are equal when all these fields are.
 
@@ -141,6 +156,7 @@ class GPU(Saved):
     channels: int | None
     carveout_rule: str
     carveouts: tuple[int, ...]
+    sms_per_gpc: int | None
 
     def __init__(
         self,
@@ -157,6 +173,7 @@ class GPU(Saved):
         channels: int | None = None,
         carveout_rule: Literal["match", "at_least", "ignore"] | None = None,
         carveouts: Sequence[int] | None = None,
+        sms_per_gpc: int | None = None,
     ) -> None:
         values: dict[str, Any] = {
             "sms": _count(sms, "sms", 1, MAX_SMS),
@@ -167,6 +184,7 @@ class GPU(Saved):
             "cc": as_capability(cc),
             "copy_engines": _count(copy_engines, "copy_engines", 0),
             "channels": None if channels is None else _count(channels, "channels", 0),
+            "sms_per_gpc": None if sms_per_gpc is None else _count(sms_per_gpc, "sms_per_gpc", 1),
         }
         values["sm_order"] = _order(sm_order, values["sms"])
         available = max(values["smem_per_sm"] - allocation_units(values["cc"])[0], 0)
@@ -217,12 +235,84 @@ class GPU(Saved):
         values: dict[str, Any] = {**self._fields(), **changes}
         return GPU(**values)
 
+    # Instances (MIG)
+
+    def mig_profiles(self) -> tuple[MigProfile, ...]:
+        """Profiles of the GPU's instances (Multi-Instance GPU), ascending; none without MIG.
+
+        They are known for the products A100 (40 and 80 GB), H100 (SXM and PCIe, 80 GB), H200, B200
+        and A30, by the GPU's ``name``. An A100 whose name does not say its memory shows the names
+        of 80 GB and takes those of 40 GB, too. Profiles with media engines ("+me") are as the plain
+        ones.
+
+        >>> for profile in gs.GPU.preset("H100").mig_profiles()[3:5]:
+        ...     print(profile.name, profile.sms, profile.copy_engines, profile.starts)
+        3g.40gb 60 3 (0, 4)
+        4g.40gb 64 4 (0,)
+        """
+        products = mig_products(self.name, self.sms)
+        return products[0].profiles if products else ()
+
+    def mig_configurations(self) -> tuple[tuple[MigInstance, ...], ...]:
+        """All sets of GPU instances to which none can be added, each with its start slices.
+
+        >>> gs.GPU.preset("A30").mig_configurations()[1]
+        (<MigInstance: 2g.12gb@0, 28 SMs>, <MigInstance: 2g.12gb@2, 28 SMs>)
+
+        Raises ValueError for a GPU without profiles.
+        """
+        return placements(product_of(self.name, self.sms))
+
+    def mig_instances(self, profiles: Sequence[str]) -> tuple[MigInstance, ...]:
+        """Place GPU instances of these profiles on the GPU, in their order.
+
+        >>> gs.GPU.preset("H100").mig_instances(["3g.40gb", "4g.40gb"])
+        (<MigInstance: 3g.40gb@4, 60 SMs>, <MigInstance: 4g.40gb@0, 64 SMs>)
+        >>> gs.GPU.preset("H100").mig_instances(["4g.40gb", "2g.20gb", "3g.40gb"])
+        Traceback (most recent call last):
+        ValueError: profiles[2]: got '3g.40gb', expected instances that fit H100 together; 3g.40gb \
+takes 3 compute slices, and 1 of 7 are left
+
+        Raises ValueError for profiles that do not fit together, with the first that does not and
+        the reason, for an unknown profile, and for a GPU without profiles; TypeError for anything
+        but names.
+        """
+        names = tuple(profiles) if is_sequence(profiles) else ()
+        if not is_sequence(profiles) or not all(isinstance(name, str) for name in names):
+            raise TypeError(f"profiles: got {shown(profiles)}, expected names of profiles")
+        return placed(product_of(self.name, self.sms, names), names)
+
+    def instance(self, profile: str) -> GPU:
+        """Make the GPU that an instance of a profile is.
+
+        It has the SMs and copy engines of the profile, and hardware queues of its own; its SMs are
+        those of this GPU. Which of these it has, and the order in which its block scheduler prefers
+        them, is not documented: they are numbered from 0, in ascending order.
+
+        >>> part = gs.GPU.preset("H100").instance("3g.40gb")
+        >>> part.name, part.sms, part.copy_engines
+        ('H100 3g.40gb', 60, 3)
+
+        Raises ValueError for an unknown profile, and for a GPU without profiles.
+        """
+        if not isinstance(profile, str):
+            raise TypeError(f"profile: got {shown(profile)}, expected the name of a profile")
+        found = product_of(self.name, self.sms, [profile]).profile(profile)
+        assert found is not None
+        return self.replace(
+            sms=found.sms,
+            copy_engines=found.copy_engines,
+            sm_order="ascending",
+            name=f"{self.name} {found.name}",
+        )
+
     @staticmethod
     def from_properties(properties: Mapping[str, Any]) -> GPU:
         """Make the GPU described by an entry of ``deviceProperties`` in a PyTorch profiler trace.
 
         The blocks per SM, which such entries lack, come from the compute capability. Raises
-        ValueError that names missing fields, or when the compute capability is unknown.
+        ValueError that names missing fields, or when the compute capability is unknown, and for a
+        GPU of AMD.
         """
         named = {
             "sms": "numSms",
@@ -233,6 +323,12 @@ class GPU(Saved):
         }
         if not isinstance(properties, Mapping):
             raise TypeError(f"properties: got {type(properties).__name__}, expected a mapping")
+        if is_amd(properties):
+            raise ValueError(
+                f"deviceProperties: got {shown(properties.get('name'))} with warpSize "
+                f"{shown(properties.get('warpSize'))}, expected a GPU of NVIDIA (AMD GPUs are not "
+                "supported)"
+            )
         needed = (*named.values(), "computeMajor", "computeMinor")
         if missing := [key for key in needed if key not in properties]:
             raise ValueError(f"deviceProperties: got no {', '.join(missing)}, expected all of them")
@@ -315,6 +411,8 @@ class GPU(Saved):
             parts.append(f"carveout_rule={self.carveout_rule!r}")
         if self.carveouts != carveouts_of(self.cc):
             parts.append(f"carveouts={self.carveouts}")
+        if self.sms_per_gpc is not None:
+            parts.append(f"sms_per_gpc={self.sms_per_gpc}")
         return f"GPU({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -329,6 +427,7 @@ class GPU(Saved):
             "SM order": (_order_name(self.sm_order) or "its own").replace("_", " "),
             "copy engines": str(self.copy_engines),
             "channels": "unknown" if self.channels is None else str(self.channels or "no limit"),
+            "SMs of a GPC": "unknown" if self.sms_per_gpc is None else f"{self.sms_per_gpc:,}",
             "carve-outs for shared memory": (
                 f"{', '.join(f'{size:,}' for size in self.carveouts) or 'unknown'} bytes "
                 f"({self.carveout_rule.replace('_', ' ')})"

@@ -26,12 +26,14 @@ from gpusched._support.arguments import (
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.launch_columns import (
+from gpusched.model.launching.launch_columns import (
+    COLUMNS,
     KINDS,
     MOST_STREAMS,
     STREAM_KINDS,
     Changes,
     changed,
+    check_orders,
     codes,
     fill_durations,
     launch_names,
@@ -39,30 +41,30 @@ from gpusched.model.launch_columns import (
     read_after,
     read_block_times,
     read_factors,
+    read_starts,
     read_streams,
     row_count,
+    switches,
 )
+from gpusched.model.launching.launch_frames import arguments_of, frame_of
+from gpusched.model.launching.launch_partitions import read_partitions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpusched.model.launch_builder import Recorder
+    from gpusched.model.launching.launch_builder import Recorder
     from gpusched.model.schedule import Schedule
 
 __all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
-_COLUMNS = (
-    *("time", "kind", "stream", "blocks", "threads", "regs", "smem", "carveout"),
-    *("duration", "longest", "bytes"),
-)
-_STREAM_COLUMNS = ("stream_context", "stream_priority", "stream_kind")
 _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
+_NONE = ("carveout", "graph", "trigger")  # -1: none
+_USUAL = dict.fromkeys(COLUMNS, 0) | dict.fromkeys(_NONE, -1) | {"cluster": 1}
 _SHOWN = 40
 
 
 Numbers = npt.ArrayLike | None
 Codes = npt.ArrayLike | Sequence[str]
-_FACTORS = tuple(f"interference_{what}" for what in ("sm", "gpc", "gpu", "copy"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,12 +96,34 @@ class Launches(Saved):
     carveout
         Bytes of an SM's memory that are preferred as shared memory; -1, also stored for copies:
         those that the kernel needs (see ``GPU.carveouts``).
+    cooperative
+        Whether all blocks start at one instant or none (False): ``cudaLaunchCooperativeKernel``. A
+        grid that exceeds what the GPU holds, or the SMs of its partition, is refused when it is
+        simulated. Stored as 0 and 1.
+    cluster
+        Blocks of a thread block cluster (1), at most 16, a divisor of ``blocks``: they start
+        together on SMs of one GPC. GPUs allow 8 to every kernel, and more to those that set
+        ``cudaFuncAttributeNonPortableClusterSizeAllowed``. Stored as 1 for copies.
     longest
         Each block (or the copy) takes a time drawn uniformly from ``duration`` .. ``longest``;
         ``duration`` unless given (or 0).
     after
         Per launch, the indices of launches that have to end before it may join its queue, besides
         those before it in its stream (as ``cudaStreamWaitEvent`` does); stored as tuples.
+    graph
+        Number of the CUDA graph of which it is a node; -1: none. The nodes of a graph have the same
+        time and stream. The graph as a whole takes its place in the stream, that of its first node;
+        among each other its nodes are ordered by ``after`` alone.
+    programmatic
+        True for a kernel that may start before the end of its primary, the kernel right before it
+        in its stream: when all blocks of the primary have started, and triggered or ended
+        (programmatic dependent launch). A node of a graph needs one entry in ``after``, a kernel of
+        the graph, which is its primary. First in its stream, or behind a copy or a graph, it is an
+        ordinary launch. What its blocks wait for themselves (``cudaGridDependencySynchronize``) is
+        part of their time. Stored as 0 and 1, for copies as 0.
+    trigger
+        Ticks from the start of each block to its trigger, for a programmatic kernel behind it; -1,
+        also stored for copies, and what exceeds the block's time: at the block's end.
     block_times
         Per launch None, or a time for each block of the kernel, which replaces ``duration`` and
         ``longest`` (they are then stored as the shortest and the longest of them).
@@ -120,14 +144,29 @@ class Launches(Saved):
     stream_priority
         Per stream; smaller is more urgent, as in CUDA (0).
     stream_kind
-        Per stream: "blocking" (ordered with the legacy NULL stream of its context, as
+        Per stream: "blocking" (ordered with the legacy NULL stream of its partition, as
         ``cudaStreamCreate`` makes them), "non_blocking" or "null" (that stream itself, one per
-        context at most), or the codes 0, 1, 2; stored as codes.
+        partition at most), or the codes 0, 1, 2; stored as codes.
+    stream_partition
+        Per stream, the partition of the context that it belongs to, from 0, counted over all
+        contexts: a client of MPS, or a green context. All streams of a partition are of one
+        context. Each has channels and a NULL stream of its own (the streams that are made for a
+        green context are non-blocking). Unless given, every context is one partition, with its
+        number.
     stream_name
         One label per stream; "stream 0", ..., or "NULL stream", unless given.
+    partition_sms
+        Per partition None, or the ids of the SMs that its blocks may use, as in a green context;
+        sets may overlap. Stored as tuples. None: all SMs, for all.
+    partition_limit
+        Per partition, the largest number of SMs that hold its blocks at once, 0 or None: no limit.
+        That is a client's active thread percentage in whole SMs: nothing is reserved, and a block
+        may start on an SM that holds one of the partition or, while there are fewer, on any other.
+    partition_name
+        One label per partition, or None.
 
-    The number of streams is the length of the longest of the last four, or else the smallest that
-    ``stream`` needs.
+    The number of streams is the length of the longest of the five columns with one entry per
+    stream, or else the smallest that ``stream`` needs.
 
     Raises
     ------
@@ -145,9 +184,14 @@ class Launches(Saved):
     regs: Int64Array
     smem: Int64Array
     carveout: Int64Array
+    cooperative: Int64Array
+    cluster: Int64Array
     duration: Int64Array
     longest: Int64Array
     bytes: Int64Array
+    graph: Int64Array
+    programmatic: Int64Array
+    trigger: Int64Array
     after: tuple[tuple[int, ...], ...]
     block_times: tuple[Int64Array | None, ...] | None
     interference: Int64Array | None
@@ -155,7 +199,11 @@ class Launches(Saved):
     stream_context: Int64Array
     stream_priority: Int64Array
     stream_kind: Int64Array
+    stream_partition: Int64Array
     stream_name: tuple[str, ...]
+    partition_sms: tuple[tuple[int, ...] | None, ...] | None
+    partition_limit: Int64Array | None
+    partition_name: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -169,8 +217,13 @@ class Launches(Saved):
         regs: npt.ArrayLike = 0,
         smem: npt.ArrayLike = 0,
         carveout: npt.ArrayLike = -1,
+        cooperative: npt.ArrayLike = False,
+        cluster: npt.ArrayLike = 1,
         longest: Numbers = None,
         after: Sequence[Sequence[int] | int | None] | None = None,
+        graph: npt.ArrayLike = -1,
+        programmatic: npt.ArrayLike = False,
+        trigger: npt.ArrayLike = -1,
         block_times: Sequence[Numbers] | None = None,
         bytes: npt.ArrayLike = 0,
         bandwidth: float | Fraction | None = None,
@@ -179,7 +232,11 @@ class Launches(Saved):
         stream_context: npt.ArrayLike = 0,
         stream_priority: npt.ArrayLike = 0,
         stream_kind: Codes = "blocking",
+        stream_partition: Numbers = None,
         stream_name: Sequence[str] | None = None,
+        partition_sms: Sequence[Numbers] | None = None,
+        partition_limit: Numbers = None,
+        partition_name: Sequence[str] | None = None,
     ) -> None:
         given = {
             "time": int_array(time, "time"),
@@ -190,14 +247,20 @@ class Launches(Saved):
             "regs": int_array(regs, "regs"),
             "smem": int_array(smem, "smem"),
             "carveout": int_array(carveout, "carveout"),
+            "cooperative": switches(cooperative, "cooperative"),
+            "cluster": int_array(cluster, "cluster"),
             "duration": int_array(0 if duration is None else duration, "duration"),
             "bytes": int_array(bytes, "bytes"),
+            "graph": int_array(graph, "graph"),
+            "programmatic": switches(programmatic, "programmatic"),
+            "trigger": int_array(trigger, "trigger"),
         }
         n = row_count(given, "time", {"after": after, "block_times": block_times, "name": name})
         rows = {key: one_each(array, n, key, "launches") for key, array in given.items()}
         for key in ("time", "regs", "smem", "duration", "bytes"):
             at_least(rows[key], 0, key)
-        at_least(rows["carveout"], -1, "carveout")
+        for key in _NONE:
+            at_least(rows[key], -1, key)
         copies = rows["kind"] > 0
         rows["carveout"][copies] = -1
         for key in ("blocks", "threads", "regs", "smem"):
@@ -205,6 +268,7 @@ class Launches(Saved):
                 at_least(np.where(copies, 1, rows[key]), 1, key)
             rows[key][copies] = 0
         rows["bytes"][~copies] = 0
+        read_starts(rows)
         times = read_block_times(block_times, rows["blocks"])
         fill_durations(rows, times, bandwidth)
         rows["longest"] = rows["duration"].copy()
@@ -219,8 +283,10 @@ class Launches(Saved):
                 f"longest[{i}]: got {rows['longest'][i]}, expected at least the duration, "
                 f"{rows['duration'][i]}"
             )
-        values: dict[str, Any] = {key: frozen(rows[key]) for key in _COLUMNS}
-        values["after"] = read_after(after, n)
+        edges = read_after(after, n)
+        check_orders(rows, edges)
+        values: dict[str, Any] = {key: frozen(rows[key]) for key in COLUMNS}
+        values["after"] = edges
         values["block_times"] = times
         values["interference"] = None if interference is None else read_factors(interference, n)
         values["name"] = names(name, "name", launch_names(rows["kind"]), "launch")
@@ -229,7 +295,11 @@ class Launches(Saved):
             int_array(stream_context, "stream_context"),
             int_array(stream_priority, "stream_priority"),
             codes(stream_kind, STREAM_KINDS, "stream_kind"),
+            None if stream_partition is None else int_array(stream_partition, "stream_partition"),
             stream_name,
+        )
+        values |= read_partitions(
+            values["stream_partition"], partition_sms, partition_limit, partition_name
         )
         for key, value in values.items():
             object.__setattr__(self, key, value)
@@ -240,7 +310,7 @@ class Launches(Saved):
 
         ``bandwidth``: bytes per tick of copies that are recorded with ``bytes`` alone.
         """
-        from gpusched.model.launch_builder import Recorder
+        from gpusched.model.launching.launch_builder import Recorder
 
         return Recorder(Launches, bandwidth=bandwidth)
 
@@ -351,8 +421,8 @@ class Launches(Saved):
         ----------
         changes
             Arguments as of `Launches`. None lets ``longest``, ``name`` or ``stream_name`` be
-            derived although they were given before, and removes ``after``, ``block_times`` or
-            ``interference``.
+            derived although they were given before, and removes ``after``, ``block_times``,
+            ``interference``, ``stream_partition`` or what is said of partitions.
 
         Returns
         -------
@@ -387,6 +457,11 @@ class Launches(Saved):
     def contexts(self) -> int:
         """Number of contexts: one more than the largest."""
         return int(self.stream_context.max()) + 1
+
+    @property
+    def partitions(self) -> int:
+        """Number of partitions: one more than the largest."""
+        return int(self.stream_partition.max()) + 1
 
     def __len__(self) -> int:
         return len(self.time)
@@ -424,51 +499,39 @@ class Launches(Saved):
             rows = [() if row is None else row for row in self.block_times]
             values["block_times"] = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
             values["block_times_count"] = np.array([len(row) for row in rows], dtype=np.int64)
+        values["partition_sms_count"] = None
+        if self.partition_sms is not None:
+            sets = [row or () for row in self.partition_sms]
+            values["partition_sms"] = np.array([sm for row in sets for sm in row], dtype=np.int64)
+            values["partition_sms_count"] = np.array([len(row) for row in sets], dtype=np.int64)
         return values
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Launches:
         counts = {key: values.pop(f"{key}_count") for key in ("after", "block_times")}
+        sizes = values.pop("partition_sms_count", None)  # not in files of earlier versions
         after = [row.tolist() for row in _cut(values["after"], counts["after"], "after")]
         values["after"] = after
         if values["block_times"] is not None:
             rows = _cut(values["block_times"], counts["block_times"], "block_times")
             values["block_times"] = [row if len(row) else None for row in rows]
+        if sizes is not None:
+            rows = _cut(values["partition_sms"], sizes, "partition_sms")
+            values["partition_sms"] = [row if len(row) else None for row in rows]
         return cls(**values)
 
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per launch.
 
         The columns are ``name``; the fields of the launch, with names for codes and tuples in
-        ``after``; its stream's ``stream_name``, ``stream_context``, ``stream_priority`` and
-        ``stream_kind``; and, where there are any, ``block_times`` (tuples, missing for launches
-        without) and ``interference_sm``, ``_gpc``, ``_gpu`` and ``_copy`` in thousandths. Streams
-        without launches, if any, follow with a row each in which the rest is missing.
+        ``after``; its stream's ``stream_name``, ``stream_context``, ``stream_priority``,
+        ``stream_kind`` and ``stream_partition``; and, where there are any, ``block_times`` (tuples,
+        missing for launches without), ``interference_sm``, ``_gpc``, ``_gpu`` and ``_copy`` in
+        thousandths, and the ``partition_sms`` (tuples), ``partition_limit`` and ``partition_name``
+        of its stream's partition. Streams without launches, if any, follow with a row each in which
+        the rest is missing.
         """
-        import pandas as pd
-
-        unused = np.setdiff1d(np.arange(self.streams), self.stream)
-        columns: dict[str, Any] = {key: getattr(self, key) for key in _COLUMNS}
-        if self.interference is not None:
-            columns |= dict(zip(_FACTORS, self.interference.T, strict=True))
-        gone = np.arange(len(self) + len(unused)) >= len(self)
-        for key, column in columns.items() if len(unused) else ():
-            columns[key] = pd.arrays.IntegerArray(np.append(column, unused * 0), gone)
-        stream = np.append(self.stream, unused)
-        absent: list[Any] = [None] * len(unused)
-        columns["stream"] = stream
-        kinds = np.array(KINDS, dtype=object)[self.kind].tolist()
-        columns["kind"] = pd.Series([*kinds, *absent], dtype=object)
-        columns["after"] = pd.Series([*self.after, *absent], dtype=object)
-        if self.block_times is not None:
-            times = [None if row is None else tuple(row.tolist()) for row in self.block_times]
-            columns["block_times"] = pd.Series([*times, *absent], dtype=object)
-        for key in _STREAM_COLUMNS:
-            columns[key] = getattr(self, key)[stream]
-        columns["stream_kind"] = np.array(STREAM_KINDS, dtype=object)[columns["stream_kind"]]
-        columns["stream_name"] = np.array(self.stream_name, dtype=object)[stream]
-        name = pd.Series([*self.name, *absent], dtype=object)
-        return pd.DataFrame({"name": name} | columns)
+        return frame_of({f.name: getattr(self, f.name) for f in fields(self)})
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Launches:
@@ -487,58 +550,25 @@ class Launches(Saved):
         Raises
         ------
         ValueError
-            Missing values, unknown columns, rows that say different things of one stream, streams
-            without a row, and what the class raises.
+            Missing values, unknown columns, rows that say different things of one stream or
+            partition, streams without a row, and what the class raises.
         TypeError
             An object that is not a pandas table.
         """
-        from gpusched.model.frames import Table
-
-        known = [*_COLUMNS[1:], "name", "after", "block_times", *_FACTORS]
-        table = Table(frame, ["time"], [*known, *_STREAM_COLUMNS, "stream_name"], [])
-        stream = table.whole("stream") if "stream" in table else [0] * table.length
-        launched = [row for row, time in enumerate(table.entries("time")) if time is not None]
-        first = {number: row for row, number in reversed(list(enumerate(stream)))}
-        if sorted(first) != list(range(len(first))):
-            raise ValueError(f"frame: got streams {sorted(first)!r:.60}, expected a row for each")
-        group = [stream[row] for row in range(table.length)]
-        starts = [first[number] for number in range(len(first))]
-        streams = table.first(starts, group, [*_STREAM_COLUMNS, "stream_name"])
-        rows = table.rows(launched)
-        values: dict[str, Any] = {"stream": [stream[row] for row in launched]}
-        for key in _COLUMNS:
-            if key in rows and key not in ("kind", "stream"):
-                values[key] = np.array(rows.whole(key), np.int64)
-        for key in ("stream_context", "stream_priority"):
-            if key in streams:
-                values[key] = streams.whole(key)
-        if "stream_context" not in values:
-            values["stream_context"] = [0] * len(first)
-        for part, key in ((rows, "kind"), (rows, "name"), (streams, "stream_kind")):
-            if key in part:
-                values[key] = part.text(key)
-        if "stream_name" in streams:
-            values["stream_name"] = streams.text("stream_name")
-        for key in ("after", "block_times"):
-            if key in rows:
-                values[key] = rows.entries(key)
-        if factors := [key for key in _FACTORS if key in rows]:
-            if len(factors) < len(_FACTORS):
-                raise ValueError(f"frame: got {', '.join(factors)}, expected {', '.join(_FACTORS)}")
-            values["interference"] = np.stack([np.array(rows.whole(k)) for k in _FACTORS], axis=-1)
-        return cls(**values)
+        return cls(**arguments_of(frame))
 
     def __repr__(self) -> str:
         kernels = int((self.kind == 0).sum())
         copies = f" and {len(self) - kernels} copies" if kernels < len(self) else ""
         contexts = f" of {self.contexts} contexts" if self.contexts > 1 else ""
+        if not np.array_equal(self.stream_partition, self.stream_context):
+            contexts += f" in {self.partitions} partitions"
         return f"<Launches: {kernels} kernels{copies} in {self.streams} streams{contexts}>"
 
     def _repr_html_(self) -> str:
-        usual = dict.fromkeys(_COLUMNS, 0) | {"carveout": -1}
         shown = [
             key
-            for key, value in usual.items()
+            for key, value in _USUAL.items()
             if key == "time" or (getattr(self, key) != value).any()
         ]
         if np.array_equal(self.longest, self.duration):
@@ -552,6 +582,8 @@ class Launches(Saved):
                 text = str(value)
                 if key == "kind":
                     text = KINDS[value].replace("_", " ")
+                elif key in ("cooperative", "programmatic"):
+                    text = "yes" if value else "no"
                 elif key == "stream":
                     text = clip(self.stream_name[value], 40)
                 cells.append(f"<td>{escape(text)}</td>")

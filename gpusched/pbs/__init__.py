@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpusched._support.budget import Budget
 from gpusched.model.answers.answer import Answer
-from gpusched.pbs.certificates import DeadInterval, Overload
+from gpusched.pbs.certificates import (
+    Certificate,
+    CertificateError,
+    DeadInterval,
+    DeadStates,
+    InfeasibleSubset,
+    Overload,
+)
 from gpusched.pbs.edf import Edf, edf_parallel, edf_serial
 from gpusched.pbs.exact_search import SPENT, STAGES, Search, search
 from gpusched.pbs.policy import Play, Policy
@@ -29,8 +36,12 @@ __all__ = [
     "STAGES",
     "Answer",
     "Budget",
+    "Certificate",
+    "CertificateError",
     "DeadInterval",
+    "DeadStates",
     "Edf",
+    "InfeasibleSubset",
     "Overload",
     "Play",
     "Policy",

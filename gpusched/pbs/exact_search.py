@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, ClassVar, Literal
 
@@ -16,11 +16,18 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 from gpusched.model.answers.answer import Claim, Flags, Ticks
-from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.batches import members
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
-from gpusched.pbs.certificates import DeadInterval, Overload, certificate_of
+from gpusched.pbs.certificates import (
+    Certificate,
+    DeadInterval,
+    DeadStates,
+    InfeasibleSubset,
+    Overload,
+    certificate_of,
+)
 from gpusched.pbs.policy import Policy
 from gpusched.pbs.search_inputs import (
     PRINTED,
@@ -86,7 +93,9 @@ class Search(BatchAnswer):
         Of an accepted single set: a schedule that meets every deadline. None for a stack, and for a
         set that was taken from one: search it alone for its schedule.
     certificate
-        Of a single set: an ``Overload`` or ``DeadInterval`` when that decided, else None.
+        Of a single set that is rejected, a proof of it where one was found: an `Overload`,
+        `DeadInterval`, `DeadStates` or `InfeasibleSubset`, which ``certificate.verify`` checks
+        independently of the search. None otherwise.
     policy
         The run-time policy of a single set, with ``policy=True``; else None.
     repeats
@@ -102,7 +111,15 @@ class Search(BatchAnswer):
     """
 
     _KIND: ClassVar[str] = "Search"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, Policy)
+    _VERSION: ClassVar[int] = 2
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (
+        KernelTasks,
+        Policy,
+        Overload,
+        DeadInterval,
+        DeadStates,
+        InfeasibleSubset,
+    )
 
     tasks: KernelTasks
     table: BatchTable
@@ -112,7 +129,7 @@ class Search(BatchAnswer):
     accepted: Flags
     rejected: Flags
     schedule: Schedule | None
-    certificate: Overload | DeadInterval | None
+    certificate: Certificate | None
     policy: Policy | None
     repeats: bool | None
     stage_code: Ticks
@@ -156,16 +173,14 @@ class Search(BatchAnswer):
         names = np.array(SPENT)[self.reason_code]
         return names if self.is_stack else str(names) or None
 
-    def _fields(self) -> dict[str, Any]:
-        values = super()._fields()
-        if self.certificate is not None:
-            values["certificate"] = asdict(self.certificate)
-        return values
-
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Search:
-        if (proof := values["certificate"]) is not None:
-            values["certificate"] = (Overload if "price" in proof else DeadInterval)(**proof)
+        if isinstance(proof := values["certificate"], dict):  # version 1
+            if "price" in proof:
+                proof = Overload(proof["price"], proof["scale"], proof["load"])
+            else:
+                proof = DeadInterval(**proof)
+            values["certificate"] = proof
         found: Search = super()._from_fields(values)
         return found
 
@@ -178,19 +193,8 @@ class Search(BatchAnswer):
             by = _BY.get(self.stage, "a schedule was found")
             least = self._tightest()
             return f"{by[0].upper()}{by[1:]}{f'; {least}' if least else ''}."
-        proof = self.certificate
-        if isinstance(proof, Overload):
-            return (
-                f"The GPU is overloaded: the jobs of a hyperperiod take {proof.load:.4g} times as "
-                "long."
-            )
-        if isinstance(proof, DeadInterval):
-            who = clip_names([self._name(i) for i in proof.tasks])
-            return (
-                f"{who} need {time_in_text(proof.least, ' ticks')} between "
-                f"{time_in_text(proof.start)} and {time_in_text(proof.end)}, "
-                f"which are {time_in_text(proof.end - proof.start)}."
-            )
+        if self.certificate is not None:
+            return self.certificate.words(self.tasks)
         return "Every sequence of batches misses a deadline."
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
@@ -208,12 +212,6 @@ class Search(BatchAnswer):
             return f"PBS search{idling}"
         by = f", decided by {self.stage}" if self.stage != "none" else f", {self.reason}"
         return f"PBS search{idling}{by}"
-
-
-def clip_names(names: list[str]) -> str:
-    """Names in words, at most ten of them."""
-    more = len(names) - 10
-    return ", ".join(names[:10]) + (f" and {more} more" if more > 0 else "")
 
 
 def search(
@@ -355,7 +353,7 @@ def search(
         accepted=bool(answer[0] == 1),
         rejected=bool(answer[0] == 0),
         schedule=schedule,
-        certificate=certificate_of(STAGES[int(stage[0])], proofs),
+        certificate=certificate_of(_proof(STAGES[int(stage[0])], proofs), tasks),
         policy=None if spans is None else Policy(tasks, table, *spans),
         repeats=_repeats(schedule, tasks),
         stage_code=int(stage[0]),
@@ -364,6 +362,17 @@ def search(
         bytes=int(size[0]),
         seconds=float(ns[0]) / 1e9,
     )
+
+
+def _proof(stage: str, proofs: Any) -> dict[str, Any] | None:
+    """The proof of a stage, from the numbers of the core, for `certificate_of`."""
+    (scale, prices, _, _), (_, start, end, mask, least) = proofs
+    if stage == "overload":
+        return {"kind": "window", "window": None, "prices": prices, "scale": scale}
+    if stage == "dead_interval":
+        tasks = members(mask)
+        return {"kind": "interval", "from": start, "to": end, "tasks": tasks, "least": least}
+    return None
 
 
 def _graph(
@@ -399,7 +408,7 @@ def _infinite_horizon(
     tasks: KernelTasks, table: BatchTable, idling: bool, budget: Budget, stop: Any
 ) -> Search:
     began = perf_counter()
-    (answer, spent, states, size, load, start, length), prices, frames = _core.pbs_endless(
+    (answer, spent, states, size, _, start, length), prices, frames = _core.pbs_endless(
         *arrays_of(tasks, table),
         undecided_of(tasks, table),
         idling=idling,
@@ -408,9 +417,10 @@ def _infinite_horizon(
         seconds=float(budget.seconds or 0),
         stop=stop,
     )
-    certificate = None
+    proof = None
     if prices is not None and answer == 0:
-        certificate = Overload(tuple(prices[1].tolist()), prices[0], load)
+        proof = {"kind": "window", "window": None, "prices": prices[1], "scale": prices[0]}
+    certificate = certificate_of(proof, tasks, repeating=True)
     decided = "overload" if certificate is not None else "interval"
     return Search(
         tasks=tasks,

@@ -60,7 +60,8 @@ class Hierarchy(Saved, Frozen):
     Attributes
     ----------
     head
-        When all launches before it in its stream had ended.
+        When all launches before it, or before its graph, in its stream had ended; for a
+        programmatic kernel, when all blocks of its primary had triggered or ended.
     joined
         When it joined the queue of kernels, or that of a copy engine.
     first, dispatched
@@ -84,6 +85,8 @@ class Hierarchy(Saved, Frozen):
         Number of blocks that have started.
     launches, gpu, placement, copy_engines, channels, timeslice, runlist, switch_time, sms_per_gpc
         The workload, the platform and the options.
+    queues
+        The option; None where the default of each partition was used.
     """
 
     _KIND: ClassVar[str] = "Hierarchy"
@@ -111,6 +114,7 @@ class Hierarchy(Saved, Frozen):
     reason: str | None
     now: int
     started: int
+    queues: str | None = None
 
     def __len__(self) -> int:
         return len(self.launches)

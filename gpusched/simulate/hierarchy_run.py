@@ -30,6 +30,7 @@ from gpusched.simulate.run_slices import run_to_end
 
 __all__ = ["hierarchy"]
 
+_QUEUES = ("shared", "own")
 # Of contexts, the most urgent last.
 _LEVELS = ("low", "medium", "high")
 _MOST_TURNS = 2**24
@@ -46,7 +47,8 @@ def hierarchy(
     context_priority: Any = None,
     runlist: Any = None,
     switch_time: int = 0,
-    sms_per_gpc: int = 2,
+    sms_per_gpc: int | None = None,
+    queues: str | None = None,
     blocks: bool = True,
     seed: Any = None,
     index: int = 0,
@@ -65,8 +67,28 @@ def hierarchy(
     kernel leaves the queue when all its blocks have started. Running blocks are interrupted only by
     the end of their context's time slice, which freezes them.
 
+    A CUDA graph takes one place in its stream: all its nodes are heads when what is before it has
+    ended, join when the nodes that they depend on have ended, and what is behind it follows when
+    all of them have. It is assumed to be like one kernel in its channel, as the launch and the end
+    of a graph go through its stream's channel: its kernels wait for those launched before it, later
+    ones until all of its kernels are fully dispatched; among each other, on streams of the driver's
+    own, they need no channel. A programmatic kernel is a head when all blocks of its primary, the
+    kernel before it, have started, and triggered or ended; a block's trigger comes later where a
+    time slice freezes the block or interference slows it down. The launch behind waits for both,
+    and for all before them.
+    Streams may belong to partitions of their context (``Launches.stream_partition``), clients of
+    MPS or green contexts: their blocks start on the SMs of the partition's set, and on no more of
+    them at once than its limit. Channels and the rules of the NULL stream are the partition's own;
+    the carve-outs of SMs, interference and copy engines are shared.
+
+    A cooperative kernel starts all its blocks at one instant, and holds up what is behind it like
+    any other until it can. The blocks of a cluster start together on SMs of one GPC: the one that
+    can host most further clusters of the kernel, then the first in the order of SMs. That choice is
+    inferred, not documented. Both are refused where they could not even start on an empty GPU.
+
     At one instant: blocks and copies end; operations are launched; those that may join their queues
-    do so in the order of launch; contexts change; blocks start.
+    do so in the order of launch; contexts change; blocks start. The nodes of a graph are launched
+    one after the other, where its first one is.
 
     Parameters
     ----------
@@ -79,9 +101,10 @@ def hierarchy(
     copy_engines
         1: both directions share it; 2: one for each. As many as the GPU has unless given.
     channels
-        Hardware queues for the kernels of each context, which its streams get in turns; a kernel
-        waits until those launched before it in its channel are fully dispatched. 0: no limit. As
-        many as the GPU has unless given, and no limit where that is unknown.
+        Hardware queues for the kernels of each partition (by default, of each context), which its
+        streams get in turns; a kernel waits until those launched before it in its channel are fully
+        dispatched. 0: no limit. As many as the GPU has unless given, and no limit where that is
+        unknown.
     timeslice
         Ticks, one number or one per context; needed for several contexts.
     context_priority
@@ -95,7 +118,16 @@ def hierarchy(
     switch_time
         Ticks between the time slices of two contexts.
     sms_per_gpc
-        Number of SMs with consecutive ids that form a GPC, for ``launches.interference``.
+        Number of SMs with consecutive ids that form a GPC, for ``launches.interference`` and
+        clusters; the last GPC has what is left. That of the GPU unless given, and 2 where that is
+        unknown, as in [RTAS20].
+    queues
+        "shared": the partitions of a context share its queues of kernels, so that a kernel that
+        does not fit holds up those of other partitions. "own": each has queues of its own; of the
+        kernels at their heads the more urgent starts blocks first, then that of the partition with
+        the smaller number. Unless given, partitions with ``partition_sms`` (green contexts) have
+        their own, and the others of a context (clients of MPS, which CUDA treats as streams of one
+        context) share theirs; only a GPU can settle it.
     blocks
         Whether to keep the log of blocks, for pictures of SMs, occupancy and traces.
     seed, index
@@ -118,9 +150,10 @@ def hierarchy(
     Raises
     ------
     ValueError, OverflowError, TypeError
-        A block that fits no SM, an unknown priority, a runlist without one of the contexts, times
-        that exceed 2**59 ticks, arguments in another order; the message names the launch and the
-        value.
+        A block that fits no SM, a cooperative launch of more blocks than the SMs that it may use
+        hold, a cluster that no GPC holds, SMs that the GPU does not have, an unknown priority, a
+        runlist without one of the contexts, times that exceed 2**59 ticks, arguments in another
+        order; the message names the launch and the value.
     gpusched.Cancelled
         Stopped by ``stop``.
     """
@@ -145,7 +178,7 @@ def hierarchy(
     if not 0 <= number < 2**63:
         raise ValueError(f"index: got {number}, expected 0 to 2**63 - 1")
     cost = integer(switch_time, "switch_time")
-    per_gpc = integer(sms_per_gpc, "sms_per_gpc")
+    per_gpc = (gpu.sms_per_gpc or 2) if sms_per_gpc is None else integer(sms_per_gpc, "sms_per_gpc")
     for name, value in (("channels", limit), ("switch_time", cost), ("sms_per_gpc", per_gpc)):
         if not -(2**63) <= value < 2**63:
             raise OverflowError(f"{name}: got {value}, expected a number that fits 64 bits")
@@ -155,6 +188,7 @@ def hierarchy(
         raise ValueError(f"sms_per_gpc: got {per_gpc}, expected 1 or more")
     given_begin, given = _ragged(launches.block_times)
     after_begin, after = _ragged(launches.after)
+    early = bool(launches.programmatic.any())  # without, triggers change nothing
     simulation = _core.hierarchy_open(
         gpu._limits,
         gpu.sm_order,
@@ -182,6 +216,12 @@ def hierarchy(
         after=after,
         interference=None if launches.interference is None else launches.interference.ravel(),
         carveout=launches.carveout,
+        graph=launches.graph if (launches.graph >= 0).any() else None,
+        programmatic=launches.programmatic if early else None,
+        trigger=launches.trigger if early and (launches.trigger >= 0).any() else None,
+        **_partitions(launches, queues),
+        cooperative=launches.cooperative if launches.cooperative.any() else None,
+        cluster=launches.cluster if (launches.cluster > 1).any() else None,
         sms_per_gpc=per_gpc,
         key=seed_key(seed),
         index=number,
@@ -226,6 +266,7 @@ def hierarchy(
         reason=ended.reason,
         now=ended.now,
         started=ended.steps,
+        queues=queues,
     )
 
 
@@ -272,6 +313,27 @@ def _round(priority: Any, runlist: Any, contexts: int) -> Int64Array | None:
     before = [turn for c in medium for turn in (*high, c)]
     order = [turn for c in low for turn in (*before, *high, c)] or before or high
     return np.array(order, dtype=np.int64)
+
+
+def _partitions(launches: Launches, queues: Any) -> dict[str, Any]:
+    """The core's description of the partitions; none where each context is one."""
+    if queues is not None:
+        one_of(queues, _QUEUES, "queues")
+    given = (launches.partition_sms, launches.partition_limit)
+    plain = np.array_equal(launches.stream_partition, launches.stream_context)
+    if plain and all(column is None for column in given):
+        return dict.fromkeys(("partition", "limit", "own_queues", "set_begin", "set"))
+    count = launches.partitions
+    sets = [row or () for row in launches.partition_sms or [None] * count]
+    limits = np.zeros(count, np.int64) if given[1] is None else launches.partition_limit
+    own = [bool(row) if queues is None else queues == "own" for row in sets]
+    return {
+        "partition": launches.stream_partition,
+        "limit": limits,
+        "own_queues": np.array(own, dtype=np.int64),
+        "set_begin": np.cumsum([0, *map(len, sets)], dtype=np.int64),
+        "set": np.array([sm for row in sets for sm in row], dtype=np.int64),
+    }
 
 
 def _ragged(rows: Any) -> tuple[Int64Array | None, Int64Array | None]:

@@ -53,14 +53,18 @@ class Waits(Table):
     launch
         Index of the launch that waited.
     why
-        Index into ``REASONS``. "stream": for the launch before it in its stream. "after": for a
-        launch that it was told to wait for. "null_stream": for a launch that the rules of the NULL
+        Index into ``REASONS``. "stream": for the last launch before it in its stream that has not
+        ended, or for the triggers of a programmatic kernel's primary. "after": for a launch that it
+        was told to wait for. "null_stream": for a launch that the rules of the NULL
         stream keep before it. "channel": for the kernel before it in its channel to be fully
         dispatched. "slice": for a time slice of its context. "priority": for a more urgent queue
         to become empty. "queue": behind another kernel. "warps", "blocks", "registers",
         "shared_memory": at the head of the queue, no SM has enough of that resource for one more
         block (the one that most SMs lack). "copy_engine": for other copies. "carveout": at the head
         of the queue, most SMs run blocks of kernels with another carve-out for shared memory.
+        "partition": at the head of the queue, no SM that its partition may use has room, but
+        others have. "cooperative": there is room, but not for all its blocks at once. "cluster":
+        there is room, but not for a whole cluster on one GPC.
     blocker
         Index of the launch that it waited for, -1 if there is none.
     sm

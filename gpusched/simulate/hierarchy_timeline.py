@@ -12,8 +12,9 @@ import numpy.typing as npt
 from gpusched._draw.axes import time_axis
 from gpusched._draw.block_columns import BlockColumns, sm_lanes, trace_columns
 from gpusched._draw.block_lanes import SHOWN_BOXES, block_lanes
+from gpusched._draw.lanes import side_by_side
 from gpusched._draw.name_colors import NameColors
-from gpusched._draw.stream_lanes import STREAMS, StreamColumns, launch_pieces, stream_lanes
+from gpusched._draw.stream_lanes import STREAMS, StreamColumns, launch_pieces, share, stream_lanes
 from gpusched._draw.timeline import (
     CounterColumns,
     Key,
@@ -34,6 +35,7 @@ VIEWS = ("sm", "stream")
 _LEAST_HEIGHT = 11.0  # of a lane with a name, in points
 _SHADES = ("#D9D9D9", "#969696", "#BDBDBD", "#737373")  # of contexts
 _ENGINES, _CONTEXTS = "copy engines", "contexts"
+_STRIP = (0.76, 0.92)  # of the waits of a launch, in the stream's lane
 
 _WAITS = {
     "after": "#7F7F7F",
@@ -47,6 +49,9 @@ _WAITS = {
     "registers": "#8C6D31",
     "shared_memory": "#E07B39",
     "carveout": "#C51B7D",
+    "partition": "#4D9221",
+    "cooperative": "#276419",
+    "cluster": "#01665E",
     "copy_engine": "#2F8F8F",
 }
 
@@ -245,6 +250,7 @@ def _streams(run: Records) -> StreamColumns:
         now=run.now,
         stream_name=launches.stream_name,
         times={name: getattr(run, name) for name in ("head", "joined", "dispatched")},
+        mixed=(launches.graph >= 0) | (launches.programmatic > 0),
     )
 
 
@@ -275,26 +281,38 @@ def _by_stream(run: Records, unit: str | None, since: int, until: int | None) ->
 
 def _waiting(run: Records, shown: Int64Array, since: int, end: int) -> Iterator[Piece]:
     """Pieces of what the launches at the heads of their streams waited for."""
-    left = SHOWN_BOXES[1]
+    launches, left = run.launches, SHOWN_BOXES[1]
+    found = []  # (start, end, launch, waits, row)
     for waits in (run.waits, run.pending):
-        chosen = np.isin(waits.launch, shown) & (waits.why != REASONS.index("stream"))
+        graph = launches.graph[waits.launch]
+        # Waits for the launch before, and for nodes of the same graph: the order as it was given.
+        own = (graph >= 0) & (graph == launches.graph[waits.blocker])
+        own &= waits.why == REASONS.index("after")
+        chosen = np.isin(waits.launch, shown) & (waits.why != REASONS.index("stream")) & ~own
         for k in np.flatnonzero(chosen)[:left].tolist():
-            launch, reason = int(waits.launch[k]), REASONS[waits.why[k]]
             stop = int(waits.end[k]) if waits.end[k] >= 0 else end
-            if max(int(waits.start[k]), since) >= min(stop, end):
-                continue
-            name = clip(run.launches.name[launch], 80)
+            if max(int(waits.start[k]), since) < min(stop, end):
+                found.append((int(waits.start[k]), stop, int(waits.launch[k]), waits, k))
+        left = max(0, left - int(chosen.sum()))
+    found.sort(key=lambda each: each[0])
+    in_stream: dict[int, list[int]] = {}
+    for at, each in enumerate(found):
+        in_stream.setdefault(int(launches.stream[each[2]]), []).append(at)
+    for stream, members in in_stream.items():
+        rows = [found[at] for at in members]
+        places = side_by_side([each[0] for each in rows], [each[1] for each in rows])
+        for (start, stop, launch, waits, k), place in zip(rows, places, strict=True):
+            name = clip(launches.name[launch], 80)
             yield Piece(
-                lane=int(run.launches.stream[launch]),
-                start=int(waits.start[k]),
+                lane=stream,
+                start=start,
                 end=stop,
                 name=f"{name} waits {hierarchy_why.reason_of(run, waits, k)}",
-                color=_WAITS[reason],
+                color=_WAITS[REASONS[waits.why[k]]],
                 style="wait",
                 unfinished=bool(waits.end[k] < 0),
-                spans=((0.76, 0.92),),
+                spans=(share(_STRIP, *place),),
             )
-        left = max(0, left - int(chosen.sum()))
 
 
 def _outcome_note(run: Records) -> tuple[str, ...]:

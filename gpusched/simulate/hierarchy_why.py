@@ -20,6 +20,8 @@ _ROOM = {
     "registers": "no SM has enough free registers",
     "shared_memory": "no SM has enough free shared memory",
     "carveout": "most SMs run blocks of kernels with another carve-out for shared memory",
+    "cooperative": "not all of them fit the SMs at once",
+    "cluster": "no GPC takes a whole cluster",
 }
 
 
@@ -79,8 +81,13 @@ def reason_of(run: Records, waits: Waits, k: int) -> str:
     other = "itself" if blocker == launch else label(launches, blocker) if blocker >= 0 else ""
     stream = int(launches.stream[launch])
     if reason == "stream":
+        if launches.programmatic[launch] and _is_primary(launches, launch, blocker):
+            where = launches.stream_name[stream]
+            return f"until all blocks of {other}, before it in {where}, have triggered or ended"
         return f"for {other}, which is before it in {launches.stream_name[stream]}"
     if reason == "after":
+        if launches.programmatic[launch] and launches.graph[launch] >= 0:
+            return f"until all blocks of {other}, its primary, have triggered or ended"
         return f"for {other}, as it was told to"
     if reason == "null_stream":
         if launches.stream_kind[stream] == 2:
@@ -99,7 +106,26 @@ def reason_of(run: Records, waits: Waits, k: int) -> str:
         return f"behind {other} at the copy engine"
     partly = 0 <= run.first[launch] <= waits.start[k]
     found = f", until SM {waits.sm[k]} had room" if waits.sm[k] >= 0 else ""
-    return f"for room{' for its other blocks' if partly else ''}: {_ROOM[reason]}{found}"
+    whose = " for all its blocks" if reason == "cooperative" else ""
+    whose = " for its other blocks" if partly else whose
+    if reason == "partition":
+        return f"for room{whose}: {_full(launches, int(launches.stream_partition[stream]))}{found}"
+    return f"for room{whose}: {_ROOM[reason]}{found}"
+
+
+def _full(launches: Launches, partition: int) -> str:
+    """Reason for which a partition has no room while other SMs have."""
+    names, limits = launches.partition_name, launches.partition_limit
+    name = f"partition {partition}" if names is None else clip(names[partition], _SHOWN)
+    if limits is not None and limits[partition]:
+        return f"the SMs that {name} may use (at most {limits[partition]} at once) are full"
+    return f"the SMs of {name} are full"
+
+
+def _is_primary(launches: Launches, launch: int, blocker: int) -> bool:
+    """Whether the last launch before a programmatic one that has not ended is its primary."""
+    alone = launches.graph[launch] < 0 and launches.graph[blocker] < 0
+    return bool(alone and launches.kind[blocker] == 0)
 
 
 def label(launches: Launches, launch: int) -> str:

@@ -31,7 +31,7 @@ static const char DOCUMENT[] =
 static int run(gs_io_event_scan_t *scan, gs_context_t *ctx, const char *bytes, int64_t size,
                bool last)
 {
-    const gs_io_event_scan_text_t data = {bytes, size};
+    const gs_io_json_text_t data = {bytes, size};
     int reason = -1;
     int status = gs_io_event_scan_run(scan, ctx, &data, &SELECTION, last, &reason);
     return status < 0 ? status : reason;
@@ -178,7 +178,7 @@ static void test_refusals(void)
         MU_CHECK(run(&scan, &ctx, "{}", 2, true) == GS_ERR_VALUE);
     }
     gs_io_event_scan_init(&scan, 0, 0, 0);
-    const gs_io_event_scan_text_t data = TEXT("{}");
+    const gs_io_json_text_t data = TEXT("{}");
     const gs_io_event_scan_wanted_t none = {TEXT("a"), TEXT(""), 2};
     gs_io_event_scan_selection_t selection = {&none, 1, GROUPS, 2};
     int reason;

@@ -13,6 +13,7 @@ typedef struct {
     int64_t timeslice[4], context[MOST], priority[MOST], stream_kind[MOST];
     int64_t time[MOST], kind[MOST], stream[MOST], blocks[MOST], threads[MOST], regs[MOST];
     int64_t smem[MOST], duration[MOST], after_begin[MOST + 1], after[MOST];
+    int64_t graph[MOST], programmatic[MOST], trigger[MOST];
 } system_t;
 
 static void system_init(system_t *self, int64_t streams)
@@ -117,7 +118,8 @@ static void test_observed(void)
     run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 200, 300));
     MU_CHECK(spans(&sim, 2, 100, 200) && spans(&sim, 3, 200, 300));
-    MU_CHECK(sim.block_count == 14 && sim.block[3].start == 0 && sim.block[4].start == 100);
+    const int64_t *start = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_START];
+    MU_CHECK(sim.block_count == 14 && sim.block_room == 14 && start[3] == 0 && start[4] == 100);
     MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 0, 0, 200));
     MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 0, 20, 100));
     MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 2, 40, 100));
@@ -148,7 +150,8 @@ static void test_observed(void)
     add_kernel(&t, 8, 70, 100, 1, 512, 0);
     run(&sim, &ctx, &t);
     MU_CHECK(sim.op[7].first == 110 && sim.op[8].first == 110);
-    MU_CHECK(sim.block[7].op == 7 && sim.block[7].sm == 1 && sim.block[8].sm == 0);
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(sim.block[GS_SIMULATE_HIERARCHY_BLOCK_OP][7] == 7 && sm[7] == 1 && sm[8] == 0);
     gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
@@ -263,7 +266,8 @@ static void test_interference(void)
     add_copy(&t, 2, 50, 30, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
     run(&sim, &ctx, &t);
     /* 0: 20 alone, 30 at 1/2, 30 at 1/6, the last 60 at 1/2; 1: at 1/2 until 200, then alone. */
-    MU_CHECK(sim.block[0].sm != sim.block[1].sm);
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(sm[0] != sm[1]);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 20, 210) && spans(&sim, 2, 50, 80));
     gs_simulate_hierarchy_free(&sim, &ctx);
     t.model.sms_per_gpc = 1; /* now they are on different GPCs */
@@ -293,9 +297,105 @@ static void test_deadlock(void)
     gs_simulate_hierarchy_free(&sim, &ctx);
 }
 
-/* With everything that takes memory: channels, contexts, logs and, where wanted, interference. */
-static void test_failing_allocations(const int64_t *interference)
+/* Graphs, programmatic kernels and triggers for all launches, none of them set. */
+static void add_orders(system_t *self)
 {
+    for (int k = 0; k < MOST; k++) {
+        self->graph[k] = self->trigger[k] = -1;
+    }
+    self->model.graph = self->graph;
+    self->model.programmatic = self->programmatic;
+    self->model.trigger = self->trigger;
+}
+
+/* Two nodes beside each other, a third behind one of them; the next kernel is behind all three,
+ * and a programmatic one starts at its triggers. */
+static void test_orders(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    system_init(&t, 1);
+    add_orders(&t);
+    t.model.after_begin = t.after_begin;
+    t.model.after = t.after;
+    add_kernel(&t, 0, 0, 100, 1, 32, 0);
+    add_kernel(&t, 0, 0, 30, 1, 32, 0);
+    add_kernel(&t, 0, 0, 50, 1, 32, 0);
+    add_kernel(&t, 0, 0, 100, 6, 1024, 0);
+    add_kernel(&t, 0, 0, 10, 1, 32, 0);
+    t.graph[0] = t.graph[1] = t.graph[2] = 7;
+    t.after[0] = 1;
+    t.after_begin[3] = t.after_begin[4] = t.after_begin[5] = 1;
+    t.trigger[3] = 20;
+    t.programmatic[4] = 1;
+    run(&sim, &ctx, &t);
+    MU_CHECK(spans(&sim, 0, 0, 100) && spans(&sim, 1, 0, 30) && spans(&sim, 2, 30, 80));
+    MU_CHECK(spans(&sim, 3, 100, 300) && spans(&sim, 4, 220, 230));
+    MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_AFTER, 1, 0, 30));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 2, 0, 80));
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 0, 80, 100));
+    MU_CHECK(waited(&sim, 4, GS_SIMULATE_HIERARCHY_WAIT_STREAM, 3, 0, 220));
+    gs_simulate_hierarchy_free(&sim, &ctx);
+
+    t.programmatic[1] = 1; /* a node without a primary */
+    gs_context_init(&ctx);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_ERR_VALUE);
+    MU_CHECK(ctx.bytes_used == 0 && strcmp(ctx.fault.field, "programmatic") == 0);
+    t.time[2] = 5;
+    gs_context_init(&ctx);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_ERR_VALUE);
+    MU_CHECK(ctx.bytes_used == 0 && strcmp(ctx.fault.field, "time") == 0 && ctx.fault.row == 2);
+}
+
+/* A green context on SM 1 beside a client that may use one SM, a cooperative kernel, and a cluster.
+ */
+static void test_partitions(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    const int64_t partition[] = {0, 1}, set_begin[] = {0, 1, 1}, set[] = {1}, limit[] = {0, 1};
+    const int64_t own[] = {1, 0}, cooperative[] = {0, 0, 1}, cluster[] = {1, 2, 1};
+    system_init(&t, 2);
+    t.model.partitions = 2;
+    t.model.partition = partition;
+    t.model.set_begin = set_begin;
+    t.model.set = set;
+    t.model.limit = limit;
+    t.model.own_queues = own;
+    t.model.cooperative = cooperative;
+    t.model.cluster = cluster;
+    t.model.sms_per_gpc = 2;
+    add_kernel(&t, 0, 0, 100, 3, 1024, 0);
+    add_kernel(&t, 1, 10, 100, 4, 1024, 0);
+    add_kernel(&t, 1, 10, 100, 2, 1024, 0);
+    run(&sim, &ctx, &t);
+    MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 10, 210) && spans(&sim, 2, 210, 310));
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(sm[0] == 1 && sm[2] == 0 && sm[3] == 0);
+    MU_CHECK(waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_PARTITION, -1, 0, 100));
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+
+    t.blocks[2] = 3;
+    gs_context_init(&ctx);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_ERR_VALUE);
+    MU_CHECK(strcmp(ctx.fault.field, "blocks") == 0 && ctx.fault.row == 2);
+    MU_CHECK(ctx.fault.is_bounded && ctx.fault.bound == 2 && ctx.bytes_used == 0);
+}
+
+/* With everything that takes memory: channels, contexts, logs and, where wanted, interference, or
+ * partitions and kernels whose blocks start together. */
+static void test_failing_allocations(const int64_t *interference, bool partitions)
+{
+    const int64_t partition[] = {0, 1, 2, 3}, set_begin[] = {0, 0, 1, 1, 1}, set[] = {1};
+    const int64_t limit[] = {0, 0, 1, 1}, own[] = {0, 1, 0, 1};
+    int64_t cooperative[MOST] = {0}, cluster[MOST];
+    for (int k = 0; k < MOST; k++) {
+        cooperative[k] = k % 4 == 3;
+        cluster[k] = 1 + k % 2;
+    }
     int64_t failed = 0;
     for (int64_t at = 1;; at++) {
         gs_context_t ctx;
@@ -307,10 +407,27 @@ static void test_failing_allocations(const int64_t *interference)
         t.context[3] = 1;
         t.model.interference = interference;
         t.model.sms_per_gpc = 2;
+        if (partitions) {
+            t.model.partitions = 4;
+            t.model.partition = partition;
+            t.model.set_begin = set_begin;
+            t.model.set = set;
+            t.model.limit = limit;
+            t.model.own_queues = own;
+            t.model.cooperative = cooperative;
+            t.model.cluster = cluster;
+        }
         for (int64_t k = 0; k < 12; k++) {
-            add_kernel(&t, k % 4, k, 100, 40, 256, k % 3);
+            add_kernel(&t, k % 4, k, 100, partitions && k % 4 == 3 ? 8 : 40, 256, k % 3);
         }
         add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+        add_kernel(&t, 1, 20, 100, 2, 32, 0);
+        add_kernel(&t, 1, 20, 100, 2, 32, 0);
+        add_kernel(&t, 2, 20, 100, 2, 32, 0);
+        add_orders(&t);
+        t.graph[13] = t.graph[14] = 0;
+        t.programmatic[15] = 1;
+        t.trigger[10] = t.trigger[11] = 50;
         gs_context_init(&ctx);
         ctx.fail_at = at;
         int status = gs_simulate_hierarchy_init(&sim, &ctx, &t.model);
@@ -337,11 +454,14 @@ int main(void)
     test_contexts();
     test_interference();
     test_deadlock();
-    test_failing_allocations(NULL);
+    test_orders();
+    test_partitions();
+    test_failing_allocations(NULL, false);
+    test_failing_allocations(NULL, true);
     int64_t factors[4 * MOST];
     for (int k = 0; k < 4 * MOST; k++) {
         factors[k] = 1500;
     }
-    test_failing_allocations(factors);
+    test_failing_allocations(factors, false);
     return MU_END();
 }

@@ -128,6 +128,33 @@ static void test_budget(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
+/* Columns grow alike, up to the most that is needed. */
+static void test_columns(void)
+{
+    for (int64_t fail_at = 0; fail_at <= 12; fail_at++) { /* 16, 32, 64, 100 rows of 3 columns */
+        gs_context_t ctx;
+        int64_t *columns[3] = {NULL}, capacity = 0, rows = 0;
+        int status = GS_OK;
+        gs_context_init(&ctx);
+        ctx.fail_at = fail_at;
+        for (; rows < 100 && status == GS_OK; rows += status == GS_OK) {
+            status = gs_vector_reserve_columns(&ctx, columns, 3, &capacity, rows + 1, 100);
+            for (int i = 0; i < 3 && status == GS_OK; i++) {
+                columns[i][rows] = 1000 * i + rows;
+            }
+        }
+        MU_CHECK(status == (fail_at == 0 ? GS_OK : GS_ERR_MEMORY));
+        MU_CHECK(fail_at == 0 ? capacity == 100 && ctx.allocations == 12 : rows == capacity);
+        for (int64_t k = 0; k < rows; k++) {
+            MU_CHECK(columns[0][k] == k && columns[2][k] == 2000 + k);
+        }
+        for (int i = 0; i < 3; i++) {
+            gs_free(&ctx, columns[i]);
+        }
+        MU_CHECK(ctx.bytes_used == 0);
+    }
+}
+
 int main(void)
 {
     test_growth();
@@ -135,5 +162,6 @@ int main(void)
     test_overflow();
     test_failure();
     test_budget();
+    test_columns();
     return MU_END();
 }

@@ -20,7 +20,18 @@ carveout      per launch: bytes preferred as shared memory, -1: none; None: of n
 duration      per launch: one number, or a list with one number per block
 after         per launch: the launches that must have ended; None: no launch waits for others
 interference  per launch: four factors in thousandths; None: no interference
-sms_per_gpc
+graph         per launch: number of the graph that it is a node of, -1: none; None: no graphs
+programmatic  per launch: whether it need not wait for the end of its primary; None: none of them
+trigger       per launch: time of a block after which the primary's successor may start, -1: that of
+              the whole block; None: -1
+sms_per_gpc   SMs with consecutive ids in a GPC
+partition     per stream; a partition lies in one context; None: every context is one
+partition_sms    per partition: SM ids, or None for all SMs; None: of all partitions
+partition_limit  per partition: SMs that may hold its blocks at once, 0: no limit; None: of none
+own_queues       per partition: whether it has queues of its own; None: of none
+cooperative   per launch: whether all blocks start at one instant; None: of none
+cluster       per launch: blocks that start together on one GPC; None: 1
+Those from graph on, but for sms_per_gpc, may be missing.
 
 No cleverness: from one instant to the next at which something happens, lists of single blocks.
 """
@@ -31,7 +42,9 @@ KERNEL, COPY_IN, COPY_OUT = range(3)
 BLOCKING, NON_BLOCKING, NULL = range(3)
 STREAM, AFTER, NULL_STREAM, CHANNEL, SLICE, PRIORITY, QUEUE = range(7)
 WARPS, BLOCKS, REGS, SMEM, COPY_ENGINE, CARVEOUT = range(7, 13)
-ROOM = (WARPS, BLOCKS, REGS, SMEM, CARVEOUT)
+PARTITION, COOPERATIVE, CLUSTER = range(13, 16)
+RESOURCES = (WARPS, BLOCKS, REGS, SMEM, CARVEOUT)
+ROOM = (*RESOURCES, PARTITION, COOPERATIVE, CLUSTER)
 
 
 def footprint(limits, threads, regs, smem):
@@ -62,14 +75,37 @@ def rule_of(limits):
     return place.RULES[limits[10]]
 
 
+def partition_of(system, stream):
+    return (system.get("partition") or system["context"])[stream]
+
+
+def group_of(system, stream):
+    """The streams whose kernels share queues, by the smallest partition among them."""
+    own = system.get("own_queues")
+    mine = partition_of(system, stream)
+    if own and own[mine]:
+        return mine
+    return min(
+        partition_of(system, s)
+        for s, context in enumerate(system["context"])
+        if context == system["context"][stream] and not (own and own[partition_of(system, s)])
+    )
+
+
 class Launch:
     def __init__(self, system, row):
         self.id = row
         self.time = system["time"][row]
-        self.order = (self.time, row)
+        graph = system["graph"][row] if system.get("graph") else -1
+        self.graph = graph if graph >= 0 else None
+        # The nodes of a graph are launched one after the other, with its first one.
+        mates = [r for r in range(row) if graph >= 0 and system["graph"][r] == graph]
+        self.order = (self.time, min([row, *mates]), row)
         self.kind = system["kind"][row]
         self.stream = system["stream"][row]
         self.context = system["context"][self.stream]
+        self.partition = partition_of(system, self.stream)
+        self.group = group_of(system, self.stream)
         self.priority = system["priority"][self.stream]
         self.stream_kind = system["stream_kind"][self.stream]
         duration = system["duration"][row]
@@ -84,14 +120,19 @@ class Launch:
                 self.carveout = carveout(system["limits"], *take, preferred)
             self.blocks = system["blocks"][row]
             self.duration = duration if isinstance(duration, list) else [duration] * self.blocks
-            # Among the streams of its context, in turns.
-            mates = [s for s, c in enumerate(system["context"]) if c == self.context]
+            self.trigger = system["trigger"][row] if system.get("trigger") else -1
+            self.cooperative = bool(system.get("cooperative")) and system["cooperative"][row]
+            self.cluster = system["cluster"][row] if system.get("cluster") else 1
+            # Among the streams of its partition, in turns.
+            streams = range(len(system["context"]))
+            mates = [s for s in streams if partition_of(system, s) == self.partition]
             channels = system["channels"]
             self.channel = mates.index(self.stream) % channels if channels else None
         else:
             self.copy_time = duration
             self.engine = int(self.kind == COPY_OUT and system["copy_engines"] > 1)
         self.head = self.joined = self.first = self.dispatched = self.end = -1
+        self.primary = None  # the kernel whose triggers are enough for this one to start
         self.started = self.running = 0
         self.why = self.blocker = self.since = -1
 
@@ -102,10 +143,18 @@ class Block:
     def __init__(self, launch, number, sm, now):
         self.launch, self.number, self.sm, self.start, self.end = launch, number, sm, now, -1
         self.left = 1000 * launch.duration[number]
+        self.after_trigger = 0  # of `left`, what comes after its trigger
+        if 0 <= launch.trigger < launch.duration[number]:
+            self.after_trigger = self.left - 1000 * launch.trigger
         self.factor = 1000
 
+    def has_triggered(self):
+        return self.left <= self.after_trigger
+
     def time_to_go(self):
-        return -(-self.left * self.factor // 10**6)
+        """Until its trigger, or then until its end."""
+        part = self.left if self.has_triggered() else self.left - self.after_trigger
+        return -(-part * self.factor // 10**6)
 
 
 class Context:
@@ -122,12 +171,16 @@ class Context:
         self.placed = None  # the kernel whose blocks were placed last
         self.kernels = 0  # how often that changed
 
-    def level(self, priority):
-        return [k for k in self.queue if k.priority == priority]
+    def level(self, group, priority):
+        return [k for k in self.queue if (k.group, k.priority) == (group, priority)]
 
-    def urgent(self):
-        """The head of the most urgent queue."""
-        return self.level(min(k.priority for k in self.queue))[0] if self.queue else None
+    def urgent(self, group):
+        """The head of the most urgent queue of a group."""
+        return self.level(group, min(k.priority for k in self.queue if k.group == group))[0]
+
+    def held(self, partition):
+        """SMs with blocks of a partition."""
+        return {block.sm for block in self.blocks if block.launch.partition == partition}
 
 
 class Hierarchy:
@@ -137,6 +190,9 @@ class Hierarchy:
         self.order = list(system["sm_order"] or range(sms))
         self.launch = [Launch(system, row) for row in range(len(system["time"]))]
         self.by_launch = sorted(self.launch, key=lambda k: k.order)
+        for k in self.launch:
+            if k.kind == KERNEL and system.get("programmatic") and system["programmatic"][k.id]:
+                k.primary = self.primary_of(k)
         self.context = [Context(sms) for _ in system["timeslice"]]
         self.runlist = list(system["runlist"] or range(len(self.context)))
         self.turn = -1
@@ -146,14 +202,25 @@ class Hierarchy:
         self.engine_end = [None, None]  # of the copy at the head of the queue
         self.log, self.waits, self.slices = [], [], []
 
+    def primary_of(self, k):
+        """The kernel before a programmatic one: in its graph, or right before it in its stream."""
+        if k.graph is not None:
+            (before,) = {self.launch[other] for other in k.after}
+            assert before.kind == KERNEL and before.graph == k.graph and before is not k
+            return before
+        earlier = [j for j in self.by_launch if j.stream == k.stream and j.order < k.order]
+        if earlier and earlier[-1].kind == KERNEL and earlier[-1].graph is None:
+            return earlier[-1]
+        return None
+
     def run(self):
         self.now = self.seen = min((k.time for k in self.launch), default=None)
         while self.now is not None:
             self.progress()
             self.end_blocks()
             self.end_copies()
-            self.become_heads()
             while True:
+                self.become_heads()
                 self.join()
                 self.change_context()
                 if not self.start_blocks():
@@ -205,21 +272,37 @@ class Hierarchy:
         """Launches that have not ended, in order of launch."""
         return [k for k in self.by_launch if k.time <= self.now and k.end < 0]
 
+    def before_in_stream(self, k):
+        """Operations before this one, or before its graph, that have not ended."""
+        return [
+            j
+            for j in self.launched()
+            if j.stream == k.stream
+            and j.order < k.order
+            and (k.graph is None or j.graph != k.graph)
+        ]
+
+    def is_past_triggers(self, kernel):
+        """Whether all blocks of a kernel have started, and triggered or ended."""
+        mine = [b for b in self.context[kernel.context].blocks if b.launch is kernel]
+        return kernel.started == kernel.blocks and all(b.has_triggered() for b in mine)
+
     def become_heads(self):
-        taken = set()
         for k in self.launched():
-            if k.stream not in taken and k.head < 0:
-                k.head = self.now
-            taken.add(k.stream)
+            if k.head < 0:
+                early = k.graph is None and k.primary and self.is_past_triggers(k.primary)
+                if early or not self.before_in_stream(k):
+                    k.head = self.now
 
     def obstacle(self, k):
         """(why, blocker) of a stream's head that has not joined; None when it may."""
         for other in k.after:
-            if self.launch[other].end < 0:
+            enough = k.primary and self.is_past_triggers(k.primary)
+            if self.launch[other].end < 0 and not (k.graph is not None and enough):
                 return AFTER, other
         against = {BLOCKING: NULL, NULL: BLOCKING}.get(k.stream_kind)
         earlier = [other for other in self.launched() if other.order < k.order]
-        earlier = [other for other in earlier if other.context == k.context]
+        earlier = [other for other in earlier if other.partition == k.partition]
         kept = [other for other in earlier if other.stream_kind == against]
         if kept and against == NULL:  # the last of that stream
             return NULL_STREAM, kept[-1].id
@@ -227,7 +310,9 @@ class Hierarchy:
             return NULL_STREAM, min(kept, key=lambda other: other.stream).id
         if k.kind == KERNEL and k.channel is not None:
             before = [j for j in earlier if j.kind == KERNEL and j.channel == k.channel]
-            if any(other.dispatched < 0 for other in before):
+            before = [j for j in before if j.graph is None or j.graph != k.graph]
+            before = [j for j in before if j.dispatched < 0]
+            if before:
                 return CHANNEL, before[-1].id
         return None
 
@@ -238,7 +323,7 @@ class Hierarchy:
             k.joined = self.now
             if k.kind == KERNEL:
                 context = self.context[k.context]
-                level = context.level(k.priority)
+                level = context.level(k.group, k.priority)
                 k.ahead = level[-1].id if level else -1
                 context.queue.append(k)
                 context.work += 1
@@ -281,47 +366,140 @@ class Hierarchy:
     def start_blocks(self):
         """Whether a kernel was fully dispatched."""
         any_dispatched = False
+        stuck = set()  # groups whose head has no room
         while self.active is not None and self.resumed <= self.now:
             context = self.context[self.active]
-            kernel = context.urgent()
-            if kernel is None:
+            groups = {k.group for k in context.queue} - stuck
+            if not groups:
                 break
-            first_sm = None
+            heads = [context.urgent(group) for group in groups]
+            kernel = min(heads, key=lambda k: (k.priority, k.group))
             before = kernel.started
-            while kernel.started < kernel.blocks:
-                sm = self.choose_sm(context, kernel)
+            sms = self.start_kernel(context, kernel)
+            done = kernel.started == kernel.blocks
+            if not done:
+                stuck.add(kernel.group)
+            if not sms:
+                continue
+            if before == 0:
+                kernel.first = self.now
+            if kernel.why in ROOM and (before == 0 or done):
+                self.wait_for(kernel, -1, -1, sms[0])
+            if done:
+                kernel.dispatched = self.now
+                context.queue.remove(kernel)
+                any_dispatched = True
+        return any_dispatched
+
+    def start_kernel(self, context, kernel):
+        """Starts the blocks that can start; their SMs."""
+        among = None
+        if kernel.cooperative:
+            among, most = self.all_at_once(context, kernel)
+            if most < kernel.blocks:
+                return []
+        sms = []
+        while kernel.started < kernel.blocks:
+            if kernel.cluster > 1:
+                usable = self.choose_gpc(context, kernel, among)
+            else:
+                usable = self.usable(context, kernel) if among is None else among
+            for _ in range(kernel.cluster):
+                sm = self.choose_sm(context, kernel, usable)
                 if sm is None:
-                    break
-                first_sm = sm if first_sm is None else first_sm
+                    return sms
+                sms.append(sm)
                 block = Block(kernel, kernel.started, sm, self.now)
                 context.blocks.append(block)
                 self.log.append(block)
                 kernel.started += 1
                 kernel.running += 1
-            if first_sm is None:
-                break
-            if before == 0:
-                kernel.first = self.now
-            done = kernel.started == kernel.blocks
-            if kernel.why in ROOM and (before == 0 or done):
-                self.wait_for(kernel, -1, -1, first_sm)
-            if not done:
-                break
-            kernel.dispatched = self.now
-            context.queue.remove(kernel)
-            any_dispatched = True
-        return any_dispatched
+        return sms
+
+    def set_of(self, kernel):
+        """The SMs of a kernel's partition, in SM order."""
+        sets = self.system.get("partition_sms")
+        chosen = sets[kernel.partition] if sets else None
+        return [s for s in self.order if chosen is None or s in chosen]
+
+    def budget(self, context, kernel):
+        """SMs without blocks of a kernel's partition that may get some; None: any number."""
+        limits = self.system.get("partition_limit")
+        limit = limits[kernel.partition] if limits else 0
+        return limit - len(context.held(kernel.partition)) if limit else None
+
+    def usable(self, context, kernel):
+        """SMs on which a kernel's next block may start, if there is room."""
+        sms = self.set_of(kernel)
+        if self.budget(context, kernel) == 0:
+            sms = [s for s in sms if s in context.held(kernel.partition)]
+        return sms
+
+    def rooms(self, context, kernel):
+        """By SM, the number of further blocks of a kernel that it can host."""
+        limits, grid = self.limits(kernel), (kernel.blocks, *kernel.take)
+        room = {s: max(0, place.room(limits, context.used[s], grid)) for s in self.order}
+        return {s: room[s] if self.accepts(context, s, kernel) else 0 for s in self.order}
+
+    def affordable(self, context, kernel, sms, budget):
+        """Of some SMs those with blocks of the kernel's partition, and as many others with room as
+        the budget allows, those with most room."""
+        if budget is None:
+            return sms
+        room, held = self.rooms(context, kernel), context.held(kernel.partition)
+        others = [s for s in sms if s not in held and room[s] > 0]
+        others = sorted(others, key=lambda s: -room[s])[:budget]  # of equals the first in order
+        return [s for s in sms if s in held or s in others]
+
+    def gpcs(self, sms):
+        """The SMs by GPC; the GPC of the first SM of the device's order first."""
+        size = self.system["sms_per_gpc"]
+        numbers = list(dict.fromkeys(s // size for s in self.order))
+        return [[s for s in sms if s // size == number] for number in numbers]
+
+    def clusters(self, context, kernel, sms):
+        """Number of clusters that the SMs of one GPC can host."""
+        room = self.rooms(context, kernel)
+        return sum(room[s] for s in sms) // kernel.cluster
+
+    def choose_gpc(self, context, kernel, among):
+        """SMs of one GPC on which the next cluster starts; none where no GPC has room."""
+        if among is None:
+            among, budget = self.set_of(kernel), self.budget(context, kernel)
+        else:
+            budget = None
+        gpcs = [self.affordable(context, kernel, gpc, budget) for gpc in self.gpcs(among)]
+        best = max(gpcs, key=lambda gpc: self.clusters(context, kernel, gpc))  # first of equals
+        return best if self.clusters(context, kernel, best) else []
+
+    def all_at_once(self, context, kernel):
+        """SMs for a cooperative kernel, and how many blocks can start there together."""
+        parts = (lambda sms: self.gpcs(sms)) if kernel.cluster > 1 else (lambda sms: [sms])
+        sms, budget = self.set_of(kernel), self.budget(context, kernel)
+        if budget is not None:
+            held = context.held(kernel.partition)
+            chosen = {s for s in sms if s in held}
+            left = parts(sms)
+            while left and budget > 0:
+                options = [self.affordable(context, kernel, part, budget) for part in left]
+                counts = [self.clusters(context, kernel, option) for option in options]
+                best = counts.index(max(counts))
+                new = set(options[best]) - chosen
+                chosen |= new
+                budget -= len(new)
+                del left[best]
+            sms = [s for s in sms if s in chosen]
+        hosted = sum(self.clusters(context, kernel, part) for part in parts(sms))
+        return sms, hosted * kernel.cluster
 
     def limits(self, kernel):
         _, warps, blocks, _, smem = self.system["limits"][:5]
         return warps, blocks, kernel.regs_usable, smem
 
-    def choose_sm(self, context, kernel):
+    def choose_sm(self, context, kernel, usable):
         """The SM of the next block of a kernel, which it then holds; None: there is no room."""
-        limits, grid = self.limits(kernel), (kernel.blocks, *kernel.take)
-        room = {s: place.room(limits, context.used[s], grid) for s in self.order}
-        fits = [s for s in self.order if room[s] > 0 and self.accepts(context, s, kernel)]
-        room = {s: room[s] for s in fits}
+        limits, room = self.limits(kernel), self.rooms(context, kernel)
+        fits = [s for s in self.order if s in usable and room[s] > 0]
         if not fits:
             return None
         if context.placed is not kernel:
@@ -350,6 +528,16 @@ class Hierarchy:
         rule = rule_of(self.system["limits"])
         return place.accepts(rule, context.present[sm], kernel.carveout)
 
+    # Before it runs ---------------------------------------------------------------------------
+
+    def most_at_once(self, row):
+        """Blocks of a kernel that empty SMs hold at once, in clusters; 0: no cluster fits a GPC."""
+        kernel = self.launch[row]
+        context = Context(len(self.order))
+        if kernel.cluster > 1 and not self.choose_gpc(context, kernel, None):
+            return 0
+        return self.all_at_once(context, kernel)[1]
+
     # Between instants -------------------------------------------------------------------------
 
     def look_at_waits(self):
@@ -359,8 +547,7 @@ class Hierarchy:
     def reason(self, k):
         """(why, blocker) from now on, (-1, -1): it does not wait."""
         if k.head < 0:
-            mine = [other for other in self.launched() if other.stream == k.stream]
-            return STREAM, mine[mine.index(k) - 1].id
+            return STREAM, self.before_in_stream(k)[-1].id
         if k.joined < 0:
             return self.obstacle(k)
         if k.dispatched >= 0:
@@ -368,23 +555,28 @@ class Hierarchy:
         if k.kind != KERNEL:
             return COPY_ENGINE, k.ahead
         context = self.context[k.context]
-        if k is not context.level(k.priority)[0]:
+        if k is not context.level(k.group, k.priority)[0]:
             return QUEUE, k.ahead
-        if k is not context.urgent():
-            return PRIORITY, context.urgent().id
+        if k is not context.urgent(k.group):
+            return PRIORITY, context.urgent(k.group).id
         if not self.has_gpu(k.context):
             return SLICE, -1
         if k.why in ROOM:
             return k.why, -1
-        lacks = [self.lack(context, sm, k) for sm in self.order]
-        return max(ROOM, key=lacks.count), -1  # the first of equals
+        room = self.rooms(context, k)
+        if any(room[s] for s in self.usable(context, k)):
+            return (COOPERATIVE if k.cooperative else CLUSTER), -1
+        if any(room.values()):
+            return PARTITION, -1
+        lacks = [self.lack(context, sm, k) for sm in self.set_of(k)]
+        return max(RESOURCES, key=lacks.count), -1  # the first of equals
 
     def lack(self, context, sm, kernel):
         """The first resource that an SM lacks for one more block, unless it refuses it."""
         if not self.accepts(context, sm, kernel):
             return CARVEOUT
         used, need = context.used[sm], needs(kernel)
-        for why, have, u, n in zip(ROOM[:4], self.limits(kernel), used, need, strict=True):
+        for why, have, u, n in zip(RESOURCES[:4], self.limits(kernel), used, need, strict=True):
             if n > 0 and u + n > have:
                 return why
         raise AssertionError("there is room")

@@ -26,7 +26,9 @@ from gpusched.io.traces.trace_events import (
 
 INT64_MAX = 2**63 - 1
 KERNEL = ("kernel", "Kernel")
-CALLS = ("cuda_runtime", "Runtime", "cuda_driver")
+CALLS = ("cuda_runtime", "Runtime", "cuda_driver", "hip_runtime")
+HIP = ("cuda_runtime", "hip_runtime")
+HIP_LAUNCHES = ("hipLaunch", "hipExt", "hipModuleLaunch", "hipHcc")
 COPIES = ("gpu_memcpy", "Memcpy")
 MEMSETS = ("gpu_memset", "Memset")
 ON_CPU, ON_GPU = "user_annotation", "gpu_user_annotation"
@@ -79,8 +81,11 @@ def _launches(source: str, events: list[Any]) -> dict[str, Any]:
         if event.get("cat") in KERNEL and event.get("ph") == "X":
             args = event.get("args")
             if isinstance(args, dict) and args and None in (args.get("grid"), args.get("block")):
-                left_out += 1
-                continue
+                shapes = _shapes_of_calls(events, correlation(args))
+                if len(shapes) != 1:
+                    left_out += 1
+                    continue
+                event = {**event, "args": {**args, "grid": shapes[0][0], "block": shapes[0][1]}}
             one = _Event(source, index, event, "kernel")
             kernels.append((*one.kernel(), correlation(args)))
     if not kernels:
@@ -96,6 +101,29 @@ def _launches(source: str, events: list[Any]) -> dict[str, Any]:
     except ValueError as error:
         beside, missing = _Beside(source), str(error)
     return {"kernels": kernels, "left_out": left_out, "missing": missing, **vars(beside)}
+
+
+def _shapes_of_calls(events: list[Any], number: int) -> list[tuple[Any, Any]]:
+    """Different pairs of grid and block in the calls of HIP with a correlation number."""
+    shapes: list[tuple[Any, Any]] = []
+    for event in events:
+        if not isinstance(event, dict) or event.get("ph") != "X" or event.get("cat") not in HIP:
+            continue
+        name, args = event.get("name"), event.get("args")
+        if not isinstance(name, str) or not name.startswith(HIP_LAUNCHES) or number < 0:
+            continue
+        if correlation(args) != number:
+            continue
+        shape = (args.get("grid"), args.get("block"))
+        good = all(
+            isinstance(sides, list)
+            and len(sides) == 3
+            and all(whole(side) is not None and whole(side) >= 1 for side in sides)
+            for sides in shape
+        )
+        if good and shape not in shapes:
+            shapes.append(shape)
+    return shapes
 
 
 class _Beside:

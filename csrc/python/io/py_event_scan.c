@@ -17,7 +17,7 @@ static const gs_python_signature_t EVENT_SCAN_SIGNATURE = {
     (const char *const[]){"data", "place", "position", "events", "wanted", "fields", "last"}};
 
 /* A bytes object, whose memory nothing can change. */
-static bool read_bytes(PyObject *object, const char *name, gs_io_event_scan_text_t *text)
+static bool read_bytes(PyObject *object, const char *name, gs_io_json_text_t *text)
 {
     char *bytes;
     Py_ssize_t size;
@@ -29,7 +29,7 @@ static bool read_bytes(PyObject *object, const char *name, gs_io_event_scan_text
     if (PyBytes_AsStringAndSize(object, &bytes, &size) < 0) {
         return false;
     }
-    *text = (gs_io_event_scan_text_t){bytes, size};
+    *text = (gs_io_json_text_t){bytes, size};
     return true;
 }
 
@@ -148,7 +148,7 @@ static PyObject *event_scan(PyObject *module, PyObject *const *args, Py_ssize_t 
                          &position, &events, &given_wanted, &given_groups, &last)) {
         return NULL;
     }
-    gs_io_event_scan_text_t data;
+    gs_io_json_text_t data;
     gs_io_event_scan_wanted_t wanted[MOST_WANTED];
     gs_io_event_scan_group_t groups[GS_IO_EVENT_SCAN_MOST_GROUPS];
     gs_io_event_scan_selection_t selection = {.wanted = wanted, .groups = groups};

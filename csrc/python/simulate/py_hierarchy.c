@@ -25,13 +25,25 @@ enum {
     AFTER,
     INTERFERENCE,
     CARVEOUT,
+    GRAPH,
+    PROGRAMMATIC,
+    TRIGGER,
+    PARTITION,
+    LIMIT,
+    OWN_QUEUES,
+    SET_BEGIN,
+    SET,
+    COOPERATIVE,
+    CLUSTER,
     ARRAYS
 };
 
 static const char *const names[ARRAYS] = {
-    "timeslice",   "runlist", "context",     "priority", "stream_kind",  "time",     "kind",
-    "stream",      "blocks",  "threads",     "regs",     "smem",         "least",    "most",
-    "given_begin", "given",   "after_begin", "after",    "interference", "carveout",
+    "timeslice",    "runlist",    "context",     "priority",     "stream_kind", "time",
+    "kind",         "stream",     "blocks",      "threads",      "regs",        "smem",
+    "least",        "most",       "given_begin", "given",        "after_begin", "after",
+    "interference", "carveout",   "graph",       "programmatic", "trigger",     "partition",
+    "limit",        "own_queues", "set_begin",   "set",          "cooperative", "cluster",
 };
 
 typedef struct {
@@ -75,6 +87,36 @@ static const gs_python_simulator_t SIMULATOR = {
     GS_PYTHON_HIERARCHY, sizeof(simulation_t), start, run, progress, free_simulation,
 };
 
+/* Whether an array, if it is given, has the length. */
+static bool has_length(const simulation_t *self, int array, npy_intp length)
+{
+    return self->array[array] == NULL ||
+           gs_python_length(self->array[array], names[array], 0, length);
+}
+
+/* Whether the arrays of partitions have lengths that fit each other. */
+static bool fit_partitions(const simulation_t *self, npy_intp streams)
+{
+    PyArrayObject *const *array = self->array;
+    for (int i = LIMIT; i <= SET_BEGIN; i++) {
+        if ((array[i] == NULL) != (array[PARTITION] == NULL)) {
+            PyErr_Format(PyExc_ValueError, "partition and %s: needs both or neither", names[i]);
+            return false;
+        }
+    }
+    if ((array[SET_BEGIN] == NULL) != (array[SET] == NULL)) {
+        PyErr_SetString(PyExc_ValueError, "set_begin and set: needs both or neither");
+        return false;
+    }
+    if (array[PARTITION] == NULL) {
+        return true;
+    }
+    npy_intp partitions = PyArray_DIM(array[LIMIT], 0);
+    return has_length(self, PARTITION, streams) && has_length(self, OWN_QUEUES, partitions) &&
+           has_length(self, SET_BEGIN, partitions + 1) &&
+           has_length(self, SET, gs_python_i64(array[SET_BEGIN])[partitions]);
+}
+
 /* Reads arrays of one dimension whose lengths fit each other. */
 static bool read_arrays(simulation_t *self, PyObject **in)
 {
@@ -110,10 +152,11 @@ static bool read_arrays(simulation_t *self, PyObject **in)
             return false;
         }
     }
-    return (self->array[INTERFERENCE] == NULL ||
-            gs_python_length(self->array[INTERFERENCE], "interference", 0, 4 * ops)) &&
-           (self->array[CARVEOUT] == NULL ||
-            gs_python_length(self->array[CARVEOUT], "carveout", 0, ops));
+    bool fits = has_length(self, INTERFERENCE, 4 * ops);
+    for (int i = CARVEOUT; fits && i < ARRAYS; i++) {
+        fits = (i >= PARTITION && i <= SET) || has_length(self, i, ops);
+    }
+    return fits && fit_partitions(self, streams);
 }
 
 static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
@@ -129,6 +172,12 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
         .context = gs_python_i64(array[CONTEXT]),
         .priority = gs_python_i64(array[PRIORITY]),
         .stream_kind = gs_python_i64(array[STREAM_KIND]),
+        .partitions = array[LIMIT] == NULL ? 0 : PyArray_DIM(array[LIMIT], 0),
+        .partition = gs_python_i64(array[PARTITION]),
+        .set_begin = gs_python_i64(array[SET_BEGIN]),
+        .set = gs_python_i64(array[SET]),
+        .limit = gs_python_i64(array[LIMIT]),
+        .own_queues = gs_python_i64(array[OWN_QUEUES]),
         .ops = PyArray_DIM(array[TIME], 0),
         .time = gs_python_i64(array[TIME]),
         .kind = gs_python_i64(array[KIND]),
@@ -145,6 +194,11 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
         .after = gs_python_i64(array[AFTER]),
         .interference = gs_python_i64(array[INTERFERENCE]),
         .carveout = gs_python_i64(array[CARVEOUT]),
+        .graph = gs_python_i64(array[GRAPH]),
+        .programmatic = gs_python_i64(array[PROGRAMMATIC]),
+        .trigger = gs_python_i64(array[TRIGGER]),
+        .cooperative = gs_python_i64(array[COOPERATIVE]),
+        .cluster = gs_python_i64(array[CLUSTER]),
     };
 }
 
@@ -152,19 +206,22 @@ PyDoc_STRVAR(open_doc,
              "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, switch_time, "
              "timeslice, runlist, context, priority, stream_kind, time, kind, stream, blocks, "
              "threads, regs, smem, least, most, given_begin, given, after_begin, after, "
-             "interference, carveout, sms_per_gpc, key, index, log_blocks)\n"
+             "interference, carveout, graph, programmatic, trigger, partition, limit, own_queues, "
+             "set_begin, set, cooperative, cluster, sms_per_gpc, key, index, log_blocks)\n"
              "--\n\n"
              "A HierarchySimulation at its start. See\n"
              "simulate/hierarchy/hierarchy.h for the arguments.");
 
 static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
-    "hierarchy_open", "OOiLLLOOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
+    "hierarchy_open", "OOiLLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
     (const char *const[]){
-        "limits",       "sm_order", "policy",      "copy_engines", "channels",    "switch_time",
-        "timeslice",    "runlist",  "context",     "priority",     "stream_kind", "time",
-        "kind",         "stream",   "blocks",      "threads",      "regs",        "smem",
-        "least",        "most",     "given_begin", "given",        "after_begin", "after",
-        "interference", "carveout", "sms_per_gpc", "key",          "index",       "log_blocks"}};
+        "limits",       "sm_order",   "policy",      "copy_engines", "channels",    "switch_time",
+        "timeslice",    "runlist",    "context",     "priority",     "stream_kind", "time",
+        "kind",         "stream",     "blocks",      "threads",      "regs",        "smem",
+        "least",        "most",       "given_begin", "given",        "after_begin", "after",
+        "interference", "carveout",   "graph",       "programmatic", "trigger",     "partition",
+        "limit",        "own_queues", "set_begin",   "set",          "cooperative", "cluster",
+        "sms_per_gpc",  "key",        "index",       "log_blocks"}};
 
 static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -177,8 +234,10 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
                          &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
                          &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM],
                          &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN],
-                         &in[AFTER], &in[INTERFERENCE], &in[CARVEOUT], &sms_per_gpc, &key, &index,
-                         &log_blocks)) {
+                         &in[AFTER], &in[INTERFERENCE], &in[CARVEOUT], &in[GRAPH],
+                         &in[PROGRAMMATIC], &in[TRIGGER], &in[PARTITION], &in[LIMIT],
+                         &in[OWN_QUEUES], &in[SET_BEGIN], &in[SET], &in[COOPERATIVE], &in[CLUSTER],
+                         &sms_per_gpc, &key, &index, &log_blocks)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -231,25 +290,18 @@ static PyObject *hierarchy_ops(PyObject *object, PyObject *Py_UNUSED(none))
     return gs_python_simulation_result(object, ops_of);
 }
 
-static void block_row(const void *of, int64_t k, int64_t *row)
-{
-    const gs_simulate_hierarchy_block_t *block = (const gs_simulate_hierarchy_block_t *)of + k;
-    row[0] = block->op;
-    row[1] = block->block;
-    row[2] = block->sm;
-    row[3] = block->start;
-    row[4] = block->end;
-}
-
 static PyObject *blocks_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
-    const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
-    return gs_python_table(block_row, sim->block, 5, sim->block_count);
+    simulation_t *self = simulation;
+    return gs_python_simulation_log(&self->base, 0, self->sim.block,
+                                    GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS, self->sim.block_count);
 }
 
-PyDoc_STRVAR(blocks_doc, "blocks($self)\n"
-                         "--\n\n"
-                         "The blocks in order of start: (launch, block, sm, start, end).");
+PyDoc_STRVAR(blocks_doc,
+             "blocks($self)\n"
+             "--\n\n"
+             "The blocks in order of start: (launch, block, sm, start, end). The arrays\n"
+             "take the simulation's own memory, which cannot go on then.");
 
 static PyObject *hierarchy_blocks(PyObject *object, PyObject *Py_UNUSED(none))
 {

@@ -232,53 +232,31 @@ static PyObject *host_result(PyObject *object, PyObject *Py_UNUSED(none))
     return gs_python_simulation_result(object, result_of);
 }
 
-/* Columns of a log as arrays that keep the simulation, which cannot go on: its log is not to move.
- */
-static PyObject *lend(simulation_t *self, PyObject *handle, int64_t *const *log, int columns,
-                      int64_t rows)
-{
-    npy_intp length = (npy_intp)rows;
-    PyObject *arrays = PyTuple_New(columns);
-    for (int i = 0; arrays != NULL && i < columns; i++) {
-        PyObject *array = rows == 0 ? (PyObject *)gs_python_new(1, &length, NPY_INT64)
-                                    : PyArray_SimpleNewFromData(1, &length, NPY_INT64, log[i]);
-        if (array == NULL) {
-            Py_CLEAR(arrays);
-            break;
-        }
-        PyTuple_SetItem(arrays, i, array);
-        Py_INCREF(handle); /* which the array takes in every case */
-        if (PyArray_SetBaseObject((PyArrayObject *)array, handle) < 0) {
-            Py_CLEAR(arrays);
-        }
-        self->base.closed = "cannot go on after its log was taken";
-    }
-    return arrays;
-}
-
-static PyObject *jobs_of(PyObject *handle, void *simulation)
+static PyObject *jobs_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     simulation_t *self = simulation;
-    return lend(self, handle, self->host.job, GS_SIMULATE_HOST_JOB_COLUMNS, self->host.job_count);
+    return gs_python_simulation_log(&self->base, 0, self->host.job, GS_SIMULATE_HOST_JOB_COLUMNS,
+                                    self->host.job_count);
 }
 
-PyDoc_STRVAR(jobs_doc,
-             "jobs($self)\n"
-             "--\n\n"
-             "The jobs in order of release: (task, job, release, start, finish), with -1\n"
-             "for what has not happened. The arrays are the simulation's own memory, which cannot\n"
-             "go on then.");
+PyDoc_STRVAR(
+    jobs_doc,
+    "jobs($self)\n"
+    "--\n\n"
+    "The jobs in order of release: (task, job, release, start, finish), with -1\n"
+    "for what has not happened. The arrays take the simulation's own memory, which cannot\n"
+    "go on then.");
 
 static PyObject *host_jobs(PyObject *object, PyObject *Py_UNUSED(none))
 {
     return gs_python_simulation_result(object, jobs_of);
 }
 
-static PyObject *intervals_of(PyObject *handle, void *simulation)
+static PyObject *intervals_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     simulation_t *self = simulation;
-    return lend(self, handle, self->host.interval, GS_SIMULATE_HOST_INTERVAL_COLUMNS,
-                self->host.interval_count);
+    return gs_python_simulation_log(&self->base, 1, self->host.interval,
+                                    GS_SIMULATE_HOST_INTERVAL_COLUMNS, self->host.interval_count);
 }
 
 PyDoc_STRVAR(intervals_doc,

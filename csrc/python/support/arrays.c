@@ -112,6 +112,35 @@ bool gs_python_new_columns(PyArrayObject **columns, int count, npy_intp length)
     return true;
 }
 
+static void free_adopted(PyObject *owner)
+{
+    gs_context_t ctx; /* the account of the call that took the memory is closed */
+    gs_context_init(&ctx);
+    gs_free(&ctx, PyCapsule_GetPointer(owner, NULL));
+}
+
+PyObject *gs_python_adopt(int64_t **column, npy_intp length)
+{
+    if (length == 0) {
+        return (PyObject *)gs_python_new(1, &length, NPY_INT64);
+    }
+    if (*column == NULL) {
+        return PyErr_NoMemory();
+    }
+    PyObject *owner = PyCapsule_New(*column, NULL, free_adopted);
+    if (owner == NULL) {
+        return NULL;
+    }
+    PyObject *array = PyArray_SimpleNewFromData(1, &length, NPY_INT64, *column);
+    *column = NULL;
+    if (array == NULL) {
+        Py_DECREF(owner);
+    } else if (PyArray_SetBaseObject((PyArrayObject *)array, owner) < 0) { /* it took the owner */
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
 PyObject *gs_python_table(gs_python_row_t *row, const void *of, int columns, int64_t rows)
 {
     PyArrayObject *column[GS_PYTHON_TABLE_COLUMNS];

@@ -122,7 +122,11 @@ static PyObject *fault_text(const gs_fault_t *fault)
         Py_DECREF(set);
         return NULL;
     }
-    if (fault->field != NULL && fault->row >= 0) {
+    if (fault->is_bounded) {
+        text =
+            PyUnicode_FromFormat("%U%s[%lld]: got %R, expected at most %lld, %s", set, fault->field,
+                                 (long long)fault->row, value, (long long)fault->bound, reason);
+    } else if (fault->field != NULL && fault->row >= 0) {
         text = PyUnicode_FromFormat("%U%s[%lld]: got %R, expected %s", set, fault->field,
                                     (long long)fault->row, value, reason);
     } else if (fault->field != NULL) {

@@ -19,6 +19,9 @@ void *gs_python_simulation_new(const gs_python_simulator_t *simulator)
 static void free_simulation(gs_python_simulation_t *self)
 {
     self->simulator->free(self, &self->ctx);
+    for (int i = 0; i < GS_PYTHON_SIMULATION_LOGS; i++) {
+        Py_CLEAR(self->logs[i]);
+    }
     PyMem_Free(self);
 }
 
@@ -74,6 +77,35 @@ PyObject *gs_python_simulation_result(PyObject *handle, gs_python_result_t *resu
     PyObject *value = result(handle, self);
     give(self);
     return value;
+}
+
+/* Gives back what a column has beyond its rows. */
+static void fit(gs_python_simulation_t *self, int64_t **column, int64_t rows)
+{
+    int64_t *smaller =
+        *column == NULL ? NULL : gs_grow(&self->ctx, *column, (size_t)rows, sizeof *smaller);
+    *column = smaller == NULL ? *column : smaller;
+}
+
+PyObject *gs_python_simulation_log(gs_python_simulation_t *self, int which, int64_t **columns,
+                                   int count, int64_t rows)
+{
+    PyObject *log = self->logs[which];
+    self->closed = "cannot go on after its log was taken";
+    if (log == NULL) {
+        log = PyTuple_New(count);
+        for (int i = 0; log != NULL && i < count; i++) {
+            fit(self, &columns[i], rows);
+            PyObject *array = gs_python_adopt(&columns[i], (npy_intp)rows);
+            if (array == NULL) {
+                Py_CLEAR(log);
+            } else {
+                PyTuple_SetItem(log, i, array);
+            }
+        }
+        self->logs[which] = log;
+    }
+    return Py_XNewRef(log);
 }
 
 /* Lets a simulation go on, with its account. */

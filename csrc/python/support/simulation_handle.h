@@ -29,12 +29,15 @@ typedef struct {
     void (*free)(void *simulation, gs_context_t *ctx); /* the arrays and the core's simulation */
 } gs_python_simulator_t;
 
+enum { GS_PYTHON_SIMULATION_LOGS = 2 }; /* at most */
+
 /* The first member of the struct of each simulator. */
 typedef struct {
     const gs_python_simulator_t *simulator;
     gs_context_t ctx;   /* its account of memory and states; borrowed by each call */
     const char *closed; /* why it cannot go on, NULL: it can */
     atomic_flag busy;   /* a thread is using it */
+    PyObject *logs[GS_PYTHON_SIMULATION_LOGS]; /* that were handed over; NULL: not yet */
 } gs_python_simulation_t;
 
 /* A zeroed struct of the simulator, or NULL with MemoryError. */
@@ -56,5 +59,11 @@ extern const char gs_python_simulation_run_doc[];
  * exception. */
 typedef PyObject *gs_python_result_t(PyObject *handle, void *simulation);
 PyObject *gs_python_simulation_result(PyObject *handle, gs_python_result_t *result);
+
+/* For such a function: a log as a tuple of arrays, to which the memory of its columns goes over, so
+ * that nothing is copied and the simulation cannot go on. The same arrays when asked again. which:
+ * 0, 1, ..., one for each log of the simulator. */
+PyObject *gs_python_simulation_log(gs_python_simulation_t *self, int which, int64_t **columns,
+                                   int count, int64_t rows);
 
 #endif

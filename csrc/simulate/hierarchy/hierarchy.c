@@ -7,41 +7,19 @@
 
 /* Operations ---------------------------------------------------------------------------------- */
 
-/* The operation reaches the head of its stream. */
-static void reach_head(gs_simulate_hierarchy_t *self, int64_t op)
-{
-    self->op[op].head = self->now;
-    gs_simulate_hierarchy_add_head(self, op);
-    self->retry = true;
-}
-
 static int launch(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
 {
-    int64_t stream = self->model.stream[op], tail = self->stream_tail[stream];
     gs_simulate_hierarchy_line_up(self, op);
-    self->stream_tail[stream] = op;
-    if (self->stream_head[stream] < 0) {
-        self->stream_head[stream] = op;
-        reach_head(self, op);
-        return GS_OK;
-    }
-    self->op[tail].next = op;
-    return gs_simulate_hierarchy_wait(self, ctx, op, GS_SIMULATE_HIERARCHY_WAIT_STREAM, tail, -1);
+    return gs_simulate_hierarchy_enter_stream(self, ctx, op);
 }
 
 static int end_op(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
 {
-    int64_t stream = self->model.stream[op], next = self->op[op].next;
     self->op[op].end = self->now;
     self->ended++;
     self->retry = true; /* others may wait for it */
-    self->stream_head[stream] = next;
-    if (next < 0) {
-        self->stream_tail[stream] = -1;
-        return GS_OK;
-    }
-    reach_head(self, next);
-    return gs_simulate_hierarchy_wait(self, ctx, next, -1, -1, -1);
+    gs_simulate_hierarchy_wake(self, op);
+    return gs_simulate_hierarchy_leave_stream(self, ctx, op);
 }
 
 /* Joining queues ------------------------------------------------------------------------------ */
@@ -89,7 +67,11 @@ static int join_all(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         if (why < 0) {
             status = join(self, ctx, op);
         } else {
-            self->heads[left++] = op;
+            if (why == GS_SIMULATE_HIERARCHY_WAIT_AFTER) {
+                gs_simulate_hierarchy_await(self, op, blocker);
+            } else {
+                self->heads[left++] = op;
+            }
             status = gs_simulate_hierarchy_wait(self, ctx, op, why, blocker, -1);
         }
     }
@@ -201,22 +183,34 @@ static int end_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     while (status == GS_OK && gs_simulate_hierarchy_block_end(self) == self->now) {
         gs_simulate_hierarchy_context_t *context = &self->context[self->active];
         int64_t slot = context->ends.entry[0].item;
-        gs_simulate_hierarchy_flight_t flight = self->flight[slot];
-        gs_simulate_hierarchy_op_t *op = &self->op[flight.op];
+        const gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
+        gs_simulate_hierarchy_op_t *op = &self->op[flight->op];
         gs_heap_pop(&context->ends);
-        self->flight_free[self->flight_free_count++] = slot;
-        gs_placement_remove(&context->placer, flight.sm, &op->take, flight.blocks);
-        gs_simulate_hierarchy_note_freed(self, context, flight.sm);
-        for (int64_t b = 0; self->model.log_blocks && b < flight.blocks; b++) {
-            self->block[flight.log + b].end = self->now;
+        if (flight->later > 0) {
+            status = gs_simulate_hierarchy_trigger(self, ctx, slot);
+            continue;
         }
-        op->running -= flight.blocks;
-        if (op->running == 0 && op->waiting == 0) {
+        self->flight_free[self->flight_free_count++] = slot;
+        gs_placement_remove(&context->placer, flight->sm, &op->take, flight->blocks);
+        gs_simulate_hierarchy_note_freed(self, context, flight->sm);
+        if (op->is_confined) {
+            gs_simulate_hierarchy_release(self, flight->op, flight->sm, flight->blocks);
+        }
+        int64_t *ends = self->block[GS_SIMULATE_HIERARCHY_BLOCK_END];
+        for (int64_t b = 0; self->model.log_blocks && b < flight->blocks; b++) {
+            ends[flight->log + b] = self->now;
+        }
+        op->running -= flight->blocks;
+        op->triggered -= flight->later < 0 ? flight->blocks : 0;
+        if (self->model.programmatic != NULL) {
+            status = gs_simulate_hierarchy_pass_triggers(self, ctx, flight->op);
+        }
+        if (status == GS_OK && op->running == 0 && op->waiting == 0) {
             self->working -= --context->work == 0;
-            status = end_op(self, ctx, flight.op);
+            status = end_op(self, ctx, flight->op);
         }
         if (status == GS_OK) {
-            status = gs_poll(ctx, EVENT_WORK + flight.blocks);
+            status = gs_poll(ctx, EVENT_WORK + flight->blocks);
         }
     }
     return status;

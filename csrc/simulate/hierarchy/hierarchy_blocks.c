@@ -1,6 +1,8 @@
 /* Start of blocks on SMs, for the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
+#include <string.h>
+
 #include "core/vector.h"
 
 bool gs_simulate_hierarchy_is_constant(const gs_simulate_hierarchy_t *self, int64_t op)
@@ -40,24 +42,27 @@ void gs_simulate_hierarchy_note_freed(gs_simulate_hierarchy_t *self,
                                       gs_simulate_hierarchy_context_t *context, int32_t sm)
 {
     int32_t position = self->position[sm];
-    if (context->head < 0 || context->is_freed[position]) {
-        return;
+    gs_simulate_hierarchy_group_t *group = context->group;
+    for (int64_t left = context->groups; left > 0; left--, group++) {
+        if (group->head < 0 || group->is_freed[position]) {
+            continue;
+        }
+        group->is_freed[position] = true;
+        int32_t at = group->freed_count++; /* ascending: the placement follows the SM order */
+        for (; at > 0 && group->freed[at - 1] > position; at--) {
+            group->freed[at] = group->freed[at - 1];
+        }
+        group->freed[at] = position;
     }
-    context->is_freed[position] = true;
-    int32_t at = context->freed_count++; /* ascending: the placement follows the SM order */
-    for (; at > 0 && context->freed[at - 1] > position; at--) {
-        context->freed[at] = context->freed[at - 1];
-    }
-    context->freed[at] = position;
 }
 
-static void forget_freed(gs_simulate_hierarchy_context_t *context, int64_t head)
+static void forget_freed(gs_simulate_hierarchy_group_t *group, int64_t head)
 {
-    for (int32_t k = 0; k < context->freed_count; k++) {
-        context->is_freed[context->freed[k]] = false;
+    for (int32_t k = 0; k < group->freed_count; k++) {
+        group->is_freed[group->freed[k]] = false;
     }
-    context->freed_count = 0;
-    context->head = head;
+    group->freed_count = 0;
+    group->head = head;
 }
 
 static int new_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t *slot)
@@ -110,7 +115,9 @@ static int start_flight(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                              .factor = 1000,
                                              .updated = now,
                                              .sm = sm};
-        status = gs_heap_push(&context->ends, ctx, end, slot);
+        status = self->model.trigger == NULL
+                     ? gs_heap_push(&context->ends, ctx, end, slot)
+                     : gs_simulate_hierarchy_aim(self, ctx, slot, duration, end);
     }
     return status;
 }
@@ -121,13 +128,12 @@ static int make_log_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64
     if (!self->model.log_blocks || needed <= self->block_room) {
         return GS_OK;
     }
-    gs_simulate_hierarchy_block_t *grown =
-        gs_vector_reserve(ctx, self->block, &self->block_room, needed, sizeof *grown);
-    if (grown == NULL) {
-        return ctx->status;
+    if (self->block_room == 0) {
+        int64_t first = gs_simulate_hierarchy_first_log(self, ctx);
+        needed = needed > first ? needed : first;
     }
-    self->block = grown;
-    return GS_OK;
+    return gs_vector_reserve_columns(ctx, self->block, GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS,
+                                     &self->block_room, needed, self->all_blocks);
 }
 
 /* Starts blocks on the SMs self->sm[0 .. count-1], each with its own execution time. */
@@ -138,8 +144,7 @@ static int start_each(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     int status = GS_OK;
     for (int64_t b = 0; b < count && status == GS_OK; b++) {
         if (self->model.log_blocks) {
-            self->block[self->block_count++] =
-                (gs_simulate_hierarchy_block_t){op, first + b, self->sm[b], self->now, -1};
+            gs_simulate_hierarchy_log_block(self, self->block_count++, op, first + b, self->sm[b]);
         }
         status = start_flight(self, ctx, context, op, self->sm[b], 1, self->block_count - 1,
                               gs_simulate_hierarchy_duration(self, op, first + b));
@@ -168,8 +173,8 @@ static int start_together(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
         log += blocks;
     }
     for (int64_t b = 0; b < count && status == GS_OK && self->model.log_blocks; b++) {
-        self->block[self->on_sm[self->sm[b]]++] =
-            (gs_simulate_hierarchy_block_t){op, first + b, self->sm[b], self->now, -1};
+        gs_simulate_hierarchy_log_block(self, self->on_sm[self->sm[b]]++, op, first + b,
+                                        self->sm[b]);
     }
     for (int32_t k = 0; k < used; k++) {
         self->on_sm[self->used_sm[k]] = 0;
@@ -206,17 +211,22 @@ static int start_placed(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 }
 
 /* The kernel at the head of a queue has started its last block. */
-static void leave(gs_simulate_hierarchy_t *self, gs_simulate_hierarchy_context_t *context,
-                  int64_t op)
+static int leave(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                 gs_simulate_hierarchy_context_t *context, int64_t op)
 {
     int64_t stream = self->model.stream[op];
     gs_simulate_hierarchy_pop(&context->queue[self->stream_level[stream]]);
     self->started = true;
     self->retry = self->retry || self->stream_channel[stream] >= 0;
+    return self->model.programmatic == NULL ? GS_OK
+                                            : gs_simulate_hierarchy_pass_triggers(self, ctx, op);
 }
 
 static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks)
 {
+    if (blocks <= self->sm_room) {
+        return GS_OK;
+    }
     const gs_gpu_t *gpu = &self->model.gpu;
     int64_t per_sm =
         gpu->blocks_per_sm < gpu->warps_per_sm ? gpu->blocks_per_sm : gpu->warps_per_sm;
@@ -232,44 +242,101 @@ static int make_sm_room(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_
     return GS_OK;
 }
 
+/* Starts blocks of the kernel at the head of a group; *all: whether all that waited. */
+static inline int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
+                             gs_simulate_hierarchy_context_t *context,
+                             gs_simulate_hierarchy_group_t *group, int64_t op, bool *all)
+{
+    *all = false;
+    bool known = group->head == op; /* no room but on SMs freed since */
+    if (known && group->freed_count == 0) {
+        return GS_OK;
+    }
+    const bool changed = context->placed_op != op;
+    if (changed) {
+        gs_placement_change_kernel(&context->placer);
+    }
+    const int32_t *freed = known ? group->freed : NULL;
+    int64_t waiting = self->op[op].waiting, placed = 0;
+    int status = make_sm_room(self, ctx, waiting);
+    if (status == GS_OK) {
+        status = self->op[op].is_confined
+                     ? gs_simulate_hierarchy_place(self, ctx, context, op, freed,
+                                                   group->freed_count, &placed)
+                     : gs_placement_resume(&context->placer, ctx, &self->op[op].take, waiting,
+                                           freed, group->freed_count, self->sm, &placed);
+    }
+    forget_freed(group, op);
+    if (placed > 0) {
+        context->placed_op = op;
+    } else if (changed) { /* a kernel without running blocks does not count as the previous one */
+        context->placer.kernels--;
+    }
+    if (status == GS_OK && placed > 0) {
+        status = start_placed(self, ctx, context, op, placed);
+    }
+    if (status == GS_OK && placed == waiting) {
+        *all = true;
+        forget_freed(group, -1);
+        status = leave(self, ctx, context, op);
+    }
+    return status;
+}
+
+/* The head of the most urgent queue of a group, -1: none. */
+static inline int64_t head_of(const gs_simulate_hierarchy_context_t *context,
+                              const gs_simulate_hierarchy_group_t *group)
+{
+    for (int64_t level = group->level; level < group->level_end; level++) {
+        int64_t head = gs_simulate_hierarchy_first(&context->queue[level]);
+        if (head >= 0) {
+            return head;
+        }
+    }
+    return -1;
+}
+
+/* The group whose head is served next, by priority and number; NULL: none has a head with room. */
+static gs_simulate_hierarchy_group_t *next_group(const gs_simulate_hierarchy_t *self,
+                                                 const gs_simulate_hierarchy_context_t *context)
+{
+    gs_simulate_hierarchy_group_t *next = NULL;
+    int64_t least = 0;
+    for (int64_t g = 0; g < context->groups; g++) {
+        int64_t head = context->is_stuck[g] ? -1 : head_of(context, &context->group[g]);
+        if (head < 0) {
+            continue;
+        }
+        int64_t priority = self->model.priority[self->model.stream[head]];
+        if (next == NULL || priority < least) {
+            next = &context->group[g];
+            least = priority;
+        }
+    }
+    return next;
+}
+
 int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                        gs_simulate_hierarchy_context_t *context)
 {
-    int status = GS_OK;
-    for (int64_t level = 0; level < context->levels && status == GS_OK; level++) {
-        int64_t op;
-        while (status == GS_OK && (op = gs_simulate_hierarchy_first(&context->queue[level])) >= 0) {
-            bool known = context->head == op; /* no room but on SMs freed since */
-            if (known && context->freed_count == 0) {
-                return GS_OK;
-            }
-            const bool changed = context->placed_op != op;
-            if (changed) {
-                gs_placement_change_kernel(&context->placer);
-            }
-            int64_t waiting = self->op[op].waiting, placed = 0;
-            status = make_sm_room(self, ctx, waiting);
-            if (status == GS_OK) {
-                status = gs_placement_resume(&context->placer, ctx, &self->op[op].take, waiting,
-                                             known ? context->freed : NULL, context->freed_count,
-                                             self->sm, &placed);
-            }
-            forget_freed(context, op);
-            if (placed > 0) {
-                context->placed_op = op;
-            } else if (changed) { /* a kernel without running blocks does not count as the previous
-                                     one */
-                context->placer.kernels--;
-            }
-            if (status == GS_OK && placed > 0) {
-                status = start_placed(self, ctx, context, op, placed);
-            }
-            if (status != GS_OK || placed < waiting) {
-                return status;
-            }
-            forget_freed(context, -1);
-            leave(self, context, op);
+    const bool several = context->groups > 1;
+    gs_simulate_hierarchy_group_t *group = context->group;
+    int64_t op;
+    int status = several ? gs_poll(ctx, context->groups) : GS_OK;
+    if (several) {
+        memset(context->is_stuck, 0, (size_t)context->groups * sizeof *context->is_stuck);
+    }
+    while (status == GS_OK) {
+        group = several ? next_group(self, context) : group;
+        if (group == NULL || (op = head_of(context, group)) < 0) {
+            break;
         }
+        bool all;
+        status = start_head(self, ctx, context, group, op, &all);
+        if (!several && !all) {
+            break;
+        }
+        context->is_stuck[group - context->group] = !all;
     }
     return status;
 }

@@ -51,6 +51,29 @@ static void progress(gs_simulate_hierarchy_flight_t *flight, int64_t now)
     flight->updated = now;
 }
 
+/* Of a flight that was updated now, GS_NEVER or more: too late. */
+static inline gs_int128_t next_event(const gs_simulate_hierarchy_flight_t *flight)
+{
+    int64_t left = flight->later > 0 ? flight->left - 1000 * flight->later : flight->left;
+    return flight->updated + gs_int128_ceil_div((gs_int128_t)left * flight->factor, 1000000);
+}
+
+static int too_late(const gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
+{
+    return gs_fail(ctx, GS_ERR_OVERFLOW, "duration", op, self->model.most[op],
+                   "a schedule that ends before tick 2**61 - 1");
+}
+
+int gs_simulate_hierarchy_push_end(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t slot,
+                                   int64_t now)
+{
+    gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
+    progress(flight, now);
+    gs_int128_t end = next_event(flight);
+    return end < GS_NEVER ? gs_heap_push(&self->context[self->active].ends, ctx, (int64_t)end, slot)
+                          : too_late(self, ctx, flight->op);
+}
+
 int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     gs_simulate_hierarchy_context_t *context = &self->context[self->active];
@@ -63,12 +86,9 @@ int gs_simulate_hierarchy_disturb(gs_simulate_hierarchy_t *self, gs_context_t *c
         gs_simulate_hierarchy_flight_t *flight = &self->flight[slot];
         progress(flight, now);
         flight->factor = factor_of(self, flight, whole);
-        gs_int128_t end =
-            now + gs_int128_ceil_div((gs_int128_t)flight->left * flight->factor, 1000000);
+        gs_int128_t end = next_event(flight);
         status = end < GS_NEVER ? gs_heap_push(&ends, ctx, (int64_t)end, slot)
-                                : gs_fail(ctx, GS_ERR_OVERFLOW, "duration", flight->op,
-                                          self->model.most[flight->op],
-                                          "a schedule that ends before tick 2**61 - 1");
+                                : too_late(self, ctx, flight->op);
     }
     if (status != GS_OK) {
         gs_heap_free(&ends, ctx);

@@ -1,12 +1,29 @@
-/* Logs of waits and time slices, for the hierarchy simulator. */
+/* Logs of blocks, waits and time slices, for the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
 #include "core/vector.h"
 
+/* Columns of so many rows have their own pages, which move when they grow and are not copied. Pages
+ * that are not written take no memory. */
+#define MOST_FIRST (INT64_C(1) << 22)
+
+int64_t gs_simulate_hierarchy_first_log(const gs_simulate_hierarchy_t *self,
+                                        const gs_context_t *ctx)
+{
+    int64_t rows = self->all_blocks < MOST_FIRST ? self->all_blocks : MOST_FIRST;
+    if (ctx->bytes_limit != 0) {
+        int64_t row = GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS * (int64_t)sizeof *self->block[0];
+        int64_t affordable = (ctx->bytes_limit - ctx->bytes_used) / (2 * row);
+        rows = rows < affordable ? rows : affordable;
+    }
+    return rows;
+}
+
 static bool is_for_room(int why)
 {
     return (why >= GS_SIMULATE_HIERARCHY_WAIT_WARPS && why <= GS_SIMULATE_HIERARCHY_WAIT_SMEM) ||
-           why == GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT;
+           (why >= GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT &&
+            why <= GS_SIMULATE_HIERARCHY_WAIT_CLUSTER);
 }
 
 int gs_simulate_hierarchy_wait(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op,
@@ -53,14 +70,14 @@ int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t 
     return GS_OK;
 }
 
-/* The resource that the most SMs lack for one more block. */
-static int scarce(const gs_simulate_hierarchy_t *self,
-                  const gs_simulate_hierarchy_context_t *context, int64_t op)
+int gs_simulate_hierarchy_scarce(const gs_simulate_hierarchy_t *self,
+                                 const gs_simulate_hierarchy_context_t *context, int64_t op,
+                                 const bool *is_in_set)
 {
     int64_t lacks[GS_GPU_LIMITS] = {0};
     for (int32_t s = 0; s < self->model.gpu.sms; s++) {
         int lack = gs_placement_lack(&context->placer, s, &self->op[op].take);
-        if (lack >= 0) {
+        if (lack >= 0 && (is_in_set == NULL || is_in_set[self->position[s]])) {
             lacks[lack]++;
         }
     }
@@ -76,10 +93,11 @@ int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *c
                                   bool runs)
 {
     gs_simulate_hierarchy_context_t *c = &self->context[context];
-    int64_t urgent = -1; /* head of the most urgent queue */
+    int64_t urgent = -1; /* head of the most urgent queue of the group */
     int status = GS_OK;
     for (int64_t level = 0; level < c->levels && status == GS_OK; level++) {
         int64_t head = gs_simulate_hierarchy_first(&c->queue[level]);
+        urgent = c->is_first[level] ? -1 : urgent;
         if (head < 0) {
             continue;
         }
@@ -93,7 +111,10 @@ int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *c
             status = gs_simulate_hierarchy_wait(self, ctx, head, GS_SIMULATE_HIERARCHY_WAIT_SLICE,
                                                 -1, -1);
         } else if (!is_for_room(self->op[head].why)) {
-            status = gs_simulate_hierarchy_wait(self, ctx, head, scarce(self, c, head), -1, -1);
+            int why = self->op[head].is_confined
+                          ? gs_simulate_hierarchy_lack_of_room(self, c, head)
+                          : gs_simulate_hierarchy_scarce(self, c, head, NULL);
+            status = gs_simulate_hierarchy_wait(self, ctx, head, why, -1, -1);
         }
     }
     return status;

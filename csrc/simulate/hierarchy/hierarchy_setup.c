@@ -126,6 +126,27 @@ static int check_given(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *m
     return status;
 }
 
+/* Checks the launches of kernels whose blocks start together. */
+static int check_starts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
+{
+    int status = GS_OK;
+    if (model->cooperative != NULL) {
+        status = check_range(ctx, "cooperative", model->cooperative, model->ops, 0, 1, "0 or 1");
+    }
+    for (int64_t i = 0; i < model->ops && model->cluster != NULL && status == GS_OK; i++) {
+        if (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL) {
+            continue;
+        }
+        if (model->cluster[i] < 1 || model->cluster[i] > GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "cluster", i, model->cluster[i], "1 to 16 blocks");
+        } else if (model->blocks[i] % model->cluster[i] != 0) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "cluster", i, model->cluster[i],
+                             "a divisor of the number of blocks");
+        }
+    }
+    return status;
+}
+
 static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
     int64_t ops = model->ops;
@@ -157,10 +178,14 @@ static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
     if (status == GS_OK && model->interference != NULL) {
         status = check_range(ctx, "interference", model->interference, 4 * ops, 1000, 1000000,
                              "1000 to 1000000 thousandths");
-        if (status == GS_OK && model->sms_per_gpc < 1) {
-            status = gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", -1, model->sms_per_gpc,
-                             "a positive number");
-        }
+    }
+    if (status == GS_OK && (model->interference != NULL || model->cluster != NULL) &&
+        model->sms_per_gpc < 1) {
+        status =
+            gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", -1, model->sms_per_gpc, "a positive number");
+    }
+    if (status == GS_OK) {
+        status = check_starts(ctx, model);
     }
     return status == GS_OK ? check_given(ctx, model) : status;
 }
@@ -171,6 +196,9 @@ static int check(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
     if (status == GS_OK) {
         status = check_streams(ctx, model);
     }
+    if (status == GS_OK) {
+        status = gs_simulate_hierarchy_check_partitions(ctx, model);
+    }
     return status == GS_OK ? check_ops(ctx, model) : status;
 }
 
@@ -179,6 +207,7 @@ static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     const gs_simulate_hierarchy_model_t *model = &self->model;
     size_t ops = (size_t)model->ops, streams = (size_t)model->streams;
     size_t sms = (size_t)model->gpu.sms;
+    size_t heads = streams + (model->graph == NULL ? 0 : ops);
     if ((self->op = gs_alloc(ctx, ops, sizeof *self->op)) == NULL ||
         (self->order = gs_alloc(ctx, ops, sizeof(int64_t))) == NULL ||
         (self->context = gs_alloc(ctx, (size_t)model->contexts, sizeof *self->context)) == NULL ||
@@ -186,7 +215,7 @@ static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         (self->stream_tail = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
         (self->stream_level = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
         (self->stream_channel = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
-        (self->heads = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
+        (self->heads = gs_alloc(ctx, heads, sizeof(int64_t))) == NULL ||
         (self->position = gs_alloc(ctx, sms, sizeof *self->position)) == NULL ||
         (self->on_sm = gs_alloc(ctx, sms, sizeof *self->on_sm)) == NULL ||
         (self->used_sm = gs_alloc(ctx, sms, sizeof *self->used_sm)) == NULL ||
@@ -229,13 +258,20 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
                                            .dispatched = -1,
                                            .end = -1,
                                            .next = -1,
+                                           .previous = -1,
+                                           .graph = -1,
                                            .rank = rank,
                                            .before_in_channel = -1,
                                            .before_in_null = -1,
+                                           .waiter = -1,
+                                           .next_waiter = -1,
                                            .why = -1,
                                            .blocker = -1};
         if (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL) {
             continue;
+        }
+        if (!gs_add(self->all_blocks, model->blocks[i], &self->all_blocks)) {
+            self->all_blocks = INT64_MAX;
         }
         gs_gpu_kernel_t kernel = {model->blocks[i], model->threads[i], model->regs[i],
                                   model->smem[i]};
@@ -263,90 +299,25 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     return GS_OK;
 }
 
-/* Creates the queues of a context: one per priority of its streams. */
-static int make_levels(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
-{
-    const gs_simulate_hierarchy_model_t *model = &self->model;
-    gs_simulate_hierarchy_context_t *context = &self->context[c];
-    gs_heap_t heap = {0};
-    int status = GS_OK;
-    for (int64_t s = 0; s < model->streams && status == GS_OK; s++) {
-        if (model->context[s] == c) {
-            status = gs_heap_push(&heap, ctx, model->priority[s], s);
-        }
-    }
-    for (int64_t last = 0; status == GS_OK && heap.count > 0; gs_heap_pop(&heap)) {
-        gs_heap_entry_t entry = heap.entry[0];
-        context->levels += context->levels == 0 || entry.time != last;
-        self->stream_level[entry.item] = context->levels - 1;
-        last = entry.time;
-    }
-    gs_heap_free(&heap, ctx);
-    if (status == GS_OK &&
-        (context->queue = gs_alloc(ctx, (size_t)context->levels, sizeof *context->queue)) == NULL) {
-        status = ctx->status;
-    }
-    return status;
-}
-
-/* Assigns channels to streams in turn, and finds the NULL stream. */
-static int assign_streams(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
-{
-    const gs_simulate_hierarchy_model_t *model = &self->model;
-    gs_simulate_hierarchy_context_t *context = &self->context[c];
-    int64_t count = 0;
-    context->null_stream = -1;
-    for (int64_t s = 0; s < model->streams; s++) {
-        if (model->context[s] != c) {
-            continue;
-        }
-        self->stream_channel[s] = model->channels == 0 ? -1 : count++ % model->channels;
-        if (model->stream_kind[s] == GS_SIMULATE_HIERARCHY_STREAM_NULL) {
-            if (context->null_stream >= 0) {
-                return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s,
-                               GS_SIMULATE_HIERARCHY_STREAM_NULL,
-                               "at most one NULL stream in a context");
-            }
-            context->null_stream = s;
-        }
-    }
-    size_t channels = (size_t)(count < model->channels ? count : model->channels);
-    context->channel_tail = gs_alloc(ctx, channels, sizeof(int64_t));
-    if (context->channel_tail == NULL) {
-        return ctx->status;
-    }
-    for (size_t k = 0; k < channels; k++) {
-        context->channel_tail[k] = -1;
-    }
-    return GS_OK;
-}
-
 static int make_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t c)
 {
     gs_simulate_hierarchy_context_t *context = &self->context[c];
-    size_t sms = (size_t)self->model.gpu.sms;
-    context->head = context->placed_op = -1;
-    int status = gs_placement_init(&context->placer, ctx, &self->model.gpu, self->model.policy);
-    if (status == GS_OK) {
-        status = make_levels(self, ctx, c);
-    }
-    if (status == GS_OK) {
-        status = assign_streams(self, ctx, c);
-    }
-    if (status == GS_OK &&
-        ((context->freed = gs_alloc(ctx, sms, sizeof *context->freed)) == NULL ||
-         (context->is_freed = gs_alloc(ctx, sms, sizeof *context->is_freed)) == NULL)) {
-        status = ctx->status;
-    }
-    return status;
+    context->placed_op = -1;
+    return gs_placement_init(&context->placer, ctx, &self->model.gpu, self->model.policy);
 }
 
 static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
     int status = allocate(self, ctx);
+    for (int32_t p = 0; status == GS_OK && p < model->gpu.sms; p++) {
+        self->position[gs_gpu_sm_at(&model->gpu, p)] = p;
+    }
     for (int64_t c = 0; c < model->contexts && status == GS_OK; c++) {
         status = make_context(self, ctx, c);
+    }
+    if (status == GS_OK) {
+        status = gs_simulate_hierarchy_make_partitions(self, ctx);
     }
     if (status == GS_OK) {
         status = sort_launches(self, ctx);
@@ -354,19 +325,19 @@ static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     if (status == GS_OK) {
         status = measure_kernels(self, ctx);
     }
+    if (status == GS_OK && model->graph != NULL) {
+        status = gs_simulate_hierarchy_make_graphs(self, ctx);
+    }
     if (status != GS_OK) {
         return status;
     }
     for (int64_t s = 0; s < model->streams; s++) {
         self->stream_head[s] = self->stream_tail[s] = -1;
     }
-    for (int32_t p = 0; p < model->gpu.sms; p++) {
-        self->position[model->gpu.sm_order == NULL ? p : model->gpu.sm_order[p]] = p;
-    }
     gs_rng_t rng;
     gs_rng_init(&rng, model->key, model->index, GS_RNG_STREAM_EXECUTION);
     self->time_seed = gs_rng_next(&rng);
-    return GS_OK;
+    return gs_simulate_hierarchy_make_starts(self, ctx);
 }
 
 int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
@@ -377,12 +348,16 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     if (model->runlist == NULL) {
         self->model.runlist_length = model->contexts;
     }
+    if (model->partition == NULL) {
+        self->model.partition = model->context;
+        self->model.partitions = model->contexts;
+    }
     self->active = self->last = self->turn = -1;
     self->copying[0] = self->copying[1] = -1;
     self->copy_end[0] = self->copy_end[1] = GS_NEVER;
     int status = gs_gpu_check(ctx, &model->gpu);
     if (status == GS_OK) {
-        status = check(ctx, model);
+        status = check(ctx, &self->model);
     }
     if (status == GS_OK) {
         status = prepare(self, ctx);
@@ -401,8 +376,13 @@ static void free_context(gs_context_t *ctx, gs_simulate_hierarchy_context_t *con
         gs_free(ctx, context->queue[level].op);
     }
     gs_free(ctx, context->queue);
-    gs_free(ctx, context->freed);
-    gs_free(ctx, context->is_freed);
+    gs_free(ctx, context->is_first);
+    gs_free(ctx, context->is_stuck);
+    for (int64_t g = 0; context->group != NULL && g < context->groups; g++) {
+        gs_free(ctx, context->group[g].freed);
+        gs_free(ctx, context->group[g].is_freed);
+    }
+    gs_free(ctx, context->group);
     gs_free(ctx, context->channel_tail);
 }
 
@@ -411,16 +391,21 @@ void gs_simulate_hierarchy_free(gs_simulate_hierarchy_t *self, gs_context_t *ctx
     for (int64_t c = 0; self->context != NULL && c < self->model.contexts; c++) {
         free_context(ctx, &self->context[c]);
     }
+    gs_simulate_hierarchy_free_partitions(self, ctx);
+    gs_simulate_hierarchy_free_starts(self, ctx);
     void *const blocks[] = {
-        self->op,          self->order,        self->context,        self->stream_head,
-        self->stream_tail, self->stream_level, self->stream_channel, self->heads,
-        self->position,    self->on_sm,        self->used_sm,        self->block,
-        self->wait,        self->slice,        self->flight,         self->flight_free,
-        self->sm,          self->copies[0].op, self->copies[1].op,   self->sm_op,
-        self->gpc_op,
+        self->op,           self->order,        self->context,        self->stream_head,
+        self->stream_tail,  self->stream_level, self->stream_channel, self->heads,
+        self->position,     self->on_sm,        self->used_sm,        self->wait,
+        self->slice,        self->flight,       self->flight_free,    self->sm,
+        self->copies[0].op, self->copies[1].op, self->sm_op,          self->gpc_op,
+        self->graph,
     };
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) {
         gs_free(ctx, blocks[k]);
+    }
+    for (int i = 0; i < GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS; i++) {
+        gs_free(ctx, self->block[i]);
     }
     memset(self, 0, sizeof *self);
 }

@@ -16,26 +16,16 @@ void gs_simulate_host_pass_clock(gs_simulate_host_state_t *self)
                                   "a schedule that ends before tick 2**61 - 1"));
 }
 
-/* Room for one more row of a log. False without memory; some columns may then have more room than
- * others. */
+/* Room for one more row of a log; false without memory. */
 static bool make_room(gs_simulate_host_state_t *self, int64_t **log, int columns, int64_t count,
                       int64_t *room)
 {
     if (count < *room) {
         return true;
     }
-    int64_t more = *room;
-    for (int i = 0; i < columns; i++) {
-        more = *room; /* every column starts from the same capacity */
-        int64_t *grown = gs_vector_reserve(self->ctx, log[i], &more, count + 1, sizeof *grown);
-        if (grown == NULL) {
-            gs_simulate_host_fail(self, self->ctx->status);
-            return false;
-        }
-        log[i] = grown;
-    }
-    *room = more;
-    return true;
+    int status = gs_vector_reserve_columns(self->ctx, log, columns, room, count + 1, INT64_MAX);
+    gs_simulate_host_fail(self, status);
+    return status == GS_OK;
 }
 
 int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t,

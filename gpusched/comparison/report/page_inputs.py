@@ -51,8 +51,11 @@ def platform_html(found: Findings) -> str:
             ("shared memory of an SM", f"{gpu.smem_per_sm:,} bytes"),
         ]
     levels = platform.priority_levels
+    shares = ", ".join(f"{process} {share} %" for process, share in platform.mps or ())
     rows += [
         ("copy engines", f"{platform.copy_engines:,}"),
+        ("GPU instances", "any" if platform.mig is None else ", ".join(platform.mig)),
+        ("shares of MPS clients", shares or "all SMs"),
         ("CPUs", f"{platform.cpus:,}"),
         ("launch latency", time_with_unit(platform.launch_latency, tick)),
         ("context switch", time_with_unit(platform.context_switch, tick)),

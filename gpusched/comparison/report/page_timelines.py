@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from gpusched._support.text import clip, xml
 from gpusched.comparison.findings import Findings
+from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.report.short_runs import ShortRun
 from gpusched.comparison.workload_answer import tick_unit
 from gpusched.comparison.workload_run import WorkloadRun
@@ -78,8 +79,11 @@ def _svg(run: WorkloadRun) -> str:
     return detail.to_svg(unit=unit)
 
 
-def _parts_of(detail: FifoRun | HostRun | Hierarchy) -> object | None:
+def _parts_of(detail: FifoRun | HostRun | Hierarchy | InstanceRuns) -> object | None:
     """The bars of a picture, None where they were not kept."""
+    if isinstance(detail, InstanceRuns):
+        kept = [_parts_of(run) for run in detail.runs.values()]
+        return None if any(part is None for part in kept) else kept
     if isinstance(detail, FifoRun):
         return detail.waves
     return detail.blocks if isinstance(detail, Hierarchy) else detail.intervals

@@ -62,7 +62,8 @@ def short_runs(rows: Sequence[Row], workload: Workload, platform: Platform) -> l
         timeline = blocks <= _MOST_BLOCKS or row.way.simulator == "host"
         watch = Watch(until, timeline)
         try:
-            run = observed(models, row.way, Request(row.options, allocation=kept), watch)
+            asked = Request(row.options, budget=row.budget, allocation=kept)
+            run = observed(models, row.way, asked, watch)
             found.append(ShortRun(row.label, run, ""))
         except (ValueError, OverflowError) as error:
             found.append(ShortRun(row.label, None, str(error)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from gpusched._support.text import shown
+from gpusched.io.traces.hip_launches import HIP_LAUNCHES
 from gpusched.io.traces.kineto_document import (
     NotJson,
     Rows,
@@ -33,6 +34,7 @@ from gpusched.io.traces.kineto_numbers import decoded_column, whole
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
 from gpusched.io.traces.trace_tables import column
+from gpusched.model.gpus.capabilities import is_amd
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
@@ -43,6 +45,7 @@ _WHOLE, _KERNELS, _CALLS, _OPERATORS = range(4)  # groups of the selection
 def _selection() -> Selection:
     wanted = (
         *((category, "", _KERNELS) for category in KERNEL_CATEGORIES),
+        *((category, name, _WHOLE) for category, name in HIP_LAUNCHES),
         *((category, "", _CALLS) for category in CALL_CATEGORIES),
         *((category, name, _OPERATORS) for category, name in BACKWARD),
         *((category, name, _WHOLE) for category, name in OTHERS),
@@ -77,6 +80,7 @@ class File:
             if not like:
                 inside += " of the PyTorch profiler, or a trace of Nsight Systems"
             raise ValueError(f"{source}: {inside}: {error}") from error
+        self.content.end()
         parts = document if isinstance(document, dict) else {}
         events = parts.get("traceEvents")
         if isinstance(parts.get("times"), list) and events is None:
@@ -106,7 +110,7 @@ class File:
         *columns, launched = content.kernels.table()
         beside = content.beside
         if beside.error is None:
-            self.events, calls = beside.result(launched)
+            self.events, calls = beside.result(launched, content.kernels.priorities)
             call = calls.of(launched)
         else:
             self.events = TraceEvents(missing=beside.error[1])
@@ -135,7 +139,7 @@ class File:
             seen += [
                 f"{shown(p.get('name'))} with warpSize {shown(p.get('warpSize'))}"
                 for p in self.properties
-                if _is_amd(p)
+                if isinstance(p, dict) and is_amd(p)
             ]
         if seen:
             notes.append(
@@ -171,11 +175,20 @@ class _Content:
             for index, event in zip(rows.place.tolist(), events, strict=True):
                 self._add(index, event)
 
+    def end(self) -> None:
+        """All events were taken: kernels whose grid is in their launch call are added."""
+        for index, event in self.kernels.shapeless:
+            try:
+                self.kernels.add_shapeless(index, event)
+            except ValueError as error:
+                self._fail(index, str(error))
+
     def _add(self, index: int, event: Any) -> None:
         if not isinstance(event, dict):
             where = f"{self.source}: traceEvents[{index}]"
             self._fail(index, f"{where}: got {shown(event)}, expected an object")
         elif event.get("cat") not in KERNEL_CATEGORIES:
+            self.kernels.launches.add(event)
             self.beside.add(index, event)
         elif event.get("ph") == "X":
             try:
@@ -191,13 +204,6 @@ class _Content:
 def like_json(data: bytes) -> bool:
     """True when the bytes start as JSON does."""
     return data[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
-
-
-def _is_amd(properties: Any) -> bool:
-    """True for a device that ROCm described: waves of 64 threads, or a field of HIP alone."""
-    if not isinstance(properties, dict):
-        return False
-    return properties.get("warpSize") == 64 or "maxSharedMemoryPerMultiProcessor" in properties
 
 
 def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
@@ -218,7 +224,7 @@ def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
             "(or give gpu=)"
         )
     described = cast(dict[str, Any], properties[ids.index(device)])
-    if _is_amd(described):
+    if is_amd(described):
         return None
     try:
         return GPU.from_properties(described)

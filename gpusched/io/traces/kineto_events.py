@@ -10,9 +10,10 @@ import numpy as np
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
 from gpusched.io.traces.kineto_document import Rows
-from gpusched.io.traces.kineto_kernels import correlation, integer_argument
 from gpusched.io.traces.kineto_numbers import (
+    correlation,
     decoded_column,
+    integer_argument,
     integers,
     nanosecond_column,
     nanoseconds,
@@ -24,11 +25,15 @@ from gpusched.io.traces.trace_events import (
     COPY_OTHER,
     COPY_OUT,
     MEMSET,
+    NO_CALL,
     OF_STREAM,
     OF_THREAD,
+    UNKNOWN_KIND,
     Calls,
+    EventWaits,
     LinkedCalls,
     Ranges,
+    Streams,
     TraceEvents,
     Transfers,
 )
@@ -44,13 +49,15 @@ __all__ = [
 ]
 
 # Older versions write the categories of the second column.
-CALL_CATEGORIES = ("cuda_runtime", "Runtime", "cuda_driver")
+CALL_CATEGORIES = ("cuda_runtime", "Runtime", "cuda_driver", "hip_runtime")
 _COPIES = ("gpu_memcpy", "Memcpy")
 _MEMSETS = ("gpu_memset", "Memset")
 _ON_CPU = ("user_annotation",)
 _ON_GPU = ("gpu_user_annotation",)
 _OPERATORS = ("cpu_op", "Operator")  # which older versions call profiler steps, too
 _STEP = "ProfilerStep#"
+_SYNC = "cuda_sync"  # with the profiler's option enable_cuda_sync_events
+_WAIT = "Stream Wait Event"
 _BACKWARD = "autograd::engine::evaluate_function"
 _DIRECTIONS = {"HtoD": COPY_IN, "DtoH": COPY_OUT, "DtoD": COPY_ON_DEVICE}
 
@@ -60,6 +67,7 @@ BACKWARD = tuple((category, _BACKWARD) for category in _OPERATORS)
 OTHERS = (
     *((category, "") for category in (*_COPIES, *_MEMSETS, *_ON_CPU, *_ON_GPU)),
     *((category, _STEP) for category in _OPERATORS),
+    (_SYNC, _WAIT),
 )
 CALL_FIELDS = (b"name", b"ts", b"dur", b"pid", b"tid", b"args.correlation")
 OPERATOR_FIELDS = (b"pid", b"tid")
@@ -81,6 +89,7 @@ class BesideKernels:
         self.ranges: list[tuple[Any, ...]] = []
         self.transfers: list[tuple[int, ...]] = []
         self.of_transfer: list[int] = []
+        self.waits: list[tuple[int, ...]] = []  # index in the file, and as in `add_wait`
         self.unfinished = 0
 
     def add(self, index: int, event: dict[str, Any]) -> None:
@@ -102,6 +111,8 @@ class BesideKernels:
                 self.add_range(index, event, category)
             elif category in _COPIES or category in _MEMSETS:
                 self.add_transfer(index, event, category)
+            elif category == _SYNC and isinstance(name, str) and name.startswith(_WAIT):
+                self.add_wait(index, event)
         except ValueError as error:
             self.error = index, str(error)
 
@@ -180,10 +191,34 @@ class BesideKernels:
         self.transfers.append((start, duration, kind, device, context, stream))
         self.of_transfer.append(correlation(args))
 
-    def result(self, launched: Int64Array) -> tuple[TraceEvents, LinkedCalls]:
+    def add_wait(self, index: int, event: dict[str, Any]) -> None:
+        """Add a wait of a stream for an event; a damaged one counts as one of unknown streams."""
+        args = event.get("args")
+        keys = ("context", "stream", "wait_on_stream", "wait_on_cuda_event_record_corr_id")
+        found = [integer_argument(args, key) for key in keys]
+        self.waits.append(
+            (index, *(-1 if value is None else value for value in found), correlation(args))
+        )
+
+    def event_waits(self, every: Calls, numbers: Int64Array) -> tuple[EventWaits, int]:
+        """The waits, of all calls and their correlation numbers; and how many are incomplete."""
+        rows = np.array(sorted(self.waits), np.int64).reshape(-1, 6).T
+        _, context, stream, on_stream, recorded, number = rows
+        linked = LinkedCalls(every, numbers, np.concatenate([recorded, number]))
+        wait, record = linked.of(number), linked.of(recorded)
+        kept = (wait != NO_CALL) & (record != NO_CALL) & (on_stream >= 0) & (stream >= 0)
+        time = np.append(linked.calls.start, 0)
+        kept &= time[record] <= time[wait]
+        columns = (context, stream, time[wait], context, on_stream, time[record])
+        return EventWaits(*(column(values[kept]) for values in columns)), int((~kept).sum())
+
+    def result(
+        self, launched: Int64Array, priorities: dict[tuple[int, int], int]
+    ) -> tuple[TraceEvents, LinkedCalls]:
         """The events, and the calls by correlation number.
 
-        ``launched`` has the correlation numbers of the kernels, below 0 where there is none.
+        ``launched`` has the correlation numbers of the kernels, below 0 where there is none;
+        ``priorities`` are those of streams, by context and stream.
         """
         # Threads are numbered in the order of their first events.
         threads = sorted(self.threads, key=lambda key: self.first[self.threads[key]])
@@ -193,11 +228,12 @@ class BesideKernels:
         calls = calls[:, np.argsort(calls[0], kind="stable")]
         of_transfer: Int64Array = column(self.of_transfer)
         _, start, end, thread, waits, numbers = calls
-        linked = LinkedCalls(
-            Calls(column(start), column(end), column(number_of[thread]), column(waits, bool)),
-            column(numbers),
-            np.concatenate([launched, of_transfer]),
-        )
+        every = Calls(column(start), column(end), column(number_of[thread]), column(waits, bool))
+        linked = LinkedCalls(every, column(numbers), np.concatenate([launched, of_transfer]))
+        event_waits, lost = self.event_waits(every, numbers)
+        rows = [(*key, priority, UNKNOWN_KIND) for key, priority in sorted(priorities.items())]
+        context, stream, priority, kind = np.array(rows, np.int64).reshape(-1, 4).T
+        streams = Streams(column(context), column(stream), column(priority), column(kind))
         ranges = [
             (*row[:3], number_of[row[3]] if row[4] == OF_THREAD else row[3], *row[4:])
             for row in self.ranges
@@ -208,6 +244,9 @@ class BesideKernels:
             calls=linked.calls,
             ranges=Ranges(column(names, object), *map(column, columns)),
             transfers=Transfers(*[*map(column, transfers), column(linked.of(of_transfer))]),
+            streams=streams,
+            waits=event_waits,
+            lost_waits=lost,
             threads=tuple(threads),
             helpers=frozenset(i for i, key in enumerate(threads) if key in self.backward),
             where=f"{self.source}: traceEvents[{{}}]",

@@ -11,9 +11,12 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
+from gpusched.io.traces.hip_launches import HipLaunches
 from gpusched.io.traces.kineto_document import Rows
 from gpusched.io.traces.kineto_numbers import (
+    correlation,
     decoded_column,
+    integer_argument,
     integers,
     nanosecond_column,
     nanoseconds,
@@ -21,7 +24,7 @@ from gpusched.io.traces.kineto_numbers import (
 )
 from gpusched.io.traces.trace_tables import INT64_MAX, column
 
-__all__ = ["KERNEL_CATEGORIES", "KERNEL_FIELDS", "Kernels", "correlation", "integer_argument"]
+__all__ = ["KERNEL_CATEGORIES", "KERNEL_FIELDS", "Kernels"]
 
 # Older versions write the category with a capital letter.
 KERNEL_CATEGORIES = ("kernel", "Kernel")
@@ -31,7 +34,8 @@ _OCCUPANCY = "est. achieved occupancy %"
 _INTEGERS = ("registers per thread", "shared memory", "device", "context", "stream")
 _NOT_NEGATIVE = 3  # of them
 _NOT_OF_ROCM = ("registers per thread", "shared memory", "context")  # which ROCm does not write
-_ARGUMENTS = ("grid", "block", *_INTEGERS, _OCCUPANCY, "correlation")
+_PRIORITY = "priority"  # of the stream, in newer versions
+_ARGUMENTS = ("grid", "block", _PRIORITY, *_INTEGERS, _OCCUPANCY, "correlation")
 KERNEL_FIELDS = tuple(
     field.encode() for field in ("name", "ts", "dur", *(f"args.{key}" for key in _ARGUMENTS))
 )
@@ -46,37 +50,44 @@ class Kernels:
         self.known: dict[str, str] = {}
         self.parts: list[Int64Array] = []  # index in the file, launch, correlation number
         self.without_grid: list[tuple[int, str]] = []  # index and name of kernels left out
+        self.priorities: dict[tuple[int, int], int] = {}  # by context and stream
         self.amd = ""  # the kind of the first kernel that ROCm recorded
+        self.launches = HipLaunches()
+        self.shapeless: list[tuple[int, dict[str, Any]]] = []  # whose calls may know the grid
 
     def add(self, index: int, event: dict[str, Any]) -> None:
         """Add a decoded event; ``ValueError`` with file, event and field for a damaged one."""
         kernel = _Event(self.source, index, event)
         if kernel.args and (kernel.args.get("grid") is None or kernel.args.get("block") is None):
-            self.without_grid.append((index, str(event.get("name"))))
+            self.shapeless.append((index, event))
             return
         self.amd = self.amd or kernel.amd
         name, *row = kernel.row()
+        if (priority := integer_argument(kernel.args, _PRIORITY)) is not None:
+            self.priorities.setdefault((row[-3], row[-2]), priority)
         self.names.append(self.known.setdefault(name, name))
         self.parts.append(np.array([[index, *row, correlation(kernel.args)]], np.int64).T)
+
+    def add_shapeless(self, index: int, event: dict[str, Any]) -> None:
+        """Add a kernel without a grid if its launch call has one, else leave it out.
+
+        ``ValueError`` as by ``add``.
+        """
+        completed = self.launches.completed(event)
+        if completed is None:
+            self.without_grid.append((index, str(event.get("name"))))
+        else:
+            self.add(index, completed)
 
     def add_columns(self, rows: Rows) -> bool:
         """Add events by their fields, when all are regular; else none is added."""
         name, ts, dur, *rest = rows.texts
-        names, grid, block, *others = map(decoded_column, (name, *rest))
-        kept = np.ones(len(names), bool)
-        if None in grid or None in block:
-            # Without a device, too, it may have no arguments at all.
-            shapes = zip(grid, block, others[2], strict=True)
-            kept[:] = [None not in sides or device is None for *sides, device in shapes]
-            names, grid, block, *others = (
-                list(itertools.compress(values, kept)) for values in (names, grid, block, *others)
-            )
-        if not (names and set(map(type, names)) <= {str} and all(names)):
+        names, grid, block, priority, *others = map(decoded_column, (name, *rest))
+        if not (set(map(type, names)) <= {str} and all(names)):
             return False
         start, duration = nanosecond_column(ts), nanosecond_column(dur)
         if start is None or duration is None:
             return False
-        start, duration = start[kept], duration[kept]
         numbers = [integers(values) for values in others[:-2]]
         reported, calls = (_integers_or_none(values) for values in others[-2:])
         known = [_products(grid), _products(block), *numbers, reported, calls]
@@ -85,12 +96,13 @@ class Kernels:
             return False
         if np.min(table[-2]) < 0 and any(value is not None and value < 0 for value in others[-2]):
             return False
+        if any(value is not None for value in priority):
+            for *where, value in set(zip(others[3], others[4], map(whole, priority), strict=True)):
+                if value is not None and abs(value) <= INT64_MAX:
+                    self.priorities.setdefault((where[0], where[1]), value)
         self.names += map(self.known.setdefault, names, names)
         table[-1] = np.maximum(table[-1], -1)
-        self.parts.append(np.array([rows.place[kept], start, duration, *table]))
-        if not kept.all():
-            every = zip(rows.place.tolist(), map(str, decoded_column(name)), strict=True)
-            self.without_grid += itertools.compress(every, ~kept)
+        self.parts.append(np.array([rows.place, start, duration, *table]))
         return True
 
     def __len__(self) -> int:
@@ -213,15 +225,3 @@ class _Event:
         absent = value is None and field not in self.event and field not in self.args
         found = "nothing" if absent else shown(value)
         raise ValueError(f"{where}: {field!r}: got {found}, expected {what}")
-
-
-def correlation(args: Any) -> int:
-    """The number that a call and what it launched have in common; -1 without one."""
-    number = integer_argument(args, "correlation")
-    return -1 if number is None or number < 0 else number
-
-
-def integer_argument(args: Any, field: str) -> int | None:
-    """An integer of 64 bits among the arguments of an event; None for anything else."""
-    value = whole(args.get(field)) if isinstance(args, dict) else None
-    return value if value is not None and abs(value) <= INT64_MAX else None

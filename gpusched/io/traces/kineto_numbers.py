@@ -10,8 +10,17 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
+from gpusched.io.traces.trace_tables import INT64_MAX
 
-__all__ = ["decoded_column", "integers", "nanosecond_column", "nanoseconds", "whole"]
+__all__ = [
+    "correlation",
+    "decoded_column",
+    "integer_argument",
+    "integers",
+    "nanosecond_column",
+    "nanoseconds",
+    "whole",
+]
 
 _WIDE = Context(prec=60)
 _MOST = Context(prec=22, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation])
@@ -45,6 +54,18 @@ def whole(value: Any) -> int | None:
     if isinstance(value, Decimal) and value.is_finite() and value.adjusted() < 30:
         return int(value) if value == value.to_integral_value() else None
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def correlation(args: Any) -> int:
+    """The number that a call and what it launched have in common; -1 without one."""
+    number = integer_argument(args, "correlation")
+    return -1 if number is None or number < 0 else number
+
+
+def integer_argument(args: Any, field: str) -> int | None:
+    """An integer of 64 bits among the arguments of an event; None for anything else."""
+    value = whole(args.get(field)) if isinstance(args, dict) else None
+    return value if value is not None and abs(value) <= INT64_MAX else None
 
 
 def nanosecond_column(text: bytes) -> Int64Array | None:

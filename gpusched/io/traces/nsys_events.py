@@ -19,15 +19,20 @@ from gpusched.io.traces.trace_events import (
     COPY_OTHER,
     COPY_OUT,
     MEMSET,
+    NO_CALL,
     OF_PROCESS,
     OF_THREAD,
+    UNKNOWN_KIND,
     Calls,
+    EventWaits,
     LinkedCalls,
     Ranges,
+    Streams,
     TraceEvents,
     Transfers,
 )
 from gpusched.io.traces.trace_tables import column
+from gpusched.model.launching.launch_columns import STREAM_KINDS
 
 __all__ = [
     *("EVENT_TABLES", "GRAPHS", "BesideKernels", "beside_kernels", "launch_numbers"),
@@ -39,7 +44,13 @@ _CALLS = ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_DRIVER")
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _MEMSETS = "CUPTI_ACTIVITY_KIND_MEMSET"
 _RANGES = "NVTX_EVENTS"
-EVENT_TABLES = (GRAPHS, *_CALLS, _COPIES, _MEMSETS, _RANGES)
+_STREAMS = "TARGET_INFO_CUDA_STREAM"
+_SYNCS = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+_RECORDS = "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
+EVENT_TABLES = (GRAPHS, *_CALLS, _COPIES, _MEMSETS, _RANGES, _STREAMS, _SYNCS, _RECORDS)
+
+_WAIT_EVENT = 2  # the type of a synchronization: a stream waits for an event
+_KINDS_OF_STREAMS = {1: "blocking", 2: "non_blocking", 3: "null"}  # by CUPTI's flag
 
 _DIRECTIONS = {1: COPY_IN, 2: COPY_OUT, 8: COPY_ON_DEVICE}
 # Types of NVTX events, with text of one or two bytes per character.
@@ -47,11 +58,14 @@ _KINDS = {59: OF_THREAD, 70: OF_THREAD, 60: OF_PROCESS, 71: OF_PROCESS}
 
 
 class BesideKernels(NamedTuple):
-    """Events, the calls by number, and the process of each transfer (-1 where unknown)."""
+    """Events, the calls by number, and the process of each transfer, stream and wait for an event
+    (-1 where unknown)."""
 
     events: TraceEvents
     calls: LinkedCalls
     of_transfer: Int64Array
+    of_stream: Int64Array
+    of_wait: Int64Array
 
 
 def process_of(number: Int64Array) -> Int64Array:
@@ -78,7 +92,7 @@ def beside_kernels(database: Database, launched: Int64Array, by_process: bool) -
     except ValueError as error:
         none: Int64Array = np.zeros(0, np.int64)
         events = TraceEvents(missing=str(error))
-        return BesideKernels(events, LinkedCalls(Calls(), none, none), none)
+        return BesideKernels(events, LinkedCalls(Calls(), none, none), none, none, none)
 
 
 class _Reader:
@@ -89,20 +103,95 @@ class _Reader:
 
     def read(self, launched: Int64Array) -> BesideKernels:
         transfers, numbers, processes = self.transfers()
-        linked = self.calls(np.concatenate([launched, numbers]))
+        every, called = self.calls()
+        linked = LinkedCalls(every, called, np.concatenate([launched, numbers]))
+        streams, of_stream = self.streams()
+        waits, lost, of_wait = self.waits(every, called)
         ranges, unfinished = self.ranges()
         events = TraceEvents(
             calls=linked.calls,
             ranges=ranges,
             transfers=Transfers(*[*transfers, column(linked.of(numbers))]),
+            streams=streams,
+            waits=waits,
+            lost_waits=lost,
             threads=[((number >> 24) & 0xFFFFFF, number & 0xFFFFFF) for number in self.threads],
             where=f"{self.database.source}: {_RANGES}, row {{}}",
             unfinished=unfinished,
             graphs=self.graphs(),
         )
-        return BesideKernels(events, linked, processes)
+        return BesideKernels(events, linked, processes, of_stream, of_wait)
 
-    def calls(self, used: Int64Array) -> LinkedCalls:
+    def streams(self) -> tuple[Streams, Int64Array]:
+        """The described streams, and their processes."""
+        usual = {"processId": -1, "flag": 0}
+        of = self.database.columns(_STREAMS, ("streamId", "contextId", "priority"), usual)
+        if of is None or not len(of["rowid"]):
+            return Streams(), np.zeros(0, np.int64)
+        kind = np.full(len(of["rowid"]), UNKNOWN_KIND)
+        for flag, name in _KINDS_OF_STREAMS.items():
+            kind[of["flag"] == flag] = STREAM_KINDS.index(name)
+        # The priority is one of 32 bits, which versions write with and without its sign.
+        priority = of["priority"]
+        priority = np.where((priority >= 2**31) & (priority < 2**32), priority - 2**32, priority)
+        columns = (of["contextId"], of["streamId"], priority, kind)
+        return Streams(*map(column, columns)), of["processId"]
+
+    def waits(self, every: Calls, called: Int64Array) -> tuple[EventWaits, int, Int64Array]:
+        """Waits of streams for events, the number of incomplete ones, and their processes.
+
+        An event is the one that was recorded last before the call that waits for it.
+        """
+        keys = ("contextId", "streamId", "correlationId", "eventId")
+        of = self.database.columns(_SYNCS, (*keys, "syncType"), {"globalPid": -1})
+        records = self.database.columns(_RECORDS, keys, {"globalPid": -1})
+        if of is None:
+            return EventWaits(), 0, np.zeros(0, np.int64)
+        chosen = of["syncType"] == _WAIT_EVENT
+        of = {key: values[chosen] for key, values in of.items()}
+        lost = int(chosen.sum())
+        if records is None or not lost or not len(records["rowid"]):
+            return EventWaits(), lost, np.zeros(0, np.int64)
+        numbers, processes = [], []
+        for table in (of, records):
+            process = np.where(table["globalPid"] < 0, -1, process_of(table["globalPid"]))
+            own: Int64Array | int = process if self.by_process else 0
+            numbers.append(launch_numbers(own, table["correlationId"]))
+            processes.append(process)
+        linked = LinkedCalls(every, called, np.concatenate(numbers))
+        (wait, time), (record, recorded) = (
+            (call, np.append(linked.calls.start, 0)[call]) for call in map(linked.of, numbers)
+        )
+        _, event = np.unique(
+            np.stack(
+                [
+                    np.concatenate(processes),
+                    np.concatenate([of["eventId"], records["eventId"]]),
+                ]
+            ),
+            axis=1,
+            return_inverse=True,
+        )
+        event = event.ravel()
+        waited, event = event[: len(wait)], event[len(wait) :]
+        known = np.flatnonzero(record != NO_CALL)
+        known = known[np.lexsort((recorded[known], event[known]))]
+        # The last record of the event that is not after the wait.
+        last = _last_not_after(event[known], recorded[known], waited, time)
+        kept = (wait != NO_CALL) & (last >= 0)
+        last = known[last[kept]]
+        waits = EventWaits(
+            context=column(of["contextId"][kept]),
+            stream=column(of["streamId"][kept]),
+            time=column(time[kept]),
+            on_context=column(records["contextId"][last]),
+            on_stream=column(records["streamId"][last]),
+            recorded=column(recorded[last]),
+        )
+        return waits, lost - len(waits), processes[0][kept]
+
+    def calls(self) -> tuple[Calls, Int64Array]:
+        """The calls, and the launch number of each."""
         found = []
         numbers = []
         for table in _CALLS:
@@ -120,9 +209,9 @@ class _Reader:
             process: Int64Array | int = process_of(of["globalTid"]) if self.by_process else 0
             numbers.append(launch_numbers(process, of["correlationId"]))
         if not found:
-            return LinkedCalls(Calls(), np.zeros(0, np.int64), used)
+            return Calls(), np.zeros(0, np.int64)
         columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-        return LinkedCalls(Calls(*columns), np.concatenate(numbers), used)
+        return Calls(*columns), np.concatenate(numbers)
 
     def transfers(self) -> tuple[list[Int64Array], Int64Array, Int64Array]:
         """Columns of the transfers but the calls, their launch numbers, and their processes."""
@@ -218,3 +307,16 @@ class _Reader:
         unique, where = np.unique(numbers, return_inverse=True)
         own = [self.threads.setdefault(number, len(self.threads)) for number in unique.tolist()]
         return np.array(own, np.int64)[where]
+
+
+def _last_not_after(
+    group: Int64Array, time: Int64Array, of: Int64Array, at: Int64Array
+) -> Int64Array:
+    """For each pair (of, at), the last row of the group ``of`` whose time is at most ``at``; -1
+    without one. Rows are sorted by group and time."""
+    times, place = np.unique(np.concatenate([time, at]), return_inverse=True)
+    width = len(times) + 1
+    keys = group * width + place[: len(time)]
+    last: Int64Array = np.searchsorted(keys, of * width + place[len(time) :], side="right") - 1
+    found = (last >= 0) & (np.append(group, -1)[last] == of)
+    return np.where(found, last, -1)

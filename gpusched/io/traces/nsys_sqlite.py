@@ -18,6 +18,7 @@ from gpusched.io.traces.launch_shapes import Shapes
 from gpusched.io.traces.nsys_events import (
     EVENT_TABLES,
     GRAPHS,
+    BesideKernels,
     beside_kernels,
     launch_numbers,
     process_of,
@@ -85,7 +86,7 @@ class File:
             beside = beside_kernels(self.database, numbers, by_process)
         self.events = beside.events
         launches = replace(launches, call=column(beside.calls.of(numbers)))
-        self._launches = self._number(launches, pids, physical, beside.of_transfer)
+        self._launches = self._number(launches, pids, physical, beside)
 
     def launches(self) -> Trace:
         """The launches of all devices, in the order of the file."""
@@ -211,7 +212,7 @@ class File:
         launches: Trace,
         pids: Int64Array,
         physical: dict[tuple[int, int], int],
-        of_transfer: Int64Array,
+        beside: BesideKernels,
     ) -> Trace:
         """Renumber devices and contexts that have the same number in several processes."""
         gpus: dict[int, set[int]] = {}
@@ -223,22 +224,35 @@ class File:
         contexts, where = _pairs(pids, launches.context)
         context = where + 1
         device = launches.device
-        self._number_transfers(contexts, of_transfer)
+        self._number_contexts(contexts, beside)
         if any(len(those) > 1 for those in gpus.values()):
             pairs, where = _pairs(pids, launches.device)
             number = [physical.get((pid, cuda), cuda) for pid, cuda in pairs]
             device = np.array(number, dtype=np.int64)[where]
             self.physical = {gpu: gpu for gpu in physical.values()}
-            self._move_transfers(physical, of_transfer)
+            self._move_transfers(physical, beside.of_transfer)
         return replace(launches, device=column(device), context=column(context))
 
-    def _number_transfers(self, contexts: list[list[int]], pids: Int64Array) -> None:
-        """Renumber the contexts of transfers as those of the kernels; others follow."""
+    def _number_contexts(self, contexts: list[list[int]], beside: BesideKernels) -> None:
+        """Renumber the contexts of events as those of the kernels; others follow."""
         numbers = {(pid, context): i for i, (pid, context) in enumerate(contexts, start=1)}
-        transfers = self.events.transfers
-        keys = zip(pids.tolist(), transfers.context.tolist(), strict=True)
-        found = [numbers.setdefault(key, len(numbers) + 1) for key in keys]
-        self.events = replace(self.events, transfers=replace(transfers, context=column(found)))
+
+        def renumbered(pids: Int64Array, given: Int64Array) -> Any:
+            keys = zip(pids.tolist(), given.tolist(), strict=True)
+            return column([numbers.setdefault(key, len(numbers) + 1) for key in keys])
+
+        transfers, streams, waits = self.events.transfers, self.events.streams, self.events.waits
+        of_wait = beside.of_wait
+        self.events = replace(
+            self.events,
+            transfers=replace(transfers, context=renumbered(beside.of_transfer, transfers.context)),
+            streams=replace(streams, context=renumbered(beside.of_stream, streams.context)),
+            waits=replace(
+                waits,
+                context=renumbered(of_wait, waits.context),
+                on_context=renumbered(of_wait, waits.on_context),
+            ),
+        )
 
     def _move_transfers(self, physical: dict[tuple[int, int], int], pids: Int64Array) -> None:
         """Renumber the devices of transfers as those of the kernels."""

@@ -9,7 +9,7 @@ import html
 import os
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from gpusched.io.traces.trace_tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gpusched.io.replays.replay import TraceReplay
     from gpusched.io.trace_workloads.candidates import By
     from gpusched.io.trace_workloads.from_trace import Gaps, Quantile
     from gpusched.io.trace_workloads.observed_periods import Periods
@@ -277,6 +278,73 @@ class Trace:
         from gpusched.io.trace_workloads.from_trace import workload_of
 
         return workload_of(self, by, period, quantile, names, nesting, gaps)
+
+    def launches(
+        self,
+        gpu: GPU | str | None = None,
+        *,
+        latency: SupportsIndex | None = None,
+        streams: Literal["blocking", "non_blocking"] = "non_blocking",
+    ) -> TraceReplay:
+        """Make launches of the kernels and of the copies to and from the device.
+
+        They are launched when the program launched them, in its streams and contexts, and
+        ``gs.simulate.hierarchy`` decides when they run. **A kernel's duration in a trace includes
+        interference** by what ran beside it, so that a simulation in which kernels share the GPU
+        is too slow rather than too fast. A block takes the duration divided by the kernel's waves
+        on the GPU, rounded up: alone, the kernel takes its measured time, or less than a tick per
+        wave more, as in ``Workload``.
+
+        Parameters
+        ----------
+        gpu
+            A GPU or the name of a preset, whose waves are counted. Default: that of the trace.
+        latency
+            Time in ns from a launch call to the operation's arrival in its stream. Default: the
+            median time to the start of those operations before which the GPU was idle from the
+            call on; 0 without any.
+        streams
+            The kind of streams of which the file says none: "non_blocking" (those of PyTorch are)
+            or "blocking", ordered with the NULL stream.
+
+        Returns
+        -------
+        TraceReplay
+            By time of launch; rows of ``launches`` refer to the trace by ``kernel`` and
+            ``transfer``.
+
+        Raises
+        ------
+        ValueError
+            An unknown GPU, an empty trace, a kernel that cannot run on the GPU (its row is named),
+            a negative latency.
+        OverflowError
+            A trace of 2**59 ns or more.
+
+        Assumptions
+        -----------
+        Operations without a launch call in the file are launched when they started, and none later
+        than that. Priorities are those of Kineto's kernels ("priority") or of Nsight's streams,
+        else 0. Stream 7 is the legacy NULL stream where the file names no other. Waits of streams
+        for events (``cudaStreamWaitEvent``) are those that the file has: Kineto's with the option
+        ``enable_cuda_sync_events``, Nsight's where it traced events; others are unknown. Memsets
+        and copies on the device are left out and counted. All of it is said in ``assumptions``.
+
+        Every block is simulated: traces whose kernels have many millions of blocks take long.
+
+        >>> trace = gs.io.read_trace("tests/data/perception.pt.trace.json.gz")
+        >>> replay = trace.launches()
+        >>> replay.launches
+        <Launches: 249 kernels and 72 copies in 4 streams>
+        >>> run = gs.simulate.hierarchy(replay.launches, trace.gpu, blocks=False)
+        >>> run.outcome
+        'done'
+        """
+        from gpusched.io.replays.trace_replay import trace_replay
+        from gpusched.model.gpu import as_gpu
+
+        device = self.gpu if gpu is None else as_gpu(gpu)
+        return trace_replay(self, device, latency, streams)
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per launch; its columns are the arrays' names."""

@@ -25,9 +25,12 @@ __all__ = [
     "OF_PROCESS",
     "OF_STREAM",
     "OF_THREAD",
+    "UNKNOWN_KIND",
     "Calls",
+    "EventWaits",
     "LinkedCalls",
     "Ranges",
+    "Streams",
     "TraceEvents",
     "Transfers",
 ]
@@ -40,6 +43,7 @@ COPY_IN, COPY_OUT, COPY_ON_DEVICE, COPY_OTHER, MEMSET = range(5)
 OF_THREAD, OF_PROCESS, OF_STREAM = range(3)
 
 NO_CALL = -1
+UNKNOWN_KIND = -1  # of a stream
 
 
 def _integers() -> Int64Array:
@@ -99,6 +103,36 @@ class Transfers:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Streams:
+    """Streams that the file describes, each once: context, stream, priority, and its kind, a code
+    of ``Launches.stream_kind`` or ``UNKNOWN_KIND``."""
+
+    context: Int64Array = field(default_factory=_integers)
+    stream: Int64Array = field(default_factory=_integers)
+    priority: Int64Array = field(default_factory=_integers)
+    kind: Int64Array = field(default_factory=_integers)
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventWaits:
+    """Waits of streams for CUDA events: the waiting stream and the time of that call; the stream in
+    which the event was recorded, and the time of that call, before the first one."""
+
+    context: Int64Array = field(default_factory=_integers)
+    stream: Int64Array = field(default_factory=_integers)
+    time: Int64Array = field(default_factory=_integers)
+    on_context: Int64Array = field(default_factory=_integers)
+    on_stream: Int64Array = field(default_factory=_integers)
+    recorded: Int64Array = field(default_factory=_integers)
+
+    def __len__(self) -> int:
+        return len(self.stream)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class TraceEvents:
     """Events of a file beside its kernels.
 
@@ -106,6 +140,10 @@ class TraceEvents:
     ----------
     calls, ranges, transfers
         The events, in the order of the file.
+    streams, waits
+        What the file says of streams, and their waits for events of other streams.
+    lost_waits
+        Number of waits whose event was recorded where the file does not say.
     threads
         Process and thread of each number of a thread.
     helpers
@@ -125,6 +163,9 @@ class TraceEvents:
     calls: Calls = field(default_factory=Calls)
     ranges: Ranges = field(default_factory=Ranges)
     transfers: Transfers = field(default_factory=Transfers)
+    streams: Streams = field(default_factory=Streams)
+    waits: EventWaits = field(default_factory=EventWaits)
+    lost_waits: int = 0
     threads: Sequence[tuple[Any, Any]] = ()
     helpers: frozenset[int] = frozenset()
     where: str = ""

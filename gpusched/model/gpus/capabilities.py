@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import index
 from typing import Any
@@ -16,6 +17,7 @@ __all__ = [
     "as_capability",
     "block_memory_of",
     "carveouts_of",
+    "is_amd",
     "limits_of",
 ]
 
@@ -124,3 +126,8 @@ def block_memory_of(cc: tuple[int, int] | None) -> int | None:
 def carveouts_of(cc: tuple[int, int] | None) -> tuple[int, ...]:
     """Possible carve-outs in bytes, ascending; none where they are not known."""
     return () if cc is None else tuple(size * KB for size in _CARVEOUTS.get(cc, ()))
+
+
+def is_amd(properties: Mapping[str, Any]) -> bool:
+    """True for device properties that ROCm wrote: waves of 64 threads, or a field of HIP alone."""
+    return properties.get("warpSize") == 64 or "maxSharedMemoryPerMultiProcessor" in properties

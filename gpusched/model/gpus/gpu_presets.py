@@ -17,7 +17,13 @@ __all__ = ["PRESET_NAMES", "preset_fields"]
 # Copy engines: asyncEngines of Nsight Systems' TARGET_INFO_GPU (T4, A100, H100), deviceQuery (Orin
 # NX); 1 where neither was seen. Channels: Bakita and Anderson (RTAS 2024), who give 8 for desktop
 # and data-centre GPUs unless CUDA_DEVICE_MAX_CONNECTIONS changes it, 2 for Xavier, 4 for Orin.
+#
+# SMs of a GPC: those of a whole GPC of the chip, from NVIDIA's architecture white papers (GV100: 6
+# GPCs of 7 TPCs; TU102: 6 of 6; GA100: 8 of 8; GA102: 7 of 6; AD102: 12 of 6; GH100: 8 of 9; a TPC
+# has 2 SMs). The GPUs have fewer SMs than the chips, so some of their GPCs are smaller.
 _DESKTOP: dict[str, Any] = {"channels": 8}
+_GV100, _TU102, _GA100 = ({"sms_per_gpc": sms} for sms in (14, 12, 16))
+_GA102, _AD102, _GH100 = ({"sms_per_gpc": sms} for sms in (12, 12, 18))
 _ORIN: dict[str, Any] = {"channels": 4}
 _PRESETS: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
     "TX1": (2, (5, 3), {}),
@@ -30,24 +36,27 @@ _PRESETS: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
     "Pegasus": (44, (7, 5), {}),
     "Pascal 5 SM": (5, (6, 1), _DESKTOP | {"sm_order": "ascending"}),
     "GTX 970": (13, (5, 2), _DESKTOP | {"copy_engines": 2}),
-    "Titan V": (80, (7, 0), _DESKTOP),  # the full V100's SMs: 5,120 cores, of 64 per SM
+    "Titan V": (80, (7, 0), _DESKTOP | _GV100),  # the full V100's SMs: 5,120 cores, of 64 per SM
     "RTX 2080": (46, (7, 5), _DESKTOP),
-    "RTX 2080 Ti": (68, (7, 5), _DESKTOP),
+    "RTX 2080 Ti": (68, (7, 5), _DESKTOP | _TU102),
     "RTX 3060": (28, (8, 6), _DESKTOP),  # 3,584 cores, of 128 per SM as in all of cc 8.6 and 8.9
     "RTX 3070": (46, (8, 6), _DESKTOP),  # announcement: 5,888 cores, 46 SMs
     "RTX 3080": (68, (8, 6), _DESKTOP),  # announcement: 8,704 cores (the one with 10 GB)
-    "RTX 3090": (82, (8, 6), _DESKTOP),  # announcement: 10,496 cores, 82 SMs
-    "RTX 4090": (128, (8, 9), _DESKTOP),
+    "RTX 3090": (82, (8, 6), _DESKTOP | _GA102),  # announcement: 10,496 cores, 82 SMs
+    "RTX 4090": (128, (8, 9), _DESKTOP | _AD102),
     "RTX 5090": (170, (12, 0), _DESKTOP),
     "T4": (40, (7, 5), _DESKTOP | {"copy_engines": 3}),  # deviceQuery
     "A10": (72, (8, 6), _DESKTOP),  # data sheet: 72 RT cores, one per SM
     "L4": (58, (8, 9), _DESKTOP),  # 7,424 cores
-    "L40S": (142, (8, 9), _DESKTOP),  # data sheet: 18,176 cores, 142 RT cores
-    "V100": (80, (7, 0), _DESKTOP),
-    "A100": (108, (8, 0), _DESKTOP | {"copy_engines": 5}),
-    "H100": (132, (9, 0), _DESKTOP | {"copy_engines": 3}),
-    "H200": (132, (9, 0), _DESKTOP),
-    "GH200": (132, (9, 0), _DESKTOP),  # the GPU of an H100 SXM
+    "L40S": (142, (8, 9), _DESKTOP | _AD102),  # data sheet: 18,176 cores, 142 RT cores
+    "V100": (80, (7, 0), _DESKTOP | _GV100),
+    "A100": (108, (8, 0), _DESKTOP | _GA100 | {"copy_engines": 5}),
+    # nvidia-smi mig -lgip: 4g.24gb, the whole GPU, has 56 SMs
+    "A30": (56, (8, 0), _DESKTOP | _GA100),
+    "H100": (132, (9, 0), _DESKTOP | _GH100 | {"copy_engines": 3}),
+    "H100 PCIe": (114, (9, 0), _DESKTOP | _GH100),  # data sheet: 114 SMs
+    "H200": (132, (9, 0), _DESKTOP | _GH100),
+    "GH200": (132, (9, 0), _DESKTOP | _GH100),  # the GPU of an H100 SXM
     "B200": (148, (10, 0), _DESKTOP),
 }
 
@@ -70,6 +79,8 @@ _SPECIAL: dict[str, dict[str, Any]] = {
 # What may stand around a preset's name. An H100 PCIe has fewer SMs, so PCIe stays.
 _AROUND = re.compile(r"^(nvidia|geforce|tesla|quadro|jetson|drive|agx)+|sxm.*$")
 
+_AMD = re.compile(r"(amd|instinct|radeon)|mi\d")
+
 PRESET_NAMES = (*_PRESETS, *_SPECIAL)
 """Names of all presets."""
 
@@ -81,6 +92,10 @@ def preset_fields(name: str) -> dict[str, Any]:
     known = {_plain(label): label for label in PRESET_NAMES}
     label = known.get(_plain(name))
     if label is None:
+        if _AMD.match(_plain(name)):
+            raise ValueError(
+                f"name: got {shown(name)}, expected a GPU of NVIDIA (AMD GPUs are not supported)"
+            )
         import difflib
 
         near = difflib.get_close_matches(_plain(name), known, n=4, cutoff=0.5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
@@ -10,7 +10,7 @@ from gpusched._support.arguments import one_of
 from gpusched._support.text import shown
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.slowdown import ONE, factors
-from gpusched.model.workload.facts import Facts, count
+from gpusched.model.workload.facts import Facts, count, label
 from gpusched.model.workload.time_units import (
     Duration,
     Stored,
@@ -27,6 +27,9 @@ _RINGS = ("fifo", "cyclic")
 _MOST = 2**31 - 1
 
 
+Shares = Mapping[str, int] | Sequence[tuple[str, int]] | None
+
+
 class _Changes(TypedDict, total=False):
     gpu: GPU | str | None
     cpus: int
@@ -39,6 +42,8 @@ class _Changes(TypedDict, total=False):
     priority_levels: int | None
     slowdown: Sequence[float] | float | str | None
     copy_engines: int | None
+    mig: Sequence[str] | None
+    mps: Shares
 
 
 class Platform(Facts):
@@ -75,6 +80,13 @@ class Platform(Facts):
         number, ``"small"``, ``"large"``, ``"mixed"`` or None (not at all).
     copy_engines
         Copies that run at the same time; those of the GPU unless given.
+    mig
+        Profiles of the GPU's instances (Multi-Instance GPU), such as ``["3g.40gb", "4g.40gb"]``,
+        for the way "mig"; None: it may choose them. All other methods take the whole GPU.
+    mps
+        Shares of the SMs in percent that processes may occupy as clients of MPS (their active
+        thread percentages), by name, such as ``{"perception": 50}``; 100 for all others. For the
+        way "mps"; a share is rounded up to whole SMs, and reserves none.
 
     Times are ticks of the workload, or text with a unit. Attributes that are times raise
     ValueError where they were given as text; ``platform.at(workload.tick)`` has them in ticks.
@@ -87,12 +99,20 @@ class Platform(Facts):
 
     __slots__ = (
         *("_context_switch", "_copy_engines", "_launch_latency", "_server_overhead", "_timeslice"),
-        *("_update_cost", "cpus", "gpu", "priority_levels", "ring", "slowdown"),
+        *("_update_cost", "cpus", "gpu", "mig", "mps", "priority_levels", "ring", "slowdown"),
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
         *("gpu", "cpus", "_launch_latency", "_context_switch", "_timeslice", "ring"),
-        *("_update_cost", "_server_overhead", "priority_levels", "slowdown", "_copy_engines"),
+        *(
+            "_update_cost",
+            "_server_overhead",
+            "priority_levels",
+            "slowdown",
+            "_copy_engines",
+            "mig",
+            "mps",
+        ),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset(
         {"_launch_latency", "_context_switch", "_timeslice", "_update_cost", "_server_overhead"}
@@ -103,6 +123,8 @@ class Platform(Facts):
     ring: Literal["fifo", "cyclic"]
     priority_levels: int | None
     slowdown: tuple[float, float]
+    mig: tuple[str, ...] | None
+    mps: tuple[tuple[str, int], ...] | None
     _launch_latency: Stored
     _context_switch: Stored
     _timeslice: Stored
@@ -124,6 +146,8 @@ class Platform(Facts):
         priority_levels: int | None = None,
         slowdown: Sequence[float] | float | str | None = (1.1, 1.4),
         copy_engines: int | None = None,
+        mig: Sequence[str] | None = None,
+        mps: Shares = None,
     ) -> None:
         device = None if gpu is None else as_gpu(gpu)
         cores = count(cpus, "cpus", 1, _MOST)
@@ -144,6 +168,8 @@ class Platform(Facts):
                 else count(priority_levels, "priority_levels", 1, _MOST),
                 (least / ONE, most / ONE),
                 None if copy_engines is None else count(copy_engines, "copy_engines", 0, _MOST),
+                None if mig is None else _instances(mig, device),
+                None if mps is None else _shares(mps),
             )
         )
 
@@ -237,7 +263,38 @@ class Platform(Facts):
             name = key.removeprefix("_")
             if key == "gpu" and self.gpu is not None:
                 text = self.gpu.name or f"{self.gpu.sms} SMs"
+            elif key == "mig" and self.mig is not None:
+                text = ", ".join(self.mig)
+            elif key == "mps" and self.mps is not None:
+                text = ", ".join(f"{process} {share} %" for process, share in self.mps)
             else:
                 text = self._argument(key) or shown(getattr(self, key))
             rows.append(f"<tr><th>{name.replace('_', ' ')}</th><td>{escape(text)}</td></tr>")
         return f"<table>{''.join(rows)}</table>"
+
+
+def _instances(mig: Sequence[str], gpu: GPU | None) -> tuple[str, ...]:
+    """Names of profiles whose instances fit the GPU together."""
+    if gpu is None:
+        raise ValueError(f"mig: got {shown(mig)} without a GPU, expected a platform with one")
+    try:
+        found = tuple(one.profile.name for one in gpu.mig_instances(mig))
+    except (ValueError, TypeError) as error:
+        at, _, text = str(error).partition(": ")
+        place = at.removeprefix("profiles") if at.startswith("profiles") else ""
+        raise type(error)(f"mig{place}: {text}") from None
+    if not found:
+        raise ValueError("mig: got no profiles, expected at least one, or None for any")
+    return found
+
+
+def _shares(mps: Any) -> tuple[tuple[str, int], ...]:
+    """Processes and their shares in percent, by name."""
+    given = mps if isinstance(mps, Mapping) else dict(mps)
+    if not given:
+        raise ValueError("mps: got no processes, expected at least one, or None")
+    found = []
+    for process, share in given.items():
+        name = label(process, "mps")
+        found.append((name, count(share, f"mps[{name!r}]", 1, 100)))
+    return tuple(sorted(found))

@@ -18,8 +18,9 @@ from gpusched._support.arguments import (
     names,
     one_of,
 )
-from gpusched._support.registry import enumeration
+from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
+from gpusched.model.launching.launch_partitions import stream_partitions
 
 KINDS = enumeration("simulate.launch_kind")
 """Kinds of launches; ``Launches.kind`` holds the positions in this tuple."""
@@ -27,10 +28,20 @@ KINDS = enumeration("simulate.launch_kind")
 STREAM_KINDS = enumeration("simulate.stream_kind")
 """Kinds of streams; ``Launches.stream_kind`` holds the positions in this tuple."""
 
+COLUMNS = (
+    *("time", "kind", "stream", "blocks", "threads", "regs", "smem", "carveout", "cooperative"),
+    *("cluster", "duration", "longest", "bytes", "graph", "programmatic", "trigger"),
+)
+"""Columns with one number per launch."""
+
+STREAM_COLUMNS = ("stream_context", "stream_priority", "stream_kind", "stream_partition")
+"""Columns with one number per stream."""
+
 MOST_STREAMS = 2**24
 
 _TIMES = ("duration", "block_times", "bandwidth")
-_STREAMS = ("stream_context", "stream_priority", "stream_kind", "stream_name")
+_STREAMS = (*STREAM_COLUMNS, "stream_name")
+_MOST_CLUSTER = limit("simulate.cluster_blocks")
 
 
 def codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
@@ -53,6 +64,18 @@ def codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
             f"{name}{where}: got {found[tuple(at)]}, expected one of {', '.join(known)}, or its "
             f"number from 0 to {len(known) - 1}"
         )
+    return found
+
+
+def switches(value: Any, name: str) -> Int64Array:
+    """Truth values, or the numbers 0 and 1, as such numbers."""
+    listed = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
+    if listed.size and all(isinstance(item, (bool, np.bool_)) for item in listed.ravel().tolist()):
+        value = listed.astype(np.int64)
+    found = int_array(value, name)
+    for at in np.argwhere((found < 0) | (found > 1))[:1].tolist():
+        where = f"[{at[0]}]" if at else ""
+        raise ValueError(f"{name}{where}: got {found[tuple(at)]}, expected True or False")
     return found
 
 
@@ -145,6 +168,37 @@ def read_after(given: Sequence[Any] | None, n: int) -> tuple[tuple[int, ...], ..
     return tuple(found)
 
 
+def check_orders(rows: dict[str, Int64Array], after: tuple[tuple[int, ...], ...]) -> None:
+    """Refuse graphs with several times or streams, and programmatic nodes without a primary.
+
+    ``rows`` by the names of the columns; values that mean nothing for copies are removed.
+    """
+    graph = rows["graph"]
+    copies = rows["kind"] > 0
+    rows["programmatic"][copies] = 0
+    rows["trigger"][copies] = -1
+    nodes = np.flatnonzero(graph >= 0)
+    if not len(nodes):
+        return
+    _, first, which = np.unique(graph[nodes], return_index=True, return_inverse=True)
+    for key in ("time", "stream"):
+        expected = rows[key][nodes[first]][which]
+        for k in np.flatnonzero(rows[key][nodes] != expected)[:1].tolist():
+            i = nodes[k]
+            raise ValueError(
+                f"{key}[{i}]: got {rows[key][i]}, expected {expected[k]} as of launch "
+                f"{nodes[first][which[k]]}, which is in the same graph ({graph[i]})"
+            )
+    for i in nodes[rows["programmatic"][nodes] > 0].tolist():
+        primary = set(after[i])
+        known = all(j != i and graph[j] == graph[i] and not copies[j] for j in primary)
+        if len(primary) != 1 or not known:
+            raise ValueError(
+                f"programmatic[{i}]: got True in graph {graph[i]} with {after[i]!r:.60} in after, "
+                "expected one kernel of the graph there"
+            )
+
+
 def _decimal(value: Any, name: str) -> Fraction:
     """A number as it is written: 0.1 is a tenth."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
@@ -193,16 +247,35 @@ def stream_names(kind: Int64Array) -> list[str]:
     ]
 
 
+def read_starts(rows: dict[str, Int64Array]) -> None:
+    """Columns of launches whose blocks start together; refuses what is not possible."""
+    copies = rows["kind"] > 0
+    rows["cooperative"][copies] = 0
+    rows["cluster"][copies] = 1
+    at_least(rows["cluster"], 1, "cluster")
+    for i in np.flatnonzero(rows["cluster"] > _MOST_CLUSTER)[:1].tolist():
+        got = rows["cluster"][i]
+        raise ValueError(f"cluster[{i}]: got {got}, expected at most {_MOST_CLUSTER}")
+    for i in np.flatnonzero(~copies & (rows["blocks"] % rows["cluster"] != 0))[:1].tolist():
+        raise ValueError(
+            f"cluster[{i}]: got {rows['cluster'][i]}, expected a divisor of {rows['blocks'][i]} "
+            "blocks"
+        )
+
+
 def read_streams(
     stream: Int64Array,
     context: Int64Array,
     priority: Int64Array,
     kind: Int64Array,
+    partition: Any,
     name: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """The columns of the streams."""
+    """The columns of the streams; ``partition`` is one column, or None."""
     given = {"stream_context": context, "stream_priority": priority, "stream_kind": kind}
     sizes = [len(array) for array in given.values() if array.ndim == 1]
+    if partition is not None and np.ndim(partition) == 1:
+        sizes.append(len(partition))
     if name is not None:
         if isinstance(name, str) or not isinstance(name, Sequence):
             raise TypeError(f"stream_name: got {shown(name)}, expected a list of strings")
@@ -219,12 +292,14 @@ def read_streams(
     for i in np.flatnonzero(columns["stream_context"] >= 2**24)[:1].tolist():
         number = columns["stream_context"][i]
         raise ValueError(f"stream_context[{i}]: got {number}, expected less than {2**24}")
+    columns["stream_partition"] = stream_partitions(partition, columns["stream_context"]).copy()
     null = np.flatnonzero(columns["stream_kind"] == STREAM_KINDS.index("null"))
-    owners = columns["stream_context"][null]
+    owners = columns["stream_partition"][null]
     again = np.setdiff1d(np.arange(len(null)), np.unique(owners, return_index=True)[1])
     for i in again[:1].tolist():
+        what = "context" if partition is None else "partition"
         raise ValueError(
-            f"stream_kind[{null[i]}]: got a second null stream of context {owners[i]}, expected one"
+            f"stream_kind[{null[i]}]: got a second null stream of {what} {owners[i]}, expected one"
         )
     usual = stream_names(columns["stream_kind"])
     values: dict[str, Any] = {key: frozen(array) for key, array in columns.items()}
@@ -244,8 +319,13 @@ class Changes(TypedDict, total=False):
     regs: npt.ArrayLike
     smem: npt.ArrayLike
     carveout: npt.ArrayLike
+    cooperative: npt.ArrayLike
+    cluster: npt.ArrayLike
     longest: npt.ArrayLike | None
     after: Sequence[Sequence[int] | int | None] | None
+    graph: npt.ArrayLike
+    programmatic: npt.ArrayLike
+    trigger: npt.ArrayLike
     block_times: Sequence[npt.ArrayLike | None] | None
     bytes: npt.ArrayLike
     bandwidth: float | Fraction | None
@@ -254,7 +334,11 @@ class Changes(TypedDict, total=False):
     stream_context: npt.ArrayLike
     stream_priority: npt.ArrayLike
     stream_kind: npt.ArrayLike | Sequence[str]
+    stream_partition: npt.ArrayLike | None
     stream_name: Sequence[str] | None
+    partition_sms: Sequence[npt.ArrayLike | None] | None
+    partition_limit: npt.ArrayLike | None
+    partition_name: Sequence[str] | None
 
 
 def changed(fields: dict[str, Any], changes: Changes) -> dict[str, Any]:
@@ -274,6 +358,9 @@ def changed(fields: dict[str, Any], changes: Changes) -> dict[str, Any]:
     usual = list(fields["stream_name"]) == stream_names(kinds)
     if "stream_name" not in changes and usual:
         values["stream_name"] = None
+    one = np.array_equal(fields["stream_partition"], fields["stream_context"])
+    if "stream_partition" not in changes and one:
+        values["stream_partition"] = None
     plain = usual and not any(fields[key].any() for key in _STREAMS[:-1])
     if "stream" in changes and plain and not any(key in changes for key in _STREAMS):
         needed = int(int_array(changes["stream"], "stream").max(initial=-1)) + 1

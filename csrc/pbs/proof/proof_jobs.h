@@ -1,0 +1,62 @@
+/* Jobs and batches that a proof of unschedulability is about, with a cut of time of its own.
+ *
+ * The check of proofs shares no code with the search that makes them: releases, intervals between
+ * arrivals, deadlines and batches are worked out here from the tasks and the table alone.
+ */
+#ifndef GS_PBS_PROOF_PROOF_JOBS_H
+#define GS_PBS_PROOF_PROOF_JOBS_H
+
+#include "core/context.h"
+#include "model/batch_table.h"
+#include "model/periodic_tasks.h"
+
+/* Most tasks of a proof; the model may allow fewer. */
+#define GS_PBS_PROOF_TASKS_MAX 24
+
+typedef struct {
+    int32_t n;
+    int64_t period[GS_PBS_PROOF_TASKS_MAX];
+    int64_t deadline[GS_PBS_PROOF_TASKS_MAX];
+    int64_t offset[GS_PBS_PROOF_TASKS_MAX];
+    int64_t horizon;           /* only jobs released before it count; GS_NEVER: all jobs */
+    const int64_t *completion; /* 2^n, borrowed; 0: not eligible */
+} gs_pbs_proof_jobs_t;
+
+/* Reads tasks and table, which must outlive self; the horizon is the hyperperiod, or GS_NEVER where
+ * that is no smaller. Errors: GS_ERR_VALUE and GS_ERR_OVERFLOW for tasks and tables that
+ * gs_periodic_tasks_check and gs_batch_table_check refuse, apart from their number of tasks, and
+ * for periods of GS_NEVER or more. */
+int gs_pbs_proof_jobs_init(gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
+                           const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table);
+
+/* The same for some tasks alone, given by rising index: a batch of them takes the least time of all
+ * batches with the same of these tasks. Restricted to the tasks, a schedule has batches that take
+ * no longer, and idle time. completion: 2^count entries that are overwritten and must outlive part.
+ * The horizon is their own hyperperiod where all jobs end in time by that, else the horizon of self
+ * (a job beyond the end could not be left out of a batch, which might take longer without it). */
+int gs_pbs_proof_jobs_restrict(const gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
+                               const int64_t *chosen, int32_t count, int64_t *completion,
+                               gs_pbs_proof_jobs_t *part);
+
+/* Whether every job released in a hyperperiod is due by its end: a schedule of all jobs then begins
+ * with one of these. */
+bool gs_pbs_proof_jobs_end_in_time(const gs_pbs_proof_jobs_t *self);
+
+/* Number of jobs of a task that count and are released by an instant, below 2^62. */
+int64_t gs_pbs_proof_jobs_released(const gs_pbs_proof_jobs_t *self, int32_t i, int64_t instant);
+
+/* Release and deadline of job number job (from 0); GS_NEVER for a job that does not count. */
+int64_t gs_pbs_proof_jobs_release(const gs_pbs_proof_jobs_t *self, int32_t i, int64_t job);
+int64_t gs_pbs_proof_jobs_due(const gs_pbs_proof_jobs_t *self, int32_t i, int64_t job);
+
+/* The interval between two consecutive arrivals that holds an instant >= 0: its first instant, and
+ * the first one of the next interval (GS_NEVER for the last). The first interval starts at 0. */
+typedef struct {
+    int64_t start;
+    int64_t stop;
+} gs_pbs_proof_interval_t;
+
+gs_pbs_proof_interval_t gs_pbs_proof_jobs_interval(const gs_pbs_proof_jobs_t *self,
+                                                   int64_t instant);
+
+#endif

@@ -1,0 +1,1 @@
+"""GPU instances (Multi-Instance GPU) for the tasks of a workload."""

@@ -1,0 +1,242 @@
+"""Choice of GPU instances (MIG) for a workload: kinds of instances, units of tasks, the search."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any, cast
+
+from gpusched._support.budget import Budget
+from gpusched._support.registry import methods
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.instances.instance_search import MOST_EXACT, Found, search_instances
+from gpusched.comparison.instances.instance_tests import InstanceTests, Spent, Test, bits
+from gpusched.comparison.instances.mig_allocation import MigAllocation, MigPart
+from gpusched.comparison.ways import OptionValue, Way, way_of
+from gpusched.model.answers.answer import Claim
+from gpusched.model.gpu import GPU
+from gpusched.model.gpus.mig_placements import MigInstance
+from gpusched.model.views.view_source import listed, runs_on_cpu
+
+__all__ = ["MOST_UNITS", "WITHIN", "allocated", "inner_way"]
+
+MOST_UNITS = 64
+"""Tasks with GPU segments, or cores, for which instances are searched at all."""
+
+WITHIN = methods()["mig"].option("within")
+"""The option of the way within, with its choices and the usual one."""
+
+_BY_CORE = ("mpcp", "fmlp_plus")  # the others assume that CPU work is not delayed
+_REFUSED = {
+    "gpu_server": "each instance would need a server, on a core that no test assigns",
+    "stgm": "it chooses cores for the tasks of one instance as if the others had none",
+    "srm": "jobs of all instances share the CPUs under global EDF",
+    "container": "jobs of all instances share the CPUs under global EDF",
+}
+
+_ASSUMED = (
+    "GPU instances do not delay each other, also where copies of several use the bus together",
+    "a block takes as long in a GPU instance as on the whole GPU, although the instance has a part "
+    "of its cache and memory bandwidth only; a kernel with a profile takes the time on as many SMs",
+)
+
+
+def inner_way(name: object) -> Way:
+    """The way in which the tasks of an instance share it; ValueError for one that does not suit."""
+    try:
+        way = way_of(name)
+    except ValueError as error:
+        raise ValueError(f"within:{str(error).removeprefix('method:')}") from None
+    if way.name in WITHIN.choices:
+        return way
+    reason = _REFUSED.get(way.name, "it has no test of its own")
+    raise ValueError(
+        f"within: got {way.name!r}, expected one of {', '.join(WITHIN.choices)}; {reason}"
+    )
+
+
+def allocated(
+    models: DerivedModels,
+    within: Way,
+    options: Mapping[str, OptionValue],
+    test: Test,
+    budget: Budget,
+    stop: Any,
+    report: Callable[[int], object],
+) -> MigAllocation:
+    """GPU instances for the tasks of a workload; see ``gs.mig``."""
+    began = perf_counter()
+    workload, gpu = models.workload, models.gpu()
+    configurations = _configurations(models, gpu)
+    units = _units(models, within)
+    if within.name not in _BY_CORE:
+        models.refuse_cpu_overload()
+    kinds = _kinds(configurations)
+    gpus = [gpu.instance(labels[0]) for labels in kinds]
+    streams = options if within.name == "streams" else None
+    tests = InstanceTests(
+        workload, models.platform, units, gpus, test, streams, budget, stop, report
+    )
+    by_counts = {_counts(row, kinds): row for row in reversed(configurations)}
+    found, spent = Found(None), False
+    try:
+        _refuse_unknown(tests, len(units))
+        found = search_instances(
+            len(units), by_counts, [of.sms for of in gpus], _demand(models, units), tests
+        )
+    except Spent:
+        spent = True
+    parts = () if found.sets is None else _parts(found.sets, by_counts, kinds, tests)
+    users = {task for unit in units for task in unit}
+    said = [*_ASSUMED, *_bounds_said(parts), *models.cpu_doubts()]
+    known = all(one.profile.sms_known for row in configurations for one in row)
+    claim = "sufficient" if within.method is None else within.method.claim
+    return MigAllocation(
+        workload=workload,
+        platform=models.platform,
+        within=within.name,
+        options=dict(options),
+        claim=cast(Claim, claim),
+        parts=parts,
+        rejected=found.complete and claim == "exact" and known and not tests.undecided,
+        spent=found.sets is None and not found.complete,
+        tested=tests.tested,
+        seconds=perf_counter() - began,
+        _left_out=frozenset(range(len(workload))) - users,
+        _said=tuple(said),
+        _reason="" if parts else _why_none(found, spent, tests, within, len(units)),
+    )
+
+
+def _configurations(models: DerivedModels, gpu: GPU) -> tuple[tuple[MigInstance, ...], ...]:
+    """The instances that the platform has, or all that can be had."""
+    if models.platform.mig is not None:
+        return (gpu.mig_instances(models.platform.mig),)
+    return gpu.mig_configurations()
+
+
+def _kinds(configurations: Sequence[Sequence[MigInstance]]) -> list[list[str]]:
+    """Names of profiles whose instances are alike as GPUs, ascending by SMs."""
+    found: dict[tuple[int, int], list[str]] = {}
+    profiles = {one.profile for row in configurations for one in row}
+    for profile in sorted(profiles, key=lambda of: (of.sms, of.copy_engines, of.memory_slices)):
+        found.setdefault((profile.sms, profile.copy_engines), []).append(profile.name)
+    return list(found.values())
+
+
+def _counts(row: Sequence[MigInstance], kinds: Sequence[Sequence[str]]) -> tuple[int, ...]:
+    """Numbers of instances by kind."""
+    names = Counter(one.profile.name for one in row)
+    return tuple(sum(names[name] for name in labels) for labels in kinds)
+
+
+def _units(models: DerivedModels, within: Way) -> list[list[int]]:
+    """Tasks that have to be in one instance: each by itself, or those of a core."""
+    workload = models.workload
+    if within.name in _BY_CORE:
+        if not models.has_cores():
+            raise ValueError(
+                f"{workload.names[0]}: got no core, expected one for every task; under "
+                f"{within.name} the tasks of a core have to be in one GPU instance"
+            )
+        cores: dict[int | None, list[int]] = {}
+        for i, task in enumerate(workload):
+            cores.setdefault(task.core, []).append(i)
+        units = list(cores.values())
+    else:
+        users = [i for i, task in enumerate(workload) if not all(map(runs_on_cpu, task.segments))]
+        units = [[i] for i in users]
+    if not units:
+        raise ValueError("tasks: got none with GPU segments, expected at least one")
+    if len(units) > MOST_UNITS:
+        what = "cores" if within.name in _BY_CORE else "tasks with GPU segments"
+        raise ValueError(
+            f"tasks: got {len(units)} {what}, expected at most {MOST_UNITS} to choose GPU "
+            "instances for"
+        )
+    return units
+
+
+def _demand(models: DerivedModels, units: Sequence[Sequence[int]]) -> list[float]:
+    """Share of the time for which the kernels of each unit keep the whole GPU."""
+    times = models.workload.kernel_times(models.platform)
+    share = [
+        sum(of.time * of.kernel.repeat for of in of_task if of is not None) / task.period
+        for task, of_task in zip(models.workload, times, strict=True)
+    ]
+    return [sum(share[i] for i in unit) for unit in units]
+
+
+def _refuse_unknown(tests: InstanceTests, units: int) -> None:
+    """Raise the error of a unit that the test refuses in every instance.
+
+    Such a workload is none that the model can express.
+    """
+    for unit in range(units):
+        if any([tests.accepts(kind, [1 << unit])[0] for kind in range(len(tests.kinds))]):
+            continue
+        error: Exception | None = None
+        for kind in range(len(tests.kinds)):
+            try:
+                tests.answer(kind, 1 << unit)
+                break
+            except (ValueError, OverflowError) as refused:
+                error = refused
+        else:
+            assert error is not None
+            raise error
+
+
+def _parts(
+    sets: Sequence[tuple[int, int]],
+    by_counts: Mapping[tuple[int, ...], Sequence[MigInstance]],
+    kinds: Sequence[Sequence[str]],
+    tests: InstanceTests,
+) -> tuple[MigPart, ...]:
+    """Instances for the sets, of the first configuration that has them."""
+    wanted = Counter(kind for kind, _ in sets)
+    row = next(
+        row
+        for counts, row in sorted(by_counts.items(), key=lambda of: (sum(of[0]), of[0]))
+        if all(counts[kind] >= count for kind, count in wanted.items())
+    )
+    left = list(row)
+    parts = []
+    for kind, mask in sets:
+        one = next(one for one in left if one.profile.name in kinds[kind])
+        left.remove(one)
+        parts.append(MigPart(one, tuple(tests.tasks_of(mask)), tests.answer(kind, mask)))
+    return tuple(sorted(parts, key=lambda part: part.instance.start))
+
+
+def _bounds_said(parts: Sequence[MigPart]) -> list[str]:
+    """A sentence where the SMs of profiles are lower bounds."""
+    names = [part.instance.profile.name for part in parts if not part.instance.profile.sms_known]
+    if not names:
+        return []
+    return [f"more SMs than the least that are known of {listed(names)} make no job later"]
+
+
+def _why_none(found: Found, spent: bool, tests: InstanceTests, within: Way, units: int) -> str:
+    """The reason for no assignment, in a sentence or two."""
+    if spent:
+        return "The budget was spent before all assignments were tried."
+    if not found.complete:
+        return (
+            f"None of the assignments that were tried is accepted; all of them are tried for at "
+            f"most {MOST_EXACT} tasks or cores, not for {units}."
+        )
+    names = tests.names_of(found.smallest)
+    if len(bits(found.smallest)) > 1:
+        return (
+            f"No GPU instances serve {names} together, by {within.name} in each; all smaller sets "
+            "of tasks have some."
+        )
+    largest = len(tests.kinds) - 1
+    label = tests.kinds[largest].gpu.name
+    try:
+        reason = tests.answer(largest, found.smallest).why()
+    except (ValueError, OverflowError) as error:
+        reason = str(error)
+    return f"No GPU instance serves {names}, not even alone; in {label}: {reason}"

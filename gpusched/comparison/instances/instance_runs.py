@@ -1,0 +1,128 @@
+"""Simulations of GPU instances, each by itself, as one run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpusched._support.text import escape
+from gpusched.simulate.fifo_result import FifoRun
+from gpusched.simulate.host_result import HostRun
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from gpusched._draw.timeline import Timeline
+
+__all__ = ["InstanceRuns", "ModelRun"]
+
+ModelRun = FifoRun | HostRun
+"""A run of the model of one instance."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InstanceRuns:
+    """Runs of GPU instances that do not delay each other.
+
+    Attributes
+    ----------
+    runs
+        The run of each instance by its name, such as "3g.40gb@0", the first memory slice behind
+        the profile.
+    """
+
+    runs: Mapping[str, ModelRun]
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        unit: str | None = None,
+        since: int = 0,
+        until: int | None = None,
+    ) -> Axes:
+        """Draw the runs below each other.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on; a new figure unless given.
+        unit
+            Unit of a tick: None, "ns", "us", "ms" or "s".
+        since, until
+            The window in ticks; as much as there is room for unless given.
+
+        Returns
+        -------
+        The axes.
+
+        Raises
+        ------
+        ValueError
+            Runs without their timelines, an empty window.
+        """
+        from gpusched._draw import timeline_axes
+
+        shown: Axes = timeline_axes.plot(self._picture(unit, since, until), ax)
+        return shown
+
+    def to_svg(self, *, unit: str | None = None, since: int = 0, until: int | None = None) -> str:
+        """The same picture as an SVG document, without Matplotlib; see `plot`."""
+        from gpusched._draw import svg
+
+        return svg.svg(self._picture(unit, since, until))
+
+    def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
+        """Write the runs for Perfetto (ui.perfetto.dev) and chrome://tracing.
+
+        Processes are those of each run, named after its instance.
+
+        Parameters
+        ----------
+        path
+            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+        tick
+            Length of a tick in ns.
+
+        Raises
+        ------
+        OSError
+            The file cannot be written.
+        """
+        from gpusched._draw import chrome_trace
+        from gpusched._draw.joined_timelines import joined
+
+        traces = [(name, _trace(run), 0) for name, run in self.runs.items()]
+        chrome_trace.write_timeline(joined(traces), path, tick)
+
+    def _picture(self, unit: str | None, since: int, until: int | None) -> Timeline:
+        from gpusched._draw.joined_timelines import joined
+
+        named, shift = [], 0
+        for name, run in self.runs.items():
+            named.append((name, _picture(run, unit, since, until), shift))
+            shift += run.tasks.n
+        return joined(named)
+
+    def __repr__(self) -> str:
+        return f"<InstanceRuns: {', '.join(self.runs)}>"
+
+    def _repr_html_(self) -> str:
+        parts = (f"<p>{escape(name)}</p>{run._repr_html_()}" for name, run in self.runs.items())
+        return "".join(parts)
+
+
+def _picture(run: ModelRun, unit: str | None, since: int, until: int | None) -> Timeline:
+    from gpusched.simulate import fifo_timeline, host_timeline
+
+    if isinstance(run, FifoRun):
+        return fifo_timeline.picture(run, unit, since, until)
+    return host_timeline.picture(run, unit, since, until)
+
+
+def _trace(run: ModelRun) -> Timeline:
+    from gpusched.simulate import fifo_timeline, host_timeline
+
+    return fifo_timeline.trace(run) if isinstance(run, FifoRun) else host_timeline.trace(run)

@@ -1,0 +1,213 @@
+"""Verdicts of a test on sets of tasks in GPU instances, each found once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpusched._support.budget import Budget
+from gpusched._support.stopping import raise_if_stopped
+from gpusched.analysis.fifo_bounds import fifo_bound
+from gpusched.comparison.instances.instance_workloads import (
+    platform_of_instance,
+    task_in_instance,
+)
+from gpusched.comparison.plain_facts import cpu_overloads
+from gpusched.comparison.ways import OptionValue
+from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.model.gpu import GPU
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.views.view_source import listed
+from gpusched.model.workload.kernel_waves import KernelTimes
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["InstanceTests", "Spent", "Test", "bits"]
+
+Test = Callable[[Workload, Platform], WorkloadAnswer]
+"""A test of a workload on a platform; raises ValueError and OverflowError as ``gs.analyze``."""
+
+_CHUNK = 20_000  # sets in one call
+
+
+class Spent(Exception):
+    """The budget of a search was spent."""
+
+
+class _Kind(NamedTuple):
+    """A kind of instance: its platform, and the tasks in it; an error for one that cannot run."""
+
+    gpu: GPU
+    platform: Platform
+    tasks: tuple[Task | ValueError | OverflowError, ...]
+
+
+class InstanceTests:
+    """A test of sets of units in GPU instances of several kinds; a unit is some tasks.
+
+    A set whose workload the test refuses is not accepted. ``undecided`` says whether some set was
+    neither accepted nor shown to miss a deadline; ``tested`` counts sets.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        platform: Platform,
+        units: Sequence[Sequence[int]],
+        gpus: Sequence[GPU],
+        test: Test,
+        streams: Mapping[str, OptionValue] | None,
+        budget: Budget,
+        stop: Any,
+        report: Callable[[int], object],
+    ) -> None:
+        """``streams``: options of fifo_bound where it is the test and takes many sets at once."""
+        self.tested = 0
+        self.undecided = False
+        self._workload = workload
+        self._units = [list(unit) for unit in units]
+        self._test = test
+        self._budget, self._stop, self._report = budget, stop, report
+        self._began = perf_counter()
+        times = workload.kernel_times(platform)
+        self.kinds = [
+            _Kind(gpu, platform_of_instance(platform, gpu), _tasks_in(workload, times, gpu))
+            for gpu in gpus
+        ]
+        self._known: list[dict[int, bool]] = [{} for _ in gpus]
+        self._streams = streams
+        self._views: dict[int, KernelTasks | None] = {}
+        self._overloads: dict[int, bool] = {}
+        self._overload_differs = len({task.offset for task in workload}) > 1
+
+    def tasks_of(self, mask: int) -> list[int]:
+        """Numbers of the tasks of a set of units, ascending."""
+        return sorted(task for unit in bits(mask) for task in self._units[unit])
+
+    def names_of(self, mask: int) -> str:
+        """Names of the tasks of a set of units."""
+        return listed(self._workload.names[i] for i in self.tasks_of(mask))
+
+    def part(self, kind: int, mask: int) -> tuple[Workload, Platform]:
+        """A set of units as a workload on an instance's platform.
+
+        Raises ValueError and OverflowError for a task that cannot run in the instance.
+        """
+        of = self.kinds[kind]
+        tasks = []
+        for number in self.tasks_of(mask):
+            task = of.tasks[number]
+            if not isinstance(task, Task):
+                raise task
+            tasks.append(task)
+        return self._workload.replace(tasks=tasks), of.platform
+
+    def answer(self, kind: int, mask: int) -> WorkloadAnswer:
+        """The answer for a set; raises ValueError and OverflowError where it is refused."""
+        return self._test(*self.part(kind, mask))
+
+    def accepts(self, kind: int, masks: Sequence[int]) -> list[bool]:
+        """Whether an instance of the kind accepts each set."""
+        known = self._known[kind]
+        new = [mask for mask in masks if mask not in known]
+        tasks = self._view(kind) if new and self._streams is not None else None
+        if tasks is None:
+            for mask in new:
+                known[mask] = self._accepts(kind, mask)
+        else:
+            sizes = np.array([mask.bit_count() for mask in new], np.int64)
+            for size in np.unique(sizes).tolist():
+                same = [mask for mask, of in zip(new, sizes, strict=True) if of == size]
+                for at in range(0, len(same), _CHUNK):
+                    chunk = same[at : at + _CHUNK]
+                    known.update(zip(chunk, self._stack(kind, tasks, chunk), strict=True))
+        return [known[mask] for mask in masks]
+
+    def spend(self, memory: int = 0) -> None:
+        """Raise `Spent` when the budget is, or so many bytes exceed it; `Cancelled` on a stop."""
+        raise_if_stopped(self._stop)
+        limits = self._budget
+        if limits.bytes is not None and memory > limits.bytes:
+            raise Spent
+        if limits.seconds is not None and perf_counter() - self._began > limits.seconds:
+            raise Spent
+
+    def _count(self, sets: int) -> None:
+        self.spend()
+        if self._budget.states is not None and self.tested + sets > self._budget.states:
+            raise Spent
+        self.tested += sets
+        self._report(self.tested)
+
+    def _accepts(self, kind: int, mask: int) -> bool:
+        self._count(1)
+        try:
+            answer = self.answer(kind, mask)
+        except (ValueError, OverflowError):
+            self.undecided = True
+            return False
+        self.undecided |= answer.schedulable is None
+        return answer.accepted
+
+    # Streams: many sets in one call
+
+    def _view(self, kind: int) -> KernelTasks | None:
+        """The kernels of all tasks in an instance, None where not all sets are parts of them."""
+        if kind not in self._views:
+            found = None
+            try:
+                workload, platform = self.part(kind, (1 << len(self._units)) - 1)
+                if not cpu_overloads(workload, platform):
+                    found = workload.kernels(platform, chains="refuse").tasks
+            except (ValueError, OverflowError):
+                pass
+            if found is not None and len(set(found.priority.tolist())) > 1:
+                found = None
+            self._views[kind] = found
+        return self._views[kind]
+
+    def _stack(self, kind: int, tasks: KernelTasks, masks: Sequence[int]) -> list[bool]:
+        """Whether streams accept sets of one size, each unit a task."""
+        self._count(len(masks))
+        rows = np.array([bits(mask) for mask in masks], np.int64)
+        stack = KernelTasks(**{key: getattr(tasks, key)[rows] for key in tasks._ARRAYS})
+        try:
+            options: dict[str, Any] = {"stop": self._stop, **(self._streams or {})}
+            accepted = fifo_bound(stack, gpu=self.kinds[kind].gpu, **options).accepted.tolist()
+        except (ValueError, OverflowError):  # of one set, which the others are not to share
+            self.tested -= len(masks)
+            return [self._accepts(kind, mask) for mask in masks]
+        self.undecided = True
+        if not self._overload_differs:
+            return list(accepted)
+        return [
+            yes and not self._overloaded(kind, mask)
+            for yes, mask in zip(accepted, masks, strict=True)
+        ]
+
+    def _overloaded(self, kind: int, mask: int) -> bool:
+        """Whether a set has too much CPU work, which offsets of other tasks hide in the whole."""
+        if mask not in self._overloads:
+            self._overloads[mask] = bool(cpu_overloads(*self.part(kind, mask)))
+        return self._overloads[mask]
+
+
+def bits(mask: int) -> list[int]:
+    """Numbers of the bits that are set, ascending."""
+    return [i for i in range(mask.bit_length()) if mask >> i & 1]
+
+
+def _tasks_in(
+    workload: Workload, times: Sequence[tuple[KernelTimes | None, ...]], gpu: GPU
+) -> tuple[Task | ValueError | OverflowError, ...]:
+    found: list[Task | ValueError | OverflowError] = []
+    for task, of_task in zip(workload, times, strict=True):
+        try:
+            found.append(task_in_instance(task, of_task, gpu))
+        except (ValueError, OverflowError) as error:
+            found.append(error.with_traceback(None))
+    return tuple(found)

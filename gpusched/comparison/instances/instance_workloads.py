@@ -1,0 +1,47 @@
+"""Tasks and platform as they are in a GPU instance."""
+
+from __future__ import annotations
+
+from gpusched.model.gpu import GPU
+from gpusched.model.workload.kernel_waves import KernelTimes
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import Kernel, Segment
+
+__all__ = ["platform_of_instance", "task_in_instance"]
+
+
+def platform_of_instance(platform: Platform, part: GPU) -> Platform:
+    """The platform with an instance in the place of its GPU.
+
+    The instance has its own copy engines, and no more than the platform where that states them.
+    """
+    engines = None
+    if platform.gpu is not None and platform.copy_engines != platform.gpu.copy_engines:
+        engines = min(platform.copy_engines, part.copy_engines)
+    return platform.replace(gpu=part, copy_engines=engines, mig=None)
+
+
+def task_in_instance(task: Task, times: tuple[KernelTimes | None, ...], part: GPU) -> Task:
+    """The task with the times that its kernels take in an instance.
+
+    ``times`` are those on the whole GPU, per segment. A block takes as long as there; a kernel with
+    a profile takes the time of the largest number of SMs in it that the instance has.
+
+    Raises ValueError for a kernel whose time on so many SMs does not follow from what is given.
+    """
+    segments = [_in_instance(*both, part) for both in zip(task.segments, times, strict=True)]
+    return task.replace(segments=segments)
+
+
+def _in_instance(segment: Segment, times: KernelTimes | None, part: GPU) -> Segment:
+    if times is None or not isinstance(segment, Kernel):
+        return segment
+    time = times.on(part.sms)
+    if times.block_time is None:  # no shape
+        return segment.replace(time=time, sms=None)
+    block_time = times.block_time
+    if segment.sms:
+        least = -(-time // times.waves_on(part.sms))
+        block_time = least if segment.block_time is None else max(least, segment.block_time)
+    return segment.replace(time=None, sms=None, block_time=block_time)

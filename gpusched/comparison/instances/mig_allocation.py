@@ -1,0 +1,284 @@
+"""Answer of ``gs.mig``: GPU instances, and the tasks of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.text import clip, escape
+from gpusched.comparison.ways import OptionValue
+from gpusched.comparison.workload_answer import (
+    WorkloadAnswer,
+    deadlines_of,
+    known_at,
+    nullable,
+    tick_unit,
+    verdict_word,
+)
+from gpusched.model.answers.answer import Claim, Times, missing
+from gpusched.model.gpus.mig_placements import MigInstance
+from gpusched.model.views.view_source import listed
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workloads import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["MigAllocation", "MigPart"]
+
+_SHOWN_ROWS = 40
+
+
+class MigPart(NamedTuple):
+    """A GPU instance, the numbers of its tasks, and the answer for them.
+
+    ``answer.workload`` and ``answer.platform`` are the tasks and the platform as they are in the
+    instance.
+    """
+
+    instance: MigInstance
+    tasks: tuple[int, ...]
+    answer: WorkloadAnswer
+
+
+class _Named(NamedTuple):
+    """Names of the tasks that have an instance."""
+
+    name: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MigAllocation:
+    """GPU instances for the tasks of a workload; see ``gs.mig``.
+
+    Attributes
+    ----------
+    workload, platform
+        As given; the times of the platform are in ticks of the workload.
+    within, options
+        The way in which the tasks of an instance share it, and the options of its test.
+    claim
+        Strength of that test.
+    parts
+        A ``MigPart`` for each GPU instance that has tasks: ``instance`` (its ``profile`` and
+        ``start``), ``tasks`` (their numbers) and ``answer``; none where no assignment was found.
+    rejected
+        Whether it is shown that every assignment misses a deadline: for exact tests alone, and
+        where the SMs of all profiles are known.
+    spent
+        Whether the search ended before all assignments were tried, as its budget was spent or as
+        there are too many tasks. Where it is False and the workload is not accepted, the test
+        accepts no assignment.
+    tested
+        Number of sets of tasks that were tested in an instance.
+    seconds
+        Wall-clock time of the call.
+    """
+
+    workload: Workload
+    platform: Platform
+    within: str
+    options: Mapping[str, OptionValue]
+    claim: Claim
+    parts: tuple[MigPart, ...]
+    rejected: bool
+    spent: bool
+    tested: int
+    seconds: float
+    _left_out: frozenset[int] = field(repr=False)
+    _said: tuple[str, ...] = field(repr=False)
+    _reason: str = field(repr=False)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the test accepts the tasks of every instance."""
+        return bool(self.parts)
+
+    @property
+    def schedulable(self) -> bool | None:
+        """True when accepted, False when rejected, None when undecided."""
+        return True if self.accepted else False if self.rejected else None
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """Names of the profiles of the instances that have tasks, in the order of their starts."""
+        return tuple(part.instance.profile.name for part in self.parts)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The memory slices at which these instances begin."""
+        return tuple(part.instance.start for part in self.parts)
+
+    @property
+    def instance(self) -> Int64Array:
+        """Index into ``parts`` of each task's instance: int64 ``(n,)``; -1 without one."""
+        found = np.full(len(self.workload), -1, np.int64)
+        for i, part in enumerate(self.parts):
+            found[list(part.tasks)] = i
+        return frozen(found)
+
+    @property
+    def response(self) -> Times:
+        """Response time of each task, as of ``WorkloadAnswer``: int64 ticks ``(n,)``."""
+        values, known = np.zeros(len(self.workload), np.int64), np.zeros(len(self.workload), bool)
+        for part in self.parts:
+            of = part.answer.response
+            values[list(part.tasks)] = of.filled(0)
+            known[list(part.tasks)] = ~np.ma.getmaskarray(of)
+        return missing(values, known)
+
+    @property
+    def bounded(self) -> npt.NDArray[np.bool_]:
+        """Whether ``response`` bounds every job of the task: bool ``(n,)``."""
+        found = np.zeros(len(self.workload), np.bool_)
+        for part in self.parts:
+            found[list(part.tasks)] = part.answer.bounded
+        return frozen(found)
+
+    @property
+    def slack(self) -> Times:
+        """Deadline minus response bound: int64 ticks ``(n,)``; masked without a bound."""
+        late = deadlines_of(self.workload) - self.response.filled(0)
+        return missing(late, self.bounded & ~np.ma.getmaskarray(self.response))
+
+    @property
+    def setup(self) -> tuple[str, ...]:
+        """Sentences on the instance of each task that has one."""
+        names, at = self.workload.names, self.instance.tolist()
+        return tuple(
+            f"{clip(name, 60)}: {self.parts[i].instance}"
+            for name, i in zip(names, at, strict=True)
+            if i >= 0
+        )
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """Conditions under which the answer holds, one sentence each."""
+        of_parts = (text for part in self.parts for text in part.answer.assumptions)
+        return tuple(dict.fromkeys((*self._said, *of_parts)))
+
+    @property
+    def _tasks(self) -> _Named:
+        names = self.workload.names
+        return _Named(tuple(names[i] for i in range(len(names)) if i not in self._left_out))
+
+    def why(self, task: int | str | None = None) -> str:
+        """Explain the answer in a sentence or two, for one task or the whole workload.
+
+        ``task``: number or name of a task. Raises KeyError and IndexError for one that does not
+        exist.
+        """
+        if task is None:
+            return (
+                self._reason
+                or f"Every job ends in time; {'; '.join(map(self._shown, self.parts))}."
+            )
+        number = self.workload.index(task)
+        name = clip(self.workload.names[number], 60)
+        if number in self._left_out:
+            return f"{name}: left out by the method, as it does not use the GPU."
+        at = int(self.instance[number])
+        if at < 0:
+            return f"{name}: without an instance; no assignment was found."
+        part = self.parts[at]
+        return f"In {part.instance}: {part.answer.why(self.workload.names[number])}"
+
+    def _shown(self, part: MigPart) -> str:
+        return f"{part.instance}: {listed(self.workload.names[i] for i in part.tasks)}"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with a row per task.
+
+        Its columns are ``task``, ``profile`` (NA without an instance), ``start``, ``sms``,
+        ``deadline``, ``response``, ``bounded`` and ``slack``, in ticks; missing values are NA.
+        """
+        import pandas as pd
+
+        at = self.instance
+        names = np.array([*self.profiles, None], object)
+        places = np.array([*self.starts, 0], np.int64)
+        sms = np.array([*(part.instance.profile.sms for part in self.parts), 0], np.int64)
+        return pd.DataFrame(
+            {
+                "task": list(self.workload.names),
+                "profile": pd.array(names[at], dtype="string"),
+                "start": nullable(missing(places[at], at >= 0)),
+                "sms": nullable(missing(sms[at], at >= 0)),
+                "deadline": deadlines_of(self.workload),
+                "response": nullable(self.response),
+                "bounded": self.bounded,
+                "slack": nullable(self.slack),
+            }
+        )
+
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
+        """Draw response bounds and deadlines, the tasks in the order of their instances.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes; None for a new figure.
+        unit
+            Length of a tick: None, "ns", "us", "ms" or "s"; that of the workload unless given.
+
+        Returns
+        -------
+        The axes.
+        """
+        from gpusched._draw import axes as plot
+
+        at = self.instance
+        order = [int(i) for i in np.argsort(at, kind="stable") if at[i] >= 0][:_SHOWN_ROWS]
+        deadlines = deadlines_of(self.workload)
+        ax = plot.axes(ax, (9.4, 1.0 + 0.34 * len(order)))
+        last = int(deadlines[order].max(initial=1)) if order else 1
+        axis = plot.time_axis(unit or tick_unit(self.workload), last)
+        response, rows = self.response.filled(0), np.arange(len(order))
+        for i, part in enumerate(self.parts):
+            mine = [row for row, task in enumerate(order) if at[task] == i]
+            width = response[[order[row] for row in mine]] / axis.ticks
+            ax.barh(mine, width, 0.62, color=plot.color(i), label=str(part.instance))
+        ticks = deadlines[order] / axis.ticks
+        for row in rows.tolist():
+            ax.plot([ticks[row]] * 2, [row - 0.42, row + 0.42], color=plot.INK, linewidth=2)
+        ax.plot([], [], color=plot.INK, linewidth=2, label="deadline")
+        ax.set_yticks(rows, [clip(self.workload.names[i], 24) for i in order], parse_math=False)
+        ax.set_ylim(len(order) - 0.4, -0.6)
+        ax.set_xlabel(axis.label.replace("time", "response time"))
+        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+        plot.grid(ax, "x")
+        return ax
+
+    def _form(self) -> str:
+        shares = f"{len(self.workload)} tasks, {self.within} in each"
+        return f"{verdict_word(self.schedulable)} ({', '.join([*self.profiles, shares])})"
+
+    def __repr__(self) -> str:
+        return f"<MigAllocation: {self._form()}>"
+
+    def __str__(self) -> str:
+        return f"{verdict_word(self.schedulable)}. {self.why()}"
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for part in self.parts:
+            for i in part.tasks:
+                due = time_with_unit(self.workload[i].deadline, self.workload.tick_ns)
+                took = known_at(self.response, i)
+                shown = "–" if took is None else time_with_unit(took, self.workload.tick_ns)
+                cells = (str(part.instance), clip(self.workload.names[i], 60), shown, due)
+                rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+        head = "<th>instance</th><th>task</th><th>response</th><th>deadline</th>"
+        body = "".join(f"<tr>{row}</tr>" for row in rows[:_SHOWN_ROWS])
+        table = f"<table><tr>{head}</tr>{body}</table>" if rows else ""
+        more = len(rows) - _SHOWN_ROWS
+        note = f"<p>and {more} more tasks</p>" if more > 0 else ""
+        reason = f"<p>{escape(self._reason)}</p>" if self._reason else ""
+        return f"<p>MigAllocation: {escape(self._form())}</p>{table}{note}{reason}"

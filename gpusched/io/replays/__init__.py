@@ -1,0 +1,1 @@
+"""Launches of logs, traces and configurations, and their simulations held against logs."""

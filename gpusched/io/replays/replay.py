@@ -1,0 +1,61 @@
+"""Launches made of a file, ready for ``gs.simulate.hierarchy``, and what they leave out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusched._support.arguments import Int64Array
+from gpusched.model.launches import Launches
+
+__all__ = ["MOST_TIME", "Replay", "TraceReplay", "too_long"]
+
+MOST_TIME = 2**59
+"""Times of a simulation are below this number of ticks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """Launches of a log, a trace or a configuration, for ``gs.simulate.hierarchy``.
+
+    >>> log = gs.io.BlockLog(["a"], 0, 5_000, 1, 32, 0, 0, [0], 0, 0, 5_040, 5_300)
+    >>> replay = log.launches()
+    >>> replay.launches, replay.origin, replay.launches.time.tolist()
+    (<Launches: 1 kernels in 1 streams>, 5000, [40])
+
+    Parameters
+    ----------
+    launches
+        Kernels and copies, in ticks of a ns. Times start near 0, as a simulation needs them.
+    origin
+        The file's time of tick 0: a time of the simulation plus ``origin`` is one of the file.
+    assumptions
+        Sentences: what the file does not say, and what was taken instead.
+    """
+
+    launches: Launches
+    origin: int
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TraceReplay(Replay):
+    """Launches of a trace (``Trace.launches``).
+
+    Parameters
+    ----------
+    launches, origin, assumptions
+        As of `Replay`.
+    kernel, transfer
+        Per launch, its row in the trace, and its row in ``trace.events.transfers``; shape ``(n,)``,
+        -1 where it is none.
+    """
+
+    kernel: Int64Array
+    transfer: Int64Array
+
+
+def too_long(name: str, value: int, origin: int) -> OverflowError:
+    """The error for a time that a simulation cannot have."""
+    return OverflowError(
+        f"{name}: got {value}, expected less than 2**59 ticks after the earliest launch, {origin}"
+    )

@@ -1,0 +1,296 @@
+"""Launches of a trace: its kernels and copies, with the times of their launch calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpusched._support.arguments import Int64Array, frozen, integer, one_of
+from gpusched._support.text import shown
+from gpusched.io.replays.replay import MOST_TIME, TraceReplay, too_long
+from gpusched.io.trace_workloads.gpu_work import Recording
+from gpusched.io.traces.trace_events import COPY_IN, COPY_OUT, UNKNOWN_KIND, TraceEvents
+from gpusched.io.traces.trace_tables import known_gpu, occupancy_of
+from gpusched.model.gpu import GPU
+from gpusched.model.launches import Launches
+from gpusched.model.launching.launch_columns import KINDS, STREAM_KINDS
+
+__all__ = ["trace_replay"]
+
+_NULL_STREAM = 7  # the number that CUPTI gives the legacy default stream of a context
+_KINDS = {COPY_IN: "copy_in", COPY_OUT: "copy_out"}
+
+
+def trace_replay(trace: Recording, gpu: GPU | None, latency: Any, others: str) -> TraceReplay:
+    """See ``Trace.launches``."""
+    device = known_gpu(gpu)
+    one_of(others, ("blocking", "non_blocking"), "streams")
+    if not len(trace.name):
+        raise ValueError("trace: got no kernels, expected at least one")
+    table = _Operations(trace)
+    issued = table.issued()
+    earliest, last = int(issued.min()), int(table.end.max())
+    if last - earliest >= MOST_TIME:
+        raise too_long("end of the last operation", last, earliest)
+    delay = table.usual_latency() if latency is None else integer(latency, "latency")
+    if not 0 <= delay < MOST_TIME:
+        raise ValueError(f"latency: got {delay}, expected 0 to 2**59 - 1")
+    # What had started had arrived, and what is behind it in its stream arrives no earlier.
+    time = table.in_order(np.minimum(issued - earliest + delay, table.start - earliest))
+    first = int(time.min())
+    order = np.lexsort((table.start, time))  # stable: rows of one stream are in order
+    durations, empty = _block_times(trace, device, table)
+    streams = _Streams(trace.events, table, others)
+    after, dependent = _dependencies(trace.events, table, streams, issued, order)
+    kernels = table.kernel[order]
+    blocks, threads, regs, smem = (
+        np.where(kernels >= 0, getattr(trace, key)[np.maximum(kernels, 0)], 0)
+        for key in ("blocks", "threads", "regs", "smem")
+    )
+    launches = Launches(
+        time[order] - first,
+        durations[order],
+        kind=table.kind[order],
+        stream=streams.of[order],
+        blocks=blocks,
+        threads=threads,
+        regs=regs,
+        smem=smem,
+        after=after,
+        name=_names(trace, kernels, table.kind[order]),
+        stream_context=streams.context,
+        stream_priority=streams.priority,
+        stream_kind=streams.kind,
+        stream_name=streams.names,
+    )
+    said = [*_sentences(trace.events, table, delay, empty), *streams.said, *dependent]
+    return TraceReplay(
+        launches, earliest + first, tuple(said), frozen(kernels), frozen(table.transfer[order])
+    )
+
+
+def _names(trace: Recording, kernels: Int64Array, kind: Int64Array) -> list[str]:
+    words = np.array([kind.replace("_", " ") for kind in KINDS], dtype=object)
+    names: list[str] = np.where(
+        kernels >= 0, trace.name[np.maximum(kernels, 0)], words[kind]
+    ).tolist()
+    return names
+
+
+class _Operations:
+    """Kernels and copies of a trace, by context, stream and start: one row each."""
+
+    def __init__(self, trace: Recording) -> None:
+        transfers = trace.events.transfers
+        here = transfers.device == trace.device[0]
+        copied = here & np.isin(transfers.kind, list(_KINDS))
+        self.left_out = int((here & ~copied).sum())
+        chosen = np.flatnonzero(copied)
+        n = len(trace.name)
+        none = np.full(len(chosen), -1)
+        kernel = np.concatenate([np.arange(n), none])
+        transfer = np.concatenate([np.full(n, -1), chosen])
+        columns: dict[str, Int64Array] = {
+            key: np.concatenate([getattr(trace, key), getattr(transfers, key)[chosen]])
+            for key in ("context", "stream", "start", "duration", "call")
+        }
+        context = columns["context"]
+        if len(contexts := np.unique(trace.context)) == 1:  # 0 stands for an unknown one
+            context[n:] = np.where(context[n:] == 0, contexts[0], context[n:])
+        order = np.lexsort((columns["start"], columns["stream"], columns["context"]))
+        self.kernel, self.transfer = kernel[order], transfer[order]
+        self.context, self.stream = columns["context"][order], columns["stream"][order]
+        self.start, self.duration = columns["start"][order], columns["duration"][order]
+        self.end = self.start + self.duration
+        kind = np.zeros(n + len(chosen), np.int64)
+        for theirs, ours in _KINDS.items():
+            kind[n:][transfers.kind[chosen] == theirs] = KINDS.index(ours)
+        self.kind = kind[order]
+        call = columns["call"][order]
+        self.called = call >= 0
+        calls = np.append(trace.events.calls.start, 0)
+        self.call = np.where(self.called, calls[call], self.start)
+        new = (np.diff(self.context) != 0) | (np.diff(self.stream) != 0)
+        self.begin = np.concatenate([[0], np.flatnonzero(new) + 1])
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def issued(self) -> Int64Array:
+        """Time of each launch call, no earlier than those before it in its stream."""
+        return self.in_order(np.minimum(self.call, self.start))
+
+    def in_order(self, time: Int64Array) -> Int64Array:
+        """Times that do not decrease within a stream."""
+        ordered: Int64Array = time.copy()
+        for first, last in zip(self.begin, [*self.begin[1:], len(self)], strict=True):
+            np.maximum.accumulate(time[first:last], out=ordered[first:last])
+        return ordered
+
+    def usual_latency(self) -> int:
+        """Median time from the call to the start where nothing ran between the two; 0 without."""
+        order = np.argsort(self.start, kind="stable")
+        busy = np.maximum.accumulate(self.end[order])
+        before = np.searchsorted(self.start[order], self.start, side="left")
+        quiet = (before == 0) | (busy[before - 1] <= self.call)
+        quiet &= self.called & (self.call <= self.start)
+        found = np.sort(self.start[quiet] - self.call[quiet])
+        return int(found[(len(found) - 1) // 2]) if len(found) else 0
+
+
+def _block_times(trace: Recording, gpu: GPU, table: _Operations) -> tuple[Int64Array, int]:
+    """Time of a block such that a kernel alone takes its measured time, rounded up per wave; and
+    how many operations had none."""
+    resident = occupancy_of(gpu, trace)
+    if wrong := np.flatnonzero(resident == 0).tolist():
+        row = wrong[0]
+        raise ValueError(
+            f"kernel {row}, {shown(trace.name[row])}: got {trace.threads[row]} threads, "
+            f"{trace.regs[row]} registers and {trace.smem[row]} bytes of shared memory, expected a "
+            "block that fits an SM of the GPU (or give another gpu=)"
+        )
+    waves = -(-trace.blocks // (gpu.sms * resident))
+    of_kernel = np.maximum(table.kernel, 0)
+    waves = np.where(table.kernel >= 0, waves[of_kernel], 1)
+    times: Int64Array = np.maximum(-(-table.duration // waves), 1)
+    return times, int((table.duration == 0).sum())
+
+
+class _Streams:
+    """Streams of the launches, numbered by context and number in the trace."""
+
+    def __init__(self, events: TraceEvents, table: _Operations, others: str) -> None:
+        first = table.begin
+        self.of = np.repeat(np.arange(len(first)), np.diff([*first, len(table)]))
+        contexts, self.context = np.unique(table.context[first], return_inverse=True)
+        self.number, self.own = table.stream[first], table.context[first]
+        described = {
+            (context, stream): (priority, kind)
+            for context, stream, priority, kind in zip(
+                *(
+                    getattr(events.streams, key).tolist()
+                    for key in ("context", "stream", "priority", "kind")
+                ),
+                strict=True,
+            )
+        }
+        null, unknown = STREAM_KINDS.index("null"), STREAM_KINDS.index(others)
+        keys = list(zip(self.own.tolist(), self.number.tolist(), strict=True))
+        known = [described.get(key) for key in keys]
+        kinds = [UNKNOWN_KIND if row is None else row[1] for row in known]
+        named = set()
+        for i, (context, _) in enumerate(keys):
+            if kinds[i] == null and context in named:  # a context has one
+                kinds[i] = UNKNOWN_KIND
+            named |= {context} if kinds[i] == null else set()
+        guessed = [
+            i
+            for i, (context, number) in enumerate(keys)
+            if kinds[i] == UNKNOWN_KIND and number == _NULL_STREAM and context not in named
+        ]
+        taken = [i for i, kind in enumerate(kinds) if kind == UNKNOWN_KIND and i not in guessed]
+        for i in guessed:
+            kinds[i] = null
+        for i in taken:
+            kinds[i] = unknown
+        self.kind = np.array(kinds, np.int64)
+        self.priority = np.array([0 if row is None else row[0] for row in known], np.int64)
+        several = len(contexts) > 1
+        self.names = [
+            f"context {context}, stream {number}" if several else f"stream {number}"
+            for context, number in keys
+        ]
+        self.said = []
+        if guessed:
+            self.said.append(f"stream {_NULL_STREAM} is the legacy NULL stream of its context")
+        if taken:
+            word = others.replace("_", "-")
+            self.said.append(f"{len(taken)} streams of unknown kind are {word}")
+        if unranked := sum(row is None for row in known):
+            self.said.append(f"{unranked} streams of unknown priority have the default, 0")
+        if several:
+            self.said.append(f"{len(contexts)} contexts share the GPU by time slices")
+
+    def place(self, context: Int64Array, number: Int64Array) -> Int64Array:
+        """Row of each stream; -1 for streams without launches."""
+        rows = {
+            key: i
+            for i, key in enumerate(zip(self.own.tolist(), self.number.tolist(), strict=True))
+        }
+        keys = zip(context.tolist(), number.tolist(), strict=True)
+        return np.array([rows.get(key, -1) for key in keys], np.int64)
+
+
+def _dependencies(
+    events: TraceEvents,
+    table: _Operations,
+    streams: _Streams,
+    issued: Int64Array,
+    order: NDArray[Any],
+) -> tuple[list[tuple[int, ...]] | None, list[str]]:
+    """Per launch what it waits for because of events, and sentences.
+
+    A wait holds up the next operation that is launched in its stream; it is for the last one that
+    was launched in the other stream before the event was recorded.
+    """
+    waits = events.waits
+    said = []
+    if events.lost_waits:
+        said.append(f"{events.lost_waits} waits for events of unknown streams are left out")
+    if not len(waits):
+        if not events.lost_waits and len(table.begin) > 1:
+            said.append("the file has no waits of streams for events: streams are independent")
+        return None, said
+    held, until = (np.full(len(waits), -1) for _ in range(2))
+    rows = streams.place(waits.context, waits.stream)
+    others = streams.place(waits.on_context, waits.on_stream)
+    end = [*table.begin[1:].tolist(), len(table)]
+    for stream, first in enumerate(table.begin.tolist()):
+        times = issued[first : end[stream]]
+        mine = np.flatnonzero(rows == stream)
+        place = first + np.searchsorted(times, waits.time[mine], side="left")
+        held[mine] = np.where(place < end[stream], place, -1)
+        mine = np.flatnonzero(others == stream)
+        place = first + np.searchsorted(times, waits.recorded[mine], side="left") - 1
+        until[mine] = np.where(place >= first, place, -1)
+    kept = (held >= 0) & (until >= 0) & (rows != others)
+    if not kept.any():
+        return None, said
+    row_of = np.empty(len(table), np.int64)
+    row_of[order] = np.arange(len(table))
+    after: list[tuple[int, ...]] = [()] * len(table)
+    pairs = np.unique(np.stack([row_of[held[kept]], row_of[until[kept]]]), axis=1)
+    for launch, other in pairs.T.tolist():
+        after[launch] = (*after[launch], other)
+    said.append(
+        f"{pairs.shape[1]} dependencies of launches are those of {int(kept.sum())} waits for events"
+    )
+    return after, said
+
+
+def _sentences(events: TraceEvents, table: _Operations, delay: int, empty: int) -> list[str]:
+    said = [
+        "a kernel's measured time includes interference; its blocks take a time with which the "
+        "kernel alone takes the measured one"
+    ]
+    if table.called.any():
+        said.append(
+            f"operations are in their streams {delay} ns after their launch calls, or when they "
+            "started if that is earlier"
+        )
+    if uncalled := int((~table.called).sum()):
+        said.append(
+            f"{uncalled} of {len(table)} operations have no launch call in the file and are "
+            "launched when they started"
+        )
+    if table.left_out:
+        said.append(f"{table.left_out} memsets and copies that are not to or from it are left out")
+    if empty:
+        said.append(f"{empty} operations of no duration take 1 tick, the least")
+    if events.missing:
+        said.append(f"no copies and launch calls are known: {events.missing}")
+    if events.graphs:
+        said.append(f"{events.graphs} CUDA graphs recorded as a whole are left out")
+    return said

@@ -1,0 +1,168 @@
+"""Profiles of GPU instances (Multi-Instance GPU, MIG), by product: a new product is a table here.
+
+Sources: NVIDIA's MIG User Guide, "Supported MIG Profiles" (names, fractions, copy engines, numbers
+of instances), and listings of ``nvidia-smi mig -lgip`` (SMs) and ``-lgipp`` (places) that are
+public. Profiles with media engines ("+me") have the SMs, copy engines and places of the plain ones
+and are left out, and so are those without ("-me").
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+__all__ = ["MigProduct", "MigProfile", "mig_products"]
+
+_GUIDE = "MIG User Guide; nvidia-smi mig -lgip, -lgipp"
+_BOUND = "MIG User Guide; SMs: a multiple of those of the smallest instance, no listing seen"
+
+
+@dataclass(frozen=True)
+class MigProfile:
+    """A kind of GPU instance.
+
+    Attributes
+    ----------
+    name
+        Such as "3g.40gb".
+    sms
+        SMs of an instance.
+    copy_engines
+        Copies of an instance that run at the same time; where the guide and a listing differ, the
+        smaller number.
+    compute_slices, memory_slices
+        Slices that an instance takes.
+    starts
+        Memory slices at which an instance may begin; it takes ``memory_slices`` from there on.
+    most
+        Instances on one GPU at most.
+    source
+        Where the numbers are from.
+    sms_known
+        False where ``sms`` is a lower bound.
+    """
+
+    name: str
+    sms: int
+    copy_engines: int
+    compute_slices: int
+    memory_slices: int
+    starts: tuple[int, ...]
+    most: int
+    source: str = _GUIDE
+    sms_known: bool = True
+
+
+@dataclass(frozen=True)
+class MigProduct:
+    """A GPU that can be divided: its slices, the SMs without instances, and its profiles.
+
+    ``profiles`` ascend by compute slices, then by memory slices.
+    """
+
+    name: str
+    sms: int
+    compute_slices: int
+    memory_slices: int
+    profiles: tuple[MigProfile, ...]
+
+    def profile(self, name: str) -> MigProfile | None:
+        """The profile of this name, None without one."""
+        return next((found for found in self.profiles if found.name == name), None)
+
+
+# Compute slices, memory slices, starts and most instances of the six profiles of GPUs with seven
+# compute and eight memory slices.
+_PLACES = (
+    (1, 1, (0, 1, 2, 3, 4, 5, 6), 7),
+    (1, 2, (0, 2, 4, 6), 4),
+    (2, 2, (0, 2, 4), 3),
+    (3, 4, (0, 4), 2),
+    (4, 4, (0,), 1),
+    (7, 8, (0,), 1),
+)
+
+
+def _of_seven(
+    name: str,
+    whole: int,
+    names: str,
+    sms: tuple[int, ...],
+    copy_engines: tuple[int, ...],
+    bounds: tuple[str, ...] = (),
+) -> MigProduct:
+    """A product with the six profiles; ``bounds`` names those whose SMs are lower bounds."""
+    rows = zip(names.split(), sms, copy_engines, _PLACES, strict=True)
+    profiles = tuple(
+        MigProfile(label, of, engines, *places, *((_BOUND, False) if label in bounds else ()))
+        for label, of, engines, places in rows
+    )
+    return MigProduct(name, whole, 7, 8, profiles)
+
+
+_ENGINES = (1, 1, 2, 3, 4, 7)
+_A100 = (14, 14, 28, 42, 56, 98)
+_HOPPER = (16, 26, 32, 60, 64, 132)
+_HOPPER_ENGINES = (1, 1, 2, 3, 4, 8)
+
+_PRODUCTS = {
+    product.name: product
+    for product in (
+        _of_seven(
+            "A100 80GB", 108, "1g.10gb 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb", _A100, _ENGINES
+        ),
+        _of_seven(
+            "A100 40GB", 108, "1g.5gb 1g.10gb 2g.10gb 3g.20gb 4g.20gb 7g.40gb", _A100, _ENGINES
+        ),
+        _of_seven(
+            "H100", 132, "1g.10gb 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb", _HOPPER, _HOPPER_ENGINES
+        ),
+        _of_seven(
+            "H100 PCIe", 114, "1g.10gb 1g.20gb 2g.20gb 3g.40gb 4g.40gb 7g.80gb",
+            (14, 14, 30, 46, 62, 114), _HOPPER_ENGINES,
+        ),
+        _of_seven(
+            "H200", 132, "1g.18gb 1g.35gb 2g.35gb 3g.71gb 4g.71gb 7g.141gb", _HOPPER,
+            _HOPPER_ENGINES,
+        ),
+        # A listing shows 18, 30 and 36 SMs of the first three, and 4 copy engines of 2g.45gb.
+        _of_seven(
+            "B200", 148, "1g.23gb 1g.45gb 2g.45gb 3g.90gb 4g.90gb 7g.180gb",
+            (18, 30, 36, 54, 72, 148), (2, 2, 3, 6, 8, 16), ("3g.90gb", "4g.90gb"),
+        ),
+        MigProduct("A30", 56, 4, 4, (
+            MigProfile("1g.6gb", 14, 1, 1, 1, (0, 1, 2, 3), 4),
+            MigProfile("2g.12gb", 28, 2, 2, 2, (0, 2), 2),
+            MigProfile("4g.24gb", 56, 4, 4, 4, (0,), 1),
+        )),
+    )
+}  # fmt: skip
+
+# Names of GPUs, in lower case without spaces and punctuation, and their products. The profiles of
+# an H100 of 94 or 96 GB (NVL, GH200) have other names.
+_NAMES = (
+    (r"a100(sxm4?|pcie)?", ("A100 80GB", "A100 40GB")),
+    (r"a100(sxm4?|pcie)?80gb(pcie)?", ("A100 80GB",)),
+    (r"a100(sxm4?|pcie)?40gb(pcie)?", ("A100 40GB",)),
+    (r"h100(sxm5?)?(80gb)?(hbm3)?", ("H100",)),
+    (r"h100(80gb)?pcie", ("H100 PCIe",)),
+    (r"h200(sxm5?)?(141gb)?(hbm3e)?", ("H200",)),
+    (r"b200(sxm\d?)?(180gb)?(hbm3e)?", ("B200",)),
+    (r"a30(24gb)?(pcie)?", ("A30",)),
+)
+
+
+def mig_products(name: str, sms: int) -> tuple[MigProduct, ...]:
+    """The products that a GPU may be, by its name and its SMs; none for one without MIG.
+
+    An A100 without its memory in the name may be the one of 80 GB or that of 40 GB.
+
+    >>> [product.name for product in mig_products("NVIDIA A100-SXM4-40GB", 108)]
+    ['A100 40GB']
+    """
+    plain = re.sub(r"[^a-z0-9]", "", name.lower()).removeprefix("nvidia")
+    for pattern, labels in _NAMES:
+        if re.fullmatch(pattern, plain):
+            found = (_PRODUCTS[label] for label in labels)
+            return tuple(product for product in found if product.sms == sms)
+    return ()

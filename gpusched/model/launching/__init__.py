@@ -1,0 +1,1 @@
+"""Parts of `Launches`: columns and their checks, partitions, the recorder, tables."""

@@ -1,0 +1,160 @@
+"""Base class of certificates: the check against tasks and table, and the text of what is wrong."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array, flag
+from gpusched._support.registry import enumeration
+from gpusched._support.saved import Saved
+from gpusched._support.text import clip
+from gpusched.model.batches import set_text
+from gpusched.pbs.search_inputs import arrays_of, check_inputs
+
+if TYPE_CHECKING:
+    from gpusched.model.batch_table import BatchTable
+    from gpusched.model.kernel_tasks import KernelTasks
+
+__all__ = ["Arrays", "Certificate", "CertificateError", "Verdict", "listed"]
+
+Arrays = tuple[Int64Array, Int64Array, Int64Array, Int64Array]
+"""Period, deadline, offset and completion of one task set, each a stack of one."""
+
+Verdict = tuple[int, int, int, int]
+"""Fault (``pbs.proof_fault``), row, batch and instant, as the core has them."""
+
+_FAULTS = enumeration("pbs.proof_fault")
+_WRONG = {
+    "tasks": "tasks: expected indices of tasks in rising order",
+    "range": "{window}prices, scale and window: expected numbers below 2**61 - 1 in size",
+    "scale": "{window}scale: expected a positive number",
+    "batch": "{window}batch {batch} is worth more than its completion time",
+    "load": "the jobs are worth no more than the time there is",
+    "question": (
+        "jobs may end after the hyperperiod: a proof for the long run says nothing about one "
+        "hyperperiod, and dead states nothing about all jobs"
+    ),
+    "job": "no job of task {row} is released and due within the interval",
+    "cover": "the least time of batches that cover the tasks is {instant}",
+    "room": "the interval is no shorter than {instant}",
+    "class": "{entry}: expected the start of an interval, and no more pending jobs than released",
+    "twice": "{entry} is about the same states as an earlier one",
+    "span": "{entry}: the span from {instant} is outside the interval, or not in rising order",
+    "first": "no entry says that the first instant is dead",
+    "final": "{entry}: nothing is left to run",
+    "wait": "{entry}: waiting until {instant} leads to a state that is not dead",
+    "move": "{entry}: batch {batch} leads to a state at {instant} that is not dead",
+}
+
+
+class CertificateError(ValueError):
+    """A certificate that does not prove that the tasks miss a deadline."""
+
+
+class Certificate(Saved, ABC):
+    """Base class of the certificates that no schedule exists.
+
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4})
+    >>> certificate = gs.pbs.search(tasks, table, repeating=True).certificate
+    >>> certificate.verify(tasks, table, repeating=True)
+    >>> try:
+    ...     certificate.verify(tasks, gs.BatchTable.from_dict(2, {(0,): 1, (1,): 2}))
+    ... except gs.pbs.CertificateError as error:
+    ...     print(error)
+    batch {0} is worth more than its completion time
+    """
+
+    def verify(
+        self,
+        tasks: KernelTasks,
+        table: BatchTable,
+        *,
+        idling: bool = False,
+        repeating: bool = False,
+        stop: Any = None,
+    ) -> None:
+        """Check the certificate against tasks and table, independently of any search.
+
+        Batches that the table leaves undecided count as eligible.
+
+        Parameters
+        ----------
+        tasks, table
+            One task set and its table.
+        idling
+            Whether the GPU may wait although work is ready. `DeadStates` of a search without
+            idling may not hold with it; all other certificates hold with and without.
+        repeating
+            Whether the schedule has to repeat forever, instead of running the jobs released in one
+            hyperperiod. `DeadStates` hold for it only where each of these jobs is due by the end of
+            the hyperperiod.
+        stop
+            A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends
+            the call.
+
+        Returns
+        -------
+        None
+            The certificate holds: no schedule meets every deadline.
+
+        Raises
+        ------
+        CertificateError
+            It does not hold; the message says what is wrong. A ValueError.
+        TypeError, ValueError, OverflowError
+            A stack of task sets, a table of another size, times that are too large.
+        gpusched.Cancelled
+            ``stop`` was set.
+        """
+        check_inputs(tasks, table)
+        flag(idling, "idling")
+        flag(repeating, "repeating")
+        if tasks.is_stack or table.is_stack:
+            raise ValueError("tasks: got a stack, expected one task set and its table")
+        period, deadline, offset, completion = arrays_of(tasks, table)
+        if table.undecided is not None:
+            completion = np.where(completion > 0, completion, table.undecided)
+        arrays = (period, deadline, offset, completion)
+        options = {"repeating": bool(repeating), "stop": stop}
+        verdict = self._verdict(arrays, None, bool(idling), options)
+        if verdict[0]:
+            raise CertificateError(self._wrong(verdict))
+
+    @abstractmethod
+    def _verdict(
+        self,
+        arrays: Arrays,
+        subset: Int64Array | None,
+        idling: bool,
+        options: dict[str, Any],
+    ) -> Verdict:
+        """The core's verdict; ``subset``: the tasks that the certificate is about."""
+
+    @abstractmethod
+    def words(self, tasks: KernelTasks) -> str:
+        """The proof in a sentence with the names of the tasks and times in ticks."""
+
+    def _tasks_of(self) -> tuple[int, ...] | None:
+        """The tasks that the certificate is about as it stands; None: all."""
+        return None
+
+    def _wrong(self, verdict: Verdict) -> str:
+        fault, row, batch, instant = verdict
+        return _WRONG[_FAULTS[fault]].format(
+            window=f"window {row}: " if row >= 0 else "",
+            entry=f"entry {row}",
+            row=row,
+            batch=set_text(batch),
+            instant=instant,
+        )
+
+
+def listed(tasks: KernelTasks, indices: tuple[int, ...]) -> str:
+    """Names of tasks in a sentence, at most ten of them."""
+    names = [clip(tasks.name[i], 60) for i in indices[:10]]
+    more = len(indices) - 10
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,77 @@
+"""Certificate by some of the tasks: they alone miss a deadline, whatever the others do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array, instance, int_array
+from gpusched._support.saved import Saved
+from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict, listed
+from gpusched.pbs.certificates.dead_interval import DeadInterval
+from gpusched.pbs.certificates.dead_states import DeadStates
+from gpusched.pbs.certificates.overload import Overload
+
+if TYPE_CHECKING:
+    from gpusched.model.kernel_tasks import KernelTasks
+
+__all__ = ["InfeasibleSubset"]
+
+
+@dataclass(frozen=True, repr=False)
+class InfeasibleSubset(Certificate):
+    """Proof by a subset of the tasks that misses a deadline even with the GPU to itself.
+
+    A batch of the subset takes the least time of all batches with the same members of the subset,
+    and the GPU may wait: every schedule of all tasks leaves such a schedule of the subset. The
+    proof inside is about the subset alone; its tasks are positions in ``tasks``.
+
+    >>> tasks = gs.KernelTasks(period=[4, 6, 60], wcet=[3, 4, 1], name=["a", "b", "c"])
+    >>> table = gs.BatchTable.from_dict(3, {(0,): 3, (1,): 4, (2,): 1})
+    >>> proof = gs.pbs.InfeasibleSubset((0, 1), gs.pbs.Overload((3, 4), 1, 17 / 12))
+    >>> proof
+    <InfeasibleSubset: tasks 0, 1; <Overload: tasks 0, 1 need 1.417 times the time there is>>
+    >>> proof.verify(tasks, table)
+
+    Attributes
+    ----------
+    tasks
+        Indices of the subset, rising.
+    proof
+        An `Overload`, `DeadInterval` or `DeadStates` of the subset.
+    """
+
+    _KIND: ClassVar[str] = "InfeasibleSubset"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (Overload, DeadInterval, DeadStates)
+
+    tasks: tuple[int, ...]
+    proof: Overload | DeadInterval | DeadStates
+
+    def __post_init__(self) -> None:
+        tasks = int_array(self.tasks, "tasks")
+        if tasks.ndim != 1:
+            raise ValueError(f"tasks: got shape {tasks.shape}, expected indices of tasks")
+        object.__setattr__(self, "tasks", tuple(tasks.tolist()))
+        instance(self.proof, Certificate, "proof")
+        if isinstance(self.proof, InfeasibleSubset):
+            raise TypeError("proof: got InfeasibleSubset, expected a proof without a subset")
+
+    def _verdict(
+        self,
+        arrays: Arrays,
+        subset: Int64Array | None,
+        idling: bool,
+        options: dict[str, Any],
+    ) -> Verdict:
+        return self.proof._verdict(arrays, int_array(self.tasks, "tasks"), True, options)
+
+    def words(self, tasks: KernelTasks) -> str:
+        """The proof in two sentences with the names of the tasks and times in ticks."""
+        part = tasks[np.array(self.tasks)]
+        return f"{listed(tasks, self.tasks)} miss a deadline even alone. {self.proof.words(part)}"
+
+    def __repr__(self) -> str:
+        who = ", ".join(map(str, self.tasks[:10]))
+        return f"<InfeasibleSubset: tasks {who}; {self.proof!r}>"

@@ -1,0 +1,124 @@
+"""Certificate by prices: no batch is worth more than its time, but the jobs more than there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from gpusched import _core
+from gpusched._support.arguments import Int64Array, int_array, integer64, real
+from gpusched.model.answers.times_in_text import time_in_text
+from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict, listed
+
+if TYPE_CHECKING:
+    from gpusched.model.kernel_tasks import KernelTasks
+
+__all__ = ["Overload", "demand_of"]
+
+
+@dataclass(frozen=True, repr=False)
+class Overload(Certificate):
+    """Proof that the GPU is overloaded, in the long run or from time 0 on: a price per task.
+
+    No eligible batch is worth more than its completion time, yet the jobs are worth more than the
+    time there is. In the long run a task has one job per period. In a window from 0 to ``window``,
+    jobs of positive price count where they are due by its end, those of negative price where they
+    are released before it: whatever ends the last batch with a job due by then contains all of the
+    former, and none beyond the latter. It holds with and without inserted idle time.
+
+    >>> proof = gs.pbs.Overload(price=(3, 4), scale=1, demand=17 / 12)
+    >>> proof
+    <Overload: tasks 0, 1 need 1.417 times the time there is>
+    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
+    >>> proof.verify(tasks, gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4}))
+
+    Attributes
+    ----------
+    price
+        Price of a job of each task, in units of 1/``scale`` ticks; of either sign.
+    scale
+        Units per tick.
+    demand
+        Time that the jobs need at least, relative to the time there is; more than 1. A summary:
+        `verify` computes it anew.
+    window
+        End of the window in ticks; None: the long run, which for the jobs of one hyperperiod is the
+        same as the window of that length where each of them is due by its end.
+    """
+
+    _KIND: ClassVar[str] = "Overload"
+
+    price: tuple[int, ...]
+    scale: int
+    demand: float
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        price = int_array(self.price, "price")
+        if price.ndim != 1:
+            raise ValueError(f"price: got shape {price.shape}, expected one price per task")
+        object.__setattr__(self, "price", tuple(price.tolist()))
+        object.__setattr__(self, "scale", integer64(self.scale, "scale"))
+        object.__setattr__(self, "demand", real(self.demand, "demand"))
+        if self.window is not None:
+            object.__setattr__(self, "window", integer64(self.window, "window"))
+
+    def _verdict(
+        self,
+        arrays: Arrays,
+        subset: Int64Array | None,
+        idling: bool,
+        options: dict[str, Any],
+    ) -> Verdict:
+        return _core.pbs_proof_prices(
+            *arrays,
+            subset=subset,
+            window=self.window,
+            prices=int_array(self.price, "price"),
+            scale=self.scale,
+            **options,
+        )
+
+    def _priced(self) -> tuple[int, ...]:
+        return tuple(i for i, price in enumerate(self.price) if price)
+
+    def words(self, tasks: KernelTasks) -> str:
+        """The proof in a sentence with the names of the tasks and times in ticks."""
+        if self.window is None:
+            return (
+                f"The GPU is overloaded: the jobs of a hyperperiod take {self.demand:.4g} times as "
+                "long."
+            )
+        who = listed(tasks, self._priced())
+        need = max(self.window + 1, round(self.demand * self.window))
+        return (
+            f"{who} need {time_in_text(need, ' ticks')} for the jobs of the first "
+            f"{time_in_text(self.window)}."
+        )
+
+    def __repr__(self) -> str:
+        who = ", ".join(map(str, self._priced()[:10])) or "none"
+        until = "time there is" if self.window is None else f"{self.window:,} ticks from 0 on"
+        return f"<Overload: tasks {who} need {self.demand:.4g} times the {until}>"
+
+
+def demand_of(
+    price: Int64Array, scale: int, window: int | None, tasks: KernelTasks, repeating: bool
+) -> float:
+    """Worth of the jobs at these prices, relative to the window or the long run.
+
+    ``repeating``: all jobs count, not only those released in one hyperperiod.
+    """
+    columns = (price, tasks.period, tasks.deadline, tasks.offset)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    if window is None:
+        return float(sum(Fraction(y, period) for y, period, _, _ in rows) / scale)
+    horizon = lcm(*tasks.period.tolist())
+    worth = 0
+    for y, period, deadline, offset in rows:
+        end = window - deadline if y > 0 else window - 1
+        last = end if repeating else min(end, horizon - 1)
+        worth += y * max(0, (last - offset) // period + 1)
+    return float(Fraction(worth, scale * window))

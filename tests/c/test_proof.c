@@ -1,0 +1,152 @@
+/* The check of proofs, called from C. */
+#include "gpusched.h"
+
+#include "minunit.h"
+
+/* Periods 4 and 6; the longest batches end too late for the other task, whatever comes first. */
+static const int64_t period[] = {4, 6};
+static const int64_t completion[] = {0, 3, 4, 6};
+static const gs_periodic_tasks_t tasks = {2, period, period, NULL};
+static const gs_batch_table_t table = {2, completion, NULL};
+
+/* Dead: instant 0 with both jobs, and instant 3 with the second one. */
+static const int64_t start[] = {0, 0};
+static const int64_t pending[] = {1, 1, 0, 1};
+static const int64_t latest[] = {GS_NEVER, GS_NEVER};
+static const int64_t span_begin[] = {0, 1, 2};
+static const int64_t span[] = {0, 3};
+static const int64_t window[] = {6};
+static const int64_t prices[] = {3, 3};
+static const int64_t scale[] = {1};
+static const gs_pbs_proof_states_t states = {1,       window, prices,     scale, 2,    start,
+                                             pending, latest, span_begin, 2,     span, span};
+static const gs_pbs_proof_question_t question = {false, false};
+
+static int check(gs_pbs_proof_verdict_t *verdict, gs_context_t *ctx, const gs_pbs_proof_t *proof)
+{
+    return gs_pbs_proof_check(verdict, ctx, &tasks, &table, proof, &question);
+}
+
+static void test_states(void)
+{
+    gs_context_t ctx;
+    gs_pbs_proof_verdict_t verdict;
+    gs_context_init(&ctx);
+    MU_CHECK(check(&verdict, &ctx, &(gs_pbs_proof_t){.states = &states}) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_HOLDS);
+    gs_pbs_proof_states_t fewer = states;
+    gs_pbs_proof_question_t idling = {true, false};
+    gs_pbs_proof_t proof = {.states = &fewer};
+    MU_CHECK(gs_pbs_proof_check(&verdict, &ctx, &tasks, &table, &proof, &idling) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_HOLDS);
+    fewer.windows = 0; /* which excludes the second job at 4 */
+    MU_CHECK(gs_pbs_proof_check(&verdict, &ctx, &tasks, &table, &proof, &idling) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_WAIT && verdict.row == 1 && verdict.instant == 4);
+    fewer.entries = 1;
+    fewer.spans = 1;
+    MU_CHECK(check(&verdict, &ctx, &(gs_pbs_proof_t){.states = &fewer}) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_MOVE && verdict.row == 0 && verdict.batch == 1);
+    fewer.spans = 2;
+    MU_CHECK(check(&verdict, &ctx, &(gs_pbs_proof_t){.states = &fewer}) == GS_ERR_VALUE);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+static void test_prices_and_intervals(void)
+{
+    gs_context_t ctx;
+    gs_pbs_proof_verdict_t verdict;
+    gs_context_init(&ctx);
+    static const int64_t price[] = {3, 4};
+    gs_pbs_proof_prices_t rates = {GS_NEVER, price, 1};
+    MU_CHECK(check(&verdict, &ctx, &(gs_pbs_proof_t){.prices = &rates}) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_BATCH && verdict.batch == 3);
+    static const int64_t low[] = {3, 3};
+    rates.price = low;
+    MU_CHECK(check(&verdict, &ctx, &(gs_pbs_proof_t){.prices = &rates}) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_HOLDS);
+    rates.window = 12;
+    MU_CHECK(check(&verdict, &ctx, &(gs_pbs_proof_t){.prices = &rates}) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_HOLDS);
+    rates.window = 11;
+    MU_CHECK(check(&verdict, &ctx, &(gs_pbs_proof_t){.prices = &rates}) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_LOAD);
+    static const int64_t both[] = {0, 1};
+    gs_pbs_proof_cover_t interval = {0, 6, both, 2, 6};
+    MU_CHECK(check(&verdict, &ctx, &(gs_pbs_proof_t){.interval = &interval}) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_ROOM);
+}
+
+static void test_subset(void)
+{
+    gs_context_t ctx;
+    gs_pbs_proof_verdict_t verdict;
+    gs_context_init(&ctx);
+    static const int64_t three[] = {12, 4, 6};
+    static const int64_t times[] = {0, 1, 3, 9, 4, 9, 6, 9};
+    static const int64_t chosen[] = {1, 2};
+    gs_periodic_tasks_t more = {3, three, three, NULL};
+    gs_batch_table_t their = {3, times, NULL};
+    gs_pbs_proof_prices_t rates = {GS_NEVER, prices, 1};
+    gs_pbs_proof_t proof = {.prices = &rates, .subset = chosen, .subset_count = 2};
+    MU_CHECK(gs_pbs_proof_check(&verdict, &ctx, &more, &their, &proof, &question) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_HOLDS);
+    static const int64_t falling[] = {2, 1};
+    proof.subset = falling;
+    MU_CHECK(gs_pbs_proof_check(&verdict, &ctx, &more, &their, &proof, &question) == GS_OK);
+    MU_CHECK(verdict.fault == GS_PBS_PROOF_TASKS && verdict.row == 1);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+static void test_every_allocation_may_fail(void)
+{
+    static const int64_t both[] = {0, 1};
+    gs_pbs_proof_cover_t interval = {0, 6, both, 2, 6};
+    const gs_pbs_proof_t proofs[] = {
+        {.states = &states, .subset = both, .subset_count = 2},
+        {.interval = &interval, .subset = both, .subset_count = 2},
+    };
+    for (int kind = 0; kind < 2; kind++) {
+        for (int64_t fail_at = 1;; fail_at++) {
+            gs_context_t ctx;
+            gs_pbs_proof_verdict_t verdict;
+            gs_context_init(&ctx);
+            ctx.fail_at = fail_at;
+            int status = check(&verdict, &ctx, &proofs[kind]);
+            MU_CHECK(ctx.bytes_used == 0);
+            if (status == GS_OK) {
+                MU_CHECK(fail_at > 3);
+                break;
+            }
+            MU_CHECK(status == GS_ERR_MEMORY);
+        }
+    }
+}
+
+static void test_tasks_that_are_refused(void)
+{
+    gs_context_t ctx;
+    gs_pbs_proof_verdict_t verdict;
+    gs_context_init(&ctx);
+    static const int64_t bad[] = {4, GS_NEVER};
+    static const int64_t holes[] = {0, 0, 4, 6};
+    gs_periodic_tasks_t long_period = {2, bad, period, NULL};
+    gs_batch_table_t without = {2, holes, NULL};
+    gs_pbs_proof_t proof = {.states = &states};
+    MU_CHECK(gs_pbs_proof_check(&verdict, &ctx, &long_period, &table, &proof, &question) ==
+             GS_ERR_OVERFLOW);
+    MU_CHECK(gs_pbs_proof_check(&verdict, &ctx, &tasks, &without, &proof, &question) ==
+             GS_ERR_VALUE);
+    without.n = 3;
+    MU_CHECK(gs_pbs_proof_check(&verdict, &ctx, &tasks, &without, &proof, &question) ==
+             GS_ERR_VALUE);
+}
+
+int main(void)
+{
+    test_states();
+    test_prices_and_intervals();
+    test_subset();
+    test_every_allocation_may_fail();
+    test_tasks_that_are_refused();
+    return MU_END();
+}

@@ -1,0 +1,96 @@
+"""Clients of MPS: processes without time slices, some with a share of the SMs."""
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+
+
+def workload(processes=("one", "two")):
+    kernel = {"blocks": 64, "threads": 512}
+    return gs.Workload(
+        [
+            gs.Task("camera", 2000, [gs.Kernel(100, **kernel)], process=processes[0]),
+            gs.Task("planner", 3000, [gs.Kernel(200, **kernel)], process=processes[1]),
+        ]
+    )
+
+
+def test_clients_are_bounded_as_streams():
+    platform = gs.Platform("Xavier", cpus=2)
+    clients = gs.analyze(workload(), platform, "mps")
+    streams = gs.analyze(workload((None, None)), platform, "streams")
+    assert clients.schedulable and clients.response.tolist() == streams.response.tolist()
+    assert any("MPS" in text for text in clients.derivation)
+    with pytest.raises(ValueError, match="process: got 'one', 'two'"):
+        gs.analyze(workload(), platform, "streams")
+
+
+def test_clients_run_side_by_side():
+    run = gs.observe(workload(), gs.Platform("Xavier", cpus=2), "mps", until=2000)
+    assert run.detail.launches.contexts == 1
+    assert run.detail.timeslice is None
+
+
+def test_a_share_limits_the_sms_that_a_client_occupies():
+    platform = gs.Platform("Xavier", cpus=2, mps={"one": 30})
+    with pytest.raises(ValueError, match=r"mps: got 30 % of the SMs for one"):
+        gs.analyze(workload(), platform, "mps")
+    run = gs.observe(workload(), platform, "mps", until=12000)
+    blocks = run.detail.blocks
+    stream = run.detail.launches.stream[blocks.kernel]
+    of_one = stream == 0
+    for at in np.unique(blocks.start[of_one]):
+        runs = of_one & (blocks.start <= at) & (blocks.end > at)
+        assert len(np.unique(blocks.sm[runs])) <= 3  # 30 % of 8 SMs, rounded up
+    free = gs.observe(workload(), gs.Platform("Xavier", cpus=2), "mps", until=12000)
+    assert run.worst[0] > free.worst[0]
+
+
+def test_no_response_exceeds_the_bound():
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        tasks = [
+            gs.Task(
+                f"t{i}",
+                int(rng.integers(400, 900)),
+                [
+                    gs.Kernel(
+                        int(rng.integers(5, 60)),
+                        blocks=int(rng.integers(1, 80)),
+                        threads=32 * int(rng.integers(1, 20)),
+                        repeat=int(rng.integers(1, 3)),
+                    )
+                ],
+            )
+            for i in range(3)
+        ]
+        w, platform = gs.Workload(tasks), gs.Platform("Xavier", cpus=3)
+        answer = gs.analyze(w, platform, "mps")
+        run = gs.observe(w, platform, "mps", until=20_000)
+        known = ~np.ma.getmaskarray(answer.response) & answer.bounded
+        if answer.schedulable:
+            assert (run.worst[known] <= answer.response.filled(0)[known]).all()
+
+
+def test_the_platform_keeps_shares():
+    platform = gs.Platform("Xavier", mps={"two": 50, "one": 25})
+    assert platform.mps == (("one", 25), ("two", 50))
+    assert eval(repr(platform), {"Platform": gs.Platform, "gs": gs}) == platform
+    assert platform.replace(mps=None).mps is None
+    assert "one 25 %" in platform._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("shares", "message"),
+    [
+        ({}, "mps: got no processes"),
+        ({"a": 0}, r"mps\['a'\]: got 0"),
+        ({"a": 101}, r"mps\['a'\]: got 101"),
+        ({"a": 1.5}, r"mps\['a'\]"),
+        ({3: 50}, "mps: got 3"),
+    ],
+)
+def test_shares_that_are_refused(shares, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        gs.Platform("Xavier", mps=shares)
