@@ -430,6 +430,9 @@ def fifo_open(
     slack: _In,
     regs: _In | None,
     smem: _In | None,
+    begin: _In | None,
+    latency: _In | None,
+    soonest: _In | None,
     limits: _In | None,
     sm_order: _In | None,
     placement: int,
@@ -455,7 +458,7 @@ def fifo_open(
 
 # task, job, release, start, dispatched, finish
 
-# task, job, blocks, start, end
+# task, job, blocks, start, end, with chains kernel, with SMs sm
 def fifo_responses(
     period: _In,
     block_time: _In,
@@ -468,6 +471,9 @@ def fifo_responses(
     *,
     regs: _In | None,
     smem: _In | None,
+    begin: _In | None,
+    latency: _In | None,
+    soonest: _In | None,
     limits: _In | None,
     sm_order: _In | None,
     placement: int,

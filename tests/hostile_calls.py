@@ -308,7 +308,10 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {key: np.array(value) for key, value in kernels.items()}
         values |= {"regs": np.array([[8, 0, 32]]), "smem": np.array([[0, 512, 0]])}
         values |= {"least": np.array([[1, 3, 2]])}
-        if name != "fifo_responses":  # one set instead of a stack
+        values |= {"begin": np.array([[0, 1, 2, 3]]), "latency": np.array([[0, 2, 1]])}
+        values |= {"soonest": np.array([[0, 1, 1]]), "order": 0}
+        if name != "fifo_responses":  # one set instead of a stack, of single kernels
+            values |= {"begin": None, "latency": None, "soonest": None, "order": 1}
             one = {key: values[key][0] for key in ("until", "victim", "triggers")}
             values |= {key: int(value) for key, value in one.items()}
         if name == "fifo_open":

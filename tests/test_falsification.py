@@ -61,6 +61,15 @@ def test_no_response_above_a_bound_with_a_context_per_task():
         assert int(row[-5]) > 0 and float(row[-2]) > 1, row
 
 
+def test_no_response_above_a_bound_of_priority_streams():
+    shown = run("priority_streams_falsification.py", "--sets", "100", "--seed", "2")
+    assert "no response above a bound" in shown
+    rows = [line.split() for line in shown.splitlines()[:9]]
+    for row in rows:  # every theorem is put to the test
+        assert int(row[-5]) > 20, row
+    assert sum(float(row[-3]) == 1 for row in rows) >= 4  # Theorem M's bounds are reached
+
+
 def run(*command):
     done = subprocess.run(
         [sys.executable, *command], cwd=BENCHMARKS, capture_output=True, text=True, timeout=300

@@ -72,8 +72,8 @@ def priority_streams(
     gpusched.Cancelled
         ``stop`` was set.
 
-    Source: this package; Theorem M with B and Phi, Theorem A as a start, Theorem O. The rules are
-    those of [RTSS17] for one context.
+    Source: this package; Theorem M with B and Phi, Theorem A as a start, Theorem O, proved in
+    notebooks/11_priority_streams.ipynb. The rules are those of [RTSS17] for one context.
     """
     hint = "KernelChains.from_tasks(tasks)" if isinstance(tasks, KernelTasks) else ""
     instance(tasks, KernelChains, "tasks", hint)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gpusched.model.host_tasks import HostTasks
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 
@@ -83,7 +84,7 @@ class Jobs(Frozen):
 class RunJobs(Jobs):
     """Jobs of a simulation that ended at ``now``, maybe before they did. A base of runs."""
 
-    tasks: KernelTasks | HostTasks
+    tasks: KernelTasks | KernelChains | HostTasks
     now: int
 
     @property

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, int_array, is_sequence
 from gpusched._support.text import shown
 from gpusched.model.jobs import Jobs
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class GivenReleases:
 
 
 def read_releases(
-    releases: Any, times: Any, tasks: KernelTasks, closer: bool, latest: int
+    releases: Any, times: Any, tasks: KernelTasks | KernelChains, closer: bool, latest: int
 ) -> GivenReleases:
     """Read and check ``releases`` and ``times`` as ``gs.simulate.fifo`` takes them.
 
@@ -143,7 +144,7 @@ def _entry(name: str, rows: list[Int64Array]) -> Callable[[int], str]:
 def _check_times(
     time: Int64Array,
     task: Int64Array,
-    tasks: KernelTasks,
+    tasks: KernelTasks | KernelChains,
     closer: bool,
     latest: int,
     entry: Callable[[int], str],

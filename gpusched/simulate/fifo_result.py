@@ -15,6 +15,7 @@ from gpusched._support.saved import Saved
 from gpusched.model.fifo_order import ORDERS
 from gpusched.model.gpu import GPU
 from gpusched.model.jobs import Jobs, RunJobs
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.simulate import run_results
 from gpusched.simulate.run_results import Responses, Table
@@ -45,6 +46,8 @@ class Waves(Table):
         In ticks.
     sm
         Their SM; None for a pool of threads.
+    kernel
+        Their kernel, from 0 in each job; None unless jobs are chains of kernels.
     """
 
     _KIND: ClassVar[str] = "Waves"
@@ -55,6 +58,7 @@ class Waves(Table):
     start: Int64Array
     end: Int64Array
     sm: Int64Array | None = None
+    kernel: Int64Array | None = None
 
     def _shown(self) -> dict[str, npt.NDArray[Any]]:
         return {name: column for name, column in super()._shown().items() if column is not None}
@@ -100,11 +104,11 @@ class FifoRun(Saved, RunJobs):
 
     COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "dispatched")
     _KIND: ClassVar[str] = "FifoRun"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, Waves, GPU)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains, Waves, GPU)
 
     dispatched: Int64Array
     waves: Waves | None
-    tasks: KernelTasks
+    tasks: KernelTasks | KernelChains
     threads: int
     order: str
     outcome: str

@@ -2,12 +2,14 @@
 
 The model of [ECRTS17]: m threads, and kernels whose blocks start in FIFO order; or SMs, on which a
 placement policy puts the blocks.
+With ``KernelChains`` jobs run several kernels one after the other, and streams have priorities:
+the model of ``gs.analysis.priority_streams``.
 ``fifo_responses`` runs stacks of task sets and keeps only the largest responses.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -32,6 +34,7 @@ from gpusched._support.registry import enumeration, limit
 from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.placement import PLACEMENTS
 from gpusched.simulate.fifo_releases import GivenReleases, Releases, read_releases
@@ -59,7 +62,7 @@ _VERDICTS = np.array(OUTCOMES)
 
 
 def fifo(
-    tasks: KernelTasks,
+    tasks: KernelTasks | KernelChains,
     threads: int | None = None,
     order: Order = "hardware",
     until: int | None = None,
@@ -73,6 +76,7 @@ def fifo(
     execution: Any = 1.0,
     draw: Draw = "job",
     gap: float = 0.0,
+    latency: Any = 1.0,
     victim: int | None = None,
     triggers: str | Iterable[str] = ("head",),
     seed: Any = None,
@@ -99,11 +103,20 @@ def fifo(
     >>> run.response.tolist(), np.unique(run.waves.sm).tolist()
     ([20, 35, 20], [0, 1])
 
+    With ``KernelChains`` a job runs several kernels, each of which joins the queue of its stream's
+    priority some latency after it may; only the kernel at the head of the most urgent queue may
+    start blocks. Such runs need ``until`` or ``releases``.
+
+    >>> chains = gs.KernelChains([60, 10], [[1, 1, 1], [10]], latency=1, priority=[0, 1])
+    >>> gs.simulate.fifo(chains, threads=1, until=60).worst.tolist()
+    [24, 17]
+
     Parameters
     ----------
     tasks
         One task set; ``offset`` is the first release. ``wcet`` is not used; registers and shared
-        memory are with ``gpu`` only.
+        memory are with ``gpu`` only. For chains ``order``, ``stream``, ``times`` and ``settle`` are
+        not available.
     threads
         Number of the GPU's threads, any of which a block may use (m in the paper).
     order
@@ -140,6 +153,8 @@ def fifo(
         Execution times of blocks as a share of ``block_time``: one number, or (low, high) for times
         drawn uniformly from ceil(low block_time) .. floor(high block_time), at least one tick.
         0.1 means a tenth exactly.
+    latency
+        Latencies of chains as a share of those given, in the same way: one number, or (low, high).
     draw
         Unit for which a time is drawn: each "job", each "wave" of blocks that start together, or
         each "block".
@@ -152,7 +167,8 @@ def fifo(
         ahead of its jobs. Its own releases are as without it.
     triggers
         Instants of the victim's jobs, one or several of: "head" (a job gets to the head of its
-        stream), "tail" (its last block starts), "finish".
+        stream), "tail" (its last block starts), "finish". Of chains those of every kernel; "head":
+        it joins its queue.
     seed, index
         Random numbers depend on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
         the number of the set under it, on task and job, and on nothing else: set i of
@@ -189,7 +205,7 @@ def fifo(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    instance(tasks, KernelTasks, "tasks")
+    _task_set(tasks)
     budget = as_budget(budget)
     if tasks.is_stack:
         raise ValueError(
@@ -204,6 +220,10 @@ def fifo(
     victims = -1 if victim is None else integer(victim, "victim")
     if victim is not None and not 0 <= victims < n:
         raise ValueError(f"victim: got {victims}, expected 0 to {n - 1}, a task's index")
+    chains = isinstance(tasks, KernelChains)
+    if chains:
+        _alone(stream is not None, "stream", stream, "chains")
+        _alone(times is not None, "times", times, "chains")
     streams = _streams(stream, n, order, victims)
     least, most = _execution(tasks, execution)
     slack = _slack(tasks, gap)
@@ -214,19 +234,27 @@ def fifo(
         _alone(bool(slack.any()), "gap", gap)
         drawn = not (least == tasks.block_time).all()
         _alone(times is not None and drawn, "execution", execution, "times")
-    chosen, last = _settle(settle, last, fixed and given is None, ("no", "note"))
-    if last is None:
-        _check_endless(tasks, order)
-    refuse_derived_block_time(tasks, m, device)
+    kernels = _kernels(tasks, least, most, latency)
+    if isinstance(tasks, KernelChains):
+        _chains(order, last, settle)
+        chosen = "no"
+    else:
+        chosen, last = _settle(settle, last, fixed and given is None, ("no", "note"))
+        if last is None:
+            _check_endless(tasks, order)
+        refuse_derived_block_time(tasks, m, device)
     late = np.flatnonzero(tasks.deadline >= 2**62)
     if late.size:
         i = int(late[0])
         raise OverflowError(f"deadline[{i}]: got {tasks.deadline[i]}, expected less than 2**62")
     simulation = _core.fifo_open(
-        *(tasks.period, most, tasks.blocks, tasks.threads, tasks.offset, tasks.priority),
-        *(streams, least),
+        *(tasks.period, kernels["block_time"], kernels["blocks"], kernels["threads"]),
+        *(tasks.offset, tasks.priority, streams, kernels["least"]),
         slack=slack,
-        **_on(device, placement, tasks.regs, tasks.smem),
+        begin=kernels["begin"],
+        latency=kernels["latency"],
+        soonest=kernels["soonest"],
+        **_on(device, placement, kernels["regs"], kernels["smem"]),
         release_begin=None if given is None else given.begin,
         release=None if given is None else given.release,
         given=None if given is None else given.given,
@@ -254,7 +282,7 @@ def fifo(
         start=begin,
         finish=finish,
         dispatched=dispatched,
-        waves=Waves(*simulation.waves()) if waves else None,
+        waves=_waves(simulation.waves(), chains) if waves else None,
         tasks=tasks,
         threads=m,
         order=order,
@@ -272,7 +300,7 @@ def fifo(
 
 
 def fifo_responses(
-    tasks: KernelTasks,
+    tasks: KernelTasks | KernelChains,
     threads: Any = None,
     order: Order = "hardware",
     until: Any = None,
@@ -282,6 +310,7 @@ def fifo_responses(
     execution: Any = 1.0,
     draw: Draw = "job",
     gap: float = 0.0,
+    latency: Any = 1.0,
     victim: Any = None,
     triggers: str | Iterable[str] = ("head",),
     seed: Any = None,
@@ -298,7 +327,7 @@ def fifo_responses(
         A stack of N sets, or one set.
     threads, until
         As in ``fifo``; one number, or one per set.
-    gpu, placement, order, execution, draw, gap, triggers
+    gpu, placement, order, execution, draw, gap, latency, triggers
         As in ``fifo``, the same for all sets.
     victim
         As in ``fifo``; one index, or one per set (-1: periodic or sporadic releases).
@@ -321,15 +350,13 @@ def fifo_responses(
     ValueError, OverflowError, gpusched.Cancelled
         As ``fifo``; the message has the set's number.
     """
-    instance(tasks, KernelTasks, "tasks")
+    _task_set(tasks)
     states = as_budget(budget).states
     one_of(order, ORDERS, "order")
     one_of(draw, _DRAWS, "draw")
-    rows = [
-        np.atleast_2d(getattr(tasks, name))
-        for name in ("period", "blocks", "threads", "offset", "priority")
-    ]
-    period, blocks, width, offset, priority = rows
+    period, offset, priority = (
+        np.atleast_2d(getattr(tasks, name)) for name in ("period", "offset", "priority")
+    )
     sets, n = period.shape
     one_of(placement, PLACEMENTS, "placement")
     if gpu is None and not is_one(threads, "threads"):
@@ -338,11 +365,19 @@ def fifo_responses(
         one, device = _hardware(threads, gpu)
         m = np.full(sets, one)
     victims = victim_per_set(victim, sets, n)
-    least, most = (np.atleast_2d(times) for times in _execution(tasks, execution))
+    least, most = _execution(tasks, execution)
+    kernels: dict[str, Any] = {
+        name: None if column is None else np.atleast_2d(column)
+        for name, column in _kernels(tasks, least, most, latency).items()
+    }
     slack = np.atleast_2d(_slack(tasks, gap))
     fixed = bool((victims < 0).all()) and not slack.any() and np.array_equal(least, most)
     lasts: Int64Array
-    if is_one(until, "until"):
+    if isinstance(tasks, KernelChains):
+        _chains(order, until, settle)
+        chosen = "no"
+        lasts = per_set(until, sets, "until")
+    elif is_one(until, "until"):
         chosen, last = _settle(settle, until, fixed, ("no", "no"))
         lasts = np.full(sets, _LATEST if last is None else last)
         if last is None:
@@ -352,10 +387,15 @@ def fifo_responses(
     else:
         lasts = per_set(until, sets, "until")
         chosen, _ = _settle(settle, int(lasts.min(initial=0)), fixed, ("no", "no"))
-    refuse_derived_block_time(tasks, m if tasks.is_stack else m[0], device)
+    if isinstance(tasks, KernelTasks):
+        refuse_derived_block_time(tasks, m if tasks.is_stack else m[0], device)
     worst, finished, verdict, waves = _core.fifo_responses(
-        *(period, most, blocks, width, offset, priority, least, slack),
-        **_on(device, placement, np.atleast_2d(tasks.regs), np.atleast_2d(tasks.smem)),
+        *(period, kernels["block_time"], kernels["blocks"], kernels["threads"], offset, priority),
+        *(kernels["least"], slack),
+        begin=kernels["begin"],
+        latency=kernels["latency"],
+        soonest=kernels["soonest"],
+        **_on(device, placement, kernels["regs"], kernels["smem"]),
         m=m,
         order=ORDERS.index(order),
         draw=_DRAWS.index(draw),
@@ -375,6 +415,55 @@ def fifo_responses(
 
 
 # Arguments of both functions
+
+
+def _task_set(tasks: Any) -> None:
+    if not isinstance(tasks, KernelChains):
+        instance(tasks, KernelTasks, "tasks")
+
+
+def _kernels(
+    tasks: KernelTasks | KernelChains, least: Int64Array, most: Int64Array, latency: Any
+) -> dict[str, Any]:
+    """The core's columns of kernels: per task, or of chains those of all tasks one by one."""
+    columns: dict[str, Any] = {"block_time": most, "least": least}
+    columns |= {name: getattr(tasks, name) for name in ("blocks", "threads", "regs", "smem")}
+    low, high = execution_shares(latency, "latency", name="latency", zero=True)
+    if not isinstance(tasks, KernelChains):
+        if low != 1:
+            raise ValueError(f"latency: got {latency!r:.60} without chains, expected KernelChains")
+        return columns | {"begin": None, "latency": None, "soonest": None}
+    columns["soonest"] = _scaled(tasks.latency, low, up=True)
+    columns["latency"] = np.maximum(_scaled(tasks.latency, high, up=False), columns["soonest"])
+    has = tasks.block_time > 0
+    lead = has.shape[:-2]
+    order = np.argsort(~has.reshape(*lead, -1), axis=-1, kind="stable")  # kernels first
+    columns = {
+        name: np.take_along_axis(column.reshape(*lead, -1), order, axis=-1)
+        for name, column in columns.items()
+    }
+    begin = np.zeros((*lead, has.shape[-2] + 1), np.int64)
+    np.cumsum(has.sum(axis=-1), axis=-1, out=begin[..., 1:])
+    if not tasks.is_stack:
+        columns = {name: column[: begin[-1]] for name, column in columns.items()}
+    return columns | {"begin": begin}
+
+
+def _chains(order: str, until: Any, settle: Any) -> None:
+    """Refuse options that chains do not have."""
+    if order != "hardware":
+        raise ValueError(f"order: got {order!r}, expected 'hardware' with chains")
+    if until is None:
+        raise ValueError("until: got None, expected the end of the releases of chains")
+    if settle not in (None, False, "no"):
+        raise ValueError(f"settle: got {settle!r:.60}, expected 'no' with chains")
+
+
+def _waves(columns: Sequence[Int64Array], chains: bool) -> Waves:
+    """Columns of the core; behind those of all waves the kernel of chains, and the SM."""
+    task, job, blocks, start, end, *more = columns
+    kernel = more.pop(0) if chains else None
+    return Waves(task, job, blocks, start, end, more[0] if more else None, kernel)
 
 
 def _threads(threads: Any) -> int:
@@ -407,7 +496,7 @@ def _on(device: GPU | None, placement: str, regs: Int64Array, smem: Int64Array) 
 
 
 def _releases(
-    releases: Any, times: Any, tasks: KernelTasks, closer: bool, until: Any
+    releases: Any, times: Any, tasks: KernelTasks | KernelChains, closer: bool, until: Any
 ) -> tuple[GivenReleases | None, Any]:
     """The releases, None unless given, and the bound on them; with them at most all."""
     if releases is None:
@@ -443,14 +532,14 @@ def _streams(stream: Any, n: int, order: str, victim: int) -> Int64Array | None:
     return numbers.astype(np.int64)
 
 
-def _execution(tasks: KernelTasks, execution: Any) -> tuple[Int64Array, Int64Array]:
+def _execution(tasks: KernelTasks | KernelChains, execution: Any) -> tuple[Int64Array, Int64Array]:
     """The shortest and the longest time of a block."""
     low, high = execution_shares(execution, "block_time")
     least = np.maximum(_scaled(tasks.block_time, low, up=True), 1)
     return least, np.maximum(_scaled(tasks.block_time, high, up=False), least)
 
 
-def _slack(tasks: KernelTasks, gap: Any) -> Int64Array:
+def _slack(tasks: KernelTasks | KernelChains, gap: Any) -> Int64Array:
     share = gap_share(gap)
     try:
         slack = _scaled(tasks.period, share, up=False)

@@ -29,6 +29,7 @@ from gpusched._draw.timeline import (
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
 from gpusched.model.gpu import GPU, WARP_THREADS
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 
 # Waves that a picture shows: without ``until``, and with it. More are only counted.
@@ -56,6 +57,8 @@ class WaveColumns(Protocol):
     def end(self) -> Int64Array: ...
     @property
     def sm(self) -> Int64Array | None: ...
+    @property
+    def kernel(self) -> Int64Array | None: ...
 
 
 class Records(Protocol):
@@ -82,7 +85,7 @@ class Records(Protocol):
     @property
     def waves(self) -> WaveColumns | None: ...
     @property
-    def tasks(self) -> KernelTasks: ...
+    def tasks(self) -> KernelTasks | KernelChains: ...
     @property
     def threads(self) -> int: ...
     @property
@@ -188,30 +191,31 @@ def _on_sms(
     """Pieces of some waves, by start, on the lowest free warps of their SMs, and the title."""
     rows = rows[sm[rows] < _MOST_SMS]
     whole = int(waves.blocks[rows].sum()) > _MOST_BLOCKS
-    warps = _warps(run.tasks).tolist()
     total = gpu.warps_per_sm
     room = {s: Placement(total) for s in np.unique(sm[rows]).tolist()}
-    columns = (sm, waves.task, waves.job, waves.blocks, waves.start, waves.end)
+    warps = -(-_widths(run, waves) // WARP_THREADS)
+    columns = (sm, waves.task, waves.job, waves.blocks, waves.start, waves.end, warps)
     table = list(zip(*(column[rows].tolist() for column in columns), strict=True))
-    places = [room[s].place(start, end, b, warps[task]) for s, task, _, b, start, end in table]
+    places = [room[s].place(start, end, b, width) for s, _, _, b, start, end, width in table]
     peak = max((low + size for runs in places for low, size in runs), default=1)
     drawn = total
     while drawn >= 2 * peak:  # lanes show the part of the SMs that is used
         drawn = -(-drawn // 2)
     pieces = []
-    for piece, runs, (_, task, job, *_) in zip(
+    for piece, runs, (_, task, job, *_, width) in zip(
         _waves(run, waves, rows, sm), places, table, strict=True
     ):
-        boxes = spans(runs if whole else split(runs, warps[task]), drawn, 0.04, 0.96)
+        boxes = spans(runs if whole else split(runs, width), drawn, 0.04, 0.96)
         label = str(labels.get((task, job), job))
         pieces.append(replace(piece, spans=boxes, label=label))
     return tuple(pieces), "SM" if drawn == total else f"SM ({drawn} of {total} warps)"
 
 
-def _warps(tasks: KernelTasks) -> Int64Array:
-    """Warps of a block of each task."""
-    warps: Int64Array = -(-tasks.threads // WARP_THREADS)
-    return warps
+def _widths(run: Records, waves: WaveColumns) -> Int64Array:
+    """Threads of a block of each wave."""
+    at = waves.task if waves.kernel is None else (waves.task, waves.kernel)
+    widths: Int64Array = run.tasks.threads[at]
+    return widths
 
 
 def _scale(threads: int) -> tuple[tuple[float, str], ...]:
@@ -232,24 +236,26 @@ def _waves(
     late = dict(
         zip(zip(run.task.tolist(), run.job.tolist(), strict=True), run.late.tolist(), strict=True)
     )
-    width = run.tasks.threads.tolist()
     lanes = np.zeros(len(rows), np.int64) if lane_of is None else lane_of[rows]
     where = [""] * len(rows)
     if waves.sm is not None:
         where = [f" on SM {sm}" for sm in waves.sm[rows].tolist()]
-    columns = (waves.task, waves.job, waves.blocks, waves.start, waves.end)
-    table = zip(*(c[rows].tolist() for c in columns), lanes.tolist(), where, strict=True)
-    for task, job, blocks, start, end, lane, place in table:
+    kernels = [""] * len(rows)
+    if waves.kernel is not None:
+        kernels = [f", kernel {kernel}" for kernel in waves.kernel[rows].tolist()]
+    columns = (waves.task, waves.job, waves.blocks, waves.start, waves.end, _widths(run, waves))
+    table = zip(*(c[rows].tolist() for c in columns), lanes.tolist(), where, kernels, strict=True)
+    for task, job, blocks, start, end, width, lane, place, kernel in table:
         name, count = run.tasks.name[task], "1 block" if blocks == 1 else f"{blocks} blocks"
         yield Piece(
             lane=lane,
             start=start,
             end=end,
-            name=f"{name} #{job}: {count} of {width[task]} threads{place}",
+            name=f"{name} #{job}{kernel}: {count} of {width} threads{place}",
             color=task,
             label=str(job),
             late=late[task, job],
-            args={"job": job, "blocks": blocks, "threads": blocks * width[task]},
+            args={"job": job, "blocks": blocks, "threads": blocks * width},
         )
 
 
@@ -257,9 +263,11 @@ def _wave_columns(run: Records, waves: WaveColumns, lanes: Int64Array) -> PieceC
     """All waves, in these lanes."""
     rows = np.argsort(waves.start, kind="stable")
     task, blocks = waves.task[rows], waves.blocks[rows]
-    threads: Int64Array = run.tasks.threads[task]
+    threads = _widths(run, waves)[rows]
     count = Words((blocks == 1).astype(np.int64), (" blocks of ", " block of "))
-    name = (*_job_name(run, task, waves.job[rows]), ": ", blocks, count, threads, " threads")
+    job = _job_name(run, task, waves.job[rows])
+    of = (*job, ": ") if waves.kernel is None else (*job, ", kernel ", waves.kernel[rows], ": ")
+    name = (*of, blocks, count, threads, " threads")
     return PieceColumns(
         lane=lanes[rows],
         start=waves.start[rows],
@@ -279,13 +287,11 @@ def _placed(
     """Pieces of some waves, by start, on the lowest free threads."""
     whole = int(waves.blocks[rows].sum()) > _MOST_BLOCKS
     placement = Placement(run.threads)
-    width = run.tasks.threads.tolist()
-    tasks, jobs, blocks = (c[rows].tolist() for c in (waves.task, waves.job, waves.blocks))
+    columns = (waves.task, waves.job, waves.blocks, _widths(run, waves))
+    tasks, jobs, blocks, width = (column[rows].tolist() for column in columns)
     for k, piece in enumerate(_waves(run, waves, rows)):
-        runs: list[Run] = placement.place(piece.start, piece.end, blocks[k], width[tasks[k]])
-        boxes: tuple[Span, ...] = spans(
-            runs if whole else split(runs, width[tasks[k]]), run.threads
-        )
+        runs: list[Run] = placement.place(piece.start, piece.end, blocks[k], width[k])
+        boxes: tuple[Span, ...] = spans(runs if whole else split(runs, width[k]), run.threads)
         label = str(labels.get((tasks[k], jobs[k]), jobs[k]))
         yield replace(piece, spans=boxes, label=label)
 
@@ -311,10 +317,11 @@ def _job_columns(run: Records) -> PieceColumns:
 
 def _busy(run: Records, waves: WaveColumns) -> Iterator[CounterColumns]:
     """Busy threads over time, of the GPU or of each SM (in whole warps)."""
+    width = _widths(run, waves)
     if waves.sm is None:
-        yield _held(_GPU, waves, np.arange(len(waves.start)), run.tasks.threads)
+        yield _held(_GPU, waves, np.arange(len(waves.start)), width)
         return
-    width = WARP_THREADS * _warps(run.tasks)
+    width = WARP_THREADS * -(-width // WARP_THREADS)
     order = np.argsort(waves.sm, kind="stable")
     used, begin = np.unique(waves.sm[order], return_index=True)
     for sm, rows in zip(used.tolist(), np.split(order, begin[1:]), strict=True):
@@ -322,7 +329,7 @@ def _busy(run: Records, waves: WaveColumns) -> Iterator[CounterColumns]:
 
 
 def _held(group: str, waves: WaveColumns, rows: Int64Array, width: Int64Array) -> CounterColumns:
-    held = waves.blocks[rows] * width[waves.task[rows]]
+    held = waves.blocks[rows] * width[rows]
     instants = np.concatenate([waves.start[rows], waves.end[rows]])
     times, index = np.unique(instants, return_inverse=True)
     total = np.zeros(len(times), dtype=np.int64)

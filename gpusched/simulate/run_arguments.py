@@ -45,15 +45,17 @@ def victim_per_set(victim: Any, sets: int, n: int) -> Int64Array:
     return victims
 
 
-def execution_shares(execution: Any, of: str) -> tuple[Fraction, Fraction]:
-    """The shortest and the longest time, as shares of ``of``."""
+def execution_shares(
+    execution: Any, of: str, *, name: str = "execution", zero: bool = False
+) -> tuple[Fraction, Fraction]:
+    """The shortest and the longest time, as shares of ``of``; zero: whether all may be 0."""
     pair = execution if isinstance(execution, (tuple, list)) else (execution, execution)
     if len(pair) != 2:
-        raise ValueError(f"execution: got {len(pair)} numbers, expected one, or (low, high)")
-    low, high = (_share(value, "execution") for value in pair)
-    if not 0 <= low <= high <= 1 or high == 0:
+        raise ValueError(f"{name}: got {len(pair)} numbers, expected one, or (low, high)")
+    low, high = (_share(value, name) for value in pair)
+    if not 0 <= low <= high <= 1 or (high == 0 and not zero):
         raise ValueError(
-            f"execution: got {repr(execution)[:60]}, expected shares of the {of}, within 0 .. 1 "
+            f"{name}: got {repr(execution)[:60]}, expected shares of the {of}, within 0 .. 1 "
             "and in order"
         )
     return low, high

@@ -268,6 +268,48 @@ static int stop_at_once(void *arg)
     return GS_ERR_INTERRUPTED;
 }
 
+/* A chain of three kernels with latencies in a more urgent stream than blocks of ten ticks, one
+ * thread: it waits for one of them at each kernel. */
+static void test_chains(void)
+{
+    const int64_t period[2] = {100, 10}, level[2] = {0, 1}, begin[3] = {0, 3, 4};
+    const int64_t ones[4] = {1, 1, 1, 1}, time[4] = {1, 1, 1, 10}, latency[4] = {1, 1, 1, 0};
+    const gs_kernel_chains_t chains = {2, period, level, begin, ones, ones, time, latency};
+    const int64_t soonest[4] = {1, 2, 0, 0};
+    const int orders[2] = {GS_FIFO_ORDER_HARDWARE, GS_FIFO_ORDER_RELEASE};
+    bool ended = false;
+    for (int64_t at = 0; !ended; at++) {
+        gs_context_t ctx;
+        gs_simulate_fifo_t fifo;
+        gs_context_init(&ctx);
+        ctx.fail_at = at; /* 0: no allocation fails */
+        gs_simulate_fifo_model_t model =
+            model_of(0, NULL, NULL, NULL, NULL, 1, GS_FIFO_ORDER_HARDWARE, 50);
+        model.chains = &chains;
+        int status = gs_simulate_fifo_init(&fifo, &ctx, &model);
+        if (status == GS_OK) {
+            status = run_to_end(&fifo, &ctx, 1);
+        }
+        MU_CHECK(status == GS_OK || (status == GS_ERR_MEMORY && at > 0));
+        if (status == GS_OK) {
+            ended = at > 0;
+            MU_CHECK(fifo.job_count == 6 && fifo.job[0].finish == 33 && fifo.worst[1] == 13);
+            MU_CHECK(fifo.wave_kernel[1] == 0 && fifo.wave_kernel[3] == 1);
+        }
+        gs_simulate_fifo_free(&fifo, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
+    }
+    gs_context_t ctx;
+    gs_simulate_fifo_t fifo;
+    gs_context_init(&ctx);
+    for (int k = 0; k < 2; k++) {
+        gs_simulate_fifo_model_t model = model_of(0, NULL, NULL, NULL, NULL, 1, orders[k], 50);
+        model.chains = &chains;
+        model.soonest = k == 0 ? soonest : NULL;
+        MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_ERR_VALUE);
+    }
+}
+
 static void test_budgets(void)
 {
     const int64_t one[1] = {1};
@@ -420,6 +462,7 @@ int main(void)
     test_sms();
     test_releases();
     test_failing_allocations();
+    test_chains();
     test_budgets();
     test_refusals();
     return MU_END();

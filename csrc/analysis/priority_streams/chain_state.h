@@ -139,6 +139,10 @@ int gs_analysis_priority_streams_residue_steps(gs_analysis_priority_streams_resi
 int64_t gs_analysis_priority_streams_kap(const gs_analysis_priority_streams_t *self, int64_t k,
                                          int64_t j, bool first);
 
+/* The most threads that blocks of kernel j hold at once: those of its blocks for which the SMs have
+ * room. */
+int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t *self, int64_t j);
+
 /* Utilizations in units of 1 / scale, rounded up where the scale is no common multiple of the
  * periods. */
 int64_t gs_analysis_priority_streams_scale(const gs_analysis_priority_streams_t *self);

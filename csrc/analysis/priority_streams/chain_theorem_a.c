@@ -48,6 +48,7 @@ static bool pending_work(const gs_analysis_priority_streams_t *self, int64_t lev
 {
     const gs_kernel_chains_t *c = self->chains;
     const gs_analysis_priority_streams_time_t none = gs_analysis_priority_streams_ticks(0);
+    const gs_int128_t most = (gs_int128_t)1 << 120; /* work and losses can be added */
     *pending = 0;
     for (int64_t i = 0; i < c->n; i++) {
         if (self->rank[i] > level) {
@@ -62,7 +63,8 @@ static bool pending_work(const gs_analysis_priority_streams_t *self, int64_t lev
         } else {
             return false;
         }
-        if (!gs_int128_mul(jobs, self->work[i], &more) || !gs_int128_add(*pending, more, pending)) {
+        if (!gs_int128_mul(jobs, self->work[i], &more) || !gs_int128_add(*pending, more, pending) ||
+            *pending > most) {
             return false;
         }
     }

@@ -154,7 +154,10 @@ static int follow(run_t *self, gs_analysis_priority_streams_found_t *found)
 {
     const gs_analysis_priority_streams_t *s = self->state;
     const gs_kernel_chains_t *c = s->chains;
-    const gs_int128_t latest = (gs_int128_t)1 << 60;
+    /* A run of the most jobs that ends later goes on. */
+    gs_int128_t latest = (gs_int128_t)1 << 60;
+    gs_int128_t last = (gs_int128_t)GS_ANALYSIS_PRIORITY_STREAMS_MOST_JOBS * c->period[self->k] + 1;
+    latest = last < latest ? last : latest;
     int64_t begin = c->begin[self->k], end = c->begin[self->k + 1], kernels = 0;
     gs_int128_t latency = 0, tail = 0, own = 0;
     bool waits = s->beta[s->rank[self->k]] != 0;

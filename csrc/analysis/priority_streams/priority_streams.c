@@ -60,10 +60,8 @@ static int prepare(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int6
     for (int64_t i = 0; i < c->n; i++) {
         self->work[i] = gs_kernel_chains_work(c, i);
         for (int64_t j = c->begin[i]; j < c->begin[i + 1]; j++) {
-            int64_t blocks = self->threads / c->threads[j];
-            blocks = c->blocks[j] < blocks ? c->blocks[j] : blocks;
-            int64_t height = blocks < c->blocks[j] ? self->threads : blocks * c->threads[j];
-            self->height[i] = height > self->height[i] ? height : self->height[i];
+            int64_t width = gs_analysis_priority_streams_width(self, j);
+            self->height[i] = width > self->height[i] ? width : self->height[i];
             self->largest[j] = gs_kernel_chains_kernel_work(c, j);
         }
         qsort(self->largest + c->begin[i], (size_t)(c->begin[i + 1] - c->begin[i]),
@@ -317,7 +315,7 @@ const gs_method_t gs_analysis_priority_streams_method = {
     .model = "KernelChains",
     .function = "analysis.priority_streams",
     .claim = "sufficient",
-    .source = "this package: Theorems M, A and O of the notebook on priority streams",
+    .source = "this package: Theorems M, A and O of notebooks/11_priority_streams.ipynb",
     .summary = "Response-time bounds of kernel chains in streams of different priorities.",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -7,7 +7,7 @@
  * a job may wait for the blocks of less urgent kernels that run when it joins: once per kernel, not
  * once per job.
  *
- * The theorems, with their proofs, are in the notebook on priority streams: M bounds a run of
+ * The theorems, with their proofs, are in notebooks/11_priority_streams.ipynb: M bounds a run of
  * successive jobs kernel by kernel, A is a start for levels in which M needs one, O is for jobs of
  * one kernel that may overlap. Bounds are rational numbers.
  */

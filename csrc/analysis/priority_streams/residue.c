@@ -18,6 +18,13 @@ int64_t gs_analysis_priority_streams_kap(const gs_analysis_priority_streams_t *s
     return self->threads - c->threads[before];
 }
 
+int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t *self, int64_t j)
+{
+    const gs_kernel_chains_t *c = self->chains;
+    int64_t blocks = self->sms * (self->threads / self->sms / c->threads[j]);
+    return (c->blocks[j] < blocks ? c->blocks[j] : blocks) * c->threads[j];
+}
+
 static int by_block_time(const void *a, const void *b)
 {
     const gs_analysis_priority_streams_lower_kernel_t *x = a, *y = b;
@@ -41,10 +48,8 @@ int gs_analysis_priority_streams_residue_init(gs_analysis_priority_streams_resid
             continue;
         }
         for (int64_t j = c->begin[i]; j < c->begin[i + 1]; j++) {
-            int64_t blocks = state->threads / c->threads[j];
-            blocks = c->blocks[j] < blocks ? c->blocks[j] : blocks;
             self->kernel[self->kernels++] = (gs_analysis_priority_streams_lower_kernel_t){
-                c->block_time[j], c->threads[j], blocks * c->threads[j], i};
+                c->block_time[j], c->threads[j], gs_analysis_priority_streams_width(state, j), i};
         }
     }
     qsort(self->kernel, (size_t)self->kernels, sizeof *self->kernel, by_block_time);

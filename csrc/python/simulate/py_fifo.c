@@ -5,7 +5,8 @@
 #include "python/support/simulation_handle.h"
 #include "python/support/simulation_stack.h"
 
-/* The arrays that describe tasks; what the core reads points into them. */
+/* The arrays that describe tasks; what the core reads points into them. With chains BEGIN has the
+ * offsets of the tasks' kernels, and the columns of kernels have as many entries as there are. */
 enum {
     PERIOD,
     BLOCK_TIME,
@@ -18,17 +19,49 @@ enum {
     STREAM,
     REGS,
     SMEM,
+    BEGIN,
+    LATENCY,
+    SOONEST,
     TASK_ARRAYS
 };
 
 static const char *const array_names[TASK_ARRAYS] = {
-    "period", "block_time", "blocks", "threads", "offset", "priority",
-    "least",  "slack",      "stream", "regs",    "smem",
+    "period", "block_time", "blocks", "threads", "offset", "priority", "least",
+    "slack",  "stream",     "regs",   "smem",    "begin",  "latency",  "soonest",
 };
 
-/* Reads arrays of one shape; from STREAM on they may be None. Free in every case. */
+static bool is_of_kernels(int array)
+{
+    return array == BLOCK_TIME || array == BLOCKS || array == THREADS || array == LEAST ||
+           array == REGS || array == SMEM || array == LATENCY || array == SOONEST;
+}
+
+/* Whether the offsets of each set are within the columns of its kernels. */
+static bool check_begin(PyArrayObject *const *array, int ndim)
+{
+    npy_intp sets = ndim == 1 ? 1 : PyArray_DIM(array[BEGIN], 0);
+    npy_intp n = PyArray_DIM(array[BEGIN], ndim - 1);
+    const int64_t *begin = gs_python_i64(array[BEGIN]);
+    for (npy_intp set = 0; set < sets; set++, begin += n) {
+        if (begin[n - 1] < 1 || begin[n - 1] > PyArray_DIM(array[BLOCK_TIME], ndim - 1)) {
+            PyErr_Format(PyExc_ValueError, "begin[%zd]: got %lld, expected 1 to the %zd kernels",
+                         n - 1, (long long)begin[n - 1], PyArray_DIM(array[BLOCK_TIME], ndim - 1));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads arrays of one shape, with chains two; from STREAM on they may be None. Free in every
+ * case. */
 static bool read_arrays(PyArrayObject **array, PyObject **in, int ndim)
 {
+    bool chains = in[BEGIN] != Py_None;
+    if (chains != (in[LATENCY] != Py_None) || (!chains && in[SOONEST] != Py_None)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "begin and latency: needs both or neither, and both with soonest");
+        return false;
+    }
     for (int i = 0; i < TASK_ARRAYS; i++) {
         if (in[i] == Py_None && i >= STREAM) {
             continue;
@@ -37,13 +70,18 @@ static bool read_arrays(PyArrayObject **array, PyObject **in, int ndim)
             return false;
         }
         for (int axis = 0; axis < ndim; axis++) {
-            if (!gs_python_length(array[i], array_names[i], axis,
-                                  PyArray_DIM(array[PERIOD], axis))) {
+            npy_intp length = PyArray_DIM(array[PERIOD], axis);
+            if (chains && axis == ndim - 1) {
+                length = i == BEGIN         ? length + 1
+                         : is_of_kernels(i) ? PyArray_DIM(array[BLOCK_TIME], axis)
+                                            : length;
+            }
+            if (!gs_python_length(array[i], array_names[i], axis, length)) {
                 return false;
             }
         }
     }
-    return true;
+    return !chains || check_begin(array, ndim);
 }
 
 static void free_arrays(PyArrayObject **array, int count)
@@ -67,15 +105,22 @@ static bool read_device(gs_python_device_t *device, PyObject *limits, PyObject *
     return gs_python_device_init(device, limits, sm_order);
 }
 
-/* The model of row `set`. */
-static gs_simulate_fifo_model_t model_of(PyArrayObject *const *array, npy_intp set)
+/* The model of row `set`; *chains is used where there are chains, and must outlive it. */
+static gs_simulate_fifo_model_t model_of(PyArrayObject *const *array, npy_intp set,
+                                         gs_kernel_chains_t *chains)
 {
-    npy_intp n = PyArray_DIM(array[PERIOD], PyArray_NDIM(array[PERIOD]) - 1);
+    int last = PyArray_NDIM(array[PERIOD]) - 1;
+    npy_intp n = PyArray_DIM(array[PERIOD], last);
     const int64_t *row[TASK_ARRAYS];
     for (int i = 0; i < TASK_ARRAYS; i++) {
-        row[i] = array[i] == NULL ? NULL : gs_python_i64(array[i]) + set * n;
+        row[i] =
+            array[i] == NULL ? NULL : gs_python_i64(array[i]) + set * PyArray_DIM(array[i], last);
     }
+    *chains = (gs_kernel_chains_t){n,           row[PERIOD],  row[PRIORITY],   row[BEGIN],
+                                   row[BLOCKS], row[THREADS], row[BLOCK_TIME], row[LATENCY]};
     return (gs_simulate_fifo_model_t){
+        .chains = row[BEGIN] == NULL ? NULL : chains,
+        .soonest = row[SOONEST],
         .kernels = {n, row[PERIOD], row[BLOCK_TIME], row[BLOCKS], row[THREADS]},
         .offset = row[OFFSET],
         .priority = row[PRIORITY],
@@ -122,6 +167,7 @@ typedef struct {
     gs_python_simulation_t base;
     PyArrayObject *array[TASK_ARRAYS], *releases[RELEASE_ARRAYS];
     gs_python_device_t device;
+    gs_kernel_chains_t chains;
     gs_simulate_fifo_model_t model;
     gs_simulate_fifo_t fifo;
 } simulation_t;
@@ -159,20 +205,25 @@ static const gs_python_simulator_t SIMULATOR = {
 
 PyDoc_STRVAR(open_doc,
              "fifo_open(period, block_time, blocks, threads, offset, priority, stream, least, *, "
-             "slack, regs, smem, limits, sm_order, placement, release_begin, release, given, "
-             "closer, m, order, draw, settle, until, victim, triggers, key, index, log_waves)\n"
+             "slack, regs, smem, begin, latency, soonest, limits, sm_order, placement, "
+             "release_begin, release, given, closer, m, order, draw, settle, until, victim, "
+             "triggers, key, index, log_waves)\n"
              "--\n\n"
              "A FifoSimulation at its start, of one set whose\n"
-             "arrays have shape (n,). limits: see GPU._limits, None for a pool of m threads.\n"
+             "arrays have shape (n,). With chains begin has n + 1 offsets into the columns of\n"
+             "kernels (block_time, blocks, threads, least, regs, smem, latency, soonest), and\n"
+             "priority the levels; otherwise begin, latency and soonest are None. limits: see "
+             "GPU._limits, None for a pool of m threads.\n"
              "See simulate/fifo/fifo.h for the arguments.");
 
 static const gs_python_signature_t FIFO_OPEN_SIGNATURE = {
-    "fifo_open", "OOOOOOOOOOOOOiOOOpLiiiLLLOLp", 8, 0,
+    "fifo_open", "OOOOOOOOOOOOOOOOiOOOpLiiiLLLOLp", 8, 0,
     (const char *const[]){
-        "period",        "block_time", "blocks", "threads",  "offset", "priority", "stream",
-        "least",         "slack",      "regs",   "smem",     "limits", "sm_order", "placement",
-        "release_begin", "release",    "given",  "closer",   "m",      "order",    "draw",
-        "settle",        "until",      "victim", "triggers", "key",    "index",    "log_waves"}};
+        "period", "block_time", "blocks",    "threads",       "offset",  "priority", "stream",
+        "least",  "slack",      "regs",      "smem",          "begin",   "latency",  "soonest",
+        "limits", "sm_order",   "placement", "release_begin", "release", "given",    "closer",
+        "m",      "order",      "draw",      "settle",        "until",   "victim",   "triggers",
+        "key",    "index",      "log_waves"}};
 
 static PyObject *fifo_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
@@ -182,10 +233,10 @@ static PyObject *fifo_open(PyObject *module, PyObject *const *args, Py_ssize_t n
     int placement, closer, order, draw, settle, log_waves;
     if (!gs_python_parse(&FIFO_OPEN_SIGNATURE, args, nargs, kwnames, &in[PERIOD], &in[BLOCK_TIME],
                          &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY], &in[STREAM],
-                         &in[LEAST], &in[SLACK], &in[REGS], &in[SMEM], &limits, &sm_order,
-                         &placement, &in_releases[RELEASE_BEGIN], &in_releases[RELEASE],
-                         &in_releases[GIVEN], &closer, &m, &order, &draw, &settle, &until, &victim,
-                         &triggers, &key, &index, &log_waves)) {
+                         &in[LEAST], &in[SLACK], &in[REGS], &in[SMEM], &in[BEGIN], &in[LATENCY],
+                         &in[SOONEST], &limits, &sm_order, &placement, &in_releases[RELEASE_BEGIN],
+                         &in_releases[RELEASE], &in_releases[GIVEN], &closer, &m, &order, &draw,
+                         &settle, &until, &victim, &triggers, &key, &index, &log_waves)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -196,7 +247,7 @@ static PyObject *fifo_open(PyObject *module, PyObject *const *args, Py_ssize_t n
                  read_releases(self->releases, in_releases, PyArray_DIM(self->array[PERIOD], 0)) &&
                  read_device(&self->device, limits, sm_order, self->array);
     if (ready) {
-        self->model = model_of(self->array, 0);
+        self->model = model_of(self->array, 0, &self->chains);
         ready = gs_python_key(key, self->model.key);
     }
     self->model.release_begin = gs_python_i64(self->releases[RELEASE_BEGIN]);
@@ -284,20 +335,27 @@ static void wave_row(const void *of, int64_t k, int64_t *row)
     row[2] = wave->blocks;
     row[3] = wave->start;
     row[4] = wave->end;
-    row[5] = fifo->wave_sm == NULL ? -1 : fifo->wave_sm[k];
+    int next = 5;
+    if (fifo->model.chains != NULL) {
+        row[next++] = fifo->wave_kernel[k];
+    }
+    if (fifo->model.gpu != NULL) {
+        row[next] = fifo->wave_sm[k];
+    }
 }
 
 static PyObject *waves_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     const gs_simulate_fifo_t *fifo = &((simulation_t *)simulation)->fifo;
-    return gs_python_table(wave_row, fifo, fifo->model.gpu == NULL ? 5 : 6, fifo->wave_count);
+    int columns = 5 + (fifo->model.chains != NULL) + (fifo->model.gpu != NULL);
+    return gs_python_table(wave_row, fifo, columns, fifo->wave_count);
 }
 
 PyDoc_STRVAR(waves_doc,
              "waves($self)\n"
              "--\n\n"
              "The waves in order of start, blocks of one job that start and end together:\n"
-             "(task, job, blocks, start, end), and with SMs sm.");
+             "(task, job, blocks, start, end), with chains kernel, and with SMs sm.");
 
 static PyObject *fifo_waves(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -322,7 +380,8 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
                    int64_t *const row[GS_PYTHON_STACK_RESULTS])
 {
     const sets_t *self = stack;
-    gs_simulate_fifo_model_t model = model_of(self->array, set);
+    gs_kernel_chains_t chains;
+    gs_simulate_fifo_model_t model = model_of(self->array, set, &chains);
     model.gpu = self->common.gpu;
     model.placement = self->common.placement;
     model.m = gs_python_i64(self->per_set[M])[set];
@@ -354,20 +413,22 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
 PyDoc_STRVAR(
     responses_doc,
     "fifo_responses(period, block_time, blocks, threads, offset, priority, least, slack, *, regs, "
-    "smem, limits, sm_order, placement, m, order, draw, settle, until, victim, triggers, key, "
-    "first, states, stop)\n"
+    "smem, begin, latency, soonest, limits, sm_order, placement, m, order, draw, settle, until, "
+    "victim, triggers, key, first, states, stop)\n"
     "--\n\n"
-    "Simulates every set of a stack (arrays (sets, n); m, until, victim, triggers:\n"
+    "Simulates every set of a stack (arrays (sets, n), with chains columns of kernels of\n"
+    "any one width and begin (sets, n + 1); m, until, victim, triggers:\n"
     "(sets,)). Set i draws from index first + i of the key; states limits the jobs of each\n"
     "set (0: no limit). Returns (worst, finished), each (sets, n), and (verdict, waves),\n"
     "each (sets,); verdict is -1 where the limit was reached.");
 
 static const gs_python_signature_t FIFO_RESPONSES_SIGNATURE = {
-    "fifo_responses", "OOOOOOOOOOOOiOiiiOOOOLLO", 8, 0,
-    (const char *const[]){"period",    "block_time", "blocks", "threads", "offset", "priority",
-                          "least",     "slack",      "regs",   "smem",    "limits", "sm_order",
-                          "placement", "m",          "order",  "draw",    "settle", "until",
-                          "victim",    "triggers",   "key",    "first",   "states", "stop"}};
+    "fifo_responses", "OOOOOOOOOOOOOOOiOiiiOOOOLLO", 8, 0,
+    (const char *const[]){"period",  "block_time", "blocks",   "threads",   "offset",   "priority",
+                          "least",   "slack",      "regs",     "smem",      "begin",    "latency",
+                          "soonest", "limits",     "sm_order", "placement", "m",        "order",
+                          "draw",    "settle",     "until",    "victim",    "triggers", "key",
+                          "first",   "states",     "stop"}};
 
 static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -378,10 +439,11 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
     in[STREAM] = Py_None;
     if (!gs_python_parse(&FIFO_RESPONSES_SIGNATURE, args, nargs, kwnames, &in[PERIOD],
                          &in[BLOCK_TIME], &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY],
-                         &in[LEAST], &in[SLACK], &in[REGS], &in[SMEM], &limits, &sm_order,
-                         &stack.common.placement, &in_set[M], &stack.common.order,
-                         &stack.common.draw, &stack.common.settle, &in_set[UNTIL], &in_set[VICTIM],
-                         &in_set[TRIGGERS], &key, &first, &states, &stop)) {
+                         &in[LEAST], &in[SLACK], &in[REGS], &in[SMEM], &in[BEGIN], &in[LATENCY],
+                         &in[SOONEST], &limits, &sm_order, &stack.common.placement, &in_set[M],
+                         &stack.common.order, &stack.common.draw, &stack.common.settle,
+                         &in_set[UNTIL], &in_set[VICTIM], &in_set[TRIGGERS], &key, &first, &states,
+                         &stop)) {
         return NULL;
     }
     if (first < 0 || states < 0) {

@@ -34,10 +34,17 @@ static int make_queue_room(gs_simulate_fifo_t *self, gs_context_t *ctx)
 static bool goes_before(const gs_simulate_fifo_t *self, gs_simulate_fifo_place_t a,
                         gs_simulate_fifo_place_t b)
 {
+    const gs_simulate_fifo_job_t *job = self->job;
+    if (self->model.chains != NULL) {
+        const int64_t *level = self->model.chains->level;
+        int64_t first = level[job[a.job].task], second = level[job[b.job].task];
+        if (first != second) {
+            return first < second;
+        }
+    }
     if (a.key != b.key) {
         return a.key < b.key;
     }
-    const gs_simulate_fifo_job_t *job = self->job;
     return self->rank[job[a.job].task] < self->rank[job[b.job].task];
 }
 
@@ -69,9 +76,50 @@ static int enqueue(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
 
 static int trigger(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task, int64_t moment);
 
+/* A kernel of a chain joins its queue. */
+static int join(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
+{
+    int64_t task = self->job[job].task;
+    int status = enqueue(self, ctx, job);
+    return status == GS_OK ? trigger(self, ctx, task, GS_SIMULATE_FIFO_AT_HEAD) : status;
+}
+
+/* Ticks until the current kernel of the job joins its queue. */
+static int64_t actual_latency(const gs_simulate_fifo_t *self, const gs_simulate_fifo_job_t *job)
+{
+    int64_t most = self->model.chains->latency[job->kernel];
+    int64_t least = self->model.soonest == NULL ? most : self->model.soonest[job->kernel];
+    if (least == most) {
+        return most;
+    }
+    int64_t place = job->kernel - self->model.chains->begin[job->task];
+    uint64_t bits = gs_rng_at(self->gap_seed[job->task], ~(uint64_t)job->number);
+    bits = gs_rng_at(bits, (uint64_t)place);
+    return least + (int64_t)gs_rng_scale(bits, (uint64_t)(most - least) + 1);
+}
+
+/* The current kernel of the job may join its queue once its latency has passed. */
+static int launch(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
+{
+    gs_simulate_fifo_job_t *record = &self->job[job];
+    int64_t instant = self->now + actual_latency(self, record);
+    record->serial = self->serial++;
+    record->waiting = self->model.kernels.blocks[record->kernel];
+    if (instant >= GS_NEVER) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "latency", record->kernel,
+                       self->model.chains->latency[record->kernel],
+                       "a schedule that ends before tick 2**61 - 1");
+    }
+    return instant == self->now ? join(self, ctx, job)
+                                : gs_heap_push(&self->joins, ctx, instant, job);
+}
+
 /* The job reaches the head of its stream. */
 static int reach_head(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
 {
+    if (self->model.chains != NULL) {
+        return launch(self, ctx, job);
+    }
     int64_t task = self->job[job].task;
     bool joins =
         self->model.order == GS_FIFO_ORDER_HARDWARE || self->model.order == GS_FIFO_ORDER_RELEASE;
@@ -109,15 +157,18 @@ static int release(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task)
     if (status != GS_OK) {
         return status;
     }
+    const gs_kernel_chains_t *chains = self->model.chains;
+    int64_t kernel = chains == NULL ? task : chains->begin[task];
     self->job[job] = (gs_simulate_fifo_job_t){.release = self->now,
                                               .start = -1,
                                               .dispatched = -1,
                                               .finish = -1,
                                               .number = self->released[task]++,
-                                              .waiting = self->model.kernels.blocks[task],
+                                              .waiting = self->model.kernels.blocks[kernel],
                                               .serial = self->serial++,
                                               .next = -1,
-                                              .task = (int32_t)task};
+                                              .task = (int32_t)task,
+                                              .kernel = (int32_t)kernel};
     if (self->model.order == GS_FIFO_ORDER_STRICT || self->model.order == GS_FIFO_ORDER_OVERLAP) {
         status = enqueue(self, ctx, job);
     }
@@ -208,13 +259,26 @@ static int finish(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
     return GS_OK;
 }
 
+/* A kernel has ended: the next one of the chain, or the end of the job. */
+static int end_kernel(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
+{
+    gs_simulate_fifo_job_t *record = &self->job[job];
+    const gs_kernel_chains_t *chains = self->model.chains;
+    if (chains == NULL || record->kernel + 1 == chains->begin[record->task + 1]) {
+        return finish(self, ctx, job);
+    }
+    record->kernel++;
+    int status = trigger(self, ctx, record->task, GS_SIMULATE_FIFO_AT_FINISH);
+    return status == GS_OK ? launch(self, ctx, job) : status;
+}
+
 /* Waves --------------------------------------------------------------------------------------- */
 
 /* Execution time of the next blocks of a job. */
 static int64_t actual_time(const gs_simulate_fifo_t *self, const gs_simulate_fifo_job_t *job)
 {
     const gs_simulate_fifo_model_t *model = &self->model;
-    int64_t most = model->kernels.block_time[job->task], least = self->least[job->task];
+    int64_t most = model->kernels.block_time[job->kernel], least = self->least[job->kernel];
     if (least == most) {
         return most;
     }
@@ -223,9 +287,12 @@ static int64_t actual_time(const gs_simulate_fifo_t *self, const gs_simulate_fif
     }
     uint64_t bits = gs_rng_at(self->time_seed[job->task], (uint64_t)job->number);
     if (model->draw != GS_SIMULATE_FIFO_PER_JOB) {
+        if (model->chains != NULL) {
+            bits = gs_rng_at(bits, (uint64_t)(job->kernel - model->chains->begin[job->task]));
+        }
         bool by_wave = model->gpu != NULL && model->draw == GS_SIMULATE_FIFO_PER_WAVE;
         int64_t waiting = by_wave ? self->sms.waiting : job->waiting;
-        int64_t block = model->kernels.blocks[job->task] - waiting;
+        int64_t block = model->kernels.blocks[job->kernel] - waiting;
         bits = gs_rng_at(bits, (uint64_t)block + 1);
     }
     return least + (int64_t)gs_rng_scale(bits, (uint64_t)(most - least) + 1);
@@ -241,6 +308,15 @@ static int log_wave(gs_simulate_fifo_t *self, gs_context_t *ctx, const gs_simula
             return ctx->status;
         }
         self->wave = grown;
+    }
+    if (self->model.chains != NULL) {
+        int32_t *grown = gs_vector_reserve(ctx, self->wave_kernel, &self->kernel_room,
+                                           self->wave_count + 1, sizeof *grown);
+        if (grown == NULL) {
+            return ctx->status;
+        }
+        self->wave_kernel = grown;
+        grown[self->wave_count] = (int32_t)(job->kernel - self->model.chains->begin[job->task]);
     }
     self->wave[self->wave_count++] =
         (gs_simulate_fifo_wave_t){job->task, job->number, blocks, self->now, end};
@@ -279,8 +355,8 @@ static int start_wave(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job, 
     gs_simulate_fifo_job_t *record = &self->job[job];
     int64_t end = self->now + actual_time(self, record), flight = 0;
     if (end >= GS_NEVER) {
-        return gs_fail(ctx, GS_ERR_OVERFLOW, "block_time", record->task,
-                       self->model.kernels.block_time[record->task],
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "block_time", record->kernel,
+                       self->model.kernels.block_time[record->kernel],
                        "a schedule that ends before tick 2**61 - 1");
     }
     int status = new_flight(self, ctx, &flight);
@@ -302,7 +378,7 @@ static int start_wave(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job, 
     }
     record->waiting -= blocks;
     record->running += blocks;
-    self->threads_free -= blocks * self->model.kernels.threads[record->task];
+    self->threads_free -= blocks * self->model.kernels.threads[record->kernel];
     self->waves++;
     return GS_OK;
 }
@@ -316,10 +392,10 @@ static int end_wave(gs_simulate_fifo_t *self, gs_context_t *ctx)
     gs_simulate_fifo_job_t *record = &self->job[flight.job];
     record->running -= flight.blocks;
     if (self->model.gpu != NULL) {
-        gs_simulate_fifo_sms_remove(self, record->task, slot, flight.blocks);
+        gs_simulate_fifo_sms_remove(self, record->kernel, slot, flight.blocks);
     }
-    self->threads_free += flight.blocks * self->model.kernels.threads[record->task];
-    return record->running == 0 && record->waiting == 0 ? finish(self, ctx, flight.job) : GS_OK;
+    self->threads_free += flight.blocks * self->model.kernels.threads[record->kernel];
+    return record->running == 0 && record->waiting == 0 ? end_kernel(self, ctx, flight.job) : GS_OK;
 }
 
 /* The job at the head of the queue has started its last block. */
@@ -345,7 +421,7 @@ static int leave_queue(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
 static int64_t fitting(const gs_simulate_fifo_t *self, const gs_simulate_fifo_job_t *job)
 {
     /* Both are below 2^32, where division is several times faster. */
-    uint32_t width = (uint32_t)self->model.kernels.threads[job->task];
+    uint32_t width = (uint32_t)self->model.kernels.threads[job->kernel];
     int64_t room = (int64_t)((uint32_t)self->threads_free / width);
     int64_t most = self->model.draw == GS_SIMULATE_FIFO_PER_BLOCK ? 1 : job->waiting;
     return room < most ? room : most;
@@ -395,6 +471,11 @@ static int advance(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t instant)
     while (status == GS_OK && gs_heap_time(&self->releases) == instant) {
         status = release_due(self, ctx);
     }
+    while (status == GS_OK && gs_heap_time(&self->joins) == instant) {
+        int64_t job = self->joins.entry[0].item;
+        gs_heap_pop(&self->joins);
+        status = join(self, ctx, job);
+    }
     return status == GS_OK ? dispatch(self, ctx) : status;
 }
 
@@ -407,7 +488,8 @@ int gs_simulate_fifo_run(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t wa
     int status = GS_OK;
     while (status == GS_OK && !self->done && self->waves < last) {
         int64_t end = gs_heap_time(&self->ends), due = gs_heap_time(&self->releases);
-        int64_t instant = end < due ? end : due;
+        int64_t instant = end < due ? end : due, joined = gs_heap_time(&self->joins);
+        instant = joined < instant ? joined : instant;
         if (instant == GS_NEVER) {
             self->done = true;
         } else if (gs_simulate_fifo_cycle_instant(self) <= instant) {

@@ -16,6 +16,11 @@
  *
  * At one instant, blocks end first, then jobs are released, then blocks start. Jobs that enter the
  * queue at the same instant do so by priority (smaller first), then by task index.
+ *
+ * With chains, jobs run several kernels one after the other, and only the kernel at the head of the
+ * queue of the most urgent level starts blocks (analysis/priority_streams). A kernel joins its
+ * queue some latency after its job has reached the head of its stream, or after the kernel before
+ * it has ended; at one instant, after all releases.
  */
 #ifndef GS_SIMULATE_FIFO_FIFO_H
 #define GS_SIMULATE_FIFO_FIFO_H
@@ -23,6 +28,7 @@
 #include "core/heap.h"
 #include "core/method.h"
 #include "core/rng.h"
+#include "model/kernel_chains.h"
 #include "model/kernel_tasks.h"
 #include "model/fifo_order.h"
 #include "model/placement.h"
@@ -38,7 +44,7 @@ enum {
 };
 
 /* Events of the task under analysis at which all other tasks are released, as far as their periods
- * allow: bits of `triggers`. */
+ * allow: bits of `triggers`. With chains, events of each kernel, which joins its queue then. */
 enum {
     GS_SIMULATE_FIFO_AT_HEAD =
         1, /* a job of the task under analysis reaches the head of its stream */
@@ -65,7 +71,11 @@ enum {
 
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */
 typedef struct {
-    gs_kernel_tasks_t kernels;
+    gs_kernel_tasks_t kernels;        /* with chains: ignored */
+    const gs_kernel_chains_t *chains; /* jobs are chains of kernels, and least, regs and smem have
+                                         an entry per kernel; NULL: jobs are single kernels */
+    const int64_t *soonest;  /* with chains: latencies are soonest .. latency ticks, equally likely,
+                                per kernel; NULL: the latency */
     const int64_t *offset;   /* of the first release; NULL: 0 */
     const int64_t *priority; /* among jobs of one instant; NULL: all equal */
     const int64_t *stream;   /* 0 .. n-1, equal for tasks that share one; NULL: one for each */
@@ -104,9 +114,10 @@ typedef struct {
     int64_t number;     /* from 0 */
     int64_t waiting;    /* blocks that have not started */
     int64_t running;    /* blocks that have not ended */
-    int64_t serial;     /* number of jobs released before */
+    int64_t serial;     /* number of jobs released before; with chains, of kernels launched */
     int64_t next;       /* in its stream, or among free records; -1: none */
     int32_t task;
+    int32_t kernel; /* with chains the current one, else the task: row of the kernels' columns */
 } gs_simulate_fifo_job_t;
 
 /* Blocks of one job that start and end together, with SMs those on one SM. */
@@ -176,7 +187,7 @@ typedef struct {
 /* Blocks on SMs; all zero for a pool of threads. */
 typedef struct {
     gs_placement_t placer;
-    gs_gpu_footprint_t *take; /* per task */
+    gs_gpu_footprint_t *take; /* per task, with chains per kernel */
     int64_t placed;           /* serial of the job whose blocks were placed last, -1: none */
     int64_t stuck;      /* serial of a job that has no room as long as no block ends, -1: none */
     int32_t *of_flight; /* SM of each running wave */
@@ -208,7 +219,8 @@ typedef struct {
     int64_t job_count;
     gs_simulate_fifo_wave_t *wave; /* with log_waves, in order of start */
     int64_t wave_count;
-    int32_t *wave_sm; /* with log_waves and gpu: their SMs */
+    int32_t *wave_sm;     /* with log_waves and gpu: their SMs */
+    int32_t *wave_kernel; /* with log_waves and chains: their kernels, from 0 in each job */
     /* Internal state. */
     int64_t serial;
     int64_t threads_free;
@@ -221,6 +233,7 @@ typedef struct {
     uint64_t *time_seed;  /* per task */
     gs_heap_t releases;   /* item: rank */
     gs_heap_t ends;       /* item: flight */
+    gs_heap_t joins;      /* item: job whose kernel joins its queue after a latency */
     gs_simulate_fifo_flight_t *flight;
     int64_t *flight_free; /* stack of free entries */
     int64_t flight_room, flight_free_count;
@@ -228,10 +241,16 @@ typedef struct {
     int64_t queue_head, queue_count, queue_room;
     gs_simulate_fifo_stream_t *stream;
     int64_t job_free; /* the first free record, -1: none */
-    int64_t job_room, wave_room;
+    int64_t job_room, wave_room, kernel_room;
     gs_simulate_fifo_sms_t sms;
     gs_simulate_fifo_cycle_t cycle;
 } gs_simulate_fifo_t;
+
+/* Number of rows of the kernels' columns: of tasks, or with chains of kernels. */
+static inline int64_t gs_simulate_fifo_kernel_count(const gs_simulate_fifo_model_t *model)
+{
+    return model->chains == NULL ? model->kernels.n : model->chains->begin[model->kernels.n];
+}
 
 /* Prepares a simulation; after an error nothing is left to free. Refuses what gs_kernel_tasks_check
  * refuses, least outside 1 .. block_time, negative offsets and slacks, times of
@@ -241,7 +260,8 @@ typedef struct {
  * release): those that are negative, GS_SIMULATE_FIFO_LATEST or more, before the previous one of
  * their task, or, unless closer, less than a period after it, slack or a victim with them, and
  * given times outside 1 .. block_time. With gpu: what gs_gpu_check refuses, an unknown placement,
- * and blocks that fit no SM. */
+ * and blocks that fit no SM. With chains: what gs_kernel_chains_check refuses, another order than
+ * GS_FIFO_ORDER_HARDWARE, streams, given times, settle, and soonest outside 0 .. latency. */
 int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
                           const gs_simulate_fifo_model_t *model);
 

@@ -149,25 +149,53 @@ static int check_options(gs_context_t *ctx, const gs_simulate_fifo_model_t *mode
     return GS_OK;
 }
 
+/* The options that chains do not have, and their latencies. */
+static int check_chains(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
+{
+    if (model->order != GS_FIFO_ORDER_HARDWARE) {
+        return gs_fail(ctx, GS_ERR_VALUE, "order", -1, model->order, "hardware with chains");
+    }
+    if (model->stream != NULL || model->given != NULL) {
+        return gs_fail(ctx, GS_ERR_VALUE, model->stream != NULL ? "stream" : "given", -1,
+                       model->kernels.n, "none with chains");
+    }
+    if (model->settle != GS_SIMULATE_FIFO_SETTLE_NO) {
+        return gs_fail(ctx, GS_ERR_VALUE, "settle", -1, model->settle, "0 with chains");
+    }
+    int64_t count = gs_simulate_fifo_kernel_count(model);
+    if (count > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "kernels", -1, count, "at most 2**31 - 1");
+    }
+    for (int64_t j = 0; model->soonest != NULL && j < count; j++) {
+        if (model->soonest[j] < 0 || model->soonest[j] > model->chains->latency[j]) {
+            return gs_fail(ctx, GS_ERR_VALUE, "soonest", j, model->soonest[j], "0 to the latency");
+        }
+    }
+    return GS_OK;
+}
+
 /* Expects a checked GPU in model->gpu, or NULL. */
 static int check(gs_context_t *ctx, const gs_simulate_fifo_model_t *model)
 {
     const gs_kernel_tasks_t *kernels = &model->kernels;
     int64_t n = kernels->n;
-    int status = gs_kernel_tasks_check(ctx, kernels, model->m);
+    int status = model->chains == NULL ? gs_kernel_tasks_check(ctx, kernels, model->m)
+                                       : gs_kernel_chains_check(ctx, model->chains, model->m);
+    int64_t count = status == GS_OK ? gs_simulate_fifo_kernel_count(model) : 0;
     if (status != GS_OK || (status = check_times(ctx, "period", kernels->period, n, 1)) != GS_OK ||
         (status = check_times(ctx, "offset", model->offset, n, 0)) != GS_OK ||
         (status = check_times(ctx, "slack", model->slack, n, 0)) != GS_OK ||
-        (status = check_times(ctx, "least", model->least, n, 1)) != GS_OK) {
+        (status = check_times(ctx, "least", model->least, count, 1)) != GS_OK) {
         return status;
     }
-    for (int64_t i = 0; model->least != NULL && i < n; i++) {
+    for (int64_t i = 0; model->least != NULL && i < count; i++) {
         if (model->least[i] > kernels->block_time[i]) {
             return gs_fail(ctx, GS_ERR_VALUE, "least", i, model->least[i],
                            "at most the block_time");
         }
     }
     if ((status = check_options(ctx, model)) != GS_OK ||
+        (model->chains != NULL && (status = check_chains(ctx, model)) != GS_OK) ||
         (status = check_streams(ctx, model)) != GS_OK) {
         return status;
     }
@@ -237,13 +265,14 @@ static void seed_tasks(gs_simulate_fifo_t *self)
 static int allocate(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
     size_t n = (size_t)self->model.kernels.n;
+    size_t kernels = (size_t)gs_simulate_fifo_kernel_count(&self->model);
     if ((self->worst = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->finished = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->released = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->by_rank = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->task_stream = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
-        (self->least = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
+        (self->least = gs_alloc(ctx, kernels, sizeof(int64_t))) == NULL ||
         (self->earliest = gs_alloc(ctx, n, sizeof(int64_t))) == NULL ||
         (self->gap_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
         (self->time_seed = gs_alloc(ctx, n, sizeof(uint64_t))) == NULL ||
@@ -258,6 +287,12 @@ int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
 {
     memset(self, 0, sizeof *self);
     self->model = *model;
+    if (model->chains != NULL) {
+        const gs_kernel_chains_t *c = model->chains;
+        self->model.kernels =
+            (gs_kernel_tasks_t){c->n, c->period, c->block_time, c->blocks, c->threads};
+    }
+    model = &self->model;
     self->job_free = -1;
     int status = model->gpu == NULL ? GS_OK : gs_gpu_check(ctx, model->gpu);
     if (status == GS_OK && model->gpu != NULL) { /* no overflow: both fit 32 bits */
@@ -277,8 +312,10 @@ int gs_simulate_fifo_init(gs_simulate_fifo_t *self, gs_context_t *ctx,
         for (int64_t i = 0; i < model->kernels.n; i++) {
             self->task_stream[i] = model->stream == NULL ? i : model->stream[i];
             self->stream[i].head = self->stream[i].tail = -1;
-            self->least[i] = model->least == NULL ? model->kernels.block_time[i] : model->least[i];
-            self->least[i] = model->given == NULL ? self->least[i] : 0;
+        }
+        for (int64_t j = 0; j < gs_simulate_fifo_kernel_count(model); j++) {
+            self->least[j] = model->least == NULL ? model->kernels.block_time[j] : model->least[j];
+            self->least[j] = model->given == NULL ? self->least[j] : 0;
         }
         seed_tasks(self);
         status = rank_tasks(self, ctx);
@@ -301,11 +338,12 @@ void gs_simulate_fifo_free(gs_simulate_fifo_t *self, gs_context_t *ctx)
     gs_simulate_fifo_sms_free(self, ctx);
     gs_heap_free(&self->releases, ctx);
     gs_heap_free(&self->ends, ctx);
-    void *const blocks[] = {self->worst,       self->finished, self->released, self->rank,
-                            self->by_rank,     self->earliest, self->gap_seed, self->time_seed,
-                            self->task_stream, self->stream,   self->job,      self->wave,
-                            self->flight,      self->queue,    self->least,    self->wave_sm,
-                            self->flight_free};
+    gs_heap_free(&self->joins, ctx);
+    void *const blocks[] = {self->worst,       self->finished,   self->released, self->rank,
+                            self->by_rank,     self->earliest,   self->gap_seed, self->time_seed,
+                            self->task_stream, self->stream,     self->job,      self->wave,
+                            self->flight,      self->queue,      self->least,    self->wave_sm,
+                            self->flight_free, self->wave_kernel};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         gs_free(ctx, blocks[i]);
     }

@@ -7,7 +7,7 @@ static int read_footprints(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
     const gs_simulate_fifo_model_t *model = &self->model;
     const gs_kernel_tasks_t *kernels = &model->kernels;
-    for (int64_t i = 0; i < kernels->n; i++) {
+    for (int64_t i = 0; i < gs_simulate_fifo_kernel_count(model); i++) {
         const gs_gpu_kernel_t kernel = {kernels->blocks[i], kernels->threads[i], model->regs[i],
                                         model->smem[i]};
         int64_t resident;
@@ -29,12 +29,13 @@ int gs_simulate_fifo_sms_init(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
     gs_simulate_fifo_sms_t *sms = &self->sms;
     const gs_gpu_t *gpu = self->model.gpu;
+    const size_t kernels = (size_t)gs_simulate_fifo_kernel_count(&self->model);
     sms->placed = sms->stuck = -1;
     int status = gs_placement_init(&sms->placer, ctx, gpu, self->model.placement);
     if (status != GS_OK) {
         return status;
     }
-    if ((sms->take = gs_alloc(ctx, (size_t)self->model.kernels.n, sizeof *sms->take)) == NULL ||
+    if ((sms->take = gs_alloc(ctx, kernels, sizeof *sms->take)) == NULL ||
         (sms->on_sm = gs_alloc(ctx, (size_t)gpu->sms, sizeof *sms->on_sm)) == NULL) {
         return ctx->status;
     }
@@ -84,7 +85,7 @@ static int place(gs_simulate_fifo_t *self, gs_context_t *ctx, const gs_simulate_
     if (changed) {
         gs_placement_change_kernel(&sms->placer);
     }
-    status = gs_placement_resume(&sms->placer, ctx, &sms->take[job->task], job->waiting, NULL, 0,
+    status = gs_placement_resume(&sms->placer, ctx, &sms->take[job->kernel], job->waiting, NULL, 0,
                                  sms->at, &placed);
     if (placed > 0) {
         sms->placed = job->serial;
@@ -162,10 +163,10 @@ int gs_simulate_fifo_sms_note(gs_simulate_fifo_t *self, gs_context_t *ctx, int64
     return GS_OK;
 }
 
-void gs_simulate_fifo_sms_remove(gs_simulate_fifo_t *self, int32_t task, int64_t flight,
+void gs_simulate_fifo_sms_remove(gs_simulate_fifo_t *self, int32_t kernel, int64_t flight,
                                  int64_t blocks)
 {
-    gs_placement_remove(&self->sms.placer, self->sms.of_flight[flight], &self->sms.take[task],
+    gs_placement_remove(&self->sms.placer, self->sms.of_flight[flight], &self->sms.take[kernel],
                         blocks);
     self->sms.stuck = -1;
 }

@@ -19,8 +19,8 @@ int gs_simulate_fifo_sms_next(gs_simulate_fifo_t *self, gs_context_t *ctx,
 /* Records the SM of these blocks, a wave that has started, and has been logged if waves are. */
 int gs_simulate_fifo_sms_note(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t flight);
 
-/* The blocks of this wave have ended. */
-void gs_simulate_fifo_sms_remove(gs_simulate_fifo_t *self, int32_t task, int64_t flight,
+/* The blocks of this wave, of this row of the kernels' columns, have ended. */
+void gs_simulate_fifo_sms_remove(gs_simulate_fifo_t *self, int32_t kernel, int64_t flight,
                                  int64_t blocks);
 
 /* The history on which later placements depend, beside the running blocks: at most so many words,
