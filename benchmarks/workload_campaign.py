@@ -26,7 +26,7 @@ import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -411,11 +411,11 @@ def rows(seed: int, share: float) -> Lines:
             if not answer.bounded.any() or row.way.simulator is None:
                 continue
             assert p.gpu is not None
-            hostile = (
-                kernel_runs(detail, p.gpu, random)
-                if row.way.name == "streams"
-                else host_runs(detail, p.at(w.tick), random)
-            )
+            hostile: Iterable[tuple[Any, str]] = ()  # of chains: priority_streams_falsification
+            if isinstance(detail, gs.analysis.FifoBound):
+                hostile = kernel_runs(detail, p.gpu, random)
+            elif hasattr(detail, "hosts"):
+                hostile = host_runs(detail, p.at(w.tick), random)
             for responses, how in hostile:
                 bounds, known = detail.response.filled(0), detail.bounded
                 tight.add(responses, bounds, known, f"{said}: {how}")

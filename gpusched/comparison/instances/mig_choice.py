@@ -37,9 +37,9 @@ def mig(
     instances do not delay each other on the GPU, and those of one share it in the way ``within``,
     whose test has to accept the tasks of every instance.
 
-    A task whose kernel fills the GPU for longer than others can wait: no other way of sharing the
-    GPU guarantees the deadlines. In an instance of its own the kernel takes longer, and delays none
-    of the others.
+    A task whose kernel fills the GPU for longer than others can wait: of the other ways of sharing
+    the GPU only one that interrupts kernels guarantees the deadlines. In an instance of its own the
+    kernel takes longer, and delays none of the others.
 
     >>> w = gs.Workload([
     ...     gs.Task("camera", "8ms", [gs.Kernel("1ms", blocks=32, threads=256)], deadline="4ms"),
@@ -47,7 +47,7 @@ def mig(
     ...     gs.Task("training", "80ms", [gs.Kernel("10ms", blocks=264, threads=1024)]),
     ... ], tick="us")
     >>> [row.label for row in gs.compare(w, gs.Platform("H100")) if row.schedulable]
-    ['mig']
+    ['gcaps (suspend)', 'gcaps (busy)', 'mig']
     >>> answer = gs.mig(w, gs.Platform("H100"))
     >>> answer
     <MigAllocation: schedulable (2g.20gb, 2g.20gb, 3g.40gb, 3 tasks, streams in each)>
