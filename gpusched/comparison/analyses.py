@@ -239,6 +239,7 @@ def _refuse_unknown_options(
 def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models.refuse_cpu_overload()
     if models.has_chains() and not options:
+        models.refuse_shared_channels()
         chains = models.chains("streams")
         bound = analysis.priority_streams(chains.tasks, gpu=models.gpu(), stop=request.stop)
         return _Found(bound, chains, bool(bound.accepted), models.cpu_doubts())
@@ -261,6 +262,7 @@ def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _F
             f"mps: got {share} % of the SMs for {process}, expected 100; the package has no test "
             "of clients that may not use all SMs (gs.observe simulates them)"
         )
+    models.refuse_shared_channels(of_process=True)
     found = _streams(models.in_one_process(), request, options)
     said = "clients of MPS delay each other as streams of one process do"
     return _Found(found.answer, found.view, found.accepted, (*found.said, said))
@@ -268,6 +270,7 @@ def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _F
 
 def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models.refuse_cpu_overload()
+    models.refuse_shared_channels()
     view = models.chains("priority_streams")
     answer = analysis.priority_streams(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
     return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())

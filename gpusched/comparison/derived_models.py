@@ -36,6 +36,7 @@ class DerivedModels:
         self.workload = workload
         self.platform = platform.at(workload.tick)
         self._made: dict[object, object] = {}
+        self._channels_are_apart = False  # of streams, whatever their number
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """Result of the first call of ``make`` for the key, or the error that it raised."""
@@ -111,7 +112,9 @@ class DerivedModels:
 
         def make() -> DerivedModels:
             tasks = [task.replace(process=None) for task in self.workload.tasks]
-            return DerivedModels(self.workload.replace(tasks=tasks), self.platform)
+            made = DerivedModels(self.workload.replace(tasks=tasks), self.platform)
+            made._channels_are_apart = True
+            return made
 
         return self.once("in_one_process", make)
 
@@ -148,6 +151,25 @@ class DerivedModels:
     def has_chains(self) -> bool:
         """Whether a job has several kernels."""
         return any(sum(k.repeat for k in task.kernels) > 1 for task in self.workload)
+
+    def refuse_shared_channels(self, *, of_process: bool = False) -> None:
+        """Raise ValueError for more streams than the GPU has channels.
+
+        Streams that share a channel wait for each other. ``of_process``: each process has channels
+        of its own.
+        """
+        if self._channels_are_apart:
+            return
+        users = [task.process for task in self.workload if task.kernels]
+        most = max(map(users.count, users), default=0) if of_process else len(users)
+        if of_process and set(users) == {None}:
+            most = 1  # each task is a process of its own
+        channels = self.gpu().channels
+        if channels and most > channels:
+            raise ValueError(
+                f"tasks: got {most} streams, expected at most {channels}, the channels of the GPU; "
+                "streams that share a channel also wait for each other's kernels to start"
+            )
 
     # Processes
 

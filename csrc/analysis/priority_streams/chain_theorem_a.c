@@ -92,7 +92,7 @@ int gs_analysis_priority_streams_theorem_a(gs_analysis_priority_streams_t *self,
     bool holds = true;
     for (int64_t k = 0; k < c->n && holds && status == GS_OK; k++) {
         if (self->rank[k] == level && self->response[k].denominator == 0) {
-            gs_int128_t lost, room;
+            gs_int128_t lost = 0, room = 0;
             status = loss_of(self, ctx, k, &residue, &loss);
             holds = gs_int128_mul(loss, scale, &lost) &&
                     gs_int128_mul(spare, c->period[k], &room) && lost <= room;
