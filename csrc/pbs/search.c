@@ -219,7 +219,7 @@ static int prove_by_classes(gs_pbs_search_t *self, gs_pbs_lazy_engine_t *engine,
 static int prove(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t *engine,
                  const gs_pbs_search_options_t *options)
 {
-    gs_pbs_windows_t windows = {NULL};
+    gs_pbs_windows_t windows = {.count = 0};
     const gs_pbs_windows_t *before = engine->store.windows;
     const gs_pbs_latest_start_t *bound = engine->store.bound;
     int status = GS_OK;
@@ -332,7 +332,7 @@ static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
                          const gs_pbs_search_options_t *options,
                          gs_pbs_reduced_reductions_t *reductions)
 {
-    gs_pbs_windows_t windows = {NULL};
+    gs_pbs_windows_t windows = {.count = 0};
     gs_pbs_lazy_engine_t engine;
     bool priced = bound == NULL && does(options, GS_PBS_SEARCH_SKIP_WINDOWS);
     int64_t most = self->problem.n > PRICED ? FEW_WINDOWS : WINDOWS;
