@@ -13,6 +13,9 @@ from gpusched.model.workload.segments import Kernel
 
 __all__ = ["chain_view"]
 
+_MOST_KERNELS = 2_000
+"""Kernels of a job; a bound looks at each of them several times."""
+
 
 @dataclass
 class _Chain:
@@ -59,6 +62,11 @@ def chain_view(source: Source) -> View[KernelChains]:
 
 def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) -> _Chain:
     """The kernels of a task's job; what stands before a kernel is part of its latency."""
+    kernels = sum(kernel.repeat for kernel in task.kernels)
+    if kernels > _MOST_KERNELS:
+        raise ValueError(
+            f"{task.name}: got {kernels:,} kernels in a job, expected at most {_MOST_KERNELS:,}"
+        )
     chain, gap = _Chain(), 0
     for part, of in zip(task.segments, times, strict=True):
         if of is None:
