@@ -548,6 +548,11 @@ def test_automatic_periods(wcet, utilization, step):
     assert periods[longest] <= 2 * (fair + step)
 
 
+def test_equal_times_get_one_period_that_all_of_them_allow():
+    assert io.harmonic_periods([1, 1], Fraction(5, 71), 7).tolist() == [42, 42]
+    assert 2 / io.harmonic_periods([1, 1], Fraction(5, 71), 1)[0] <= 5 / 71
+
+
 def test_periods_of_nothing_and_beyond_64_bits():
     assert io.harmonic_periods([]).tolist() == []
     with pytest.raises(ValueError, match="a period exceeds 64 bits"):

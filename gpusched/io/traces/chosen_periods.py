@@ -63,7 +63,7 @@ def harmonic_periods(
     floor, rest, left = 2 * max(times, default=0), Fraction(utilization), len(times)
     periods = dict.fromkeys(times, 0)
     for c in sorted(times):  # by increasing time, since these may not use their share
-        periods[c] = max(floor, math.ceil(c / (rest / left)))
+        periods[c] = max(periods[c], floor, math.ceil(c / (rest / left)))  # one for equal times
         rest -= Fraction(c, periods[c])
         left -= 1
     steps = [_grid(-(-periods[c] // step)) for c in times]
