@@ -366,7 +366,9 @@ def test_budget_progress_and_stop() -> None:
 def test_more_tasks_than_are_exhausted() -> None:
     kernel = gs.Kernel(1, blocks=1, threads=32)
     many = gs.Workload([gs.Task(f"t{i}", 1000, [kernel]) for i in range(MOST_UNITS)])
-    assert gs.mig(many, H100).accepted
+    assert not gs.mig(many, H100).accepted  # 7 instances of 8 channels have 56
+    wide = gs.Platform(gs.GPU.preset("H100").replace(channels=32), cpus=8)
+    assert gs.mig(many, wide).accepted
     whole = gs.Kernel(2, blocks=264, threads=1024)
     late = gs.Workload([gs.Task(f"t{i}", 1000, [whole], deadline=9) for i in range(40)])
     answer = gs.mig(late, gs.Platform("H100", mig=["7g.80gb"]))

@@ -152,23 +152,27 @@ class DerivedModels:
         """Whether a job has several kernels."""
         return any(sum(k.repeat for k in task.kernels) > 1 for task in self.workload)
 
-    def refuse_shared_channels(self, *, of_process: bool = False) -> None:
-        """Raise ValueError for more streams than the GPU has channels.
+    def streams_beyond_channels(self, *, of_process: bool = False) -> int:
+        """Number of streams where it exceeds that of the GPU's channels, else 0.
 
-        Streams that share a channel wait for each other. ``of_process``: each process has channels
-        of its own.
+        ``of_process``: each process has channels of its own.
         """
         if self._channels_are_apart:
-            return
+            return 0
         users = [task.process for task in self.workload if task.kernels]
         most = max(map(users.count, users), default=0) if of_process else len(users)
         if of_process and set(users) == {None}:
             most = 1  # each task is a process of its own
         channels = self.gpu().channels
-        if channels and most > channels:
+        return most if channels and most > channels else 0
+
+    def refuse_shared_channels(self, *, of_process: bool = False) -> None:
+        """Raise ValueError for more streams than channels: those of one wait for each other."""
+        if streams := self.streams_beyond_channels(of_process=of_process):
             raise ValueError(
-                f"tasks: got {most} streams, expected at most {channels}, the channels of the GPU; "
-                "streams that share a channel also wait for each other's kernels to start"
+                f"tasks: got {streams} streams, expected at most {self.gpu().channels}, the "
+                "channels of the GPU; streams that share a channel also wait for each other's "
+                "kernels to start"
             )
 
     # Processes

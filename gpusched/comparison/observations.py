@@ -105,8 +105,8 @@ def observe(
         "priority_streams", "mps", "time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server",
         "stgm", "mig", "srm", "container" or "driver". "streams" is played by
         ``gs.simulate.fifo``, whose model is that of its bounds, or else, as for jobs of several
-        kernels, by ``gs.simulate.hierarchy``; "mig" by the simulation of its way within, for each
-        GPU instance by itself.
+        kernels and for more streams than the GPU has channels, by ``gs.simulate.hierarchy``; "mig"
+        by the simulation of its way within, for each GPU instance by itself.
     until
         Jobs released before it run to their end: ticks, or text with a unit. Unless given, ten
         hyperperiods or 10 s, whichever is shorter, but no more than 100,000 jobs, 100,000 launches
@@ -196,6 +196,8 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     except ValueError:
         if request.options:
             raise
+        return _hierarchy(models, way, request, watch)
+    if models.streams_beyond_channels() and not request.options:
         return _hierarchy(models, way, request, watch)
     tasks = view.tasks
     if watch.until is None and watch.budget is None:
