@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import argparse
 import random
-import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from machine import describe
+from machine import describe, peak_memory
 
 import gpusched as gs
 
@@ -61,7 +60,7 @@ def measure(name: str) -> str:
     margin = time.perf_counter() - began
     run = found["streams"].run
     simulated = 0.0 if run is None else run.until * w.tick_ns / 1e9
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = peak_memory()
     label = "none" if best is None else best.label
     return (
         f"{name:10}{len(found):6}{seconds:12.2f}{simulated:16.2f}{margin:12.2f}{peak:12.0f}  "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import resource
 
 import numpy as np
 
@@ -22,3 +23,16 @@ def describe() -> str:
         f"gpusched {gs.__version__}, {cpu}, {os.cpu_count()} cores, "
         f"Python {platform.python_version()}, NumPy {np.__version__}"
     )
+
+
+def peak_memory() -> float:
+    """Largest resident size of this process so far, in MiB.
+
+    Linux hands `ru_maxrss` on from the process that started this one, whose size would count here:
+    its own peak is in /proc.
+    """
+    try:
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) / 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterable
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import describe
+from machine import describe, peak_memory
 
 import gpusched as gs
 
@@ -93,7 +92,7 @@ def main() -> None:
         began = time.perf_counter()
         table = gs.sweep(cheap, {"x": points}, count=count, seed=1, store=store, progress=False)
         seconds = time.perf_counter() - began
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        most = peak_memory()
         size = os.path.getsize(store) / 2**20
         began = time.perf_counter()
         again = gs.sweep(cheap, {"x": points}, count=count, seed=1, store=store, progress=False)
