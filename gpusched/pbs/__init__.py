@@ -5,7 +5,8 @@ never idles while work is ready [RTNS24]. `search` decides exactly whether some 
 meets every deadline of the jobs released in one hyperperiod, whatever the resolution of time, and
 gives a schedule that replays or, often, a certificate that none exists. `edf_serial` and
 `edf_parallel` are the paper's baselines, ``gs.pbs.graph`` its scheduling graph. `partition` divides
-the tasks between several GPUs, each with an exact schedule.
+the tasks between several GPUs, each with an exact schedule. `margin` says how far the slowdown of
+kernels that run together may grow.
 
 All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``schedulable``,
 ``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for stacks of sets.
@@ -34,6 +35,7 @@ from gpusched.pbs.partitioned import (
     partition,
 )
 from gpusched.pbs.policy import Play, Policy
+from gpusched.pbs.slowdown_growth import SlowdownMargin, margin
 
 if TYPE_CHECKING:
     from gpusched.pbs import graph
@@ -56,9 +58,11 @@ __all__ = [
     "Play",
     "Policy",
     "Search",
+    "SlowdownMargin",
     "edf_parallel",
     "edf_serial",
     "graph",
+    "margin",
     "partition",
     "search",
 ]

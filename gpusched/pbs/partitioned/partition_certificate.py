@@ -250,10 +250,10 @@ class PartitionCertificate(Saved):
         on = "no GPU" if not self._differ() else f"GPU {few.gpu}"
         alone = len(few.tasks) > 1
         sets = "a set" if len(self.parts) == 1 else f"one of {len(self.parts):,} sets"
+        gpus = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}"
         return (
-            f"Every assignment to {self.gpus} GPU{'s' if self.gpus > 1 else ''} has {sets} of tasks "
-            f"on a GPU that cannot serve it; {on} can serve {listed(tasks, few.tasks)}"
-            f"{' together' if alone else ''}."
+            f"Every assignment to {gpus} has {sets} of tasks on a GPU that cannot serve it; "
+            f"{on} can serve {listed(tasks, few.tasks)}{' together' if alone else ''}."
         )
 
     def _differ(self) -> bool:
