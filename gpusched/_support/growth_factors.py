@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-__all__ = ["factor_in_steps", "factor_text", "grown_time", "largest_factor"]
+__all__ = ["factor_in_steps", "factor_text", "grown_time", "grown_times", "largest_factor"]
 
 _MOST = Fraction(64)
 _ONE = Fraction(1)
@@ -24,14 +24,26 @@ def largest_factor(accepts: Callable[[Fraction], bool], times: list[int]) -> Fra
     while accepts(most):
         most *= 1024
     least = Fraction(0)  # accepted, or 0
-    most = max(Fraction(grown_time(most, time) - 1, time) for time in times)  # what is above fails
+    most = _range_of(most, times)[0]  # what is above fails
     while least < most:
         middle = _between(least, most)
+        below, above = _range_of(middle, times)
         if accepts(middle):
-            least = min(Fraction(grown_time(middle, time), time) for time in times)
+            least = above
         else:
-            most = max(Fraction(grown_time(middle, time) - 1, time) for time in times)
+            most = below
     return least or None
+
+
+def _range_of(factor: Fraction, times: list[int]) -> tuple[Fraction, Fraction]:
+    """The range of the factors, above the first and up to the second, that give the same times."""
+    below, above = (-1, 1), (grown_time(factor, times[0]), times[0])
+    for time, grown in zip(times, grown_times(factor, times), strict=True):
+        if (grown - 1) * below[1] > below[0] * time:
+            below = (grown - 1, time)
+        if grown * above[1] < above[0] * time:
+            above = (grown, time)
+    return Fraction(*below), Fraction(*above)
 
 
 def _between(least: Fraction, most: Fraction) -> Fraction:
@@ -68,7 +80,13 @@ def factor_in_steps(accepts: Callable[[Fraction], bool]) -> tuple[Fraction | Non
 
 def grown_time(factor: Fraction, time: int) -> int:
     """The time multiplied by the factor, rounded up."""
-    return -(-factor.numerator * time // factor.denominator)
+    return grown_times(factor, [time])[0]
+
+
+def grown_times(factor: Fraction, times: list[int]) -> list[int]:
+    """The times multiplied by the factor, rounded up."""
+    numerator, denominator = factor.numerator, factor.denominator
+    return [-(-numerator * time // denominator) for time in times]
 
 
 def factor_text(factor: Fraction) -> str:

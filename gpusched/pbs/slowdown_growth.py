@@ -15,6 +15,7 @@ from gpusched._support.growth_factors import (
     factor_in_steps,
     factor_text,
     grown_time,
+    grown_times,
     largest_factor,
 )
 from gpusched._support.progress import Progress, reporter
@@ -29,6 +30,9 @@ __all__ = ["SlowdownMargin", "margin"]
 
 _MOST_TIMES = 1 << 16
 """Most different excess times for an exact factor."""
+
+_LONGEST = 2**60 - 2
+"""The longest time of a table, in ticks."""
 
 _ZERO = Fraction(0)
 
@@ -49,7 +53,7 @@ class SlowdownMargin:
         The least factor that was tested above ``factor`` and failed; None where ``exact``.
     limit
         No larger factor is accepted, not even if the GPU may wait while work is ready; None where
-        that is not known, and where ``unlimited``.
+        that is not known, and where there is no such factor.
     unlimited
         Whether a schedule needs no batch that has a slowdown: every factor is accepted.
     exact
@@ -108,7 +112,7 @@ class SlowdownMargin:
 
 
 class _Excess:
-    """What the batches of a table take beyond the longest of their members alone."""
+    """Time of the batches of a table beyond that of the longest of their members alone."""
 
     def __init__(self, table: BatchTable) -> None:
         self.table = table
@@ -126,10 +130,10 @@ class _Excess:
 
     def grown(self, factor: Fraction, most: int | None = None) -> BatchTable:
         """The table with a factor on all excess times, and no batch longer than ``most``."""
-        after = [grown_time(factor, time) for time in self.times]
+        after = grown_times(factor, self.times)
         if most is not None:
             after = [min(time, most) for time in after]
-        if max(after, default=0) >= 1 << 60:
+        if max(after, default=0) > _LONGEST:
             raise OverflowError(f"factor: got {shown(factor)}, expected times below 2**60 - 1")
         values = np.array(after, np.int64)
 
@@ -176,14 +180,24 @@ class _Growth:
         self._report(self.tested)
         return found
 
+    def _asks(self, table: BatchTable, idling: bool) -> bool:
+        """Whether the tasks are schedulable, without a schedule or proof, as of a stack of one."""
+        undecided = None if table.undecided is None else table.undecided[None]
+        found = self.search(BatchTable(table.completion[None], undecided), idling)
+        self.undecided += int(found.undecided[0])
+        return bool(found.accepted[0])
+
+    def is_free(self, idling: bool) -> bool:
+        """Whether a schedule needs no batch with an excess."""
+        return self._asks(self._excess.without(), idling)
+
     def accepts(self, factor: Fraction, idling: bool) -> bool:
-        """Whether a factor is accepted, where the tasks need some batch with an excess."""
+        """Whether a factor is accepted, where every schedule needs some batch with an excess."""
         if grown_time(factor, self._excess.times[0]) >= self._most:
             return False
         if (factor, idling) not in self._known:
-            found = self.search(self._excess.grown(factor, self._most), idling)
-            self.undecided += bool(found.undecided)
-            self._known[factor, idling] = bool(found.accepted)
+            grown = self._excess.grown(factor, self._most)
+            self._known[factor, idling] = self._asks(grown, idling)
         return self._known[factor, idling]
 
     def largest(self) -> Fraction | None:
@@ -265,10 +279,10 @@ def margin(
     started with the larger factor. It ends no later, so every job that was in time is in time, and
     the GPU is idle for the rest. Hence the factors that are accepted are those up to a largest one.
 
-    If it may not, a batch that ends earlier forces the next one to start earlier, possibly before
-    the release of a job that has to be in it: a set may be schedulable with factor 2 and not with
-    factor 1. Every schedule that never waits is one that may, so the factor with ``idling`` is an
-    upper bound.
+    If it may not, a batch that ends earlier forces the next one to start earlier, and to run when a
+    job is released that cannot wait for its end: a set may be schedulable with factor 2 and not
+    with factor 1. Every schedule that never waits is one that may, so the factor with ``idling``
+    is an upper bound.
     """
     check_inputs(tasks, table)
     flag(idling, "idling")
@@ -286,15 +300,14 @@ def margin(
     began = perf_counter()
     with reporter(progress, None, "search", delay=1.0) as report:
         growth = _Growth(tasks, excess, limits, stop, report)
-        free = growth.search(excess.without(), idling)
-        if free.accepted:
+        if unlimited := growth.is_free(idling):
             found: tuple[Fraction | None, ...] = (None, None, None)
-            exact, answer = True, growth.search(table, idling)
+            exact = True
+            answer: Search | None = growth.search(table, idling)
         else:
-            growth.undecided += bool(free.undecided)
             found, exact = _found(growth, idling, len(excess.times))
             at = found[0]
-            answer = None if at is None else growth.search(excess.grown(at), idling)
+            answer = None if at is None else growth.search(excess.grown(at, _LONGEST), idling)
     return SlowdownMargin(
         tasks=tasks,
         table=table,
@@ -302,7 +315,7 @@ def margin(
         factor=found[0],
         failed=found[1],
         limit=found[2],
-        unlimited=bool(free.accepted),
+        unlimited=unlimited,
         exact=exact,
         undecided=growth.undecided,
         answer=answer,
@@ -315,8 +328,9 @@ def _found(
     growth: _Growth, idling: bool, times: int
 ) -> tuple[tuple[Fraction | None, Fraction | None, Fraction | None], bool]:
     """Factor, the one that failed, the limit; and whether the factor is exact."""
-    limit = growth.largest() if times <= _MOST_TIMES else None
-    known = times <= _MOST_TIMES and growth.undecided == 0
+    known = times <= _MOST_TIMES and (idling or not growth.is_free(idling=True))
+    limit = growth.largest() if known else None
+    known = known and growth.undecided == 0
     if known and (idling or limit is None):
         return (limit, None, limit), True
     bound = limit if known else None

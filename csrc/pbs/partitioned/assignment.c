@@ -188,7 +188,7 @@ static int explain(question_t *question)
     return status > 0 ? GS_OK : status; /* the answer stands without */
 }
 
-/* Why the last round left assignments open. */
+/* The reason for which the last round left assignments open. */
 static int say_open(question_t *question)
 {
     const gs_pbs_partitioned_gpu_tree_t *tree = &question->tree;
@@ -227,6 +227,16 @@ static int run(question_t *question)
     return status;
 }
 
+/* The status of the run: a spent budget is an answer. */
+static int end(gs_pbs_partitioned_assignment_t *self, int status)
+{
+    if (status > 0) {
+        self->answer = -1;
+        self->spent = status;
+    }
+    return status > 0 ? GS_OK : status;
+}
+
 int gs_pbs_partitioned_assignment_run(gs_pbs_partitioned_assignment_t *self, gs_context_t *ctx,
                                       const gs_periodic_tasks_t *tasks,
                                       const gs_batch_table_t *tables, int32_t table_count,
@@ -237,7 +247,7 @@ int gs_pbs_partitioned_assignment_run(gs_pbs_partitioned_assignment_t *self, gs_
     }
     question_t *question = gs_alloc(ctx, 1, sizeof *question);
     if (question == NULL) {
-        return ctx->status;
+        return end(self, ctx->status);
     }
     question->answer = self;
     question->ctx = ctx;
@@ -249,12 +259,7 @@ int gs_pbs_partitioned_assignment_run(gs_pbs_partitioned_assignment_t *self, gs_
     }
     gs_pbs_partitioned_gpu_tree_free(&question->tree, ctx);
     gs_free(ctx, question);
-    if (status > 0) {
-        self->answer = -1;
-        self->spent = status;
-        status = GS_OK;
-    }
-    return status;
+    return end(self, status);
 }
 
 static const gs_method_option_t PARTITION_OPTIONS[] = {

@@ -43,7 +43,7 @@ int gs_pbs_partitioned_gpu_tree_init(gs_pbs_partitioned_gpu_tree_t *self, gs_con
                                      int32_t gpus, bool idling, int64_t *tested);
 void gs_pbs_partitioned_gpu_tree_free(gs_pbs_partitioned_gpu_tree_t *self, gs_context_t *ctx);
 
-/* What is known of the tasks of a GPU. */
+/* Answers about subsets of the tasks, for a GPU. */
 static inline gs_pbs_partitioned_subsets_t *
 gs_pbs_partitioned_gpu_tree_subsets(gs_pbs_partitioned_gpu_tree_t *self, int32_t gpu)
 {

@@ -120,7 +120,7 @@ static PyObject *pbs_partition(PyObject *module, PyObject *const *args, Py_ssize
         return NULL;
     }
     PyObject *result = NULL;
-    gs_batch_table_t *tables = NULL;
+    gs_batch_table_t tables[GS_PBS_PARTITIONED_GPU_TREE_GPUS];
     gs_python_problem_t problem;
     gs_pbs_partitioned_assignment_t found;
     gs_pbs_partitioned_assignment_init(&found);
@@ -132,9 +132,7 @@ static PyObject *pbs_partition(PyObject *module, PyObject *const *args, Py_ssize
                      (Py_ssize_t)problem.sets);
         goto out;
     }
-    tables = gs_alloc(&call.ctx, (size_t)problem.sets, sizeof *tables);
-    int status = tables == NULL ? call.ctx.status : GS_OK;
-    for (npy_intp t = 0; t < problem.sets && status == GS_OK; t++) {
+    for (npy_intp t = 0; t < problem.sets && t < GS_PBS_PARTITIONED_GPU_TREE_GPUS; t++) {
         tables[t] = gs_python_problem_table(&problem, t);
     }
     reporter_t reporter = {&call, call.ctx.poll, report, &found.tested, gs_python_now()};
@@ -143,13 +141,11 @@ static PyObject *pbs_partition(PyObject *module, PyObject *const *args, Py_ssize
         call.ctx.poll_arg = &reporter;
     }
     call.ctx.states_limit = states;
-    if (status == GS_OK) {
-        gs_periodic_tasks_t tasks = gs_python_problem_tasks(&problem, 0);
-        gs_python_release(&call);
-        status = gs_pbs_partitioned_assignment_run(&found, &call.ctx, &tasks, tables,
+    gs_periodic_tasks_t tasks = gs_python_problem_tasks(&problem, 0);
+    gs_python_release(&call);
+    int status = gs_pbs_partitioned_assignment_run(&found, &call.ctx, &tasks, tables,
                                                    (int32_t)problem.sets, gpus, idling != 0);
-        gs_python_acquire(&call);
-    }
+    gs_python_acquire(&call);
     if (status != GS_OK) {
         gs_python_raise(module, &call, status);
         goto out;
@@ -166,7 +162,6 @@ static PyObject *pbs_partition(PyObject *module, PyObject *const *args, Py_ssize
     }
 out:
     gs_pbs_partitioned_assignment_free(&found, &call.ctx);
-    gs_free(&call.ctx, tables);
     gs_python_problem_free(&problem);
     gs_python_call_free(&call);
     return result;

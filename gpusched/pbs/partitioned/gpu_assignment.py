@@ -12,6 +12,7 @@ from gpusched._support.arguments import flag, integer
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.registry import limit
+from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
@@ -108,6 +109,7 @@ def partition(
             f"table: got a stack of {len(table)}, expected one table or {count}, one for each GPU"
         )
     limits = as_budget(budget)
+    raise_if_stopped(stop)
     arrays = arrays_of(tasks, table)
     began = perf_counter()
     with reporter(progress, None, "set", delay=1.0) as report:

@@ -221,9 +221,9 @@ class PartitionCertificate(Saved):
         nodes = 0
         while stack:
             depth, masks = stack.pop()
-            nodes += 1
             if nodes % _NODES == 0:
                 raise_if_stopped(stop)
+            nodes += 1
             if depth == n:
                 if not any(mask in exact[g] for g, mask in enumerate(masks)):
                     yield masks
