@@ -103,6 +103,7 @@ class InfeasiblePart(Saved):
 
     def __repr__(self) -> str:
         who = ", ".join(map(str, self.tasks[:10]))
+        who += f" and {len(self.tasks) - 10} more" if len(self.tasks) > 10 else ""
         more = " and all larger sets" if self.extends else ""
         proof = ", without proof" if self.certificate is None else ""
         return f"<InfeasiblePart: tasks {who}{more} on GPU {self.gpu}{proof}>"
