@@ -6,7 +6,8 @@
  *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
  *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
  *               GPU model); graph/ (the scheduling graph); lazy/ and reduced/ (searches);
- *               proof/ (check of proofs that there is no schedule) [RTNS24]
+ *               partitioned/ (several GPUs); proof/ (check of proofs that there is no
+ *               schedule) [RTNS24]
  *
  *   analysis/   fifo/ [ECRTS17]; priority_streams/; partitioned/, allocation/ [RTCSA19];
  *               contexts/ [ECRTS24]; global_edf/ [RTNS10]; common/
@@ -95,6 +96,7 @@
 #include "pbs/graph/graph.h"
 #include "pbs/infinite_horizon.h"
 #include "pbs/oracle/oracle.h"
+#include "pbs/partitioned/assignment.h"
 #include "pbs/policy.h"
 #include "pbs/proof/proof.h"
 #include "pbs/search.h"

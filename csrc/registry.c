@@ -22,6 +22,7 @@ const gs_method_t *const gs_methods[] = {
     &gs_analysis_global_edf_srm_method,
     &gs_analysis_global_edf_container_method,
     &gs_pbs_search_method,
+    &gs_pbs_partitioned_assignment_method,
     &gs_pbs_edf_serial_method,
     &gs_pbs_edf_parallel_method,
     &gs_simulate_fifo_fifo_method,
@@ -32,6 +33,7 @@ const gs_method_t *const gs_methods[] = {
 
 const gs_limit_t gs_limits[] = {
     {"pbs.tasks", GS_PERIODIC_TASKS_MAX},
+    {"pbs.gpus", GS_PBS_PARTITIONED_GPU_TREE_GPUS},
     {"simulate.fifo_latest", GS_SIMULATE_FIFO_LATEST},
     {"simulate.fifo_settle_tasks", GS_SIMULATE_FIFO_SETTLE_TASKS},
     {"simulate.host_latest", GS_SIMULATE_HOST_LATEST},

@@ -15,6 +15,7 @@ Then ask:
     gs.analyze, gs.observe, gs.margin one way: its test, its simulation, how far times may grow
     gs.mig(workload, platform)        which GPU instances (MIG), and which task in which
     gs.pbs.search(tasks, table)       can the Parallel Batch Scheduler meet every deadline, and how?
+    gs.pbs.partition                  and on several GPUs?
     gs.pbs.edf_serial, edf_parallel   can plain EDF?
     gs.analysis                       how late can kernels in streams, or tasks with CPU and GPU
                                       segments, be: bounds and schedulability tests

@@ -5,6 +5,7 @@ that NumPy casts safely (no floats for integers) and go out as new arrays. mypy.
 these lines with the module, which has the docstrings.
 """
 
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
@@ -238,6 +239,27 @@ def pbs_search(
     _Frames | None,
     dict[str, Any] | None,
     tuple[_Ints, _Ints, _Ints] | None,
+]: ...
+def pbs_partition(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    undecided: _In | None,
+    *,
+    gpus: int,
+    idling: bool,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    report: Callable[[int], object] | None,
+) -> tuple[
+    tuple[int, int, int, int, int],
+    _Ints,
+    tuple[_Frames, ...],
+    dict[str, Any] | None,
+    tuple[tuple[int, int, bool, dict[str, Any] | None], ...],
 ]: ...
 def pbs_endless(
     period: _In,

@@ -62,6 +62,13 @@ def edf() -> Callable[[Any], Any]:
     return lambda stop: gs.pbs.edf_serial(tasks, table, budget=budget, stop=stop)
 
 
+def partition() -> Callable[[Any], Any]:
+    """Seventeen tasks of which no three fit one of eight GPUs: all ways to form pairs."""
+    tasks = gs.KernelTasks(period=[100] * 17, wcet=34)
+    table = gs.BatchTable([34 * (mask.bit_count() == 1) for mask in range(1 << 17)])
+    return lambda stop: gs.pbs.partition(tasks, table, gpus=8, stop=stop)
+
+
 def certificate() -> Callable[[Any], Any]:
     tasks = gs.KernelTasks(period=[100] * 20, wcet=1)
     table = gs.BatchTable(completion=np.r_[0, np.ones(2**20 - 1, np.int64)])
@@ -207,7 +214,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
         *(host_test, context_test, host_allocation, host_groups, host, host_responses),
-        *(comparison, margin, instances, certificate),
+        *(comparison, margin, instances, certificate, partition),
     )
 }
 WITHOUT_FLAG = {"read_trace": read_trace}

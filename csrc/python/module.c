@@ -102,6 +102,7 @@ static int module_exec(PyObject *module)
         gs_python_graph_methods,
         gs_python_policy_methods,
         gs_python_proof_methods,
+        gs_python_partition_methods,
         gs_python_fifo_methods,
         gs_python_fifo_bound_methods,
         gs_python_priority_streams_methods,

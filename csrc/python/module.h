@@ -69,6 +69,7 @@ extern PyMethodDef gs_python_search_methods[];
 extern PyMethodDef gs_python_graph_methods[];
 extern PyMethodDef gs_python_policy_methods[];
 extern PyMethodDef gs_python_proof_methods[];
+extern PyMethodDef gs_python_partition_methods[];
 extern PyMethodDef gs_python_fifo_bound_methods[];
 extern PyMethodDef gs_python_priority_streams_methods[];
 extern PyMethodDef gs_python_fifo_methods[];
