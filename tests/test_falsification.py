@@ -1,5 +1,6 @@
 """Programs under benchmarks/ that search counterexamples, with a hundredth of their runs."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,24 @@ def test_no_response_above_a_bound_of_priority_streams():
     for row in rows:  # every theorem is put to the test
         assert int(row[-5]) > 20, row
     assert sum(float(row[-3]) == 1 for row in rows) >= 4  # Theorem M's bounds are reached
+
+
+def test_monotone_tests_and_audsleys_conditions():
+    shown = run("sensitivity_campaign.py", "--pairs", "1000", "--seed", "2")
+    rows = [line for line in shown.splitlines() if line[:1].islower()]
+    pairs = [line for line in rows if "," in line.split("  ")[-1]]
+    assert len(pairs) == 25  # tests under worse parameters, and pairs of orders
+    for line in pairs:
+        counts = re.findall(r"(\d+), +(\d+)", line)
+        if line.startswith("gcaps") and "order-free" in line:
+            counts.pop()  # not monotone: see the program
+        assert len(counts) in (2, 7, 8) and all(wrong == "0" for _, wrong in counts), line
+        assert all(int(seen) >= 100 for seen, _ in counts), line
+    assert "differ" in shown and "wrong" in shown
+    for line in rows:
+        if line not in pairs:  # factors and priorities: sets, ..., wrong, tests
+            place = -1 if line.startswith("gcaps") and len(line.split()) == 6 else -2
+            assert line.split()[place] == "0", line
 
 
 def run(*command):

@@ -21,8 +21,9 @@ Multiprocessor Systems with GPUs", 2010).
 `breakdown`, `assign_priorities`: for the tests of partitioned tasks, how much longer times may get,
 and with which priorities a set is accepted. `schedulability` has the columns of a sweep.
 
-All answers to one question of schedulability derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``schedulable``,
-``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for stacks of sets.
+The answers of tests derive from `Answer`: ``accepted``, ``rejected``, ``undecided``,
+``schedulable``, ``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for
+stacks of sets.
 """
 
 from __future__ import annotations

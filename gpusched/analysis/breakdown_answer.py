@@ -83,7 +83,9 @@ class Breakdown(Saved, Frozen):
     def factor(self) -> Any:  # a Fraction, inf, or an array, as is_stack says
         """The factor: a ``Fraction``, or float64 ``(N,)``; ``inf`` where ``unlimited``."""
         if not self.is_stack:
-            return math.inf if self.unlimited else Fraction(self.numerator, self.denominator)
+            if self.unlimited:
+                return math.inf
+            return Fraction(int(self.numerator), int(self.denominator))
         return np.where(self.unlimited, math.inf, self.numerator / self.denominator)
 
     @property

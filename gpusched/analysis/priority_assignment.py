@@ -38,11 +38,13 @@ def assign_priorities(
     fail, for at most ``budget`` tests. Sources: Audsley, 1991; Davis and Burns, 2011; the proofs
     are in ``csrc/analysis/priorities/``.
 
-    >>> hosts = gs.HostTasks.from_segments([16, 61, 68], [[2], [3], [1, (3, 2, 1)]],
-    ...                                    deadline=[16, 61, 12], core=[0, 0, 0])
+    >>> hosts = gs.HostTasks.from_segments(
+    ...     [10, 10, 22], [[1], [1], [2, (0, 7, 1), 1]], deadline=[6, 9, 14], core=[0, 0, 0])
+    >>> gs.analysis.mpcp(hosts).failed
+    2
     >>> found = gs.analysis.assign_priorities(hosts, "mpcp")
-    >>> found.hosts.priority.tolist(), found.method, found.verdict.response.tolist()
-    ([1, 2, 0], 'deadline monotonic', [13, 16, 7])
+    >>> found.hosts.priority.tolist(), found.method, found.response.tolist()
+    ([0, 2, 1], 'exhaustive', [2, 6, 13])
 
     Parameters
     ----------

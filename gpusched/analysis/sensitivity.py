@@ -49,10 +49,10 @@ def breakdown(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1)]], core=[0, 0])
     >>> found = gs.analysis.breakdown(hosts, "mpcp")
     >>> found.factor, found.why()
-    (Fraction(13, 6), 'All times may be 2.1666 times as long, and no longer: task 0 may miss its \
+    (Fraction(16, 9), 'All times may be 1.7777 times as long, and no longer: task 1 may miss its \
 deadline then.')
     >>> gs.analysis.breakdown(hosts, "mpcp", "kernels").factor
-    Fraction(4, 1)
+    Fraction(26, 9)
 
     Parameters
     ----------
@@ -138,12 +138,12 @@ def schedulability(
     ...                              utilization=(utilization, utilization))
     ...     hosts = gs.analysis.partition(hosts, 2).hosts
     ...     return gs.analysis.schedulability(hosts, "mpcp", breakdown=True, stop=stop)
-    >>> weighted = [gs.reductions.Share(), gs.reductions.Weighted("utilization")]
+    >>> weighted = [gs.reductions.Share(), gs.reductions.Weighted("set_utilization")]
     >>> table = gs.sweep(tested, {"utilization": [0.3, 0.4]}, count=50, seed=1,
     ...                  reduce={"schedulable": weighted}, progress=False)
     >>> list(table.columns)[2:]  # doctest: +NORMALIZE_WHITESPACE
-    ['schedulable', 'schedulable_low', 'schedulable_high', 'schedulable_weighted', 'utilization',
-     'breakdown_factor', 'breakdown_utilization']
+    ['schedulable', 'schedulable_low', 'schedulable_high', 'schedulable_weighted',
+     'set_utilization', 'breakdown_factor', 'breakdown_utilization']
 
     Parameters
     ----------
@@ -159,10 +159,10 @@ def schedulability(
     Returns
     -------
     dict
-        Arrays ``(N,)`` by column: ``schedulable`` (bool), ``utilization`` (the sum of
-        (C + G) / T), and with ``breakdown`` ``breakdown_factor`` and ``breakdown_utilization`` (the
-        utilization at that factor; 0 where no factor is accepted). With
-        ``gs.reductions.Weighted("utilization")`` of ``schedulable`` a sweep has weighted
+        Arrays ``(N,)`` by column: ``schedulable`` (bool), ``set_utilization`` (the sum of
+        (C + G) / T), and with ``breakdown`` also ``breakdown_factor`` and
+        ``breakdown_utilization`` (the utilization at that factor; 0 where no factor is accepted).
+        With ``gs.reductions.Weighted("set_utilization")`` of ``schedulable`` a sweep has weighted
         schedulability, and the mean of ``breakdown_utilization`` is its usual reduction.
 
     Raises
@@ -177,7 +177,7 @@ def schedulability(
     shares = (hosts.cpu_time + gpu) / np.maximum(hosts.period, 1)
     columns: dict[str, npt.NDArray[Any]] = {
         "schedulable": np.asarray(verdict.accepted),
-        "utilization": shares.sum(axis=-1),
+        "set_utilization": shares.sum(axis=-1),
     }
     if flag(breakdown, "breakdown"):
         found = _breakdown(hosts, test, "all", stop=stop, **options)
@@ -216,5 +216,5 @@ def _grows(hosts: HostTasks, scale: str, task: int) -> npt.NDArray[np.bool_]:
     for name in fields.get(scale, [name for names in fields.values() for name in names]):
         values = getattr(hosts, name).reshape(*found.shape, -1)
         found |= values.any(axis=-1)
-    grows: npt.NDArray[np.bool_] = found[:, task] if task >= 0 else found.any(axis=-1)
+    grows: npt.NDArray[np.bool_] = np.asarray(found[:, task] if task >= 0 else found.any(axis=-1))
     return grows

@@ -5,7 +5,7 @@
 #include "analysis/priorities/order_levels.h"
 #include "core/method.h"
 
-/* How the priorities were found. */
+/* Methods by which priorities are found. */
 enum {
     GS_ANALYSIS_PRIORITIES_AUDSLEY = 0,
     GS_ANALYSIS_PRIORITIES_EXHAUSTIVE = 1,

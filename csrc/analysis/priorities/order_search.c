@@ -68,7 +68,7 @@ static int search_part(gs_analysis_priorities_order_levels_t *self, gs_context_t
     return GS_OK;
 }
 
-/* Where the part that begins at `begin` ends: with its core for stgm. */
+/* The end of the part that begins at `begin`: that of its core for stgm. */
 static int64_t end_of_part(const gs_analysis_priorities_order_levels_t *self, int64_t begin)
 {
     int64_t n = self->hosts.n, end = begin + 1;

@@ -26,7 +26,7 @@ typedef struct {
 bool gs_python_placed_init(gs_python_placed_t *self, const gs_python_placed_arrays_t *arrays);
 void gs_python_placed_free(gs_python_placed_t *self);
 
-/* Where one set of the stack is placed. Needs no GIL. */
+/* Placement of one set of the stack. Needs no GIL. */
 gs_analysis_placed_place_t gs_python_placed_at(const gs_python_placed_t *self, npy_intp set);
 
 /* After a set: notes which one a fault is of, and polls. Needs no GIL. */
