@@ -56,21 +56,23 @@ int gs_analysis_priorities_assign(gs_analysis_priorities_order_levels_t *self, g
                                   gs_analysis_priorities_answer_t *found)
 {
     bool by_core = test->family == GS_ANALYSIS_PLACED_STGM, done = false;
+    gs_analysis_placed_place_t at = *place;
+    at.gpu_priority = NULL;
     int status = gs_host_tasks_check(ctx, hosts);
     if (status != GS_OK) {
         return status;
     }
     self->tests = 0;
-    status = gs_analysis_priorities_order_levels_start(self, ctx, test, hosts, place, by_core);
+    status = gs_analysis_priorities_order_levels_start(self, ctx, test, hosts, &at, by_core);
     if (status == GS_OK) {
         status = try_levels(self, ctx, &done, found);
     }
     if (status == GS_OK && !done) {
-        status = gs_analysis_priorities_order_levels_start(self, ctx, test, hosts, place, by_core);
+        status = gs_analysis_priorities_order_levels_start(self, ctx, test, hosts, &at, by_core);
         status = status == GS_OK ? try_orders(self, ctx, most, found) : status;
     }
     if (status == GS_OK && !found->accepted) {
-        status = gs_analysis_priorities_order_levels_start(self, ctx, test, hosts, place, false);
+        status = gs_analysis_priorities_order_levels_start(self, ctx, test, hosts, &at, false);
     }
     for (int64_t k = 0; k < hosts->n && status == GS_OK; k++) {
         found->priority[self->order[k]] = k;

@@ -25,7 +25,8 @@ typedef struct {
 /* CPU priorities; GPU priorities follow them. Audsley's algorithm where it is proven
  * (order_levels.h); then the order of the deadlines; then a search over all orders (order_search.h)
  * of at most `most` tests. Where nothing is found the priorities are those of the deadlines.
- * hosts->priority is not read. Errors: those of the test. */
+ * hosts->priority and
+ * place->gpu_priority are not read. Errors: those of the test. */
 int gs_analysis_priorities_assign(gs_analysis_priorities_order_levels_t *self, gs_context_t *ctx,
                                   gs_analysis_placed_test_t *test, const gs_host_tasks_t *hosts,
                                   const gs_analysis_placed_place_t *place, int64_t most,
