@@ -13,10 +13,10 @@ Four tables, of the random sets of host_falsification.py:
 4. Assigned priorities against all orders, and GPU priorities against all that agree with the cores.
 
 With 100,000 pairs: as many for each test in tables 1 (over all parameters) and 3, a tenth of that
-as fractions and orders in tables 2 and 4; a quarter of an hour of one core. The tests run a
-hundredth.
+as fractions and orders in the others; a quarter of an hour of one core. The tests run a hundredth.
+Each table has random numbers of its own, so that --table makes one of them alone.
 
-    python benchmarks/sensitivity_campaign.py [--pairs 100000] [--seed 1] [--save]
+    python benchmarks/sensitivity_campaign.py [--pairs 100000] [--seed 1] [--table K] [--save]
 """
 
 from __future__ import annotations
@@ -303,11 +303,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=100_000, help="of each kind")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--table", type=int, choices=range(len(PARTS)), help="that alone, from 0")
     parser.add_argument("--save", action="store_true", help="keep the tables in benchmarks/results")
     args = parser.parse_args()
     began = time.perf_counter()
     tables = []
     for number, (part, share) in enumerate(PARTS):
+        if args.table not in (None, number):
+            continue
         rng = np.random.default_rng([args.seed, number])
         tables.append("\n".join(part(rng, max(1, args.pairs // share))))
         print(tables[-1], flush=True)
