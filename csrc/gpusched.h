@@ -10,7 +10,8 @@
  *               schedule) [RTNS24]
  *
  *   analysis/   fifo/ [ECRTS17]; priority_streams/; partitioned/, allocation/ [RTCSA19];
- *               contexts/ [ECRTS24]; global_edf/ [RTNS10]; common/
+ *               contexts/ [ECRTS24]; global_edf/ [RTNS10]; common/; placed/ (any of these tests
+ *               by name), sensitivity/ and priorities/ on top of it
  *
  *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20]
  *
@@ -60,7 +61,10 @@
 #include "analysis/partitioned/lock_test.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/partitioned/stgm.h"
+#include "analysis/placed/placed_test.h"
+#include "analysis/priorities/assign_priorities.h"
 #include "analysis/priority_streams/priority_streams.h"
+#include "analysis/sensitivity/breakdown.h"
 #include "core/context.h"
 #include "core/enumeration.h"
 #include "core/heap.h"

@@ -17,6 +17,8 @@ const gs_method_t *const gs_methods[] = {
     &gs_analysis_allocation_stgm_allocate_method,
     &gs_analysis_allocation_stgm_exhaustive_method,
     &gs_analysis_allocation_mig_method,
+    &gs_analysis_sensitivity_breakdown_method,
+    &gs_analysis_priorities_method,
     &gs_analysis_global_edf_gedf_tardiness_method,
     &gs_analysis_global_edf_cpu_only_method,
     &gs_analysis_global_edf_srm_method,

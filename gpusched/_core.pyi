@@ -748,6 +748,52 @@ def host_stgm_exhaustive(
 
 # core, sm (N, n, sms), divisions of the SMs that were tried (N,); schedulable -1: budget used up
 
+# Breakdown factors and priorities (py_sensitivity.c). hosts, core: as above; sm: (N, n, M) or None;
+# server: (N,) or None; gpu_priority: (N, n) or None.
+
+def host_breakdown(
+    hosts: _Hosts,
+    core: _In,
+    sm: _In | None,
+    server: _In | None,
+    gpu_priority: _In | None,
+    *,
+    scale: int,
+    task: int,
+    method: str,
+    cpus: int,
+    sms: int,
+    mode: int,
+    fixed_point: int,
+    slice: int,
+    cost: int,
+    stall: bool,
+    stop: Buffer | None,
+) -> tuple[
+    _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]
+]: ...  # numerator, denominator, limiting task, tests, unlimited, load (N,)
+def host_assign_priorities(
+    hosts: _Hosts,
+    core: _In,
+    sm: _In | None,
+    server: _In | None,
+    gpu_priority: _In | None,
+    *,
+    gpu: bool,
+    budget: int,
+    method: str,
+    cpus: int,
+    sms: int,
+    mode: int,
+    fixed_point: int,
+    slice: int,
+    cost: int,
+    stall: bool,
+    stop: Buffer | None,
+) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...
+
+# priority (N, n); method, accepted, optimal, tests (N,)
+
 # Global EDF with a GPU (py_gedf.c)
 
 def gedf_response(

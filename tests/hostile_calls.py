@@ -93,6 +93,7 @@ ARGUMENTS: dict[str, Any] = {
     "block_time": np.array([[4, 3, 6]]),
     "blocks": np.array([4, 4]),
     "blocks_max": 8,
+    "budget": 100,
     "busy": True,
     "bytes": 1 << 20,
     "capacity": 256,
@@ -253,6 +254,7 @@ ARGUMENTS: dict[str, Any] = {
     "stream_priority": np.array([0, -1]),
     "subset": None,
     "switch_time": 3,
+    "task": 1,
     "tasks": np.array([0, 1, 2]),
     "texts": np.frombuffer(b"onetwo", np.uint8),
     "texts_begin": np.array([0, 3, 6]),
@@ -353,7 +355,7 @@ def arguments(name: str) -> dict[str, Any]:
         values["sm"] = np.array([[[1, 0], [1, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]], np.uint8)
     if name in ("host_lock_test", "host_partition"):
         values["method"] = "gpu_server"
-    if name == "host_context_test":
+    if name in ("host_context_test", "host_breakdown", "host_assign_priorities"):
         values["method"] = "gcaps"
     if name in GEDF:
         values |= {"cpus": 2, "methods": 30, "demand": np.array([[1, 2, 6]]), "overhead": 50}

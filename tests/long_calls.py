@@ -145,6 +145,24 @@ def context_test() -> Callable[[Any], Any]:
     return lambda stop: _core.host_context_test(hosts, cores, None, **options, stop=stop)
 
 
+def many_tasks(sets: int) -> Any:
+    """Sets of 60 tasks with kernels on one core, which take all of the core."""
+    periods = [2000 + 10 * i for i in range(60)]
+    one = gs.HostTasks.from_segments(periods, [[12, (0, 13, 0), 12]] * 60, core=[0] * 60)
+    return gs.HostTasks.stack([one] * sets)
+
+
+def breakdown() -> Callable[[Any], Any]:
+    hosts = many_tasks(2000)
+    options: Any = {"slice": 1, "switch": 1}
+    return lambda stop: gs.analysis.breakdown(hosts, "time_slices", stop=stop, **options)
+
+
+def assign_priorities() -> Callable[[Any], Any]:
+    hosts = many_tasks(2000)
+    return lambda stop: gs.analysis.assign_priorities(hosts, "mpcp", stop=stop)
+
+
 def host_allocation() -> Callable[[Any], Any]:
     drawn = gs.generate.stgm(16, 1, seed=1, cpus=4, utilization=(0.5, 0.6))
     hosts = tuple(np.repeat(column, 20_000, 0) for column in drawn._columns())
@@ -214,7 +232,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
         *(host_test, context_test, host_allocation, host_groups, host, host_responses),
-        *(comparison, margin, instances, certificate, partition),
+        *(comparison, margin, instances, certificate, partition, breakdown, assign_priorities),
     )
 }
 WITHOUT_FLAG = {"read_trace": read_trace}

@@ -13,13 +13,21 @@ _STEP = Fraction(1, 100)
 _GROWTH = Fraction(21, 20)
 
 
-def largest_factor(accepts: Callable[[Fraction], bool], times: list[int]) -> Fraction | None:
+def largest_factor(
+    accepts: Callable[[Fraction], bool], times: list[int], guess: Fraction | None = None
+) -> Fraction | None:
     """The largest factor that a monotone test accepts, None without one above 0.
 
     Times t are scaled to ``ceil(factor t)``, which is the same for all factors above (m - 1) / t up
     to m / t. Every factor that was tested stands for the range between two such fractions. The test
-    must fail at some factor.
+    must fail at some factor. A guess is tested first; where it is right, it and the next fraction
+    are all that is tested.
     """
+    if guess is not None:
+        guess = _range_of(guess, times)[1]
+        above = min(Fraction(guess * time // 1 + 1, time) for time in times)
+        if accepts(guess) and not accepts(above):
+            return guess
     most = _MOST
     while accepts(most):
         most *= 1024

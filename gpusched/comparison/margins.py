@@ -11,6 +11,7 @@ from gpusched._support.arguments import instance, one_of
 from gpusched._support.budget import Budget
 from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
 from gpusched._support.text import clip, shown
+from gpusched.analysis.sensitivity import breakdown
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import SEARCH_BUDGET, Allocation, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
@@ -137,10 +138,13 @@ class Growth:
         self.tested = 0
         self._times = growing_times(workload, what)
         self._asked = (workload, platform, way, what)
-        answer = analyzed(DerivedModels(workload, platform), way, request)
+        models = DerivedModels(workload, platform)
+        answer = analyzed(models, way, request)
         self._options = answer.options
         exact = way.name in _MONOTONE and request.options.get("variant", "sound") == "sound"
         detail, kept = answer.detail, None
+        self._verdict = detail if isinstance(detail, Verdict) else None
+        self._platform = models.platform  # its times are ticks
         if exact and isinstance(detail, Verdict):
             kept = Allocation.of(detail)
             exact = not (kept.core < 0).any()  # else there is no allocation to keep
@@ -164,10 +168,37 @@ class Growth:
         """The largest factor that the test accepts; see `margin`."""
         _, _, way, what = self._asked
         if self._exact:
-            factor, failed = largest_factor(self.accepts, self._times), None
+            factor, failed = largest_factor(self.accepts, self._times, self._guess()), None
         else:
             factor, failed = factor_in_steps(self.accepts)
         return Margin(way.name, dict(self._options), what, factor, failed, self._exact, self.tested)
+
+    def _guess(self) -> Fraction | None:
+        """The breakdown factor of the tasks that the test had, None without one.
+
+        It is the answer where their times are those of the workload; times that were derived from
+        them, with costs or for each wave of blocks, grow a little differently.
+        """
+        what, platform, verdict = self._asked[-1], self._platform, self._verdict
+        options: dict[str, Any] = dict(self._request.options)
+        if verdict is None or (what not in ("all", "kernels") and what not in verdict.hosts.name):
+            return None
+        if verdict.test == "time_slices":
+            options |= {"slice": platform.timeslice, "switch": platform.context_switch}
+        elif verdict.test == "gcaps":
+            options["update"] = platform.update_cost
+        elif verdict.test == "gpu_server":
+            options |= {"overhead": platform.server_overhead, "server": verdict.server}
+        scale = what if what in ("all", "kernels") else verdict.hosts.name.index(what)
+        options |= {"cpus": verdict.cpus, "sms": verdict.sms}
+        try:
+            found = breakdown(
+                verdict.hosts, verdict.test, scale, stop=self._request.stop, **options
+            )
+        except (ValueError, OverflowError):  # times that the derived tasks do not have
+            return None
+        self.tested += int(found.tests)
+        return None if found.unlimited or found.numerator == 0 else Fraction(found.factor)
 
 
 def growing_times(workload: Workload, what: object) -> list[int]:
