@@ -94,6 +94,7 @@
 #include "pbs/edf.h"
 #include "pbs/graph/graph.h"
 #include "pbs/infinite_horizon.h"
+#include "pbs/large/large_search.h"
 #include "pbs/oracle/oracle.h"
 #include "pbs/policy.h"
 #include "pbs/proof/proof.h"

@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
     from gpusched.model import profiles as profiles
     from gpusched.model.batch_table import BatchTable as BatchTable
+    from gpusched.model.functions.batch_function import BatchFunction as BatchFunction
     from gpusched.model.gpu import GPU as GPU
     from gpusched.model.gpu import occupancy as occupancy
     from gpusched.model.host_tasks import HostTasks as HostTasks
@@ -110,6 +111,7 @@ _MODULES = {
     "simulate": "simulate",
 }
 _MEMBERS = {
+    "BatchFunction": "model.functions.batch_function",
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
     "Comparison": "comparison.comparisons",
