@@ -139,7 +139,8 @@ static void offer(const dive_t *self, node_t *node, uint64_t batch, int64_t time
     }
     double sum = 0;
     for (uint64_t rest = batch; rest != 0; rest &= rest - 1) {
-        sum += (double)self->function->wcet[__builtin_ctzll(rest)];
+        int32_t i = __builtin_ctzll(rest);
+        sum += options->worth == NULL ? (double)self->function->wcet[i] : options->worth[i];
     }
     bool ratio = options->rank == GS_PBS_LARGE_DISPATCH_URGENT_RATIO ||
                  options->rank == GS_PBS_LARGE_DISPATCH_RATIO;

@@ -43,12 +43,12 @@ enum {
     GS_PBS_LARGE_DISPATCH_SEARCHED = 2
 };
 
-/* Ranks of batches: those with the most urgent job first, or not; then by the time saved over
- * running their jobs one after the other, or by that relative to their time. */
+/* Ranks of batches: those with the most urgent job first, or not; then by what their jobs are worth
+ * beyond their time, or relative to it. */
 enum {
-    GS_PBS_LARGE_DISPATCH_URGENT_SAVES = 0,
+    GS_PBS_LARGE_DISPATCH_URGENT_BEYOND = 0,
     GS_PBS_LARGE_DISPATCH_URGENT_RATIO = 1,
-    GS_PBS_LARGE_DISPATCH_SAVES = 2,
+    GS_PBS_LARGE_DISPATCH_BEYOND = 2,
     GS_PBS_LARGE_DISPATCH_RATIO = 3,
     GS_PBS_LARGE_DISPATCH_RANKS = 4
 };
@@ -59,10 +59,11 @@ enum {
 typedef struct {
     int rule;
     int rank;
-    int32_t width;  /* 1 to GS_PBS_LARGE_DISPATCH_WIDTH */
-    bool idling;    /* waiting is a move */
-    int64_t states; /* give up after so many */
-    gs_rng_t *rng;  /* NULL, or multiplies what a batch saves by random factors */
+    const double *worth; /* of a job of each task: prices, or its wcet, where NULL */
+    int32_t width;       /* 1 to GS_PBS_LARGE_DISPATCH_WIDTH */
+    bool idling;         /* waiting is a move */
+    int64_t states;      /* give up after so many */
+    gs_rng_t *rng;       /* NULL, or multiplies ranks by random factors */
 } gs_pbs_large_dispatch_options_t;
 
 /* Looks for a schedule of the jobs released in [0, hyperperiod). *found: schedule has the frames.

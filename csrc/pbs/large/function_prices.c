@@ -185,7 +185,7 @@ static void prove(gs_pbs_rates_t *rates, const gs_periodic_tasks_t *tasks,
 
 int gs_pbs_large_prices_find(gs_pbs_rates_t *rates, gs_context_t *ctx,
                              const gs_periodic_tasks_t *tasks,
-                             const gs_pbs_large_function_t *function)
+                             const gs_pbs_large_function_t *function, double *price)
 {
     double weight[GS_PBS_LARGE_TASKS], cost[GS_PBS_LARGE_TASKS], period = 1, load = 0, most = 0;
     int status = GS_OK;
@@ -196,7 +196,7 @@ int gs_pbs_large_prices_find(gs_pbs_rates_t *rates, gs_context_t *ctx,
     }
     for (int32_t i = 0; i < tasks->n; i++) {
         weight[i] = period / (double)tasks->period[i];
-        cost[i] = (double)function->wcet[i];
+        price[i] = cost[i] = (double)function->wcet[i];
     }
     for (int32_t row = 0; row < function->rows && load > 1 && !rates->proven; row++) {
         gs_simplex_t simplex;
@@ -206,6 +206,9 @@ int gs_pbs_large_prices_find(gs_pbs_rates_t *rates, gs_context_t *ctx,
         }
         if (status == GS_OK) {
             double value = gs_simplex_value(&simplex) / period;
+            for (int32_t i = 0; i < tasks->n && value > most; i++) {
+                price[i] = simplex.price[i];
+            }
             most = value > most ? value : most;
             if (value > 1) {
                 prove(rates, tasks, function, simplex.price);

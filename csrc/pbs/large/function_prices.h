@@ -18,10 +18,11 @@
 #include "pbs/rates.h"
 
 /* Looks for prices with which the jobs overload some window; rates->proven: found. rates->load has
- * the largest load by any row. Tasks and function must have been checked. Errors: GS_ERR_MEMORY,
- * GS_ERR_INTERRUPTED; spent budgets. */
+ * the largest load by any row, price (n entries) its prices, not exact, or each wcet where the
+ * tasks do not overload the GPU one at a time. Tasks and function must have been checked. Errors:
+ * GS_ERR_MEMORY, GS_ERR_INTERRUPTED; spent budgets. */
 int gs_pbs_large_prices_find(gs_pbs_rates_t *rates, gs_context_t *ctx,
                              const gs_periodic_tasks_t *tasks,
-                             const gs_pbs_large_function_t *function);
+                             const gs_pbs_large_function_t *function, double *price);
 
 #endif

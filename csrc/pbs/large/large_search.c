@@ -9,7 +9,8 @@ enum {
     SMALLEST = 5,
     FIRST_STATES = 2000, /* of a search by dispatch, beside twice the jobs */
     DRAWN = 2,           /* groups and cores of the second round; each round has twice as many */
-    MOST_DOUBLINGS = 10
+    MOST_DOUBLINGS = 10,
+    RANKS = 2 * GS_PBS_LARGE_DISPATCH_RANKS /* by wcet, and by prices */
 };
 
 void gs_pbs_large_init(gs_pbs_large_t *self)
@@ -33,6 +34,7 @@ typedef struct {
     const gs_pbs_large_options_t *options;
     int64_t hyperperiod;
     int64_t work;
+    double price[GS_PBS_LARGE_TASKS]; /* of jobs, by the program of the rates */
     gs_rng_t rng;
 } round_t;
 
@@ -55,9 +57,10 @@ static bool does(const round_t *self, int way)
 static int try_prices(round_t *self)
 {
     gs_pbs_rates_t *rates = &self->result->proof.rates;
-    int status = gs_pbs_large_prices_find(rates, self->ctx, self->tasks, self->function);
+    int status =
+        gs_pbs_large_prices_find(rates, self->ctx, self->tasks, self->function, self->price);
     self->result->load = rates->load;
-    if (status == GS_OK && rates->proven) {
+    if (status == GS_OK && rates->proven && does(self, GS_PBS_LARGE_SKIP_PRICES)) {
         self->result->proof.kind = GS_PBS_REFUTATION_WINDOW;
         self->result->proof.n = self->tasks->n;
         decide(self, 0, GS_PBS_STAGE_OVERLOAD);
@@ -89,25 +92,27 @@ static int try_edf(round_t *self)
     return is_open(self, status) ? try_dispatch(self, &options, GS_PBS_STAGE_EDF_PARALLEL) : status;
 }
 
-/* Searches by each rank, narrow before wide. */
+/* Searches by each rank and worth, narrow before wide; in later rounds several short ones with
+ * random factors each, and one that is long. */
 static int try_searches(round_t *self)
 {
-    int32_t doublings = self->options->round;
-    int64_t jobs = 0, states = FIRST_STATES;
+    int32_t round = self->options->round < MOST_DOUBLINGS ? self->options->round : MOST_DOUBLINGS;
+    int64_t jobs = 0, restarts = INT64_C(1) << round;
     for (int32_t i = 0; i < self->tasks->n; i++) {
         jobs += gs_periodic_tasks_jobs_before(self->tasks, i, self->hyperperiod);
     }
-    states <<= doublings < MOST_DOUBLINGS ? doublings : MOST_DOUBLINGS;
     int status = GS_OK;
     for (int32_t width = 1; width <= GS_PBS_LARGE_DISPATCH_WIDTH; width *= 2) {
-        for (int rank = 0; rank < GS_PBS_LARGE_DISPATCH_RANKS && is_open(self, status); rank++) {
-            gs_pbs_large_dispatch_options_t options = {
-                .rule = GS_PBS_LARGE_DISPATCH_SEARCHED,
-                .rank = rank,
-                .width = width,
-                .idling = self->options->idling,
-                .states = states + 2 * jobs,
-                .rng = self->options->round == 0 ? NULL : &self->rng};
+        for (int64_t k = 0; k < RANKS * restarts && is_open(self, status); k++) {
+            bool drawn = round > 0, full = k < RANKS;
+            gs_pbs_large_dispatch_options_t options = {.rule = GS_PBS_LARGE_DISPATCH_SEARCHED,
+                                                       .rank = (int)(k % RANKS) / 2,
+                                                       .worth = k % 2 == 0 ? NULL : self->price,
+                                                       .width = width,
+                                                       .idling = self->options->idling,
+                                                       .states = 2 * jobs +
+                                                                 (full ? FIRST_STATES << round : 0),
+                                                       .rng = drawn ? &self->rng : NULL};
             self->result->searches++;
             status = try_dispatch(self, &options, GS_PBS_STAGE_DEPTH_FIRST);
         }
@@ -219,7 +224,7 @@ static int run(round_t *self)
 {
     bool first = self->options->round == 0;
     int status = gs_periodic_tasks_check_times(self->ctx, self->tasks);
-    if (status == GS_OK && first && does(self, GS_PBS_LARGE_SKIP_PRICES)) {
+    if (status == GS_OK) {
         status = try_prices(self);
     }
     if (is_open(self, status)) {
