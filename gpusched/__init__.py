@@ -4,6 +4,7 @@
 
     gs.GPU, gs.occupancy, gs.place    a GPU, how many blocks an SM holds, which SM they go to
     gs.KernelTasks, gs.BatchTable     periodic kernels, and how long batches of them take
+                                      (gs.BatchFunction: of more than 24)
     gs.HostTasks                      tasks that compute on CPUs and on a GPU, in turns
     gs.Launches                       kernels and copies in streams, as programs launch them
     gs.Workload, gs.Task, gs.Platform one program and its machine, stated once for every method

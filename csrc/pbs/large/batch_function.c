@@ -254,15 +254,15 @@ int gs_pbs_large_function_table(gs_pbs_large_function_t *self, gs_context_t *ctx
 {
     int status = GS_OK, size = __builtin_popcountll(tasks);
     for (uint32_t q = 0; q < UINT32_C(1) << size && status == GS_OK; q++) {
-        int8_t *row = order + (size_t)q * (size_t)size;
         uint64_t batch = gs_pbs_large_function_members(tasks, q);
         int64_t time;
-        memset(row, -1, (size_t)size);
         status = gs_pbs_large_function_time(self, ctx, batch, &time);
         completion[q] = time > 0 ? time : 0;
         undecided[q] = time < 0 ? -time : 0;
-        if (status == GS_OK && time > 0) {
-            status = write_order(self, ctx, tasks, batch, row);
+        if (status == GS_OK && order != NULL) {
+            int8_t *row = order + (size_t)q * (size_t)size;
+            memset(row, -1, (size_t)size);
+            status = time > 0 ? write_order(self, ctx, tasks, batch, row) : GS_OK;
         }
         status = status == GS_OK ? gs_poll(ctx, self->n) : status;
     }

@@ -92,8 +92,8 @@ PyDoc_STRVAR(
     "pbs_function_table(function, tasks, *, least, stop=None)\n"
     "--\n\n"
     "(completion, undecided, order) of all batches of some of the tasks, at most 24,\n"
-    "renumbered; least: the least times of batches of all tasks that contain them instead, and\n"
-    "None for the order. function: as in pbs_function_times.");
+    "renumbered; least: the least times of batches of all tasks that contain them instead. The\n"
+    "order is None where it is the increasing index. function: as in pbs_function_times.");
 
 static const gs_python_signature_t PBS_FUNCTION_TABLE_SIGNATURE = {
     "pbs_function_table", "OOpO", 2, 1,
@@ -121,11 +121,12 @@ static PyObject *function_table(PyObject *module, PyObject *const *args, Py_ssiz
         goto out;
     }
     npy_intp shape[2] = {PyArray_DIM(columns[0], 0), __builtin_popcountll(subset)};
-    if ((order = gs_python_new(2, shape, NPY_INT8)) == NULL) {
+    bool ordered = least == 0 && source.placed; /* else by increasing index */
+    if (ordered && (order = gs_python_new(2, shape, NPY_INT8)) == NULL) {
         goto out;
     }
     int64_t *completion = gs_python_i64(columns[0]), *undecided = gs_python_i64(columns[1]);
-    int8_t *rows = PyArray_DATA(order);
+    int8_t *rows = ordered ? PyArray_DATA(order) : NULL;
     gs_python_release(&call);
     int status = gs_python_function_open(&source, &call.ctx, &self);
     if (status == GS_OK) {
@@ -139,7 +140,8 @@ static PyObject *function_table(PyObject *module, PyObject *const *args, Py_ssiz
         gs_python_raise(module, &call, status);
         goto out;
     }
-    result = Py_BuildValue("OOO", columns[0], columns[1], least != 0 ? Py_None : (PyObject *)order);
+    result =
+        Py_BuildValue("OOO", columns[0], columns[1], order == NULL ? Py_None : (PyObject *)order);
 out:
     Py_XDECREF((PyObject *)columns[0]);
     Py_XDECREF((PyObject *)columns[1]);
