@@ -259,8 +259,13 @@ def pbs_function_times(
     function: _Function, batches: npt.ArrayLike, *, stop: Buffer | None = None
 ) -> _Ints: ...
 def pbs_function_table(
-    function: _Function, tasks: _In, *, least: bool, stop: Buffer | None = None
-) -> tuple[_Ints, _Ints, npt.NDArray[np.int8] | None]: ...
+    function: _Function,
+    tasks: _In,
+    *,
+    least: bool,
+    stop: Buffer | None = None,
+    seconds: float = 0.0,
+) -> tuple[_Ints, _Ints, npt.NDArray[np.int8] | None] | None: ...
 def pbs_function_order(function: _Function, batch: int) -> _Ints: ...
 def pbs_function_demand(
     function: _Function,

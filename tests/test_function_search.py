@@ -237,6 +237,11 @@ def test_budgets_and_progress() -> None:
     assert gs.pbs.search(tasks, times, budget=gs.Budget(bytes=4000)).reason == "bytes"
     with pytest.raises(gs.Cancelled):
         gs.pbs.search(tasks, times, stop=bytearray([1]))
+    few, table = tasks[:20], gs.BatchFunction.from_utilization(tasks[:20], 1.5)
+    for name, budget in (("seconds", gs.Budget(seconds=1e-6)), ("bytes", gs.Budget(bytes=10**6))):
+        found_none = gs.pbs.search(few, table, budget=budget)
+        assert found_none.reason == name
+        assert found_none.why() == f"The budget of {name} was spent."
 
 
 def test_rounds_end_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ from gpusched.pbs.certificates import (
     Overload,
     certificate_of,
 )
-from gpusched.pbs.function_search import search_function
+from gpusched.pbs.function_search import FunctionSearch, search_function, table_within
 from gpusched.pbs.policy import Policy
 from gpusched.pbs.search_inputs import (
     PRINTED,
@@ -337,7 +337,10 @@ def search(
             given = {"method": method, "variant": variant, "policy": policy}
             given |= {"repeating": repeating, "thorough": thorough}
             return _function(tasks, table, given, bool(idling), budget, progress, stop)
-        table = table.table(stop=stop)
+        within = table_within(table, budget, stop)
+        if isinstance(within, FunctionSearch):
+            return _found_by_function(tasks, table, within, bool(idling))
+        table, budget = within
     is_stack = tasks.is_stack or table.is_stack
     wanted = policy is not False
     if method == "graph":
@@ -490,6 +493,12 @@ def _function(
         found = search_function(
             tasks, table, idling=idling, budget=budget, progress=progress, stop=stop
         )
+    return _found_by_function(tasks, table, found, idling)
+
+
+def _found_by_function(
+    tasks: KernelTasks, table: BatchFunction, found: FunctionSearch, idling: bool
+) -> Search:
     schedule = schedule_of(found.frames, tasks, table, idling)
     reason = found.spent or SPENT.index("rounds")
     return Search(
@@ -509,7 +518,7 @@ def _function(
         states=found.states,
         bytes=found.bytes,
         seconds=found.seconds,
-        tried=found.tried,
+        tried=found.tried or None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -12,10 +12,11 @@ from gpusched import _core
 from gpusched._support.budget import Budget
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.registry import enumeration, limit
+from gpusched.model.batch_table import BatchTable
 from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = ["FunctionSearch", "search_function"]
+__all__ = ["FunctionSearch", "search_function", "table_within"]
 
 _ROUNDS: int = limit("pbs.function_rounds")
 _SPENT = enumeration("core.status")
@@ -26,7 +27,7 @@ class FunctionSearch:
     """Outcome of the rounds: ``answer`` is 1, 0 or -1; frames, proof and codes as of the core.
 
     ``spent`` is 0 where all rounds ended without an answer. ``tried``: numbers of rounds, searches,
-    groups and cores, and the load.
+    groups and cores, and the load; empty where no round ran.
     """
 
     answer: int
@@ -91,6 +92,21 @@ def search_function(
     seconds = perf_counter() - began
     work = (done, *tried.tolist(), load)
     return FunctionSearch(answer, stage, spent, states, size, seconds, frames, proof, work)
+
+
+def table_within(
+    function: BatchFunction, budget: Budget, stop: Any
+) -> tuple[BatchTable, Budget] | FunctionSearch:
+    """The table of a function of few tasks and what is left of the budget, or what was spent."""
+    began = perf_counter()
+    spent, table = "bytes", None
+    if budget.bytes is None or function._table_bytes() <= budget.bytes:
+        spent, table = "seconds", function._table(None, False, stop, _left(budget, began))
+    if table is None:
+        seconds = perf_counter() - began
+        return FunctionSearch(-1, 0, _SPENT.index(spent), 0, 0, seconds, None, None, ())
+    left = _left(budget, began)
+    return table, replace(budget, seconds=left) if left else budget
 
 
 def _left(budget: Budget, began: float) -> float:

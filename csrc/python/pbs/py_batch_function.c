@@ -89,27 +89,29 @@ static bool read_subset(const gs_python_function_t *source, PyObject *tasks, uin
 
 PyDoc_STRVAR(
     table_doc,
-    "pbs_function_table(function, tasks, *, least, stop=None)\n"
+    "pbs_function_table(function, tasks, *, least, stop=None, seconds=0.0)\n"
     "--\n\n"
     "(completion, undecided, order) of all batches of some of the tasks, at most 24,\n"
     "renumbered; least: the least times of batches of all tasks that contain them instead. The\n"
-    "order is None where it is the increasing index. function: as in pbs_function_times.");
+    "order is None where it is the increasing index. function: as in pbs_function_times.\n"
+    "None when the budget of seconds is spent.");
 
 static const gs_python_signature_t PBS_FUNCTION_TABLE_SIGNATURE = {
-    "pbs_function_table", "OOpO", 2, 1,
-    (const char *const[]){"function", "tasks", "least", "stop"}};
+    "pbs_function_table", "OOpOd", 2, 2,
+    (const char *const[]){"function", "tasks", "least", "stop", "seconds"}};
 
 static PyObject *function_table(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *function, *tasks, *stop = Py_None, *result = NULL;
     int least;
+    double seconds = 0;
     if (!gs_python_parse(&PBS_FUNCTION_TABLE_SIGNATURE, args, nargs, kwnames, &function, &tasks,
-                         &least, &stop)) {
+                         &least, &stop, &seconds)) {
         return NULL;
     }
     gs_python_call_t call;
-    if (!gs_python_call_init(&call, stop, 0, 0)) {
+    if (!gs_python_call_init(&call, stop, seconds, 0)) {
         return NULL;
     }
     gs_python_function_t source;
@@ -136,6 +138,10 @@ static PyObject *function_table(PyObject *module, PyObject *const *args, Py_ssiz
                                                    rows);
     }
     gs_python_acquire(&call);
+    if (status == GS_SPENT_SECONDS) {
+        result = Py_NewRef(Py_None);
+        goto out;
+    }
     if (status != GS_OK) {
         gs_python_raise(module, &call, status);
         goto out;

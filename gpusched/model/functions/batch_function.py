@@ -280,7 +280,7 @@ class BatchFunction(Saved):
         stop
             As in `completion`.
         """
-        return self._table(tasks, False, stop)
+        return self._made(tasks, False, stop)
 
     def least_table(self, tasks: Iterable[int] | None = None, *, stop: Any = None) -> BatchTable:
         """The table of `least` for the sets of some of the tasks, renumbered; at most 24.
@@ -289,16 +289,26 @@ class BatchFunction(Saved):
         scheduled with them, even with inserted idle time, no schedule of all tasks exists
         (``gs.pbs.InfeasibleSubset``).
         """
-        return self._table(tasks, True, stop)
+        return self._made(tasks, True, stop)
 
-    def _table(self, tasks: Any, least: bool, stop: Any) -> BatchTable:
+    def _made(self, tasks: Any, least: bool, stop: Any) -> BatchTable:
+        made = self._table(tasks, least, stop, 0.0)
+        assert made is not None  # as there is no budget
+        return made
+
+    def _table(self, tasks: Any, least: bool, stop: Any, seconds: float) -> BatchTable | None:
+        """A table; None when a budget of seconds, unless that is 0, was spent."""
         of = np.arange(self.n) if tasks is None else int_array(list(tasks), "tasks")
         if of.size > MAX_TASKS:
             raise ValueError(
                 f"tasks: got {of.size} tasks, expected at most {MAX_TASKS} of them in a table"
             )
-        arrays = _core.pbs_function_table(self._source, of, least=least, stop=stop)
-        return BatchTable(*arrays)
+        arrays = _core.pbs_function_table(self._source, of, least=least, stop=stop, seconds=seconds)
+        return None if arrays is None else BatchTable(*arrays)
+
+    def _table_bytes(self) -> int:
+        """Memory of the table of all tasks."""
+        return (16 if self.shapes is None else 16 + self.n) << self.n
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BatchFunction):
