@@ -109,7 +109,7 @@ def test_a_function_of_few_tasks_is_searched_as_its_table(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_bounds_by_prices_hold_for_every_batch(seed: int) -> None:
-    """What the check by knapsacks accepts, no batch of the table contradicts."""
+    """No batch of the table contradicts prices that the check by knapsacks accepts."""
     tasks, times = small(seed)
     rng = np.random.default_rng(seed)
     table = times.table()
