@@ -11,7 +11,8 @@
  *   analysis/   fifo/ [ECRTS17]; priority_streams/; partitioned/, allocation/ [RTCSA19];
  *               contexts/ [ECRTS24]; global_edf/ [RTNS10]; common/
  *
- *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20]
+ *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], challenge/ (search for late jobs of
+ *               host/), hierarchy/ and warps [RTAS20]
  *
  *   generate/   random task sets, one file per paper's generator
  *
@@ -98,6 +99,7 @@
 #include "pbs/policy.h"
 #include "pbs/proof/proof.h"
 #include "pbs/search.h"
+#include "simulate/challenge/challenge.h"
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"
 #include "simulate/host/host.h"
