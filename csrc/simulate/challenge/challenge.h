@@ -39,7 +39,7 @@ typedef struct {
     int64_t jobs;   /* released in simulations */
     int64_t runs;   /* simulations */
     int64_t states; /* of an exploration: visited */
-    int64_t *worst; /* per task: largest response seen by the search */
+    int64_t *worst; /* per task: largest response seen; of all, after a full exploration */
     /* The counterexample, as given releases and times of gs_simulate_host_model_t. */
     int64_t last;  /* the victim: task whose requests are ordered last, -1: none */
     int64_t until; /* an instant by which a job is late */

@@ -429,6 +429,10 @@ static int explore(explorer_t *self, int64_t last)
             break;
         }
     }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t *worst = &self->result->worst[i];
+        *worst = self->host.worst[i] > *worst ? self->host.worst[i] : *worst;
+    }
     gs_simulate_host_free(&self->host, self->ctx);
     return status;
 }

@@ -150,25 +150,34 @@ static int start(search_t *self, int64_t target, int64_t instant, uint64_t patte
     return status;
 }
 
-/* Instants before the job of the target: the longest period, or with many jobs twice the target's
- * deadline. */
+/* The number of jobs that are released before an instant, at most. */
+static int64_t count_jobs(const gs_host_tasks_t *hosts, int64_t instant)
+{
+    int64_t jobs = 0;
+    for (int64_t i = 0; i < hosts->n; i++) {
+        jobs += instant / hosts->period[i] + 1;
+    }
+    return jobs;
+}
+
+/* The release of the target that the other releases are chosen for: after the longest period, where
+ * there are not too many jobs, else twice the target's deadline; sometimes later, as a core that is
+ * loaded a little too much is late only after many jobs. */
 static int64_t choose_instant(search_t *self, int64_t target)
 {
     const gs_host_tasks_t *hosts = &self->space.model.hosts;
-    int64_t longest = 0, jobs = 0;
+    int64_t deadline = hosts->deadline[target], before = 0;
     for (int64_t i = 0; i < hosts->n; i++) {
-        longest = hosts->period[i] > longest ? hosts->period[i] : longest;
+        before = hosts->period[i] > before ? hosts->period[i] : before;
     }
-    int64_t before = longest;
-    for (int64_t i = 0; i < hosts->n; i++) {
-        jobs += (before + hosts->deadline[target]) / hosts->period[i] + 1;
-        if (jobs > ROOM / 8 && before > 2 * hosts->deadline[target]) {
-            before = 2 * hosts->deadline[target];
-            jobs = 0;
-            i = -1;
-        }
+    if (count_jobs(hosts, before + deadline) > ROOM / 8 && before > 2 * deadline) {
+        before = 2 * deadline;
     }
-    gs_simulate_challenge_space_divide(&self->space, before + hosts->deadline[target] + 1);
+    while (gs_rng_below(&self->rng, 3) == 0 && before < GS_SIMULATE_HOST_LATEST / 4 &&
+           count_jobs(hosts, 2 * before + deadline) <= ROOM / 2) {
+        before *= 2;
+    }
+    gs_simulate_challenge_space_divide(&self->space, before + deadline + 1);
     return before;
 }
 
