@@ -27,7 +27,7 @@ from gpusched.analysis.partitioned_inputs import (
 )
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.challenge_result import Sharing
+from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["partition", "stgm_allocate", "stgm_exhaustive"]
 

@@ -24,7 +24,7 @@ from gpusched.analysis.partitioned_inputs import (
 )
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.challenge_result import Sharing
+from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["gcaps", "time_slices"]
 

@@ -13,7 +13,7 @@ from gpusched._support.arguments import Int64Array, integer64
 from gpusched._support.registry import enumeration
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.host_tasks import MAX_SMS, HostTasks
-from gpusched.simulate.challenge_result import Sharing
+from gpusched.simulate.challenges.challenge_result import Sharing
 
 Mode = Literal["suspend", "busy"]
 LockMode = Literal["suspend", "busy", "spin"]

@@ -16,13 +16,13 @@ from gpusched._support.text import clip
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.challenge_result import Sharing
+from gpusched.simulate.challenges.challenge_result import Sharing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched._support.budget import Budget
-    from gpusched.simulate.challenge_result import Challenge
+    from gpusched.simulate.challenges.challenge_result import Challenge
 
 __all__ = ["TERMS", "Verdict"]
 
@@ -227,7 +227,7 @@ its own segments.'
         As ``gs.simulate.challenge``; ValueError also for a set without cores, as of an allocator
         that found none.
         """
-        from gpusched.simulate.challenge_run import challenge
+        from gpusched.simulate.challenges.challenge_run import challenge
 
         sharing = self.sharing._with(ring=ring) if self.test == "time_slices" else self.sharing
         return challenge(

@@ -11,8 +11,8 @@ which a job is late. ``warps`` is the model of the inside of an SM, and
 
 from __future__ import annotations
 
-from gpusched.simulate.challenge_result import Challenge, LateJobs, Sharing
-from gpusched.simulate.challenge_run import challenge
+from gpusched.simulate.challenges.challenge_result import Challenge, LateJobs, Sharing
+from gpusched.simulate.challenges.challenge_run import challenge
 from gpusched.simulate.fifo_result import FifoResponses, FifoRun, Waves
 from gpusched.simulate.fifo_run import Order, fifo, fifo_responses
 from gpusched.simulate.hierarchy_result import Blocks, Deadlock, Hierarchy, Occupancy, Slices, Waits

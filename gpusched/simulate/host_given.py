@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from gpusched._support.arguments import Int64Array, int_array, is_sequence
 from gpusched._support.registry import limit
 from gpusched._support.text import shown
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.jobs import Jobs
 from gpusched.simulate.fifo_releases import read_releases
 from gpusched.simulate.run_arguments import execution_shares, gap_share
 
@@ -43,7 +45,7 @@ def read_given(
         return arguments
     if execution_shares(execution, "worst case")[0] != 1:
         raise ValueError(f"execution: got {execution!r:.60}, expected none with times")
-    if not is_sequence(releases):
+    if isinstance(releases, (Jobs, Mapping)) or hasattr(releases, "columns"):
         raise ValueError("times: got times, expected none unless releases are rows")
     return {**arguments, "time": _times(hosts, times, np.diff(rows.begin))}
 
@@ -60,6 +62,8 @@ def _times(hosts: HostTasks, times: Any, jobs: Int64Array) -> Int64Array:
     for i, (own, count) in enumerate(zip(times, jobs.tolist(), strict=True)):
         array = int_array(own, f"times[{i}]")
         parts = 4 * int(hosts.segments[i]) + 1
+        if count == 0 and array.size == 0:
+            continue
         if array.ndim != 2 or len(array) != count or array.shape[1] not in (parts, width):
             raise ValueError(
                 f"times[{i}]: got shape {array.shape}, expected ({count}, {parts}), a row of parts "

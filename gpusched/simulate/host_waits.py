@@ -131,7 +131,7 @@ _Row = tuple[int, ...]  # task, job, what, core, start, end
 
 
 def _cause(run: _Run, task: int, own: list[_Row], others: list[_Row]) -> tuple[str, int]:
-    """Why a job spends an interval in which nothing changes."""
+    """Cause of an interval of a job in which nothing changes, and the other task."""
     doing = {r[2] for r in own}
     server = run.protocol == "gpu_server"
     if not own:
@@ -152,7 +152,7 @@ def _cause(run: _Run, task: int, own: list[_Row], others: list[_Row]) -> tuple[s
 
 
 def _on_core(run: _Run, task: int, others: list[_Row]) -> tuple[str, int]:
-    """What runs on the core of a task that is ready."""
+    """The task that runs on the core of one that is ready."""
     core = int(run.tasks.core[task])
     on = (_CPU, _IN, _OUT, _SPIN, _OVERHEAD)
     for other, _, what, where, _, _ in others:
@@ -177,7 +177,7 @@ def _in_stgm(run: _Run, task: int, others: list[_Row]) -> tuple[str, int]:
 
 
 def _for_gpu(run: _Run, others: list[_Row]) -> tuple[str, int]:
-    """What the GPU does while a task waits for it."""
+    """Activity of the GPU while a task waits for it."""
     if run.protocol == "gcaps":
         for r in others:
             if r[2] == _OVERHEAD:

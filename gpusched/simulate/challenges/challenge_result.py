@@ -40,7 +40,7 @@ _BY = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sharing(Saved, Frozen):
-    """How tasks share a GPU: the parameters of a protocol, as ``gs.simulate.host`` takes them.
+    """Parameters of a protocol for a shared GPU, as ``gs.simulate.host`` takes them.
 
     Attributes
     ----------

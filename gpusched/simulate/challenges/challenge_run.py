@@ -12,7 +12,7 @@ from gpusched._support.arguments import Int64Array, flag, instance, one_of, seed
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.registry import enumeration
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.challenge_result import Challenge, LateJobs, Sharing
+from gpusched.simulate.challenges.challenge_result import Challenge, LateJobs, Sharing
 from gpusched.simulate.host_run import Contexts, HostModel, Mode, Ring, host_model
 
 __all__ = ["challenge"]
@@ -67,7 +67,7 @@ def challenge(
     responses.
 
     >>> hosts = gs.HostTasks.from_segments(
-    ...     [8, 9], [[1, (1, 2, 0), 1], [2, (1, 2, 1), 0]], core=[0, 1])
+    ...     [10, 11], [[1, (1, 2, 0), 1], [2, (1, 2, 1), 0]], core=[0, 1])
     >>> found = gs.simulate.challenge(hosts, 2, "fmlp_plus")
     >>> found.claim, found.by, found.worst.tolist()
     ('accepted', 'exploration', [9, 9])
@@ -159,7 +159,7 @@ def challenge(
 
 
 class _Found(NamedTuple):
-    """What is known of one set; ``example``: begins, releases, times, victim, an instant."""
+    """Answer for one set; ``example``: begins, releases, times, victim, an instant."""
 
     claim: str
     by: str
