@@ -2,12 +2,12 @@
 #include "python/support/host_models.h"
 #include "python/support/parameters.h"
 
-/* A copy of int64 numbers as a new array, or NULL with MemoryError. */
+/* A copy of int64 numbers as a new array, zeros for NULL; NULL with MemoryError. */
 static PyObject *array_of(const int64_t *values, int ndim, const npy_intp *shape)
 {
     PyArrayObject *array = gs_python_new(ndim, shape, NPY_INT64);
     npy_intp size = shape[0] * (ndim > 1 ? shape[1] : 1);
-    if (array != NULL && size > 0) {
+    if (array != NULL && values != NULL && size > 0) {
         memcpy(PyArray_DATA(array), values, (size_t)size * sizeof *values);
     }
     return (PyObject *)array;
@@ -79,9 +79,8 @@ static PyObject *run(PyObject *module, gs_python_call_t *call,
     gs_python_release(call);
     int status = way(&found, &call->ctx, model);
     gs_python_acquire(call);
-    bool early = status > 0 && found.worst == NULL; /* without memory for the answer */
-    PyObject *result = status < 0 || early ? gs_python_raise(module, call, status)
-                                           : result_of(&found, model->hosts.n, status);
+    PyObject *result = status < 0 ? gs_python_raise(module, call, status)
+                                  : result_of(&found, model->hosts.n, status);
     gs_simulate_challenge_free(&found, &call->ctx);
     return result;
 }

@@ -122,7 +122,7 @@ static int start_adversary(search_t *self, int64_t target)
         }
     }
     for (int64_t i = 0; i < space->n; i++) {
-        self->result->jobs += status == GS_OK ? run.released[i] : 0;
+        self->result->jobs += run.released == NULL ? 0 : run.released[i];
         if (tried->count[i] == 0) {
             gs_simulate_challenge_scenario_anchor(tried, space, i, 0);
         }
