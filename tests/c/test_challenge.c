@@ -89,6 +89,7 @@ static void check_safe(void)
     MU_CHECK(!found.found && found.states > 0);
     MU_CHECK(found.worst[0] == 5 && found.worst[1] == 8);
     gs_simulate_challenge_free(&found, &ctx);
+    ctx.states = 0;
     ctx.states_limit = 1000;
     MU_CHECK(gs_simulate_challenge_search(&found, &ctx, &model) == GS_SPENT_STATES);
     MU_CHECK(!found.found && found.jobs >= 1000 && found.jobs < 1010);

@@ -67,4 +67,6 @@ bool gs_simulate_challenge_explorable(const gs_simulate_host_model_t *model);
 /* After both, also after errors. */
 void gs_simulate_challenge_free(gs_simulate_challenge_t *self, gs_context_t *ctx);
 
+extern const gs_method_t gs_simulate_challenge_method;
+
 #endif

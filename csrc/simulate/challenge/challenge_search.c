@@ -293,3 +293,22 @@ void gs_simulate_challenge_free(gs_simulate_challenge_t *self, gs_context_t *ctx
     gs_free(ctx, self->time);
     memset(self, 0, sizeof *self);
 }
+
+static const char *const CHALLENGE_PROTOCOL[] = {"stgm",        "mpcp",  "fmlp_plus", "gpu_server",
+                                                 "time_slices", "gcaps", NULL};
+static const gs_method_option_t CHALLENGE_OPTIONS[] = {
+    {"protocol", "choice", CHALLENGE_PROTOCOL, NULL, "how the GPU is shared"},
+    {"exhaustive", "boolean", NULL, NULL,
+     "explore all integer schedules; unless given, those of tiny sets"},
+};
+
+const gs_method_t gs_simulate_challenge_method = {
+    .name = "challenge",
+    .model = "HostTasks",
+    .function = "simulate.challenge",
+    .claim = "simulation",
+    .source = "[RTCSA19], [ECRTS24]",
+    .summary = "A search for a schedule with a late job; exact for tiny sets in integer time.",
+    .options = CHALLENGE_OPTIONS,
+    .option_count = sizeof CHALLENGE_OPTIONS / sizeof *CHALLENGE_OPTIONS,
+};
