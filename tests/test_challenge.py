@@ -182,7 +182,7 @@ def test_refusals() -> None:
     large = gs.HostTasks([300], cpu=[10], core=0)
     with pytest.raises(ValueError, match="at most 8 tasks with times of at most 250 ticks"):
         gs.simulate.challenge(large, 1, "mpcp", exhaustive=True)
-    with pytest.raises(ValueError, match=r"deadline\[0\]: got 9, expected at most the period"):
+    with pytest.raises(ValueError, match=r"deadline\[0\]: got 9, expected at most 8, its period"):
         gs.simulate.challenge(gs.HostTasks([8], cpu=[1], core=0, deadline=[9]), 1, "mpcp")
     with pytest.raises(OverflowError, match=r"period\[0\]"):
         gs.simulate.challenge(gs.HostTasks([2**56], cpu=[1], core=0), 1, "mpcp")

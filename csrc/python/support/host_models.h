@@ -4,6 +4,7 @@
 #define GS_PYTHON_SUPPORT_HOST_MODELS_H
 
 #include "python/support/host_arguments.h"
+#include "simulate/host/host.h"
 
 /* The arguments of a call, as they come. offset, shares, until and victim may be NULL. */
 typedef struct {

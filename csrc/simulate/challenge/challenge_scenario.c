@@ -26,7 +26,7 @@ static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
         }
         if (deadline > period) {
             return gs_fail_above(ctx, GS_ERR_VALUE, "deadline", i, deadline, period,
-                                 "at most the period");
+                                 "its period");
         }
     }
     /* The rest is checked by a simulation without jobs. */

@@ -77,9 +77,13 @@ static int take_row(gs_context_t *ctx, const gs_simulate_host_model_t *model,
     int32_t last = 0;
     for (int64_t entry = 0; entry <= 4 * segments; entry++) {
         int64_t most = worst_of(model, t->task, entry, sms);
-        if (time[entry] < (most > 0) || time[entry] > most) {
+        if (time[entry] < (most > 0)) {
+            return gs_fail(ctx, GS_ERR_VALUE, "times", k, time[entry],
+                           "1 tick or more for a part that is not 0");
+        }
+        if (time[entry] > most) {
             return gs_fail_above(ctx, GS_ERR_VALUE, "times", k, time[entry], most,
-                                 "1 to the worst case of the part, or 0 where that is 0");
+                                 "the worst case of the part");
         }
     }
     parts[0] = time[0];
