@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from gpusched.model.answers.answer import Flags
     from gpusched.simulate.host_result import HostRun
 
 __all__ = ["CLAIMS", "Challenge", "LateJobs", "Sharing"]
@@ -180,26 +181,26 @@ class Challenge(Saved, Frozen):
         """Number of sets of a stack, of tasks of a single set."""
         return len(self.claim) if self.is_stack else self.hosts.n
 
-    def _is(self, word: str) -> Any:
+    def _is(self, word: str) -> Flags:
         return np.asarray(self.claim) == word if self.is_stack else bool(self.claim == word)
 
     @property
-    def accepted(self) -> Any:
+    def accepted(self) -> Flags:
         """Whether no job is ever late: a bool, or bool ``(N,)``."""
         return self._is("accepted")
 
     @property
-    def rejected(self) -> Any:
+    def rejected(self) -> Flags:
         """Whether there is a counterexample: a bool, or bool ``(N,)``."""
         return self._is("counterexample")
 
     @property
-    def undecided(self) -> Any:
+    def undecided(self) -> Flags:
         """Whether neither is known: a bool, or bool ``(N,)``."""
         return self._is("unknown")
 
     @property
-    def schedulable(self) -> Any:
+    def schedulable(self) -> Flags:
         """True, False, or None when undecided; for a stack the bool array ``accepted``."""
         if self.is_stack:
             return self.accepted
