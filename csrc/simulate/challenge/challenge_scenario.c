@@ -25,8 +25,7 @@ static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
             return gs_fail(ctx, GS_ERR_OVERFLOW, "period", i, period, "a time below 2**56 ticks");
         }
         if (deadline > period) {
-            return gs_fail_above(ctx, GS_ERR_VALUE, "deadline", i, deadline, period,
-                                 "its period");
+            return gs_fail_above(ctx, GS_ERR_VALUE, "deadline", i, deadline, period, "its period");
         }
     }
     /* The rest is checked by a simulation without jobs. */
