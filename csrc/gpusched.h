@@ -13,7 +13,8 @@
  *               contexts/ [ECRTS24]; global_edf/ [RTNS10]; common/; placed/ (any of these tests
  *               by name), sensitivity/ and priorities/ on top of it
  *
- *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20]
+ *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], challenge/ (search for late jobs of
+ *               host/), hierarchy/ and warps [RTAS20]
  *
  *   generate/   random task sets, one file per paper's generator
  *
@@ -105,6 +106,7 @@
 #include "pbs/policy.h"
 #include "pbs/proof/proof.h"
 #include "pbs/search.h"
+#include "simulate/challenge/challenge.h"
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"
 #include "simulate/host/host.h"

@@ -30,6 +30,7 @@ const gs_method_t *const gs_methods[] = {
     &gs_simulate_fifo_fifo_method,
     &gs_simulate_hierarchy_hierarchy_method,
     &gs_simulate_host_host_method,
+    &gs_simulate_challenge_method,
     NULL,
 };
 

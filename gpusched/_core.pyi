@@ -579,12 +579,41 @@ def host_open(
     ring: int = 0,
     stall: bool = False,
     gpu_priority: _In | None = None,
+    release_begin: _In | None = None,
+    release: _In | None = None,
+    time: _In | None = None,
 ) -> HostSimulation:
     ...
     # status, done, now, jobs released
     # worst, finished, late, instants
     # task, job, release, start, finish
     # task, job, what, core, start, end
+
+def host_challenge(
+    hosts: _Hosts,
+    core: _In,
+    sm: _In | None,
+    server: _In,
+    *,
+    explore: bool,
+    cpus: int,
+    sms: int,
+    gpu: int,
+    mode: int,
+    overhead: int,
+    key: _In,
+    index: int,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    slice: int = 0,
+    ring: int = 0,
+    stall: bool = False,
+    gpu_priority: _In | None = None,
+) -> tuple[int, tuple[_Ints, _Ints, _Ints, int, int] | None, _Ints, int, int, int]:
+    ...
+    # status, (release_begin, release, time, victim, until), worst, jobs, runs, states
 
 def host_responses(
     hosts: _Hosts,

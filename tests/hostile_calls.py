@@ -145,6 +145,7 @@ ARGUMENTS: dict[str, Any] = {
     "group": np.array([1, 0, 0, 1, 1, 0, 1, 1, 0]),
     "groups": 2,
     "high": 1.0,
+    "explore": True,
     "hosts": HOSTS,
     "idling": False,
     "image": b"image",
@@ -286,7 +287,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
-HOST_SIMULATION = ("host_open", "host_responses")
+HOST_SIMULATION = ("host_open", "host_responses", "host_challenge")
 GEDF = (*("gedf_response", "container_response", "srm_blocking", "elliott_draw", "elliott_study"),)
 
 
@@ -353,6 +354,9 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
         values |= {"overhead": 1, "triggers": 2}
         values["gpu_priority"] = np.array([[0, 1, 2]])
+        values["time"] = np.array(
+            [[1, 1, 2, 1, 1, 0, 0, 0, 0]] * 2 + [[0, 1, 2, 1, 1, 1, 1, 1, 1]] + [[5] + [0] * 8]
+        )
     elif "hosts" in parameters_of(name):
         values |= {"core": np.array([[0, 1, 0], [1, 0, -1]]), "sms": 2, "server": np.array([2, 0])}
         values["sm"] = np.array([[[1, 0], [1, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]], np.uint8)

@@ -132,6 +132,21 @@ def host_responses() -> Callable[[Any], Any]:
     return lambda stop: gs.simulate.host_responses(LONELY_HOST, 1, until=2**58, stop=stop)
 
 
+def challenge_search() -> Callable[[Any], Any]:
+    budget = gs.pbs.Budget(states=10**12)
+    return lambda stop: gs.simulate.challenge(
+        LONELY_HOST, 1, "mpcp", budget=budget, exhaustive=False, stop=stop
+    )
+
+
+def challenge_exploration() -> Callable[[Any], Any]:
+    budget = gs.pbs.Budget(states=10**12, bytes=None)
+    hosts = gs.HostTasks(range(180, 188), cpu=[[20]] * 8, core=range(8))
+    return lambda stop: gs.simulate.challenge(
+        hosts, 8, "mpcp", budget=budget, exhaustive=True, stop=stop
+    )
+
+
 def warps() -> Callable[[Any], Any]:
     return lambda stop: gs.simulate.warps(10**12, [10**12] * 16, stop=stop)
 
@@ -250,6 +265,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
         *(host_test, context_test, host_allocation, host_groups, host, host_responses),
         *(comparison, margin, instances, certificate, partition, breakdown, assign_priorities),
         *(function_table, function_search),
+        *(challenge_search, challenge_exploration),
     )
 }
 WITHOUT_FLAG = {"read_trace": read_trace}

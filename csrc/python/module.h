@@ -84,6 +84,7 @@ extern PyMethodDef gs_python_row_text_methods[];
 extern PyMethodDef gs_python_host_tests_methods[];
 extern PyMethodDef gs_python_sensitivity_methods[];
 extern PyMethodDef gs_python_host_sim_methods[];
+extern PyMethodDef gs_python_host_challenge_methods[];
 extern PyMethodDef gs_python_gedf_methods[];
 extern PyMethodDef gs_python_elliott_methods[];
 extern PyMethodDef gs_python_cuda_methods[];
