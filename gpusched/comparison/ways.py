@@ -92,6 +92,7 @@ OUTSIDE = {
     "fifo": "it plays the way streams",
     "hierarchy": "it plays the ways one_stream, priority_streams, mps and time_slices",
     "host": "it plays gcaps, locks, servers, divided SMs and global EDF",
+    "pbs_partition": "it is about several GPUs, and a platform has one; ask gs.pbs.partition",
 }
 """Methods of ``gs.methods()`` that are no way of sharing a GPU by themselves, and why."""
 
