@@ -306,6 +306,8 @@ def main() -> None:
     parser.add_argument("--table", type=int, choices=range(len(PARTS)), help="that alone, from 0")
     parser.add_argument("--save", action="store_true", help="keep the tables in benchmarks/results")
     args = parser.parse_args()
+    if args.save and args.table is not None:
+        parser.error("--save: got a single table, expected all")
     began = time.perf_counter()
     tables = []
     for number, (part, share) in enumerate(PARTS):

@@ -45,7 +45,7 @@ class Margin:
     exact
         Whether the test is proven to accept every smaller factor when it accepts one.
     tested
-        Number of analyses.
+        Number of analyses, of the workload and of the tasks derived from it.
     """
 
     way: str
