@@ -1,6 +1,8 @@
 /* Partitions into groups, choices of cores, and their tables. */
 #include "pbs/large/smaller_sets.h"
 
+#include "pbs/reduced/cores.h"
+
 /* Whether two tasks are ready and due together. */
 static bool alike(const gs_periodic_tasks_t *tasks, int32_t i, int32_t j)
 {
@@ -250,6 +252,9 @@ int gs_pbs_large_core_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
     *dead = false;
     for (uint64_t rest = core; rest != 0; rest &= rest - 1) {
         add_task(&part, tasks, __builtin_ctzll(rest));
+    }
+    if (!gs_pbs_reduced_cores_apply(&part.tasks, tasks)) {
+        return GS_OK;
     }
     int64_t *least = gs_alloc(ctx, (size_t)1 << part.tasks.n, sizeof *least);
     int status = least == NULL ? outcome(ctx->status) : GS_OK;

@@ -86,6 +86,17 @@ static int least_times(gs_context_t *ctx, const gs_batch_table_t *table, uint32_
     return status;
 }
 
+bool gs_pbs_reduced_cores_apply(const gs_periodic_tasks_t *core, const gs_periodic_tasks_t *whole)
+{
+    bool in_time = true;
+    for (int32_t i = 0; i < core->n; i++) {
+        in_time =
+            in_time && gs_periodic_tasks_offset(core, i) <= core->period[i] - core->deadline[i];
+    }
+    int64_t own = gs_periodic_tasks_hyperperiod_or_never(core);
+    return in_time || (own != GS_NEVER && own == gs_periodic_tasks_hyperperiod_or_never(whole));
+}
+
 int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                              const gs_batch_table_t *table, uint32_t core, int64_t work,
                              gs_pbs_refutation_t *proof, bool *dead)
@@ -100,11 +111,14 @@ int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks
         deadline[count] = tasks->deadline[i];
         offset[count] = gs_periodic_tasks_offset(tasks, i);
     }
+    gs_periodic_tasks_t core_tasks = {count, period, deadline, offset};
+    if (!gs_pbs_reduced_cores_apply(&core_tasks, tasks)) {
+        return GS_OK;
+    }
     int64_t *least = gs_alloc(ctx, (size_t)1 << count, sizeof *least);
     if (least == NULL) {
         return ctx->status;
     }
-    gs_periodic_tasks_t core_tasks = {count, period, deadline, offset};
     gs_batch_table_t core_table = {count, least, NULL};
     gs_pbs_search_options_t options = {.idling = true,
                                        .proof = proof != NULL,

@@ -3,6 +3,10 @@
  * For a set Q of tasks let C'(q) be the least time of an eligible batch b with b and Q having q in
  * common. A schedule restricted to Q is one with these times and inserted idle time. So if Q is not
  * schedulable that way, the whole is not, with or without inserted idle time.
+ *
+ * The search of Q takes the jobs that are released in the hyperperiod of Q. Where that is shorter
+ * than the hyperperiod of all tasks, and one of these jobs may end after it, a batch may hold later
+ * jobs of Q as well, and take longer without them: such a Q says nothing.
  */
 #ifndef GS_PBS_REDUCED_CORES_H
 #define GS_PBS_REDUCED_CORES_H
@@ -25,6 +29,9 @@ uint32_t gs_pbs_reduced_cores_choose(const gs_periodic_tasks_t *tasks,
 /* The same, half of the tasks by some choice and the others drawn at random. */
 uint32_t gs_pbs_reduced_cores_draw(const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
                                    int32_t size, gs_rng_t *rng);
+
+/* Whether a core that is not schedulable shows that the whole is not. */
+bool gs_pbs_reduced_cores_apply(const gs_periodic_tasks_t *core, const gs_periodic_tasks_t *whole);
 
 /* Asks whether a core is schedulable, with at most `work` in the lazy search. *dead: it is not;
  * proof, unless NULL, receives the proof. Errors and spent budgets as usual. */

@@ -18,6 +18,7 @@ from gpusched.pbs.certificates.certificate import (
 )
 from gpusched.pbs.certificates.dead_interval import DeadInterval
 from gpusched.pbs.certificates.dead_states import DeadStates
+from gpusched.pbs.certificates.later_jobs import check_later_jobs
 from gpusched.pbs.certificates.overload import Overload
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class InfeasibleSubset(Certificate):
 
     A batch of the subset takes the least time of all batches with the same members of the subset,
     and the GPU may wait: every schedule of all tasks leaves such a schedule of the subset. The
-    proof inside is about the subset alone; its tasks are positions in ``tasks``.
+    proof inside is about the subset alone; its tasks are positions in ``tasks``. Where one of its
+    jobs may end after its hyperperiod, this must be the hyperperiod of all tasks.
 
     >>> tasks = gs.KernelTasks(period=[4, 6, 60], wcet=[3, 4, 1], name=["a", "b", "c"])
     >>> table = gs.BatchTable.from_dict(3, {(0,): 3, (1,): 4, (2,): 1})
@@ -80,6 +82,7 @@ class InfeasibleSubset(Certificate):
         of = np.array(self.tasks)
         if len(of) and (of.min() < 0 or of.max() >= tasks.n or (np.diff(of) <= 0).any()):
             raise CertificateError("tasks: expected indices of tasks in rising order")
+        check_later_jobs(tasks[of], tasks)
         least = function.least_table(self.tasks, stop=stop)
         self.proof.verify(tasks[of], least, idling=True, repeating=repeating, stop=stop)
 

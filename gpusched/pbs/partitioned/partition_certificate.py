@@ -18,6 +18,7 @@ from gpusched.pbs.certificates.certificate import Certificate, CertificateError,
 from gpusched.pbs.certificates.dead_interval import DeadInterval
 from gpusched.pbs.certificates.dead_states import DeadStates
 from gpusched.pbs.certificates.infeasible_subset import InfeasibleSubset
+from gpusched.pbs.certificates.later_jobs import check_later_jobs
 from gpusched.pbs.certificates.overload import Overload
 from gpusched.pbs.partitioned.part_tables import (
     equal_tables,
@@ -93,10 +94,12 @@ class InfeasiblePart(Saved):
             raise CertificateError(f"{what}: expected indices below {tasks.n}")
         if self.certificate is None:
             raise CertificateError(f"{what}: no proof was found within the budget")
+        few, idles = tasks[np.array(self.tasks)], idling or self.extends
         table_of = least_times_of_part if self.extends else table_of_part
         own = table_of(table_of_gpu(table, self.gpu), self.tasks)
-        few, idles = tasks[np.array(self.tasks)], idling or self.extends
         try:
+            if self.extends:
+                check_later_jobs(few, tasks)
             self.certificate.verify(few, own, idling=idles, stop=stop)
         except CertificateError as error:
             raise CertificateError(f"{what}: {error}") from None
