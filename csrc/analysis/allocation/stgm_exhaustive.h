@@ -22,13 +22,15 @@ enum {
     GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS = 6   /* the most tasks with GPU segments */
 };
 
-/* Memory for sets of at most as many tasks as it was made for. The arrays are owned. */
+/* State of one search; see stgm_search.h. */
+typedef struct gs_analysis_allocation_stgm_search gs_analysis_allocation_stgm_search_t;
+
+/* Memory for sets of at most as many tasks as it was made for. Everything is owned. */
 typedef struct {
     int64_t n; /* tasks of the last set */
-    gs_analysis_partitioned_stgm_t test;
-    int64_t *user;    /* tasks with GPU segments */
-    int64_t *members; /* of a core */
-    int64_t *found;   /* W of members */
+    gs_analysis_allocation_stgm_allocate_t heuristic;
+    gs_analysis_allocation_stgm_search_t *search;
+    uint16_t *tables; /* three with an entry for every set of at most 16 tasks */
 } gs_analysis_allocation_stgm_exhaustive_t;
 
 int gs_analysis_allocation_stgm_exhaustive_init(gs_analysis_allocation_stgm_exhaustive_t *self,
