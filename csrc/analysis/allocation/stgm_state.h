@@ -1,7 +1,8 @@
 /* State of the STGM allocation of one set, shared by the parts of
  * gs_analysis_allocation_stgm_allocate; internal to csrc/analysis/allocation.
  *
- *   stgm_sms.c       SMs of every task, and the contention between tasks
+ *   stgm_sms.c       numbers of SMs of the tasks
+ *   stgm_runs.c      their positions, and the contention between tasks
  *   stgm_cores.c     placing of tasks on cores
  *   stgm_isolated.c  allocation with SMs on which no task waits
  *   stgm_groups.c    its last part: groups of tasks with SMs of their own
@@ -52,14 +53,19 @@ void gs_analysis_allocation_stgm_update_task(const gs_analysis_allocation_stgm_r
 /* Lines 1 to 3: one SM for every task with GPU segments. Returns the number of these. */
 int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Lines 7 to 13: the SMs of every task, and the contention that does not depend on cores. */
-int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run);
-
 /* Lines 23, 24: the task that gets one more SM; -1: none. */
 int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stgm_run_t *run);
 
 /* Whether some task misses its deadline on any core, so that placing need not be tried. */
 bool gs_analysis_allocation_stgm_is_infeasible(const gs_analysis_allocation_stgm_run_t *run);
+
+/* stgm_runs.c */
+
+/* Lines 7 to 13: the SMs of every task, and the contention that does not depend on cores. */
+int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run);
+
+/* Where contention depends on cores: the graph of tasks that share SMs, for placing. */
+int gs_analysis_allocation_stgm_connect_tasks(const gs_analysis_allocation_stgm_run_t *run);
 
 /* stgm_cores.c */
 
