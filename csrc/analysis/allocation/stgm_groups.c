@@ -11,8 +11,9 @@ typedef struct {
     int64_t *kernels; /* by group: sum of the longest kernels of its tasks */
     int64_t *weight;  /* by task: factor of its cost */
     double *room;     /* by group: scratch */
-    int64_t *nearest; /* by group: the group before it whose union with it raises the cost least */
-    double *increase; /* by group: by how much */
+    int64_t *nearest; /* by group: the group before it whose union with it raises the cost least;
+                         -1: unknown */
+    double *increase; /* by group: by how much; a lower bound while that is unknown */
 } groups_t;
 
 /* The time of task i on a core of its own, with this sum of kernels in its group, as a fraction of
@@ -76,58 +77,72 @@ static int set_merge_costs(const gs_analysis_allocation_stgm_run_t *run, const g
     return gs_poll(run->ctx, run->self->n + members * groups->count);
 }
 
-/* Records group a as the nearest of group b if it is nearer, or as near with a lower number. */
-static void compare_nearest(const groups_t *groups, int64_t b, int64_t a, double increase)
-{
-    double least = groups->increase[b];
-    if (groups->nearest[b] < 0 || increase < least ||
-        (increase == least && a < groups->nearest[b])) {
-        groups->nearest[b] = a;
-        groups->increase[b] = increase;
-    }
-}
-
-/* Finds the nearest group of b. groups->room: as set_merge_costs leaves it. */
+/* Finds the nearest group of b: the first of equal ones. */
 static int find_nearest(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
                         int64_t b)
 {
+    const double *increase = groups->room;
+    int64_t least = 0;
     int status = set_merge_costs(run, groups, b);
-    groups->nearest[b] = -1;
-    for (int64_t a = 0; a < b; a++) {
-        compare_nearest(groups, b, a, groups->room[a]);
+    for (int64_t a = 1; a < b; a++) {
+        least = increase[a] < increase[least] ? a : least;
     }
+    groups->nearest[b] = least;
+    groups->increase[b] = increase[least];
     return status;
 }
 
-/* After a union: compares group a with all groups after it, and finds its own nearest. */
+/* Takes account of group a, which is new or has a new number, in all groups after it, and finds its
+ * own nearest. */
 static int compare_group(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
                          int64_t a)
 {
     int status = find_nearest(run, groups, a);
     for (int64_t b = a + 1; b < groups->count; b++) {
-        if (groups->nearest[b] >= 0) {
-            compare_nearest(groups, b, a, groups->room[b]);
+        double increase = groups->room[b];
+        bool same = increase == groups->increase[b];
+        if (increase < groups->increase[b] || (same && a < groups->nearest[b])) {
+            groups->increase[b] = increase;
+            groups->nearest[b] = groups->nearest[b] < 0 ? -1 : a;
         }
     }
     return status;
 }
 
-/* Merges the two groups whose union raises the cost least; the first of these by the numbers of the
- * later and of the earlier group. */
+/* Finds the group with the nearest group before it, the first of equal ones: the smallest lower
+ * bound that is no longer one. */
+static int find_union(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
+                      int64_t *from)
+{
+    int status = GS_OK;
+    for (bool known = false; !known && status == GS_OK;) {
+        *from = 1;
+        for (int64_t b = 2; b < groups->count; b++) {
+            *from = groups->increase[b] < groups->increase[*from] ? b : *from;
+        }
+        known = groups->nearest[*from] >= 0;
+        status = known ? gs_poll(run->ctx, groups->count) : find_nearest(run, groups, *from);
+    }
+    return status;
+}
+
+/* Merges the two groups whose union raises the cost least. A group whose nearest one is merged
+ * keeps its increase as a lower bound: its unions with other groups cost what they did, and those
+ * with the new group and the one with a new number are compared. */
 static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 {
     int64_t from = 1, last = groups->count - 1;
-    for (int64_t b = 2; b < groups->count; b++) {
-        from = groups->increase[b] < groups->increase[from] ? b : from;
+    int status = find_union(run, groups, &from);
+    if (status != GS_OK) {
+        return status;
     }
     int64_t into = groups->nearest[from];
     for (int64_t b = into + 1; b < groups->count; b++) {
-        bool stale = groups->nearest[b] == into || groups->nearest[b] == from;
-        groups->nearest[b] = stale ? -1 : groups->nearest[b];
+        bool merged = groups->nearest[b] == into || groups->nearest[b] == from;
+        groups->nearest[b] = merged ? -1 : groups->nearest[b];
     }
     groups->kernels[into] += groups->kernels[from];
     groups->kernels[from] = groups->kernels[last];
-    groups->nearest[from] = -1;
     groups->count = last;
     for (int64_t i = 0; i < run->self->n; i++) {
         int64_t g = groups->of[i];
@@ -135,14 +150,8 @@ static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
                         : g == last ? from
                                     : g; /* the last group takes its number */
     }
-    int status = compare_group(run, groups, into);
-    if (status == GS_OK && from < last) {
-        status = compare_group(run, groups, from);
-    }
-    for (int64_t b = into + 1; b < last && status == GS_OK; b++) {
-        status = groups->nearest[b] < 0 ? find_nearest(run, groups, b) : GS_OK;
-    }
-    return status;
+    status = compare_group(run, groups, into);
+    return status == GS_OK && from < last ? compare_group(run, groups, from) : status;
 }
 
 /* Gives group g that number of SMs; returns the cost of its tasks. */
