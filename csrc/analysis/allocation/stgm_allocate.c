@@ -10,10 +10,10 @@ int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_alloca
     memset(self, 0, sizeof *self);
     self->n = n;
     int64_t **columns[] = {
-        &self->rank,        &self->count,  &self->first, &self->gain, &self->placing_order,
-        &self->members,     &self->bound,  &self->found, &self->copy, &self->group,
-        &self->seen,        &self->head,   &self->next,  &self->run,  &self->run_users,
-        &self->run_kernels, &self->before, &self->cut};
+        &self->rank,        &self->count,  &self->first,     &self->gain, &self->placing_order,
+        &self->members,     &self->bound,  &self->found,     &self->copy, &self->group,
+        &self->seen,        &self->head,   &self->next,      &self->run,  &self->run_users,
+        &self->run_kernels, &self->before, &self->run_cover, &self->cut};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         if ((*columns[c] = gs_alloc(ctx, (size_t)n, sizeof **columns[c])) == NULL) {
             return ctx->status;
@@ -29,11 +29,11 @@ int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_alloca
 void gs_analysis_allocation_stgm_allocate_free(gs_analysis_allocation_stgm_allocate_t *self,
                                                gs_context_t *ctx)
 {
-    int64_t *columns[] = {self->rank,          self->count,   self->first,     self->gain,
-                          self->placing_order, self->members, self->bound,     self->found,
-                          self->copy,          self->group,   self->seen,      self->head,
-                          self->next,          self->run,     self->run_users, self->run_kernels,
-                          self->before,        self->cut};
+    int64_t *columns[] = {self->rank,          self->count,     self->first,     self->gain,
+                          self->placing_order, self->members,   self->bound,     self->found,
+                          self->copy,          self->group,     self->seen,      self->head,
+                          self->next,          self->run,       self->run_users, self->run_kernels,
+                          self->before,        self->run_cover, self->cut};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         gs_free(ctx, columns[c]);
     }
@@ -64,7 +64,7 @@ static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
         self->bound[i] = self->seen[i] = 0;
         self->test.kernel[i] = self->test.segment[i] = 0;
     }
-    self->version = 0;
+    self->version = self->runs = 0;
     gs_analysis_allocation_stgm_give_one_sm(run);
     gs_analysis_partitioned_stgm_copy_blocking(&self->test);
     return GS_OK;
@@ -89,12 +89,7 @@ static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rou
             if (run->busy) {
                 gs_analysis_allocation_stgm_set_utilizations(run);
             }
-            if (gs_analysis_allocation_stgm_depends_on_cores(run)) {
-                status = gs_analysis_allocation_stgm_connect_tasks(run);
-            }
-            if (status == GS_OK) {
-                status = gs_analysis_allocation_stgm_place_all(run, placed);
-            }
+            status = gs_analysis_allocation_stgm_place_all(run, placed);
         }
         if (status != GS_OK || *placed || more < 0) {
             return status;

@@ -34,53 +34,6 @@ void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_s
     }
 }
 
-/* The present or intended core of a task; -1: unknown. */
-static int64_t core_of(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
-{
-    bool fixed = run->sms_by_core && run->self->count[i] > 0;
-    return fixed ? run->self->group[i] : run->core[i];
-}
-
-/* Sound busy test: the contention of the members. A task without a core is assumed to have one of
- * its own. */
-static int set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
-                             const gs_analysis_partitioned_stgm_core_t *on, int64_t p, int64_t i)
-{
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    int64_t copies = 0;
-    if (self->count[i] == 0 && self->seen[p] == self->version) {
-        return GS_OK; /* a task without GPU segments changes no contention */
-    }
-    self->seen[p] = self->count[i] == 0 ? self->version : -1;
-    memset(self->copy, 0, (size_t)run->cpus * sizeof *self->copy);
-    for (int64_t j = 0; j < self->n; j++) {
-        int64_t longest = self->test.sums[j].longest_copy, c = core_of(run, j);
-        if (j == i || c == p) {
-            continue;
-        }
-        if (c < 0) {
-            copies += longest;
-        } else {
-            self->copy[c] = gs_analysis_common_max(self->copy[c], longest);
-        }
-    }
-    for (int64_t c = 0; c < run->cpus; c++) {
-        copies += self->copy[c];
-    }
-    uint64_t *excluded = self->test.chain.excluded;
-    memset(excluded, 0, (size_t)self->test.chain.words * sizeof *excluded);
-    for (int64_t j = 0; j < self->n; j++) {
-        bool out = j == i || core_of(run, j) == p;
-        excluded[j / 64] |= (uint64_t)out << (j % 64);
-    }
-    int status = gs_poll(run->ctx, 2 * self->n + run->cpus);
-    for (int64_t at = 0; at < on->count && status == GS_OK; at++) {
-        status = gs_analysis_partitioned_stgm_busy_blocking(&self->test, run->ctx, on->members[at],
-                                                            copies, excluded);
-    }
-    return status;
-}
-
 int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm_run_t *run,
                                                int64_t p, int64_t i,
                                                gs_analysis_partitioned_stgm_core_t *on)
@@ -96,8 +49,9 @@ int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm
     for (; t >= 0; t = self->next[t]) {
         self->members[on->count++] = t;
     }
-    return gs_analysis_allocation_stgm_depends_on_cores(run) ? set_busy_blocking(run, on, p, i)
-                                                             : GS_OK;
+    return gs_analysis_allocation_stgm_depends_on_cores(run)
+               ? gs_analysis_allocation_stgm_set_busy_blocking(run, on, p, i)
+               : GS_OK;
 }
 
 /* Whether W of member t is the same without task i: i has a lower priority and no GPU segment that
@@ -171,6 +125,7 @@ static void record_placement(const gs_analysis_allocation_stgm_run_t *run, int64
                              const gs_analysis_partitioned_stgm_core_t *on)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_record_copies(run, p, i);
     run->core[i] = p;
     self->load[p] += self->share[i];
     self->version += self->count[i] > 0;
@@ -228,6 +183,7 @@ int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_
     }
     *placed = true;
     self->version++;
+    gs_analysis_allocation_stgm_start_copies(run);
     int status = gs_poll(run->ctx, self->n);
     for (int64_t at = 0; at < self->n && status == GS_OK && (*placed || continues); at++) {
         int64_t i = self->placing_order[at];

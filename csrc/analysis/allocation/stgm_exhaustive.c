@@ -100,14 +100,11 @@ static void fix_cores(gs_analysis_allocation_stgm_search_t *search, const int64_
         search->seed[c] |= search->user_bit[u];
     }
     for (int64_t u = 0; u < search->users; u++) {
-        int64_t i = search->user[u];
         search->mates[u] = 0;
         for (int64_t v = 0; v < search->users; v++) {
             search->mates[u] |= (unsigned)(core[u] == core[v]) << v;
         }
         search->copies[u] = all - longest[core[u]];
-        test->copy[i] =
-            gs_analysis_common_saturating_mul(test->sums[i].segments, 2 * search->copies[u]);
     }
     gs_analysis_allocation_stgm_search_forget(search);
 }

@@ -13,6 +13,8 @@
  * linear in the users: cuts of the first sms positions are compared with those of the next ones, in
  * ascending order, and each comparison leaves at most as many as there are users in these.
  */
+#include <string.h>
+
 #include "analysis/allocation/stgm_state.h"
 
 enum { FEW = GS_ANALYSIS_PARTITIONED_REQUEST_CHAIN_EXACT };
@@ -69,9 +71,9 @@ static int64_t find_cuts(const gs_analysis_allocation_stgm_run_t *run, const int
 }
 
 /* Sets self->run of every user, and the number of users and the sum of kernels of every run.
- * Returns the number of runs. */
-static int64_t find_runs(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
-                         int64_t users, int64_t total)
+ */
+static void find_runs(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
+                      int64_t users, int64_t total)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t cuts = find_cuts(run, user, users, total), runs = cuts > 1 ? cuts : 1, at = 0;
@@ -89,16 +91,16 @@ static int64_t find_runs(const gs_analysis_allocation_stgm_run_t *run, const int
         self->run_users[r]++;
         self->run_kernels[r] += self->test.chain.weight[i];
     }
-    return runs;
+    self->runs = runs;
 }
 
 /* B^e of the users: eta times all others of a large component, or the longest chain. */
-static int set_kernel_blocking(const gs_analysis_allocation_stgm_run_t *run, int64_t *user,
-                               int64_t users, int64_t total)
+static int set_kernel_blocking(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
+                               int64_t users)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     gs_analysis_partitioned_request_chain_t *chain = &self->test.chain;
-    int64_t runs = find_runs(run, user, users, total), *last = self->cut;
+    int64_t runs = self->runs, *last = self->cut;
     int status = gs_poll(run->ctx, users + runs);
     for (int64_t r = 0; r < runs; r++) {
         last[r] = -1;
@@ -132,6 +134,59 @@ static int set_kernel_blocking(const gs_analysis_allocation_stgm_run_t *run, int
     return status;
 }
 
+/* By boundary between SMs x - 1 and x: the number of users that have both, in self->before; there
+ * are fewer SMs than tasks. */
+static void count_covers(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
+                         int64_t users)
+{
+    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    int64_t *cover = self->before, sms = run->sms, sum = 0;
+    memset(cover, 0, (size_t)(sms + 1) * sizeof *cover);
+    for (int64_t k = 0; k < users; k++) {
+        int64_t first = self->first[user[k]], count = self->count[user[k]];
+        if (count >= sms) {
+            sum++; /* all boundaries */
+        } else {   /* first + 1 .. first + count - 1, cyclically */
+            int64_t end = first + count;
+            cover[first + 1]++;
+            cover[end < sms ? end : sms]--;
+            if (end > sms) {
+                cover[0]++;
+                cover[end - sms]--;
+            }
+        }
+    }
+    for (int64_t x = 0; x < sms; x++) {
+        sum += cover[x];
+        cover[x] = sum;
+    }
+}
+
+/* Sets the least number of users that any boundary of a run is in, for set_busy_blocking: 0 where
+ * it is not known, which is allowed. */
+static void set_run_covers(const gs_analysis_allocation_stgm_run_t *run, const int64_t *user,
+                           int64_t users)
+{
+    gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    bool few = run->sms < self->n;
+    for (int64_t r = 0; r < self->runs; r++) {
+        self->run_cover[r] = few ? INT64_MAX : 0;
+    }
+    if (!few) {
+        return;
+    }
+    count_covers(run, user, users);
+    int64_t at = 0;
+    for (int64_t x = 0; x < run->sms; x++) {
+        while (at < self->runs && self->runs > 1 && self->cut[at] <= x) {
+            at++;
+        }
+        int64_t r = at > 0 ? at - 1 : self->runs - 1, cover = self->before[x];
+        bool inner = cover > 0 && cover < self->run_cover[r];
+        self->run_cover[r] = inner ? cover : self->run_cover[r];
+    }
+}
+
 int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
@@ -147,12 +202,17 @@ int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run
             user[users++] = i;
         }
     }
-    bool shared = total > run->sms; /* else no SM is */
-    if (status != GS_OK || !shared || gs_analysis_allocation_stgm_depends_on_cores(run)) {
-        return status;
+    self->runs = 0;
+    if (status != GS_OK || total <= run->sms) {
+        return status; /* no SM is shared */
     }
     if (run->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
-        return set_kernel_blocking(run, user, users, total);
+        find_runs(run, user, users, total);
+        if (gs_analysis_allocation_stgm_depends_on_cores(run)) {
+            set_run_covers(run, user, users);
+            return gs_poll(run->ctx, users + run->sms);
+        }
+        return set_kernel_blocking(run, user, users);
     }
     status = add_edges(run, user, users);
     return status == GS_OK
@@ -163,11 +223,13 @@ int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run
 int gs_analysis_allocation_stgm_connect_tasks(const gs_analysis_allocation_stgm_run_t *run)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    int64_t *user = self->members, users = 0, total = 0;
+    int64_t *user = self->before, users = 0;
+    if (self->test.chain.has_edges) {
+        return GS_OK;
+    }
     for (int64_t i = 0; i < self->n; i++) {
         user[users] = i;
         users += self->count[i] > 0;
-        total += self->count[i];
     }
-    return total > run->sms ? add_edges(run, user, users) : GS_OK;
+    return add_edges(run, user, users);
 }

@@ -69,12 +69,12 @@ static void set_point(const search_t *self, const point_t *point)
         int64_t i = self->user[u];
         gs_analysis_common_sums_t *sums = &test->sums[i];
         sums->gpu = point->value[u][0];
-        if (self->busy) {
-            int64_t chain = point->value[u][2];
-            sums->most_gpu = point->value[u][1];
+        sums->most_gpu = point->value[u][1];
+        int64_t chain = point->value[u][2];
+        if (self->fixed) {
+            gs_analysis_partitioned_stgm_set_busy_blocking(test, i, self->copies[u], chain);
+        } else {
             test->kernel[i] = gs_analysis_common_saturating_mul(sums->segments, chain);
-            test->segment[i] =
-                gs_analysis_common_saturating_add(sums->most_gpu, 2 * self->copies[u] + chain);
         }
     }
 }

@@ -4,6 +4,7 @@
  *   stgm_sms.c       numbers of SMs of the tasks
  *   stgm_runs.c      their positions, and the contention between tasks
  *   stgm_cores.c     placing of tasks on cores
+ *   stgm_busy.c      the contention that depends on cores
  *   stgm_isolated.c  allocation with SMs on which no task waits
  *   stgm_groups.c    its last part: groups of tasks with SMs of their own
  *   stgm_allocate.c  the rounds of Algorithm 1, and the answer
@@ -64,7 +65,7 @@ bool gs_analysis_allocation_stgm_is_infeasible(const gs_analysis_allocation_stgm
 /* Lines 7 to 13: the SMs of every task, and the contention that does not depend on cores. */
 int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Where contention depends on cores: the graph of tasks that share SMs, for placing. */
+/* Adds all edges to the graph of tasks that share SMs, unless it has some. */
 int gs_analysis_allocation_stgm_connect_tasks(const gs_analysis_allocation_stgm_run_t *run);
 
 /* stgm_cores.c */
@@ -94,6 +95,21 @@ void gs_analysis_allocation_stgm_gpu_tasks_first(const gs_analysis_allocation_st
  * first. */
 int gs_analysis_allocation_stgm_place_with_retries(const gs_analysis_allocation_stgm_run_t *run,
                                                    bool *placed);
+
+/* stgm_busy.c, in the sound busy test */
+
+/* Sums the copies of all cores and of the tasks without one. */
+void gs_analysis_allocation_stgm_start_copies(const gs_analysis_allocation_stgm_run_t *run);
+
+/* Updates the sums, before task i is placed on core p. */
+void gs_analysis_allocation_stgm_record_copies(const gs_analysis_allocation_stgm_run_t *run,
+                                               int64_t p, int64_t i);
+
+/* The contention of the members of core p with task i on it. A task without a core is assumed to
+ * have one of its own. */
+int gs_analysis_allocation_stgm_set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
+                                                  const gs_analysis_partitioned_stgm_core_t *on,
+                                                  int64_t p, int64_t i);
 
 /* stgm_isolated.c */
 
