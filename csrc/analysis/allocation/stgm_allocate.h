@@ -80,7 +80,9 @@ typedef struct {
     int64_t *group;         /* the core assigned to a task with GPU segments; or its group */
     int64_t *seen; /* by core, busy: `version` when its contention was last computed; groups: weight
                       by task */
-    int64_t *run;  /* by task: its component of the graph of shared SMs */
+    int64_t *queue;       /* cores in the order in which they are tried, a heap */
+    int64_t *rest;        /* scratch: those left */
+    int64_t *run;         /* by task: its component of the graph of shared SMs */
     int64_t *run_users;   /* by run: its number of tasks */
     int64_t *run_kernels; /* by run: sum of their longest kernels */
     int64_t runs;         /* 0: no SM is shared */

@@ -4,6 +4,7 @@
  *   stgm_sms.c       numbers of SMs of the tasks
  *   stgm_runs.c      their positions, and the contention between tasks
  *   stgm_cores.c     placing of tasks on cores
+ *   stgm_queue.c     the order of the cores
  *   stgm_busy.c      the contention that depends on cores
  *   stgm_isolated.c  allocation with SMs on which no task waits
  *   stgm_groups.c    its last part: groups of tasks with SMs of their own
@@ -76,6 +77,10 @@ void gs_analysis_allocation_stgm_clear_cores(const gs_analysis_allocation_stgm_r
 /* Sets the utilizations and the order of line 14. */
 void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_stgm_run_t *run);
 
+/* Updates both after the number of SMs of task i has changed. */
+void gs_analysis_allocation_stgm_update_utilization(const gs_analysis_allocation_stgm_run_t *run,
+                                                    int64_t i);
+
 /* Lists task i and the tasks of core p by descending priority; in busy mode computes their
  * contention with i there. */
 int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm_run_t *run,
@@ -95,6 +100,28 @@ void gs_analysis_allocation_stgm_gpu_tasks_first(const gs_analysis_allocation_st
  * first. */
 int gs_analysis_allocation_stgm_place_with_retries(const gs_analysis_allocation_stgm_run_t *run,
                                                    bool *placed);
+
+/* stgm_queue.c */
+
+/* All cores once, in the order in which they are tried. */
+typedef struct {
+    bool with_empty; /* whether empty cores come, too */
+    int64_t left;    /* cores that did not come */
+} gs_analysis_allocation_stgm_walk_t;
+
+/* Orders cores without load. */
+void gs_analysis_allocation_stgm_start_queue(const gs_analysis_allocation_stgm_run_t *run);
+
+/* Updates the order after the load of core p has changed. */
+void gs_analysis_allocation_stgm_update_queue(const gs_analysis_allocation_stgm_run_t *run,
+                                              int64_t p);
+
+void gs_analysis_allocation_stgm_walk_start(const gs_analysis_allocation_stgm_run_t *run,
+                                            gs_analysis_allocation_stgm_walk_t *walk);
+
+/* The next core; -1: none. */
+int64_t gs_analysis_allocation_stgm_walk_next(const gs_analysis_allocation_stgm_run_t *run,
+                                              gs_analysis_allocation_stgm_walk_t *walk);
 
 /* stgm_busy.c, in the sound busy test */
 
