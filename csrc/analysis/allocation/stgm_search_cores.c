@@ -167,8 +167,14 @@ static int extend(search_t *self, int64_t core, unsigned part, unsigned open, un
             }
         }
         out |= bit;
-        if (is_too_much(self, out, self->cpus - core - 1)) {
-            return gs_poll(self->ctx, 10);
+        if (self->cpus - core == 2) { /* the last core must take all of them */
+            unsigned seed = self->fixed ? self->seed[core + 1] : 0;
+            status = check_part(self, seed | out, &passes);
+        } else {
+            passes = !is_too_much(self, out, self->cpus - core - 1);
+        }
+        if (status != GS_OK || !passes) {
+            return status == GS_OK ? gs_poll(self->ctx, 10) : status;
         }
     }
     bool maximal = false;
