@@ -1,4 +1,4 @@
-"""Share of sets that the exhaustive search of STGM allocations decides, and growth of the allocator.
+"""Sets that the exhaustive search of STGM allocations decides, and growth of the allocator.
 
 Sets with exactly 6 tasks with GPU segments by Table I of [RTCSA19] (gs.generate.stgm), on 4 cores
 and 13 SMs, with utilizations around the point where half of them have an allocation and above:
