@@ -368,6 +368,19 @@ def test_what_is_allocated_passes(mode: Any, apart: bool) -> None:
         assert (found.schedulable | ~plain).all() and (found.schedulable & ~plain).any()
 
 
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+@pytest.mark.parametrize("sms", [1, 2, 5, 40])
+def test_what_is_placed_passes_with_many_users(mode: Any, sms: int) -> None:
+    """The allocator sums up long runs of tasks that share SMs; the whole test has their graph."""
+    sets = gs.generate.stgm(
+        40, 40, 9, sms=sms, gpu_ratio=(1, 20), utilization=(0.002, 0.02), cpu_ratio=(1, 4)
+    )
+    found = gs.analysis.stgm_allocate(sets, 8, sms, mode=mode)
+    placed = (found.hosts.core >= 0).all(axis=1)
+    np.testing.assert_array_equal(placed, found.accepted)
+    assert placed.any()
+
+
 @pytest.mark.parametrize("variant", ["sound", "paper"])
 def test_groups_of_tasks_share_sms_of_their_own(variant: Any) -> None:
     """More tasks with GPU segments than SMs: sets of SMs are equal or disjoint, never a chain."""
@@ -468,17 +481,36 @@ def test_exhaustive() -> None:
 
 
 def test_exhaustive_with_many_sms() -> None:
-    """Divisions that leave a task without an SM are not counted through one by one."""
-    few = gs.HostTasks.from_segments([200] * 6, [[1, (1, [50, 50], 1), 1]] * 6)
+    """Divisions that cannot pass are not counted through one by one."""
+    times = list(range(1100, 76, -1))  # 1,024 SMs, one tick less with each
+    jobs = [[1, (1, times, 1), 1]] * 6
     stop = bytearray(1)
     timer = threading.Timer(20, lambda: stop.__setitem__(0, 1))
     timer.start()
     try:
-        found = gs.analysis.stgm_exhaustive(few, 6, 1024, states=100, stop=stop)
+        easy = gs.HostTasks.from_segments([2000] * 6, jobs)
+        found = gs.analysis.stgm_exhaustive(easy, 6, 1024, states=1000, stop=stop)
+        hard = gs.HostTasks.from_segments([300] * 6, jobs)
+        none = gs.analysis.stgm_exhaustive(hard, 6, 1024, states=10_000, stop=stop)
     finally:
         timer.cancel()
-    assert found.schedulable and found.rounds == 1
-    assert found.hosts.sm.sum(axis=1).tolist() == [1, 1, 1, 1, 1, 1019]
+    assert found.schedulable and (found.hosts.sm.sum(axis=1) > 0).all()
+    assert gs.analysis.stgm(found.hosts, 6, 1024).schedulable
+    assert none.schedulable is None and not none.spent
+
+
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+def test_exhaustive_decides_six_tasks_with_gpu_segments(mode: Any) -> None:
+    """Sets of 10 tasks on 13 SMs, with an allocation and without, within the default budget."""
+    sets = gs.generate.stgm(10, 400, seed=4, utilization=(0.2, 0.5))
+    sets = sets[np.flatnonzero((sets.segments > 0).sum(axis=1) == 6)]
+    best = gs.analysis.stgm_exhaustive(sets, 4, 13, mode=mode)
+    apart = gs.analysis.stgm_allocate(sets, 4, 13, mode=mode, apart=True)
+    assert len(sets) > 20 and not best.spent.any()
+    assert (best.accepted >= apart.accepted).all() and (best.accepted > apart.accepted).any()
+    assert not best.accepted.all()
+    found = best.hosts[np.flatnonzero(best.accepted)]
+    assert gs.analysis.stgm(found, 4, 13, mode=mode).schedulable.all()
 
 
 def test_one_time_per_kernel_says_nothing_of_fewer_sms() -> None:

@@ -130,12 +130,12 @@ def test_allocators(mode: str) -> None:
     worst = found.where(n=8)
     assert worst.where(allocator="line 16 as printed")["unsafe"][0] > 0
     assert worst.where(allocator="Algorithm 1")["missed"][0] > 0
-    # Undecided for lack of budget: an allocation that another method finds still exists.
+    # The exhaustive search begins with "apart", and so misses none of its allocations.
     ways = {"exhaustive": None, "apart": {"apart": True}}
-    poor = stgm_allocators([8], 60, seed=6, mode=mode, allocators=ways, states=20)
+    poor = stgm_allocators([8], 60, seed=6, mode=mode, allocators=ways, states=1)
     spent, apart = (poor.where(allocator=name) for name in ways)
-    assert apart["missed"][0] < 0.1 and 0 < spent["missed"][0]
-    assert spent["missed"][0] <= spent["undecided"][0]
+    assert apart["missed"][0] < 0.1 and spent["missed"][0] == 0
+    assert mode == "busy" or spent["undecided"][0] > 0  # busy: "apart" finds nearly all
     assert spent["found_high"][0] >= worst.where(allocator="exhaustive")["found"][0]
     large = stgm_allocators([12], 20, cpus=4, sms=13, mode=mode, allocators={"Algorithm 1": {}})
     assert np.isnan(large["missed"]).all()

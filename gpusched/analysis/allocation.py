@@ -212,8 +212,11 @@ def stgm_exhaustive(
 ) -> Verdict:
     """Search all choices of cores and SMs for one that passes `stgm`; for small systems.
 
-    All divisions of the tasks among the cores and of the SMs among the tasks are covered, without
-    those that the test cannot distinguish from another and those that are no better than another.
+    The first one tried is that of `stgm_allocate` with ``apart``. Then all divisions of the tasks
+    among the cores and of the SMs among the tasks are covered, without those that the test cannot
+    distinguish from another, those that are no better than another, and those that cannot pass
+    because even shorter kernels and less waiting than theirs did not. Nearly all sets of up to 12
+    tasks, 6 of them with GPU segments, are decided within the default budget on 4 cores and 13 SMs.
 
     >>> hosts = gs.HostTasks.from_segments([60, 30], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]])
     >>> answer = gs.analysis.stgm_exhaustive(hosts, cpus=1, sms=1)
@@ -227,12 +230,13 @@ def stgm_exhaustive(
     cpus, sms, mode, variant, stop
         As in `stgm_allocate`.
     states
-        Budget for each set: parts of a division of tasks, as they grow.
+        Budget for each set: parts of divisions of the tasks and of the SMs, as they grow.
 
     Returns
     -------
     Verdict
-        Its ``hosts`` have an allocation that passes; without one no task has a core. The search is
+        Its ``hosts`` have an allocation that passes; without one no task has a core. ``rounds`` is
+        the number of times SMs were given out. The search is
         exact about the test, and the test is sufficient: a set without an allocation that passes is
         undecided (``accepted`` False, ``spent`` False), like one whose budget was spent (``spent``
         True).

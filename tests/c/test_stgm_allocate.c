@@ -175,7 +175,7 @@ static void test_budget(void)
     set_vector(&s);
     s.deadline[3] = 23; /* no allocation is accepted */
     result_t r;
-    ctx.states_limit = 20;
+    ctx.states_limit = 2;
     MU_CHECK(allocate(&ctx, &s, 2, 4, true, GS_ANALYSIS_PARTITIONED_STGM_SOUND, ALL_OF_THEM, &r) ==
              GS_SPENT_STATES);
     MU_CHECK(!r.answer.schedulable && r.core[0] == -1 && ctx.bytes_used == 0);

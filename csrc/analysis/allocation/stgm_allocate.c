@@ -9,10 +9,12 @@ int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_alloca
 {
     memset(self, 0, sizeof *self);
     self->n = n;
-    int64_t **columns[] = {&self->rank,          &self->count,   &self->first, &self->gain,
-                           &self->placing_order, &self->members, &self->bound, &self->found,
-                           &self->copy,          &self->group,   &self->seen,  &self->head,
-                           &self->next};
+    int64_t **columns[] = {
+        &self->rank,        &self->count,  &self->first, &self->gain, &self->placing_order,
+        &self->members,     &self->bound,  &self->found, &self->copy, &self->group,
+        &self->seen,        &self->head,   &self->next,  &self->run,  &self->run_users,
+        &self->run_kernels, &self->before, &self->queue, &self->rest, &self->run_cover,
+        &self->cut};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         if ((*columns[c] = gs_alloc(ctx, (size_t)n, sizeof **columns[c])) == NULL) {
             return ctx->status;
@@ -28,9 +30,12 @@ int gs_analysis_allocation_stgm_allocate_init(gs_analysis_allocation_stgm_alloca
 void gs_analysis_allocation_stgm_allocate_free(gs_analysis_allocation_stgm_allocate_t *self,
                                                gs_context_t *ctx)
 {
-    int64_t *columns[] = {self->rank,    self->count, self->first, self->gain, self->placing_order,
-                          self->members, self->bound, self->found, self->copy, self->group,
-                          self->seen,    self->head,  self->next};
+    int64_t *columns[] = {
+        self->rank,        self->count,  self->first, self->gain, self->placing_order,
+        self->members,     self->bound,  self->found, self->copy, self->group,
+        self->seen,        self->head,   self->next,  self->run,  self->run_users,
+        self->run_kernels, self->before, self->queue, self->rest, self->run_cover,
+        self->cut};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
         gs_free(ctx, columns[c]);
     }
@@ -61,7 +66,7 @@ static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
         self->bound[i] = self->seen[i] = 0;
         self->test.kernel[i] = self->test.segment[i] = 0;
     }
-    self->version = 0;
+    self->version = self->runs = 0;
     gs_analysis_allocation_stgm_give_one_sm(run);
     gs_analysis_partitioned_stgm_copy_blocking(&self->test);
     return GS_OK;
@@ -83,9 +88,6 @@ static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rou
         ++*rounds;
         if (status == GS_OK &&
             (more < 0 || must_place || !gs_analysis_allocation_stgm_is_infeasible(run))) {
-            if (run->busy) {
-                gs_analysis_allocation_stgm_set_utilizations(run);
-            }
             status = gs_analysis_allocation_stgm_place_all(run, placed);
         }
         if (status != GS_OK || *placed || more < 0) {
@@ -93,6 +95,9 @@ static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rou
         }
         self->count[more]++;
         gs_analysis_allocation_stgm_update_task(run, more);
+        if (run->busy) {
+            gs_analysis_allocation_stgm_update_utilization(run, more);
+        }
     }
 }
 

@@ -80,7 +80,19 @@ typedef struct {
     int64_t *group;         /* the core assigned to a task with GPU segments; or its group */
     int64_t *seen; /* by core, busy: `version` when its contention was last computed; groups: weight
                       by task */
-    int64_t version; /* counts placed tasks with GPU segments, and rounds */
+    int64_t *queue;       /* cores in the order in which they are tried, a heap */
+    int64_t *rest;        /* scratch: those left */
+    int64_t *run;         /* by task: its component of the graph of shared SMs */
+    int64_t *run_users;   /* by run: its number of tasks */
+    int64_t *run_kernels; /* by run: sum of their longest kernels */
+    int64_t runs;         /* 0: no SM is shared */
+    int64_t *run_cover;   /* by run, sound busy test: every boundary of two of its SMs is in so many
+                             tasks */
+    int64_t copies;       /* sound busy test: sum of the longest copies of all cores, and of tasks
+                             without one */
+    int64_t *before;      /* by task of a small run: the one before it there; -1 */
+    int64_t *cut;         /* first SMs of the runs; then by run: its last task */
+    int64_t version;      /* counts placed tasks with GPU segments, and rounds */
     double *share;
     double *load; /* by core */
 } gs_analysis_allocation_stgm_allocate_t;

@@ -15,15 +15,22 @@ void gs_analysis_allocation_stgm_clear_cores(const gs_analysis_allocation_stgm_r
     for (int64_t i = 0; i < self->n; i++) {
         run->core[i] = -1;
     }
+    gs_analysis_allocation_stgm_start_queue(run);
+}
+
+/* Time on the core per period. */
+static double utilization_of(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
+{
+    const gs_analysis_common_sums_t *sums = &run->self->test.sums[i];
+    return gs_analysis_allocation_worst_fit_share(
+        run->unit, sums->cpu + (run->busy ? sums->gpu : sums->copies), run->hosts->period[i]);
 }
 
 void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_stgm_run_t *run)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     for (int64_t i = 0; i < self->n; i++) {
-        const gs_analysis_common_sums_t *sums = &self->test.sums[i];
-        self->share[i] = gs_analysis_allocation_worst_fit_share(
-            run->unit, sums->cpu + (run->busy ? sums->gpu : sums->copies), run->hosts->period[i]);
+        self->share[i] = utilization_of(run, i);
     }
     gs_analysis_allocation_worst_fit_order(self->share, self->n, self->placing_order);
     for (int64_t i = 0; i < self->n && gs_analysis_allocation_stgm_has_flag(
@@ -34,51 +41,16 @@ void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_s
     }
 }
 
-/* The present or intended core of a task; -1: unknown. */
-static int64_t core_of(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
+void gs_analysis_allocation_stgm_update_utilization(const gs_analysis_allocation_stgm_run_t *run,
+                                                    int64_t i)
 {
-    bool fixed = run->sms_by_core && run->self->count[i] > 0;
-    return fixed ? run->self->group[i] : run->core[i];
-}
-
-/* Sound busy test: the contention of the members. A task without a core is assumed to have one of
- * its own. */
-static int set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
-                             const gs_analysis_partitioned_stgm_core_t *on, int64_t p, int64_t i)
-{
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    int64_t copies = 0;
-    if (self->count[i] == 0 && self->seen[p] == self->version) {
-        return GS_OK; /* a task without GPU segments changes no contention */
+    if (gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_CPU_LOAD)) {
+        gs_analysis_allocation_stgm_set_utilizations(run); /* loads are not those of the order */
+    } else {
+        run->self->share[i] = utilization_of(run, i);
+        gs_analysis_allocation_worst_fit_move(run->self->share, run->self->n, i,
+                                              run->self->placing_order);
     }
-    self->seen[p] = self->count[i] == 0 ? self->version : -1;
-    memset(self->copy, 0, (size_t)run->cpus * sizeof *self->copy);
-    for (int64_t j = 0; j < self->n; j++) {
-        int64_t longest = self->test.sums[j].longest_copy, c = core_of(run, j);
-        if (j == i || c == p) {
-            continue;
-        }
-        if (c < 0) {
-            copies += longest;
-        } else {
-            self->copy[c] = gs_analysis_common_max(self->copy[c], longest);
-        }
-    }
-    for (int64_t c = 0; c < run->cpus; c++) {
-        copies += self->copy[c];
-    }
-    uint64_t *excluded = self->test.chain.excluded;
-    memset(excluded, 0, (size_t)self->test.chain.words * sizeof *excluded);
-    for (int64_t j = 0; j < self->n; j++) {
-        bool out = j == i || core_of(run, j) == p;
-        excluded[j / 64] |= (uint64_t)out << (j % 64);
-    }
-    int status = gs_poll(run->ctx, 2 * self->n + run->cpus);
-    for (int64_t at = 0; at < on->count && status == GS_OK; at++) {
-        status = gs_analysis_partitioned_stgm_busy_blocking(&self->test, run->ctx, on->members[at],
-                                                            copies, excluded);
-    }
-    return status;
 }
 
 int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm_run_t *run,
@@ -96,8 +68,9 @@ int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm
     for (; t >= 0; t = self->next[t]) {
         self->members[on->count++] = t;
     }
-    return gs_analysis_allocation_stgm_depends_on_cores(run) ? set_busy_blocking(run, on, p, i)
-                                                             : GS_OK;
+    return gs_analysis_allocation_stgm_depends_on_cores(run)
+               ? gs_analysis_allocation_stgm_set_busy_blocking(run, on, p, i)
+               : GS_OK;
 }
 
 /* Whether W of member t is the same without task i: i has a lower priority and no GPU segment that
@@ -150,29 +123,15 @@ static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, in
     return status;
 }
 
-/* The core after core `last` by load, ties by index; -1: none. */
-static int64_t next_core(const gs_analysis_allocation_stgm_run_t *run, int64_t last,
-                         bool with_empty)
-{
-    const double *load = run->self->load;
-    double sign = run->most_loaded_first ? -1 : 1;
-    int64_t p = -1;
-    for (int64_t c = 0; c < run->cpus; c++) {
-        double ahead = last < 0 ? 1 : sign * (load[c] - load[last]);
-        bool later = ahead > 0 || (ahead == 0 && c > last);
-        later = later && (with_empty || run->self->head[c] >= 0);
-        p = later && (p < 0 || sign * (load[c] - load[p]) < 0) ? c : p;
-    }
-    return p;
-}
-
 /* Lines 17 to 19. on: task i and the tasks of core p, whose new W are in self->found. */
 static void record_placement(const gs_analysis_allocation_stgm_run_t *run, int64_t p, int64_t i,
                              const gs_analysis_partitioned_stgm_core_t *on)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
+    gs_analysis_allocation_stgm_record_copies(run, p, i);
     run->core[i] = p;
     self->load[p] += self->share[i];
+    gs_analysis_allocation_stgm_update_queue(run, p);
     self->version += self->count[i] > 0;
     int64_t *link = &self->head[p];
     while (*link >= 0 && self->rank[*link] < self->rank[i]) {
@@ -190,8 +149,10 @@ static void record_placement(const gs_analysis_allocation_stgm_run_t *run, int64
 static int place(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    bool fixed = run->sms_by_core && self->count[i] > 0, with_empty = true;
-    int64_t p = fixed ? self->group[i] : next_core(run, -1, true);
+    bool fixed = run->sms_by_core && self->count[i] > 0;
+    gs_analysis_allocation_stgm_walk_t walk;
+    gs_analysis_allocation_stgm_walk_start(run, &walk);
+    int64_t p = fixed ? self->group[i] : gs_analysis_allocation_stgm_walk_next(run, &walk);
     while (p >= 0) {
         bool passes = false;
         if (self->load[p] + self->share[i] <= run->full) {
@@ -204,12 +165,12 @@ static int place(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
                 record_placement(run, p, i, &on);
                 return GS_OK;
             }
-            with_empty = with_empty && on.count > 1;
+            walk.with_empty = walk.with_empty && on.count > 1;
         } else if (!run->most_loaded_first) {
             return GS_OK; /* all later cores have more load */
         }
-        p = fixed ? -1 : next_core(run, p, with_empty);
-        int status = gs_poll(run->ctx, run->cpus);
+        p = fixed ? -1 : gs_analysis_allocation_stgm_walk_next(run, &walk);
+        int status = gs_poll(run->ctx, 10);
         if (status != GS_OK) {
             return status;
         }
@@ -228,6 +189,7 @@ int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_
     }
     *placed = true;
     self->version++;
+    gs_analysis_allocation_stgm_start_copies(run);
     int status = gs_poll(run->ctx, self->n);
     for (int64_t at = 0; at < self->n && status == GS_OK && (*placed || continues); at++) {
         int64_t i = self->placing_order[at];

@@ -11,6 +11,9 @@ typedef struct {
     int64_t *kernels; /* by group: sum of the longest kernels of its tasks */
     int64_t *weight;  /* by task: factor of its cost */
     double *room;     /* by group: scratch */
+    int64_t *nearest; /* by group: the group before it whose union with it raises the cost least;
+                         -1: unknown */
+    double *increase; /* by group: by how much; a lower bound while that is unknown */
 } groups_t;
 
 /* The time of task i on a core of its own, with this sum of kernels in its group, as a fraction of
@@ -53,42 +56,90 @@ static void init_groups(const gs_analysis_allocation_stgm_run_t *run, groups_t *
     }
 }
 
-/* The increase of the cost if group b is merged with each group a before it, over the tasks of
- * both. */
-static void set_merge_costs(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
-                            int64_t b)
+/* The increase of the cost if group b is merged with each of the others, over the tasks of both by
+ * index. */
+static int set_merge_costs(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
+                           int64_t b)
 {
     double *increase = groups->room;
-    memset(increase, 0, (size_t)b * sizeof *increase);
+    int64_t members = 0;
+    memset(increase, 0, (size_t)groups->count * sizeof *increase);
     for (int64_t i = 0; i < run->self->n; i++) {
-        bool uses = run->self->count[i] > 0;
-        if (uses && groups->of[i] < b) {
-            increase[groups->of[i]] += cost_increase(run, groups, i, groups->kernels[b]);
+        int64_t g = groups->of[i];
+        if (g >= 0 && g != b) {
+            increase[g] += cost_increase(run, groups, i, groups->kernels[b]);
         }
-        for (int64_t a = 0; a < b && uses && groups->of[i] == b; a++) {
+        members += g == b;
+        for (int64_t a = 0; a < groups->count && g == b; a++) {
             increase[a] += cost_increase(run, groups, i, groups->kernels[a]);
         }
     }
+    return gs_poll(run->ctx, run->self->n + members * groups->count);
 }
 
-/* Merges the two groups whose union raises the cost least. */
+/* Finds the nearest group of b: the first of equal ones. */
+static int find_nearest(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
+                        int64_t b)
+{
+    const double *increase = groups->room;
+    int64_t least = 0;
+    int status = set_merge_costs(run, groups, b);
+    for (int64_t a = 1; a < b; a++) {
+        least = increase[a] < increase[least] ? a : least;
+    }
+    groups->nearest[b] = least;
+    groups->increase[b] = increase[least];
+    return status;
+}
+
+/* Takes account of group a, which is new or has a new number, in all groups after it, and finds its
+ * own nearest. */
+static int compare_group(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
+                         int64_t a)
+{
+    int status = find_nearest(run, groups, a);
+    for (int64_t b = a + 1; b < groups->count; b++) {
+        double increase = groups->room[b];
+        bool same = increase == groups->increase[b];
+        if (increase < groups->increase[b] || (same && a < groups->nearest[b])) {
+            groups->increase[b] = increase;
+            groups->nearest[b] = groups->nearest[b] < 0 ? -1 : a;
+        }
+    }
+    return status;
+}
+
+/* Finds the group with the nearest group before it, the first of equal ones: the smallest lower
+ * bound that is no longer one. */
+static int find_union(const gs_analysis_allocation_stgm_run_t *run, const groups_t *groups,
+                      int64_t *from)
+{
+    int status = GS_OK;
+    for (bool known = false; !known && status == GS_OK;) {
+        *from = 1;
+        for (int64_t b = 2; b < groups->count; b++) {
+            *from = groups->increase[b] < groups->increase[*from] ? b : *from;
+        }
+        known = groups->nearest[*from] >= 0;
+        status = known ? gs_poll(run->ctx, groups->count) : find_nearest(run, groups, *from);
+    }
+    return status;
+}
+
+/* Merges the two groups whose union raises the cost least. A group whose nearest one is merged
+ * keeps its increase as a lower bound: its unions with other groups cost what they did, and those
+ * with the new group and the one with a new number are compared. */
 static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
 {
-    int64_t into = 0, from = 1, last = groups->count - 1;
-    double least = 0;
-    for (int64_t b = 1; b < groups->count; b++) {
-        set_merge_costs(run, groups, b);
-        for (int64_t a = 0; a < b; a++) {
-            if (b == 1 || groups->room[a] < least) {
-                least = groups->room[a];
-                into = a;
-                from = b;
-            }
-        }
-        int status = gs_poll(run->ctx, run->self->n + b);
-        if (status != GS_OK) {
-            return status;
-        }
+    int64_t from = 1, last = groups->count - 1;
+    int status = find_union(run, groups, &from);
+    if (status != GS_OK) {
+        return status;
+    }
+    int64_t into = groups->nearest[from];
+    for (int64_t b = into + 1; b < groups->count; b++) {
+        bool merged = groups->nearest[b] == into || groups->nearest[b] == from;
+        groups->nearest[b] = merged ? -1 : groups->nearest[b];
     }
     groups->kernels[into] += groups->kernels[from];
     groups->kernels[from] = groups->kernels[last];
@@ -99,7 +150,8 @@ static int merge(const gs_analysis_allocation_stgm_run_t *run, groups_t *groups)
                         : g == last ? from
                                     : g; /* the last group takes its number */
     }
-    return GS_OK;
+    status = compare_group(run, groups, into);
+    return status == GS_OK && from < last ? compare_group(run, groups, from) : status;
 }
 
 /* Gives group g that number of SMs; returns the cost of its tasks. */
@@ -191,6 +243,9 @@ static int try_groups(gs_analysis_allocation_stgm_run_t *run, groups_t *groups, 
 {
     int status = GS_OK;
     init_groups(run, groups);
+    for (int64_t b = 1; b < groups->count && groups->count > count && status == GS_OK; b++) {
+        status = find_nearest(run, groups, b);
+    }
     while (groups->count > count && status == GS_OK) {
         status = merge(run, groups);
     }
@@ -217,7 +272,9 @@ int gs_analysis_allocation_stgm_groups(gs_analysis_allocation_stgm_run_t *run, i
                        .width = self->copy,
                        .kernels = self->bound,
                        .weight = self->seen,
-                       .room = self->load};
+                       .room = self->load,
+                       .nearest = self->run,
+                       .increase = self->share};
     int64_t users = gs_analysis_allocation_stgm_give_one_sm(run),
             most = users < run->sms ? users : run->sms;
     int status = GS_OK;

@@ -118,6 +118,7 @@ static void give_by_core(const gs_analysis_allocation_stgm_run_t *run, int64_t c
         next += width[c];
     }
     gs_analysis_partitioned_request_chain_clear(&self->test.chain);
+    self->runs = 0;
     for (int64_t i = 0; i < self->n; i++) {
         if (self->count[i] > 0) {
             self->first[i] = first[self->group[i]];

@@ -1,4 +1,4 @@
-/* SMs of every task: numbers, positions and the contention between tasks. */
+/* Numbers of SMs of the tasks, and the task that gets one more. */
 #include "core/int128.h"
 #include "analysis/allocation/stgm_state.h"
 
@@ -26,43 +26,6 @@ int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stg
         gs_analysis_allocation_stgm_update_task(run, i);
     }
     return users;
-}
-
-/* Whether the consecutive SMs of two tasks, cyclically, intersect. */
-static bool share_sm(const gs_analysis_allocation_stgm_run_t *run, int64_t a, int64_t b)
-{
-    const gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    int64_t ahead = self->first[b] - self->first[a];
-    ahead += ahead < 0 ? run->sms : 0;
-    return ahead < self->count[a] || run->sms - ahead < self->count[b];
-}
-
-int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run)
-{
-    gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    int64_t *user = self->members, users = 0, next = 0, total = 0;
-    int status = gs_poll(run->ctx, self->n);
-    gs_analysis_partitioned_request_chain_clear(&self->test.chain);
-    for (int64_t i = 0; i < self->n; i++) {
-        self->first[i] = next;
-        if (self->count[i] > 0) {
-            next = (next + self->count[i]) % run->sms;
-            total += self->count[i];
-            user[users++] = i;
-        }
-    }
-    /* While the total is at most the number of SMs, none is shared. */
-    for (int64_t a = 0; a < users && total > run->sms && status == GS_OK; a++) {
-        for (int64_t b = 0; b < a; b++) {
-            if (share_sm(run, user[a], user[b])) {
-                gs_analysis_partitioned_request_chain_add_edge(&self->test.chain, user[a], user[b]);
-            }
-        }
-        status = gs_poll(run->ctx, a);
-    }
-    return status != GS_OK || gs_analysis_allocation_stgm_depends_on_cores(run)
-               ? status
-               : gs_analysis_partitioned_stgm_kernel_blocking(&self->test, run->ctx, run->paper);
 }
 
 int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stgm_run_t *run)

@@ -1,8 +1,11 @@
 /* State of the STGM allocation of one set, shared by the parts of
  * gs_analysis_allocation_stgm_allocate; internal to csrc/analysis/allocation.
  *
- *   stgm_sms.c       SMs of every task, and the contention between tasks
+ *   stgm_sms.c       numbers of SMs of the tasks
+ *   stgm_runs.c      their positions, and the contention between tasks
  *   stgm_cores.c     placing of tasks on cores
+ *   stgm_queue.c     the order of the cores
+ *   stgm_busy.c      the contention that depends on cores
  *   stgm_isolated.c  allocation with SMs on which no task waits
  *   stgm_groups.c    its last part: groups of tasks with SMs of their own
  *   stgm_allocate.c  the rounds of Algorithm 1, and the answer
@@ -52,14 +55,19 @@ void gs_analysis_allocation_stgm_update_task(const gs_analysis_allocation_stgm_r
 /* Lines 1 to 3: one SM for every task with GPU segments. Returns the number of these. */
 int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Lines 7 to 13: the SMs of every task, and the contention that does not depend on cores. */
-int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run);
-
 /* Lines 23, 24: the task that gets one more SM; -1: none. */
 int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stgm_run_t *run);
 
 /* Whether some task misses its deadline on any core, so that placing need not be tried. */
 bool gs_analysis_allocation_stgm_is_infeasible(const gs_analysis_allocation_stgm_run_t *run);
+
+/* stgm_runs.c */
+
+/* Lines 7 to 13: the SMs of every task, and the contention that does not depend on cores. */
+int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run);
+
+/* Adds all edges to the graph of tasks that share SMs, unless it has some. */
+int gs_analysis_allocation_stgm_connect_tasks(const gs_analysis_allocation_stgm_run_t *run);
 
 /* stgm_cores.c */
 
@@ -68,6 +76,10 @@ void gs_analysis_allocation_stgm_clear_cores(const gs_analysis_allocation_stgm_r
 
 /* Sets the utilizations and the order of line 14. */
 void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_stgm_run_t *run);
+
+/* Updates both after the number of SMs of task i has changed. */
+void gs_analysis_allocation_stgm_update_utilization(const gs_analysis_allocation_stgm_run_t *run,
+                                                    int64_t i);
 
 /* Lists task i and the tasks of core p by descending priority; in busy mode computes their
  * contention with i there. */
@@ -88,6 +100,43 @@ void gs_analysis_allocation_stgm_gpu_tasks_first(const gs_analysis_allocation_st
  * first. */
 int gs_analysis_allocation_stgm_place_with_retries(const gs_analysis_allocation_stgm_run_t *run,
                                                    bool *placed);
+
+/* stgm_queue.c */
+
+/* All cores once, in the order in which they are tried. */
+typedef struct {
+    bool with_empty; /* whether empty cores come, too */
+    int64_t left;    /* cores that did not come */
+} gs_analysis_allocation_stgm_walk_t;
+
+/* Orders cores without load. */
+void gs_analysis_allocation_stgm_start_queue(const gs_analysis_allocation_stgm_run_t *run);
+
+/* Updates the order after the load of core p has changed. */
+void gs_analysis_allocation_stgm_update_queue(const gs_analysis_allocation_stgm_run_t *run,
+                                              int64_t p);
+
+void gs_analysis_allocation_stgm_walk_start(const gs_analysis_allocation_stgm_run_t *run,
+                                            gs_analysis_allocation_stgm_walk_t *walk);
+
+/* The next core; -1: none. */
+int64_t gs_analysis_allocation_stgm_walk_next(const gs_analysis_allocation_stgm_run_t *run,
+                                              gs_analysis_allocation_stgm_walk_t *walk);
+
+/* stgm_busy.c, in the sound busy test */
+
+/* Sums the copies of all cores and of the tasks without one. */
+void gs_analysis_allocation_stgm_start_copies(const gs_analysis_allocation_stgm_run_t *run);
+
+/* Updates the sums, before task i is placed on core p. */
+void gs_analysis_allocation_stgm_record_copies(const gs_analysis_allocation_stgm_run_t *run,
+                                               int64_t p, int64_t i);
+
+/* The contention of the members of core p with task i on it. A task without a core is assumed to
+ * have one of its own. */
+int gs_analysis_allocation_stgm_set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
+                                                  const gs_analysis_partitioned_stgm_core_t *on,
+                                                  int64_t p, int64_t i);
 
 /* stgm_isolated.c */
 

@@ -62,3 +62,19 @@ void gs_analysis_allocation_worst_fit_order(const double *share, int64_t n, int6
         sift(share, order, count, 0);
     }
 }
+
+void gs_analysis_allocation_worst_fit_move(const double *share, int64_t n, int64_t i,
+                                           int64_t *order)
+{
+    int64_t at = 0;
+    while (order[at] != i) {
+        at++;
+    }
+    for (; at > 0 && before(share, i, order[at - 1]); at--) {
+        order[at] = order[at - 1];
+    }
+    for (; at + 1 < n && before(share, order[at + 1], i); at++) {
+        order[at] = order[at + 1];
+    }
+    order[at] = i;
+}

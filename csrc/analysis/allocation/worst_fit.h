@@ -18,6 +18,10 @@ static inline double gs_analysis_allocation_worst_fit_share(double unit, int64_t
 /* order: the indices 0 .. n-1 by descending share, ties by index. */
 void gs_analysis_allocation_worst_fit_order(const double *share, int64_t n, int64_t *order);
 
+/* Updates the order after the share of index i has changed. */
+void gs_analysis_allocation_worst_fit_move(const double *share, int64_t n, int64_t i,
+                                           int64_t *order);
+
 /* The core with the least load; the first of equal ones. */
 static inline int64_t gs_analysis_allocation_worst_fit_core(const double *load, int64_t cpus)
 {

@@ -326,6 +326,35 @@ int gs_analysis_partitioned_request_chain_longest(gs_analysis_partitioned_reques
     return longest_path(self, ctx, &part, at, longest);
 }
 
+int gs_analysis_partitioned_request_chain_component(gs_analysis_partitioned_request_chain_t *self,
+                                                    gs_context_t *ctx, int64_t i,
+                                                    const uint64_t *excluded, int64_t *longest)
+{
+    int64_t tasks[GS_ANALYSIS_PARTITIONED_REQUEST_CHAIN_EXACT] = {0};
+    int64_t count = find_component(self, i, excluded);
+    bool few = count <= GS_ANALYSIS_PARTITIONED_REQUEST_CHAIN_EXACT &&
+               list_component(self, tasks, count) == count;
+    int64_t sum = component_weight(self);
+    bool ring = few && is_ring(self, tasks, count);
+    for (int64_t w = 0; w < self->words; w++) {
+        for (uint64_t rest = self->group[w]; rest != 0; rest &= rest - 1) {
+            int64_t j = 64 * w + __builtin_ctzll(rest);
+            longest[j] = sum - self->weight[j];
+        }
+    }
+    component_t part;
+    if (few && !ring) {
+        init_component(self, tasks, count, &part);
+    }
+    for (int64_t t = 0; t < count && few && !ring; t++) {
+        int status = longest_path(self, ctx, &part, t, &longest[tasks[t]]);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return gs_poll(ctx, count * self->words);
+}
+
 int gs_analysis_partitioned_request_chain_all(gs_analysis_partitioned_request_chain_t *self,
                                               gs_context_t *ctx, int64_t *longest)
 {
@@ -333,39 +362,16 @@ int gs_analysis_partitioned_request_chain_all(gs_analysis_partitioned_request_ch
         memset(longest, 0, (size_t)self->n * sizeof *longest);
         return gs_poll(ctx, self->n);
     }
-    uint64_t *excluded = self->group + 2 * self->words; /* the tasks done */
-    memset(excluded, 0, (size_t)self->words * sizeof *excluded);
-    for (int64_t i = 0; i < self->n; i++) {
-        if (excluded[i / 64] >> (i % 64) & 1) {
-            continue;
-        }
-        int64_t tasks[GS_ANALYSIS_PARTITIONED_REQUEST_CHAIN_EXACT] = {0};
-        int64_t count = find_component(self, i, excluded);
-        bool few = count <= GS_ANALYSIS_PARTITIONED_REQUEST_CHAIN_EXACT &&
-                   list_component(self, tasks, count) == count;
-        int64_t sum = component_weight(self);
-        bool ring = few && is_ring(self, tasks, count);
-        for (int64_t w = 0; w < self->words; w++) {
-            excluded[w] |= self->group[w];
-            for (uint64_t rest = self->group[w]; rest != 0; rest &= rest - 1) {
-                int64_t j = 64 * w + __builtin_ctzll(rest);
-                longest[j] = sum - self->weight[j];
+    uint64_t *done = self->group + 2 * self->words;
+    int status = GS_OK;
+    memset(done, 0, (size_t)self->words * sizeof *done);
+    for (int64_t i = 0; i < self->n && status == GS_OK; i++) {
+        if ((done[i / 64] >> (i % 64) & 1) == 0) {
+            status = gs_analysis_partitioned_request_chain_component(self, ctx, i, done, longest);
+            for (int64_t w = 0; w < self->words; w++) {
+                done[w] |= self->group[w];
             }
-        }
-        component_t part;
-        if (few && !ring) {
-            init_component(self, tasks, count, &part);
-        }
-        for (int64_t t = 0; t < count && few && !ring; t++) {
-            int status = longest_path(self, ctx, &part, t, &longest[tasks[t]]);
-            if (status != GS_OK) {
-                return status;
-            }
-        }
-        int status = gs_poll(ctx, count * self->words);
-        if (status != GS_OK) {
-            return status;
         }
     }
-    return GS_OK;
+    return status;
 }

@@ -66,6 +66,12 @@ int gs_analysis_partitioned_request_chain_longest(gs_analysis_partitioned_reques
                                                   gs_context_t *ctx, int64_t i,
                                                   const uint64_t *excluded, int64_t *longest);
 
+/* The same for all tasks of the component of task i without the tasks in `excluded`; the other
+ * entries of longest, n in all, stay. The component is then in the first words of self->group. */
+int gs_analysis_partitioned_request_chain_component(gs_analysis_partitioned_request_chain_t *self,
+                                                    gs_context_t *ctx, int64_t i,
+                                                    const uint64_t *excluded, int64_t *longest);
+
 /* The same for all tasks, none excluded. longest: n entries. */
 int gs_analysis_partitioned_request_chain_all(gs_analysis_partitioned_request_chain_t *self,
                                               gs_context_t *ctx, int64_t *longest);

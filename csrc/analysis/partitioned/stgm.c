@@ -110,19 +110,14 @@ int gs_analysis_partitioned_stgm_kernel_blocking(gs_analysis_partitioned_stgm_t 
     return status;
 }
 
-int gs_analysis_partitioned_stgm_busy_blocking(gs_analysis_partitioned_stgm_t *self,
-                                               gs_context_t *ctx, int64_t i, int64_t copy,
-                                               const uint64_t *excluded)
+void gs_analysis_partitioned_stgm_set_busy_blocking(gs_analysis_partitioned_stgm_t *self, int64_t i,
+                                                    int64_t copy, int64_t chain)
 {
-    int64_t eta = self->sums[i].segments, kernel = 0;
-    int status = eta > 0 ? gs_analysis_partitioned_request_chain_longest(&self->chain, ctx, i,
-                                                                         excluded, &kernel)
-                         : GS_OK;
+    int64_t eta = self->sums[i].segments;
     self->copy[i] = gs_analysis_common_saturating_mul(eta, 2 * copy);
-    self->kernel[i] = gs_analysis_common_saturating_mul(eta, kernel);
+    self->kernel[i] = gs_analysis_common_saturating_mul(eta, chain);
     self->segment[i] =
-        eta > 0 ? gs_analysis_common_saturating_add(self->sums[i].most_gpu, 2 * copy + kernel) : 0;
-    return status;
+        eta > 0 ? gs_analysis_common_saturating_add(self->sums[i].most_gpu, 2 * copy + chain) : 0;
 }
 
 /* Sound busy test: B^m, B^e and the longest open segment of all tasks. */
@@ -148,11 +143,14 @@ static int set_busy_blocking(gs_analysis_partitioned_stgm_t *self, gs_context_t 
         for (int64_t j = 0; j < self->n; j++) {
             excluded[j / 64] |= (uint64_t)(core[j] == core[i]) << (j % 64);
         }
-        int status = gs_analysis_partitioned_stgm_busy_blocking(self, ctx, i,
-                                                                all - self->segment[i], excluded);
+        int64_t chain = 0, copy = all - self->segment[i];
+        int status = self->sums[i].segments > 0 ? gs_analysis_partitioned_request_chain_longest(
+                                                      &self->chain, ctx, i, excluded, &chain)
+                                                : GS_OK;
         if (status != GS_OK) {
             return status;
         }
+        gs_analysis_partitioned_stgm_set_busy_blocking(self, i, copy, chain);
     }
     return GS_OK;
 }

@@ -78,10 +78,9 @@ int gs_analysis_partitioned_stgm_check_paper(gs_context_t *ctx, int paper);
 
 /* B^m, B^e and the longest open segment of task i in the sound busy test: GPU segments of one core
  * never overlap, so at most one copy of every other core is ahead (copy: the sum of their longest),
- * and no kernel of the core of i (excluded: its tasks) is in the chain. */
-int gs_analysis_partitioned_stgm_busy_blocking(gs_analysis_partitioned_stgm_t *self,
-                                               gs_context_t *ctx, int64_t i, int64_t copy,
-                                               const uint64_t *excluded);
+ * and no kernel of the core of i is in the chain (chain: the longest one). */
+void gs_analysis_partitioned_stgm_set_busy_blocking(gs_analysis_partitioned_stgm_t *self, int64_t i,
+                                                    int64_t copy, int64_t chain);
 
 /* Sets up the recurrence of the member at that place. response: W of the higher-priority members,
  * by task; not used in busy mode. */

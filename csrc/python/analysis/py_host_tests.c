@@ -493,8 +493,7 @@ PyDoc_STRVAR(exhaustive_doc,
              "Whether any cores and SMs pass (gs_analysis_allocation_stgm_exhaustive), for a stack "
              "of N small sets.\n"
              "states: how many to look at for each set, 0 for all; schedulable is -1 where that\n"
-             "was not enough. Returns what host_stgm_allocate does, rounds being the divisions\n"
-             "of the SMs that were tried.");
+             "was not enough. Returns what host_stgm_allocate does.");
 
 static const gs_python_signature_t HOST_STGM_EXHAUSTIVE_SIGNATURE = {
     "host_stgm_exhaustive", "OLLpiLO", 1, 0,
