@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,8 @@ from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.analysis.fifo_threads import COMMON
-from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
+from gpusched.analysis.rational_answer import RationalAnswer
+from gpusched.model.answers.answer import Claim, Flags, Ticks
 from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["REASONS", "STATUSES", "THEOREMS", "FifoBound"]
@@ -63,7 +63,7 @@ _ORDER = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FifoBound(Answer):
+class FifoBound(RationalAnswer):
     """Response-time bounds for one set of n tasks or a stack of N sets.
 
     A set is accepted when every task has a bound within its deadline, and rejected when the
@@ -128,21 +128,13 @@ class FifoBound(Answer):
         return (*COMMON, _ORDER[self.order])
 
     @property
-    def accepted(self) -> Flags:
-        """Whether every task has a bound within its deadline: a bool, or bool ``(N,)``."""
-        values, known = self._responses()
-        met = (known & (values <= self.tasks.deadline)).all(axis=-1)
-        return met if self.is_stack else bool(met)
-
-    @property
     def rejected(self) -> Flags:
         """Whether the responses of a task are shown to be unbounded: a bool, or bool ``(N,)``."""
         never = (self.status_code >= STATUSES.index("unbounded_long")).any(axis=-1)
         return never if self.is_stack else bool(never)
 
-    def _responses(self) -> tuple[Int64Array, BoolArray]:
-        known = self.bounded
-        return -(-self.numerator // np.where(known, self.denominator, 1)), known
+    def _fractions(self) -> tuple[Int64Array, Int64Array]:
+        return self.numerator, self.denominator
 
     @property
     def theorem(self) -> npt.NDArray[np.str_]:
@@ -155,19 +147,6 @@ class FifoBound(Answer):
         GPU takes longer than its period) or ``unbounded_load`` (the tasks need more threads than
         the GPU has)."""
         return np.array(STATUSES)[self.status_code]
-
-    @property
-    def exact(self) -> list[Any]:
-        """The bounds as a ``Fraction`` per task, None without one; a list per set of a stack."""
-
-        def of(numerators: list[int], denominators: list[int]) -> list[Fraction | None]:
-            pairs = zip(numerators, denominators, strict=True)
-            return [Fraction(n, d) if d else None for n, d in pairs]
-
-        above, below = self.numerator.tolist(), self.denominator.tolist()
-        if not self.is_stack:
-            return of(above, below)
-        return [of(*rows) for rows in zip(above, below, strict=True)]
 
     def refusals(self, task: int | str) -> dict[str, str]:
         """Reasons of the theorems that give a task of a single set no bound.

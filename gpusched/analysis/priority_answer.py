@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,8 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
-from gpusched.model.answers.answer import Answer, Claim, Flags
+from gpusched.analysis.rational_answer import RationalAnswer
+from gpusched.model.answers.answer import Claim, Flags
 from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.kernel_chains import KernelChains
 
@@ -51,7 +51,7 @@ _COLUMN = {name: i for i, name in enumerate(PRIORITY_TERMS)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PriorityStreamsBound(Answer):
+class PriorityStreamsBound(RationalAnswer):
     """Response-time bounds of kernel chains, for one set of n tasks or a stack of N sets.
 
     >>> chains = gs.KernelChains(period=[60, 100], block_time=[[1, 1, 1], [10]], blocks=4,
@@ -133,36 +133,17 @@ class PriorityStreamsBound(Answer):
         return self._term("denominator") > 0
 
     @property
-    def accepted(self) -> Flags:
-        """Whether every task has a bound within its deadline: a bool, or bool ``(N,)``."""
-        values, known = self._responses()
-        met = (known & (values <= self.tasks.deadline)).all(axis=-1)
-        return met if self.is_stack else bool(met)
-
-    @property
     def rejected(self) -> Flags:
         """False: the bounds show no misses. A bool, or bool ``(N,)``."""
         return np.zeros(len(self.tasks), np.bool_) if self.is_stack else False
 
-    def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-        known = self.bounded
-        return -(-self._term("numerator") // np.where(known, self._term("denominator"), 1)), known
+    def _fractions(self) -> tuple[Int64Array, Int64Array]:
+        return self._term("numerator"), self._term("denominator")
 
     @property
     def theorem(self) -> npt.NDArray[np.str_]:
         """Theorem behind each bound: "fits" (no kernel waits), "M", "A", "O"; "" without one."""
         return np.array(THEOREMS)[self._term("theorem")]
-
-    @property
-    def exact(self) -> list[Any]:
-        """The bounds as a ``Fraction`` per task, None without one; a list per set of a stack."""
-
-        def of(rows: list[list[int]]) -> list[Fraction | None]:
-            return [Fraction(row[0], row[1]) if row[1] else None for row in rows]
-
-        return (
-            [of(rows) for rows in self.terms.tolist()] if self.is_stack else of(self.terms.tolist())
-        )
 
     def parts(self, task: int | str) -> dict[str, float]:
         """Ticks of a bound by cause, for a task of a single set that Theorem M bounds.
