@@ -4,6 +4,7 @@ A thread is a warp of the GPU.  Kinds: "own" and "shared" queues of partitions w
 own, "limits" of the SMs that clients occupy.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ def random_system(rng, kind, latest=2):
     if kind == "limits":
         return System(tasks, threads, sms, part, [rng.randint(1, sms) for _ in range(parts)])
     cuts = [0, *sorted(rng.sample(range(1, sms), parts - 1)), sms]
-    counts = [b - a for a, b in zip(cuts, cuts[1:], strict=False)]
+    counts = [b - a for a, b in pairwise(cuts)]
     return System(tasks, threads, sms, part, counts)
 
 

@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from reference import priority_streams as ps
 from reference import stream_partitions as twin
 from reference.priority_streams import task
 from stream_systems import KINDS, bounded, chains, random_system, responses
