@@ -300,7 +300,7 @@ def test_commands(tmp_path, capsys):
     assert (
         main(["check", *given, "camera+planner+map=64", *method, "--option", "queues=shared"]) == 0
     )
-    assert main(["simulate", *given, "camera=8,planner+map=8", *method, "--until", "9000"]) in (
+    assert main(["simulate", *given, "camera=8,planner+map=8", *method, "--until", "9us"]) in (
         0,
         3,
     )
