@@ -175,6 +175,25 @@ def test_no_response_above_its_bound(kind):
     assert total[0] > 300 and total[1] > 0, total
 
 
+def test_the_simulations_would_show_bounds_that_are_too_low():
+    """Bounds without the limits, or with queues of their own, are exceeded where these are not."""
+    rng = random.Random(5)
+    above = np.zeros(2, int)
+    for _ in range(150):
+        system = random_system(rng, "limits", latest=0)
+        free = system._replace(counts=[system.sms] * len(system.counts))
+        kinds = [(bounded(free, "limits"), system, "limits")]
+        system = random_system(rng, "shared", latest=0)
+        kinds.append((bounded(system, "own"), system, "shared"))
+        for i, (answer, of, kind) in enumerate(kinds):
+            seen = responses(rng, of, kind)
+            above[i] += any(
+                bound is not None and response > bound
+                for response, bound in zip(seen, answer.exact, strict=True)
+            )
+    assert (above > 5).all(), above
+
+
 # Refusals -----------------------------------------------------------------------------------------
 
 

@@ -70,7 +70,8 @@ class PriorityStreamsBound(RationalAnswer):
         The bounds and their parts, int64 ``(n, 12)`` or ``(N, n, 12)``, columns as in
         ``PRIORITY_TERMS``. With Theorem M, ``own + same + more_urgent + less_urgent + residue`` is
         at least ``busy`` times the time that kernels wait, and exactly that where less urgent
-        blocks can hold no more threads after some time; Theorems A and O give no parts.
+        blocks can hold no more threads after some time; Theorems A and O give no parts. With shared
+        queues the parts are those of all partitions, each of which has a saturation of its own.
     saturation
         Least number of threads that are busy while a kernel of the task's priority, or of a more
         urgent one, waits; 0 when none ever does. In partitions with SMs of their own: those of the

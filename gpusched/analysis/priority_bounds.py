@@ -76,12 +76,12 @@ def priority_streams(
         A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
         call.
 
-    >>> pair = gs.KernelChains(period=[50, 90], block_time=[[4, 4], [9]], blocks=8)
+    >>> pair = gs.KernelChains(period=[50, 90], block_time=[[4, 4], [30]], blocks=[[4, 4], [8]])
     >>> both = gs.analysis.priority_streams(pair, threads=4, sms=2)
     >>> apart = gs.analysis.priority_streams(
     ...     pair, threads=4, sms=2, partition=[0, 1], partition_sms=[1, 1])
     >>> both.response.tolist(), apart.response.tolist()
-    ([25, 16], [16, 18])
+    ([71, 59], [8, 83])
 
     Returns
     -------

@@ -54,7 +54,7 @@ enum {
 };
 
 typedef struct {
-    int kind;
+    int64_t kind;
     int64_t count;
     const int64_t *of;  /* per task: its partition */
     const int64_t *sms; /* per partition: its SMs, or the most SMs that hold its blocks at once */

@@ -58,7 +58,7 @@ typedef struct {
 } gs_analysis_priority_streams_roles_t;
 
 static inline bool gs_analysis_priority_streams_is(const gs_analysis_priority_streams_t *self,
-                                                   int kind)
+                                                   int64_t kind)
 {
     return self->partitions != NULL && self->partitions->kind == kind;
 }

@@ -15,7 +15,7 @@ enum { TERMS = 12 };
 /* Partitions of the tasks of each set, of shape (sets, n), and their SMs; empty without. */
 typedef struct {
     PyArrayObject *of, *sms;
-    int kind;
+    int64_t kind;
 } parts_t;
 
 typedef struct {
@@ -100,14 +100,14 @@ static gs_kernel_chains_t chains_at(stack_t *self, npy_intp set)
 }
 
 static bool parts_init(parts_t *self, const stack_t *stack, PyObject *of, PyObject *sms,
-                       PyObject *kind)
+                       int64_t kind)
 {
     memset(self, 0, sizeof *self);
     if (of == Py_None) {
         return true;
     }
-    self->kind = (int)PyLong_AsLong(kind);
-    return !PyErr_Occurred() && (self->of = gs_python_int64(of, "partition", 2)) != NULL &&
+    self->kind = kind;
+    return (self->of = gs_python_int64(of, "partition", 2)) != NULL &&
            gs_python_length(self->of, "partition", 0, stack->sets) &&
            gs_python_length(self->of, "partition", 1, stack->n) &&
            (self->sms = gs_python_int64(sms, "partition_sms", 1)) != NULL;
@@ -157,7 +157,7 @@ PyDoc_STRVAR(
     "of each and their kind (GS_ANALYSIS_PRIORITY_STREAMS_OWN, ...).");
 
 static const gs_python_signature_t PRIORITY_STREAMS_SIGNATURE = {
-    "priority_streams", "OOOOOOOOLLOpOOOO", 8, 0,
+    "priority_streams", "OOOOOOOOLLOpOOLO", 8, 0,
     (const char *const[]){"period", "level", "blocks", "threads", "block_time", "latency", "regs",
                           "smem", "sms", "sm_threads", "limits", "overlap", "partition",
                           "partition_sms", "kind", "stop"}};
@@ -165,8 +165,8 @@ static const gs_python_signature_t PRIORITY_STREAMS_SIGNATURE = {
 static PyObject *priority_streams(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                   PyObject *kwnames)
 {
-    PyObject *in[COLUMNS], *limits, *of_task, *part_sms, *kind, *stop, *result = NULL;
-    long long sms, sm_threads;
+    PyObject *in[COLUMNS], *limits, *of_task, *part_sms, *stop, *result = NULL;
+    long long sms, sm_threads, kind;
     int overlap;
     if (!gs_python_parse(&PRIORITY_STREAMS_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &in[4], &in[5], &in[6], &in[7], &sms, &sm_threads, &limits,

@@ -58,6 +58,8 @@ class Platform(Facts):
     >>> platform = gs.Platform("AGX Orin", cpus=8, launch_latency="6us")
     >>> platform.sms, platform.copy_engines, platform.at("us").launch_latency
     (16, 1, 6)
+    >>> gs.Platform("H100", green_contexts={"camera": 16, ("planner", "map"): 116}).green_contexts
+    ((('camera',), 16), (('planner', 'map'), 116))
 
     Parameters
     ----------
