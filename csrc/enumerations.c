@@ -184,6 +184,21 @@ static const char *const ANALYSIS_CONTEXT_FIXED_POINT[] = {
     [GS_ANALYSIS_CONTEXTS_JOINT] = "joint",
     [GS_ANALYSIS_CONTEXTS_ONE_PASS] = "one_pass",
     [GS_ANALYSIS_CONTEXTS_ORDER_FREE] = "order_free",
+    [GS_ANALYSIS_CONTEXTS_DEADLINES] = "deadlines",
+};
+
+static const char *const ANALYSIS_SCALE[] = {
+    [GS_ANALYSIS_SENSITIVITY_ALL] = "all",
+    [GS_ANALYSIS_SENSITIVITY_KERNELS] = "kernels",
+    [GS_ANALYSIS_SENSITIVITY_COPIES] = "copies",
+    [GS_ANALYSIS_SENSITIVITY_CPU] = "cpu",
+};
+
+static const char *const ANALYSIS_ASSIGNMENT[] = {
+    [GS_ANALYSIS_PRIORITIES_AUDSLEY] = "audsley",
+    [GS_ANALYSIS_PRIORITIES_EXHAUSTIVE] = "exhaustive",
+    [GS_ANALYSIS_PRIORITIES_DEADLINE_MONOTONIC] = "deadline monotonic",
+    [GS_ANALYSIS_PRIORITIES_CPU_ORDER] = "cpu priorities",
 };
 
 static const char *const ANALYSIS_STGM_VARIANT[] = {
@@ -408,6 +423,9 @@ static const gs_enumeration_t ALL[] = {
      sizeof ANALYSIS_CONTEXT_MODE / sizeof *ANALYSIS_CONTEXT_MODE},
     {"analysis.context_fixed_point", ANALYSIS_CONTEXT_FIXED_POINT,
      sizeof ANALYSIS_CONTEXT_FIXED_POINT / sizeof *ANALYSIS_CONTEXT_FIXED_POINT},
+    {"analysis.scale", ANALYSIS_SCALE, sizeof ANALYSIS_SCALE / sizeof *ANALYSIS_SCALE},
+    {"analysis.assignment", ANALYSIS_ASSIGNMENT,
+     sizeof ANALYSIS_ASSIGNMENT / sizeof *ANALYSIS_ASSIGNMENT},
     {"analysis.stgm_variant", ANALYSIS_STGM_VARIANT,
      sizeof ANALYSIS_STGM_VARIANT / sizeof *ANALYSIS_STGM_VARIANT},
     {"analysis.term", ANALYSIS_TERM, sizeof ANALYSIS_TERM / sizeof *ANALYSIS_TERM},

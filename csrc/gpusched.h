@@ -5,13 +5,16 @@
  *   cuda/       driver (opened at run time), device, run, player
  *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
  *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
- *               GPU model); graph/ (the scheduling graph); lazy/ and reduced/ (searches);
- *               proof/ (check of proofs that there is no schedule) [RTNS24]
+ *               GPU model); graph/ (the scheduling graph); lazy/, reduced/ and large/ (searches);
+ *               partitioned/ (several GPUs); proof/ (check of proofs that there is no
+ *               schedule) [RTNS24]
  *
  *   analysis/   fifo/ [ECRTS17]; priority_streams/; partitioned/, allocation/ [RTCSA19];
- *               contexts/ [ECRTS24]; global_edf/ [RTNS10]; common/
+ *               contexts/ [ECRTS24]; global_edf/ [RTNS10]; common/; placed/ (any of these tests
+ *               by name), sensitivity/ and priorities/ on top of it
  *
- *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], hierarchy/ and warps [RTAS20]
+ *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], challenge/ (search for late jobs of
+ *               host/), hierarchy/ and warps [RTAS20]
  *
  *   generate/   random task sets, one file per paper's generator
  *
@@ -59,8 +62,11 @@
 #include "analysis/partitioned/lock_test.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/partitioned/stgm.h"
+#include "analysis/placed/placed_test.h"
+#include "analysis/priorities/assign_priorities.h"
 #include "analysis/priority_streams/chain_partitions.h"
 #include "analysis/priority_streams/priority_streams.h"
+#include "analysis/sensitivity/breakdown.h"
 #include "core/context.h"
 #include "core/enumeration.h"
 #include "core/heap.h"
@@ -95,10 +101,13 @@
 #include "pbs/edf.h"
 #include "pbs/graph/graph.h"
 #include "pbs/infinite_horizon.h"
+#include "pbs/large/large_search.h"
 #include "pbs/oracle/oracle.h"
+#include "pbs/partitioned/assignment.h"
 #include "pbs/policy.h"
 #include "pbs/proof/proof.h"
 #include "pbs/search.h"
+#include "simulate/challenge/challenge.h"
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"
 #include "simulate/host/host.h"

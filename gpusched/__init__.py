@@ -4,6 +4,7 @@
 
     gs.GPU, gs.occupancy, gs.place    a GPU, how many blocks an SM holds, which SM they go to
     gs.KernelTasks, gs.BatchTable     periodic kernels, and how long batches of them take
+                                      (gs.BatchFunction: of more than 24)
     gs.HostTasks                      tasks that compute on CPUs and on a GPU, in turns
     gs.Launches                       kernels and copies in streams, as programs launch them
     gs.Workload, gs.Task, gs.Platform one program and its machine, stated once for every method
@@ -15,6 +16,7 @@ Then ask:
     gs.analyze, gs.observe, gs.margin one way: its test, its simulation, how far times may grow
     gs.mig(workload, platform)        which GPU instances (MIG), and which task in which
     gs.pbs.search(tasks, table)       can the Parallel Batch Scheduler meet every deadline, and how?
+    gs.pbs.partition                  and on several GPUs?
     gs.pbs.edf_serial, edf_parallel   can plain EDF?
     gs.analysis                       how late can kernels in streams, or tasks with CPU and GPU
                                       segments, be: bounds and schedulability tests
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
     from gpusched.model import profiles as profiles
     from gpusched.model.batch_table import BatchTable as BatchTable
+    from gpusched.model.functions.batch_function import BatchFunction as BatchFunction
     from gpusched.model.gpu import GPU as GPU
     from gpusched.model.gpu import occupancy as occupancy
     from gpusched.model.host_tasks import HostTasks as HostTasks
@@ -110,6 +113,7 @@ _MODULES = {
     "simulate": "simulate",
 }
 _MEMBERS = {
+    "BatchFunction": "model.functions.batch_function",
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
     "Comparison": "comparison.comparisons",

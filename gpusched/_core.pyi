@@ -5,6 +5,7 @@ that NumPy casts safely (no floats for integers) and go out as new arrays. mypy.
 these lines with the module, which has the docstrings.
 """
 
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
@@ -239,6 +240,27 @@ def pbs_search(
     dict[str, Any] | None,
     tuple[_Ints, _Ints, _Ints] | None,
 ]: ...
+def pbs_partition(
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    undecided: _In | None,
+    *,
+    gpus: int,
+    idling: bool,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    report: Callable[[int], object] | None,
+) -> tuple[
+    tuple[int, int, int, int, int],
+    _Ints,
+    tuple[_Frames, ...],
+    dict[str, Any] | None,
+    tuple[tuple[int, int, bool, dict[str, Any] | None], ...],
+]: ...
 def pbs_endless(
     period: _In,
     deadline: _In,
@@ -252,6 +274,43 @@ def pbs_endless(
     seconds: float,
     stop: Buffer | None,
 ) -> tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]: ...
+
+_Function = tuple[_In, _In, _In | None, _In | None, _In | None, npt.ArrayLike, int, int, int]
+
+def pbs_function_times(
+    function: _Function, batches: npt.ArrayLike, *, stop: Buffer | None = None
+) -> _Ints: ...
+def pbs_function_table(
+    function: _Function,
+    tasks: _In,
+    *,
+    least: bool,
+    stop: Buffer | None = None,
+    seconds: float = 0.0,
+) -> tuple[_Ints, _Ints, npt.NDArray[np.int8] | None] | None: ...
+def pbs_function_order(function: _Function, batch: int) -> _Ints: ...
+def pbs_function_demand(
+    function: _Function,
+) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_]]: ...
+def pbs_function_search(
+    function: _Function,
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    *,
+    idling: bool,
+    round: int,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    skip: int = 0,
+) -> tuple[
+    tuple[int, int, int, int, int],
+    tuple[int, int, int, float],
+    tuple[_Ints, _Ints, npt.NDArray[np.uint64]] | None,
+    dict[str, Any] | None,
+]: ...
 def pbs_edf(
     period: _In,
     deadline: _In,
@@ -523,12 +582,41 @@ def host_open(
     ring: int = 0,
     stall: bool = False,
     gpu_priority: _In | None = None,
+    release_begin: _In | None = None,
+    release: _In | None = None,
+    time: _In | None = None,
 ) -> HostSimulation:
     ...
     # status, done, now, jobs released
     # worst, finished, late, instants
     # task, job, release, start, finish
     # task, job, what, core, start, end
+
+def host_challenge(
+    hosts: _Hosts,
+    core: _In,
+    sm: _In | None,
+    server: _In,
+    *,
+    explore: bool,
+    cpus: int,
+    sms: int,
+    gpu: int,
+    mode: int,
+    overhead: int,
+    key: _In,
+    index: int,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    slice: int = 0,
+    ring: int = 0,
+    stall: bool = False,
+    gpu_priority: _In | None = None,
+) -> tuple[int, tuple[_Ints, _Ints, _Ints, int, int] | None, _Ints, int, int, int]:
+    ...
+    # status, (release_begin, release, time, victim, until), worst, jobs, runs, states
 
 def host_responses(
     hosts: _Hosts,
@@ -728,6 +816,52 @@ def host_stgm_exhaustive(
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
 
 # core, sm (N, n, sms), divisions of the SMs that were tried (N,); schedulable -1: budget used up
+
+# Breakdown factors and priorities (py_sensitivity.c). hosts, core: as above; sm: (N, n, M) or None;
+# server: (N,) or None; gpu_priority: (N, n) or None.
+
+def host_breakdown(
+    hosts: _Hosts,
+    core: _In,
+    sm: _In | None,
+    server: _In | None,
+    gpu_priority: _In | None,
+    *,
+    scale: int,
+    task: int,
+    method: str,
+    cpus: int,
+    sms: int,
+    mode: int,
+    fixed_point: int,
+    slice: int,
+    cost: int,
+    stall: bool,
+    stop: Buffer | None,
+) -> tuple[
+    _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]
+]: ...  # numerator, denominator, limiting task, tests, unlimited, load (N,)
+def host_assign_priorities(
+    hosts: _Hosts,
+    core: _In,
+    sm: _In | None,
+    server: _In | None,
+    gpu_priority: _In | None,
+    *,
+    gpu: bool,
+    budget: int,
+    method: str,
+    cpus: int,
+    sms: int,
+    mode: int,
+    fixed_point: int,
+    slice: int,
+    cost: int,
+    stall: bool,
+    stop: Buffer | None,
+) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...
+
+# priority (N, n); method, accepted, optimal, tests (N,)
 
 # Global EDF with a GPU (py_gedf.c)
 

@@ -88,11 +88,13 @@ ARGUMENTS: dict[str, Any] = {
     "at": 2,
     "awake": 1000,
     "batch": BATCH,
+    "batches": np.array([1, 5], np.uint64),
     "beta": np.array([5]),
     "bins": 8,
     "block_time": np.array([[4, 3, 6]]),
     "blocks": np.array([4, 4]),
     "blocks_max": 8,
+    "budget": 100,
     "busy": True,
     "bytes": 1 << 20,
     "capacity": 256,
@@ -118,6 +120,7 @@ ARGUMENTS: dict[str, Any] = {
     "device": None,
     "discard": True,
     "draw": 1,
+    "function": (),
     "empty": True,
     "driver": None,
     "end": END,
@@ -136,11 +139,13 @@ ARGUMENTS: dict[str, Any] = {
     "given": np.array([3, 1, 2, 5]),
     "given_begin": np.array([0, 4, 4, 4]),
     "gpu": 0,
+    "gpus": 2,
     "gpu_priority": np.array([[0, 1, 2], [3, 4, 5]]),
     "graph": np.array([0, 0]),
     "group": np.array([1, 0, 0, 1, 1, 0, 1, 1, 0]),
     "groups": 2,
     "high": 1.0,
+    "explore": True,
     "hosts": HOSTS,
     "idling": False,
     "image": b"image",
@@ -205,6 +210,8 @@ ARGUMENTS: dict[str, Any] = {
     "programmatic": np.array([1, 1, 0]),
     "ranges": np.array([[1, 5], [50000, 300000], [200000, 2 * 10**6], [1, 3], [1, 9], [0, 10**6]]),
     "repeating": False,
+    "report": None,
+    "round": 0,
     "rounding": 0,
     "realtime": 0,
     "proof": True,
@@ -252,6 +259,7 @@ ARGUMENTS: dict[str, Any] = {
     "stream_priority": np.array([0, -1]),
     "subset": None,
     "switch_time": 3,
+    "task": 1,
     "tasks": np.array([0, 1, 2]),
     "texts": np.frombuffer(b"onetwo", np.uint8),
     "texts_begin": np.array([0, 3, 6]),
@@ -280,7 +288,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
-HOST_SIMULATION = ("host_open", "host_responses")
+HOST_SIMULATION = ("host_open", "host_responses", "host_challenge")
 GEDF = (*("gedf_response", "container_response", "srm_blocking", "elliott_draw", "elliott_study"),)
 
 
@@ -348,12 +356,15 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"sm": np.array([[[1, 0], [1, 1], [0, 1]]], np.uint8), "server": np.array([1])}
         values |= {"overhead": 1, "triggers": 2}
         values["gpu_priority"] = np.array([[0, 1, 2]])
+        values["time"] = np.array(
+            [[1, 1, 2, 1, 1, 0, 0, 0, 0]] * 2 + [[0, 1, 2, 1, 1, 1, 1, 1, 1]] + [[5] + [0] * 8]
+        )
     elif "hosts" in parameters_of(name):
         values |= {"core": np.array([[0, 1, 0], [1, 0, -1]]), "sms": 2, "server": np.array([2, 0])}
         values["sm"] = np.array([[[1, 0], [1, 1], [0, 0]], [[0, 0], [0, 1], [0, 0]]], np.uint8)
     if name in ("host_lock_test", "host_partition"):
         values["method"] = "gpu_server"
-    if name == "host_context_test":
+    if name in ("host_context_test", "host_breakdown", "host_assign_priorities"):
         values["method"] = "gcaps"
     if name in GEDF:
         values |= {"cpus": 2, "methods": 30, "demand": np.array([[1, 2, 6]]), "overhead": 50}
@@ -364,6 +375,15 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"periods": np.array([1500, 6000]), "speed_ups": np.array([2, 4]), "bins": 8}
     if name == "pbs_search":
         values["policy"] = True
+    if name.startswith("pbs_function"):
+        shapes = np.array([[4, 32, 8, 0], [9, 64, 0, 512], [2, 32, 8, 0]])
+        columns = (PERIOD[0], np.array([1, 3, 3]), shapes, gpu._limits, np.arange(8)[::-1])
+        key = np.array([1, 2, 3, 4], np.uint64)
+        values["function"] = (*columns, key, 0, 10**9, 19 * 10**8)
+        values |= {"tasks": np.array([0, 2]), "least": False, "batch": 5, "round": 1, "skip": 0}
+        values["batches"] = np.array([1, 5, 7], np.uint64)
+        if name == "pbs_function_search":
+            values |= {"period": PERIOD[0], "deadline": PERIOD[0], "offset": 0 * PERIOD[0]}
     if name == "pbs_proof_interval":
         values |= {"start": 0, "end": 10, "least": 6}
     if name == "pbs_proof_states":

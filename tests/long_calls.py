@@ -22,6 +22,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched import _core
+from gpusched.pbs.function_search import search_function
 
 DELAY = 0.3
 
@@ -62,11 +63,33 @@ def edf() -> Callable[[Any], Any]:
     return lambda stop: gs.pbs.edf_serial(tasks, table, budget=budget, stop=stop)
 
 
+def partition() -> Callable[[Any], Any]:
+    """Seventeen tasks of which no three fit one of eight GPUs: all ways to form pairs."""
+    tasks = gs.KernelTasks(period=[100] * 17, wcet=34)
+    table = gs.BatchTable([34 * (mask.bit_count() == 1) for mask in range(1 << 17)])
+    return lambda stop: gs.pbs.partition(tasks, table, gpus=8, stop=stop)
+
+
 def certificate() -> Callable[[Any], Any]:
     tasks = gs.KernelTasks(period=[100] * 20, wcet=1)
     table = gs.BatchTable(completion=np.r_[0, np.ones(2**20 - 1, np.int64)])
     proof = gs.pbs.DeadInterval(0, 100, tuple(range(20)), 101)
     return lambda stop: proof.verify(tasks, table, stop=stop)
+
+
+def function_table() -> Callable[[Any], Any]:
+    tasks = gs.KernelTasks(period=[100] * 24, wcet=1, blocks=3, threads=256)
+    times = gs.BatchFunction.from_gpu(tasks, "pbs2024", seed=1)
+    return lambda stop: times.table(stop=stop)
+
+
+def function_search() -> Callable[[Any], Any]:
+    tasks = gs.generate.gpusched(40, 2.4, seed=77)
+    times = gs.BatchFunction.from_utilization(tasks, (1.7, 1.9), seed=1)
+    budget = gs.pbs.Budget(seconds=600)
+    options: Any = {"idling": False, "budget": budget, "progress": False}
+    # Without schedules: cores are drawn as long as the budget lasts.
+    return lambda stop: search_function(tasks, times, **options, stop=stop, skip=15)
 
 
 def play() -> Callable[[Any], Any]:
@@ -109,6 +132,21 @@ def host_responses() -> Callable[[Any], Any]:
     return lambda stop: gs.simulate.host_responses(LONELY_HOST, 1, until=2**58, stop=stop)
 
 
+def challenge_search() -> Callable[[Any], Any]:
+    budget = gs.pbs.Budget(states=10**12)
+    return lambda stop: gs.simulate.challenge(
+        LONELY_HOST, 1, "mpcp", budget=budget, exhaustive=False, stop=stop
+    )
+
+
+def challenge_exploration() -> Callable[[Any], Any]:
+    budget = gs.pbs.Budget(states=10**12, bytes=None)
+    hosts = gs.HostTasks(range(180, 188), cpu=[[20]] * 8, core=range(8))
+    return lambda stop: gs.simulate.challenge(
+        hosts, 8, "mpcp", budget=budget, exhaustive=True, stop=stop
+    )
+
+
 def warps() -> Callable[[Any], Any]:
     return lambda stop: gs.simulate.warps(10**12, [10**12] * 16, stop=stop)
 
@@ -136,6 +174,24 @@ def context_test() -> Callable[[Any], Any]:
     options |= {"paper": False, "slice": 1, "cost": 0, "stall": False}
     cores = np.zeros((3000, 200), int)
     return lambda stop: _core.host_context_test(hosts, cores, None, **options, stop=stop)
+
+
+def many_tasks(sets: int) -> Any:
+    """Sets of 60 tasks with kernels on one core, which take all of the core."""
+    periods = [2000 + 10 * i for i in range(60)]
+    one = gs.HostTasks.from_segments(periods, [[12, (0, 13, 0), 12]] * 60, core=[0] * 60)
+    return gs.HostTasks.stack([one] * sets)
+
+
+def breakdown() -> Callable[[Any], Any]:
+    hosts = many_tasks(2000)
+    options: Any = {"slice": 1, "switch": 1}
+    return lambda stop: gs.analysis.breakdown(hosts, "time_slices", stop=stop, **options)
+
+
+def assign_priorities() -> Callable[[Any], Any]:
+    hosts = many_tasks(2000)
+    return lambda stop: gs.analysis.assign_priorities(hosts, "mpcp", stop=stop)
 
 
 def host_allocation() -> Callable[[Any], Any]:
@@ -207,7 +263,9 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
         *(host_test, context_test, host_allocation, host_groups, host, host_responses),
-        *(comparison, margin, instances, certificate),
+        *(comparison, margin, instances, certificate, partition, breakdown, assign_priorities),
+        *(function_table, function_search),
+        *(challenge_search, challenge_exploration),
     )
 }
 WITHOUT_FLAG = {"read_trace": read_trace}

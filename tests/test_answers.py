@@ -68,6 +68,9 @@ SINGLE: dict[str, Call] = {
     "policy": lambda t, b: gs.pbs.search(t, b, policy=True),
     "graph": lambda t, b: gs.pbs.search(t, b, method="graph"),
     "graph, paper": lambda t, b: gs.pbs.search(t, b, method="graph", variant="paper"),
+    "pbs.partition": lambda t, b: gs.pbs.partition(t, b, gpus=2),
+    "pbs.partition, one": lambda t, b: gs.pbs.partition(t, b, gpus=1, idling=True),
+    "pbs.partition, spent": lambda t, b: gs.pbs.partition(t, b, budget=SPENT),
     "graph.search": lambda t, b: gs.pbs.graph.search(t, b, graph=True),
     "graph.search, spent": lambda t, b: gs.pbs.graph.search(t, b, budget={"states": 1}),
 }

@@ -24,7 +24,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_support",),
     ("_draw",),
     ("model",),
-    ("generate", "pbs", "analysis", "simulate", "io"),
+    ("generate", "pbs", "simulate", "io"),
+    ("analysis",),  # its answers ask for simulations
     ("cuda",),
     ("study",),
     ("comparison", "experiments"),

@@ -112,7 +112,7 @@ def test_unknown_methods_and_options():
     for change, message in (
         ({"method": "edf"}, "method: got 'edf', expected a test with a context per task"),
         ({"mode": 2}, "mode: got 2, expected 0 .suspend. or 1 .busy."),
-        ({"way": 3}, "fixed_point: got 3, expected 0 .joint."),
+        ({"way": 4}, "fixed_point: got 4, expected 0 .joint."),
         ({"paper": True}, "fixed_point: got 0, expected 1 .one pass. for the printed equations"),
     ):
         options = {"method": "gcaps", "mode": 0, "way": 0, "paper": False, "sms": 1} | change

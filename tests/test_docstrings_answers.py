@@ -34,6 +34,7 @@ def test_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_method_has_an_example() -> None:
     methods = [getattr(analysis, name) for name in analysis.__all__ if name.islower()]
     methods += [pbs.search, pbs.edf_serial, pbs.edf_parallel, pbs.graph.search]
-    assert len(methods) == 20
+    methods += [pbs.partition, pbs.margin]
+    assert len(methods) == 25
     for method in methods:
         assert ">>>" in method.__doc__, method.__name__

@@ -1,5 +1,6 @@
 """Programs under benchmarks/ that search counterexamples, with a hundredth of their runs."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,33 @@ def test_no_response_above_a_bound_of_priority_streams():
     for row in rows:  # every theorem is put to the test
         assert int(row[-5]) > 20, row
     assert sum(float(row[-3]) == 1 for row in rows) >= 4  # Theorem M's bounds are reached
+
+
+def test_monotone_tests_and_audsleys_conditions():
+    shown = run("sensitivity_campaign.py", "--pairs", "1000", "--seed", "2")
+    title, tables = "", {}
+    for line in shown.splitlines():
+        if line.startswith(tuple(MONOTONE_TABLES)):
+            title = next(name for name in MONOTONE_TABLES if line.startswith(name))
+        else:
+            tables.setdefault(title, []).append(line)
+    for title, (rows, column) in MONOTONE_TABLES.items():
+        assert len(tables[title]) == rows
+        for line in tables[title]:
+            pairs = re.findall(r"(\d+), +(\d+)", line)
+            if line.startswith("gcaps") and "order-free" in line and len(pairs) > 2:
+                pairs.pop()  # not monotone: see the program
+            assert all(int(seen) > 100 and wrong == "0" for seen, wrong in pairs), line
+            assert pairs if column is None else line.split()[column] == "0", line
+
+
+MONOTONE_TABLES = {  # rows, and the column with the number of wrong answers
+    "accepted when worse": (20, None),
+    "breakdown factors": (20, -2),
+    "pairs of orders": (5, None),
+    "assigned priorities": (20, -2),
+    "GPU priorities of gcaps": (2, -1),
+}
 
 
 def run(*command):

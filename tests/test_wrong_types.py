@@ -65,6 +65,8 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     **keywords(
         gs.pbs.search, "tasks table idling repeating budget method", tasks=TASKS, table=TABLE
     ),
+    **keywords(gs.pbs.partition, "tasks table gpus idling budget stop", tasks=TASKS, table=TABLE),
+    **keywords(gs.pbs.margin, "tasks table idling budget stop", tasks=TASKS, table=TABLE),
     **keywords(gs.simulate.fifo, "tasks threads waves execution", tasks=TASKS, threads=64, until=9),
     **keywords(gs.simulate.host, "hosts cpus intervals gap", hosts=HOSTS, cpus=2, until=9),
     **keywords(gs.analysis.stgm_allocate, "hosts cpus apart", hosts=HOSTS, cpus=2, sms=2),

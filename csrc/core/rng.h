@@ -27,6 +27,7 @@ enum {
     GS_RNG_STREAM_PROFILE = 9,
     GS_RNG_STREAM_CUT = 10,
     GS_RNG_STREAM_COPY = 11,
+    GS_RNG_STREAM_CHALLENGE = 12,
     GS_RNG_STREAM_ELLIOTT = 16 /* all of a set of generate/elliott_sets.h */
 };
 

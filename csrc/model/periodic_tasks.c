@@ -6,6 +6,11 @@ int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
     if (tasks->n < 1 || tasks->n > GS_PERIODIC_TASKS_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n, "1 to 24 tasks");
     }
+    return gs_periodic_tasks_check_times(ctx, tasks);
+}
+
+int gs_periodic_tasks_check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
+{
     for (int32_t i = 0; i < tasks->n; i++) {
         if (tasks->period[i] < 1) {
             return gs_fail(ctx, GS_ERR_VALUE, "period", i, tasks->period[i], "a positive number");

@@ -18,13 +18,19 @@ Wang, Liu, Wong and Kim, "GCAPS: GPU Context-Aware Preemptive Priority-based Sch
 behind a lock or inside a server, [RTNS10] (Elliott and Anderson, "Globally Scheduled Real-Time
 Multiprocessor Systems with GPUs", 2010).
 
-All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``schedulable``,
-``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for stacks of sets.
+`breakdown`, `assign_priorities`: for the tests of partitioned tasks, how much longer times may get,
+and with which priorities a set is accepted. `schedulability` has the columns of a sweep.
+
+The answers of tests derive from `Answer`: ``accepted``, ``rejected``, ``undecided``,
+``schedulable``, ``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for
+stacks of sets.
 """
 
 from __future__ import annotations
 
 from gpusched.analysis.allocation import partition, stgm_allocate, stgm_exhaustive
+from gpusched.analysis.assignment_answer import Assignment
+from gpusched.analysis.breakdown_answer import Breakdown
 from gpusched.analysis.contexts import gcaps, time_slices
 from gpusched.analysis.fifo_answer import REASONS, STATUSES, THEOREMS, FifoBound
 from gpusched.analysis.fifo_bounds import fifo_bound
@@ -33,7 +39,9 @@ from gpusched.analysis.global_edf import GEDF_METHODS, container, cpu_only, gedf
 from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
 from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
 from gpusched.analysis.priority_answer import PRIORITY_TERMS, PriorityStreamsBound
+from gpusched.analysis.priority_assignment import assign_priorities
 from gpusched.analysis.priority_bounds import priority_streams
+from gpusched.analysis.sensitivity import breakdown, schedulability
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.answers.answer import Answer
 from gpusched.model.fifo_order import ORDERS
@@ -49,11 +57,15 @@ __all__ = [
     "TERMS",
     "THEOREMS",
     "Answer",
+    "Assignment",
+    "Breakdown",
     "FifoBound",
     "FifoLimit",
     "GedfVerdict",
     "PriorityStreamsBound",
     "Verdict",
+    "assign_priorities",
+    "breakdown",
     "container",
     "cpu_only",
     "fifo_bound",
@@ -65,6 +77,7 @@ __all__ = [
     "mpcp",
     "partition",
     "priority_streams",
+    "schedulability",
     "srm",
     "stgm",
     "stgm_allocate",

@@ -15,6 +15,7 @@ from gpusched._support.registry import methods
 from gpusched.analysis.partitioned import fmlp_plus
 from gpusched.analysis.partitioned_inputs import (
     LOCK_MODES,
+    NO_SHARING,
     STGM_VARIANTS,
     LockMode,
     Mode,
@@ -26,6 +27,7 @@ from gpusched.analysis.partitioned_inputs import (
 )
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
+from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["partition", "stgm_allocate", "stgm_exhaustive"]
 
@@ -86,21 +88,23 @@ def partition(
     one_of(variant, test.choices("variant") or ("sound",), "variant")
     began = perf_counter()
     count, width = integer64(cpus, "cpus"), whole_gpu(hosts, sms)
+    late = integer64(overhead, "overhead")
     *answer, cores, server = _core.host_partition(
         hosts._columns(),
         cpus=count,
         sms=width,
         method=protocol,
         mode=LOCK_MODES.index(mode),
-        overhead=integer64(overhead, "overhead"),
+        overhead=late,
         stop=stop,
     )
     placed = hosts._replaced(core=cores if hosts.is_stack else cores[0])
     if variant == "gcaps":  # the same cores, as these depend on loads alone
         return fmlp_plus(placed, count, width, mode=mode, variant=variant, stop=stop)  # type: ignore[arg-type]
     places = server if protocol == "gpu_server" else None
+    sharing = Sharing(overhead=late) if protocol == "gpu_server" else NO_SHARING
     asked = (placed, protocol, variant, mode, count, width)
-    return verdict_of(*asked, tuple(answer), began, server=places)
+    return verdict_of(*asked, tuple(answer), began, server=places, sharing=sharing)
 
 
 PRINTED = {"line 16": 1, "load": 2, "line 24": 4, "line 26": 8, "line 23": 16}

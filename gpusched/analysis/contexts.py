@@ -15,9 +15,16 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, instance, int_array, integer64, one_of
 from gpusched._support.registry import enumeration, methods
-from gpusched.analysis.partitioned_inputs import Mode, assigned_cores, verdict_of, whole_gpu
+from gpusched.analysis.partitioned_inputs import (
+    NO_SHARING,
+    Mode,
+    assigned_cores,
+    verdict_of,
+    whole_gpu,
+)
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
+from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["gcaps", "time_slices"]
 
@@ -264,4 +271,8 @@ def _run(
         stall=stall,
         stop=stop,
     )
-    return verdict_of(hosts, test, variant, mode, count, width, answer, began)
+    sharing = Sharing(slice=slice, switch=cost) if test == "time_slices" else NO_SHARING
+    if test == "gcaps":
+        given = gpu_priority if gpu_priority is None or hosts.is_stack else gpu_priority[0]
+        sharing = Sharing(update=cost, stall=stall, gpu_priority=given)
+    return verdict_of(hosts, test, variant, mode, count, width, answer, began, sharing=sharing)

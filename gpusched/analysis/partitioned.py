@@ -24,6 +24,7 @@ from gpusched.analysis.partitioned_inputs import (
 )
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
+from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["fmlp_plus", "gpu_server", "mpcp", "stgm"]
 
@@ -269,6 +270,5 @@ def gpu_server(
     answer = lock_test(
         "gpu_server", hosts, cores, count, width, server=places, overhead=late, stop=stop
     )
-    return verdict_of(
-        hosts, "gpu_server", "sound", "suspend", count, width, answer, began, server=places
-    )
+    asked = (hosts, "gpu_server", "sound", "suspend", count, width)
+    return verdict_of(*asked, answer, began, server=places, sharing=Sharing(overhead=late))

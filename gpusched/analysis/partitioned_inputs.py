@@ -13,12 +13,14 @@ from gpusched._support.arguments import Int64Array, integer64
 from gpusched._support.registry import enumeration
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.host_tasks import MAX_SMS, HostTasks
+from gpusched.simulate.challenges.challenge_result import Sharing
 
 Mode = Literal["suspend", "busy"]
 LockMode = Literal["suspend", "busy", "spin"]
 
 STGM_VARIANTS = enumeration("analysis.stgm_variant")
 LOCK_MODES = enumeration("analysis.lock_mode")
+NO_SHARING = Sharing()  # of protocols without parameters
 
 
 def assigned_cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
@@ -115,6 +117,7 @@ def verdict_of(
     began: float,
     server: Int64Array | None = None,
     rounds: Int64Array | None = None,
+    sharing: Sharing = NO_SHARING,
 ) -> Verdict:
     """The verdict from arrays of the core, which have an axis for the sets in any case.
 
@@ -140,6 +143,7 @@ def verdict_of(
         _computed=response[0] if one else response,
         _failed=int(failed[0]) if one else failed,
         seconds=perf_counter() - began,
+        sharing=sharing,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,13 @@ from gpusched._support.text import clip
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.host_tasks import HostTasks
+from gpusched.simulate.challenges.challenge_result import Sharing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from gpusched._support.budget import Budget
+    from gpusched.simulate.challenges.challenge_result import Challenge
 
 __all__ = ["TERMS", "Verdict"]
 
@@ -115,10 +119,12 @@ its own segments.'
         Where it is False and the set is not accepted, no allocation passes the test.
     seconds
         Wall-clock time of the call.
+    sharing
+        Parameters of the protocol, as a ``gs.simulate.Sharing``.
     """
 
     _KIND: ClassVar[str] = "Verdict"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks,)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Sharing)
 
     hosts: HostTasks
     test: str
@@ -134,6 +140,7 @@ its own segments.'
     _computed: Int64Array = field(repr=False)  # -1: the failed task and those not examined
     _failed: Ticks = field(repr=False)  # -1: none
     seconds: float = field(default=0.0, compare=False)
+    sharing: Sharing = field(default_factory=Sharing, repr=False)
 
     @property
     def _tasks(self) -> HostTasks:
@@ -179,6 +186,65 @@ its own segments.'
         if self.is_stack:
             return missing(self._failed, np.asarray(self._failed) >= 0)
         return None if self._failed < 0 else self._failed
+
+    def challenge(
+        self,
+        budget: Budget | None = None,
+        *,
+        seed: Any = 0,
+        first: int = 0,
+        exhaustive: bool | None = None,
+        ring: Literal["fifo", "cyclic"] = "fifo",
+        stop: Any = None,
+    ) -> Challenge:
+        """Search for a schedule with a late job where the test does not accept the set.
+
+        A sufficient test leaves sets undecided that may be schedulable. The search is that of
+        ``gs.simulate.challenge``, whose docstring states what it covers and what the arguments
+        mean: a directed search, or for tiny sets an exploration of all integer schedules. Accepted
+        sets are not searched, unless the test's variant is an unsound one.
+
+        >>> hosts = gs.HostTasks.from_segments(
+        ...     [9, 9], [[2, (1, 3, 1), 1], [2, (1, 2, 1), 2]], core=[0, 1])
+        >>> verdict = gs.analysis.mpcp(hosts)
+        >>> verdict.schedulable, verdict.challenge().claim
+        (None, 'counterexample')
+
+        Parameters
+        ----------
+        budget, seed, first, exhaustive, stop
+            As in ``gs.simulate.challenge``.
+        ring
+            With the test "time_slices", which holds for both: the order of turns that is searched.
+
+        Returns
+        -------
+        gpusched.simulate.Challenge
+            Of the same set or stack: "accepted", "counterexample" or "unknown".
+
+        Raises
+        ------
+        As ``gs.simulate.challenge``; ValueError also for a set without cores, as of an allocator
+        that found none.
+        """
+        from gpusched.simulate.challenges.challenge_run import challenge
+
+        sharing = self.sharing._with(ring=ring) if self.test == "time_slices" else self.sharing
+        return challenge(
+            self.hosts,
+            self.cpus,
+            self.test,  # type: ignore[arg-type]
+            mode=self.mode,  # type: ignore[arg-type]
+            sms=max(self.sms, 1, self.hosts.sms if self.test == "stgm" else 1),
+            server=self.server,
+            budget=budget,
+            seed=seed,
+            first=first,
+            exhaustive=exhaustive,
+            accepted=self.accepted if self.variant == "sound" else None,
+            stop=stop,
+            **sharing.arguments(self.test, self.hosts.n),
+        )
 
     def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
         return self._computed, self._computed >= 0

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from gpusched._support.arguments import instance, one_of
 from gpusched._support.budget import Budget
+from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
 from gpusched._support.text import clip, shown
+from gpusched.analysis.sensitivity import breakdown
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import SEARCH_BUDGET, Allocation, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
@@ -19,13 +21,9 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Growth", "Margin", "factor_text", "growing_times", "margin"]
+__all__ = ["Growth", "Margin", "growing_times", "margin"]
 
 _MONOTONE = ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps")
-_MOST = Fraction(64)
-_ONE = Fraction(1)
-_STEP = Fraction(1, 100)
-_GROWTH = Fraction(21, 20)
 
 
 @dataclass(frozen=True)
@@ -140,10 +138,13 @@ class Growth:
         self.tested = 0
         self._times = growing_times(workload, what)
         self._asked = (workload, platform, way, what)
-        answer = analyzed(DerivedModels(workload, platform), way, request)
+        models = DerivedModels(workload, platform)
+        answer = analyzed(models, way, request)
         self._options = answer.options
         exact = way.name in _MONOTONE and request.options.get("variant", "sound") == "sound"
         detail, kept = answer.detail, None
+        self._verdict = detail if isinstance(detail, Verdict) else None
+        self._platform = models.platform  # its times are ticks
         if exact and isinstance(detail, Verdict):
             kept = Allocation.of(detail)
             exact = not (kept.core < 0).any()  # else there is no allocation to keep
@@ -167,10 +168,37 @@ class Growth:
         """The largest factor that the test accepts; see `margin`."""
         _, _, way, what = self._asked
         if self._exact:
-            factor, failed = _largest(self.accepts, self._times), None
+            factor, failed = largest_factor(self.accepts, self._times, self._guess()), None
         else:
-            factor, failed = _stepwise(self.accepts)
+            factor, failed = factor_in_steps(self.accepts)
         return Margin(way.name, dict(self._options), what, factor, failed, self._exact, self.tested)
+
+    def _guess(self) -> Fraction | None:
+        """The breakdown factor of the tasks that the test had, None without one.
+
+        It is the answer where their times are those of the workload; times that were derived from
+        them, with costs or for each wave of blocks, grow a little differently.
+        """
+        what, platform, verdict = self._asked[-1], self._platform, self._verdict
+        options: dict[str, Any] = dict(self._request.options)
+        if verdict is None or (what not in ("all", "kernels") and what not in verdict.hosts.name):
+            return None
+        if verdict.test == "time_slices":
+            options |= {"slice": platform.timeslice, "switch": platform.context_switch}
+        elif verdict.test == "gcaps":
+            options["update"] = platform.update_cost
+        elif verdict.test == "gpu_server":
+            options |= {"overhead": platform.server_overhead, "server": verdict.server}
+        scale = what if what in ("all", "kernels") else verdict.hosts.name.index(what)
+        options |= {"cpus": verdict.cpus, "sms": verdict.sms}
+        try:
+            found = breakdown(
+                verdict.hosts, verdict.test, scale, stop=self._request.stop, **options
+            )
+        except (ValueError, OverflowError):  # times that the derived tasks do not have
+            return None
+        self.tested += int(found.tests)
+        return None if found.unlimited or found.numerator == 0 else Fraction(found.factor)
 
 
 def growing_times(workload: Workload, what: object) -> list[int]:
@@ -203,60 +231,3 @@ def _grown(workload: Workload, what: str, factor: Fraction) -> Workload:
         return workload.scaled(kernels=factor, cpu=factor, copies=factor)
     one = workload[[what]].scaled(kernels=factor, cpu=factor, copies=factor)[0]
     return workload.replace(tasks=[one if task.name == what else task for task in workload])
-
-
-def _largest(accepts: Callable[[Fraction], bool], times: list[int]) -> Fraction | None:
-    """The largest factor that a monotone test accepts, None without one.
-
-    Times t are scaled to ``ceil(factor t)``, which is the same for all factors above (m - 1) / t up
-    to m / t. Every factor that was tested stands for the range between two such fractions.
-    """
-    most = _MOST
-    while accepts(most):  # some time exceeds 2**60 in the end
-        most *= 1024
-    least = Fraction(0)  # accepted, or 0
-    most = max(Fraction(_ceil(most, time) - 1, time) for time in times)  # what is above fails
-    while least < most:
-        middle = _between(least, most)
-        if accepts(middle):
-            least = min(Fraction(_ceil(middle, time), time) for time in times)
-        else:
-            most = max(Fraction(_ceil(middle, time) - 1, time) for time in times)
-    return least or None
-
-
-def _between(least: Fraction, most: Fraction) -> Fraction:
-    """A short fraction above ``least`` and at most ``most``, near their middle."""
-    middle = (least + most) / 2
-    size = 2 * (most - least).denominator // max(1, (most - least).numerator) + 1
-    near = middle.limit_denominator(4 * size)
-    return near if least < near <= most else middle
-
-
-def _stepwise(accepts: Callable[[Fraction], bool]) -> tuple[Fraction | None, Fraction | None]:
-    """The largest accepted factor below the first that failed, and that one."""
-    if accepts(_ONE):
-        good, bad = _ONE, None
-        while bad is None and good < _MOST:
-            up = max(good + _STEP, good * _GROWTH // _STEP * _STEP)
-            good, bad = (up, None) if accepts(up) else (good, up)
-        if bad is None:
-            return good, None
-    else:
-        good, bad = _ONE, _ONE
-        while not accepts(good := min(bad - _STEP, bad / _GROWTH // _STEP * _STEP)):
-            bad = good
-            if bad <= _STEP:
-                return None, bad
-    while good + _STEP < bad and accepts(good + _STEP):
-        good += _STEP
-    return good, min(bad, good + _STEP)
-
-
-def _ceil(factor: Fraction, time: int) -> int:
-    return -(-factor.numerator * time // factor.denominator)
-
-
-def factor_text(factor: Fraction) -> str:
-    """Four decimals, rounded down."""
-    return f"{factor.numerator * 10**4 // factor.denominator / 10**4:.10g}"

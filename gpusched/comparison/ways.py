@@ -87,6 +87,8 @@ OUTSIDE = {
     "partition": "it chooses the cores of mpcp, fmlp_plus and gpu_server, whose rows use it",
     "stgm_allocate": "it chooses the cores and SMs of stgm, whose row uses it",
     "stgm_exhaustive": "it tries all allocations of stgm, which takes too long for most workloads",
+    "breakdown": "it finds factors for other tests; gs.margin has them for a workload",
+    "assign_priorities": "it chooses the priorities of other tests",
     "gedf_tardiness": "it takes the time that jobs wait for the GPU from srm or container",
     "cpu_only": "it has kernels run on the CPUs, whose times a workload does not state",
     "fifo": "it plays the way streams",

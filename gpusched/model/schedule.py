@@ -26,6 +26,7 @@ from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
+from gpusched.model.functions.batch_function import BatchFunction, as_masks
 from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_tasks import KernelTasks
 
@@ -79,12 +80,13 @@ class Schedule:
     start, end
         Ticks, one entry per frame; int64 arrays, read-only.
     batch
-        The tasks of each frame as a bit mask (bit i: task i); uint32 array, read-only. Of every
-        task in it, the oldest job that was not executed yet runs.
+        The tasks of each frame as a bit mask (bit i: task i); uint32 array, uint64 with more than
+        32 tasks, read-only. Of every task in it, the oldest job that was not executed yet runs.
     tasks
         The task set.
     table
-        The batch table the schedule was made with, for ``validate`` and the submission orders.
+        The batch table or function the schedule was made with, for ``validate`` and the submission
+        orders.
     idling
         Whether the schedule may leave the GPU idle while work is ready (PBS itself may not).
     cycle
@@ -104,9 +106,9 @@ class Schedule:
 
     start: Int64Array
     end: Int64Array
-    batch: npt.NDArray[np.uint32]
+    batch: npt.NDArray[np.uint32] | npt.NDArray[np.uint64]
     tasks: KernelTasks
-    table: BatchTable | None
+    table: BatchTable | BatchFunction | None
     idling: bool
     cycle: tuple[int, int] | None
 
@@ -116,12 +118,12 @@ class Schedule:
         end: npt.ArrayLike,
         batch: npt.ArrayLike,
         tasks: KernelTasks,
-        table: BatchTable | None = None,
+        table: BatchTable | BatchFunction | None = None,
         idling: bool = False,
         cycle: tuple[int, int] | None = None,
     ) -> None:
         instance(tasks, KernelTasks, "tasks")
-        if table is not None:
+        if table is not None and not isinstance(table, BatchFunction):
             instance(table, BatchTable, "table", "or None")
         if tasks.is_stack:
             raise ValueError("tasks: got a stack, expected one task set")
@@ -129,8 +131,11 @@ class Schedule:
             raise ValueError("table: got a stack, expected one table")
         if table is not None and table.n != tasks.n:
             raise ValueError(f"table: got one of {table.n} tasks, expected {tasks.n} as in the set")
-        given = {"start": start, "end": end, "batch": batch}
-        columns = {name: int_array(value, name) for name, value in given.items()}
+        columns: dict[str, npt.NDArray[Any]] = {
+            name: int_array(value, name) for name, value in {"start": start, "end": end}.items()
+        }
+        wide = tasks.n > 32
+        columns["batch"] = as_masks(batch, 64, "batch") if wide else int_array(batch, "batch")
         for name, column in columns.items():
             if column.ndim != 1:
                 raise ValueError(f"{name}: got {column.ndim} dimensions, expected 1")
@@ -143,12 +148,12 @@ class Schedule:
             raise ValueError(
                 f"end[{frame}]: got {ends[frame]}, expected at least the start, {starts[frame]}"
             )
-        if (bad := np.flatnonzero(batches >> min(tasks.n, 32))).size:
+        if (bad := np.flatnonzero(_beyond(batches, tasks.n))).size:
             frame = int(bad[0])
             raise ValueError(
                 f"batch[{frame}]: got {batches[frame]}, expected a bit mask of {tasks.n} tasks"
             )
-        masks = batches.astype(np.uint32)
+        masks = batches.astype(np.uint64 if wide else np.uint32)
         for name, array in (("start", starts), ("end", ends), ("batch", masks)):
             object.__setattr__(self, name, frozen(array))
         object.__setattr__(self, "tasks", tasks)
@@ -223,7 +228,8 @@ class Schedule:
         A job is taken to end when its frame does: that is what the table guarantees.
         """
         # executed[f, i]: frame f runs task i
-        executed = (self.batch[:, None] >> np.arange(self.tasks.n, dtype=np.uint32)) & 1 == 1
+        bit = np.uint64(1) << np.arange(self.tasks.n, dtype=np.uint64)
+        executed = self.batch[:, None] & bit != 0
         frame, task = np.nonzero(executed)
         job = np.cumsum(executed, axis=0, dtype=np.int64)[frame, task] - 1
         release = self.tasks.offset[task] + job * self.tasks.period[task]
@@ -270,19 +276,27 @@ class Schedule:
 
         if self.table is None:
             raise ValueError("table: got None, expected a table to validate the schedule with")
-        cycle_from, cycle_length = self.cycle or (0, 0)
-        rule, frame, task, time = _core.schedule_replay(
-            self.tasks.period[None, :],
-            self.tasks.deadline[None, :],
-            self.tasks.offset[None, :],
-            np.atleast_2d(self.table.completion),
-            self.start,
-            self.end,
-            self.batch.astype(np.int64),
-            idling=self.idling,
-            cycle_from=cycle_from,
-            cycle_length=cycle_length,
-        )
+        if isinstance(self.table, BatchFunction):
+            from gpusched.model.functions.function_replay import replay
+
+            if self.cycle is not None:
+                raise ValueError(f"cycle: got {self.cycle}, expected None with a BatchFunction")
+            frames = (self.start, self.end, self.batch)
+            rule, frame, task, time = replay(self.tasks, self.table, *frames, self.idling)
+        else:
+            cycle_from, cycle_length = self.cycle or (0, 0)
+            rule, frame, task, time = _core.schedule_replay(
+                self.tasks.period[None, :],
+                self.tasks.deadline[None, :],
+                self.tasks.offset[None, :],
+                np.atleast_2d(self.table.completion),
+                self.start,
+                self.end,
+                self.batch.astype(np.int64),
+                idling=self.idling,
+                cycle_from=cycle_from,
+                cycle_length=cycle_length,
+            )
         if rule == 0:
             return self
         name, text = _RULES[rule]
@@ -386,14 +400,21 @@ class Schedule:
     # What these share
 
     def _order(self, mask: int) -> tuple[int, ...]:
-        if self.table is not None and self.table.completion[mask] > 0:
+        if self.table is not None and self._time(mask) > 0:
             return tuple(int(i) for i in self.table.submission_order(mask))
         return members(mask)
+
+    def _time(self, mask: int) -> int:
+        """Completion time of a batch by the table, 0 when it is not eligible."""
+        if isinstance(self.table, BatchFunction):
+            return int(self.table.completion([mask])[0])
+        return 0 if self.table is None else int(self.table.completion[mask])
 
     def _complete(self) -> bool:
         counts = np.zeros(self.tasks.n, dtype=np.int64)
         for task in range(self.tasks.n):
-            counts[task] = np.count_nonzero(self.batch >> np.uint32(task) & 1)
+            bit = self.batch.dtype.type(1 << task)
+            counts[task] = np.count_nonzero(self.batch & bit)
         hyperperiod = self.tasks.hyperperiod
         rows = zip(
             counts.tolist(), self.tasks.offset.tolist(), self.tasks.period.tolist(), strict=True
@@ -405,4 +426,12 @@ class Schedule:
         if self.table is None:
             return []
         masks = {int(mask) for mask in self.batch} | {1 << i for i in range(self.tasks.n)}
-        return [(m, self._order(m), int(self.table.completion[m])) for m in sorted(masks)]
+        return [(m, self._order(m), self._time(m)) for m in sorted(masks)]
+
+
+def _beyond(batches: npt.NDArray[Any], n: int) -> npt.NDArray[np.bool_]:
+    """Whether masks have tasks that a set of n does not have."""
+    most = min(n, 64)
+    if most == 64:
+        return np.zeros(batches.shape, np.bool_)
+    return np.asarray(batches >> batches.dtype.type(min(most, 63)) != 0)

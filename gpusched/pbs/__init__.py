@@ -4,7 +4,9 @@ PBS submits a batch of ready jobs together, waits for the last of them to end, a
 never idles while work is ready [RTNS24]. `search` decides exactly whether some sequence of batches
 meets every deadline of the jobs released in one hyperperiod, whatever the resolution of time, and
 gives a schedule that replays or, often, a certificate that none exists. `edf_serial` and
-`edf_parallel` are the paper's baselines, ``gs.pbs.graph`` its scheduling graph.
+`edf_parallel` are the paper's baselines, ``gs.pbs.graph`` its scheduling graph. `partition` divides
+the tasks between several GPUs, each with an exact schedule. `margin` says how far the slowdown of
+kernels that run together may grow.
 
 All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``schedulable``,
 ``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for stacks of sets.
@@ -26,7 +28,14 @@ from gpusched.pbs.certificates import (
 )
 from gpusched.pbs.edf import Edf, edf_parallel, edf_serial
 from gpusched.pbs.exact_search import SPENT, STAGES, Search, search
+from gpusched.pbs.partitioned import (
+    InfeasiblePart,
+    Partition,
+    PartitionCertificate,
+    partition,
+)
 from gpusched.pbs.policy import Play, Policy
+from gpusched.pbs.slowdown_growth import SlowdownMargin, margin
 
 if TYPE_CHECKING:
     from gpusched.pbs import graph
@@ -41,14 +50,20 @@ __all__ = [
     "DeadInterval",
     "DeadStates",
     "Edf",
+    "InfeasiblePart",
     "InfeasibleSubset",
     "Overload",
+    "Partition",
+    "PartitionCertificate",
     "Play",
     "Policy",
     "Search",
+    "SlowdownMargin",
     "edf_parallel",
     "edf_serial",
     "graph",
+    "margin",
+    "partition",
     "search",
 ]
 

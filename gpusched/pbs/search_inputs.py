@@ -12,13 +12,22 @@ from gpusched._support.saved import Saved
 from gpusched.model.answers.answer import Answer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
+from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PRINTED", "BatchAnswer", "arrays_of", "check_inputs", "schedule_of", "undecided_of"]
+__all__ = [
+    "PRINTED",
+    "BatchAnswer",
+    "arrays_of",
+    "check_function",
+    "check_inputs",
+    "schedule_of",
+    "undecided_of",
+]
 
 
 PRINTED = "Algorithms 1 to 4 hold as printed; counterexamples are known, both ways."
@@ -42,7 +51,7 @@ class BatchAnswer(Answer):
         @property
         def tasks(self) -> KernelTasks: ...
         @property
-        def table(self) -> BatchTable | None: ...
+        def table(self) -> BatchTable | BatchFunction | None: ...
         @property
         def schedule(self) -> Schedule | None: ...
 
@@ -95,14 +104,14 @@ class BatchAnswer(Answer):
     def _fields(self) -> dict[str, Any]:
         values = super()._fields()
         for key, names in _SAVED.items():
-            if values.get(key) is not None:
+            if values.get(key) is not None and not isinstance(values[key], BatchFunction):
                 values[key] = {name: getattr(values[key], name) for name in names}
         return values
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Any:
         table = values.get("table")
-        if table is not None:
+        if isinstance(table, dict):
             table = values["table"] = BatchTable(**table)
         if values.get("schedule") is not None:
             values["schedule"] = Schedule(**values["schedule"], tasks=values["tasks"], table=table)
@@ -113,6 +122,15 @@ def check_inputs(tasks: Any, table: Any) -> None:
     """Raise a ``TypeError`` unless these are tasks and a table."""
     instance(tasks, KernelTasks, "tasks")
     instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
+
+
+def check_function(tasks: Any, function: BatchFunction) -> None:
+    """Raise a ``TypeError`` or ``ValueError`` unless these are one set and its function."""
+    instance(tasks, KernelTasks, "tasks")
+    if tasks.is_stack:
+        raise ValueError("tasks: got a stack, expected one set with a BatchFunction")
+    if function.n != tasks.n:
+        raise ValueError(f"table: got one for {function.n} tasks, expected {tasks.n} as in the set")
 
 
 def _rows(array: Any) -> Any:
@@ -152,7 +170,7 @@ def undecided_of(tasks: KernelTasks, table: BatchTable) -> Int64Array | None:
 def schedule_of(
     frames: Any,
     tasks: KernelTasks,
-    table: BatchTable,
+    table: BatchTable | BatchFunction,
     idling: bool,
     cycle: tuple[int, int] | None = None,
 ) -> Schedule | None:

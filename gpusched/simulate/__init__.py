@@ -4,35 +4,44 @@
 ``fifo_responses`` runs stacks of task sets and keeps only the largest responses. ``hierarchy`` is
 that of [RTAS20] above the SM: applications, streams, copies, and blocks on SMs with all their
 limits. ``host`` runs tasks with CPU and GPU segments on cores and a GPU under one of several
-protocols, ``host_responses`` stacks of them. ``warps`` is the model of the inside of an SM, and
+protocols, ``host_responses`` stacks of them; ``challenge`` searches for a schedule of theirs in
+which a job is late. ``warps`` is the model of the inside of an SM, and
 ``block_times`` uses it for the execution times of blocks that share one.
 """
 
 from __future__ import annotations
 
+from gpusched.simulate.challenges.challenge_result import Challenge, LateJobs, Sharing
+from gpusched.simulate.challenges.challenge_run import challenge
 from gpusched.simulate.fifo_result import FifoResponses, FifoRun, Waves
 from gpusched.simulate.fifo_run import Order, fifo, fifo_responses
 from gpusched.simulate.hierarchy_result import Blocks, Deadlock, Hierarchy, Occupancy, Slices, Waits
 from gpusched.simulate.hierarchy_run import hierarchy
 from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
 from gpusched.simulate.host_run import host, host_responses
+from gpusched.simulate.host_waits import HostWaits
 from gpusched.simulate.warps_run import block_times, warps
 
 __all__ = [
     "Blocks",
+    "Challenge",
     "Deadlock",
     "FifoResponses",
     "FifoRun",
     "Hierarchy",
     "HostResponses",
     "HostRun",
+    "HostWaits",
     "Intervals",
+    "LateJobs",
     "Occupancy",
     "Order",
+    "Sharing",
     "Slices",
     "Waits",
     "Waves",
     "block_times",
+    "challenge",
     "fifo",
     "fifo_responses",
     "hierarchy",

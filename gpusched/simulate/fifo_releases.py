@@ -1,4 +1,4 @@
-"""Explicit releases for ``gs.simulate.fifo``: per task, in columns, or those of another run."""
+"""Explicit releases for simulations: per task, in columns, or those of another run."""
 
 from __future__ import annotations
 

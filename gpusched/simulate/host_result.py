@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array
+from gpusched._support.arguments import Int64Array, integer, task_number
 from gpusched._support.saved import Saved
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.jobs import RunJobs
 from gpusched.simulate import run_results
 from gpusched.simulate.host_intervals import WHAT, Intervals
+from gpusched.simulate.host_waits import HostWaits, waits_of, waits_text
 from gpusched.simulate.run_results import Responses
 
 if TYPE_CHECKING:
@@ -116,12 +117,55 @@ class HostRun(Saved, RunJobs):
             raise ValueError("intervals: got a run without them, expected one with intervals=True")
         return self.intervals
 
-    def why(self, task: int | str | None = None) -> str:
-        """The largest response of a task in words, with intervals also where its ticks went.
+    def waits(self, task: int | str, job: int) -> HostWaits:
+        """Division of a job's time, from release to finish, by its own work and its waits.
+
+        ``task``: index or name; ``job``: the number of its job, from 0. The lengths add up to the
+        response time; for a job that has not finished, to ``now``. Under partitioned priorities
+        only.
+
+        Raises
+        ------
+        IndexError, ValueError
+            A task or job that the run does not have; a run without intervals, or with global EDF.
+        """
+        if self.policy != "partitioned":
+            raise ValueError(f"policy: got {self.policy!r}, expected 'partitioned'")
+        log = self._intervals()
+        number, row = self._row(task, job)
+        finish = int(self.finish[row])
+        end = finish if finish >= 0 else self.now
+        release = int(self.release[row])
+        return waits_of(self, log, number, int(self.job[row]), release, max(release, end))
+
+    def _row(self, task: int | str, job: int) -> tuple[int, int]:
+        """Number of a task, and the row of one of its jobs."""
+        number = task_number(task, self.tasks.name)
+        wanted = integer(job, "job")
+        found = np.flatnonzero((self.task == number) & (self.job == wanted))
+        if not len(found):
+            raise IndexError(f"job: got {wanted}, expected a released job of task {number}")
+        return number, int(found[0])
+
+    def why(self, task: int | str | None = None, *, job: int | None = None) -> str:
+        """A response of a task in words, with intervals also where its ticks went.
 
         ``task``: its index or name; without it, the task that is closest to its deadline, or
-        exceeds it most. Raises IndexError and ValueError for a task that the set does not have.
+        exceeds it most. ``job``: the number of its job; without it, that of the largest response.
+        With a job, under partitioned priorities, the sentence says what it waited for: more urgent
+        tasks on its core, the holder of the lock, the server, and so on, as ``waits`` does. Raises
+        IndexError and ValueError for a task or job that the run does not have.
         """
+        if job is not None and task is None:
+            raise ValueError("task: got None, expected a task for its job")
+        if job is not None and task is not None:
+            number, at = self._row(task, job)
+            if self.finish[at] < 0:
+                return f"{self.tasks.name[number]}: job {job} has not finished by {self.now}"
+            text = run_results.response_text(self, number, at)
+            if self.intervals is None or self.policy != "partitioned":
+                return text
+            return f"{text}: {waits_text(self, self.waits(number, job))}"
         number, row = run_results.worst_job(self, task)
         text = run_results.job_text(self, number, row)
         if row is None or self.intervals is None:

@@ -7,7 +7,7 @@ and keeps only the largest responses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
@@ -29,6 +29,8 @@ from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration
 from gpusched.model.host_tasks import HostTasks, container_period
+from gpusched.simulate.fifo_releases import Releases
+from gpusched.simulate.host_given import read_given
 from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
 from gpusched.simulate.run_arguments import execution_shares, gap_share, per_set, victim_per_set
 from gpusched.simulate.run_slices import run_to_end
@@ -69,7 +71,7 @@ _RINGS = enumeration("simulate.host_ring")
 _TRIGGERS = enumeration("simulate.host_trigger")
 
 
-class _Contexts(NamedTuple):
+class Contexts(NamedTuple):
     """Options of the protocols with a context per task, as given."""
 
     slice: Any
@@ -80,8 +82,8 @@ class _Contexts(NamedTuple):
     gpu_priority: Any
 
 
-class _Model(NamedTuple):
-    """Checked options, and those arguments of the core that both functions share."""
+class HostModel(NamedTuple):
+    """Checked options, and those arguments of the core that its functions share."""
 
     protocol: str
     mode: str
@@ -99,7 +101,9 @@ def host(
     policy: Policy = "partitioned",
     protocol: Protocol | None = None,
     *,
-    until: int,
+    until: int | None = None,
+    releases: Releases | None = None,
+    times: Sequence[npt.ArrayLike] | None = None,
     mode: Mode | None = None,
     sms: int | None = None,
     server: int | None = None,
@@ -161,7 +165,17 @@ def host(
         Method): all tasks with GPU segments are served by one server, a task of global EDF with a
         budget in each ``server_period``, in the order of their releases.
     until
-        Jobs released before it run to their end.
+        Jobs released before it run to their end; required without ``releases``.
+    releases
+        Given releases instead of periodic ones, which all run to their end: a row of times per
+        task, columns ``task`` and ``time``, or the jobs of a run; those of a task at least a period
+        apart. ``hosts.offset``, ``gap`` and ``triggers`` do not count then, and a ``victim`` only
+        has its requests queued after those of the same instant.
+    times
+        With ``releases`` as rows, the execution times of their jobs: for each task an array (jobs,
+        4 k + 1), where k is its number of GPU segments (or that of the set), of CPU segment, copy
+        in, kernel, copy out, CPU segment, ...; each at least one tick and at most the worst case,
+        0 where that is 0. Without it ``execution`` holds.
     mode
         "suspend" (unless given): tasks suspend while they wait for the GPU and during kernels.
         "busy": with "stgm", a task keeps its core from the start of a GPU segment to its end; with
@@ -241,8 +255,9 @@ def host(
             f"hosts: got a stack of {len(hosts)} sets, expected one set; host_responses gives the "
             "largest responses of a stack"
         )
-    last = _until(until, 1)
-    model = _model(
+    given = read_given(hosts, releases, times, until, execution, gap)
+    last = _until(0 if releases is not None else until, 1)
+    model = host_model(
         hosts,
         cpus,
         policy,
@@ -256,7 +271,7 @@ def host(
         gap,
         victim,
         1,
-        _Contexts(slice, switch, ring, update, stall, gpu_priority),
+        Contexts(slice, switch, ring, update, stall, gpu_priority),
     )
     budget = as_budget(budget)
     simulation = _core.host_open(
@@ -268,8 +283,10 @@ def host(
         index=set_number(index, "index"),
         log_intervals=flag(intervals, "intervals"),
         stop=stop,
+        **given,
     )
-    ended = run_to_end(simulation, budget, progress, stop, total=int(last[0]), unit="tick")
+    total = int(last[0]) if releases is None else int(given["release"].max(initial=0))
+    ended = run_to_end(simulation, budget, progress, stop, total=total, unit="tick")
     worst, finished, missed = simulation.result()
     task, job, release, begin, finish = simulation.jobs()
     return HostRun(
@@ -359,10 +376,10 @@ def host_responses(
     """
     instance(hosts, HostTasks, "hosts")
     sets = len(hosts) if hosts.is_stack else 1
-    model = _model(
+    model = host_model(
         *(hosts, cpus, policy, protocol, mode, sms, server, overhead, server_period),
         *(execution, gap, victim, sets),
-        _Contexts(slice, switch, ring, update, stall, gpu_priority),
+        Contexts(slice, switch, ring, update, stall, gpu_priority),
     )
     worst, finished, missed, status = _core.host_responses(
         **model.arguments,
@@ -383,7 +400,7 @@ def host_responses(
 # Arguments of both functions
 
 
-def _model(
+def host_model(
     hosts: HostTasks,
     cpus: Any,
     policy: Any,
@@ -397,8 +414,8 @@ def _model(
     gap: Any,
     victim: Any,
     sets: int,
-    contexts: _Contexts,
-) -> _Model:
+    contexts: Contexts,
+) -> HostModel:
     one_of(policy, _POLICIES, "policy")
     known = _PROTOCOLS[policy]
     protocol = next(iter(known)) if protocol is None else protocol
@@ -460,15 +477,15 @@ def _model(
     }
     if protocol in ("time_slices", "gcaps"):
         late = arguments["overhead"]
-    return _Model(protocol, mode, width, servers, late, periods, victims, arguments)
+    return HostModel(protocol, mode, width, servers, late, periods, victims, arguments)
 
 
 def _context_arguments(
-    hosts: HostTasks, protocol: str, given: _Contexts, sets: int
+    hosts: HostTasks, protocol: str, given: Contexts, sets: int
 ) -> dict[str, Any]:
     """The core's arguments for a context per task; nothing for other protocols."""
     own = {"time_slices": ("slice", "switch", "ring"), "gcaps": ("update", "stall", "gpu_priority")}
-    standard = _Contexts(None, 0, "fifo", 0, False, None)
+    standard = Contexts(None, 0, "fifo", 0, False, None)
     for owner, names in own.items():
         for name in names:
             value = getattr(given, name)

@@ -199,9 +199,15 @@ def job_text(run: Any, task: int, row: int | None) -> str:
         left = f"; {plural(len(waiting), 'job')} had not finished at {run.now}, after the deadline"
     if row is None:
         return f"{name}: no job has finished by {run.now}{left}"
+    return response_text(run, task, row, "the largest response") + left
+
+
+def response_text(run: Any, task: int, row: int, what: str = "a response of") -> str:
+    """A finished job and its response in words."""
     response, deadline = int(run.response[row]), int(run.tasks.deadline[task])
     verb = "within" if response <= deadline else "later than"
+    comma = "," if what.startswith("the") else ""
     return (
-        f"{name}: job {run.job[row]}, released at {run.release[row]}, has the largest response, "
-        f"{plural(response, 'tick')}, {verb} its deadline of {deadline}{left}"
+        f"{run.tasks.name[task]}: job {run.job[row]}, released at {run.release[row]}, has "
+        f"{what}{comma} {plural(response, 'tick')}, {verb} its deadline of {deadline}"
     )

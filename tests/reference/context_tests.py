@@ -5,7 +5,8 @@ corrected.  Slow and plain: every right-hand side is written out and evaluated f
 
 Two ways to find the bounds: the joint least fixed point (all responses at once, from below), and
 one pass (from the most urgent task on, deadlines for what is not known yet).  `free`: deadlines for
-all that is assumed, whatever the order.  `stop`: whether a bound above its deadline ends the test
+all that is assumed, whatever the order; `deadlines`: the same in the equations of one pass.
+`only`: the tasks asked for (all).  `stop`: whether a bound above its deadline ends the test
 (False: it goes on, to compare the numbers of papers).
 """
 
@@ -37,9 +38,9 @@ def total(named):
     return sum(named.values())
 
 
-def solve(tasks, parts, way="joint", first=None, stop=True):
+def solve(tasks, parts, way="joint", first=None, stop=True, only=None):
     """`parts(i, w, R)`: the terms of task i at window w if the responses are at most R."""
-    assert way in ("joint", "one_pass", "free")
+    assert way in ("joint", "one_pass", "free", "deadlines")
     n = len(tasks)
     result = Result(n)
     R = [t.D for t in tasks]
@@ -50,6 +51,8 @@ def solve(tasks, parts, way="joint", first=None, stop=True):
     while changed:
         changed = False
         for i in order:
+            if only is not None and i not in only:
+                continue
             W = least(lambda w, i=i: total(parts(i, w, R)), tasks[i].D if stop else NEVER)
             named = parts(i, tasks[i].D if W is None else W, R)
             result.terms[i] = [named.get(name, 0) for name in TERMS]
@@ -61,7 +64,7 @@ def solve(tasks, parts, way="joint", first=None, stop=True):
                 return result
             result.W[i] = W
             changed = changed or (way == "joint" and R[i] != W)
-            R[i] = R[i] if way == "free" else W
+            R[i] = R[i] if way in ("free", "deadlines") else W
     return result
 
 
@@ -92,7 +95,17 @@ def intervals(tasks, i, lengths, x, R, extra=0):
 # ------------------------------------------------------------------------------------ time slices
 
 
-def time_slices(tasks, L, theta, mode="suspend", variant="sound", way="joint", sms=None, stop=True):
+def time_slices(
+    tasks,
+    L,
+    theta,
+    mode="suspend",
+    variant="sound",
+    way="joint",
+    sms=None,
+    stop=True,
+    only=None,
+):
     n = len(tasks)
     k = sms or 10**9
     e = [t.e(k) for t in tasks]
@@ -142,7 +155,7 @@ def time_slices(tasks, L, theta, mode="suspend", variant="sound", way="joint", s
         return dict(own=own, request=ring, lower=lower, higher=higher)
 
     first = [t.C + g for t, g in zip(tasks, G, strict=True)]
-    return solve(tasks, suspend if mode == "suspend" else busy, way, first, stop)
+    return solve(tasks, suspend if mode == "suspend" else busy, way, first, stop, only)
 
 
 def _printed_slices(tasks, L, theta, mode, e, G, gpu, xc, stop):
@@ -179,6 +192,7 @@ def gcaps(
     gpu_prio=None,
     stall=False,
     stop=True,
+    only=None,
 ):
     """gpu_prio: as prio, a smaller one is more urgent; those of tasks without GPU segments are
     ignored."""
@@ -316,7 +330,7 @@ def gcaps(
         return named
 
     first = [t.C + length for t, length in zip(tasks, G, strict=True)]
-    return solve(tasks, suspend if mode == "suspend" else busy, way, first, stop)
+    return solve(tasks, suspend if mode == "suspend" else busy, way, first, stop, only)
 
 
 def _printed_gcaps(tasks, eps, mode, G, Ge, gpu, pg, given, stop):

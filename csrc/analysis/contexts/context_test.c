@@ -37,9 +37,9 @@ static int check_options(gs_context_t *ctx, const gs_analysis_contexts_options_t
         return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, options->mode, "0 (suspend) or 1 (busy)");
     }
     if (options->fixed_point < GS_ANALYSIS_CONTEXTS_JOINT ||
-        options->fixed_point > GS_ANALYSIS_CONTEXTS_ORDER_FREE) {
+        options->fixed_point > GS_ANALYSIS_CONTEXTS_DEADLINES) {
         return gs_fail(ctx, GS_ERR_VALUE, "fixed_point", -1, options->fixed_point,
-                       "0 (joint), 1 (one pass) or 2 (order-free)");
+                       "0 (joint), 1 (one pass), 2 (order-free) or 3 (deadlines)");
     }
     if (options->paper && options->fixed_point != GS_ANALYSIS_CONTEXTS_ONE_PASS) {
         return gs_fail(ctx, GS_ERR_VALUE, "fixed_point", -1, options->fixed_point,
@@ -265,11 +265,13 @@ int gs_analysis_contexts_test_run(gs_analysis_contexts_test_t *self, gs_context_
                                   gs_analysis_common_answer_t *answer)
 {
     bool joint = self->options->fixed_point == GS_ANALYSIS_CONTEXTS_JOINT,
-         keeps = self->options->fixed_point == GS_ANALYSIS_CONTEXTS_ORDER_FREE;
+         keeps = self->options->fixed_point >= GS_ANALYSIS_CONTEXTS_ORDER_FREE;
     int status = self->options->paper ? GS_OK : find_crowded(self, ctx);
     int64_t unchanged = 0; /* tasks that have been solved since a bound last changed */
+    int64_t count = self->options->take > 0 ? self->options->take : self->n;
+    int64_t first = self->options->take > 0 ? self->options->skip : 0, end = first + count;
     gs_analysis_common_answer_start(answer, self->n);
-    for (int64_t i = 0; status == GS_OK && unchanged < self->n; i = i + 1 < self->n ? i + 1 : 0) {
+    for (int64_t i = first; status == GS_OK && unchanged < count; i = i + 1 < end ? i + 1 : first) {
         gs_analysis_contexts_task_t *t = &self->task[i];
         int64_t least;
         status = solve(self, ctx, side, i, &least);

@@ -19,7 +19,8 @@
  * JOINT: the least R with W(R) = R, from R = C + G upwards. Any R with W(R) <= R <= D is valid: at
  * the first instant at which a job exceeds its R all others have kept theirs. ONE_PASS: R = W for
  * more urgent tasks, else the deadline. ORDER_FREE: R = D, so that W of a task depends on the set
- * of more urgent tasks and not on their order.
+ * of more urgent tasks and not on their order. DEADLINES: R = D alone, in the equations of
+ * ONE_PASS.
  *
  * Tasks are numbered by priority here (rank 0: the most urgent), and cores by groups of the tasks
  * on them. All numbers are in 0..GS_ANALYSIS_COMMON_LIMIT and saturate there.
@@ -36,7 +37,8 @@ enum { GS_ANALYSIS_CONTEXTS_SUSPEND = 0, GS_ANALYSIS_CONTEXTS_BUSY = 1 };
 enum {
     GS_ANALYSIS_CONTEXTS_JOINT = 0,
     GS_ANALYSIS_CONTEXTS_ONE_PASS = 1,
-    GS_ANALYSIS_CONTEXTS_ORDER_FREE = 2
+    GS_ANALYSIS_CONTEXTS_ORDER_FREE = 2,
+    GS_ANALYSIS_CONTEXTS_DEADLINES = 3
 };
 
 /* Platform and options; each test reads those that it has. */
@@ -50,6 +52,9 @@ typedef struct {
     int64_t cost;                /* of a switch (time slices) or of an update (GCAPS), ticks */
     bool stall;                  /* GCAPS: every update stops the GPU */
     const int64_t *gpu_priority; /* GCAPS: per task; NULL: the order of the CPU priorities */
+    int64_t
+        skip; /* ranks that are not solved, before `take` that are; take 0: all are. Bounds of */
+    int64_t take; /* other tasks stay as assumed at the start: C + G (JOINT) or the deadline */
 } gs_analysis_contexts_options_t;
 
 /* A number of jobs in a growing window: ceil((w + shift) / period). */

@@ -1,134 +1,16 @@
 /* The simulator of tasks on CPUs and a GPU for Python: a handle that is run in slices, and whole
  * stacks of sets of which only the responses are kept. */
-#include "python/support/host_arguments.h"
+#include "python/support/host_models.h"
 #include "python/support/parameters.h"
 #include "python/support/simulation_handle.h"
 #include "python/support/simulation_stack.h"
-
-/* The arguments that open and responses share, as they come. */
-typedef struct {
-    PyObject *hosts, *offset, *core, *sm, *server, *shares, *until, *victim, *key;
-    PyObject *gpu_priority; /* NULL or None: none */
-    long long cpus, sms, overhead, triggers, slice;
-    int policy, gpu, mode, ring, stall;
-} arguments_t;
-
-/* The arrays behind them; what the core reads points into them. */
-typedef struct {
-    gs_python_hosts_t hosts;
-    PyArrayObject *offset, *core, *sm;      /* a row per set; core and sm may be NULL */
-    PyArrayObject *gpu_priority;            /* likewise */
-    PyArrayObject *server, *until, *victim; /* a number per set */
-    gs_simulate_host_share_t share[3];      /* low, high, gap */
-    uint64_t key[4];
-} arrays_t;
-
-static bool read_rows(arrays_t *self, PyObject *object, const char *name, PyArrayObject **array)
-{
-    *array = gs_python_int64(object, name, 2);
-    return *array != NULL && gs_python_length(*array, name, 0, self->hosts.sets) &&
-           gs_python_length(*array, name, 1, self->hosts.n);
-}
-
-static bool read_numbers(arrays_t *self, PyObject *object, const char *name, PyArrayObject **array)
-{
-    *array = gs_python_int64(object, name, 1);
-    return *array != NULL && gs_python_length(*array, name, 0, self->hosts.sets);
-}
-
-static bool read_sm(arrays_t *self, const arguments_t *in)
-{
-    self->sm = gs_python_array(in->sm, "sm", 3, NPY_UINT8);
-    return self->sm != NULL && gs_python_length(self->sm, "sm", 0, self->hosts.sets) &&
-           gs_python_length(self->sm, "sm", 1, self->hosts.n) &&
-           gs_python_length(self->sm, "sm", 2, (npy_intp)in->sms);
-}
-
-static bool read_shares(arrays_t *self, PyObject *object)
-{
-    PyArrayObject *shares = gs_python_int64(object, "shares", 1);
-    bool good = shares != NULL && gs_python_length(shares, "shares", 0, 6);
-    for (int i = 0; good && i < 3; i++) {
-        const int64_t *pair = gs_python_i64(shares) + 2 * i;
-        self->share[i] = (gs_simulate_host_share_t){pair[0], pair[1]};
-    }
-    Py_XDECREF((PyObject *)shares);
-    return good;
-}
-
-/* False with an exception set. The arrays have to be freed in every case; they start zeroed. */
-static bool read_arrays(arrays_t *self, const arguments_t *in)
-{
-    if (!gs_python_hosts_init(&self->hosts, in->hosts) ||
-        !read_rows(self, in->offset, "offset", &self->offset) ||
-        !read_numbers(self, in->server, "server", &self->server) ||
-        !read_numbers(self, in->until, "until", &self->until) ||
-        !read_numbers(self, in->victim, "victim", &self->victim) ||
-        !read_shares(self, in->shares) || !gs_python_key(in->key, self->key)) {
-        return false;
-    }
-    if (in->policy == GS_SIMULATE_HOST_PARTITIONED &&
-        !read_rows(self, in->core, "core", &self->core)) {
-        return false;
-    }
-    if (in->gpu_priority != NULL && in->gpu_priority != Py_None &&
-        !read_rows(self, in->gpu_priority, "gpu_priority", &self->gpu_priority)) {
-        return false;
-    }
-    return in->gpu != GS_SIMULATE_HOST_GPU_STGM || read_sm(self, in);
-}
-
-static void free_arrays(arrays_t *self)
-{
-    gs_python_hosts_free(&self->hosts);
-    Py_CLEAR(self->offset);
-    Py_CLEAR(self->core);
-    Py_CLEAR(self->sm);
-    Py_CLEAR(self->gpu_priority);
-    Py_CLEAR(self->server);
-    Py_CLEAR(self->until);
-    Py_CLEAR(self->victim);
-}
-
-/* The model of a set. Needs no GIL. */
-static gs_simulate_host_model_t model_at(const arrays_t *self, const arguments_t *in, npy_intp set)
-{
-    npy_intp row = set * self->hosts.n;
-    gs_simulate_host_model_t model = {
-        .hosts = gs_python_hosts_at(&self->hosts, set),
-        .offset = gs_python_i64(self->offset) + row,
-        .core = self->core == NULL ? NULL : gs_python_i64(self->core) + row,
-        .sm = self->sm == NULL ? NULL
-                               : (const uint8_t *)PyArray_DATA(self->sm) + row * (npy_intp)in->sms,
-        .cpus = in->cpus,
-        .sms = in->sms,
-        .policy = in->policy,
-        .gpu = in->gpu,
-        .mode = in->mode,
-        .server = gs_python_i64(self->server)[set],
-        .server_period = gs_python_i64(self->server)[set],
-        .overhead = in->overhead,
-        .slice = in->slice,
-        .ring = in->ring,
-        .stall = in->stall != 0,
-        .gpu_priority = self->gpu_priority == NULL ? NULL : gs_python_i64(self->gpu_priority) + row,
-        .low = self->share[0],
-        .high = self->share[1],
-        .gap = self->share[2],
-        .until = gs_python_i64(self->until)[set],
-        .victim = gs_python_i64(self->victim)[set],
-        .triggers = in->triggers,
-    };
-    memcpy(model.key, self->key, sizeof model.key);
-    return model;
-}
 
 /* One simulation --------------------------------------------------------------------------------
  */
 
 typedef struct {
     gs_python_simulation_t base;
-    arrays_t arrays;
+    gs_python_host_arrays_t arrays;
     gs_simulate_host_model_t model;
     gs_simulate_host_t host;
 } simulation_t;
@@ -155,7 +37,7 @@ static void free_simulation(void *simulation, gs_context_t *ctx)
 {
     simulation_t *self = simulation;
     gs_simulate_host_free(&self->host, ctx);
-    free_arrays(&self->arrays);
+    gs_python_host_arrays_free(&self->arrays);
 }
 
 static const gs_python_simulator_t SIMULATOR = {
@@ -163,9 +45,9 @@ static const gs_python_simulator_t SIMULATOR = {
 };
 
 /* Whether the arguments of one simulation were read; an exception is set otherwise. */
-static bool read_one(arrays_t *arrays, const arguments_t *in)
+static bool read_one(gs_python_host_arrays_t *arrays, const gs_python_host_call_t *in)
 {
-    if (!read_arrays(arrays, in)) {
+    if (!gs_python_host_arrays_init(arrays, in)) {
         return false;
     }
     if (arrays->hosts.sets != 1) {
@@ -175,28 +57,33 @@ static bool read_one(arrays_t *arrays, const arguments_t *in)
     return true;
 }
 
-PyDoc_STRVAR(open_doc,
-             "host_open(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, "
-             "overhead, shares, until, victim, triggers, key, index, log_intervals, stop, slice=0, "
-             "ring=0, stall=False, gpu_priority=None)\n"
-             "--\n\n"
-             "A HostSimulation at its start, of a\n"
-             "stack of one set. core (None without cores), offset: (1, n); sm: uint8 (1, n, sms),\n"
-             "for STGM, else None; server (its core, or the period of a container's server),\n"
-             "until, victim: (1,); shares: low, high and gap as\n"
-             "fractions, (6,); gpu_priority (1, n), for GCAPS, or None. See simulate/host/host.h.");
+PyDoc_STRVAR(
+    open_doc,
+    "host_open(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, "
+    "overhead, shares, until, victim, triggers, key, index, log_intervals, stop, slice=0, "
+    "ring=0, stall=False, gpu_priority=None, release_begin=None, release=None, "
+    "time=None)\n"
+    "--\n\n"
+    "A HostSimulation at its start, of a\n"
+    "stack of one set. core (None without cores), offset: (1, n); sm: uint8 (1, n, sms),\n"
+    "for STGM, else None; server (its core, or the period of a container's server),\n"
+    "until, victim: (1,); shares: low, high and gap as\n"
+    "fractions, (6,); gpu_priority (1, n), for GCAPS, or None; release_begin (n + 1,), release\n"
+    "(jobs,) and time (jobs, 4 w + 1): given jobs. See simulate/host/host.h.");
 
 static const gs_python_signature_t HOST_OPEN_SIGNATURE = {
-    "host_open", "OOOOLLiiiOLOOOLOLpOLipO", 4, 4,
-    (const char *const[]){"hosts",  "offset", "core",     "sm",     "cpus",        "sms",
-                          "policy", "gpu",    "mode",     "server", "overhead",    "shares",
-                          "until",  "victim", "triggers", "key",    "index",       "log_intervals",
-                          "stop",   "slice",  "ring",     "stall",  "gpu_priority"}};
+    "host_open", "OOOOLLiiiOLOOOLOLpOLipOOOO", 4, 7,
+    (const char *const[]){
+        "hosts",   "offset", "core",     "sm",     "cpus",         "sms",
+        "policy",  "gpu",    "mode",     "server", "overhead",     "shares",
+        "until",   "victim", "triggers", "key",    "index",        "log_intervals",
+        "stop",    "slice",  "ring",     "stall",  "gpu_priority", "release_begin",
+        "release", "time"}};
 
 static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
 {
-    arguments_t in = {0};
+    gs_python_host_call_t in = {0};
     PyObject *stop;
     long long index;
     int log_intervals;
@@ -204,7 +91,7 @@ static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t n
                          &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
                          &in.key, &index, &log_intervals, &stop, &in.slice, &in.ring, &in.stall,
-                         &in.gpu_priority)) {
+                         &in.gpu_priority, &in.release_begin, &in.release, &in.time)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -213,7 +100,7 @@ static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t n
     }
     bool ready = read_one(&self->arrays, &in);
     if (ready) {
-        self->model = model_at(&self->arrays, &in, 0);
+        self->model = gs_python_host_model_at(&self->arrays, &in, 0);
     }
     self->model.index = (uint64_t)index;
     self->model.log_jobs = true;
@@ -290,8 +177,8 @@ static PyObject *host_intervals(PyObject *object, PyObject *Py_UNUSED(none))
  */
 
 typedef struct {
-    const arguments_t *in;
-    arrays_t arrays;
+    const gs_python_host_call_t *in;
+    gs_python_host_arrays_t arrays;
     uint64_t first; /* index of the first set */
 } sets_t;
 
@@ -300,7 +187,7 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
                    int64_t *const row[GS_PYTHON_STACK_RESULTS])
 {
     const sets_t *self = stack;
-    gs_simulate_host_model_t model = model_at(&self->arrays, self->in, set);
+    gs_simulate_host_model_t model = gs_python_host_model_at(&self->arrays, self->in, set);
     model.index = self->first + (uint64_t)set;
     gs_simulate_host_t host;
     int status = gs_simulate_host_init(&host, ctx, &model);
@@ -339,7 +226,7 @@ static const gs_python_signature_t HOST_RESPONSES_SIGNATURE = {
 static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
-    arguments_t in = {0};
+    gs_python_host_call_t in = {0};
     PyObject *stop;
     long long first, states;
     if (!gs_python_parse(&HOST_RESPONSES_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.offset,
@@ -359,12 +246,12 @@ static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssiz
     }
     sets_t stack = {.in = &in, .first = (uint64_t)first};
     PyObject *result = NULL;
-    if (read_arrays(&stack.arrays, &in)) {
+    if (gs_python_host_arrays_init(&stack.arrays, &in)) {
         const gs_python_stack_t sets = {stack.arrays.hosts.sets, stack.arrays.hosts.n, 3, states,
                                         respond};
         result = gs_python_stack_run(&sets, module, &call, &stack);
     }
-    free_arrays(&stack.arrays);
+    gs_python_host_arrays_free(&stack.arrays);
     gs_python_call_free(&call);
     return result;
 }

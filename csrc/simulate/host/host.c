@@ -50,7 +50,7 @@ static void grant(gs_simulate_host_state_t *self)
     }
 }
 
-static void pass_instant(gs_simulate_host_state_t *self)
+void gs_simulate_host_pass_instant(gs_simulate_host_state_t *self)
 {
     bool container = self->gpu == GS_SIMULATE_HOST_GPU_CONTAINER;
     if (!container) {
@@ -94,7 +94,7 @@ int gs_simulate_host_run(gs_simulate_host_t *self, gs_context_t *ctx, int64_t in
         }
         self->now = state->now = next;
         self->instants++;
-        pass_instant(state);
+        gs_simulate_host_pass_instant(state);
         int status = gs_poll(ctx, INSTANT_WORK);
         if (status != GS_OK) {
             gs_simulate_host_fail(state, status);

@@ -129,6 +129,10 @@
  * worst case x, times a number drawn from low .. high: uniform over the ticks from ceil(low x) to
  * floor(high x), at least one. The numbers drawn depend on the key, the index, task, job and part
  * only, not on other tasks.
+ *
+ * Given releases (release_begin, release) take the place of offset, period, gap and until; those of
+ * a task are at least a period apart. With them a task under analysis triggers nothing: it only has
+ * its requests ordered last. Given execution times (time) take the place of those drawn.
  */
 #ifndef GS_SIMULATE_HOST_HOST_H
 #define GS_SIMULATE_HOST_HOST_H
@@ -222,7 +226,12 @@ typedef struct {
     int64_t victim;   /* task under analysis; its jobs trigger the other releases; -1: periodic
                          releases */
     int64_t triggers; /* GS_SIMULATE_HOST_AT_* */
-    uint64_t key[4];  /* of the random numbers */
+    const int64_t *release_begin; /* given releases: n + 1 positions in `release`; NULL: none */
+    const int64_t *release;       /* of task i from release_begin[i] to release_begin[i + 1] - 1 */
+    const int64_t *time; /* a row of 4 width + 1 numbers per release: cpu[0], copy in, kernel, copy
+                            out, cpu[1], ...; each part 1 to its worst case, 0 where that is 0;
+                            NULL: none */
+    uint64_t key[4];     /* of the random numbers */
     uint64_t index;
     bool log_jobs;
     bool log_intervals;
@@ -277,7 +286,8 @@ typedef struct {
  * refuses, cpus or sms outside 1..INT32_MAX, a core or server's core out of range, with STGM a task
  * with kernels and no SM, times of GS_SIMULATE_HOST_LATEST and more, equal priorities unless global
  * EDF, GPU priorities that tie or disagree with the priorities of a core, unknown or incompatible
- * options, invalid shares, and a victim that is not a task index. */
+ * options, invalid shares, a victim that is not a task index, releases less than a period apart,
+ * and given times beyond the worst case. */
 int gs_simulate_host_init(gs_simulate_host_t *self, gs_context_t *ctx,
                           const gs_simulate_host_model_t *model);
 

@@ -32,7 +32,7 @@ static int64_t new_record(gs_simulate_host_state_t *self)
 static void release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
 {
     const gs_simulate_host_model_t *model = &self->host->model;
-    if ((model->triggers & moment) == 0 || self->now >= model->until) {
+    if (model->release != NULL || (model->triggers & moment) == 0 || self->now >= model->until) {
         return;
     }
     int status = gs_poll(self->ctx, self->n);
@@ -139,16 +139,29 @@ void gs_simulate_host_release(gs_simulate_host_state_t *self, int32_t r)
     }
 }
 
+/* The next release of a thread after that of now; GS_NEVER after the last. */
+static int64_t next_release(const gs_simulate_host_state_t *self, int32_t r)
+{
+    const gs_simulate_host_model_t *model = &self->host->model;
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    int64_t number = self->host->released[t->task];
+    if (model->release != NULL) {
+        int64_t k = model->release_begin[t->task] + number + 1;
+        return k < model->release_begin[t->task + 1] ? model->release[k] : GS_NEVER;
+    }
+    int64_t next = self->now + model->hosts.period[t->task], slack = self->slack[r];
+    if (slack != 0) {
+        uint64_t bits = gs_rng_at(t->gap_seed, (uint64_t)number);
+        next += (int64_t)gs_rng_scale(bits, (uint64_t)slack + 1);
+    }
+    return next < model->until ? next : GS_NEVER;
+}
+
 void gs_simulate_host_release_due(gs_simulate_host_state_t *self)
 {
     int32_t r = (int32_t)self->releases.entry[0].item;
-    const gs_simulate_host_thread_t *t = &self->thread[r];
-    int64_t next = self->now + self->host->model.hosts.period[t->task];
-    if (self->slack[r] != 0) {
-        uint64_t bits = gs_rng_at(t->gap_seed, (uint64_t)self->host->released[t->task]);
-        next += (int64_t)gs_rng_scale(bits, (uint64_t)self->slack[r] + 1);
-    }
-    if (next < self->host->model.until) {
+    int64_t next = next_release(self, r);
+    if (next < GS_NEVER) {
         gs_heap_replace(&self->releases, next, r);
     } else {
         gs_heap_pop(&self->releases);

@@ -10,6 +10,7 @@
  *   host_slices.c     time slices
  *   host_gcaps.c      GCAPS
  *   host_log.c        logs
+ *   host_given.c      given releases and execution times
  *   host_setup.c      checks and initial state
  *
  * A thread is a task, or the server, which is the last. Threads are numbered by priority, so the
@@ -56,6 +57,7 @@ typedef struct {
     uint64_t time_seed;
     const int64_t *most;  /* its parts: cpu[0], copy in, kernel, copy out, cpu[1], ... */
     const int64_t *least; /* NULL if execution times are constant */
+    const int64_t *given; /* rows of its given times, NULL: none */
     int32_t task;         /* -1: the server */
     int32_t part;         /* current part */
     int32_t last_part;
@@ -140,7 +142,8 @@ typedef struct gs_simulate_host_state {
     int32_t cpus, clusters;
     int32_t victim; /* thread of the task under analysis, -1: none */
     int gpu, mode;
-    bool fixed;  /* execution times are constant */
+    bool fixed;  /* execution times are constant, unless they are given or chosen */
+    bool worst;  /* every part takes its worst case */
     bool global; /* EDF; else partitioned */
     bool log_jobs, log_intervals;
     bool marked; /* a bit of `dirty` is set */
@@ -161,6 +164,10 @@ typedef struct gs_simulate_host_state {
     int64_t *slack;     /* per thread: maximum added to its period */
     int64_t *most;      /* the parts of all threads */
     int64_t *least;
+    int64_t *given; /* given times, a row for each release */
+    int64_t (*choose)(void *of, int32_t r, int32_t part, int64_t most); /* execution times, by an
+                                                                           exploration; NULL */
+    void *chooser;                                                      /* its first argument */
     gs_simulate_host_job_t *job; /* records in use and free ones */
     int64_t job_count;           /* of both */
     int64_t job_free;            /* the first free record, -1: none */
@@ -237,6 +244,11 @@ static inline void gs_simulate_host_note_no_start(gs_simulate_host_state_t *self
     }
 }
 
+/* Instants ------------------------------------------------------------------------------------ */
+
+/* Handles everything that happens at the instant `now`. */
+void gs_simulate_host_pass_instant(gs_simulate_host_state_t *self);
+
 /* CPUs ---------------------------------------------------------------------------------------- */
 
 /* Makes a thread ready with this much work, or changes its work and activity. */
@@ -269,6 +281,15 @@ static inline int64_t gs_simulate_host_next_end(const gs_simulate_host_state_t *
  * caller makes it enter or leave, or marks its cluster. */
 int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *self);
 
+/* Set-up -------------------------------------------------------------------------------------- */
+
+/* The number of SMs that the kernels of a task run on. */
+int64_t gs_simulate_host_sms(const gs_simulate_host_model_t *model, int64_t i);
+
+int gs_simulate_host_given_check(gs_context_t *ctx, const gs_simulate_host_model_t *model);
+int gs_simulate_host_given_times(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                                 const gs_simulate_host_model_t *model);
+
 /* Jobs ---------------------------------------------------------------------------------------- */
 
 /* Execution time of a part of the current job of the thread. */
@@ -276,6 +297,15 @@ static inline int64_t gs_simulate_host_time(const gs_simulate_host_state_t *self
                                             const gs_simulate_host_thread_t *t, int32_t part)
 {
     int64_t most = t->most[part];
+    if (self->worst) {
+        return most;
+    }
+    if (self->choose != NULL) {
+        return self->choose(self->chooser, (int32_t)(t - self->thread), part, most);
+    }
+    if (t->given != NULL) {
+        return t->given[t->number * (4 * self->host->model.hosts.width + 1) + part];
+    }
     if (self->fixed || t->least[part] == most) {
         return most;
     }

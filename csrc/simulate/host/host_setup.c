@@ -96,7 +96,8 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
                               "the index of a task, or -1")) != GS_OK) {
         return status;
     }
-    if (model->victim >= 0 && (model->triggers < 1 || model->triggers > all)) {
+    if (model->victim >= 0 && model->release == NULL &&
+        (model->triggers < 1 || model->triggers > all)) {
         return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
                        "some of release, request, resume and finish for an adversary");
     }
@@ -139,9 +140,11 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
     return status == GS_OK ? check_clock(ctx, "overhead", -1, model->overhead) : status;
 }
 
-/* The number of SMs of a task's set. */
-static int64_t count_sms(const gs_simulate_host_model_t *model, int64_t i)
+int64_t gs_simulate_host_sms(const gs_simulate_host_model_t *model, int64_t i)
 {
+    if (model->gpu != GS_SIMULATE_HOST_GPU_STGM || model->hosts.segments[i] == 0) {
+        return model->sms;
+    }
     int64_t count = 0;
     for (int64_t k = 0; k < model->sms; k++) {
         count += model->sm[i * model->sms + k] != 0;
@@ -164,7 +167,7 @@ static int check_task(gs_context_t *ctx, const gs_simulate_host_model_t *model, 
         return status;
     }
     if (model->gpu == GS_SIMULATE_HOST_GPU_STGM && hosts->segments[i] > 0 &&
-        count_sms(model, i) == 0) {
+        gs_simulate_host_sms(model, i) == 0) {
         return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0,
                        "at least one SM for a task with GPU segments");
     }
@@ -185,7 +188,7 @@ static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
             return status;
         }
     }
-    return GS_OK;
+    return gs_simulate_host_given_check(ctx, model);
 }
 
 /* Threads ------------------------------------------------------------------------------------ */
@@ -248,8 +251,7 @@ static void set_parts(gs_simulate_host_state_t *self, const gs_simulate_host_mod
     gs_simulate_host_thread_t *t = &self->thread[r];
     int64_t i = t->task, segments = hosts->segments[i];
     int64_t *most = self->most + from;
-    int64_t sms =
-        model->gpu == GS_SIMULATE_HOST_GPU_STGM && segments > 0 ? count_sms(model, i) : model->sms;
+    int64_t sms = gs_simulate_host_sms(model, i);
     int32_t last = 0;
     most[0] = gs_host_tasks_cpu(hosts, i)[0];
     for (int64_t j = 0; j < segments; j++) {
@@ -489,7 +491,15 @@ static int first_releases(gs_simulate_host_state_t *self, gs_context_t *ctx,
 {
     int status = GS_OK;
     for (int32_t r = 0; r < self->n && status == GS_OK; r++) {
-        self->earliest[r] = model->offset == NULL ? 0 : model->offset[self->thread[r].task];
+        int32_t i = self->thread[r].task;
+        if (model->release != NULL) {
+            int64_t k = model->release_begin[i];
+            status = k == model->release_begin[i + 1]
+                         ? GS_OK
+                         : gs_heap_push(&self->releases, ctx, model->release[k], r);
+            continue;
+        }
+        self->earliest[r] = model->offset == NULL ? 0 : model->offset[i];
         bool known = self->victim < 0 || self->victim == r;
         if (known && self->earliest[r] < model->until) {
             status = gs_heap_push(&self->releases, ctx, self->earliest[r], r);
@@ -514,6 +524,7 @@ static int allocate(gs_simulate_host_t *self, gs_context_t *ctx)
     state->gpu = model->gpu;
     state->mode = model->mode;
     state->fixed = model->low.over == model->low.under; /* low = 1, hence high = 1 */
+    state->worst = state->fixed && model->time == NULL;
     state->asking.head = state->launching.head = state->waiting.head = state->overflow.head = -1;
     state->places = model->cpus;
     state->global = model->policy == GS_SIMULATE_HOST_GEDF;
@@ -548,6 +559,9 @@ int gs_simulate_host_init(gs_simulate_host_t *self, gs_context_t *ctx,
     gs_simulate_host_state_t *state = self->state;
     if (status == GS_OK) {
         status = prepare_threads(state, ctx, model);
+    }
+    if (status == GS_OK && model->time != NULL) {
+        status = gs_simulate_host_given_times(state, ctx, model);
     }
     if (status == GS_OK && model->policy == GS_SIMULATE_HOST_GEDF) {
         make_global(state, model);
@@ -584,7 +598,7 @@ void gs_simulate_host_free(gs_simulate_host_t *self, gs_context_t *ctx)
         void *const own[] = {state->job,      state->thread,  state->most,  state->least,
                              state->earliest, state->slack,   state->ready, state->cluster,
                              state->cpu,      state->end,     state->dirty, state->conflicts,
-                             state->blockers, state->pending, state};
+                             state->blockers, state->pending, state->given, state};
         for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
             gs_free(ctx, own[i]);
         }

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpusched._support.growth_factors import factor_text
 from gpusched._support.text import clip, xml
 from gpusched._version import __version__
 from gpusched.comparison.comparison_text import HEAD, cells_of
 from gpusched.comparison.findings import Findings
-from gpusched.comparison.margins import Margin, factor_text
+from gpusched.comparison.margins import Margin
 from gpusched.comparison.report.page_inputs import platform_html, workload_html
 from gpusched.comparison.report.page_reasons import assumptions_html, reasons_html, sign_of
 from gpusched.comparison.report.page_style import STYLE

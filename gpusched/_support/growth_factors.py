@@ -1,0 +1,102 @@
+"""Largest factors by which times may grow: exact for monotone tests, in steps for the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+__all__ = ["factor_in_steps", "factor_text", "grown_time", "grown_times", "largest_factor"]
+
+_MOST = Fraction(64)
+_ONE = Fraction(1)
+_STEP = Fraction(1, 100)
+_GROWTH = Fraction(21, 20)
+
+
+def largest_factor(
+    accepts: Callable[[Fraction], bool], times: list[int], guess: Fraction | None = None
+) -> Fraction | None:
+    """The largest factor that a monotone test accepts, None without one above 0.
+
+    Times t are scaled to ``ceil(factor t)``, which is the same for all factors above (m - 1) / t up
+    to m / t. Every factor that was tested stands for the range between two such fractions. The test
+    must fail at some factor. A guess is tested first; where it is right, it and the next fraction
+    are all that is tested.
+    """
+    if guess is not None:
+        guess = _range_of(guess, times)[1]
+        above = min(Fraction(guess * time // 1 + 1, time) for time in times)
+        if accepts(guess) and not accepts(above):
+            return guess
+    most = _MOST
+    while accepts(most):
+        most *= 1024
+    least = Fraction(0)  # accepted, or 0
+    most = _range_of(most, times)[0]  # what is above fails
+    while least < most:
+        middle = _between(least, most)
+        below, above = _range_of(middle, times)
+        if accepts(middle):
+            least = above
+        else:
+            most = below
+    return least or None
+
+
+def _range_of(factor: Fraction, times: list[int]) -> tuple[Fraction, Fraction]:
+    """The range of the factors, above the first and up to the second, that give the same times."""
+    below, above = (-1, 1), (grown_time(factor, times[0]), times[0])
+    for time, grown in zip(times, grown_times(factor, times), strict=True):
+        if (grown - 1) * below[1] > below[0] * time:
+            below = (grown - 1, time)
+        if grown * above[1] < above[0] * time:
+            above = (grown, time)
+    return Fraction(*below), Fraction(*above)
+
+
+def _between(least: Fraction, most: Fraction) -> Fraction:
+    """A short fraction above ``least`` and at most ``most``, near their middle."""
+    middle = (least + most) / 2
+    size = 2 * (most - least).denominator // max(1, (most - least).numerator) + 1
+    near = middle.limit_denominator(4 * size)
+    return near if least < near <= most else middle
+
+
+def factor_in_steps(accepts: Callable[[Fraction], bool]) -> tuple[Fraction | None, Fraction | None]:
+    """The largest accepted factor below the first that failed, and that one.
+
+    Steps of a twentieth from 1 on, up to 64, and of a hundredth where they first fail; downwards
+    where 1 fails.
+    """
+    if accepts(_ONE):
+        good, bad = _ONE, None
+        while bad is None and good < _MOST:
+            up = max(good + _STEP, good * _GROWTH // _STEP * _STEP)
+            good, bad = (up, None) if accepts(up) else (good, up)
+        if bad is None:
+            return good, None
+    else:
+        good, bad = _ONE, _ONE
+        while not accepts(good := min(bad - _STEP, bad / _GROWTH // _STEP * _STEP)):
+            bad = good
+            if bad <= _STEP:
+                return None, bad
+    while good + _STEP < bad and accepts(good + _STEP):
+        good += _STEP
+    return good, min(bad, good + _STEP)
+
+
+def grown_time(factor: Fraction, time: int) -> int:
+    """The time multiplied by the factor, rounded up."""
+    return grown_times(factor, [time])[0]
+
+
+def grown_times(factor: Fraction, times: list[int]) -> list[int]:
+    """The times multiplied by the factor, rounded up."""
+    numerator, denominator = factor.numerator, factor.denominator
+    return [-(-numerator * time // denominator) for time in times]
+
+
+def factor_text(factor: Fraction) -> str:
+    """Four decimals, rounded down."""
+    return f"{factor.numerator * 10**4 // factor.denominator / 10**4:.10g}"

@@ -1,0 +1,169 @@
+"""Answer of `assign_priorities`: the priorities, how they were found, the verdict with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
+
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array
+from gpusched._support.frozen import Frozen
+from gpusched._support.saved import Saved
+from gpusched._support.text import escape
+from gpusched.analysis.verdict import Verdict
+from gpusched.model.answers.answer import Flags, Ticks, Times
+from gpusched.model.answers.stack_parts import part_of, position
+from gpusched.model.host_tasks import HostTasks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["Assignment"]
+
+_FOUND = {
+    "audsley": "Audsley's algorithm found the priorities",
+    "exhaustive": "A search over all orders found the priorities",
+    "deadline monotonic": "Priorities are in the order of the deadlines",
+    "cpu priorities": "GPU priorities are those of the CPUs",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assignment(Saved, Frozen):
+    """Priorities for one set, or for a stack of N sets; see `assign_priorities`.
+
+    Attributes
+    ----------
+    verdict
+        The test's verdict with these priorities.
+    of
+        "cpu" or "gpu": which priorities were chosen.
+    gpu_priority
+        GPU priorities, 0 for the most urgent: int64 ``(n,)`` or ``(N, n)``; None with ``of``
+        "cpu".
+    method
+        How they were found: "audsley", "exhaustive" (also where the search ended without any),
+        "deadline monotonic", or "cpu priorities" (for the GPU). A str, or an array of str ``(N,)``.
+    optimal
+        Whether it is known that there is nothing better: the test accepts these priorities, or no
+        others. A bool, or bool ``(N,)``.
+    tests
+        Tests that were run, of one task or of all.
+    """
+
+    _KIND: ClassVar[str] = "Assignment"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (Verdict, HostTasks)
+
+    verdict: Verdict
+    of: Literal["cpu", "gpu"]
+    gpu_priority: Int64Array | None
+    method: Any  # a str or an array, as is_stack says
+    optimal: Flags
+    tests: Ticks
+
+    @property
+    def hosts(self) -> HostTasks:
+        """The tasks with their priorities."""
+        return self.verdict.hosts
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is an answer for a stack of sets."""
+        return self.verdict.is_stack
+
+    @property
+    def accepted(self) -> Flags:
+        """Whether the test accepts the set with these priorities: a bool, or bool ``(N,)``."""
+        return self.verdict.accepted
+
+    @property
+    def schedulable(self) -> Flags:
+        """As of the verdict: None for one set that is not accepted."""
+        return self.verdict.schedulable
+
+    @property
+    def response(self) -> Times:
+        """Response bounds with these priorities, as of the verdict."""
+        return self.verdict.response
+
+    @property
+    def slack(self) -> Times:
+        """Deadline minus response bound, as of the verdict."""
+        return self.verdict.slack
+
+    @property
+    def seconds(self) -> float:
+        """Wall-clock time of the test with these priorities."""
+        return self.verdict.seconds
+
+    def __len__(self) -> int:
+        """Number of sets of a stack, of tasks of a single set."""
+        return len(self.verdict)
+
+    def why(self, task: int | str | None = None) -> str:
+        """Explain how the priorities were found, and the verdict, of the set or of a task.
+
+        Raises IndexError or ValueError for a task that does not exist and for a task of a stack.
+        """
+        said = self.verdict.why(task)
+        if self.is_stack or task is not None:
+            return said
+        found = _FOUND[self.method]
+        if not self.accepted and self.method in ("audsley", "exhaustive") and self.optimal:
+            found = "The test accepts the set with no priorities; those of the deadlines stand"
+        elif not self.accepted:
+            found = f"{found}; other priorities may be accepted"
+        return f"{found}. {said}"
+
+    def __getitem__(self, index: SupportsIndex | slice | npt.ArrayLike) -> Self:
+        """Answer for one set of a stack (by number), or for several (slice, numbers, mask).
+
+        Raises
+        ------
+        IndexError
+            A set that does not exist.
+        TypeError
+            An answer for a single set; another kind of index.
+        """
+        if not self.is_stack:
+            raise TypeError("answer: got an index for a single set, expected a stack")
+        at = position(index, len(self))
+        rest = {f.name: part_of(getattr(self, f.name), at) for f in fields(self)[2:]}
+        verdict = self.verdict[index]
+        if self.gpu_priority is not None and isinstance(at, int):
+            rest["gpu_priority"] = self.gpu_priority[at, : verdict.hosts.n].copy()
+        return type(self)(verdict, self.of, **rest)
+
+    def __iter__(self) -> Iterator[Self]:
+        """The answers for the sets of a stack."""
+        if not self.is_stack:
+            raise TypeError("answer: got a single set, expected a stack to iterate over")
+        return (self[i] for i in range(len(self)))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per task: that of the verdict, with its priorities.
+
+        It has the column ``gpu_priority``, too, where these were chosen.
+        """
+        frame = self.verdict.to_frame()
+        if self.gpu_priority is not None:
+            frame["gpu_priority"] = self.gpu_priority[self.hosts.is_task]
+        return frame
+
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
+        """Draw the verdict; see ``Verdict.plot``."""
+        return self.verdict.plot(ax, unit=unit)
+
+    def __repr__(self) -> str:
+        return f"<Assignment: {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>Assignment: {escape(self._summary())}</p>{self.verdict._repr_html_()}"
+
+    def _summary(self) -> str:
+        if not self.is_stack:
+            return f"{self.method}, {'accepted' if self.accepted else 'not accepted'}"
+        return f"{int(self.accepted.sum())} of {len(self)} sets accepted"

@@ -1,0 +1,262 @@
+"""Answer of `breakdown`: factors, the tasks that limit them, utilizations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.frozen import Frozen, same
+from gpusched._support.saved import Saved
+from gpusched._support.text import clip, escape, shown
+from gpusched.model.answers.answer import Flags, Ticks, missing
+from gpusched.model.answers.stack_parts import part_of, position
+from gpusched.model.host_tasks import HostTasks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["Breakdown"]
+
+_GROWS = {"all": "All times", "kernels": "Kernels", "copies": "Copies", "cpu": "CPU segments"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Breakdown(Saved, Frozen):
+    """Largest factor on execution times at which a test accepts a set; see `breakdown`.
+
+    Values are those of one set, or arrays ``(N,)`` for a stack, which indexes like an array.
+
+    Attributes
+    ----------
+    hosts, test, mode, sms
+        The tasks, the test, its mode and its number of SMs.
+    scale, task
+        What is multiplied: "all", "kernels", "copies", "cpu" or the name of a task, and its number
+        (-1 for none).
+    numerator, denominator
+        The factor in lowest terms, exactly: int64. 0 / 1 where no positive factor is accepted;
+        1 / 1 where ``unlimited``.
+    limiting
+        Number of the task that may miss its deadline at the next larger factor: -1 for none.
+    unlimited
+        Whether the set is accepted and has no time that is multiplied.
+    utilization
+        The sum of (C + G) / T at the factor, the breakdown utilization, with kernels on the SMs of
+        the test; 0 where no factor is accepted.
+    tests
+        Number of tests that were run.
+    seconds
+        Wall-clock time of the call.
+    """
+
+    _KIND: ClassVar[str] = "Breakdown"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks,)
+
+    hosts: HostTasks
+    test: str
+    mode: str
+    scale: str
+    sms: int
+    task: int
+    numerator: Ticks
+    denominator: Ticks
+    limiting: Ticks
+    unlimited: Flags
+    utilization: Any  # a float or an array, as is_stack says
+    tests: Ticks
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is an answer for a stack of sets."""
+        return self.hosts.is_stack
+
+    @property
+    def factor(self) -> Any:  # a Fraction, inf, or an array, as is_stack says
+        """The factor: a ``Fraction``, or float64 ``(N,)``; ``inf`` where ``unlimited``."""
+        if not self.is_stack:
+            if self.unlimited:
+                return math.inf
+            return Fraction(int(self.numerator), int(self.denominator))
+        return np.where(self.unlimited, math.inf, self.numerator / self.denominator)
+
+    @property
+    def accepted(self) -> Flags:
+        """Whether the test accepts the set as it is: a bool, or bool ``(N,)``."""
+        return self.numerator >= self.denominator
+
+    def scaled(self) -> HostTasks:
+        """Make the set with its times at the factor, which the test accepts; of one set.
+
+        >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
+        >>> found = gs.analysis.breakdown(hosts, "mpcp")
+        >>> gs.analysis.mpcp(found.scaled()).schedulable
+        True
+
+        Raises
+        ------
+        ValueError
+            A stack, or no factor that is accepted.
+        OverflowError
+            Kernel times on other numbers of SMs that exceed 64 bits.
+        """
+        if self.is_stack:
+            raise ValueError("breakdown: got a stack, expected one set; index it first")
+        if self.numerator == 0:
+            raise ValueError("factor: got 0, expected a factor that is accepted")
+        chosen = {"kernels": ("kernel",), "copies": ("copy_in", "copy_out"), "cpu": ("cpu",)}
+        names = [name for many in chosen.values() for name in many]
+        if self.task < 0:
+            names = list(chosen.get(self.scale, names))
+        rows = slice(None) if self.task < 0 else self.task
+        changed = {}
+        for name in names:
+            values = getattr(self.hosts, name).astype(object)
+            values[rows] = -(-values[rows] * self.numerator // self.denominator)
+            changed[name] = values.astype(np.int64)
+        return self.hosts._replaced(**changed)
+
+    def __len__(self) -> int:
+        """Number of sets of a stack, of tasks of a single set."""
+        return len(self.hosts)
+
+    def why(self, task: int | str | None = None) -> str:
+        """Explain the factor in a sentence; with a task, whether that one limits it.
+
+        Raises IndexError or ValueError for a task that does not exist and for a task of a stack.
+        """
+        if self.is_stack:
+            if task is not None:
+                raise ValueError(
+                    f"task: got {shown(task)}, expected None for a stack; index it first, as in "
+                    "answer[0].why(task)"
+                )
+            return f"{self._counts()}; answer[i].why() explains set i."
+        number = None if task is None else task_number(task, self.hosts.name)
+        if number is not None:
+            name = clip(self.hosts.name[number], 60)
+            limits = "limits" if number == self.limiting else "does not limit"
+            return f"{name} {limits} the factor."
+        what = _GROWS.get(self.scale) if self.task < 0 else None
+        grows = what or f"The times of {clip(self.scale, 60)}"
+        if self.unlimited:
+            return f"{grows}: there are none, and the set is accepted."
+        late = "no task"
+        if self.limiting >= 0:
+            late = clip(self.hosts.name[self.limiting], 60)
+        if self.numerator == 0:
+            return f"{grows} may not be longer than 0: {late} may miss its deadline."
+        factor = self.numerator * 10**4 // self.denominator / 10**4
+        text = f"{grows} may be {factor:.10g} times as long, and no longer"
+        if self.limiting < 0:
+            return f"{text}: times would exceed 2**60 ticks."
+        return f"{text}: {late} may miss its deadline then."
+
+    def _counts(self) -> str:
+        yes = int(np.sum(self.accepted))
+        return f"{yes} of {len(self)} sets accepted as they are"
+
+    def __getitem__(self, index: SupportsIndex | slice | npt.ArrayLike) -> Self:
+        """Answer for one set of a stack (by number), or for several (slice, numbers, mask).
+
+        Raises
+        ------
+        IndexError
+            A set that does not exist.
+        TypeError
+            An answer for a single set; another kind of index.
+        """
+        if not self.is_stack:
+            raise TypeError("answer: got an index for a single set, expected a stack")
+        at = position(index, len(self))
+        return type(self)(**{f.name: part_of(getattr(self, f.name), at) for f in fields(self)})
+
+    def __iter__(self) -> Iterator[Self]:
+        """The answers for the sets of a stack."""
+        if not self.is_stack:
+            raise TypeError("answer: got a single set, expected a stack to iterate over")
+        return (self[i] for i in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        compared = [f.name for f in fields(self) if f.compare]
+        return all(same(getattr(self, name), getattr(other, name)) for name in compared)
+
+    __hash__ = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Make a pandas table with one row per set.
+
+        It has the columns ``set``, ``factor``, ``numerator``, ``denominator``, ``limiting`` (NA for
+        none), ``unlimited``, ``utilization`` and ``tests``.
+        """
+        import pandas as pd
+
+        limiting: Int64Array = np.atleast_1d(self.limiting)
+        late = missing(limiting, limiting >= 0)
+        factor = np.atleast_1d(np.asarray(self.factor, np.float64))
+        return pd.DataFrame(
+            {
+                "set": np.arange(len(factor)),
+                "factor": factor,
+                "numerator": np.atleast_1d(self.numerator),
+                "denominator": np.atleast_1d(self.denominator),
+                "limiting": pd.arrays.IntegerArray(late.filled(0), np.ma.getmaskarray(late).copy()),
+                "unlimited": np.atleast_1d(self.unlimited),
+                "utilization": np.atleast_1d(self.utilization),
+                "tests": np.atleast_1d(self.tests),
+            }
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the share of sets that are accepted, by the factor.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes; None for a new figure.
+
+        Returns
+        -------
+        The axes.
+        """
+        from gpusched._draw import axes as plot
+
+        ax = plot.axes(ax, (6.0, 3.2))
+        factor = np.atleast_1d(np.asarray(self.factor, np.float64))
+        known = np.sort(factor[np.isfinite(factor)])
+        x = np.concatenate([[0.0], known])
+        share = 100 * (len(factor) - np.arange(len(x))) / max(1, len(factor))
+        ax.step(x, share, where="pre", color=plot.color(0))
+        ax.axvline(1, color=plot.INK, linewidth=1)
+        ax.set_xlim(0, 1.05 * max(1.0, float(x[-1])))
+        ax.set_ylim(-3, 103)
+        ax.set_xlabel("factor on times")
+        ax.set_ylabel("accepted sets (%)")
+        plot.grid(ax)
+        return ax
+
+    def __repr__(self) -> str:
+        return f"<Breakdown: {self._summary()}>"
+
+    def _repr_html_(self) -> str:
+        reason = f"<p>{escape(clip(self.why(), 2000))}</p>"
+        return f"<p>Breakdown: {escape(self._summary())}</p>{reason}"
+
+    def _summary(self) -> str:
+        form = f"{self.test}, {self.mode}, {clip(self.scale, 40)}"
+        if not self.is_stack:
+            factor = float(self.factor)
+            return f"factor {factor:.6g}, utilization {self.utilization:.6g} ({form})"
+        known = np.asarray(self.factor)[np.isfinite(self.factor)]
+        mean = f"mean factor {known.mean():.6g}, " if known.size else ""
+        return f"{len(self)} sets, {mean}{self._counts()} ({form})"

@@ -1,0 +1,121 @@
+"""Assignment of priorities with which a test accepts a set."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from gpusched import _core
+from gpusched._support.arguments import instance, integer64, one_of
+from gpusched._support.registry import enumeration, methods
+from gpusched.analysis.assignment_answer import Assignment
+from gpusched.analysis.placed_tests import placed_test, run_test
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.hosts.host_arrays import deadline_ranks
+
+__all__ = ["assign_priorities"]
+
+_METHODS = enumeration("analysis.assignment")
+
+
+def assign_priorities(
+    hosts: HostTasks,
+    test: str,
+    *,
+    of: Literal["cpu", "gpu"] = "cpu",
+    budget: int = 10_000,
+    stop: Any = None,
+    **options: Any,
+) -> Assignment:
+    """Choose priorities with which a test accepts each set; cores and SMs stay.
+
+    Audsley's algorithm is used where it is proven to find such priorities whenever there are any:
+    for stgm in mode "busy", and for time_slices and gcaps with ``order_free=True`` (their forms
+    that assume deadlines for all responses; not with ``stall``). An order that these forms accept
+    is accepted by the tests' other forms, too, so that it comes first for them as well. Then the
+    order of the deadlines is tried, then all orders, leaving out those whose first tasks already
+    fail, for at most ``budget`` tests. Sources: Audsley, 1991; Davis and Burns, 2011; the proofs
+    are in ``csrc/analysis/priorities/``.
+
+    >>> hosts = gs.HostTasks.from_segments(
+    ...     [10, 10, 22], [[1], [1], [2, (0, 7, 1), 1]], deadline=[6, 9, 14], core=[0, 0, 0])
+    >>> gs.analysis.mpcp(hosts).failed
+    2
+    >>> found = gs.analysis.assign_priorities(hosts, "mpcp")
+    >>> found.hosts.priority.tolist(), found.method, found.response.tolist()
+    ([0, 2, 1], 'exhaustive', [2, 6, 13])
+
+    Parameters
+    ----------
+    hosts
+        One set or a stack of N, as the test takes it. With ``of="cpu"`` its priorities are ignored.
+    test
+        "stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps".
+    of
+        "cpu": priorities of the tasks on their cores (and, with gcaps, on the GPU). "gpu": GPU
+        priorities of gcaps, by Audsley's algorithm among those that agree with the CPU priorities
+        of each core, with deadlines for all assumed responses; where it finds none, the CPU
+        priorities.
+    budget
+        Most tests of a search over orders, for each set; 0 for no search.
+    stop
+        A writable buffer of one byte; setting it to 1 in another thread ends the call.
+    options
+        Options of the test, such as ``mode="busy"``, ``cpus=4`` or ``slice=2_000_000``.
+
+    Returns
+    -------
+    Assignment
+        The set with its priorities, how they were found, and the verdict with them.
+
+    Raises
+    ------
+    ValueError
+        What the test raises; a variant that is not sound; ``gpu_priority`` among the options;
+        ``of="gpu"`` for another test than gcaps, with ``order_free`` or with ``stall``.
+    OverflowError, gpusched.Cancelled
+        As the test.
+    """
+    instance(hosts, HostTasks, "hosts")
+    one_of(of, methods()["assign_priorities"].choices("of"), "of")
+    most = integer64(budget, "budget")
+    if options.get("gpu_priority") is not None:
+        raise ValueError(
+            "gpu_priority: got numbers, expected none; those of the GPU follow the CPU priorities, "
+            "or are chosen with of='gpu'"
+        )
+    if of == "gpu":
+        _refuse_without_levels(test, options)
+    else:
+        ranks = deadline_ranks(hosts.deadline, hosts.is_task)
+        hosts = hosts._replaced(priority=np.where(hosts.is_task, ranks, 0))
+    placed = placed_test(hosts, test, options, stop)
+    priority, code, _, optimal, tests = _core.host_assign_priorities(
+        *placed.arrays, gpu=of == "gpu", budget=most, **placed.options, stop=stop
+    )
+    chosen = priority if hosts.is_stack else priority[0]
+    if of == "gpu":
+        verdict = run_test(hosts, test, {**options, "gpu_priority": chosen}, stop)
+    else:
+        hosts = hosts._replaced(priority=np.where(hosts.is_task, chosen, 0))
+        verdict = run_test(hosts, test, options, stop)
+    names = np.array(_METHODS)[code]
+    one = not hosts.is_stack
+    return Assignment(
+        verdict=verdict,
+        of=of,
+        gpu_priority=chosen if of == "gpu" else None,
+        method=str(names[0]) if one else names,
+        optimal=bool(optimal[0]) if one else optimal,
+        tests=int(tests[0]) if one else tests,
+    )
+
+
+def _refuse_without_levels(test: str, options: dict[str, Any]) -> None:
+    """Raise ValueError for tests whose GPU priorities cannot be chosen."""
+    if test != "gcaps":
+        raise ValueError(f"of: got 'gpu' for {test}, expected 'cpu'; gcaps has GPU priorities")
+    for name in ("order_free", "stall"):
+        if options.get(name):
+            raise ValueError(f"{name}: got True, expected False with of='gpu'")

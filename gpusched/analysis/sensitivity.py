@@ -1,0 +1,220 @@
+"""Breakdown factors: the largest factor on execution times at which a test accepts a set."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
+from gpusched._support.arguments import flag, instance, task_number
+from gpusched._support.registry import enumeration
+from gpusched._support.text import shown
+from gpusched.analysis.breakdown_answer import Breakdown
+from gpusched.analysis.placed_tests import placed_test, run_test
+from gpusched.model.host_tasks import HostTasks
+
+__all__ = ["breakdown", "schedulability"]
+
+_SCALES = enumeration("analysis.scale")
+
+# Parameters of which a test may accept a worse value and reject a better one, with an example.
+_REFUSED = {
+    "deadlines": "fmlp_plus accepts a set with a deadline of 45 and rejects it with 48, as bounds "
+    "of other tasks assume it",
+    "slice": "with kernels of 6 and 30 on two cores and switches of 1, time_slices has bounds of "
+    "14, 15, 16 for slices of 6, 7, 8, and of 24, 18, 16, 18 for 1, 2, 3, 4",
+    "sms": "stgm accepts kernels on few SMs that form long chains on more",
+}
+
+
+def breakdown(
+    hosts: HostTasks,
+    test: str,
+    scale: str | int = "all",
+    *,
+    stop: Any = None,
+    **options: Any,
+) -> Breakdown:
+    """Find the largest factor on execution times at which a test accepts each set.
+
+    Times are multiplied and rounded up to a tick. The sound tests accept every smaller factor when
+    they accept one (the proof is in ``csrc/analysis/sensitivity/breakdown.h``), and what they say
+    changes at fractions k / t of a time t alone, so that a bisection of these fractions is exact.
+    It takes about 30 tests per set where times have nine digits, and fewer for shorter ones.
+
+    >>> hosts = gs.HostTasks.from_segments(
+    ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1)]], core=[0, 0])
+    >>> found = gs.analysis.breakdown(hosts, "mpcp")
+    >>> found.factor, found.why()
+    (Fraction(16, 9), 'All times may be 1.7777 times as long, and no longer: task 1 may miss its \
+deadline then.')
+    >>> gs.analysis.breakdown(hosts, "mpcp", "kernels").factor
+    Fraction(26, 9)
+
+    Parameters
+    ----------
+    hosts
+        One set or a stack of N, as the test takes it.
+    test
+        "stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps".
+    scale
+        The times that are multiplied: "all", "kernels", "copies", "cpu" (CPU segments), or all of
+        one task, by its number or name. Costs of switches, updates and the server stay.
+    stop
+        A writable buffer of one byte; setting it to 1 in another thread ends the call.
+    options
+        Options of the test, such as ``mode="busy"``, ``cpus=4`` or ``slice=2_000_000``.
+
+    Returns
+    -------
+    Breakdown
+        Of one set: ``factor`` is a ``Fraction``. Of a stack: arrays ``(N,)``.
+
+    Raises
+    ------
+    ValueError
+        What the test raises; a variant that is not sound; "deadlines", "slice" and "sms" as the
+        scale, of which a test may accept a worse value and reject a better one; a scale under which
+        no time of any set grows.
+    TypeError
+        A scale that is neither text nor a number.
+    OverflowError, gpusched.Cancelled
+        As the test.
+
+    Notes
+    -----
+    A set whose jobs would take 2**60 ticks or more together is not accepted. Bounds of deadlines,
+    slices and numbers of SMs are found by trying their values.
+    """
+    instance(hosts, HostTasks, "hosts")
+    began = perf_counter()
+    index, task = _scale_of(hosts, scale)
+    placed = placed_test(hosts, test, options, stop)
+    found = _core.host_breakdown(
+        *placed.arrays, scale=index, task=task, **placed.options, stop=stop
+    )
+    numerator, denominator, limiting, tests, unlimited, load = found
+    grows = _grows(hosts, _SCALES[index], task)
+    if len(numerator) and not grows.any():
+        raise ValueError(f"scale: got {shown(scale)}, expected times that can grow, found none")
+    one = not hosts.is_stack
+    columns: dict[str, Any] = {
+        "numerator": numerator,
+        "denominator": denominator,
+        "limiting": limiting,
+        "unlimited": unlimited,
+        "utilization": load,
+        "tests": tests,
+    }
+    if one:
+        columns = {name: values[0].item() for name, values in columns.items()}
+    return Breakdown(
+        hosts=hosts,
+        test=test,
+        mode=placed.verdict.mode,
+        scale=_SCALES[index] if task < 0 else hosts.name[task],
+        sms=placed.verdict.sms,
+        task=task,
+        **columns,
+        seconds=perf_counter() - began,
+    )
+
+
+def schedulability(
+    hosts: HostTasks,
+    test: str,
+    *,
+    breakdown: bool = False,
+    stop: Any = None,
+    **options: Any,
+) -> dict[str, npt.NDArray[Any]]:
+    """Compute the columns of a sweep for a stack: verdicts, utilizations, breakdown factors.
+
+    >>> def tested(*, utilization, count, first, seed, stop=None):
+    ...     hosts = gs.generate.stgm(6, count, seed=seed, first=first, cpus=2,
+    ...                              utilization=(utilization, utilization))
+    ...     hosts = gs.analysis.partition(hosts, 2).hosts
+    ...     return gs.analysis.schedulability(hosts, "mpcp", breakdown=True, stop=stop)
+    >>> weighted = [gs.reductions.Share(), gs.reductions.Weighted("set_utilization")]
+    >>> table = gs.sweep(tested, {"utilization": [0.3, 0.4]}, count=50, seed=1,
+    ...                  reduce={"schedulable": weighted}, progress=False)
+    >>> list(table.columns)[2:]  # doctest: +NORMALIZE_WHITESPACE
+    ['schedulable', 'schedulable_low', 'schedulable_high', 'schedulable_weighted',
+     'set_utilization', 'breakdown_factor', 'breakdown_utilization']
+
+    Parameters
+    ----------
+    hosts
+        A stack of N sets, as the test takes it.
+    test, options
+        As of `breakdown`.
+    breakdown
+        Whether breakdown factors of all times are found.
+    stop
+        A writable buffer of one byte; setting it to 1 in another thread ends the call.
+
+    Returns
+    -------
+    dict
+        Arrays ``(N,)`` by column: ``schedulable`` (bool), ``set_utilization`` (the sum of
+        (C + G) / T), and with ``breakdown`` also ``breakdown_factor`` and
+        ``breakdown_utilization`` (the utilization at that factor; 0 where no factor is accepted).
+        With ``gs.reductions.Weighted("set_utilization")`` of ``schedulable`` a sweep has weighted
+        schedulability, and the mean of ``breakdown_utilization`` is its usual reduction.
+
+    Raises
+    ------
+    As `breakdown`; ValueError also for a single set.
+    """
+    instance(hosts, HostTasks, "hosts")
+    if not hosts.is_stack:
+        raise ValueError("hosts: got a single set, expected a stack")
+    verdict = run_test(hosts, test, options, stop)
+    gpu = hosts.gpu_time() if test == "stgm" else hosts.gpu_time(max(verdict.sms, 1))
+    shares = (hosts.cpu_time + gpu) / np.maximum(hosts.period, 1)
+    columns: dict[str, npt.NDArray[Any]] = {
+        "schedulable": np.asarray(verdict.accepted),
+        "set_utilization": shares.sum(axis=-1),
+    }
+    if flag(breakdown, "breakdown"):
+        found = _breakdown(hosts, test, "all", stop=stop, **options)
+        columns["breakdown_factor"] = np.asarray(found.factor)
+        columns["breakdown_utilization"] = np.asarray(found.utilization)
+    return columns
+
+
+_breakdown = breakdown  # `schedulability` has an argument of that name
+
+
+def _scale_of(hosts: HostTasks, scale: Any) -> tuple[int, int]:
+    """The number of a scale, and of the task or -1."""
+    if isinstance(scale, str):
+        if scale in _SCALES:
+            return _SCALES.index(scale), -1
+        if scale in _REFUSED and scale not in hosts.name:
+            raise ValueError(
+                f"scale: got {scale!r}, expected times; tests are not monotone in it "
+                f"({_REFUSED[scale]}), so that a bisection would be wrong: try its values"
+            )
+        if scale not in hosts.name:
+            raise ValueError(
+                f"scale: got {shown(scale)}, expected {', '.join(map(repr, _SCALES))} or a task's "
+                "name or number"
+            )
+    elif isinstance(scale, (bool, np.bool_)) or not isinstance(scale, (int, np.integer)):
+        raise TypeError(f"scale: got {shown(scale)}, expected text or a task's number")
+    return 0, task_number(scale, hosts.name)
+
+
+def _grows(hosts: HostTasks, scale: str, task: int) -> npt.NDArray[np.bool_]:
+    """Whether a set has times that grow: bool ``(N,)``."""
+    fields = {"kernels": ["kernel"], "copies": ["copy_in", "copy_out"], "cpu": ["cpu"]}
+    found = np.zeros(np.atleast_2d(hosts.period).shape, np.bool_)
+    for name in fields.get(scale, [name for names in fields.values() for name in names]):
+        values = getattr(hosts, name).reshape(*found.shape, -1)
+        found |= values.any(axis=-1)
+    grows: npt.NDArray[np.bool_] = np.asarray(found[:, task] if task >= 0 else found.any(axis=-1))
+    return grows

@@ -1,0 +1,269 @@
+"""Certificates that no assignment of tasks to several GPUs meets every deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpusched._support.arguments import flag, instance, int_array, integer
+from gpusched._support.saved import Saved
+from gpusched._support.stopping import raise_if_stopped
+from gpusched.model.batch_table import BatchTable
+from gpusched.model.batches import members
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.pbs.certificates.certificate import Certificate, CertificateError, listed
+from gpusched.pbs.certificates.dead_interval import DeadInterval
+from gpusched.pbs.certificates.dead_states import DeadStates
+from gpusched.pbs.certificates.infeasible_subset import InfeasibleSubset
+from gpusched.pbs.certificates.overload import Overload
+from gpusched.pbs.partitioned.part_tables import (
+    equal_tables,
+    least_times,
+    least_times_of_part,
+    slower,
+    table_of_gpu,
+    table_of_part,
+)
+from gpusched.pbs.search_inputs import check_inputs
+
+__all__ = ["InfeasiblePart", "PartitionCertificate"]
+
+_NODES = 1 << 12  # between two looks at the stop flag
+
+
+@dataclass(frozen=True, repr=False)
+class InfeasiblePart(Saved):
+    """A set of tasks that one GPU cannot serve, with the proof.
+
+    >>> tasks = gs.KernelTasks(period=[4, 4, 4], wcet=[3, 3, 3])
+    >>> answer = gs.pbs.partition(tasks, gs.BatchTable([0, 3, 3, 5, 3, 5, 5, 0]), gpus=2)
+    >>> answer.certificate.overload is None, answer.certificate.parts[0]
+    (True, <InfeasiblePart: tasks 0, 2 and all larger sets on GPU 0>)
+
+    Attributes
+    ----------
+    tasks
+        Indices of the tasks, rising.
+    gpu
+        A GPU that cannot serve them; neither can those with an equal table.
+    extends
+        Whether it cannot serve any larger set either.
+    certificate
+        The proof, about these tasks alone, numbered from 0, and a table of their own: the batches
+        of the GPU's table that lie among them; where ``extends``, the least time of any batch of
+        the GPU's table with the same members among them, and inserted idle time allowed, which
+        every schedule of a larger set leaves. None where the search was exhaustive but found no
+        proof within its budget.
+    """
+
+    _KIND: ClassVar[str] = "InfeasiblePart"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (
+        Overload,
+        DeadInterval,
+        DeadStates,
+        InfeasibleSubset,
+    )
+
+    tasks: tuple[int, ...]
+    gpu: int
+    extends: bool
+    certificate: Certificate | None
+
+    def __post_init__(self) -> None:
+        tasks = int_array(self.tasks, "tasks")
+        if tasks.ndim != 1 or not len(tasks) or (np.diff(tasks) <= 0).any() or tasks[0] < 0:
+            raise ValueError("tasks: expected indices of tasks in rising order, at least one")
+        object.__setattr__(self, "tasks", tuple(tasks.tolist()))
+        object.__setattr__(self, "gpu", integer(self.gpu, "gpu"))
+        flag(self.extends, "extends")
+        if self.certificate is not None:
+            instance(self.certificate, Certificate, "certificate")
+
+    @property
+    def mask(self) -> int:
+        """The tasks as a bit mask."""
+        return sum(1 << i for i in self.tasks)
+
+    def _verify(self, tasks: KernelTasks, table: BatchTable, idling: bool, stop: Any) -> None:
+        what = f"tasks {', '.join(map(str, self.tasks))} on GPU {self.gpu}"
+        if self.tasks[-1] >= tasks.n:
+            raise CertificateError(f"{what}: expected indices below {tasks.n}")
+        if self.certificate is None:
+            raise CertificateError(f"{what}: no proof was found within the budget")
+        table_of = least_times_of_part if self.extends else table_of_part
+        own = table_of(table_of_gpu(table, self.gpu), self.tasks)
+        few, idles = tasks[np.array(self.tasks)], idling or self.extends
+        try:
+            self.certificate.verify(few, own, idling=idles, stop=stop)
+        except CertificateError as error:
+            raise CertificateError(f"{what}: {error}") from None
+
+    def __repr__(self) -> str:
+        who = ", ".join(map(str, self.tasks[:10]))
+        who += f" and {len(self.tasks) - 10} more" if len(self.tasks) > 10 else ""
+        more = " and all larger sets" if self.extends else ""
+        proof = ", without proof" if self.certificate is None else ""
+        return f"<InfeasiblePart: tasks {who}{more} on GPU {self.gpu}{proof}>"
+
+
+@dataclass(frozen=True, repr=False)
+class PartitionCertificate(Saved):
+    """Proof that no assignment of the tasks to the GPUs meets every deadline.
+
+    Either all GPUs together are overloaded, or every assignment leaves one of ``parts`` on a GPU
+    that cannot serve it.
+
+    >>> tasks = gs.KernelTasks(period=[4, 6, 4], wcet=[3, 4, 3])
+    >>> table = gs.BatchTable.from_dict(3, {(0,): 3, (1,): 4, (2,): 3})
+    >>> certificate = gs.pbs.partition(tasks, table, gpus=2).certificate
+    >>> certificate
+    <PartitionCertificate: 2 GPUs are overloaded, 1.083 times the time there is>
+    >>> certificate.verify(tasks, table)
+
+    Attributes
+    ----------
+    gpus
+        Number of GPUs.
+    overload
+        A proof about one GPU for which periods and deadlines are ``gpus`` times as long, and each
+        batch takes its least time on any GPU; None without one. Batches of several GPUs that start
+        in a window take no more time in all than that GPU has: the proof holds also where tasks may
+        change the GPU from job to job.
+    parts
+        Sets of tasks that a GPU cannot serve; empty with ``overload``.
+    """
+
+    _KIND: ClassVar[str] = "PartitionCertificate"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (*InfeasiblePart._PARTS, InfeasiblePart)
+
+    gpus: int
+    overload: Overload | None
+    parts: tuple[InfeasiblePart, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gpus", integer(self.gpus, "gpus"))
+        object.__setattr__(self, "parts", tuple(self.parts))
+        if self.overload is not None:
+            instance(self.overload, Overload, "overload")
+        for part in self.parts:
+            instance(part, InfeasiblePart, "parts")
+
+    def verify(
+        self, tasks: KernelTasks, table: BatchTable, *, idling: bool = False, stop: Any = None
+    ) -> None:
+        """Check the certificate against tasks and table, independently of any search.
+
+        Checks the proof of every part, and by enumeration of the assignments, as far as parts leave
+        them open, that each has one of the parts.
+
+        Parameters
+        ----------
+        tasks, table
+            One task set and its table, or a stack of tables, one for each GPU.
+        idling
+            Whether a GPU may wait although work is ready.
+        stop
+            A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends
+            the call.
+
+        Returns
+        -------
+        None
+            The certificate holds: no assignment meets every deadline.
+
+        Raises
+        ------
+        CertificateError
+            It does not hold, or lacks a proof; the message says where. A ValueError.
+        TypeError, ValueError, OverflowError
+            A stack of task sets, tables of another size or number, times that are too large.
+        gpusched.Cancelled
+            ``stop`` was set.
+        """
+        check_inputs(tasks, table)
+        flag(idling, "idling")
+        if tasks.is_stack:
+            raise ValueError("tasks: got a stack, expected one task set")
+        if table.n != tasks.n:
+            raise ValueError(
+                f"table: got one for {table.n} tasks, expected {tasks.n} as in the set"
+            )
+        if table.is_stack and len(table) != self.gpus:
+            raise ValueError(f"table: got {len(table)} tables, expected one for each GPU")
+        if self.overload is not None:
+            if (tasks.deadline > tasks.period).any() or tasks.offset.any():
+                raise CertificateError(
+                    "overload: expected deadlines up to the periods, and offsets of 0"
+                )
+            self.overload.verify(slower(tasks, self.gpus), least_times(table), stop=stop)
+            return
+        for part in self.parts:
+            if not 0 <= part.gpu < self.gpus:
+                raise CertificateError(f"parts: got GPU {part.gpu}, expected one of {self.gpus}")
+            part._verify(tasks, table, idling, stop)
+        for masks in self._open(tasks.n, equal_tables(table, self.gpus), stop):
+            sets = "; ".join(
+                f"GPU {g}: tasks {', '.join(map(str, members(mask))) or 'none'}"
+                for g, mask in enumerate(masks)
+            )
+            raise CertificateError(f"the parts leave an assignment open ({sets})")
+
+    def _open(self, n: int, same: Sequence[int], stop: Any) -> Iterator[tuple[int, ...]]:
+        """Assignments that no part refutes, as masks of tasks; equal empty GPUs count once."""
+        bad = [[part for part in self.parts if same[part.gpu] == same[g]] for g in range(self.gpus)]
+        cores = [[part.mask for part in row if part.extends] for row in bad]
+        exact = [{part.mask for part in row if not part.extends} for row in bad]
+        often = [sum(core >> i & 1 for row in cores for core in row) for i in range(n)]
+        order = sorted(range(n), key=lambda i: -often[i])
+        stack: list[tuple[int, tuple[int, ...]]] = [(0, (0,) * self.gpus)]
+        nodes = 0
+        while stack:
+            depth, masks = stack.pop()
+            if nodes % _NODES == 0:
+                raise_if_stopped(stop)
+            nodes += 1
+            if depth == n:
+                if not any(mask in exact[g] for g, mask in enumerate(masks)):
+                    yield masks
+                continue
+            seen = set()
+            for g, mask in enumerate(masks):
+                grown = mask | 1 << order[depth]
+                if mask == 0 and same[g] in seen:
+                    continue
+                if mask == 0:
+                    seen.add(same[g])
+                if not any(core & ~grown == 0 for core in cores[g]):
+                    stack.append((depth + 1, (*masks[:g], grown, *masks[g + 1 :])))
+
+    def words(self, tasks: KernelTasks) -> str:
+        """The proof in a sentence or two with the names of the tasks."""
+        what = f"The {self.gpus} GPUs are" if self.gpus > 1 else "The GPU is"
+        if self.overload is not None:
+            need = f"{self.overload.demand:.4g} times the time there is"
+            return f"{what} overloaded: the jobs need {need}."
+        few = min(self.parts, key=lambda part: len(part.tasks), default=None)
+        if few is None:
+            return "Every assignment misses a deadline."
+        on = "no GPU" if not self._differ() else f"GPU {few.gpu}"
+        alone = len(few.tasks) > 1
+        sets = "a set" if len(self.parts) == 1 else f"one of {len(self.parts):,} sets"
+        gpus = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}"
+        return (
+            f"Every assignment to {gpus} has {sets} of tasks on a GPU that cannot serve it; "
+            f"{on} can serve {listed(tasks, few.tasks)}{' together' if alone else ''}."
+        )
+
+    def _differ(self) -> bool:
+        return len({part.gpu for part in self.parts}) > 1
+
+    def __repr__(self) -> str:
+        if self.overload is not None:
+            need = f"{self.overload.demand:.4g} times the time there is"
+            what = "GPU is" if self.gpus == 1 else "GPUs are"
+            return f"<PartitionCertificate: {self.gpus} {what} overloaded, {need}>"
+        gpus = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}"
+        return f"<PartitionCertificate: {gpus}, {len(self.parts)} infeasible sets>"

@@ -1,0 +1,1 @@
+"""Search for late jobs, and its answer."""

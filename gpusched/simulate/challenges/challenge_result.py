@@ -1,0 +1,353 @@
+"""Answer of ``gs.simulate.challenge``: a late schedule, its absence, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import Int64Array, frozen, position
+from gpusched._support.frozen import Frozen
+from gpusched._support.results import Results
+from gpusched._support.saved import Saved
+from gpusched._support.text import escape
+from gpusched.model.host_tasks import HostTasks
+from gpusched.simulate import run_results
+from gpusched.simulate.run_results import Table
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from gpusched.model.answers.answer import Flags
+    from gpusched.simulate.host_result import HostRun
+
+__all__ = ["CLAIMS", "Challenge", "LateJobs", "Sharing"]
+
+CLAIMS = ("unknown", "accepted", "counterexample")
+"""Answers of a challenge, in the order of their numbers."""
+
+_BY = {
+    "test": "the test accepts the set",
+    "exploration": "all integer schedules were visited",
+    "search": "a directed search",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sharing(Saved, Frozen):
+    """Parameters of a protocol for a shared GPU, as ``gs.simulate.host`` takes them.
+
+    Attributes
+    ----------
+    overhead
+        Of the server, in ticks; 0 for other protocols.
+    slice, switch, ring
+        Of "time_slices"; ``slice`` is None for other protocols.
+    update, stall
+        Of "gcaps".
+    gpu_priority
+        Of "gcaps": int64 (n,) or (N, n), None for the order of the tasks' priorities.
+    """
+
+    _KIND: ClassVar[str] = "Sharing"
+
+    overhead: int = 0
+    slice: int | None = None
+    switch: int = 0
+    ring: str = "fifo"
+    update: int = 0
+    stall: bool = False
+    gpu_priority: Int64Array | None = None
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether GPU priorities are given for a stack of sets."""
+        return self.gpu_priority is not None and self.gpu_priority.ndim == 2
+
+    def _sets(self, index: Any) -> Self:
+        assert self.gpu_priority is not None
+        return self._with(gpu_priority=np.array(self.gpu_priority[index]))
+
+    def _with(self, **changed: Any) -> Self:
+        return type(self)(**{**{f.name: getattr(self, f.name) for f in fields(self)}, **changed})
+
+    def arguments(self, protocol: str, n: int) -> dict[str, Any]:
+        """The arguments of ``gs.simulate.host`` for sets of n tasks."""
+        names = {
+            "gpu_server": ("overhead",),
+            "time_slices": ("slice", "switch", "ring"),
+            "gcaps": ("update", "stall", "gpu_priority"),
+        }
+        given = {name: getattr(self, name) for name in names.get(protocol, ())}
+        if given.get("gpu_priority") is not None:
+            given["gpu_priority"] = given["gpu_priority"][..., :n]
+        return given
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LateJobs(Table):
+    """Jobs of counterexamples, by set and task in order of release: read-only arrays.
+
+    Attributes
+    ----------
+    set, task
+        Number of the set (0 for a single one) and of the task, (jobs,).
+    release
+        In ticks, (jobs,).
+    times
+        Execution times in ticks, (jobs, 4 w + 1), of CPU segment, copy in, kernel, copy out, CPU
+        segment, ...; w is the largest number of GPU segments.
+    """
+
+    _KIND: ClassVar[str] = "LateJobs"
+
+    set: Int64Array
+    task: Int64Array
+    release: Int64Array
+    times: Int64Array
+
+    def _shown(self) -> dict[str, npt.NDArray[Any]]:
+        columns = {name: getattr(self, name) for name in ("set", "task", "release")}
+        for part in range(self.times.shape[1]):
+            word = ("cpu", "copy_in", "kernel", "copy_out")[part % 4]
+            columns[f"{word}_{part // 4}"] = self.times[:, part]
+        return columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Challenge(Saved, Frozen):
+    """Answer of a search for a late job in one set of n tasks, or in each of a stack of N sets.
+
+    >>> hosts = gs.HostTasks.from_segments([7, 9], [[2, (0, 2, 0), 1], [4]], core=[0, 0])
+    >>> found = gs.analysis.mpcp(hosts).challenge()
+    >>> found.claim, found.by
+    ('accepted', 'exploration')
+
+    Attributes
+    ----------
+    hosts, cpus, protocol, mode, sms, server, sharing
+        The tasks, the platform and the protocol, as ``gs.simulate.host`` takes them.
+    claim
+        "accepted": no job is ever late. "counterexample": a schedule with a late job was found.
+        "unknown": neither, within the budget. A str, or an array (N,) of them.
+    by
+        Source of the claim: "test" (the test accepts the set), "exploration" (of all integer
+        schedules), "search". A str, or (N,).
+    jobs, runs, states
+        Simulated jobs, simulations, and transitions of an exploration: ints, or (N,).
+    worst
+        Largest response of each task that was seen, (n,) or (N, n); after an exploration without a
+        counterexample it is the largest of all integer schedules.
+    victim
+        Task whose requests are ordered last in the counterexample, -1 for none: an int, or (N,).
+    late
+        Releases and execution times of the counterexamples, as ``LateJobs``.
+    reason
+        The budget that ended the search, "states" or "seconds", or "": a str, or (N,).
+    """
+
+    _KIND: ClassVar[str] = "Challenge"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Sharing, LateJobs)
+
+    hosts: HostTasks
+    cpus: int
+    protocol: str
+    mode: str
+    sms: int
+    server: Any
+    sharing: Sharing
+    claim: Any
+    by: Any
+    jobs: Any
+    runs: Any
+    states: Any
+    worst: Int64Array
+    victim: Any
+    late: LateJobs
+    reason: Any
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is an answer for a stack of sets."""
+        return self.hosts.is_stack
+
+    def __len__(self) -> int:
+        """Number of sets of a stack, of tasks of a single set."""
+        return len(self.claim) if self.is_stack else self.hosts.n
+
+    def _is(self, word: str) -> Flags:
+        return np.asarray(self.claim) == word if self.is_stack else bool(self.claim == word)
+
+    @property
+    def accepted(self) -> Flags:
+        """Whether no job is ever late: a bool, or bool ``(N,)``."""
+        return self._is("accepted")
+
+    @property
+    def rejected(self) -> Flags:
+        """Whether there is a counterexample: a bool, or bool ``(N,)``."""
+        return self._is("counterexample")
+
+    @property
+    def undecided(self) -> Flags:
+        """Whether neither is known: a bool, or bool ``(N,)``."""
+        return self._is("unknown")
+
+    @property
+    def schedulable(self) -> Flags:
+        """True, False, or None when undecided; for a stack the bool array ``accepted``."""
+        if self.is_stack:
+            return self.accepted
+        return True if self.accepted else False if self.rejected else None
+
+    def __getitem__(self, index: Any) -> Self:
+        """Answer for one set of a stack.
+
+        Raises
+        ------
+        IndexError
+            A set that does not exist.
+        TypeError
+            An answer for a single set.
+        """
+        if not self.is_stack:
+            raise TypeError("challenge: got an index for a single set, expected a stack")
+        at = position(index, len(self), "sets")
+        changed = {f.name: self._part(getattr(self, f.name), at) for f in fields(self)}
+        changed["hosts"] = self.hosts[at]
+        changed["worst"] = np.array(self.worst[at, : changed["hosts"].n])
+        return type(self)(**changed)
+
+    def __iter__(self) -> Iterator[Self]:
+        """The answers for the sets of a stack."""
+        return (self[i] for i in range(len(self)))
+
+    def _part(self, value: Any, at: int) -> Any:
+        if isinstance(value, np.ndarray):
+            return value[at].item() if value.ndim == 1 else value
+        if isinstance(value, Sharing):
+            return value._sets(at) if value.is_stack else value
+        if isinstance(value, LateJobs):
+            mine = value.set == at
+            return LateJobs(
+                np.zeros(int(mine.sum()), np.int64),
+                *(getattr(value, name)[mine] for name in ("task", "release", "times")),
+            )
+        return value
+
+    # The counterexample
+
+    def _one(self) -> None:
+        if self.is_stack:
+            raise ValueError(f"challenge: got a stack of {len(self)} sets, expected one, as by [0]")
+        if not self.rejected:
+            raise ValueError(f"challenge: got the claim {self.claim!r}, expected a counterexample")
+
+    @property
+    def releases(self) -> tuple[Int64Array, ...]:
+        """Releases of the counterexample of a single set: a row per task."""
+        self._one()
+        rows = (self.late.release[self.late.task == i] for i in range(self.hosts.n))
+        return tuple(frozen(row) for row in rows)
+
+    @property
+    def times(self) -> tuple[Int64Array, ...]:
+        """Execution times of the counterexample of a single set: (jobs, parts) per task."""
+        self._one()
+        parts = (4 * self.hosts.segments + 1).tolist()
+        rows = (self.late.times[self.late.task == i, : parts[i]] for i in range(self.hosts.n))
+        return tuple(frozen(np.ascontiguousarray(row)) for row in rows)
+
+    def run(self, *, intervals: bool = True) -> HostRun:
+        """Simulate the counterexample again with ``gs.simulate.host``: at least one job is late.
+
+        Raises
+        ------
+        ValueError
+            A stack, or an answer without a counterexample.
+        """
+        from gpusched.simulate.host_run import host
+
+        self._one()
+        return host(
+            self.hosts,
+            self.cpus,
+            "partitioned",
+            self.protocol,  # type: ignore[arg-type]
+            releases=self.releases,
+            times=self.times,
+            mode=self.mode,  # type: ignore[arg-type]
+            sms=self.sms,
+            server=self.server if self.protocol == "gpu_server" else None,
+            victim=self.victim if self.victim >= 0 else None,
+            intervals=intervals,
+            **self.sharing.arguments(self.protocol, self.hosts.n),
+        )
+
+    def why(self, task: int | str | None = None) -> str:
+        """Explain the answer; of a counterexample, what the late job waited for.
+
+        ``task``: number or name, for the job of this task with the largest response. Raises
+        IndexError and ValueError for a task that does not exist and for a task of a stack.
+        """
+        if self.is_stack:
+            if task is not None:
+                raise ValueError("task: got a task of a stack, expected None; index the answer")
+            return f"{self._counts()}; answer[i].why() explains set i."
+        if self.rejected:
+            run = self.run()
+            number, row = run_results.worst_job(run, task)
+            return run.why(number, job=int(run.job[row])) if row is not None else run.why(number)
+        if self.accepted:
+            return f"No job is ever late: {_BY[self.by]}."
+        ended = f" before its budget ({self.reason}) was spent" if self.reason else ""
+        most = int(np.argmax(self.worst / self.hosts.deadline))
+        return (
+            f"No late job was found in {run_results.plural(self.jobs, 'simulated job')}{ended}; "
+            f"{self.hosts.name[most]} came closest, with a response of {self.worst[most]} for a "
+            f"deadline of {self.hosts.deadline[most]}."
+        )
+
+    def _counts(self) -> str:
+        numbers = [(int(np.sum(self.claim == word)), word) for word in ("accepted", "unknown")]
+        late = int(np.sum(self.rejected))
+        return (
+            f"{len(self)} sets: {numbers[0][0]} accepted, {late} with a counterexample, "
+            f"{numbers[1][0]} unknown"
+        )
+
+    def plot(self, ax: Axes | None = None, **window: Any) -> Axes:
+        """Draw the counterexample; the arguments are those of ``HostRun.plot``.
+
+        Raises ValueError for a stack and for an answer without a counterexample.
+        """
+        return self.run().plot(ax, **window)
+
+    def _repr_svg_(self) -> str | None:
+        return self.run()._repr_svg_() if not self.is_stack and self.rejected else None
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per job of the counterexamples as a ``pandas.DataFrame``."""
+        return self.late.to_frame()
+
+    def __repr__(self) -> str:
+        form = f"{self.protocol}, {self.mode}"
+        if self.is_stack:
+            return f"<Challenge: {self._counts()} ({form})>"
+        by = f" by {self.by}" if self.by else ""
+        return f"<Challenge: {self.claim}{by} ({form}; {self.hosts.n} tasks on {self.cpus} cores)>"
+
+    def _repr_html_(self) -> str:
+        picture = self._repr_svg_() or ""
+        if self.is_stack:
+            columns: Mapping[str, Any] = {
+                name: getattr(self, name) for name in ("claim", "by", "jobs", "states")
+            }
+            picture = Results(dict(columns))._repr_html_()
+        return f"<p>{escape(repr(self)[1:-1])}</p><p>{escape(self.why())}</p>{picture}"

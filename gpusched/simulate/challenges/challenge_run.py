@@ -1,0 +1,278 @@
+"""Search for a late job of tasks on CPUs and a GPU (``gs.simulate.challenge``)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
+from gpusched._support.arguments import Int64Array, flag, instance, one_of, seed_key, set_number
+from gpusched._support.budget import Budget, as_budget
+from gpusched._support.registry import enumeration
+from gpusched.model.host_tasks import HostTasks
+from gpusched.simulate.challenges.challenge_result import Challenge, LateJobs, Sharing
+from gpusched.simulate.host_run import Contexts, HostModel, Mode, Ring, host_model
+
+__all__ = ["challenge"]
+
+ChallengeProtocol = Literal["stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps"]
+
+_PROTOCOLS = ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps")
+_REASONS = ("", *enumeration("core.status")[1:4])
+_JOBS = 1_000_000  # simulated unless a budget says otherwise
+# Sets that are explored unless told otherwise: in seconds, and exact.
+_TINY_TASKS, _TINY_PERIOD = 4, 32
+
+
+def challenge(
+    hosts: HostTasks,
+    cpus: int,
+    protocol: ChallengeProtocol,
+    *,
+    mode: Mode | None = None,
+    sms: int | None = None,
+    server: Any = None,
+    overhead: int = 0,
+    slice: int | None = None,
+    switch: int = 0,
+    ring: Ring = "fifo",
+    update: int = 0,
+    stall: bool = False,
+    gpu_priority: npt.ArrayLike | None = None,
+    budget: Budget | None = None,
+    seed: Any = 0,
+    first: int = 0,
+    exhaustive: bool | None = None,
+    accepted: npt.ArrayLike | None = None,
+    stop: Any = None,
+) -> Challenge:
+    """Search for a schedule in which a job is late; ``verdict.challenge`` calls it for a verdict.
+
+    A directed search simulates patterns that hurt one task after another (all at once, requests
+    just before its own, jobs that end late before jobs that come early, sporadic gaps, shorter
+    execution times), and improves the worst of them by hill climbing, until a job is late or the
+    budget is spent. What it finds is a counterexample, which ``run`` of the answer simulates again;
+    where it finds none, nothing is claimed.
+
+    Small sets can be explored instead. The exploration visits every schedule with integer times:
+    releases of a task any number of ticks apart, but at least its period; every part of a job takes
+    each whole number of ticks from 1 to its worst case, drawn anew for each job; at one instant the
+    rules of ``gs.simulate.host``, for each choice of one task (or none) whose requests are ordered
+    after those of the others at every instant. (The choice is the same throughout a schedule, and
+    is left out where the order of requests has no effect.) Neither the number of jobs nor the
+    length of a schedule is bounded: states that were visited are not visited again. If no job is
+    late in any of them the set is accepted for such schedules, and ``worst`` has the exact largest
+    responses.
+
+    >>> hosts = gs.HostTasks.from_segments(
+    ...     [10, 11], [[1, (1, 2, 0), 1], [2, (1, 2, 1), 0]], core=[0, 1])
+    >>> found = gs.simulate.challenge(hosts, 2, "fmlp_plus")
+    >>> found.claim, found.by, found.worst.tolist()
+    ('accepted', 'exploration', [9, 9])
+
+    Parameters
+    ----------
+    hosts
+        One set or a stack, with cores; deadlines at most the periods, priorities that differ. The
+        sets of a stack are searched one after the other.
+    cpus, protocol, mode, sms, server, overhead
+        As in ``gs.simulate.host``; ``server`` may be (N,).
+    slice, switch, ring, update, stall, gpu_priority
+        As in ``gs.simulate.host``; ``gpu_priority`` may be (N, n).
+    budget
+        A ``gs.Budget`` for each set; its states are simulated jobs, or transitions of the
+        exploration (by default 1,000,000 and 2 GiB). Seconds make the answer depend on the machine.
+    seed, first
+        Random numbers of set i depend on the seed and on ``first + i``.
+    exhaustive
+        None: explore sets of at most 4 tasks with periods of at most 32 ticks, search the others,
+        and those that the budget does not suffice to explore. True: explore all (at most 8 tasks
+        and times of 250 ticks). False: search all.
+    accepted
+        Sets that are known to be schedulable and are not searched: a bool, or bool (N,).
+    stop
+        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+
+    Returns
+    -------
+    Challenge
+        With a counterexample, "accepted" or "unknown".
+
+    Raises
+    ------
+    ValueError
+        Tasks without a core (or, with "stgm", without an SM), deadlines above the period, equal
+        priorities, options that do not go together, sets too large for ``exhaustive=True``.
+    OverflowError
+        Periods of 2**56 ticks or more.
+    gpusched.Cancelled
+        Stopped by ``stop``.
+
+    Assumptions
+    -----------
+    Those of ``gs.simulate.host`` with partitioned priorities.
+    """
+    instance(hosts, HostTasks, "hosts")
+    one_of(protocol, _PROTOCOLS, "protocol")
+    explore = None if exhaustive is None else flag(exhaustive, "exhaustive")
+    limits, key = as_budget(budget), seed_key(seed)
+    number = set_number(first, "first")
+    sets = len(hosts) if hosts.is_stack else 1
+    known = np.zeros(sets, np.bool_)
+    if accepted is not None:
+        known = np.broadcast_to(np.asarray(accepted, np.bool_), (sets,))
+    model = host_model(
+        hosts,
+        cpus,
+        "partitioned",
+        protocol,
+        mode,
+        sms,
+        server,
+        overhead,
+        None,
+        1.0,
+        0,
+        None,
+        sets,
+        Contexts(slice, switch, ring, update, stall, gpu_priority),
+    )
+    found = [
+        _Found("accepted", "test", None, np.zeros(0, np.int64))
+        if known[i]
+        else _challenge(model, hosts, i, explore, limits, key, number + i, stop)
+        for i in range(sets)
+    ]
+    given = model.arguments.get("gpu_priority")
+    sharing = Sharing(
+        overhead=model.overhead if protocol == "gpu_server" else 0,
+        slice=model.arguments.get("slice"),
+        switch=model.overhead if protocol == "time_slices" else 0,
+        ring=ring,
+        update=model.overhead if protocol == "gcaps" else 0,
+        stall=bool(stall),
+        gpu_priority=given if given is None or hosts.is_stack else given[0],
+    )
+    return _answer(hosts, int(cpus), protocol, model, sharing, found)
+
+
+class _Found(NamedTuple):
+    """Answer for one set; ``example``: begins, releases, times, victim, an instant."""
+
+    claim: str
+    by: str
+    example: tuple[Any, ...] | None
+    worst: Int64Array
+    jobs: int = 0
+    runs: int = 0
+    states: int = 0
+    reason: str = ""
+
+
+def _challenge(
+    model: HostModel,
+    hosts: HostTasks,
+    at: int,
+    exhaustive: bool | None,
+    limits: Budget,
+    key: npt.NDArray[np.uint64],
+    index: int,
+    stop: Any,
+) -> _Found:
+    """Explore or search set ``at``."""
+    one = hosts[at] if hosts.is_stack else hosts
+    tiny = one.n <= _TINY_TASKS and int(one.period.max(initial=0)) <= _TINY_PERIOD
+    explored = None
+    if exhaustive or (exhaustive is None and tiny):
+        explored = _call(model, one, at, True, limits, key, index, stop)
+        if exhaustive or explored.claim != "unknown":
+            return explored
+    found = _call(model, one, at, False, limits, key, index, stop)
+    return found if explored is None else found._replace(states=explored.states)
+
+
+def _call(
+    model: HostModel,
+    one: HostTasks,
+    at: int,
+    explore: bool,
+    limits: Budget,
+    key: npt.NDArray[np.uint64],
+    index: int,
+    stop: Any,
+) -> _Found:
+    given = model.arguments
+    priority = given.get("gpu_priority")
+    status, example, worst, jobs, runs, states = _core.host_challenge(
+        one._columns(),
+        given["core"][at : at + 1, : one.n],
+        None if given["sm"] is None else np.ascontiguousarray(given["sm"][at : at + 1, : one.n]),
+        given["server"][at : at + 1],
+        explore=explore,
+        **{name: given[name] for name in ("cpus", "sms", "gpu", "mode", "overhead")},
+        **{name: given[name] for name in ("slice", "ring", "stall") if name in given},
+        gpu_priority=None if priority is None else priority[at : at + 1, : one.n],
+        key=key,
+        index=index,
+        states=limits.states or _JOBS,
+        bytes=limits.bytes or 0,
+        seconds=limits.seconds or 0.0,
+        stop=stop,
+    )
+    claim = "counterexample" if example else "accepted" if explore and not status else "unknown"
+    by = "" if claim == "unknown" else "exploration" if explore else "search"
+    return _Found(claim, by, example, worst, jobs, runs, states, _REASONS[status])
+
+
+def _answer(
+    hosts: HostTasks,
+    cpus: int,
+    protocol: str,
+    model: HostModel,
+    sharing: Sharing,
+    found: list[_Found],
+) -> Challenge:
+    worst = np.zeros((len(found), hosts.n), np.int64)
+    for row, one in zip(worst, found, strict=True):
+        row[: len(one.worst)] = one.worst
+    columns = {
+        name: [getattr(one, name) for one in found]
+        for name in ("claim", "by", "jobs", "runs", "states", "reason")
+    }
+    columns["victim"] = [one.example[3] if one.example else -1 for one in found]
+    single = not hosts.is_stack
+    server = model.server if protocol == "gpu_server" else None
+    return Challenge(
+        hosts=hosts,
+        cpus=cpus,
+        protocol=protocol,
+        mode=model.mode,
+        sms=model.sms,
+        server=int(server[0]) if single and server is not None else server,
+        sharing=sharing,
+        worst=worst[0] if single else worst,
+        late=_late_jobs(hosts, found),
+        **{name: values[0] if single else np.array(values) for name, values in columns.items()},
+    )
+
+
+def _late_jobs(hosts: HostTasks, found: list[_Found]) -> LateJobs:
+    width = 4 * hosts.copy_in.shape[-1] + 1
+    columns: list[list[Int64Array]] = [[], [], [], []]
+    for i, one in enumerate(found):
+        if one.example is None:
+            continue
+        begin, release, times = one.example[:3]
+        padded = np.zeros((len(release), width), np.int64)
+        padded[:, : times.shape[1]] = times
+        task = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+        for column, part in zip(
+            columns, (np.full(len(release), i), task, release, padded), strict=True
+        ):
+            column.append(part)
+    empty = (*([np.zeros(0, np.int64)] * 3), np.zeros((0, width), np.int64))
+    return LateJobs(
+        *(np.concatenate([none, *column]) for none, column in zip(empty, columns, strict=True))
+    )

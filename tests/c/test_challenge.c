@@ -1,0 +1,175 @@
+/* Search for late jobs: counterexamples that replay, sets without one, budgets, failures. */
+#include "host_sets.h"
+#include "minunit.h"
+#include "simulate/challenge/challenge.h"
+
+/* Two tasks on two cores, which share the GPU: late under every lock. */
+static const row_t LATE[2] = {
+    {9, 0, 1, {2, 1}, {{1, 3, 1}}, 0, {1}},
+    {9, 0, 1, {2, 2}, {{1, 2, 1}}, 1, {1}},
+};
+/* On one core, never late. */
+static const row_t SAFE[2] = {
+    {7, 0, 1, {2, 1}, {{0, 2, 0}}, 0, {1}},
+    {9, 0, 0, {4}, {{0}}, 0, {0}},
+};
+
+typedef int way_t(gs_simulate_challenge_t *self, gs_context_t *ctx,
+                  const gs_simulate_host_model_t *model);
+
+static gs_simulate_host_model_t model_of(const host_set_t *set, int gpu)
+{
+    return (gs_simulate_host_model_t){
+        .hosts = hosts_of(set),
+        .core = set->core,
+        .sm = set->sm,
+        .cpus = 2,
+        .sms = MOST_SMS,
+        .policy = GS_SIMULATE_HOST_PARTITIONED,
+        .gpu = gpu,
+        .server = 2,
+        .overhead = gpu == GS_SIMULATE_HOST_GPU_STGM ? 0 : 1,
+        .slice = 2,
+    };
+}
+
+static void check_replay(const gs_simulate_challenge_t *found,
+                         const gs_simulate_host_model_t *model)
+{
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_simulate_host_model_t given = *model;
+    given.low = given.high = (gs_simulate_host_share_t){1, 1};
+    given.gap = (gs_simulate_host_share_t){0, 1};
+    given.victim = found->last;
+    given.release_begin = found->release_begin;
+    given.release = found->release;
+    given.time = found->time;
+    gs_simulate_host_t host;
+    MU_CHECK(gs_simulate_host_init(&host, &ctx, &given) == GS_OK);
+    MU_CHECK(gs_simulate_host_run(&host, &ctx, INT64_MAX) == GS_OK);
+    int64_t late = 0;
+    for (int64_t i = 0; i < model->hosts.n; i++) {
+        late += host.late[i];
+    }
+    MU_CHECK(host.done && late > 0);
+    gs_simulate_host_free(&host, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+/* Both ways find a late job under a protocol. */
+static void check_late(way_t *way, int gpu)
+{
+    host_set_t set;
+    set_make(&set, 2, LATE);
+    gs_simulate_host_model_t model = model_of(&set, gpu);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    ctx.states_limit = 1000000;
+    gs_simulate_challenge_t found;
+    MU_CHECK(way(&found, &ctx, &model) == GS_OK);
+    MU_CHECK(found.found);
+    if (found.found) {
+        check_replay(&found, &model);
+    }
+    gs_simulate_challenge_free(&found, &ctx);
+    gs_simulate_challenge_free(&found, &ctx); /* twice is allowed */
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+static void check_safe(void)
+{
+    host_set_t set;
+    set_make(&set, 2, SAFE);
+    gs_simulate_host_model_t model = model_of(&set, GS_SIMULATE_HOST_GPU_MPCP);
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_simulate_challenge_t found;
+    MU_CHECK(gs_simulate_challenge_explore(&found, &ctx, &model) == GS_OK);
+    MU_CHECK(!found.found && found.states > 0);
+    MU_CHECK(found.worst[0] == 5 && found.worst[1] == 8);
+    gs_simulate_challenge_free(&found, &ctx);
+    ctx.states = 0;
+    ctx.states_limit = 1000;
+    MU_CHECK(gs_simulate_challenge_search(&found, &ctx, &model) == GS_SPENT_STATES);
+    MU_CHECK(!found.found && found.jobs >= 1000 && found.jobs < 1010);
+    gs_simulate_challenge_free(&found, &ctx);
+    ctx.states = 0;
+    ctx.states_limit = 5;
+    MU_CHECK(gs_simulate_challenge_explore(&found, &ctx, &model) == GS_SPENT_STATES);
+    gs_simulate_challenge_free(&found, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+static void check_refusal(way_t *way, gs_simulate_host_model_t model, const char *field)
+{
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    ctx.states_limit = 1000;
+    gs_simulate_challenge_t found;
+    MU_CHECK(way(&found, &ctx, &model) < 0);
+    MU_CHECK(ctx.fault.field != NULL && strcmp(ctx.fault.field, field) == 0);
+    gs_simulate_challenge_free(&found, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+static void check_refusals(void)
+{
+    host_set_t set;
+    set_make(&set, 2, LATE);
+    gs_simulate_host_model_t model = model_of(&set, GS_SIMULATE_HOST_GPU_MPCP);
+    model.policy = GS_SIMULATE_HOST_GEDF;
+    check_refusal(gs_simulate_challenge_search, model, "policy");
+    model.policy = GS_SIMULATE_HOST_PARTITIONED;
+    model.gpu = 99;
+    check_refusal(gs_simulate_challenge_explore, model, "gpu");
+    model.gpu = GS_SIMULATE_HOST_GPU_MPCP;
+    set.deadline[1] = 10;
+    check_refusal(gs_simulate_challenge_search, model, "deadline");
+    set.deadline[1] = 9;
+    set.period[0] = 300;
+    MU_CHECK(!gs_simulate_challenge_explorable(&model));
+    check_refusal(gs_simulate_challenge_explore, model, "hosts");
+    set.period[0] = INT64_C(1) << 56;
+    check_refusal(gs_simulate_challenge_search, model, "period");
+}
+
+/* Every allocation fails once; nothing is left. */
+static void check_failures(way_t *way)
+{
+    host_set_t set;
+    set_make(&set, 2, LATE);
+    gs_simulate_host_model_t model = model_of(&set, GS_SIMULATE_HOST_GPU_STGM);
+    for (int64_t at = 1; at < 400; at++) {
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        ctx.fail_at = at;
+        ctx.states_limit = 100000;
+        gs_simulate_challenge_t found;
+        int status = way(&found, &ctx, &model);
+        bool failed = ctx.allocations >= at;
+        MU_CHECK(status == (failed ? GS_ERR_MEMORY : GS_OK));
+        gs_simulate_challenge_free(&found, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
+        if (!failed) {
+            return;
+        }
+    }
+}
+
+int main(void)
+{
+    way_t *const ways[] = {gs_simulate_challenge_search, gs_simulate_challenge_explore};
+    const int protocols[] = {GS_SIMULATE_HOST_GPU_STGM,   GS_SIMULATE_HOST_GPU_MPCP,
+                             GS_SIMULATE_HOST_GPU_FMLP,   GS_SIMULATE_HOST_GPU_SERVER,
+                             GS_SIMULATE_HOST_GPU_SLICES, GS_SIMULATE_HOST_GPU_GCAPS};
+    for (size_t way = 0; way < 2; way++) {
+        for (size_t k = 0; k < sizeof protocols / sizeof *protocols; k++) {
+            check_late(ways[way], protocols[k]);
+        }
+        check_failures(ways[way]);
+    }
+    check_safe();
+    check_refusals();
+    return MU_END();
+}
