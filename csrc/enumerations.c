@@ -138,6 +138,12 @@ static const char *const ANALYSIS_PRIORITY_STREAMS_THEOREM[] = {
     [GS_ANALYSIS_PRIORITY_STREAMS_O] = "O",
 };
 
+static const char *const ANALYSIS_PRIORITY_STREAMS_PARTITIONS[] = {
+    [GS_ANALYSIS_PRIORITY_STREAMS_OWN] = "own",
+    [GS_ANALYSIS_PRIORITY_STREAMS_SHARED] = "shared",
+    [GS_ANALYSIS_PRIORITY_STREAMS_LIMITS] = "limits",
+};
+
 static const char *const ANALYSIS_FIFO_STATUS[] = {
     [GS_ANALYSIS_FIFO_BOUNDED] = "bounded",
     [GS_ANALYSIS_FIFO_UNKNOWN] = "unknown",
@@ -405,6 +411,8 @@ static const gs_enumeration_t ALL[] = {
      sizeof ANALYSIS_FIFO_THEOREM / sizeof *ANALYSIS_FIFO_THEOREM},
     {"analysis.priority_streams_theorem", ANALYSIS_PRIORITY_STREAMS_THEOREM,
      sizeof ANALYSIS_PRIORITY_STREAMS_THEOREM / sizeof *ANALYSIS_PRIORITY_STREAMS_THEOREM},
+    {"analysis.priority_streams_partitions", ANALYSIS_PRIORITY_STREAMS_PARTITIONS,
+     sizeof ANALYSIS_PRIORITY_STREAMS_PARTITIONS / sizeof *ANALYSIS_PRIORITY_STREAMS_PARTITIONS},
     {"analysis.fifo_status", ANALYSIS_FIFO_STATUS,
      sizeof ANALYSIS_FIFO_STATUS / sizeof *ANALYSIS_FIFO_STATUS},
     {"analysis.fifo_reason", ANALYSIS_FIFO_REASON,

@@ -64,6 +64,7 @@
 #include "analysis/partitioned/stgm.h"
 #include "analysis/placed/placed_test.h"
 #include "analysis/priorities/assign_priorities.h"
+#include "analysis/priority_streams/chain_partitions.h"
 #include "analysis/priority_streams/priority_streams.h"
 #include "analysis/sensitivity/breakdown.h"
 #include "core/context.h"

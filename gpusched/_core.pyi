@@ -469,6 +469,9 @@ def priority_streams(
     sm_threads: int,
     limits: _In | None,
     overlap: bool,
+    partition: _In | None,
+    partition_sms: _In | None,
+    kind: int,
     stop: Buffer | None,
 ) -> tuple[_Ints, _Ints]: ...
 

@@ -193,6 +193,7 @@ ARGUMENTS: dict[str, Any] = {
     "paper": False,
     "parallel": True,
     "partition": np.array([0, 0, 1]),
+    "partition_sms": np.array([2, 1]),
     "path": "libcuda.so.1",
     "pending": np.array([1, 1, 1]),
     "period": PERIOD,
@@ -313,7 +314,8 @@ def arguments(name: str) -> dict[str, Any]:
         columns |= {"latency": [1, 0], "regs": [8, 0], "smem": [0, 512]}
         chains |= {key: [[row] * 3] for key, row in columns.items()}
         values |= {key: np.array(value) for key, value in chains.items()}
-        values |= {"sms": 8, "sm_threads": 1024}
+        values |= {"sms": 8, "sm_threads": 1024, "kind": 1}
+        values |= {"partition": np.array([[0, 1, 1]]), "partition_sms": np.array([3, 5])}
     if name.startswith("fifo_"):
         kernels = {"period": [[40, 30, 24]], "blocks": [[2, 4, 1]], "threads": [[3, 2, 4]]}
         values |= {key: np.array(value) for key, value in kernels.items()}

@@ -337,6 +337,18 @@ def test_pictures(tmp_path: Path) -> None:
         hidden.plot()
 
 
+@pytest.mark.parametrize("within", ["streams", "priority_streams"])
+def test_jobs_of_several_kernels_are_simulated(within: str, tmp_path: Path) -> None:
+    tasks = [
+        task.replace(segments=[part for part in task.segments for _ in range(2)]) for task in pair()
+    ]
+    run = gs.observe(pair().replace(tasks=tasks), H100, "mig", until="20ms", within=within)
+    assert isinstance(run.detail, InstanceRuns) and (run.worst > 0).all()
+    assert all(name in run.to_svg(until=50_000) for name in run.detail.runs)
+    assert all(name in run._repr_html_() for name in run.detail.runs)
+    run.to_chrome_trace(tmp_path / "run.json")
+
+
 def test_budget_progress_and_stop() -> None:
     w = random_workload(np.random.default_rng(1), 8, 0.9)
     full = gs.mig(w, H100)

@@ -50,8 +50,6 @@ def test_clients_run_side_by_side():
 
 def test_a_share_limits_the_sms_that_a_client_occupies():
     platform = gs.Platform("Xavier", cpus=2, mps={"one": 30})
-    with pytest.raises(ValueError, match=r"mps: got 30 % of the SMs for one"):
-        gs.analyze(workload(), platform, "mps")
     run = gs.observe(workload(), platform, "mps", until=12000)
     blocks = run.detail.blocks
     stream = run.detail.launches.stream[blocks.kernel]
@@ -61,10 +59,36 @@ def test_a_share_limits_the_sms_that_a_client_occupies():
         assert len(np.unique(blocks.sm[runs])) <= 3  # 30 % of 8 SMs, rounded up
     free = gs.observe(workload(), gs.Platform("Xavier", cpus=2), "mps", until=12000)
     assert run.worst[0] > free.worst[0]
+    answer = gs.analyze(workload(), platform, "mps")
+    assert answer.schedulable and (run.worst <= answer.response).all()
+    assert answer.method == "priority_streams" and answer.detail.sharing == "limits"
+    assert answer.detail.partition_sms == (3, 8)
+    assert any("so many SMs at most" in text for text in answer.derivation)
+    assert (answer.response > gs.analyze(workload(), gs.Platform("Xavier"), "mps").response).all()
 
 
-def test_no_response_exceeds_the_bound():
+def test_shares_of_tasks_that_are_processes_of_their_own():
+    platform = gs.Platform("Xavier", cpus=2, mps={"camera": 50})
+    answer = gs.analyze(workload((None, None)), platform, "mps")
+    assert answer.detail.partition_sms == (4, 8)
+    with pytest.raises(ValueError, match="order: got an option of fifo_bound with shares"):
+        gs.analyze(workload(), platform.replace(mps={"one": 50}), "mps", order="release")
+
+
+def test_clients_of_one_share_have_one_limit():
+    """Two tasks of a process share its SMs; a share of all SMs is none."""
+    w = workload(("one", "one")) + gs.Workload(
+        [gs.Task("map", 4000, [gs.Kernel(90, blocks=9, threads=64)], process="two")]
+    )
+    platform = gs.Platform("Xavier", cpus=3, mps={"one": 50, "two": 100})
+    detail = gs.analyze(w, platform, "mps").detail
+    assert detail.partition.tolist() == [0, 0, 1] and detail.partition_sms == (4, 8)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_no_response_exceeds_the_bound(shared):
     rng = np.random.default_rng(3)
+    checked = 0
     for _ in range(30):
         tasks = [
             gs.Task(
@@ -81,12 +105,14 @@ def test_no_response_exceeds_the_bound():
             )
             for i in range(3)
         ]
-        w, platform = gs.Workload(tasks), gs.Platform("Xavier", cpus=3)
+        shares = {f"t{i}": int(rng.integers(10, 101)) for i in range(2)} if shared else None
+        w, platform = gs.Workload(tasks), gs.Platform("Xavier", cpus=3, mps=shares)
         answer = gs.analyze(w, platform, "mps")
         run = gs.observe(w, platform, "mps", until=20_000)
         known = ~np.ma.getmaskarray(answer.response) & answer.bounded
-        if answer.schedulable:
-            assert (run.worst[known] <= answer.response.filled(0)[known]).all()
+        assert (run.worst[known] <= answer.response.filled(0)[known]).all()
+        checked += int(known.sum())
+    assert checked > 40
 
 
 def test_the_platform_keeps_shares():

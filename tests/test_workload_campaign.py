@@ -37,7 +37,7 @@ def test_no_observed_response_exceeds_a_bound() -> None:
     lines = campaign("rows", 2)
     assert "no response above a bound" in lines[0]
     rows = {line[2:22].strip(): line[22:].split() for line in lines[2:-1]}
-    assert len(rows) == 22
+    assert len(rows) == 23
     for name in ("streams", "mpcp (suspend)", "fmlp_plus (busy)", "gpu_server", "stgm (busy)"):
         accepted, _, _, _, hostile, compared, reached, _ = rows[name]
         assert int(accepted) > 5 and int(hostile) > 20 and int(compared) > 50, lines

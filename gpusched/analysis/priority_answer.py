@@ -38,6 +38,15 @@ _WORDS = {
     "less_urgent": "jobs of less urgent tasks",
     "residue": "less urgent blocks that run when a kernel joins",
 }
+_CONTEXTS = {
+    "": "All streams belong to one context; there are no copies, and no NULL stream.",
+    "own": "All streams belong to partitions of one context, each with SMs and queues of its own; "
+    "there are no copies, and no NULL stream.",
+    "shared": "All streams belong to partitions of one context, each with SMs of its own, which "
+    "share their queues; there are no copies, and no NULL stream.",
+    "limits": "All streams belong to clients that share SMs and queues, each on at most its number "
+    "of SMs at once; there are no copies, and no NULL stream.",
+}
 _COLUMN = {name: i for i, name in enumerate(PRIORITY_TERMS)}
 
 
@@ -61,10 +70,18 @@ class PriorityStreamsBound(RationalAnswer):
         The bounds and their parts, int64 ``(n, 12)`` or ``(N, n, 12)``, columns as in
         ``PRIORITY_TERMS``. With Theorem M, ``own + same + more_urgent + less_urgent + residue`` is
         at least ``busy`` times the time that kernels wait, and exactly that where less urgent
-        blocks can hold no more threads after some time; Theorems A and O give no parts.
+        blocks can hold no more threads after some time; Theorems A and O give no parts. With shared
+        queues the parts are those of all partitions, each of which has a saturation of its own.
     saturation
         Least number of threads that are busy while a kernel of the task's priority, or of a more
-        urgent one, waits; 0 when none ever does. int64 ``(n,)`` or ``(N, n)``.
+        urgent one, waits; 0 when none ever does. In partitions with SMs of their own: those of the
+        task's partition, while a kernel of it waits. int64 ``(n,)`` or ``(N, n)``.
+    partition, partition_sms
+        The partition of each task, int64 ``(n,)`` or ``(N, n)``, and the SMs of each partition or
+        their limits, a tuple; None without partitions.
+    sharing
+        "own" or "shared": the queues of partitions with SMs of their own; "limits": partitions
+        share SMs and queues; "" without partitions.
     seconds
         Wall-clock time of the call.
     """
@@ -78,6 +95,9 @@ class PriorityStreamsBound(RationalAnswer):
     terms: Int64Array
     saturation: Int64Array
     seconds: float = field(default=0.0, compare=False)
+    partition: Int64Array | None = None
+    partition_sms: tuple[int, ...] | None = None
+    sharing: str = ""
 
     @property
     def _tasks(self) -> KernelChains:
@@ -100,7 +120,7 @@ class PriorityStreamsBound(RationalAnswer):
             "Jobs of a task are released at least a period apart, and blocks take at most their "
             "time.",
             stream,
-            "All streams belong to one context; there are no copies, and no NULL stream.",
+            _CONTEXTS[self.sharing],
             "Blocks that run together do not slow each other down beyond their given times.",
         )
 
@@ -156,8 +176,11 @@ class PriorityStreamsBound(RationalAnswer):
                 strict=True,
             )
         )
-        if THEOREMS[row["theorem"]] not in ("M", "fits"):
-            raise ValueError(f"task: got {task!r:.60}, expected one that Theorem M bounds")
+        if THEOREMS[row["theorem"]] not in ("M", "fits") or self.sharing == "shared":
+            raise ValueError(
+                f"task: got {task!r:.60}, expected one that Theorem M bounds, and queues that "
+                "partitions do not share"
+            )
         times = {"latency": float(row["latency"]), "tail": float(row["tail"])}
         return times | {name: row[name] / max(row["busy"], 1) for name in _WORK}
 
@@ -174,7 +197,7 @@ class PriorityStreamsBound(RationalAnswer):
                 f"{text[:-1]}. Jobs of its level or of more urgent ones may keep it waiting, and "
                 "less urgent blocks once for each of its kernels."
             )
-        if self.theorem[i] != "M":
+        if self.theorem[i] != "M" or self.sharing == "shared":
             return (
                 f"{text[:-1]} (Theorem {self.theorem[i]})." if self.theorem[i] != "fits" else text
             )
@@ -185,11 +208,18 @@ class PriorityStreamsBound(RationalAnswer):
             return text
         return (
             f"{text[:-1]}; {time_in_text(round(parts[most]))} of {time_in_text(round(total))} are "
-            f"for {_WORDS[most]}.{self._advice(i, most)}"
+            f"for {self._words(most)}.{self._advice(i, most)}"
         )
+
+    def _words(self, part: str) -> str:
+        if part == "residue" and self.sharing == "limits":
+            return "SMs that limits keep free, and less urgent blocks"
+        return _WORDS[part]
 
     def _advice(self, i: int, most: str) -> str:
         """A way to lower the largest part, in a sentence."""
+        if self.sharing == "limits" and most == "residue":
+            return " Higher limits help, or less work behind low ones."
         if most == "residue":
             kernels = int(self.tasks.kernels[i]) * int(self._term("jobs")[i])
             each = "once" if kernels == 1 else f"at each of its {kernels} kernels"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any
+from typing import Any, Literal
+
+import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import flag, frozen, instance, integer
 from gpusched.analysis.priority_answer import PriorityStreamsBound
+from gpusched.analysis.stream_partitions import StreamPartitions
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
@@ -22,6 +25,10 @@ def priority_streams(
     gpu: GPU | str | None = None,
     sms: int = 1,
     overlap: bool = False,
+    partition: npt.ArrayLike | None = None,
+    partition_sms: npt.ArrayLike | None = None,
+    partition_limit: npt.ArrayLike | None = None,
+    queues: Literal["own", "shared"] = "own",
     stop: Any = None,
 ) -> PriorityStreamsBound:
     """Bound the response times of kernel chains in priority streams.
@@ -53,9 +60,28 @@ def priority_streams(
     overlap
         Whether jobs of one task may run at the same time, each in a stream of its own: jobs of one
         kernel without latency (Theorem O).
+    partition
+        The partition of each task, from 0: ``(n,)``, for a stack also ``(N, n)``. None: all tasks
+        use all SMs.
+    partition_sms
+        SMs of each partition, which no other one has (green contexts): ``(P,)``.
+    partition_limit
+        Instead: the most SMs that may hold blocks of each partition at once, whichever these are,
+        as of clients of MPS, which share SMs and queues: ``(P,)``.
+    queues
+        "own": partitions with ``partition_sms`` have queues of their own, so that none delays
+        another. "shared": a kernel that does not fit its partition holds up those of all others
+        with its priority or a less urgent one.
     stop
         A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
         call.
+
+    >>> pair = gs.KernelChains(period=[50, 90], block_time=[[4, 4], [30]], blocks=[[4, 4], [8]])
+    >>> both = gs.analysis.priority_streams(pair, threads=4, sms=2)
+    >>> apart = gs.analysis.priority_streams(
+    ...     pair, threads=4, sms=2, partition=[0, 1], partition_sms=[1, 1])
+    >>> both.response.tolist(), apart.response.tolist()
+    ([71, 59], [8, 83])
 
     Returns
     -------
@@ -66,14 +92,17 @@ def priority_streams(
     ------
     ValueError
         Blocks wider than the GPU, or that do not fit an SM; block sizes with too many combinations;
-        chains or latencies with ``overlap``.
+        chains or latencies with ``overlap``; partitions that do not exist, or that have more SMs
+        together than the GPU; ``overlap`` with shared queues.
     OverflowError
         Times or work that exceed 64 bits, 2**31 threads.
     gpusched.Cancelled
         ``stop`` was set.
 
     Source: this package; Theorem M with B and Phi, Theorem A as a start, Theorem O, proved in
-    notebooks/11_priority_streams.ipynb. The rules are those of [RTSS17] for one context.
+    notebooks/11_priority_streams.ipynb; in partitions in
+    csrc/analysis/priority_streams/chain_partitions.h. The rules are those of [RTSS17] for one
+    context.
     """
     hint = "KernelChains.from_tasks(tasks)" if isinstance(tasks, KernelTasks) else ""
     instance(tasks, KernelChains, "tasks", hint)
@@ -94,6 +123,7 @@ def priority_streams(
     for name, value in (("threads", per_sm), ("sms", count)):
         if not 1 <= value < 2**31:
             raise ValueError(f"{name}: got {value}, expected a positive number below 2**31")
+    parts = StreamPartitions.read(tasks, count, partition, partition_sms, partition_limit, queues)
     columns = [tasks.period, tasks.priority, tasks.blocks, width]
     columns += [tasks.block_time, tasks.latency, tasks.regs, tasks.smem]
     stack = [column if tasks.is_stack else column[None] for column in columns]
@@ -103,6 +133,7 @@ def priority_streams(
         sm_threads=per_sm,
         limits=limits,
         overlap=overlap,
+        **parts.arguments(),
         stop=stop,
     )
     return PriorityStreamsBound(
@@ -110,5 +141,8 @@ def priority_streams(
         overlap=bool(overlap),
         terms=frozen(terms if tasks.is_stack else terms[0]),
         saturation=frozen(saturation if tasks.is_stack else saturation[0]),
+        partition=parts.of,
+        partition_sms=parts.sms,
+        sharing=parts.sharing,
         seconds=perf_counter() - began,
     )

@@ -78,6 +78,19 @@ def shares(text: str) -> dict[str, int]:
     return found
 
 
+def green_contexts(text: str) -> list[tuple[tuple[str, ...], int]]:
+    """SMs of green contexts: TASK+TASK=SMS,..."""
+    found = []
+    for part in text.split(","):
+        tasks, _, sms = part.rpartition("=")
+        if not tasks or not sms.isdecimal():
+            raise argparse.ArgumentTypeError(
+                f"got {text!r}, expected TASK=SMS,... or TASK+TASK=SMS"
+            )
+        found.append((tuple(tasks.split("+")), int(sms)))
+    return found
+
+
 def drawable(path: str) -> str:
     """Extension of a figure's file; ``Refusal`` when matplotlib cannot write the format."""
     if importlib.util.find_spec("matplotlib") is None:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from gpusched.cli.command_parts import Refusal, natural, positive, shares, slowdown
+from gpusched.cli.command_parts import (
+    Refusal,
+    green_contexts,
+    natural,
+    positive,
+    shares,
+    slowdown,
+)
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -72,6 +79,12 @@ def add_platform(command: argparse.ArgumentParser) -> None:
         metavar="PROCESS=PERCENT,...",
         help="SMs that processes may occupy for the method mps, as camera=50,planner=25 (all)",
     )
+    group.add_argument(
+        "--green-contexts",
+        type=green_contexts,
+        metavar="TASK=SMS,...",
+        help="SMs of green contexts for the method green_contexts, as camera=16,planner+map=24",
+    )
 
 
 def workload_of(options: argparse.Namespace) -> Workload:
@@ -89,7 +102,7 @@ def workload_of(options: argparse.Namespace) -> Workload:
 def platform_of(options: argparse.Namespace) -> Platform:
     """The platform of the options; ``Refusal`` that names the one that is wrong."""
     names = ("gpu", "cpus", *(name for name, _ in _TIMES))
-    names += ("priority_levels", "slowdown", "copy_engines", "mig", "mps")
+    names += ("priority_levels", "slowdown", "copy_engines", "mig", "mps", "green_contexts")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     try:
         return Platform(**given)

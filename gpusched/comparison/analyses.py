@@ -105,8 +105,8 @@ def analyze(
         The machine.
     method
         A way of sharing the GPU as `compare` names it ("streams", "priority_streams", "mps",
-        "time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig", "srm",
-        "container", "edf_serial", "edf_parallel", "pbs"), or the name of its test in
+        "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig",
+        "srm", "container", "edf_serial", "edf_parallel", "pbs"), or the name of its test in
         ``gs.methods()``.
     gaps
         Where jobs are units (PBS), CPU work between two of their GPU segments counts as GPU time
@@ -217,7 +217,7 @@ def _options_of(way: Way) -> set[str]:
     """Names of the options of a way's test that are no facts of the platform."""
     method = way.method
     names = set() if method is None else {option.name for option in method.options}
-    return (names | _MORE_OPTIONS.get(way.name, set())) - _NOT_OF_WORKLOADS
+    return (names - _NOT_OF_WORKLOADS) | _MORE_OPTIONS.get(way.name, set())
 
 
 def _refuse_unknown_options(
@@ -254,18 +254,48 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
 
 
 def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    """Clients of MPS that may use all SMs: streams of one process."""
-    capped = [(process, share) for process, share in models.platform.mps or () if share < 100]
-    if capped:
-        process, share = capped[0]
-        raise ValueError(
-            f"mps: got {share} % of the SMs for {process}, expected 100; the package has no test "
-            "of clients that may not use all SMs (gs.observe simulates them)"
-        )
+    """Clients of MPS: streams of one process, on no more SMs than their shares allow."""
     models.refuse_shared_channels(of_process=True)
-    found = _streams(models.in_one_process(), request, options)
+    one = models.in_one_process()
     said = "clients of MPS delay each other as streams of one process do"
-    return _Found(found.answer, found.view, found.accepted, (*found.said, said))
+    if all(share == 100 for _, share in models.platform.mps or ()):
+        found = _streams(one, request, options)
+        return _Found(found.answer, found.view, found.accepted, (*found.said, said))
+    for name in options:
+        raise ValueError(
+            f"{name}: got an option of fifo_bound with shares of SMs, expected none; clients that "
+            "may not use all SMs are bounded by priority_streams"
+        )
+    models.refuse_cpu_overload()
+    view = one.chains("streams")
+    client, limits = models.client_limits(view.tasks.name)
+    answer = analysis.priority_streams(
+        view.tasks,
+        gpu=models.gpu(),
+        partition=client,
+        partition_limit=limits,
+        stop=request.stop,
+    )
+    shares = "a client with a share has blocks on so many SMs at most, whichever these are"
+    said_of_cpu = models.cpu_doubts()
+    return _Found(answer, view, bool(answer.accepted), (*said_of_cpu, said, shares))
+
+
+def _green_contexts(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    """Green contexts: parts of the GPU with SMs of their own, and streams in each."""
+    models.refuse_cpu_overload()
+    green = models.in_green_contexts()
+    green.refuse_shared_channels(models.gpu().channels)
+    view = models.chains("green_contexts")
+    answer = analysis.priority_streams(
+        view.tasks,
+        gpu=models.gpu(),
+        partition=green.partition(view.tasks.name),
+        partition_sms=[len(sms) for sms in green.sms],
+        stop=request.stop,
+        **options,
+    )
+    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
 
 def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
@@ -415,6 +445,7 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "streams": _streams,
     "priority_streams": _priority_streams,
     "mps": _mps,
+    "green_contexts": _green_contexts,
     "time_slices": _time_slices,
     "gcaps": _contexts(analysis.gcaps, lambda p: {"update": p.update_cost}),
     "mpcp": _lock(analysis.mpcp, "mpcp"),
@@ -429,6 +460,6 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "pbs": _search,
 }
 
-_MORE_OPTIONS = {"stgm": {"apart"}}
-_NOT_OF_WORKLOADS = {"overhead", "overlap"}
+_MORE_OPTIONS = {"stgm": {"apart"}, "green_contexts": {"queues"}}
+_NOT_OF_WORKLOADS = {"overhead", "overlap", "queues"}
 """Options that the platform decides, or that a workload cannot use."""

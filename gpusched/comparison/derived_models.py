@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
 import numpy as np
 
+from gpusched.comparison.green_context_tasks import (
+    GREEN_SENTENCES,
+    GreenContextTasks,
+    in_green_contexts,
+)
 from gpusched.comparison.plain_facts import cpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
@@ -22,7 +27,9 @@ from gpusched.model.workload.workloads import Workload
 __all__ = ["DerivedModels", "Gaps", "StreamForm"]
 
 Gaps = Literal["refuse", "occupy"]
-StreamForm = Literal["one_stream", "streams", "priority_streams", "mps", "time_slices"]
+StreamForm = Literal[
+    "one_stream", "streams", "priority_streams", "mps", "green_contexts", "time_slices"
+]
 Made = TypeVar("Made")
 
 
@@ -62,8 +69,13 @@ class DerivedModels:
         """Jobs of one kernel, as the GPU runs them."""
         return self.once("kernels", lambda: self.workload.kernels(self.platform, chains="refuse"))
 
-    def chains(self, form: Literal["streams", "priority_streams"]) -> View[KernelChains]:
-        """Jobs of several kernels, in streams of one priority or of different ones."""
+    def chains(
+        self, form: Literal["streams", "priority_streams", "green_contexts"]
+    ) -> View[KernelChains]:
+        """Jobs of several kernels, in streams of one priority or of different ones.
+
+        In green contexts their times are those on the SMs of these.
+        """
 
         def make() -> View[KernelChains]:
             streamed, said = self._streamed(form)
@@ -90,15 +102,16 @@ class DerivedModels:
         if form == "mps":
             launches, more = self._as_clients(streamed, launches)
             said = (*said, *more)
+        elif form == "green_contexts":
+            launches = self.in_green_contexts().confined(launches)
         return LaunchView(launches, view.task, view.job, (*view.assumptions, *said))
 
     def _as_clients(
         self, workload: Workload, launches: Launches
     ) -> tuple[Launches, tuple[str, ...]]:
         """Launches whose contexts are clients of MPS: partitions of one context."""
-        processes = list(dict.fromkeys(task.process for task in workload if task.kernels))
-        shares, sms = dict(self.platform.mps or ()), self.gpu().sms
-        limits = [-(-sms * shares.get(str(name), 100) // 100) for name in processes]
+        processes, limits = self._clients(workload)
+        sms = self.gpu().sms
         clients = launches.replace(
             stream_context=np.zeros(launches.streams, np.int64),
             stream_partition=launches.stream_context,
@@ -106,6 +119,25 @@ class DerivedModels:
             partition_name=[str(name) for name in processes],
         )
         return clients, ("clients of MPS have queues in common and channels of their own",)
+
+    def _clients(self, workload: Workload) -> tuple[list[str | None], list[int]]:
+        """Processes with kernels, and the most SMs that each may occupy as a client of MPS."""
+        processes = list(dict.fromkeys(task.process for task in workload if task.kernels))
+        shares, sms = dict(self.platform.mps or ()), self.gpu().sms
+        return processes, [-(-sms * shares.get(str(name), 100) // 100) for name in processes]
+
+    def client_limits(self, names: Sequence[str]) -> tuple[list[int], list[int]]:
+        """The client of MPS of each of these tasks, and the most SMs that each may occupy."""
+        workload, _ = self._streamed("mps")
+        processes, limits = self._clients(workload)
+        return [processes.index(workload[name].process) for name in names], limits
+
+    def in_green_contexts(self) -> GreenContextTasks:
+        """The tasks in the green contexts of the platform; see there."""
+        return self.once(
+            "in_green_contexts",
+            lambda: in_green_contexts(self.workload, self.platform, self.gpu()),
+        )
 
     def in_one_process(self) -> DerivedModels:
         """The models of the tasks as if they were of one process."""
@@ -120,8 +152,11 @@ class DerivedModels:
 
     def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
         """The workload with the processes and stream priorities of a form, and what was chosen."""
-        tasks = list(self.workload.tasks)
+        workload = self.workload
         said: tuple[str, ...] = ()
+        if form == "green_contexts":
+            workload, said = self.in_green_contexts().workload, GREEN_SENTENCES
+        tasks = list(workload.tasks)
         processes = {task.process for task in tasks if task.kernels}
         if form in ("time_slices", "mps"):
             if processes == {None}:
@@ -135,6 +170,8 @@ class DerivedModels:
                 f"process: got {len(processes)} processes that use the GPU, expected one; kernels "
                 "of different contexts do not run at the same time"
             )
+        elif form == "green_contexts":
+            pass  # streams have the priorities of the workload
         elif form != "priority_streams":
             if any(task.stream_priority is not None for task in tasks):
                 tasks = [task.replace(stream_priority=None) for task in tasks]
@@ -146,7 +183,7 @@ class DerivedModels:
                 for task, level in zip(tasks, levels, strict=True)
             ]
             said = (f"priorities of streams are deadline-monotonic, in {len(set(levels))} levels",)
-        return self.workload.replace(tasks=tasks), said
+        return workload.replace(tasks=tasks), said
 
     def has_chains(self) -> bool:
         """Whether a job has several kernels."""

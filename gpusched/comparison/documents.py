@@ -192,7 +192,14 @@ def _platform(platform: Platform) -> Document:
         "copy_engines": platform.copy_engines,
         "mig": _plain(platform.mig),
         "mps": None if platform.mps is None else dict(platform.mps),
+        "green_contexts": _green_contexts(platform),
     }
+
+
+def _green_contexts(platform: Platform) -> list[object] | None:
+    if platform.green_contexts is None:
+        return None
+    return [[list(tasks), _plain(sms)] for tasks, sms in platform.green_contexts]
 
 
 def _plain(value: object) -> object:

@@ -102,8 +102,8 @@ def observe(
         The machine.
     method
         A way of sharing the GPU that has a simulation: "one_stream", "streams",
-        "priority_streams", "mps", "time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server",
-        "stgm", "mig", "srm", "container" or "driver". "streams" is played by
+        "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus",
+        "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is played by
         ``gs.simulate.fifo``, whose model is that of its bounds, or else, as for jobs of several
         kernels and for more streams than the GPU has channels, by ``gs.simulate.hierarchy``; "mig"
         by the simulation of its way within, for each GPU instance by itself.
@@ -156,9 +156,8 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
             f"method: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
             "(gpusched check), follows every job of a hyperperiod"
         )
-    if (way.method is None or way.simulator == "hierarchy") and request.options:
-        name = next(iter(request.options))
-        raise ValueError(f"{name}: got an unknown option of {way.name}, expected none")
+    if way.method is None or way.simulator == "hierarchy":
+        _refuse_options(way, request)
     raise_if_stopped(request.stop)
     began = perf_counter()
     options = dict(request.options)
@@ -181,6 +180,15 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         detail=found.detail,
         seconds=perf_counter() - began,
     )
+
+
+def _refuse_options(way: Way, request: Request) -> None:
+    """Raise ValueError for options that a simulation of streams and contexts does not have."""
+    known = ("queues",) if way.name == "green_contexts" else ()
+    for name in request.options:
+        if name not in known:
+            takes = ", ".join(known) or "none"
+            raise ValueError(f"{name}: got an unknown option of {way.name}, expected {takes}")
 
 
 # Simulations --------------------------------------------------------------------------------------
@@ -234,9 +242,9 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
 
 def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """Streams and contexts: the launches of all jobs."""
-    for name in request.options:
-        raise ValueError(f"{name}: got an unknown option of {way.name}, expected none")
+    _refuse_options(way, request)
     workload, platform = models.workload, models.platform
+    queues = request.options.get("queues", "own") if way.name == "green_contexts" else None
     form: StreamForm = way.name  # type: ignore[assignment]
     if watch.until is None:
         refuse_many(workload, launches_of, MOST_LAUNCHES, "repeat")
@@ -251,6 +259,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         copy_engines=min(2, platform.copy_engines),
         timeslice=platform.timeslice if several else None,
         switch_time=platform.context_switch if several else 0,
+        queues=queues,  # type: ignore[arg-type]
         blocks=watch.timeline,
         budget=watch.budget,
         progress=False,
@@ -270,6 +279,12 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     said = [*view.assumptions]
     if several:
         said.append("contexts with work get time slices in a fixed order")
+    if queues is not None:
+        said.append(
+            "green contexts have queues of their own"
+            if queues == "own"
+            else "green contexts share their queues"
+        )
     return _Jobs(
         task=task,
         job=job,

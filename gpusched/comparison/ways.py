@@ -58,6 +58,8 @@ WAYS = (
         "hierarchy"),
     Way("mps", "a process for each task, as clients of MPS without time slices", "fifo_bound",
         "hierarchy"),
+    Way("green_contexts", "green contexts of one process, each with SMs and queues of its own",
+        "priority_streams", "hierarchy"),
     Way("time_slices", "a process for each task, in turns of a time slice", "time_slices",
         "hierarchy"),
     Way("gcaps", "a process for each task, the most urgent one with GPU work first", "gcaps",
@@ -90,7 +92,7 @@ OUTSIDE = {
     "gedf_tardiness": "it takes the time that jobs wait for the GPU from srm or container",
     "cpu_only": "it has kernels run on the CPUs, whose times a workload does not state",
     "fifo": "it plays the way streams",
-    "hierarchy": "it plays the ways one_stream, priority_streams, mps and time_slices",
+    "hierarchy": "it plays one_stream, priority_streams, mps, green_contexts and time_slices",
     "host": "it plays gcaps, locks, servers, divided SMs and global EDF",
     "pbs_partition": "it is about several GPUs, and a platform has one; ask gs.pbs.partition",
 }

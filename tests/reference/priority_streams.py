@@ -184,9 +184,12 @@ def kernels_ahead(other, bound, length, Q):
     return sum(sorted(other.works * min(jobs, Q), reverse=True)[:Q])
 
 
-def theorem_a(tasks, p, threads, sms, R):
-    """Bounds {task: R} for the tasks of level p without one; empty if it does not apply."""
-    at = Level(tasks, p, threads, sms)
+def theorem_a(tasks, p, threads, sms, R, at=None):
+    """Bounds {task: R} for the tasks of level p without one; empty if it does not apply.
+
+    `at`: the `Level`, unless it is that of all SMs.
+    """
+    at = at or Level(tasks, p, threads, sms)
     todo = [k for k in at.same if R[k] is None]
     upper = at.high + at.same
     if at.beta is None or any(R[i] is None for i in at.high):

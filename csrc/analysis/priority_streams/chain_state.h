@@ -7,6 +7,7 @@
 #ifndef GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_STATE_H
 #define GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_STATE_H
 
+#include "analysis/priority_streams/chain_partitions.h"
 #include "analysis/priority_streams/chain_saturation.h"
 #include "analysis/priority_streams/priority_streams.h"
 #include "core/int128.h"
@@ -22,9 +23,14 @@ typedef struct {
     const gs_kernel_chains_t *chains;
     int64_t threads; /* of all SMs */
     int64_t sms;
+    const gs_analysis_priority_streams_partitions_t *partitions; /* shared or limits; NULL: none */
     int64_t levels;
-    int64_t *rank;    /* owned, per task: its level, from 0 for the most urgent one */
-    int64_t *beta;    /* owned, per level; 0: no kernel of it ever waits */
+    int64_t *rank; /* owned, per task: its level, from 0 for the most urgent one */
+    int64_t *beta; /* owned, per level; 0: no kernel of it ever waits, or queues are shared */
+    /* Owned. Shared queues: beta per level and partition. Limits: per partition, the threads that
+     * are busy while a kernel of a level waits for SMs of its partition, as of the last call of
+     * saturate. */
+    int64_t *part_beta;
     int64_t *work;    /* owned, per task: of a job */
     int64_t *largest; /* owned, per kernel: the works of the kernels of its task, descending */
     int64_t *height;  /* owned, per task: the most threads that it occupies at once */
@@ -50,6 +56,26 @@ typedef struct {
     int64_t
         saturation; /* beta with blocks of the levels up to the task's and of `lower`; 0: none */
 } gs_analysis_priority_streams_roles_t;
+
+static inline bool gs_analysis_priority_streams_is(const gs_analysis_priority_streams_t *self,
+                                                   int64_t kind)
+{
+    return self->partitions != NULL && self->partitions->kind == kind;
+}
+
+/* The partition of a task; 0 without partitions. */
+static inline int64_t gs_analysis_priority_streams_part(const gs_analysis_priority_streams_t *self,
+                                                        int64_t i)
+{
+    return self->partitions == NULL ? 0 : self->partitions->of[i];
+}
+
+/* The most SMs that hold blocks of a task at once. */
+static inline int64_t gs_analysis_priority_streams_sms(const gs_analysis_priority_streams_t *self,
+                                                       int64_t i)
+{
+    return self->partitions == NULL ? self->sms : self->partitions->sms[self->partitions->of[i]];
+}
 
 static inline gs_analysis_priority_streams_time_t
 gs_analysis_priority_streams_ticks(gs_int128_t ticks)
@@ -118,12 +144,12 @@ typedef struct {
     int64_t steps, step_room, known_count, known_room;
 } gs_analysis_priority_streams_residue_t;
 
-/* Collects the kernels of levels behind `level`, but for the tasks with a flag in `without`. Free
- * in every case. */
+/* Collects the kernels of levels behind `level`, but for the tasks with a flag in `without`; part:
+ * of this partition alone, -1: of all. Free in every case. */
 int gs_analysis_priority_streams_residue_init(gs_analysis_priority_streams_residue_t *self,
                                               gs_context_t *ctx,
                                               const gs_analysis_priority_streams_t *state,
-                                              int64_t level, const bool *without);
+                                              int64_t level, const bool *without, int64_t part);
 void gs_analysis_priority_streams_residue_free(gs_analysis_priority_streams_residue_t *self,
                                                gs_context_t *ctx);
 
@@ -134,14 +160,93 @@ int gs_analysis_priority_streams_residue_steps(gs_analysis_priority_streams_resi
                                                const gs_analysis_priority_streams_step_t **step,
                                                int64_t *steps);
 
-/* The most threads that lower blocks may hold when kernel j of a task joins its queue. first: it is
- * the first one of a run of jobs. */
+/* The most threads that lower blocks may hold when kernel j of a task joins its queue; with shared
+ * queues, on the SMs of the task's partition. first: it is the first one of a run of jobs. */
 int64_t gs_analysis_priority_streams_kap(const gs_analysis_priority_streams_t *self, int64_t k,
                                          int64_t j, bool first);
 
-/* The most threads that blocks of kernel j hold at once: those of its blocks for which the SMs have
- * room. */
-int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t *self, int64_t j);
+/* The most threads that blocks of kernel j of task i hold at once: those of its blocks for which
+ * the SMs have room. */
+int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t *self, int64_t i,
+                                           int64_t j);
+
+/* Time that the kernels of a run may wait at one rate. */
+typedef struct {
+    int64_t rate;
+    gs_int128_t length;
+} gs_analysis_priority_streams_phase_t;
+
+/* Partition with a limit for whose SMs kernels wait at a lower rate than for all SMs. */
+typedef struct {
+    int64_t part;
+    int64_t rate;  /* of counted work, at least */
+    int64_t width; /* threads that its own blocks hold at least, while a kernel waits for its SMs */
+} gs_analysis_priority_streams_limited_t;
+
+/* The longest time that the kernels of a run of task k may wait for the work that is counted. */
+typedef struct {
+    gs_analysis_priority_streams_t *state;
+    gs_context_t *ctx;
+    const gs_analysis_priority_streams_roles_t *roles;
+    int64_t k;
+    bool waits;          /* false: no kernel ever does */
+    int64_t parts;       /* partitions; 1 without */
+    gs_int128_t *demand; /* owned, per partition: thread-ticks of counted work */
+    gs_analysis_priority_streams_residue_t
+        *residue; /* owned: per partition, if queues are shared */
+    int64_t residues;
+    /* One pool of SMs: phases before the residue has ended, by rising rate. */
+    gs_analysis_priority_streams_phase_t *phase;
+    int64_t phases, room;
+    int64_t last_rate; /* once no residue is left; 0: then no kernel waits */
+    gs_analysis_priority_streams_limited_t *limited; /* owned, by rising rate */
+    int64_t limits;
+    /* Shared queues. */
+    gs_int128_t *lost; /* owned, per partition: thread-ticks of residue */
+    int64_t *share;    /* owned, per partition: unit / beta, rounded up; 0: none waits for it */
+    int64_t unit;
+    int64_t left; /* unit, less the shares of the threads of fluid tasks */
+} gs_analysis_priority_streams_waiting_t;
+
+/* Free in every case. */
+int gs_analysis_priority_streams_waiting_init(gs_analysis_priority_streams_waiting_t *self,
+                                              gs_context_t *ctx,
+                                              gs_analysis_priority_streams_t *state, int64_t k,
+                                              const gs_analysis_priority_streams_roles_t *roles);
+void gs_analysis_priority_streams_waiting_free(gs_analysis_priority_streams_waiting_t *self);
+
+/* Adds kernel j of the task to the run. */
+int gs_analysis_priority_streams_waiting_add(gs_analysis_priority_streams_waiting_t *self,
+                                             int64_t j, bool first);
+
+/* The longest waiting in which no more than `demand` is done; 2^60 ticks where it is longer. */
+gs_analysis_priority_streams_time_t
+gs_analysis_priority_streams_waiting_longest(const gs_analysis_priority_streams_waiting_t *self);
+
+/* The parts of it that limits and shared queues add; internal to their files. */
+int gs_analysis_priority_streams_waiting_init_limits(gs_analysis_priority_streams_waiting_t *self);
+int gs_analysis_priority_streams_waiting_init_shared(gs_analysis_priority_streams_waiting_t *self);
+int gs_analysis_priority_streams_waiting_add_shared(gs_analysis_priority_streams_waiting_t *self,
+                                                    int64_t j, bool first);
+gs_analysis_priority_streams_time_t gs_analysis_priority_streams_waiting_longest_shared(
+    const gs_analysis_priority_streams_waiting_t *self);
+
+/* The saturation levels of a task level, over all SMs; lower: of less urgent tasks, blocks of these
+ * alone run (NULL: of all). Fills in part_beta for limits. */
+int gs_analysis_priority_streams_saturate(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
+                                          int64_t level, const bool *lower, int64_t *beta);
+
+/* The saturation levels of all task levels: beta, and with shared queues part_beta. */
+int gs_analysis_priority_streams_saturate_all(gs_analysis_priority_streams_t *self,
+                                              gs_context_t *ctx);
+
+/* As gs_analysis_priority_streams_bound, for partitions with shared queues or limits; NULL: none.
+ */
+int gs_analysis_priority_streams_bound_in(
+    gs_context_t *ctx, const gs_kernel_chains_t *chains,
+    const gs_analysis_priority_streams_partitions_t *partitions, int64_t sms, int64_t threads,
+    const gs_analysis_priority_streams_device_t *device, bool overlap,
+    gs_analysis_priority_streams_bound_t *bound, int64_t *beta);
 
 /* Utilizations in units of 1 / scale, rounded up where the scale is no common multiple of the
  * periods. */

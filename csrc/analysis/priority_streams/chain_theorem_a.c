@@ -88,7 +88,7 @@ int gs_analysis_priority_streams_theorem_a(gs_analysis_priority_streams_t *self,
         nobody[i] = false;
     }
     gs_analysis_priority_streams_residue_t residue;
-    int status = gs_analysis_priority_streams_residue_init(&residue, ctx, self, level, nobody);
+    int status = gs_analysis_priority_streams_residue_init(&residue, ctx, self, level, nobody, -1);
     bool holds = true;
     for (int64_t k = 0; k < c->n && holds && status == GS_OK; k++) {
         if (self->rank[k] == level && self->response[k].denominator == 0) {

@@ -42,6 +42,16 @@ static int rank_levels(gs_analysis_priority_streams_t *self, gs_context_t *ctx)
     return GS_OK;
 }
 
+/* Entries of part_beta, of at most n levels; 1 where they are not used. */
+static size_t part_betas(const gs_analysis_priority_streams_t *self)
+{
+    if (self->partitions == NULL) {
+        return 1;
+    }
+    const bool shared = gs_analysis_priority_streams_is(self, GS_ANALYSIS_PRIORITY_STREAMS_SHARED);
+    return (size_t)self->partitions->count * (shared ? (size_t)self->chains->n : 1);
+}
+
 static int prepare(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int64_t threads,
                    const gs_analysis_priority_streams_device_t *device, bool overlap)
 {
@@ -53,6 +63,7 @@ static int prepare(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int6
         (self->height = gs_alloc(ctx, n, sizeof *self->height)) == NULL ||
         (self->largest = gs_alloc(ctx, (size_t)c->begin[c->n], sizeof *self->largest)) == NULL ||
         (self->response = gs_alloc(ctx, n, sizeof *self->response)) == NULL ||
+        (self->part_beta = gs_alloc(ctx, part_betas(self), sizeof *self->part_beta)) == NULL ||
         (self->heads = gs_alloc(ctx, n, sizeof *self->heads)) == NULL ||
         (self->busy = gs_alloc(ctx, n, sizeof *self->busy)) == NULL) {
         return ctx->status;
@@ -60,7 +71,7 @@ static int prepare(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int6
     for (int64_t i = 0; i < c->n; i++) {
         self->work[i] = gs_kernel_chains_work(c, i);
         for (int64_t j = c->begin[i]; j < c->begin[i + 1]; j++) {
-            int64_t width = gs_analysis_priority_streams_width(self, j);
+            int64_t width = gs_analysis_priority_streams_width(self, i, j);
             self->height[i] = width > self->height[i] ? width : self->height[i];
             self->largest[j] = gs_kernel_chains_kernel_work(c, j);
         }
@@ -71,21 +82,6 @@ static int prepare(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int6
     return status != GS_OK ? status
                            : gs_analysis_priority_streams_saturation_init(&self->saturation, ctx, c,
                                                                           threads, device, overlap);
-}
-
-/* The saturation level of a task level, over all SMs; lower: of less urgent tasks, blocks of these
- * alone run (NULL: of all). */
-static int saturate(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int64_t level,
-                    const bool *lower, int64_t *beta)
-{
-    for (int64_t i = 0; i < self->chains->n; i++) {
-        self->heads[i] = self->rank[i] <= level;
-        self->busy[i] = self->heads[i] || lower == NULL || lower[i];
-    }
-    int status = gs_analysis_priority_streams_saturation_least(&self->saturation, ctx, self->heads,
-                                                               self->busy, beta);
-    *beta *= self->sms;
-    return status;
 }
 
 bool gs_analysis_priority_streams_record(gs_analysis_priority_streams_t *self, int64_t k,
@@ -119,7 +115,7 @@ static int try_fluid(gs_analysis_priority_streams_t *self, gs_context_t *ctx, in
             roles->height = self->threads;
         }
     }
-    if ((all && !some) || (beta != 0 && roles->height >= beta)) {
+    if ((all && !some) || (beta != 0 && roles->height >= beta)) { /* shared queues: beta is 0 */
         return GS_OK;
     }
     gs_analysis_priority_streams_found_t found;
@@ -143,7 +139,7 @@ static int bound_level(gs_analysis_priority_streams_t *self, gs_context_t *ctx, 
 {
     int64_t n = self->chains->n, saturation;
     memset(lower, 0, (size_t)n * sizeof *lower);
-    int status = saturate(self, ctx, level, lower, &saturation);
+    int status = gs_analysis_priority_streams_saturate(self, ctx, level, lower, &saturation);
     for (bool changed = true; changed && status == GS_OK;) {
         changed = false;
         bool complete = true, higher = true;
@@ -154,7 +150,8 @@ static int bound_level(gs_analysis_priority_streams_t *self, gs_context_t *ctx, 
             }
             higher = higher && (self->rank[k] >= level || self->response[k].denominator != 0);
         }
-        if (!changed && !complete && higher && status == GS_OK) {
+        if (!changed && !complete && higher && status == GS_OK &&
+            !gs_analysis_priority_streams_is(self, GS_ANALYSIS_PRIORITY_STREAMS_SHARED)) {
             status = gs_analysis_priority_streams_theorem_a(self, ctx, level, &changed);
         }
     }
@@ -192,7 +189,7 @@ static int refine_level(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
         for (int64_t t = 0; t < count; t++) {
             lower[tasks[t]] = subsets ? (choice >> t & 1) != 0 : t < choice;
         }
-        status = saturate(self, ctx, level, lower, &saturation);
+        status = gs_analysis_priority_streams_saturate(self, ctx, level, lower, &saturation);
         for (int64_t k = 0; k < n && status == GS_OK; k++) {
             if (self->rank[k] == level) {
                 status = refine(self, ctx, k, scratch, lower, saturation, changed);
@@ -263,13 +260,14 @@ static void write_bounds(const gs_analysis_priority_streams_t *self)
     }
 }
 
-int gs_analysis_priority_streams_bound(gs_context_t *ctx, const gs_kernel_chains_t *chains,
-                                       int64_t sms, int64_t threads,
-                                       const gs_analysis_priority_streams_device_t *device,
-                                       bool overlap, gs_analysis_priority_streams_bound_t *bound,
-                                       int64_t *beta)
+int gs_analysis_priority_streams_bound_in(
+    gs_context_t *ctx, const gs_kernel_chains_t *chains,
+    const gs_analysis_priority_streams_partitions_t *partitions, int64_t sms, int64_t threads,
+    const gs_analysis_priority_streams_device_t *device, bool overlap,
+    gs_analysis_priority_streams_bound_t *bound, int64_t *beta)
 {
-    gs_analysis_priority_streams_t self = {.chains = chains, .sms = sms, .out = bound};
+    gs_analysis_priority_streams_t self = {
+        .chains = chains, .sms = sms, .partitions = partitions, .out = bound};
     if (sms < 1 || sms > INT32_MAX || threads * sms > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "sms", -1, sms,
                        "a positive number, and below 2**31 threads in all");
@@ -280,8 +278,8 @@ int gs_analysis_priority_streams_bound(gs_context_t *ctx, const gs_kernel_chains
     if (status == GS_OK) {
         status = prepare(&self, ctx, threads, device, overlap);
     }
-    for (int64_t level = 0; level < self.levels && status == GS_OK; level++) {
-        status = saturate(&self, ctx, level, NULL, &self.beta[level]);
+    if (status == GS_OK) {
+        status = gs_analysis_priority_streams_saturate_all(&self, ctx);
     }
     if (status == GS_OK && overlap) {
         gs_analysis_priority_streams_theorem_o(&self);
@@ -292,7 +290,9 @@ int gs_analysis_priority_streams_bound(gs_context_t *ctx, const gs_kernel_chains
         write_bounds(&self);
     }
     for (int64_t k = 0; k < chains->n && status == GS_OK; k++) {
-        beta[k] = self.beta[self.rank[k]];
+        beta[k] = gs_analysis_priority_streams_is(&self, GS_ANALYSIS_PRIORITY_STREAMS_SHARED)
+                      ? self.part_beta[self.rank[k] * partitions->count + partitions->of[k]]
+                      : self.beta[self.rank[k]];
     }
     gs_analysis_priority_streams_saturation_free(&self.saturation, ctx);
     gs_free(ctx, self.rank);
@@ -301,13 +301,26 @@ int gs_analysis_priority_streams_bound(gs_context_t *ctx, const gs_kernel_chains
     gs_free(ctx, self.height);
     gs_free(ctx, self.largest);
     gs_free(ctx, self.response);
+    gs_free(ctx, self.part_beta);
     gs_free(ctx, self.heads);
     gs_free(ctx, self.busy);
     return status;
 }
 
+int gs_analysis_priority_streams_bound(gs_context_t *ctx, const gs_kernel_chains_t *chains,
+                                       int64_t sms, int64_t threads,
+                                       const gs_analysis_priority_streams_device_t *device,
+                                       bool overlap, gs_analysis_priority_streams_bound_t *bound,
+                                       int64_t *beta)
+{
+    return gs_analysis_priority_streams_bound_in(ctx, chains, NULL, sms, threads, device, overlap,
+                                                 bound, beta);
+}
+
+static const char *const QUEUES[] = {"own", "shared", NULL};
 static const gs_method_option_t OPTIONS[] = {
     {"overlap", "boolean", NULL, "False", "whether jobs of one task may overlap"},
+    {"queues", "choice", QUEUES, "own", "queues of partitions with SMs of their own"},
 };
 
 const gs_method_t gs_analysis_priority_streams_method = {

@@ -11,17 +11,23 @@ int64_t gs_analysis_priority_streams_kap(const gs_analysis_priority_streams_t *s
                                          int64_t j, bool first)
 {
     const gs_kernel_chains_t *c = self->chains;
+    int64_t threads = self->threads;
+    if (gs_analysis_priority_streams_is(self, GS_ANALYSIS_PRIORITY_STREAMS_SHARED)) {
+        threads = threads / self->sms * gs_analysis_priority_streams_sms(self, k);
+    }
     if (first || c->latency[j] > 0) {
-        return self->threads;
+        return threads;
     }
     int64_t before = j > c->begin[k] ? j - 1 : c->begin[k + 1] - 1;
-    return self->threads - c->threads[before];
+    return threads - c->threads[before];
 }
 
-int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t *self, int64_t j)
+int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t *self, int64_t i,
+                                           int64_t j)
 {
     const gs_kernel_chains_t *c = self->chains;
-    int64_t blocks = self->sms * (self->threads / self->sms / c->threads[j]);
+    int64_t sms = gs_analysis_priority_streams_sms(self, i);
+    int64_t blocks = sms * (self->threads / self->sms / c->threads[j]);
     return (c->blocks[j] < blocks ? c->blocks[j] : blocks) * c->threads[j];
 }
 
@@ -34,7 +40,7 @@ static int by_block_time(const void *a, const void *b)
 int gs_analysis_priority_streams_residue_init(gs_analysis_priority_streams_residue_t *self,
                                               gs_context_t *ctx,
                                               const gs_analysis_priority_streams_t *state,
-                                              int64_t level, const bool *without)
+                                              int64_t level, const bool *without, int64_t part)
 {
     const gs_kernel_chains_t *c = state->chains;
     *self = (gs_analysis_priority_streams_residue_t){.tasks = c->n};
@@ -44,12 +50,14 @@ int gs_analysis_priority_streams_residue_init(gs_analysis_priority_streams_resid
         return ctx->status;
     }
     for (int64_t i = 0; i < c->n; i++) {
-        if (state->rank[i] <= level || without[i]) {
+        if (state->rank[i] <= level || without[i] ||
+            (part >= 0 && gs_analysis_priority_streams_part(state, i) != part)) {
             continue;
         }
         for (int64_t j = c->begin[i]; j < c->begin[i + 1]; j++) {
             self->kernel[self->kernels++] = (gs_analysis_priority_streams_lower_kernel_t){
-                c->block_time[j], c->threads[j], gs_analysis_priority_streams_width(state, j), i};
+                c->block_time[j], c->threads[j], gs_analysis_priority_streams_width(state, i, j),
+                i};
         }
     }
     qsort(self->kernel, (size_t)self->kernels, sizeof *self->kernel, by_block_time);

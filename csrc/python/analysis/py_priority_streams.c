@@ -2,6 +2,7 @@
 #include "python/support/gpu_arguments.h"
 #include "python/support/parameters.h"
 
+#include "analysis/priority_streams/chain_partitions.h"
 #include "analysis/priority_streams/priority_streams.h"
 
 /* Columns of shape (sets, n), then those of shape (sets, n, q), 0 beyond the kernels of a task. */
@@ -10,6 +11,12 @@ static const char *const NAMES[COLUMNS] = {"period",     "level",   "blocks", "t
                                            "block_time", "latency", "regs",   "smem"};
 
 enum { TERMS = 12 };
+
+/* Partitions of the tasks of each set, of shape (sets, n), and their SMs; empty without. */
+typedef struct {
+    PyArrayObject *of, *sms;
+    int64_t kind;
+} parts_t;
 
 typedef struct {
     PyArrayObject *columns[COLUMNS];
@@ -92,6 +99,40 @@ static gs_kernel_chains_t chains_at(stack_t *self, npy_intp set)
                                 self->kernel[LATENCY]};
 }
 
+static bool parts_init(parts_t *self, const stack_t *stack, PyObject *of, PyObject *sms,
+                       int64_t kind)
+{
+    memset(self, 0, sizeof *self);
+    if (of == Py_None) {
+        return true;
+    }
+    self->kind = kind;
+    return (self->of = gs_python_int64(of, "partition", 2)) != NULL &&
+           gs_python_length(self->of, "partition", 0, stack->sets) &&
+           gs_python_length(self->of, "partition", 1, stack->n) &&
+           (self->sms = gs_python_int64(sms, "partition_sms", 1)) != NULL;
+}
+
+static int bound_set(gs_context_t *ctx, stack_t *stack, const parts_t *parts, npy_intp set,
+                     int64_t sms, int64_t threads,
+                     const gs_analysis_priority_streams_device_t *device, bool overlap,
+                     int64_t *beta)
+{
+    gs_kernel_chains_t chains = chains_at(stack, set);
+    int status = gs_kernel_chains_check(ctx, &chains, threads);
+    if (status != GS_OK || parts->of == NULL) {
+        return status != GS_OK
+                   ? status
+                   : gs_analysis_priority_streams_bound(ctx, &chains, sms, threads, device, overlap,
+                                                        stack->bound, beta);
+    }
+    gs_analysis_priority_streams_partitions_t partitions = {
+        parts->kind, PyArray_DIM(parts->sms, 0), gs_python_i64(parts->of) + set * stack->n,
+        gs_python_i64(parts->sms)};
+    return gs_analysis_priority_streams_partitioned(ctx, &chains, &partitions, sms, threads, device,
+                                                    overlap, stack->bound, beta);
+}
+
 static void write_row(const gs_analysis_priority_streams_bound_t *bound, int64_t *row)
 {
     const int64_t terms[TERMS] = {bound->numerator,   bound->denominator, bound->theorem,
@@ -104,29 +145,32 @@ static void write_row(const gs_analysis_priority_streams_bound_t *bound, int64_t
 PyDoc_STRVAR(
     priority_streams_doc,
     "priority_streams(period, level, blocks, threads, block_time, latency, regs, smem, *, "
-    "sms, sm_threads, limits, overlap, stop)\n"
+    "sms, sm_threads, limits, overlap, partition, partition_sms, kind, stop)\n"
     "--\n\n"
     "Bounds of kernel chains in priority streams (gs_analysis_priority_streams_bound) for a "
     "stack of N sets: two arrays of\n"
     "shape (N, n), then arrays of shape (N, n, q), 0 beyond the kernels of a task. "
     "Returns an int64 array of\n"
     "shape (N, n, 12), the fields of gs_analysis_priority_streams_bound_t, and the "
-    "saturation levels, (N, n).");
+    "saturation levels, (N, n). partition: None, or the partition of each task, (N, n), with the "
+    "SMs "
+    "of each and their kind (GS_ANALYSIS_PRIORITY_STREAMS_OWN, ...).");
 
 static const gs_python_signature_t PRIORITY_STREAMS_SIGNATURE = {
-    "priority_streams", "OOOOOOOOLLOpO", 8, 0,
+    "priority_streams", "OOOOOOOOLLOpOOLO", 8, 0,
     (const char *const[]){"period", "level", "blocks", "threads", "block_time", "latency", "regs",
-                          "smem", "sms", "sm_threads", "limits", "overlap", "stop"}};
+                          "smem", "sms", "sm_threads", "limits", "overlap", "partition",
+                          "partition_sms", "kind", "stop"}};
 
 static PyObject *priority_streams(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                   PyObject *kwnames)
 {
-    PyObject *in[COLUMNS], *limits, *stop, *result = NULL;
-    long long sms, sm_threads;
+    PyObject *in[COLUMNS], *limits, *of_task, *part_sms, *stop, *result = NULL;
+    long long sms, sm_threads, kind;
     int overlap;
     if (!gs_python_parse(&PRIORITY_STREAMS_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &in[4], &in[5], &in[6], &in[7], &sms, &sm_threads, &limits,
-                         &overlap, &stop)) {
+                         &overlap, &of_task, &part_sms, &kind, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -135,11 +179,13 @@ static PyObject *priority_streams(PyObject *module, PyObject *const *args, Py_ss
     }
     stack_t stack = {0};
     gs_python_device_t of = {0};
+    parts_t parts = {0};
     PyArrayObject *rows = NULL, *beta = NULL;
     if (limits != Py_None && !gs_python_device_init(&of, limits, Py_None)) {
         goto out;
     }
-    if (!stack_init(&stack, module, &call, in)) {
+    if (!stack_init(&stack, module, &call, in) ||
+        !parts_init(&parts, &stack, of_task, part_sms, kind)) {
         goto out;
     }
     npy_intp shape[3] = {stack.sets, stack.n, TERMS};
@@ -150,16 +196,12 @@ static PyObject *priority_streams(PyObject *module, PyObject *const *args, Py_ss
     int status = GS_OK;
     gs_python_release(&call);
     for (npy_intp set = 0; set < stack.sets && status == GS_OK; set++) {
-        gs_kernel_chains_t chains = chains_at(&stack, set);
         npy_intp first = set * stack.n;
         gs_analysis_priority_streams_device_t device = {&of.gpu, stack.kernel[REGS],
                                                         stack.kernel[SMEM]};
-        status = gs_kernel_chains_check(&call.ctx, &chains, sm_threads);
-        if (status == GS_OK) {
-            status = gs_analysis_priority_streams_bound(
-                &call.ctx, &chains, sms, sm_threads, limits == Py_None ? NULL : &device,
-                overlap != 0, stack.bound, gs_python_i64(beta) + first);
-        }
+        status = bound_set(&call.ctx, &stack, &parts, set, sms, sm_threads,
+                           limits == Py_None ? NULL : &device, overlap != 0,
+                           gs_python_i64(beta) + first);
         for (npy_intp k = 0; k < stack.n && status == GS_OK; k++) {
             write_row(&stack.bound[k], gs_python_i64(rows) + (first + k) * TERMS);
         }
@@ -175,6 +217,8 @@ static PyObject *priority_streams(PyObject *module, PyObject *const *args, Py_ss
 out:
     Py_XDECREF((PyObject *)rows);
     Py_XDECREF((PyObject *)beta);
+    Py_XDECREF((PyObject *)parts.of);
+    Py_XDECREF((PyObject *)parts.sms);
     stack_free(&stack, &call);
     gs_python_device_free(&of);
     gs_python_call_free(&call);

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpusched._support.text import escape
 from gpusched.simulate.fifo_result import FifoRun
+from gpusched.simulate.hierarchy_result import Hierarchy
 from gpusched.simulate.host_result import HostRun
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["InstanceRuns", "ModelRun"]
 
-ModelRun = FifoRun | HostRun
+ModelRun = FifoRun | HostRun | Hierarchy
 """A run of the model of one instance."""
 
 
@@ -103,7 +104,7 @@ class InstanceRuns:
         named, shift = [], 0
         for name, run in self.runs.items():
             named.append((name, _picture(run, unit, since, until), shift))
-            shift += run.tasks.n
+            shift += run.launches.streams if isinstance(run, Hierarchy) else run.tasks.n
         return joined(named)
 
     def __repr__(self) -> str:
@@ -115,14 +116,18 @@ class InstanceRuns:
 
 
 def _picture(run: ModelRun, unit: str | None, since: int, until: int | None) -> Timeline:
-    from gpusched.simulate import fifo_timeline, host_timeline
+    from gpusched.simulate import fifo_timeline, hierarchy_timeline, host_timeline
 
     if isinstance(run, FifoRun):
         return fifo_timeline.picture(run, unit, since, until)
+    if isinstance(run, Hierarchy):
+        return hierarchy_timeline.picture(run, "stream", unit, since, until)
     return host_timeline.picture(run, unit, since, until)
 
 
 def _trace(run: ModelRun) -> Timeline:
-    from gpusched.simulate import fifo_timeline, host_timeline
+    from gpusched.simulate import fifo_timeline, hierarchy_timeline, host_timeline
 
+    if isinstance(run, Hierarchy):
+        return hierarchy_timeline.trace(run)
     return fifo_timeline.trace(run) if isinstance(run, FifoRun) else host_timeline.trace(run)

@@ -19,7 +19,7 @@ def platform_of_instance(platform: Platform, part: GPU) -> Platform:
     engines = None
     if platform.gpu is not None and platform.copy_engines != platform.gpu.copy_engines:
         engines = min(platform.copy_engines, part.copy_engines)
-    return platform.replace(gpu=part, copy_engines=engines, mig=None)
+    return platform.replace(gpu=part, copy_engines=engines, mig=None, green_contexts=None)
 
 
 def task_in_instance(task: Task, times: tuple[KernelTimes | None, ...], part: GPU) -> Task:

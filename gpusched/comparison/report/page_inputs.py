@@ -6,6 +6,7 @@ from itertools import islice
 
 from gpusched._support.text import clip, xml
 from gpusched.comparison.findings import Findings
+from gpusched.model.workload.green_contexts import green_context_text
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workload_document import head_document, task_documents
@@ -56,6 +57,7 @@ def platform_html(found: Findings) -> str:
         ("copy engines", f"{platform.copy_engines:,}"),
         ("GPU instances", "any" if platform.mig is None else ", ".join(platform.mig)),
         ("shares of MPS clients", shares or "all SMs"),
+        ("green contexts", clip(green_context_text(platform.green_contexts or ()), 200) or "none"),
         ("CPUs", f"{platform.cpus:,}"),
         ("launch latency", time_with_unit(platform.launch_latency, tick)),
         ("context switch", time_with_unit(platform.context_switch, tick)),

@@ -118,6 +118,17 @@ def allocation_units(cc: tuple[int, int] | None) -> tuple[int, int, int]:
     return reserved, unit, 2 if cc == (6, 0) else 4
 
 
+def partition_units(cc: tuple[int, int] | None) -> tuple[int, int]:
+    """Fewest SMs of a green context, and the number of which its SMs are a multiple.
+
+    CUDA Driver API, "Green Contexts", guideline for each architecture; 1 and 1 where the compute
+    capability is not known.
+    """
+    if cc is None or cc[0] <= 6:
+        return 1, 1
+    return {7: (2, 2), 8: (4, 2)}.get(cc[0], (8, 8))
+
+
 def block_memory_of(cc: tuple[int, int] | None) -> int | None:
     """Bytes of shared memory that one block may opt in to; None where it is not known."""
     return _CAPABILITIES[cc][3] * KB if cc in _CAPABILITIES else None

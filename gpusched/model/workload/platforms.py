@@ -11,6 +11,11 @@ from gpusched._support.text import shown
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.slowdown import ONE, factors
 from gpusched.model.workload.facts import Facts, count, label
+from gpusched.model.workload.green_contexts import (
+    GreenContexts,
+    green_context_text,
+    green_contexts_of,
+)
 from gpusched.model.workload.time_units import (
     Duration,
     Stored,
@@ -44,6 +49,7 @@ class _Changes(TypedDict, total=False):
     copy_engines: int | None
     mig: Sequence[str] | None
     mps: Shares
+    green_contexts: GreenContexts
 
 
 class Platform(Facts):
@@ -52,6 +58,8 @@ class Platform(Facts):
     >>> platform = gs.Platform("AGX Orin", cpus=8, launch_latency="6us")
     >>> platform.sms, platform.copy_engines, platform.at("us").launch_latency
     (16, 1, 6)
+    >>> gs.Platform("H100", green_contexts={"camera": 16, ("planner", "map"): 116}).green_contexts
+    ((('camera',), 16), (('planner', 'map'), 116))
 
     Parameters
     ----------
@@ -87,6 +95,13 @@ class Platform(Facts):
         Shares of the SMs in percent that processes may occupy as clients of MPS (their active
         thread percentages), by name, such as ``{"perception": 50}``; 100 for all others. For the
         way "mps"; a share is rounded up to whole SMs, and reserves none.
+    green_contexts
+        SMs of green contexts, by the names of the tasks whose streams belong to them: the number
+        of SMs or the SMs themselves, such as ``{"camera": 16, ("planner", "map"): 24}``. For the
+        way "green_contexts". Green contexts are within a process, so keys are not processes: all
+        their tasks are of one. No SM is in two of them. From compute capability 9.0 on they have a
+        multiple of 8 SMs (8.x: 4, 6, 8, ...; 7.x: a multiple of 2); one may have the rest of the
+        GPU's SMs. Numbers of SMs take the first that are free, in order.
 
     Times are ticks of the workload, or text with a unit. Attributes that are times raise
     ValueError where they were given as text; ``platform.at(workload.tick)`` has them in ticks.
@@ -99,7 +114,8 @@ class Platform(Facts):
 
     __slots__ = (
         *("_context_switch", "_copy_engines", "_launch_latency", "_server_overhead", "_timeslice"),
-        *("_update_cost", "cpus", "gpu", "mig", "mps", "priority_levels", "ring", "slowdown"),
+        *("_update_cost", "cpus", "gpu", "green_contexts", "mig", "mps"),
+        *("priority_levels", "ring", "slowdown"),
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
@@ -112,6 +128,7 @@ class Platform(Facts):
             "_copy_engines",
             "mig",
             "mps",
+            "green_contexts",
         ),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset(
@@ -125,6 +142,7 @@ class Platform(Facts):
     slowdown: tuple[float, float]
     mig: tuple[str, ...] | None
     mps: tuple[tuple[str, int], ...] | None
+    green_contexts: tuple[tuple[tuple[str, ...], int | tuple[int, ...]], ...] | None
     _launch_latency: Stored
     _context_switch: Stored
     _timeslice: Stored
@@ -148,6 +166,7 @@ class Platform(Facts):
         copy_engines: int | None = None,
         mig: Sequence[str] | None = None,
         mps: Shares = None,
+        green_contexts: GreenContexts = None,
     ) -> None:
         device = None if gpu is None else as_gpu(gpu)
         cores = count(cpus, "cpus", 1, _MOST)
@@ -170,6 +189,7 @@ class Platform(Facts):
                 None if copy_engines is None else count(copy_engines, "copy_engines", 0, _MOST),
                 None if mig is None else _instances(mig, device),
                 None if mps is None else _shares(mps),
+                None if green_contexts is None else green_contexts_of(green_contexts, device),
             )
         )
 
@@ -267,6 +287,8 @@ class Platform(Facts):
                 text = ", ".join(self.mig)
             elif key == "mps" and self.mps is not None:
                 text = ", ".join(f"{process} {share} %" for process, share in self.mps)
+            elif key == "green_contexts" and self.green_contexts is not None:
+                text = green_context_text(self.green_contexts)
             else:
                 text = self._argument(key) or shown(getattr(self, key))
             rows.append(f"<tr><th>{name.replace('_', ' ')}</th><td>{escape(text)}</td></tr>")

@@ -1,0 +1,310 @@
+"""Green contexts as a property of a platform, and the way "green_contexts"."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.cli.main import main
+from gpusched.model.gpus.capabilities import partition_units
+from gpusched.model.workload.green_contexts import green_sms
+
+GREEN = {"camera": 16, ("planner", "map"): 24}
+
+
+def workload(priorities=(None, None, None)):
+    camera = [
+        gs.CPU(20),
+        gs.Kernel(50, blocks=528, threads=1024),
+        gs.Kernel(9, blocks=9, threads=64),
+    ]
+    return gs.Workload(
+        [
+            gs.Task("camera", 4000, camera, stream_priority=priorities[0]),
+            gs.Task(
+                "planner",
+                6000,
+                [gs.Kernel(80, blocks=264, threads=1024)],
+                stream_priority=priorities[1],
+            ),
+            gs.Task(
+                "map", 9000, [gs.Kernel(30, blocks=40, threads=64)], stream_priority=priorities[2]
+            ),
+        ]
+    )
+
+
+# The platform -------------------------------------------------------------------------------------
+
+
+def test_the_platform_keeps_green_contexts():
+    platform = gs.Platform("H100", green_contexts=GREEN)
+    assert platform.green_contexts == ((("camera",), 16), (("planner", "map"), 24))
+    again = eval(repr(platform), {"Platform": gs.Platform, "gs": gs})
+    assert again == platform and hash(again) == hash(platform)
+    assert pickle.loads(pickle.dumps(platform)) == platform
+    assert gs.Platform("H100", green_contexts=platform.green_contexts) == platform
+    assert platform.replace(green_contexts=None).green_contexts is None
+    assert platform.replace(cpus=4).green_contexts == platform.green_contexts
+    assert "camera 16 SMs, planner + map 24 SMs" in platform._repr_html_()
+    with pytest.raises(
+        ValueError, match=r"green_contexts\['camera'\]: got 16 SMs, expected 1 to 8"
+    ):
+        platform.replace(gpu="Xavier")
+
+
+def test_numbers_take_the_first_free_sms():
+    gpu = gs.GPU(10, 1024, 32)
+    given = {"a": 2, "b": [1, 0], "c": 3}
+    platform = gs.Platform(gpu, green_contexts=given)
+    assert green_sms(platform.green_contexts, gpu) == [(2, 3), (1, 0), (4, 5, 6)]
+
+
+@pytest.mark.parametrize(
+    ("cc", "units"),
+    [(None, (1, 1)), ("6.1", (1, 1)), ("7.5", (2, 2)), ("8.6", (4, 2)), ("9.0", (8, 8))],
+)
+def test_units_of_the_compute_capability(cc, units):
+    gpu = gs.GPU(33, 1024, 32, cc=cc)
+    assert partition_units(gpu.cc) == units
+    least, unit = units
+    good = [n for n in range(1, 33) if n >= least and n % unit == 0]
+    for count in range(1, 33):
+        if count in good:
+            gs.Platform(gpu, green_contexts={"a": count})
+            rest = 33 - count
+            gs.Platform(gpu, green_contexts={"a": count, "b": rest})  # of all SMs
+        else:
+            with pytest.raises(ValueError, match=r"green_contexts\['a'\]: got"):
+                gs.Platform(gpu, green_contexts={"a": count})
+    gs.Platform(gpu, green_contexts={"a": 33})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "green_contexts: got none"),
+        ({"a": 0}, r"green_contexts\['a'\]: got 0 SMs, expected 1 to 132"),
+        ({"a": 12}, r"green_contexts\['a'\]: got 12 SMs, expected a multiple of 8"),
+        ({"a": 12, "b": 12}, "expected a multiple of 8, or for one green context the rest"),
+        ({"a": 64, "b": 72}, r"green_contexts\['b'\]: got 72 SMs, expected at most 68"),
+        ({"a": 8.5}, r"green_contexts\['a'\]"),
+        ({"a": []}, "got no SMs"),
+        ({"a": [132]}, "got SM 132, expected SMs from 0 to 131"),
+        ({"a": [*range(7), 3]}, "got SM 3 twice"),
+        (
+            {"a": range(8), "b": range(7, 15)},
+            r"green_contexts\['b'\]: got SM 7, expected SMs of no",
+        ),
+        ({"a": 8, ("b", "a"): 8}, "green_contexts: got 'a' twice"),
+        ({"": 8}, "green_contexts: got ''"),
+        ({3: 8}, "green_contexts: got 3"),
+        ([("a", 8, 9)], "expected a pair"),
+        (["ab"], "expected a pair"),
+        (5, "green_contexts: got 5"),
+    ],
+)
+def test_green_contexts_that_are_refused(given, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        gs.Platform("H100", green_contexts=given)
+
+
+def test_a_gpu_is_needed():
+    with pytest.raises(ValueError, match=r"green_contexts: got .* without a GPU"):
+        gs.Platform(green_contexts={"a": 8})
+
+
+# The way ------------------------------------------------------------------------------------------
+
+
+def test_each_green_context_is_a_gpu_of_its_own():
+    """Alone on as many SMs a task has the same bound."""
+    platform = gs.Platform("H100", cpus=3, green_contexts=GREEN)
+    answer = gs.analyze(workload(), platform, "green_contexts")
+    assert answer.schedulable and answer.detail.sharing == "own"
+    assert answer.detail.partition.tolist() == [0, 1, 1]
+    assert answer.detail.partition_sms == (16, 24)
+    part = gs.GPU.preset("H100").replace(sms=16, sm_order="ascending")
+    times = workload().kernel_times(platform)[0]
+    chain = gs.KernelChains(
+        [4000],
+        [[of.block_time for of in times if of is not None]],
+        [[528, 9]],
+        [[1024, 64]],
+        [[20, 0]],
+    )
+    alone = gs.analysis.priority_streams(chain, gpu=part)
+    assert alone.response[0] == answer.response[0]
+    assert any("SMs of a green context are its own" in text for text in answer.assumptions)
+
+
+def test_shared_queues_have_larger_bounds():
+    platform = gs.Platform("H100", cpus=3, green_contexts=GREEN)
+    own, shared = (
+        gs.analyze(workload(), platform, "green_contexts", queues=queues).response
+        for queues in ("own", "shared")
+    )
+    assert (shared > own).all()
+
+
+def test_blocks_stay_on_their_sms():
+    platform = gs.Platform(
+        "H100", cpus=3, green_contexts={"camera": range(100, 108), **{("planner", "map"): 24}}
+    )
+    run = gs.observe(workload(), platform, "green_contexts", until=9000)
+    blocks, launches = run.detail.blocks, run.detail.launches
+    stream = launches.stream[blocks.kernel]
+    assert set(blocks.sm[stream == 0].tolist()) == set(range(100, 108))
+    assert set(blocks.sm[stream > 0].tolist()) <= set(range(24))
+    assert launches.partition_name == ("camera", "planner + map")
+    assert run.detail.queues == "own"
+    assert any("queues of their own" in text for text in run.assumptions)
+    shared = gs.observe(workload(), platform, "green_contexts", until=9000, queues="shared")
+    assert shared.detail.queues == "shared"
+
+
+def test_streams_have_the_priorities_of_the_workload():
+    platform = gs.Platform("H100", cpus=3, green_contexts=GREEN)
+    plain = gs.analyze(workload(), platform, "green_contexts").detail
+    assert plain.tasks.priority.tolist() == [0, 0, 0]
+    ranked = gs.analyze(workload((1, 2, 0)), platform, "green_contexts").detail
+    assert ranked.tasks.priority.tolist() == [1, 2, 0]
+    with pytest.raises(ValueError, match="got no stream_priority"):
+        gs.analyze(workload((1, None, 0)), platform, "green_contexts")
+
+
+def test_a_profile_gives_the_time_on_as_many_sms():
+    kernel = gs.Kernel(10, blocks=132, threads=1024, sms={8: 400, 16: 200})
+    w = gs.Workload([gs.Task("a", 4000, [kernel])])
+    found = [
+        int(
+            gs.analyze(
+                w, gs.Platform("H100", green_contexts={"a": sms}), "green_contexts"
+            ).response[0]
+        )
+        for sms in (8, 16)
+    ]
+    assert found[0] >= 400 and 200 <= found[1] < 400
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"green_contexts": None}, "green_contexts: got None, expected the SMs of green contexts"),
+        (
+            {"green_contexts": {"camera": 8}},
+            "planner: got no green context, expected one for every",
+        ),
+    ],
+)
+def test_workloads_that_are_refused(changes, message):
+    platform = gs.Platform("H100", cpus=3, green_contexts=GREEN).replace(**changes)
+    for call in (gs.analyze, gs.observe):
+        with pytest.raises(ValueError, match=message):
+            call(workload(), platform, "green_contexts")
+
+
+def test_processes_and_options_that_are_refused():
+    platform = gs.Platform("H100", cpus=3, green_contexts=GREEN)
+    apart = workload().replace(tasks=[task.replace(process=task.name) for task in workload()])
+    with pytest.raises(ValueError, match="process: got 3 processes"):
+        gs.analyze(apart, platform, "green_contexts")
+    for call in (gs.analyze, gs.observe):
+        with pytest.raises(ValueError, match="mode: got an unknown option of green_contexts"):
+            call(workload(), platform, "green_contexts", mode="busy")
+        with pytest.raises(ValueError, match="queues: got 'many'"):
+            call(workload(), platform, "green_contexts", queues="many")
+    with pytest.raises(ValueError, match="queues: got an unknown option of priority_streams"):
+        gs.analyze(workload(), platform, "priority_streams", queues="own")
+
+
+def test_streams_that_share_channels_have_no_bound():
+    """Xavier has two channels, for each green context."""
+    kernel = gs.Kernel(10, blocks=1, threads=32)
+    w = gs.Workload([gs.Task(f"t{i}", 1000, [kernel]) for i in range(3)])
+    apart = gs.Platform("Xavier", green_contexts={("t0", "t1"): 4, "t2": 4})
+    assert gs.analyze(w, apart, "green_contexts").schedulable
+    together = gs.Platform("Xavier", green_contexts={("t0", "t1", "t2"): 8})
+    with pytest.raises(ValueError, match="tasks: got 3 streams in a green context"):
+        gs.analyze(w, together, "green_contexts")
+    assert gs.observe(w, together, "green_contexts").worst.all()
+
+
+def test_tasks_without_kernels_need_no_green_context():
+    w = workload() + gs.Workload([gs.Task("host", 1000, [gs.CPU(5)])])
+    platform = gs.Platform("H100", cpus=4, green_contexts=GREEN)
+    assert gs.analyze(w, platform, "green_contexts").schedulable
+    assert gs.observe(w, platform, "green_contexts", until=9000).worst[:3].all()
+
+
+@pytest.mark.parametrize("queues", ["own", "shared"])
+def test_no_response_exceeds_the_bound(queues):
+    rng = np.random.default_rng(4)
+    checked = 0
+    for _ in range(40):
+        ranked = rng.random() < 0.5
+        tasks = [
+            gs.Task(
+                f"t{i}",
+                int(rng.integers(400, 1500)),
+                [
+                    gs.Kernel(
+                        int(rng.integers(5, 60)),
+                        blocks=int(rng.integers(1, 80)),
+                        threads=32 * int(rng.integers(1, 20)),
+                        repeat=int(rng.integers(1, 3)),
+                    )
+                ],
+                stream_priority=int(rng.integers(0, 3)) if ranked else None,
+            )
+            for i in range(4)
+        ]
+        green = {("t0", "t1"): 2 * int(rng.integers(1, 4)), ("t2", "t3"): 2}
+        w, platform = gs.Workload(tasks), gs.Platform("Xavier", cpus=4, green_contexts=green)
+        answer = gs.analyze(w, platform, "green_contexts", queues=queues)
+        run = gs.observe(w, platform, "green_contexts", until=20_000, queues=queues)
+        known = ~np.ma.getmaskarray(answer.response) & answer.bounded
+        assert (run.worst[known] <= answer.response.filled(0)[known]).all()
+        checked += int(known.sum())
+    assert checked > 60
+
+
+# Comparisons and commands -------------------------------------------------------------------------
+
+
+def test_a_row_of_a_comparison():
+    platform = gs.Platform("H100", cpus=3, green_contexts=GREEN)
+    c = gs.compare(workload(), platform, methods=["streams", "green_contexts"], until=9000)
+    row = c["green_contexts"]
+    assert row.schedulable and row.run is not None and row.answer is not None
+    assert row.answer.method == "priority_streams"
+    document = c.document(margin=False)
+    assert json.loads(json.dumps(document)) == document
+    given = document["platform"]["green_contexts"]
+    assert given == [[["camera"], 16], [["planner", "map"], 24]]
+    assert gs.Platform("H100", cpus=3, green_contexts=given) == platform
+    assert "camera 16 SMs" in c.to_html(margin=False)
+    assert gs.margin(workload(), platform, "green_contexts").factor is not None
+    without = gs.compare(workload(), gs.Platform("H100"), methods=["green_contexts"])
+    assert "--green-contexts" in without["green_contexts"].why()
+
+
+def test_commands(tmp_path, capsys):
+    path = tmp_path / "w.toml"
+    workload().save(path)
+    given = [str(path), "--gpu", "H100", "--cpus", "3", "--green-contexts"]
+    method = ["--method", "green_contexts"]
+    assert main(["check", *given, "camera=64,planner+map=68", *method]) == 0
+    assert (
+        main(["check", *given, "camera+planner+map=64", *method, "--option", "queues=shared"]) == 0
+    )
+    assert main(["simulate", *given, "camera=8,planner+map=8", *method, "--until", "9us"]) in (
+        0,
+        3,
+    )
+    assert main(["compare", *given, "camera=8,planner+map=8"]) == 0
+    assert "green_contexts" in capsys.readouterr().out
+    assert main(["check", *given, "camera=7", *method]) == 2
+    assert "--green-contexts" in capsys.readouterr().err
