@@ -35,6 +35,7 @@ typedef struct {
     int64_t *largest; /* owned, per kernel: the works of the kernels of its task, descending */
     int64_t *height;  /* owned, per task: the most threads that it occupies at once */
     gs_analysis_priority_streams_time_t *response; /* owned, per task: the least bound so far */
+    int64_t improvements;                          /* bounds recorded so far */
     gs_analysis_priority_streams_bound_t *out;     /* the caller's */
     gs_analysis_priority_streams_saturation_t saturation;
     bool *heads, *busy; /* owned, scratch of the saturation, per task */
@@ -174,6 +175,7 @@ int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t 
 typedef struct {
     int64_t rate;
     gs_int128_t length;
+    gs_int128_t length_so_far, work_so_far; /* up to the end of this phase */
 } gs_analysis_priority_streams_phase_t;
 
 /* Partition with a limit for whose SMs kernels wait at a lower rate than for all SMs. */
@@ -196,8 +198,9 @@ typedef struct {
         *residue; /* owned: per partition, if queues are shared */
     int64_t residues;
     /* One pool of SMs: phases before the residue has ended, by rising rate. */
-    gs_analysis_priority_streams_phase_t *phase;
-    int64_t phases, room;
+    gs_analysis_priority_streams_phase_t *phase;  /* owned */
+    gs_analysis_priority_streams_phase_t *merged; /* owned, scratch */
+    int64_t phases, room, merged_room;
     int64_t last_rate; /* once no residue is left; 0: then no kernel waits */
     gs_analysis_priority_streams_limited_t *limited; /* owned, by rising rate */
     int64_t limits;
@@ -222,6 +225,11 @@ int gs_analysis_priority_streams_waiting_add(gs_analysis_priority_streams_waitin
 /* The longest waiting in which no more than `demand` is done; 2^60 ticks where it is longer. */
 gs_analysis_priority_streams_time_t
 gs_analysis_priority_streams_waiting_longest(const gs_analysis_priority_streams_waiting_t *self);
+
+/* Whether a run that has not ended before that number of jobs, at least 2, never does; false where
+ * this is not found out. */
+int gs_analysis_priority_streams_is_endless(const gs_analysis_priority_streams_waiting_t *run,
+                                            int64_t jobs, bool *endless);
 
 /* The parts of it that limits and shared queues add; internal to their files. */
 int gs_analysis_priority_streams_waiting_init_limits(gs_analysis_priority_streams_waiting_t *self);

@@ -163,6 +163,13 @@ static int follow(run_t *self, gs_context_t *ctx, gs_analysis_priority_streams_f
                 waits ? GS_ANALYSIS_PRIORITY_STREAMS_M : GS_ANALYSIS_PRIORITY_STREAMS_FITS;
             return GS_OK;
         }
+        if (waits && (job & (job - 1)) == 0) {
+            bool endless;
+            int status = gs_analysis_priority_streams_is_endless(&self->wait, job + 1, &endless);
+            if (status != GS_OK || endless) {
+                return status;
+            }
+        }
     }
     return GS_OK;
 }

@@ -14,29 +14,48 @@ typedef gs_analysis_priority_streams_phase_t phase_t;
 /* More work than any run of less than 2^60 ticks can do. */
 static const gs_int128_t TOO_MUCH = (gs_int128_t)1 << 92;
 
-static int add_phase(waiting_t *self, int64_t rate, int64_t length)
+static void append(phase_t *phase, int64_t *count, int64_t rate, gs_int128_t length)
 {
-    int64_t at = self->phases;
-    while (at > 0 && self->phase[at - 1].rate >= rate) {
-        at--;
+    if (*count > 0 && phase[*count - 1].rate == rate) {
+        phase[*count - 1].length += length;
+    } else {
+        phase[(*count)++] = (phase_t){.rate = rate, .length = length};
     }
-    if (at < self->phases && self->phase[at].rate == rate) {
-        self->phase[at].length += length;
-        return GS_OK;
+}
+
+/* Merges the steps of a residue, whose rates rise, into the phases. rate: without residue. */
+static int merge(waiting_t *self, const gs_analysis_priority_streams_step_t *step, int64_t steps,
+                 int64_t rate)
+{
+    phase_t *merged = gs_vector_reserve(self->ctx, self->merged, &self->merged_room,
+                                        self->phases + steps, sizeof *merged);
+    if (merged == NULL) {
+        return self->ctx->status;
     }
-    if (self->phases == self->room) {
-        phase_t *phase =
-            gs_vector_reserve(self->ctx, self->phase, &self->room, self->phases + 1, sizeof *phase);
-        if (phase == NULL) {
-            return self->ctx->status;
+    int64_t count = 0, from = 0, room = self->room;
+    for (int64_t i = 0, t = 0; i < self->phases || t < steps;) {
+        int64_t left = t < steps && step[t].held < rate ? rate - step[t].held : 0;
+        if (t == steps || (i < self->phases && self->phase[i].rate <= left)) {
+            append(merged, &count, self->phase[i].rate, self->phase[i].length);
+            i++;
+        } else {
+            append(merged, &count, left, step[t].age - from);
+            from = step[t++].age;
         }
-        self->phase = phase;
     }
-    for (int64_t i = self->phases++; i > at; i--) {
-        self->phase[i] = self->phase[i - 1];
+    gs_int128_t length = 0, work = 0;
+    for (int64_t i = 0; i < count; i++) {
+        length += merged[i].length;
+        work += merged[i].rate * merged[i].length;
+        merged[i].length_so_far = length;
+        merged[i].work_so_far = work;
     }
-    self->phase[at] = (phase_t){rate, length};
-    return GS_OK;
+    self->merged = self->phase;
+    self->room = self->merged_room;
+    self->phase = merged;
+    self->merged_room = room;
+    self->phases = count;
+    return gs_poll(self->ctx, self->phases + steps + 1);
 }
 
 /* Adds the phases of kernel j, before its residue has ended. */
@@ -47,24 +66,39 @@ int gs_analysis_priority_streams_waiting_add(waiting_t *self, int64_t j, bool fi
         return gs_analysis_priority_streams_waiting_add_shared(self, j, first);
     }
     int64_t kap = gs_analysis_priority_streams_kap(s, self->k, j, first);
-    int64_t rate = s->beta[s->rank[self->k]] - self->roles->height, steps, from = 0;
+    int64_t rate = s->beta[s->rank[self->k]] - self->roles->height, steps;
     const gs_analysis_priority_streams_step_t *step;
     int status =
         gs_analysis_priority_streams_residue_steps(self->residue, self->ctx, kap, &step, &steps);
-    for (int64_t i = 0; i < steps && status == GS_OK; i++) {
-        int64_t left = step[i].held < rate ? rate - step[i].held : 0;
-        status = add_phase(self, left, step[i].age - from);
-        from = step[i].age;
-    }
-    return status == GS_OK ? gs_poll(self->ctx, steps + self->phases + 2) : status;
+    return status == GS_OK && steps > 0 ? merge(self, step, steps, rate) : status;
 }
 
 /* The phase of a limit: its rate, and how long it may last. */
 static phase_t limited_phase(const waiting_t *self, int64_t at)
 {
     const gs_analysis_priority_streams_limited_t *limited = &self->limited[at];
-    return (phase_t){limited->rate,
-                     gs_int128_ceil_div(self->demand[limited->part], limited->width)};
+    return (phase_t){.rate = limited->rate,
+                     .length = gs_int128_ceil_div(self->demand[limited->part], limited->width)};
+}
+
+/* The longest waiting without limits: the first phase in which the work is done, by bisection. */
+static gs_analysis_priority_streams_time_t longest_without_limits(const waiting_t *self,
+                                                                  gs_int128_t demand)
+{
+    int64_t low = 0, high = self->phases;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (self->phase[middle].work_so_far > demand) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    gs_int128_t waiting = low > 0 ? self->phase[low - 1].length_so_far : 0;
+    gs_int128_t left = low > 0 ? demand - self->phase[low - 1].work_so_far : demand;
+    int64_t rate = low < self->phases ? self->phase[low].rate : self->last_rate;
+    return rate == 0 ? gs_analysis_priority_streams_ticks(waiting)
+                     : (gs_analysis_priority_streams_time_t){waiting * rate + left, rate};
 }
 
 gs_analysis_priority_streams_time_t
@@ -79,6 +113,9 @@ gs_analysis_priority_streams_waiting_longest(const waiting_t *self)
     }
     if (gs_analysis_priority_streams_is(self->state, GS_ANALYSIS_PRIORITY_STREAMS_SHARED)) {
         return gs_analysis_priority_streams_waiting_longest_shared(self);
+    }
+    if (self->limits == 0) {
+        return longest_without_limits(self, demand);
     }
     for (int64_t i = 0, l = 0; i < self->phases || l < self->limits;) {
         bool is_limit =
@@ -133,6 +170,7 @@ void gs_analysis_priority_streams_waiting_free(waiting_t *self)
     gs_free(self->ctx, self->residue);
     gs_free(self->ctx, self->demand);
     gs_free(self->ctx, self->phase);
+    gs_free(self->ctx, self->merged);
     gs_free(self->ctx, self->limited);
     gs_free(self->ctx, self->lost);
     gs_free(self->ctx, self->share);

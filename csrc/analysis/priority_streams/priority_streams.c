@@ -94,6 +94,7 @@ bool gs_analysis_priority_streams_record(gs_analysis_priority_streams_t *self, i
     }
     *best = found->response;
     self->out[k] = found->terms;
+    self->improvements++;
     return true;
 }
 
@@ -203,10 +204,11 @@ static int bound_all(gs_analysis_priority_streams_t *self, gs_context_t *ctx)
 {
     size_t n = (size_t)self->chains->n;
     bool *scratch = gs_alloc(ctx, n, sizeof *scratch), *lower = NULL;
-    int64_t *tasks = NULL;
+    int64_t *tasks = NULL, *refined = NULL; /* refined: improvements before it was, by level */
     int status = GS_OK;
     if (scratch == NULL || (lower = gs_alloc(ctx, n, sizeof *lower)) == NULL ||
-        (tasks = gs_alloc(ctx, n, sizeof *tasks)) == NULL) {
+        (tasks = gs_alloc(ctx, n, sizeof *tasks)) == NULL ||
+        (refined = gs_alloc(ctx, n, sizeof *refined)) == NULL) {
         status = ctx->status;
     }
     for (int64_t level = 0; level < self->levels && status == GS_OK; level++) {
@@ -216,12 +218,16 @@ static int bound_all(gs_analysis_priority_streams_t *self, gs_context_t *ctx)
     for (int round = 0; round < ROUNDS && changed && status == GS_OK; round++) {
         changed = false;
         for (int64_t level = 0; level < self->levels && status == GS_OK; level++) {
-            status = refine_level(self, ctx, level, scratch, lower, tasks, &changed);
+            if (round == 0 || refined[level] < self->improvements) {
+                refined[level] = self->improvements;
+                status = refine_level(self, ctx, level, scratch, lower, tasks, &changed);
+            }
         }
     }
     gs_free(ctx, scratch);
     gs_free(ctx, lower);
     gs_free(ctx, tasks);
+    gs_free(ctx, refined);
     return status;
 }
 
