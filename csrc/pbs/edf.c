@@ -15,13 +15,24 @@ static void set_oldest(oldest_t *oldest, const gs_periodic_tasks_t *tasks, int32
     oldest->deadline = release < hyperperiod ? release + tasks->deadline[i] : GS_NEVER;
 }
 
+/* The kernels of chains that wait for another one. */
+static uint32_t held_back(const oldest_t *oldest, const gs_periodic_tasks_t *tasks)
+{
+    int64_t done[GS_PERIODIC_TASKS_MAX];
+    for (int32_t i = 0; i < tasks->n; i++) {
+        done[i] = oldest[i].job;
+    }
+    return gs_periodic_tasks_held_back(tasks, done);
+}
+
 /* The batch that starts now, empty when no job is ready. */
-static uint32_t choose(const oldest_t *oldest, int32_t n, const int64_t *completion, int64_t now,
-                       bool parallel)
+static uint32_t choose(const oldest_t *oldest, const gs_periodic_tasks_t *tasks,
+                       const int64_t *completion, int64_t now, bool parallel)
 {
     int32_t order[GS_PERIODIC_TASKS_MAX], ready = 0;
-    for (int32_t i = 0; i < n; i++) {
-        if (oldest[i].release <= now) {
+    uint32_t held = tasks->chained == 0 ? 0 : held_back(oldest, tasks);
+    for (int32_t i = 0; i < tasks->n; i++) {
+        if (oldest[i].release <= now && (held >> i & 1) == 0) {
             int32_t j = ready++;
             for (; j > 0 && oldest[order[j - 1]].deadline > oldest[i].deadline; j--) {
                 order[j] = order[j - 1];
@@ -58,7 +69,7 @@ int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
         set_oldest(&oldest[i], tasks, i, hyperperiod, 0, gs_periodic_tasks_offset(tasks, i));
     }
     for (;;) {
-        uint32_t batch = choose(oldest, tasks->n, table->completion, now, parallel);
+        uint32_t batch = choose(oldest, tasks, table->completion, now, parallel);
         if (batch == 0) {
             int64_t next = GS_NEVER;
             for (int32_t i = 0; i < tasks->n; i++) {

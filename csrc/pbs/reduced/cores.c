@@ -104,7 +104,7 @@ int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks
     if (least == NULL) {
         return ctx->status;
     }
-    gs_periodic_tasks_t core_tasks = {count, period, deadline, offset};
+    gs_periodic_tasks_t core_tasks = {count, period, deadline, offset, 0};
     gs_batch_table_t core_table = {count, least, NULL};
     gs_pbs_search_options_t options = {.idling = true,
                                        .proof = proof != NULL,
