@@ -15,14 +15,23 @@ static void set_oldest(oldest_t *oldest, const gs_periodic_tasks_t *tasks, int32
     oldest->deadline = release < hyperperiod ? release + tasks->deadline[i] : GS_NEVER;
 }
 
-/* The kernels of chains that wait for another one. */
-static uint32_t held_back(const oldest_t *oldest, const gs_periodic_tasks_t *tasks)
+/* Keeps the tasks of an order that do not wait for another kernel of their chain; returns their
+ * number. */
+static int32_t keep_current(const oldest_t *oldest, const gs_periodic_tasks_t *tasks,
+                            int32_t *order, int32_t ready)
 {
     int64_t done[GS_PERIODIC_TASKS_MAX];
+    int32_t kept = 0;
     for (int32_t i = 0; i < tasks->n; i++) {
         done[i] = oldest[i].job;
     }
-    return gs_periodic_tasks_held_back(tasks, done);
+    uint32_t held = gs_periodic_tasks_held_back(tasks, done);
+    for (int32_t j = 0; j < ready; j++) {
+        if ((held >> order[j] & 1) == 0) {
+            order[kept++] = order[j];
+        }
+    }
+    return kept;
 }
 
 /* The batch that starts now, empty when no job is ready. */
@@ -30,15 +39,18 @@ static uint32_t choose(const oldest_t *oldest, const gs_periodic_tasks_t *tasks,
                        const int64_t *completion, int64_t now, bool parallel)
 {
     int32_t order[GS_PERIODIC_TASKS_MAX], ready = 0;
-    uint32_t held = tasks->chained == 0 ? 0 : held_back(oldest, tasks);
-    for (int32_t i = 0; i < tasks->n; i++) {
-        if (oldest[i].release <= now && (held >> i & 1) == 0) {
+    const int32_t n = tasks->n;
+    for (int32_t i = 0; i < n; i++) {
+        if (oldest[i].release <= now) {
             int32_t j = ready++;
             for (; j > 0 && oldest[order[j - 1]].deadline > oldest[i].deadline; j--) {
                 order[j] = order[j - 1];
             }
             order[j] = i;
         }
+    }
+    if (tasks->chained != 0) {
+        ready = keep_current(oldest, tasks, order, ready);
     }
     uint32_t batch = 0;
     for (int32_t j = 0; j < (parallel || ready == 0 ? ready : 1); j++) {

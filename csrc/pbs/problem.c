@@ -191,11 +191,8 @@ int64_t gs_pbs_problem_step(const gs_pbs_problem_t *self, uint32_t batch)
     return step;
 }
 
-uint32_t gs_pbs_problem_left(const gs_pbs_problem_t *self, int64_t class_index)
+uint32_t gs_pbs_problem_digits(const gs_pbs_problem_t *self, int64_t class_index)
 {
-    if (self->simple) {
-        return (uint32_t)class_index;
-    }
     uint32_t left = 0;
     for (int32_t i = 0; i < self->n; i++) {
         left |= class_index / self->stride[i] % self->radix[i] != 0 ? UINT32_C(1) << i : 0;
@@ -211,11 +208,11 @@ static void count_done(const gs_pbs_problem_t *self, int64_t class_index, int64_
     }
 }
 
-uint32_t gs_pbs_problem_pending(const gs_pbs_problem_t *self, int64_t class_index)
+uint32_t gs_pbs_problem_current(const gs_pbs_problem_t *self, int64_t class_index)
 {
-    uint32_t left = gs_pbs_problem_left(self, class_index), chained = self->tasks.chained;
-    if (self->simple || chained == 0) {
-        return left & ~((left & chained) << 1);
+    uint32_t left = gs_pbs_problem_left(self, class_index);
+    if (self->simple) { /* a kernel is not current while the one before it is left */
+        return left & ~((left & self->tasks.chained) << 1);
     }
     int64_t done[GS_PERIODIC_TASKS_MAX];
     count_done(self, class_index, done);

@@ -68,11 +68,23 @@ int64_t gs_pbs_problem_interval(const gs_pbs_problem_t *self, int64_t instant);
 /* The difference of classes that a batch makes. */
 int64_t gs_pbs_problem_step(const gs_pbs_problem_t *self, uint32_t batch);
 
-/* The tasks with pending jobs in a class; of chains the current kernels. */
-uint32_t gs_pbs_problem_pending(const gs_pbs_problem_t *self, int64_t class_index);
+/* The rows with jobs left in a class, by its digits, and the current kernels among them. For
+ * classes that are not simple, or of chains; see the functions below. */
+uint32_t gs_pbs_problem_digits(const gs_pbs_problem_t *self, int64_t class_index);
+uint32_t gs_pbs_problem_current(const gs_pbs_problem_t *self, int64_t class_index);
 
-/* The same, of chains all kernels that are left. */
-uint32_t gs_pbs_problem_left(const gs_pbs_problem_t *self, int64_t class_index);
+/* The tasks with pending jobs in a class, of chains all kernels that are left. */
+static inline uint32_t gs_pbs_problem_left(const gs_pbs_problem_t *self, int64_t class_index)
+{
+    return self->simple ? (uint32_t)class_index : gs_pbs_problem_digits(self, class_index);
+}
+
+/* The same, of chains only the current kernels: the members of any batch. */
+static inline uint32_t gs_pbs_problem_pending(const gs_pbs_problem_t *self, int64_t class_index)
+{
+    return self->tasks.chained == 0 ? gs_pbs_problem_left(self, class_index)
+                                    : gs_pbs_problem_current(self, class_index);
+}
 
 /* Whether the kernels left in a class are those of chains that run in order. */
 bool gs_pbs_problem_is_ordered(const gs_pbs_problem_t *self, int64_t class_index);

@@ -21,6 +21,7 @@ from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 from gpusched.model.answers.answer import Claim, Flags, Ticks
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.certificates import (
@@ -36,6 +37,7 @@ from gpusched.pbs.search_inputs import (
     PRINTED,
     BatchAnswer,
     arrays_of,
+    chains_of,
     check_inputs,
     schedule_of,
     undecided_of,
@@ -125,6 +127,7 @@ class Search(BatchAnswer):
     _VERSION: ClassVar[int] = 2
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (
         KernelTasks,
+        KernelChains,
         Policy,
         Overload,
         DeadInterval,
@@ -132,7 +135,7 @@ class Search(BatchAnswer):
         InfeasibleSubset,
     )
 
-    tasks: KernelTasks
+    tasks: KernelTasks | KernelChains
     table: BatchTable
     idling: bool
     repeating: bool
@@ -226,7 +229,7 @@ class Search(BatchAnswer):
 
 
 def search(
-    tasks: KernelTasks,
+    tasks: KernelTasks | KernelChains,
     table: BatchTable,
     *,
     method: Literal["interval", "graph"] = "interval",
@@ -249,7 +252,10 @@ def search(
     Parameters
     ----------
     tasks, table
-        One task set and its table, or stacks of N of both; a single table serves a whole stack.
+        One task set and its table, or stacks of N of both; a single table serves a whole stack. Of
+        `KernelChains` (up to 24 kernels in all) the table is one of the kernels, the rows of
+        ``tasks.rows``: a batch has at most one kernel of a task, and a kernel starts once the one
+        before it has ended. Not with "graph".
     method
         "interval": exact and fast. "graph": the paper's scheduling graph, for one set; see
         ``gpusched.pbs.graph`` for its vertices, its drawing and its options.
@@ -307,6 +313,11 @@ def search(
                 raise ValueError(f"{name}: got {shown(value)}, expected False with method='graph'")
         if is_stack:
             raise ValueError("tasks: got a stack, expected one set with method='graph'")
+        if not isinstance(tasks, KernelTasks):
+            raise TypeError(
+                "tasks: got KernelChains, expected KernelTasks with method='graph', which has no "
+                "chains"
+            )
         return _graph(tasks, table, variant, idling, budget, stop)
     if variant != "sound":
         raise ValueError(f"variant: got {variant!r}, expected 'sound' without method='graph'")
@@ -339,6 +350,7 @@ def search(
             seconds=float(budget.seconds or 0),
             stop=stop,
             proof=not is_stack,
+            chained=chains_of(tasks, table),
         )
     answer, stage, spent, states, size, ns = columns
     if is_stack:
@@ -370,7 +382,7 @@ def search(
         accepted=bool(answer[0] == 1),
         rejected=bool(answer[0] == 0),
         schedule=schedule,
-        certificate=certificate_of(proof, tasks),
+        certificate=certificate_of(proof, rows_of(tasks)),
         policy=None if spans is None else Policy(tasks, table, *spans),
         repeats=_repeats(schedule, tasks),
         stage_code=int(stage[0]),
@@ -382,7 +394,7 @@ def search(
 
 
 @contextmanager
-def _period_advice(tasks: KernelTasks) -> Iterator[None]:
+def _period_advice(tasks: KernelTasks | KernelChains) -> Iterator[None]:
     """Names the two periods with the longest common multiple where a hyperperiod is too long."""
     try:
         yield
@@ -430,7 +442,7 @@ def _graph(
 
 
 def _infinite_horizon(
-    tasks: KernelTasks, table: BatchTable, idling: bool, budget: Budget, stop: Any
+    tasks: KernelTasks | KernelChains, table: BatchTable, idling: bool, budget: Budget, stop: Any
 ) -> Search:
     began = perf_counter()
     with _period_advice(tasks):
@@ -442,8 +454,9 @@ def _infinite_horizon(
             bytes=budget.bytes or 0,
             seconds=float(budget.seconds or 0),
             stop=stop,
+            chained=chains_of(tasks, table),
         )
-    certificate = certificate_of(proof, tasks, repeating=True)
+    certificate = certificate_of(proof, rows_of(tasks), repeating=True)
     decided = "overload" if certificate is not None else "interval"
     return Search(
         tasks=tasks,
@@ -465,7 +478,7 @@ def _infinite_horizon(
     )
 
 
-def _repeats(schedule: Schedule | None, tasks: KernelTasks) -> bool | None:
+def _repeats(schedule: Schedule | None, tasks: KernelTasks | KernelChains) -> bool | None:
     if schedule is None:
         return None
     ends = int(schedule.end[-1]) if len(schedule.end) else 0

@@ -12,13 +12,22 @@ from gpusched._support.saved import Saved
 from gpusched.model.answers.answer import Answer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
+from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PRINTED", "BatchAnswer", "arrays_of", "check_inputs", "schedule_of", "undecided_of"]
+__all__ = [
+    "PRINTED",
+    "BatchAnswer",
+    "arrays_of",
+    "chains_of",
+    "check_inputs",
+    "schedule_of",
+    "undecided_of",
+]
 
 
 PRINTED = "Algorithms 1 to 4 hold as printed; counterexamples are known, both ways."
@@ -34,20 +43,20 @@ _SAVED = {
 class BatchAnswer(Answer):
     """Base of the answers about batch scheduling; a response is a job's longest in the schedule."""
 
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks,)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains)
     _PER_SET = True
 
     if TYPE_CHECKING:
 
         @property
-        def tasks(self) -> KernelTasks: ...
+        def tasks(self) -> KernelTasks | KernelChains: ...
         @property
         def table(self) -> BatchTable | None: ...
         @property
         def schedule(self) -> Schedule | None: ...
 
     @property
-    def _tasks(self) -> KernelTasks:
+    def _tasks(self) -> KernelTasks | KernelChains:
         return self.tasks
 
     @property
@@ -111,7 +120,7 @@ class BatchAnswer(Answer):
 
 def check_inputs(tasks: Any, table: Any) -> None:
     """Raise a ``TypeError`` unless these are tasks and a table."""
-    instance(tasks, KernelTasks, "tasks")
+    instance(tasks, (KernelTasks, KernelChains), "tasks")
     instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
 
 
@@ -120,13 +129,15 @@ def _rows(array: Any) -> Any:
 
 
 def arrays_of(
-    tasks: KernelTasks, table: BatchTable
+    tasks: KernelTasks | KernelChains, table: BatchTable
 ) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """Period, deadline, offset and completion as stacks of the same length."""
+    """Period, deadline, offset (of each row) and completion as stacks of the same length."""
+    unit = "tasks" if isinstance(tasks, KernelTasks) else "kernels"
+    tasks = rows_of(tasks)
     if tasks.n > MAX_TASKS:
-        raise ValueError(f"tasks: got {tasks.n} tasks, expected at most {MAX_TASKS}")
+        raise ValueError(f"tasks: got {tasks.n} {unit}, expected at most {MAX_TASKS}")
     if table.n != tasks.n:
-        raise ValueError(f"table: got one for {table.n} tasks, expected {tasks.n} as in the set")
+        raise ValueError(f"table: got one for {table.n} {unit}, expected {tasks.n} as in the set")
     if not tasks.is_stack and not table.is_stack:
         one = (tasks.period[None], tasks.deadline[None], tasks.offset[None])
         return (*one, table.completion[None])
@@ -139,7 +150,15 @@ def arrays_of(
     return a, b, c, d
 
 
-def undecided_of(tasks: KernelTasks, table: BatchTable) -> Int64Array | None:
+def chains_of(tasks: KernelTasks | KernelChains, table: BatchTable) -> Int64Array | None:
+    """The chains of the rows of `arrays_of`, a mask per set; None for tasks of one kernel."""
+    masks = chained_of(tasks)
+    if masks is None or not table.is_stack:
+        return masks
+    return np.broadcast_to(masks, (len(table),) if len(masks) == 1 else masks.shape)
+
+
+def undecided_of(tasks: KernelTasks | KernelChains, table: BatchTable) -> Int64Array | None:
     """The times of undecided batches as a stack of that length, or None."""
     if table.undecided is None:
         return None
@@ -151,7 +170,7 @@ def undecided_of(tasks: KernelTasks, table: BatchTable) -> Int64Array | None:
 
 def schedule_of(
     frames: Any,
-    tasks: KernelTasks,
+    tasks: KernelTasks | KernelChains,
     table: BatchTable,
     idling: bool,
     cycle: tuple[int, int] | None = None,

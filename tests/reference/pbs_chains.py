@@ -40,9 +40,7 @@ def schedulable(period, deadline, offset, kernels, completion, idling=False):
             if done[i] < jobs[i] * kernels[i]
             and offset[i] + done[i] // kernels[i] * period[i] <= now
         ]
-        later = [
-            r for i in range(n) for r in range(offset[i], horizon, period[i]) if r > now
-        ]
+        later = [r for i in range(n) for r in range(offset[i], horizon, period[i]) if r > now]
         if (not ready or idling) and later:
             stack.append((min(later), done))
         assert ready or release

@@ -175,7 +175,7 @@ static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nar
     int parallel;
     long long bytes;
     if (!gs_python_parse(&PBS_EDF_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
-                         &completion, &parallel, &bytes, &stop)) {
+                         &completion, &parallel, &bytes, &stop, &chained)) {
         return NULL;
     }
     gs_python_call_t call;

@@ -12,10 +12,12 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip
 from gpusched.model.batches import set_text
-from gpusched.pbs.search_inputs import arrays_of, check_inputs
+from gpusched.model.kernel_chains import rows_of
+from gpusched.pbs.search_inputs import arrays_of, chains_of, check_inputs
 
 if TYPE_CHECKING:
     from gpusched.model.batch_table import BatchTable
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["Arrays", "Certificate", "CertificateError", "Verdict", "listed"]
@@ -70,7 +72,7 @@ class Certificate(Saved, ABC):
 
     def verify(
         self,
-        tasks: KernelTasks,
+        tasks: KernelTasks | KernelChains,
         table: BatchTable,
         *,
         idling: bool = False,
@@ -120,7 +122,8 @@ class Certificate(Saved, ABC):
             completion = np.where(completion > 0, completion, table.undecided)
         arrays = (period, deadline, offset, completion)
         options = {"repeating": bool(repeating), "stop": stop}
-        verdict = self._verdict(arrays, None, bool(idling), options)
+        chained = chains_of(tasks, table)
+        verdict = self._verdict(arrays, chained, None, bool(idling), options)
         if verdict[0]:
             raise CertificateError(self._wrong(verdict))
 
@@ -128,14 +131,16 @@ class Certificate(Saved, ABC):
     def _verdict(
         self,
         arrays: Arrays,
+        chained: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
     ) -> Verdict:
-        """The core's verdict; ``subset``: the tasks that the certificate is about."""
+        """The core's verdict; ``chained``: the chains of the rows, ``subset``: the rows that the
+        certificate is about."""
 
     @abstractmethod
-    def words(self, tasks: KernelTasks) -> str:
+    def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in a sentence with the names of the tasks and times in ticks."""
 
     def _tasks_of(self) -> tuple[int, ...] | None:
@@ -153,8 +158,9 @@ class Certificate(Saved, ABC):
         )
 
 
-def listed(tasks: KernelTasks, indices: tuple[int, ...]) -> str:
-    """Names of tasks in a sentence, at most ten of them."""
-    names = [clip(tasks.name[i], 60) for i in indices[:10]]
+def listed(tasks: KernelTasks | KernelChains, indices: tuple[int, ...]) -> str:
+    """Names of tasks (kernels of chains) in a sentence, at most ten of them."""
+    of_row = rows_of(tasks).name
+    names = [clip(of_row[i], 60) for i in indices[:10]]
     more = len(indices) - 10
     return ", ".join(names) + (f" and {more} more" if more > 0 else "")

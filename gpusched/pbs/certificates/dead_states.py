@@ -11,6 +11,7 @@ from gpusched._support.frozen import Frozen
 from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict
 
 if TYPE_CHECKING:
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["DeadStates"]
@@ -98,6 +99,7 @@ class DeadStates(Certificate, Frozen):
     def _verdict(
         self,
         arrays: Arrays,
+        chained: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
@@ -115,10 +117,11 @@ class DeadStates(Certificate, Frozen):
             span_first=self.span_first,
             span_last=self.span_last,
             idling=idling,
+            chained=chained,
             **options,
         )
 
-    def words(self, tasks: KernelTasks) -> str:
+    def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in a sentence."""
         count = len(self.start)
         return (

@@ -9,12 +9,14 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array, instance, int_array
 from gpusched._support.saved import Saved
+from gpusched.model.kernel_chains import rows_of
 from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict, listed
 from gpusched.pbs.certificates.dead_interval import DeadInterval
 from gpusched.pbs.certificates.dead_states import DeadStates
 from gpusched.pbs.certificates.overload import Overload
 
 if TYPE_CHECKING:
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["InfeasibleSubset"]
@@ -61,15 +63,16 @@ class InfeasibleSubset(Certificate):
     def _verdict(
         self,
         arrays: Arrays,
+        chained: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
     ) -> Verdict:
-        return self.proof._verdict(arrays, int_array(self.tasks, "tasks"), True, options)
+        return self.proof._verdict(arrays, None, int_array(self.tasks, "tasks"), True, options)
 
-    def words(self, tasks: KernelTasks) -> str:
+    def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in two sentences with the names of the tasks and times in ticks."""
-        part = tasks[np.array(self.tasks)]
+        part = rows_of(tasks)[np.array(self.tasks)]
         return f"{listed(tasks, self.tasks)} miss a deadline even alone. {self.proof.words(part)}"
 
     def __repr__(self) -> str:
