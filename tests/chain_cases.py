@@ -41,7 +41,7 @@ class Chains:
         return chains, gs.BatchTable(self.completion)
 
     def disproved(self, proof: Any, idling: bool) -> str | None:
-        """What the twin finds wrong with a certificate of this system, None where it holds."""
+        """The fault that the twin finds in a certificate of this system; None where it holds."""
         columns = (self.period, self.deadline, self.offset)
         rows = [[column[i] for i in self.rows] for column in columns]
         horizon, more, check = lcm(*self.period), {}, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,9 @@ __all__ = ["BatchTable"]
 
 Slowdown: TypeAlias = "float | Fraction | tuple[float, float] | str | None"
 """Factors of slowdown: least and most, one for all, a name, or none."""
+
+Factor: TypeAlias = "float | Fraction"
+"""A factor of slowdown."""
 
 Seed: TypeAlias = "int | np.random.SeedSequence | np.random.Generator | None"
 """Source of random numbers."""
@@ -292,9 +295,24 @@ class BatchTable:
         )
         return cls._of_stack(tasks, completion, None, None)
 
+    @overload
     @classmethod
     def from_slowdown(
-        cls, tasks: KernelTasks | KernelChains, slowdown: Callable[[tuple[Any, ...]], Any]
+        cls, tasks: KernelTasks, slowdown: Callable[[tuple[int, ...]], Factor | None]
+    ) -> BatchTable: ...
+    @overload
+    @classmethod
+    def from_slowdown(
+        cls,
+        tasks: KernelChains,
+        slowdown: Callable[[tuple[tuple[int, int], ...]], Factor | None],
+    ) -> BatchTable: ...
+    @classmethod
+    def from_slowdown(
+        cls,
+        tasks: KernelTasks | KernelChains,
+        slowdown: Callable[[tuple[int, ...]], Factor | None]
+        | Callable[[tuple[tuple[int, int], ...]], Factor | None],
     ) -> BatchTable:
         """Make the table of one set by a function that tells how batches slow their members.
 

@@ -26,9 +26,8 @@ from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
-from gpusched.model.jobs import Jobs
+from gpusched.model.jobs import Jobs, KernelRuns
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
-from gpusched.model.kernel_runs import KernelRuns
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
