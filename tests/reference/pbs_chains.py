@@ -2,9 +2,8 @@
 
 A job runs its kernels in order, a batch takes at most one kernel of a task, jobs of a task run one
 after the other, and every job released in [0, H) has to end by its deadline.  A state is the
-instant and the number of kernels that each task has run; nothing is said of what a job can still do
-by its deadline before it ends.  completion[mask] is the time of a batch, a bit per kernel, those of
-task 0 first; 0 where it is not possible.
+instant and the number of kernels that each task has run.  completion[mask] is the time of a batch,
+a bit per kernel, those of task 0 first; 0 where it is not possible.
 """
 
 from itertools import product
@@ -68,6 +67,8 @@ def schedulable(period, deadline, offset, kernels, completion, idling=False):
         now, done = state
         if done == system.all:
             return True
+        if any(system.due(i, done) < now for i in system.left(done)):
+            continue  # a job that has not ended is late
         ready, later = system.ready(now, done), system.next_release(now)
         if (not ready or idling) and later is not None:
             stack.append((later, done))
