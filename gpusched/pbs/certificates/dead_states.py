@@ -43,7 +43,8 @@ class DeadStates(Certificate, Frozen):
     window, scale, prices
         Ends of windows from 0 in ticks ``(W,)``; prices ``(W, n)`` in units of 1/``scale`` ticks.
     start, pending
-        First instant of the interval of each entry ``(E,)`` and pending jobs ``(E, n)``.
+        First instant of the interval of each entry ``(E,)`` and pending jobs ``(E, n)``; of chains,
+        n is the number of kernels, and pending is a job in which the kernel is left.
     latest
         All instants of the class after this one are dead even if the GPU may wait ``(E,)``; the
         largest int64 where nothing is known.
