@@ -5,7 +5,7 @@
  *   cuda/       driver (opened at run time), device, run, player
  *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
  *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
- *               GPU model); graph/ (the scheduling graph); lazy/ and reduced/ (searches);
+ *               GPU model); graph/ (the scheduling graph); lazy/, reduced/ and large/ (searches);
  *               proof/ (check of proofs that there is no schedule) [RTNS24]
  *
  *   analysis/   fifo/ [ECRTS17]; priority_streams/; partitioned/, allocation/ [RTCSA19];
@@ -94,6 +94,7 @@
 #include "pbs/edf.h"
 #include "pbs/graph/graph.h"
 #include "pbs/infinite_horizon.h"
+#include "pbs/large/large_search.h"
 #include "pbs/oracle/oracle.h"
 #include "pbs/policy.h"
 #include "pbs/proof/proof.h"

@@ -32,6 +32,8 @@ const gs_method_t *const gs_methods[] = {
 
 const gs_limit_t gs_limits[] = {
     {"pbs.tasks", GS_PERIODIC_TASKS_MAX},
+    {"pbs.function_tasks", GS_PBS_LARGE_TASKS},
+    {"pbs.function_rounds", GS_PBS_LARGE_ROUNDS},
     {"simulate.fifo_latest", GS_SIMULATE_FIFO_LATEST},
     {"simulate.fifo_settle_tasks", GS_SIMULATE_FIFO_SETTLE_TASKS},
     {"simulate.host_latest", GS_SIMULATE_HOST_LATEST},

@@ -4,6 +4,7 @@
 
     gs.GPU, gs.occupancy, gs.place    a GPU, how many blocks an SM holds, which SM they go to
     gs.KernelTasks, gs.BatchTable     periodic kernels, and how long batches of them take
+                                      (gs.BatchFunction: of more than 24)
     gs.HostTasks                      tasks that compute on CPUs and on a GPU, in turns
     gs.Launches                       kernels and copies in streams, as programs launch them
     gs.Workload, gs.Task, gs.Platform one program and its machine, stated once for every method
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
     from gpusched.model import profiles as profiles
     from gpusched.model.batch_table import BatchTable as BatchTable
+    from gpusched.model.functions.batch_function import BatchFunction as BatchFunction
     from gpusched.model.gpu import GPU as GPU
     from gpusched.model.gpu import occupancy as occupancy
     from gpusched.model.host_tasks import HostTasks as HostTasks
@@ -110,6 +112,7 @@ _MODULES = {
     "simulate": "simulate",
 }
 _MEMBERS = {
+    "BatchFunction": "model.functions.batch_function",
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
     "Comparison": "comparison.comparisons",

@@ -254,6 +254,38 @@ def pbs_endless(
     stop: Buffer | None,
     chained: _In | None = ...,
 ) -> tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]: ...
+
+_Function = tuple[_In, _In, _In | None, _In | None, _In | None, npt.ArrayLike, int, int, int]
+
+def pbs_function_times(
+    function: _Function, batches: npt.ArrayLike, *, stop: Buffer | None = None
+) -> _Ints: ...
+def pbs_function_table(
+    function: _Function, tasks: _In, *, least: bool, stop: Buffer | None = None
+) -> tuple[_Ints, _Ints, npt.NDArray[np.int8] | None]: ...
+def pbs_function_order(function: _Function, batch: int) -> _Ints: ...
+def pbs_function_demand(
+    function: _Function,
+) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_]]: ...
+def pbs_function_search(
+    function: _Function,
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    *,
+    idling: bool,
+    round: int,
+    states: int,
+    bytes: int,
+    seconds: float,
+    stop: Buffer | None,
+    skip: int = 0,
+) -> tuple[
+    tuple[int, int, int, int, int],
+    tuple[int, int, int, float],
+    tuple[_Ints, _Ints, npt.NDArray[np.uint64]] | None,
+    dict[str, Any] | None,
+]: ...
 def pbs_edf(
     period: _In,
     deadline: _In,

@@ -88,6 +88,7 @@ ARGUMENTS: dict[str, Any] = {
     "at": 2,
     "awake": 1000,
     "batch": BATCH,
+    "batches": np.array([1, 5], np.uint64),
     "beta": np.array([5]),
     "bins": 8,
     "block_time": np.array([[4, 3, 6]]),
@@ -119,6 +120,7 @@ ARGUMENTS: dict[str, Any] = {
     "device": None,
     "discard": True,
     "draw": 1,
+    "function": (),
     "empty": True,
     "driver": None,
     "end": END,
@@ -205,6 +207,7 @@ ARGUMENTS: dict[str, Any] = {
     "programmatic": np.array([1, 1, 0]),
     "ranges": np.array([[1, 5], [50000, 300000], [200000, 2 * 10**6], [1, 3], [1, 9], [0, 10**6]]),
     "repeating": False,
+    "round": 0,
     "rounding": 0,
     "realtime": 0,
     "proof": True,
@@ -363,6 +366,15 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"periods": np.array([1500, 6000]), "speed_ups": np.array([2, 4]), "bins": 8}
     if name == "pbs_search":
         values["policy"] = True
+    if name.startswith("pbs_function"):
+        shapes = np.array([[4, 32, 8, 0], [9, 64, 0, 512], [2, 32, 8, 0]])
+        columns = (PERIOD[0], np.array([1, 3, 3]), shapes, gpu._limits, np.arange(8)[::-1])
+        key = np.array([1, 2, 3, 4], np.uint64)
+        values["function"] = (*columns, key, 0, 10**9, 19 * 10**8)
+        values |= {"tasks": np.array([0, 2]), "least": False, "batch": 5, "round": 1, "skip": 0}
+        values["batches"] = np.array([1, 5, 7], np.uint64)
+        if name == "pbs_function_search":
+            values |= {"period": PERIOD[0], "deadline": PERIOD[0], "offset": 0 * PERIOD[0]}
     if name == "pbs_proof_interval":
         values |= {"start": 0, "end": 10, "least": 6}
     if name == "pbs_proof_states":

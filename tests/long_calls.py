@@ -22,6 +22,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched import _core
+from gpusched.pbs.function_search import search_function
 
 DELAY = 0.3
 
@@ -67,6 +68,21 @@ def certificate() -> Callable[[Any], Any]:
     table = gs.BatchTable(completion=np.r_[0, np.ones(2**20 - 1, np.int64)])
     proof = gs.pbs.DeadInterval(0, 100, tuple(range(20)), 101)
     return lambda stop: proof.verify(tasks, table, stop=stop)
+
+
+def function_table() -> Callable[[Any], Any]:
+    tasks = gs.KernelTasks(period=[100] * 24, wcet=1, blocks=3, threads=256)
+    times = gs.BatchFunction.from_gpu(tasks, "pbs2024", seed=1)
+    return lambda stop: times.table(stop=stop)
+
+
+def function_search() -> Callable[[Any], Any]:
+    tasks = gs.generate.gpusched(40, 2.4, seed=77)
+    times = gs.BatchFunction.from_utilization(tasks, (1.7, 1.9), seed=1)
+    budget = gs.pbs.Budget(seconds=600)
+    options: Any = {"idling": False, "budget": budget, "progress": False}
+    # Without schedules: cores are drawn as long as the budget lasts.
+    return lambda stop: search_function(tasks, times, **options, stop=stop, skip=15)
 
 
 def play() -> Callable[[Any], Any]:
@@ -207,7 +223,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     for f in (
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
         *(host_test, context_test, host_allocation, host_groups, host, host_responses),
-        *(comparison, margin, instances, certificate),
+        *(comparison, margin, instances, certificate, function_table, function_search),
     )
 }
 WITHOUT_FLAG = {"read_trace": read_trace}

@@ -45,6 +45,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "gpu": lambda: GPU,
     "launches": launches,
     "table": lambda: gs.BatchTable([0, 1, 3, 4], order=[[-1, -1], [0, -1], [1, -1], [1, 0]]),
+    "function": lambda: gs.BatchFunction.from_gpu(KERNELS, GPU, seed=1),
     "placement": lambda: gs.place(GPU, [4, 4], [128, 160], placement="olmedo"),
 }
 any_object = pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)

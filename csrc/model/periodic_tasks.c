@@ -24,6 +24,12 @@ int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
     if (tasks->n < 1 || tasks->n > GS_PERIODIC_TASKS_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n, "1 to 24 tasks");
     }
+    int status = gs_periodic_tasks_check_times(ctx, tasks);
+    return status == GS_OK && tasks->chained != 0 ? check_chains(ctx, tasks) : status;
+}
+
+int gs_periodic_tasks_check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
+{
     for (int32_t i = 0; i < tasks->n; i++) {
         if (tasks->period[i] < 1) {
             return gs_fail(ctx, GS_ERR_VALUE, "period", i, tasks->period[i], "a positive number");
@@ -48,7 +54,7 @@ int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
                            "a sum of offset and deadline below 2**60 - 1 ticks");
         }
     }
-    return tasks->chained == 0 ? GS_OK : check_chains(ctx, tasks);
+    return GS_OK;
 }
 
 int gs_periodic_tasks_hyperperiod(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,

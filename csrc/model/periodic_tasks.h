@@ -28,6 +28,9 @@ typedef struct {
  * or whose rows differ in their times. */
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
 
+/* The same without a limit on n. */
+int gs_periodic_tasks_check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
+
 /* Least common multiple of the periods. GS_ERR_OVERFLOW when it is GS_NEVER / 2 or more (row: the
  * task whose period made it so). */
 int gs_periodic_tasks_hyperperiod(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,

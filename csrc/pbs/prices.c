@@ -2,6 +2,7 @@
 #include "pbs/prices.h"
 
 #include "core/int128.h"
+#include "core/simplex.h"
 #include "core/vector.h"
 
 #include <math.h>
@@ -12,91 +13,27 @@ enum {
     POOL_MOST = 4096
 };
 
-/* min sum x_b C_b subject to sum over b with i in b of x_b >= w_i (= w_i for a free task). A basis
- * has one column per task: a batch, or the surplus of a task. It starts with the singletons. */
-typedef struct {
-    int32_t n;
-    uint32_t free_tasks;
-    double inverse[GS_PERIODIC_TASKS_MAX][GS_PERIODIC_TASKS_MAX]; /* of the basis */
-    double level[GS_PERIODIC_TASKS_MAX];                          /* of each basic column */
-    double cost[GS_PERIODIC_TASKS_MAX];
-    double price[GS_PERIODIC_TASKS_MAX]; /* the dual solution: cost times inverse */
-} simplex_t;
-
-static void set_prices(simplex_t *self)
-{
-    for (int32_t i = 0; i < self->n; i++) {
-        self->price[i] = 0;
-        for (int32_t r = 0; r < self->n; r++) {
-            self->price[i] += self->cost[r] * self->inverse[r][i];
-        }
-    }
-}
-
-/* Excess of worth over time below which it is rounding error. */
-static double tolerance(const simplex_t *self)
-{
-    double sum = 0;
-    for (int32_t i = 0; i < self->n; i++) {
-        sum += fabs(self->price[i]);
-    }
-    return sum * 1e-12;
-}
-
-/* Brings a column into the basis; false when no pivot is large enough. */
-static bool enter(simplex_t *self, const double *column, double cost)
-{
-    double direction[GS_PERIODIC_TASKS_MAX], least = INFINITY;
-    int32_t leaves = -1;
-    for (int32_t r = 0; r < self->n; r++) {
-        direction[r] = 0;
-        for (int32_t i = 0; i < self->n; i++) {
-            direction[r] += self->inverse[r][i] * column[i];
-        }
-        if (direction[r] > 1e-9 && self->level[r] / direction[r] < least) {
-            least = self->level[r] / direction[r];
-            leaves = r;
-        }
-    }
-    if (leaves < 0) {
-        return false;
-    }
-    double pivot = direction[leaves];
-    for (int32_t i = 0; i < self->n; i++) {
-        self->inverse[leaves][i] /= pivot;
-    }
-    for (int32_t r = 0; r < self->n; r++) {
-        if (r != leaves) {
-            for (int32_t i = 0; i < self->n; i++) {
-                self->inverse[r][i] -= direction[r] * self->inverse[leaves][i];
-            }
-            self->level[r] -= direction[r] * least;
-            self->level[r] = self->level[r] > 0 ? self->level[r] : 0;
-        }
-    }
-    self->level[leaves] = least;
-    self->cost[leaves] = cost;
-    return true;
-}
-
-static bool enter_batch(simplex_t *self, const int64_t *completion, uint32_t batch)
+/* The program is min sum x_b C_b subject to sum over b with i in b of x_b >= w_i (= w_i for a free
+ * task). A basis has one column per task: a batch, or the surplus of a task. It starts with the
+ * singletons. */
+static bool enter_batch(gs_simplex_t *self, const int64_t *completion, uint32_t batch)
 {
     double column[GS_PERIODIC_TASKS_MAX];
     for (int32_t i = 0; i < self->n; i++) {
         column[i] = (double)(batch >> i & 1);
     }
-    return enter(self, column, (double)completion[batch]);
+    return gs_simplex_enter(self, column, (double)completion[batch]);
 }
 
 /* Solves over the batches of the pool. */
-static int solve_pool(const gs_pbs_prices_t *self, gs_context_t *ctx, simplex_t *simplex)
+static int solve_pool(const gs_pbs_prices_t *self, gs_context_t *ctx, gs_simplex_t *simplex,
+                      uint32_t free_tasks)
 {
     /* More steps than are needed; stopping early gives weaker prices, not wrong ones. */
     for (int32_t step = 0; step < 50 * self->n; step++) {
-        set_prices(simplex);
         int32_t negative = -1;
         for (int32_t i = 0; i < self->n; i++) {
-            if ((simplex->free_tasks >> i & 1) == 0 && simplex->price[i] < -1e-9 &&
+            if ((free_tasks >> i & 1) == 0 && simplex->price[i] < -1e-9 &&
                 (negative < 0 || simplex->price[i] < simplex->price[negative])) {
                 negative = i;
             }
@@ -104,12 +41,12 @@ static int solve_pool(const gs_pbs_prices_t *self, gs_context_t *ctx, simplex_t 
         if (negative >= 0) {
             double column[GS_PERIODIC_TASKS_MAX] = {0};
             column[negative] = -1;
-            if (!enter(simplex, column, 0)) {
+            if (!gs_simplex_enter(simplex, column, 0)) {
                 return GS_OK;
             }
             continue;
         }
-        double most = tolerance(simplex);
+        double most = gs_simplex_tolerance(simplex);
         uint32_t worst = 0;
         for (int64_t p = 0; p < self->pooled; p++) {
             double worth = 0;
@@ -127,18 +64,17 @@ static int solve_pool(const gs_pbs_prices_t *self, gs_context_t *ctx, simplex_t 
             return status;
         }
     }
-    set_prices(simplex);
     return GS_OK;
 }
 
 /* Adds to the pool batches that are worth more than their time, the worst of each bucket; *added:
  * how many. */
-static int grow_pool(gs_pbs_prices_t *self, gs_context_t *ctx, const simplex_t *simplex,
+static int grow_pool(gs_pbs_prices_t *self, gs_context_t *ctx, const gs_simplex_t *simplex,
                      int64_t *added)
 {
     int32_t low = self->n < LOW_BITS ? self->n : LOW_BITS;
     uint32_t size = UINT32_C(1) << low, found[BUCKETS] = {0};
-    double excess[BUCKETS], least = tolerance(simplex);
+    double excess[BUCKETS], least = gs_simplex_tolerance(simplex);
     for (int i = 0; i < BUCKETS; i++) {
         excess[i] = least;
     }
@@ -204,25 +140,27 @@ void gs_pbs_prices_free(gs_pbs_prices_t *self, gs_context_t *ctx)
 int gs_pbs_prices_solve(gs_pbs_prices_t *self, gs_context_t *ctx, const double *weight,
                         uint32_t free_tasks, double *price, double *value)
 {
-    simplex_t simplex = {.n = self->n, .free_tasks = free_tasks};
+    gs_simplex_t simplex;
+    double cost[GS_PERIODIC_TASKS_MAX];
     for (int32_t i = 0; i < self->n; i++) {
-        simplex.inverse[i][i] = 1;
-        simplex.level[i] = weight[i];
-        simplex.cost[i] = (double)self->completion[UINT32_C(1) << i];
+        cost[i] = (double)self->completion[UINT32_C(1) << i];
     }
     int64_t added = 1;
-    int status = GS_OK;
+    int status = gs_simplex_init(&simplex, ctx, self->n, weight, cost);
     for (int32_t pass = 0; pass < 50 + self->n && added > 0 && status == GS_OK; pass++) {
-        status = solve_pool(self, ctx, &simplex);
+        status = solve_pool(self, ctx, &simplex, free_tasks);
         if (status == GS_OK) {
             status = grow_pool(self, ctx, &simplex, &added);
         }
     }
     *value = 0;
-    for (int32_t i = 0; i < self->n; i++) {
-        price[i] = simplex.price[i];
-        *value += simplex.cost[i] * simplex.level[i];
+    if (simplex.inverse != NULL) {
+        for (int32_t i = 0; i < self->n; i++) {
+            price[i] = simplex.price[i];
+        }
+        *value = gs_simplex_value(&simplex);
     }
+    gs_simplex_free(&simplex, ctx);
     return status;
 }
 

@@ -65,6 +65,13 @@ static bool find_window(gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks)
     return last > 0 && overloaded(self, tasks);
 }
 
+bool gs_pbs_rates_prove(gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks, bool infinite)
+{
+    self->window = GS_PBS_RATES_LONG_RUN;
+    self->proven = overloaded(self, tasks) && (infinite || find_window(self, tasks));
+    return self->proven;
+}
+
 bool gs_pbs_rates_matter(const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table)
 {
     double load = 0;
@@ -104,9 +111,9 @@ int gs_pbs_rates_find(gs_pbs_rates_t *self, gs_context_t *ctx, const gs_periodic
         self->scale = self->scale == 0 && largest < 0x1p58 ? 1 : self->scale;
         if (self->scale > 0) {
             status = gs_pbs_prices_round(&program, ctx, price, self->scale, self->price);
-            self->window = GS_PBS_RATES_LONG_RUN;
-            self->proven = status == GS_OK && overloaded(self, tasks) &&
-                           (infinite || find_window(self, tasks));
+            if (status == GS_OK) {
+                gs_pbs_rates_prove(self, tasks, infinite);
+            }
         }
     }
     gs_pbs_prices_free(&program, ctx);

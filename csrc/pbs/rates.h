@@ -14,10 +14,13 @@
 /* The window of an infinite horizon. */
 #define GS_PBS_RATES_LONG_RUN (-1)
 
+/* Most tasks with prices: more than a table has where batch times are a function (pbs/large/). */
+#define GS_PBS_RATES_TASKS 64
+
 typedef struct {
     bool proven;
     int64_t scale; /* prices are in units of 1/scale ticks */
-    int64_t price[GS_PERIODIC_TASKS_MAX];
+    int64_t price[GS_PBS_RATES_TASKS];
     int64_t window; /* [0, window) is overloaded; or GS_PBS_RATES_LONG_RUN */
     double load;    /* worth of the jobs per tick; 0 where no program was solved */
 } gs_pbs_rates_t;
@@ -40,6 +43,10 @@ int gs_pbs_rates_find(gs_pbs_rates_t *self, gs_context_t *ctx, const gs_periodic
 /* Whether the time of the tasks one at a time, per tick, exceeds 1: otherwise the rates prove
  * nothing. */
 bool gs_pbs_rates_matter(const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table);
+
+/* Whether jobs at the prices and scale of self overload the long run and, unless infinite, some
+ * window. Sets self->window and self->proven. */
+bool gs_pbs_rates_prove(gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks, bool infinite);
 
 /* Checks a certificate in integers. */
 bool gs_pbs_rates_check(const gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks,

@@ -82,7 +82,8 @@ class BatchTable:
     [RTNS24], sections 2.3 and 4.2. A batch is a set of tasks whose kernels are submitted
     together; it is eligible when in some order of submission all of them run in parallel. Batches
     are numbered by bit masks: task i is in batch ``mask`` when ``mask >> i & 1``. Of `KernelChains`
-    the bits are kernels, the rows of ``chains.rows``, and no batch has two kernels of a task.
+    the bits are kernels, the rows of ``chains.rows``, and no batch has two kernels of a task. For
+    more than 24 tasks see `BatchFunction`.
 
     Parameters
     ----------

@@ -26,6 +26,7 @@ from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
+from gpusched.model.functions.batch_function import BatchFunction, as_masks
 from gpusched.model.jobs import Jobs, KernelRuns
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
@@ -83,13 +84,14 @@ class Schedule:
     start, end
         Ticks, one entry per frame; int64 arrays, read-only.
     batch
-        The tasks of each frame as a bit mask (bit i: task i); uint32 array, read-only. Of every
-        task in it, the oldest job that was not executed yet runs. Of chains, the kernels: bit j is
-        row j of ``tasks.rows``.
+        The tasks of each frame as a bit mask (bit i: task i); uint32 array, uint64 with more than
+        32 tasks, read-only. Of every task in it, the oldest job that was not executed yet runs. Of
+        chains, the kernels: bit j is row j of ``tasks.rows``.
     tasks
         The task set: `KernelTasks`, or `KernelChains`.
     table
-        The batch table the schedule was made with, for ``validate`` and the submission orders.
+        The batch table or function the schedule was made with, for ``validate`` and the submission
+        orders.
     idling
         Whether the schedule may leave the GPU idle while work is ready (PBS itself may not).
     cycle
@@ -109,9 +111,9 @@ class Schedule:
 
     start: Int64Array
     end: Int64Array
-    batch: npt.NDArray[np.uint32]
+    batch: npt.NDArray[np.uint32] | npt.NDArray[np.uint64]
     tasks: KernelTasks | KernelChains
-    table: BatchTable | None
+    table: BatchTable | BatchFunction | None
     idling: bool
     cycle: tuple[int, int] | None
 
@@ -121,12 +123,12 @@ class Schedule:
         end: npt.ArrayLike,
         batch: npt.ArrayLike,
         tasks: KernelTasks | KernelChains,
-        table: BatchTable | None = None,
+        table: BatchTable | BatchFunction | None = None,
         idling: bool = False,
         cycle: tuple[int, int] | None = None,
     ) -> None:
         instance(tasks, (KernelTasks, KernelChains), "tasks")
-        if table is not None:
+        if table is not None and not isinstance(table, BatchFunction):
             instance(table, BatchTable, "table", "or None")
         if tasks.is_stack:
             raise ValueError("tasks: got a stack, expected one task set")
@@ -136,8 +138,11 @@ class Schedule:
         unit = "tasks" if isinstance(tasks, KernelTasks) else "kernels"
         if table is not None and table.n != count:
             raise ValueError(f"table: got one of {table.n} {unit}, expected {count} as in the set")
-        given = {"start": start, "end": end, "batch": batch}
-        columns = {name: int_array(value, name) for name, value in given.items()}
+        columns: dict[str, npt.NDArray[Any]] = {
+            name: int_array(value, name) for name, value in {"start": start, "end": end}.items()
+        }
+        wide = count > 32
+        columns["batch"] = as_masks(batch, 64, "batch") if wide else int_array(batch, "batch")
         for name, column in columns.items():
             if column.ndim != 1:
                 raise ValueError(f"{name}: got {column.ndim} dimensions, expected 1")
@@ -152,12 +157,12 @@ class Schedule:
             raise ValueError(
                 f"end[{frame}]: got {ends[frame]}, expected at least the start, {starts[frame]}"
             )
-        if (bad := np.flatnonzero(batches >> min(count, 32))).size:
+        if (bad := np.flatnonzero(_beyond(batches, count))).size:
             frame = int(bad[0])
             raise ValueError(
                 f"batch[{frame}]: got {batches[frame]}, expected a bit mask of {count} {unit}"
             )
-        masks = batches.astype(np.uint32)
+        masks = batches.astype(np.uint64 if wide else np.uint32)
         for name, array in (("start", starts), ("end", ends), ("batch", masks)):
             object.__setattr__(self, name, frozen(array))
         object.__setattr__(self, "tasks", tasks)
@@ -264,7 +269,8 @@ class Schedule:
         """
         rows = rows_of(self.tasks)
         # executed[f, i]: frame f runs row i
-        executed = (self.batch[:, None] >> np.arange(rows.n, dtype=np.uint32)) & 1 == 1
+        bit = np.uint64(1) << np.arange(rows.n, dtype=np.uint64)
+        executed = self.batch[:, None] & bit != 0
         frame, row = np.nonzero(executed)
         job = np.cumsum(executed, axis=0, dtype=np.int64)[frame, row] - 1
         release = rows.offset[row] + job * rows.period[row]
@@ -316,21 +322,29 @@ class Schedule:
 
         if self.table is None:
             raise ValueError("table: got None, expected a table to validate the schedule with")
-        cycle_from, cycle_length = self.cycle or (0, 0)
         rows = rows_of(self.tasks)
-        rule, frame, row, time = _core.schedule_replay(
-            rows.period[None, :],
-            rows.deadline[None, :],
-            rows.offset[None, :],
-            np.atleast_2d(self.table.completion),
-            self.start,
-            self.end,
-            self.batch.astype(np.int64),
-            idling=self.idling,
-            cycle_from=cycle_from,
-            cycle_length=cycle_length,
-            chained=chained_of(self.tasks),
-        )
+        if isinstance(self.table, BatchFunction):
+            from gpusched.model.functions.function_replay import replay
+
+            if self.cycle is not None:
+                raise ValueError(f"cycle: got {self.cycle}, expected None with a BatchFunction")
+            frames = (self.start, self.end, self.batch)
+            rule, frame, row, time = replay(rows, self.table, *frames, self.idling)
+        else:
+            cycle_from, cycle_length = self.cycle or (0, 0)
+            rule, frame, row, time = _core.schedule_replay(
+                rows.period[None, :],
+                rows.deadline[None, :],
+                rows.offset[None, :],
+                np.atleast_2d(self.table.completion),
+                self.start,
+                self.end,
+                self.batch.astype(np.int64),
+                idling=self.idling,
+                cycle_from=cycle_from,
+                cycle_length=cycle_length,
+                chained=chained_of(self.tasks),
+            )
         if rule == 0:
             return self
         name, text = _RULES[rule]
@@ -447,13 +461,21 @@ class Schedule:
     # What these share
 
     def _order(self, mask: int) -> tuple[int, ...]:
-        if self.table is not None and self.table.completion[mask] > 0:
+        if self.table is not None and self._time(mask) > 0:
             return tuple(int(i) for i in self.table.submission_order(mask))
         return members(mask)
 
+    def _time(self, mask: int) -> int:
+        """Completion time of a batch by the table, 0 when it is not eligible."""
+        if isinstance(self.table, BatchFunction):
+            return int(self.table.completion([mask])[0])
+        return 0 if self.table is None else int(self.table.completion[mask])
+
     def _complete(self) -> bool:
         rows = rows_of(self.tasks)
-        counts = [np.count_nonzero(self.batch >> np.uint32(row) & 1) for row in range(rows.n)]
+        counts = [
+            np.count_nonzero(self.batch & self.batch.dtype.type(1 << row)) for row in range(rows.n)
+        ]
         hyperperiod = rows.hyperperiod
         jobs = zip(counts, rows.offset.tolist(), rows.period.tolist(), strict=True)
         return all(done >= -(-(hyperperiod - offset) // period) for done, offset, period in jobs)
@@ -463,4 +485,12 @@ class Schedule:
         if self.table is None:
             return []
         masks = {int(mask) for mask in self.batch} | {1 << i for i in range(rows_of(self.tasks).n)}
-        return [(m, self._order(m), int(self.table.completion[m])) for m in sorted(masks)]
+        return [(m, self._order(m), self._time(m)) for m in sorted(masks)]
+
+
+def _beyond(batches: npt.NDArray[Any], n: int) -> npt.NDArray[np.bool_]:
+    """Whether masks have tasks that a set of n does not have."""
+    most = min(n, 64)
+    if most == 64:
+        return np.zeros(batches.shape, np.bool_)
+    return np.asarray(batches >> batches.dtype.type(min(most, 63)) != 0)

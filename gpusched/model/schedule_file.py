@@ -14,6 +14,7 @@ from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 
@@ -28,6 +29,7 @@ def write(schedule: Any, path: str | os.PathLike[str]) -> None:
     """Write a schedule as JSON; see `Schedule.save`."""
     chains = isinstance(schedule.tasks, KernelChains)
     names = _CHAIN_FIELDS if chains else _TASK_FIELDS
+    function = schedule.table if isinstance(schedule.table, BatchFunction) else None
     tasks = {name: getattr(schedule.tasks, name) for name in names}
     document = {
         "format": _FORMAT,
@@ -37,13 +39,16 @@ def write(schedule: Any, path: str | os.PathLike[str]) -> None:
         "idling": schedule.idling,
         "cycle": schedule.cycle,
         "table": None
-        if schedule.table is None
+        if schedule.table is None or function is not None
         else [
             {"tasks": list(order), "completion": time}
             for _, order, time in schedule._used()
             if time > 0
         ],
     }
+    if function is not None:
+        values = function._fields().items()
+        document["function"] = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in values}
     with replacing(path, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)
         file.write("\n")
@@ -96,8 +101,13 @@ class _Reader:
                 tasks = KernelTasks(**columns)
         except (ValueError, TypeError, OverflowError) as error:
             self.fail("tasks", str(error))
-        table = None
-        if self.document.get("table") is not None:
+        table: BatchTable | BatchFunction | None = None
+        if self.document.get("function") is not None:
+            try:
+                table = BatchFunction(**self.mapping(self.document, "function", "function"))
+            except (ValueError, TypeError, OverflowError) as error:
+                self.fail("function", str(error))
+        elif self.document.get("table") is not None:
             orders: dict[tuple[int, ...], int] = {}
             for row, entry in enumerate(self.sequence(self.document, "table", "table")):
                 where = f"table[{row}]"

@@ -16,11 +16,14 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import flag, integer, one_of
 from gpusched._support.budget import Budget, as_budget
+from gpusched._support.progress import Progress
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 from gpusched.model.answers.answer import Claim, Flags, Ticks
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.batches import MAX_TASKS
+from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
@@ -32,12 +35,14 @@ from gpusched.pbs.certificates import (
     Overload,
     certificate_of,
 )
+from gpusched.pbs.function_search import search_function
 from gpusched.pbs.policy import Policy
 from gpusched.pbs.search_inputs import (
     PRINTED,
     BatchAnswer,
     arrays_of,
     chains_of,
+    check_function,
     check_inputs,
     schedule_of,
     undecided_of,
@@ -59,9 +64,10 @@ alone. ``graph``: the scheduling graph. ``none``: a budget was spent, or the tab
 open.
 """
 
-SPENT = ("", *enumeration("core.status")[1:], "depth")
+SPENT = ("", *enumeration("core.status")[1:], "depth", "rounds")
 """Reasons of a search without an answer, in the order of ``Search.reason_code``: the budget that
-was spent, batches that the table leaves undecided, or a graph's depth limit; "" with an answer."""
+was spent, batches that the table leaves undecided, a graph's depth limit, or the last round of a
+search with a `BatchFunction`; "" with an answer."""
 
 _LONGEST = 2**60 - 1
 """The least hyperperiod that is too long, in ticks."""
@@ -121,10 +127,14 @@ class Search(BatchAnswer):
         States examined and memory used: an int, or int64 ``(N,)``.
     seconds
         Wall-clock time of each search: a float, or an array ``(N,)``.
+    tried
+        Of a set of more than 24 tasks, the work of a search with a `BatchFunction`: the numbers of
+        rounds, of searches by dispatch, of groupings and of subsets of the tasks, and the load, a
+        lower bound on the share of the GPU that the jobs need (0: not computed). None elsewhere.
     """
 
     _KIND: ClassVar[str] = "Search"
-    _VERSION: ClassVar[int] = 2
+    _VERSION: ClassVar[int] = 3
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (
         KernelTasks,
         KernelChains,
@@ -133,10 +143,11 @@ class Search(BatchAnswer):
         DeadInterval,
         DeadStates,
         InfeasibleSubset,
+        BatchFunction,
     )
 
     tasks: KernelTasks | KernelChains
-    table: BatchTable
+    table: BatchTable | BatchFunction
     idling: bool
     repeating: bool
     variant: str
@@ -151,6 +162,7 @@ class Search(BatchAnswer):
     states: Ticks
     bytes: Ticks
     seconds: npt.NDArray[np.float64] | Any = field(compare=False)
+    tried: tuple[float, ...] | None = None
 
     @property
     def claim(self) -> Claim:
@@ -200,6 +212,8 @@ class Search(BatchAnswer):
 
     def _reason(self) -> str:
         if self.undecided:
+            if self.tried is not None:
+                return self._tried()
             if self.reason == "undecided":
                 return "The batches that the table leaves undecided decide it."
             return f"The budget of {self.reason} was spent."
@@ -210,6 +224,16 @@ class Search(BatchAnswer):
         if self.certificate is not None:
             return self.certificate.words(self.tasks)
         return "Every sequence of batches misses a deadline."
+
+    def _tried(self) -> str:
+        rounds, searches, groups, cores = (int(count) for count in (self.tried or ())[:4])
+        ended = f"The budget of {self.reason} was spent"
+        if self.reason == "rounds":
+            ended = "No round decided it"
+        return (
+            f"{ended}: {rounds} rounds tried {searches} searches by dispatch, {groups} groupings "
+            f"and {cores} subsets of the tasks."
+        )
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         return {
@@ -230,7 +254,7 @@ class Search(BatchAnswer):
 
 def search(
     tasks: KernelTasks | KernelChains,
-    table: BatchTable,
+    table: BatchTable | BatchFunction,
     *,
     method: Literal["interval", "graph"] = "interval",
     variant: Literal["sound", "paper"] = "sound",
@@ -239,6 +263,7 @@ def search(
     repeating: bool = False,
     thorough: bool = False,
     budget: Budget | None = None,
+    progress: Progress = False,
     stop: Any = None,
 ) -> Search:
     """Decide exactly whether PBS can meet every deadline ([RTNS24], section 3).
@@ -255,7 +280,9 @@ def search(
         One task set and its table, or stacks of N of both; a single table serves a whole stack. Of
         `KernelChains` (up to 24 kernels in all) the table is one of the kernels, the rows of
         ``tasks.rows``: a batch has at most one kernel of a task, and a kernel starts once the one
-        before it has ended. Not with "graph".
+        before it has ended; not with "graph". Or one set of tasks and its `BatchFunction`: up to 24
+        tasks its table is searched; up to 64, a schedule or a proof is looked for in rounds, and
+        the set may stay undecided.
     method
         "interval": exact and fast. "graph": the paper's scheduling graph, for one set; see
         ``gpusched.pbs.graph`` for its vertices, its drawing and its options.
@@ -277,7 +304,11 @@ def search(
     thorough
         Skip the quick stages and decide by the feasible instants alone. Not with "graph".
     budget
-        A ``Budget`` for each task set; by default 2 GiB.
+        A ``Budget`` for each task set; by default 2 GiB. Without a limit on seconds or states, a
+        search of more than 24 tasks ends after a fixed number of rounds.
+    progress
+        Of the rounds of a search of more than 24 tasks: a callable ``(rounds, of)``, True for a
+        bar, False for none, None for a bar in a notebook or a terminal.
     stop
         A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
         call.
@@ -285,25 +316,36 @@ def search(
     Returns
     -------
     Search
-        Exact: accepted, rejected, or undecided where a budget was spent.
+        Exact: accepted, rejected, or undecided where a budget was spent or no round decided.
 
     Raises
     ------
     ValueError
-        More than 24 tasks, a table of another size, a task that can never run, options that do not
-        go together.
+        More than 24 tasks (64 with a function), a table of another size, a task that can never
+        run, options that do not go together.
     OverflowError
         A hyperperiod that exceeds 2**60 - 2 ticks, unless the GPU is overloaded.
     gpusched.Cancelled
         ``stop`` was set.
     """
-    check_inputs(tasks, table)
+    if isinstance(table, BatchFunction):
+        check_function(tasks, table)
+    else:
+        check_inputs(tasks, table)
     budget = as_budget(budget)
     one_of(method, ("interval", "graph"), "method")
     one_of(variant, ("sound", "paper"), "variant")
     flag(idling, "idling")
     flag(repeating, "repeating")
     flag(thorough, "thorough")
+    if isinstance(table, BatchFunction):
+        if table.n > MAX_TASKS:
+            given = {"method": method, "variant": variant, "policy": policy}
+            given |= {"repeating": repeating, "thorough": thorough}
+            return _function(
+                check_function(tasks, table), table, given, bool(idling), budget, progress, stop
+            )
+        table = table.table(stop=stop)
     is_stack = tasks.is_stack or table.is_stack
     wanted = policy is not False
     if method == "graph":
@@ -438,6 +480,50 @@ def _graph(
         states=found.vertices,
         bytes=found.bytes,
         seconds=found.seconds,
+    )
+
+
+def _function(
+    tasks: KernelTasks,
+    table: BatchFunction,
+    given: dict[str, Any],
+    idling: bool,
+    budget: Budget,
+    progress: Progress,
+    stop: Any,
+) -> Search:
+    usual = {"method": "interval", "variant": "sound"}
+    for name, value in given.items():
+        expected = usual.get(name, False)
+        if value is not expected and value != expected:
+            raise ValueError(
+                f"{name}: got {shown(value)}, expected {expected!r} with a BatchFunction of more "
+                f"than {MAX_TASKS} tasks"
+            )
+    with _period_advice(tasks):
+        found = search_function(
+            tasks, table, idling=idling, budget=budget, progress=progress, stop=stop
+        )
+    schedule = schedule_of(found.frames, tasks, table, idling)
+    reason = found.spent or SPENT.index("rounds")
+    return Search(
+        tasks=tasks,
+        table=table,
+        idling=idling,
+        repeating=False,
+        variant="sound",
+        accepted=found.answer == 1,
+        rejected=found.answer == 0,
+        schedule=schedule,
+        certificate=certificate_of(found.proof, tasks),
+        policy=None,
+        repeats=_repeats(schedule, tasks),
+        stage_code=found.stage,
+        reason_code=0 if found.answer >= 0 else reason,
+        states=found.states,
+        bytes=found.bytes,
+        seconds=found.seconds,
+        tried=found.tried,
     )
 
 

@@ -12,6 +12,7 @@ from gpusched._support.saved import Saved
 from gpusched.model.answers.answer import Answer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
+from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
@@ -24,6 +25,7 @@ __all__ = [
     "BatchAnswer",
     "arrays_of",
     "chains_of",
+    "check_function",
     "check_inputs",
     "schedule_of",
     "undecided_of",
@@ -51,7 +53,7 @@ class BatchAnswer(Answer):
         @property
         def tasks(self) -> KernelTasks | KernelChains: ...
         @property
-        def table(self) -> BatchTable | None: ...
+        def table(self) -> BatchTable | BatchFunction | None: ...
         @property
         def schedule(self) -> Schedule | None: ...
 
@@ -104,14 +106,14 @@ class BatchAnswer(Answer):
     def _fields(self) -> dict[str, Any]:
         values = super()._fields()
         for key, names in _SAVED.items():
-            if values.get(key) is not None:
+            if values.get(key) is not None and not isinstance(values[key], BatchFunction):
                 values[key] = {name: getattr(values[key], name) for name in names}
         return values
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Any:
         table = values.get("table")
-        if table is not None:
+        if isinstance(table, dict):
             table = values["table"] = BatchTable(**table)
         if values.get("schedule") is not None:
             values["schedule"] = Schedule(**values["schedule"], tasks=values["tasks"], table=table)
@@ -122,6 +124,17 @@ def check_inputs(tasks: Any, table: Any) -> None:
     """Raise a ``TypeError`` unless these are tasks and a table."""
     instance(tasks, (KernelTasks, KernelChains), "tasks")
     instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
+
+
+def check_function(tasks: Any, function: BatchFunction) -> KernelTasks:
+    """The tasks; a ``TypeError`` or ``ValueError`` unless these are one set and its function."""
+    instance(tasks, KernelTasks, "tasks")
+    checked: KernelTasks = tasks
+    if tasks.is_stack:
+        raise ValueError("tasks: got a stack, expected one set with a BatchFunction")
+    if function.n != tasks.n:
+        raise ValueError(f"table: got one for {function.n} tasks, expected {tasks.n} as in the set")
+    return checked
 
 
 def _rows(array: Any) -> Any:
@@ -171,7 +184,7 @@ def undecided_of(tasks: KernelTasks | KernelChains, table: BatchTable) -> Int64A
 def schedule_of(
     frames: Any,
     tasks: KernelTasks | KernelChains,
-    table: BatchTable,
+    table: BatchTable | BatchFunction,
     idling: bool,
     cycle: tuple[int, int] | None = None,
 ) -> Schedule | None:

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "model/placement.h"
+#include "pbs/oracle/oracle_kernels.h"
 #include "pbs/oracle/resource_demand.h"
 
 /* Most orders of a set that are tried exhaustively: 6! */
 #define MOST_ORDERS 720
-/* Number of sorted orders tried per set. */
-enum { SORTS = 7 };
+enum { SORTS = GS_PBS_ORACLE_KERNELS_ORDERS };
 
 typedef struct {
     gs_context_t *ctx;
@@ -20,7 +20,7 @@ typedef struct {
     gs_placement_t placer;
     gs_gpu_footprint_t take[GS_PERIODIC_TASKS_MAX];
     int32_t twin[GS_PERIODIC_TASKS_MAX]; /* the first kernel with the same grid and footprint */
-    int8_t sorted[SORTS][GS_PERIODIC_TASKS_MAX];
+    int8_t sorted[SORTS * GS_PERIODIC_TASKS_MAX]; /* rows of n */
     /* The order tried last: its first `placed` kernels fit, loads[k] is the state of the SMs after
      * k of them, and `stuck`, unless -1, is a kernel that does not fit after them. */
     int8_t tried[GS_PERIODIC_TASKS_MAX];
@@ -81,7 +81,7 @@ static int32_t members(const search_t *self, uint32_t mask, int sort, int8_t *or
 {
     int32_t count = 0;
     for (int32_t p = 0; p < self->n; p++) {
-        int8_t i = self->sorted[sort][p];
+        int8_t i = self->sorted[sort * self->n + p];
         if ((mask >> i & 1) != 0) {
             order[count++] = i;
         }
@@ -101,66 +101,6 @@ static int try_sort(search_t *self, uint32_t mask, int sort)
     return status;
 }
 
-/* The largest fraction of an SM resource that a block takes, in units of 2^-20. */
-static int64_t largest_share(const gs_gpu_t *gpu, const gs_gpu_footprint_t *take)
-{
-    const int64_t need[] = {take->warps, 1, take->regs, take->smem};
-    const int64_t room[] = {gpu->warps_per_sm, gpu->blocks_per_sm, take->regs_usable,
-                            gpu->smem_per_sm};
-    int64_t largest = 0;
-    for (int r = 0; r < 4; r++) {
-        int64_t share = need[r] == 0 ? 0 : (need[r] << 20) / room[r];
-        largest = share > largest ? share : largest;
-    }
-    return largest;
-}
-
-/* Sort keys of a kernel, descending; ties go by index. */
-static void sort_keys(const search_t *self, int32_t i, int sort, int64_t key[3])
-{
-    const gs_gpu_footprint_t *take = &self->take[i];
-    int64_t share = largest_share(self->placer.gpu, take);
-    int64_t blocks = self->kernels[i].blocks; /* larger grids are never eligible with others */
-    blocks = blocks > INT32_MAX ? INT32_MAX : blocks;
-    const int64_t keys[SORTS][3] = {
-        {take->warps, take->smem, take->regs},
-        {0, 0, 0}, /* increasing index */
-        {take->smem, take->warps, take->regs},
-        {take->regs, take->warps, take->smem},
-        {share, take->warps, 0},
-        {share * blocks, 0, 0},
-        {-take->warps, -take->smem, -take->regs},
-    };
-    memcpy(key, keys[sort], sizeof keys[sort]);
-}
-
-static bool before(const int64_t a[3], const int64_t b[3])
-{
-    for (int k = 0; k < 3; k++) {
-        if (a[k] != b[k]) {
-            return a[k] > b[k];
-        }
-    }
-    return false;
-}
-
-static void sort_kernels(search_t *self)
-{
-    for (int sort = 0; sort < SORTS; sort++) {
-        int64_t key[GS_PERIODIC_TASKS_MAX][3];
-        int8_t *order = self->sorted[sort];
-        for (int32_t i = 0; i < self->n; i++) {
-            sort_keys(self, i, sort, key[i]);
-            int32_t p = i;
-            while (p > 0 && before(key[i], key[order[p - 1]])) {
-                order[p] = order[p - 1];
-                p--;
-            }
-            order[p] = (int8_t)i;
-        }
-    }
-}
-
 static bool same_block(const search_t *self, int32_t a, int32_t b)
 {
     const gs_gpu_footprint_t *x = &self->take[a], *y = &self->take[b];
@@ -177,7 +117,7 @@ static int try_first_sort(search_t *self)
         uint32_t mask = 0;
         for (uint32_t rest = v; rest != 0; rest &= rest - 1) {
             /* The kernel first in the sort is the highest bit of v, which changes least often. */
-            mask |= UINT32_C(1) << self->sorted[0][self->n - 1 - __builtin_ctz(rest)];
+            mask |= UINT32_C(1) << self->sorted[self->n - 1 - __builtin_ctz(rest)];
         }
         int status = self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED
                          ? try_sort(self, mask, 0)
@@ -225,7 +165,7 @@ static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, 
         return GS_OK;
     }
     for (int32_t p = 0; p < self->n; p++) {
-        int8_t i = self->sorted[0][p];
+        int8_t i = self->sorted[p];
         if ((left >> i & 1) == 0 || is_redundant(self, i, left, order, depth)) {
             continue;
         }
@@ -285,43 +225,21 @@ static int try_other_orders(search_t *self, uint32_t mask, bool *decided)
     return status;
 }
 
-static int fail_block(gs_context_t *ctx, const gs_gpu_kernel_t *kernel, int32_t i, int limit)
-{
-    switch (limit) {
-    case GS_GPU_LIMIT_THREADS:
-        return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernel->threads,
-                       "at most 1024 threads per block");
-    case GS_GPU_LIMIT_WARPS:
-        return gs_fail(ctx, GS_ERR_VALUE, "threads", i, kernel->threads,
-                       "at most as many warps per block as an SM holds");
-    case GS_GPU_LIMIT_REGS:
-        return gs_fail(ctx, GS_ERR_VALUE, "regs", i, kernel->regs,
-                       "registers per thread with which a block fits an SM");
-    default:
-        return gs_fail(ctx, GS_ERR_VALUE, "smem", i, kernel->smem,
-                       "shared memory per block that fits an SM");
-    }
-}
-
 static int read_kernels(search_t *self, const gs_gpu_t *gpu, int64_t *per_sm)
 {
+    int status =
+        gs_pbs_oracle_kernels_read(self->ctx, gpu, self->n, self->kernels, self->take, per_sm);
+    if (status != GS_OK) {
+        return status;
+    }
     for (int32_t i = 0; i < self->n; i++) {
-        int limit;
-        int status = gs_gpu_footprint(self->ctx, gpu, &self->kernels[i], i, &self->take[i],
-                                      &per_sm[i], &limit);
-        if (status != GS_OK) {
-            return status;
-        }
-        if (per_sm[i] == 0) {
-            return fail_block(self->ctx, &self->kernels[i], i, limit);
-        }
         self->twin[i] = 0;
         while (self->kernels[self->twin[i]].blocks != self->kernels[i].blocks ||
                !same_block(self, self->twin[i], i)) {
             self->twin[i]++;
         }
     }
-    sort_kernels(self);
+    gs_pbs_oracle_kernels_sort(gpu, self->n, self->kernels, self->take, self->sorted);
     return GS_OK;
 }
 

@@ -11,9 +11,10 @@ from gpusched._support.arguments import Int64Array, flag
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip
-from gpusched.model.batches import set_text
+from gpusched.model.batches import MAX_TASKS, set_text
+from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import rows_of
-from gpusched.pbs.search_inputs import arrays_of, chains_of, check_inputs
+from gpusched.pbs.search_inputs import arrays_of, chains_of, check_function, check_inputs
 
 if TYPE_CHECKING:
     from gpusched.model.batch_table import BatchTable
@@ -73,7 +74,7 @@ class Certificate(Saved, ABC):
     def verify(
         self,
         tasks: KernelTasks | KernelChains,
-        table: BatchTable,
+        table: BatchTable | BatchFunction,
         *,
         idling: bool = False,
         repeating: bool = False,
@@ -86,7 +87,8 @@ class Certificate(Saved, ABC):
         Parameters
         ----------
         tasks, table
-            One task set and its table.
+            One task set and its table or function. For a function of more than 24 tasks `Overload`
+            and `InfeasibleSubset` can be checked, by bounds on all its batches.
         idling
             Whether the GPU may wait although work is ready. `DeadStates` of a search without
             idling may not hold with it; all other certificates hold with and without.
@@ -112,9 +114,15 @@ class Certificate(Saved, ABC):
         gpusched.Cancelled
             ``stop`` was set.
         """
-        check_inputs(tasks, table)
         flag(idling, "idling")
         flag(repeating, "repeating")
+        if isinstance(table, BatchFunction):
+            alone = check_function(tasks, table)
+            if table.n > MAX_TASKS:
+                self._check_function(alone, table, bool(repeating), stop)
+                return
+            table = table.table(stop=stop)
+        check_inputs(tasks, table)
         if tasks.is_stack or table.is_stack:
             raise ValueError("tasks: got a stack, expected one task set and its table")
         period, deadline, offset, completion = arrays_of(tasks, table)
@@ -126,6 +134,15 @@ class Certificate(Saved, ABC):
         verdict = self._verdict(arrays, chained, None, bool(idling), options)
         if verdict[0]:
             raise CertificateError(self._wrong(verdict))
+
+    def _check_function(
+        self, tasks: KernelTasks, function: BatchFunction, repeating: bool, stop: Any
+    ) -> None:
+        """Raise a `CertificateError` unless it holds whatever the times of single batches are."""
+        raise ValueError(
+            f"table: got a function of {function.n} tasks, expected at most {MAX_TASKS} to check a "
+            f"{self._KIND}"
+        )
 
     @abstractmethod
     def _verdict(

@@ -10,12 +10,19 @@ import numpy as np
 from gpusched._support.arguments import Int64Array, instance, int_array
 from gpusched._support.saved import Saved
 from gpusched.model.kernel_chains import rows_of
-from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict, listed
+from gpusched.pbs.certificates.certificate import (
+    Arrays,
+    Certificate,
+    CertificateError,
+    Verdict,
+    listed,
+)
 from gpusched.pbs.certificates.dead_interval import DeadInterval
 from gpusched.pbs.certificates.dead_states import DeadStates
 from gpusched.pbs.certificates.overload import Overload
 
 if TYPE_CHECKING:
+    from gpusched.model.functions.batch_function import BatchFunction
     from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
@@ -69,6 +76,15 @@ class InfeasibleSubset(Certificate):
         options: dict[str, Any],
     ) -> Verdict:
         return self.proof._verdict(arrays, None, int_array(self.tasks, "tasks"), True, options)
+
+    def _check_function(
+        self, tasks: KernelTasks, function: BatchFunction, repeating: bool, stop: Any
+    ) -> None:
+        of = np.array(self.tasks)
+        if len(of) and (of.min() < 0 or of.max() >= tasks.n or (np.diff(of) <= 0).any()):
+            raise CertificateError("tasks: expected indices of tasks in rising order")
+        least = function.least_table(self.tasks, stop=stop)
+        self.proof.verify(tasks[of], least, idling=True, repeating=repeating, stop=stop)
 
     def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in two sentences with the names of the tasks and times in ticks."""

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, int_array, integer64, real
 from gpusched.model.answers.times_in_text import time_in_text
-from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict, listed
+from gpusched.pbs.certificates.certificate import (
+    Arrays,
+    Certificate,
+    CertificateError,
+    Verdict,
+    listed,
+)
+from gpusched.pbs.certificates.price_bounds import overpriced
 
 if TYPE_CHECKING:
+    from gpusched.model.functions.batch_function import BatchFunction
     from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
@@ -83,6 +91,26 @@ class Overload(Certificate):
             **options,
         )
 
+    def _check_function(
+        self, tasks: KernelTasks, function: BatchFunction, repeating: bool, stop: Any
+    ) -> None:
+        if len(self.price) != tasks.n:
+            raise ValueError(f"price: got {len(self.price)} prices, expected {tasks.n}")
+        if self.scale < 1 or (self.window is not None and self.window < 1):
+            raise CertificateError("scale and window: expected positive numbers")
+        late = tasks.offset.any() or (tasks.deadline > tasks.period).any()
+        if self.window is None and late and not repeating:
+            raise CertificateError(
+                "jobs may end after the hyperperiod: a proof for the long run says nothing about "
+                "one hyperperiod"
+            )
+        if (task := overpriced(function, self.price, self.scale)) is not None:
+            raise CertificateError(
+                f"a batch with task {task} as its longest may be worth more than its time"
+            )
+        if _demand(list(self.price), self.scale, self.window, tasks, repeating) <= 1:
+            raise CertificateError("the jobs are worth no more than the time there is")
+
     def _priced(self) -> tuple[int, ...]:
         return tuple(i for i, price in enumerate(self.price) if price)
 
@@ -113,14 +141,20 @@ def demand_of(
 
     ``repeating``: all jobs count, not only those released in one hyperperiod.
     """
-    columns = (price, tasks.period, tasks.deadline, tasks.offset)
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    return float(_demand(price.tolist(), scale, window, tasks, repeating))
+
+
+def _demand(
+    price: list[int], scale: int, window: int | None, tasks: KernelTasks, repeating: bool
+) -> Fraction:
+    columns = (column.tolist() for column in (tasks.period, tasks.deadline, tasks.offset))
+    rows = list(zip(price, *columns, strict=True))
     if window is None:
-        return float(sum(Fraction(y, period) for y, period, _, _ in rows) / scale)
+        return sum((Fraction(y, period) for y, period, _, _ in rows), Fraction(0)) / scale
     horizon = lcm(*tasks.period.tolist())
     worth = 0
     for y, period, deadline, offset in rows:
         end = window - deadline if y > 0 else window - 1
         last = end if repeating else min(end, horizon - 1)
         worth += y * max(0, (last - offset) // period + 1)
-    return float(Fraction(worth, scale * window))
+    return Fraction(worth, scale * window)

@@ -1,0 +1,275 @@
+/* Batch functions for Python: times, orders and demand of batches, tables of some tasks. */
+#include "python/support/function_arguments.h"
+#include "python/support/parameters.h"
+
+PyDoc_STRVAR(
+    times_doc,
+    "pbs_function_times(function, batches, *, stop=None)\n"
+    "--\n\n"
+    "Times of batches, masks in an array of uint64: of an eligible batch its time, 0 for\n"
+    "others; -time where it is not known whether the batch is eligible. function: a\n"
+    "tuple (period, wcet, shapes, limits, sm_order, key, first, least, most), with shapes\n"
+    "(n, 4) of blocks, threads, regs and smem, or None for eligibility by utilization.");
+
+static const gs_python_signature_t PBS_FUNCTION_TIMES_SIGNATURE = {
+    "pbs_function_times", "OOO", 2, 1, (const char *const[]){"function", "batches", "stop"}};
+
+static PyObject *function_times(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
+{
+    PyObject *function, *batches, *stop = Py_None;
+    if (!gs_python_parse(&PBS_FUNCTION_TIMES_SIGNATURE, args, nargs, kwnames, &function, &batches,
+                         &stop)) {
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, stop, 0, 0)) {
+        return NULL;
+    }
+    gs_python_function_t source;
+    PyArrayObject *masks = NULL, *times = NULL;
+    gs_pbs_large_function_t self = {.n = 0};
+    if (!gs_python_function_init(&source, function) ||
+        (masks = gs_python_array(batches, "batches", 1, NPY_UINT64)) == NULL) {
+        goto out;
+    }
+    npy_intp count = PyArray_DIM(masks, 0);
+    const uint64_t *mask = PyArray_DATA(masks);
+    for (npy_intp i = 0; i < count; i++) {
+        if (source.n < GS_PBS_LARGE_TASKS && mask[i] >> source.n != 0) {
+            PyErr_Format(PyExc_ValueError, "batches[%zd]: expected a set of %d tasks",
+                         (Py_ssize_t)i, (int)source.n);
+            goto out;
+        }
+    }
+    if ((times = gs_python_new(1, &count, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    gs_python_release(&call);
+    int status = gs_python_function_open(&source, &call.ctx, &self);
+    for (npy_intp i = 0; i < count && status == GS_OK; i++) {
+        status = gs_pbs_large_function_time(&self, &call.ctx, mask[i], &gs_python_i64(times)[i]);
+    }
+    gs_python_acquire(&call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        Py_CLEAR(times);
+    }
+out:
+    Py_XDECREF((PyObject *)masks);
+    gs_pbs_large_function_free(&self, &call.ctx);
+    gs_python_function_free(&source);
+    gs_python_call_free(&call);
+    return (PyObject *)times;
+}
+
+/* A mask of the tasks with these indices, rising, at most as many as a table has; false with an
+ * exception set. */
+static bool read_subset(const gs_python_function_t *source, PyObject *tasks, uint64_t *subset)
+{
+    PyArrayObject *indices = gs_python_int64(tasks, "tasks", 1);
+    if (indices == NULL) {
+        return false;
+    }
+    npy_intp count = PyArray_DIM(indices, 0);
+    bool right = count >= 1 && count <= GS_PERIODIC_TASKS_MAX;
+    *subset = 0;
+    for (npy_intp i = 0; i < count && right; i++) {
+        int64_t task = gs_python_i64(indices)[i];
+        right = task >= 0 && task < source->n && *subset >> task == 0;
+        *subset |= right ? UINT64_C(1) << task : 0;
+    }
+    Py_DECREF((PyObject *)indices);
+    if (!right) {
+        PyErr_Format(PyExc_ValueError, "tasks: expected 1 to %d indices of tasks in rising order",
+                     GS_PERIODIC_TASKS_MAX);
+    }
+    return right;
+}
+
+PyDoc_STRVAR(
+    table_doc,
+    "pbs_function_table(function, tasks, *, least, stop=None)\n"
+    "--\n\n"
+    "(completion, undecided, order) of all batches of some of the tasks, at most 24,\n"
+    "renumbered; least: the least times of batches of all tasks that contain them instead. The\n"
+    "order is None where it is the increasing index. function: as in pbs_function_times.");
+
+static const gs_python_signature_t PBS_FUNCTION_TABLE_SIGNATURE = {
+    "pbs_function_table", "OOpO", 2, 1,
+    (const char *const[]){"function", "tasks", "least", "stop"}};
+
+static PyObject *function_table(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
+{
+    PyObject *function, *tasks, *stop = Py_None, *result = NULL;
+    int least;
+    if (!gs_python_parse(&PBS_FUNCTION_TABLE_SIGNATURE, args, nargs, kwnames, &function, &tasks,
+                         &least, &stop)) {
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, stop, 0, 0)) {
+        return NULL;
+    }
+    gs_python_function_t source;
+    PyArrayObject *columns[2] = {NULL}, *order = NULL;
+    gs_pbs_large_function_t self = {.n = 0};
+    uint64_t subset;
+    if (!gs_python_function_init(&source, function) || !read_subset(&source, tasks, &subset) ||
+        !gs_python_new_columns(columns, 2, (npy_intp)1 << __builtin_popcountll(subset))) {
+        goto out;
+    }
+    npy_intp shape[2] = {PyArray_DIM(columns[0], 0), __builtin_popcountll(subset)};
+    bool ordered = least == 0 && source.placed; /* else by increasing index */
+    if (ordered && (order = gs_python_new(2, shape, NPY_INT8)) == NULL) {
+        goto out;
+    }
+    int64_t *completion = gs_python_i64(columns[0]), *undecided = gs_python_i64(columns[1]);
+    int8_t *rows = ordered ? PyArray_DATA(order) : NULL;
+    gs_python_release(&call);
+    int status = gs_python_function_open(&source, &call.ctx, &self);
+    if (status == GS_OK) {
+        status = least != 0
+                     ? gs_pbs_large_function_least_table(&self, &call.ctx, subset, completion)
+                     : gs_pbs_large_function_table(&self, &call.ctx, subset, completion, undecided,
+                                                   rows);
+    }
+    gs_python_acquire(&call);
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        goto out;
+    }
+    result =
+        Py_BuildValue("OOO", columns[0], columns[1], order == NULL ? Py_None : (PyObject *)order);
+out:
+    Py_XDECREF((PyObject *)columns[0]);
+    Py_XDECREF((PyObject *)columns[1]);
+    Py_XDECREF((PyObject *)order);
+    gs_pbs_large_function_free(&self, &call.ctx);
+    gs_python_function_free(&source);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyDoc_STRVAR(
+    demand_doc,
+    "pbs_function_demand(function)\n"
+    "--\n\n"
+    "(need (rows, n), room (rows,), alone (n,)): batches of two or more have no task that\n"
+    "is eligible only alone, and in no row needs that add up to more than the room.");
+
+static const gs_python_signature_t PBS_FUNCTION_DEMAND_SIGNATURE = {
+    "pbs_function_demand", "O", 1, 0, (const char *const[]){"function"}};
+
+static PyObject *function_demand(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames)
+{
+    PyObject *function, *result = NULL;
+    if (!gs_python_parse(&PBS_FUNCTION_DEMAND_SIGNATURE, args, nargs, kwnames, &function)) {
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, Py_None, 0, 0)) {
+        return NULL;
+    }
+    gs_python_function_t source;
+    PyArrayObject *need = NULL, *room = NULL, *alone = NULL;
+    gs_pbs_large_function_t self = {.n = 0};
+    if (!gs_python_function_init(&source, function)) {
+        goto out;
+    }
+    int status = gs_python_function_open(&source, &call.ctx, &self);
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        goto out;
+    }
+    npy_intp shape[2] = {self.rows, self.n};
+    if ((need = gs_python_new(2, shape, NPY_INT64)) == NULL ||
+        (room = gs_python_new(1, &shape[0], NPY_INT64)) == NULL ||
+        (alone = gs_python_new(1, &shape[1], NPY_BOOL)) == NULL) {
+        goto out;
+    }
+    for (int32_t i = 0; i < self.n; i++) {
+        ((npy_bool *)PyArray_DATA(alone))[i] = (self.alone >> i & 1) != 0;
+        for (int32_t r = 0; r < self.rows; r++) {
+            gs_python_i64(need)[r * self.n + i] = self.need[r][i];
+            gs_python_i64(room)[r] = self.room[r];
+        }
+    }
+    result = Py_BuildValue("OOO", need, room, alone);
+out:
+    Py_XDECREF((PyObject *)need);
+    Py_XDECREF((PyObject *)room);
+    Py_XDECREF((PyObject *)alone);
+    gs_pbs_large_function_free(&self, &call.ctx);
+    gs_python_function_free(&source);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyDoc_STRVAR(order_doc,
+             "pbs_function_order(function, batch)\n"
+             "--\n\n"
+             "The tasks of a batch, a mask, in an order of submission that makes it eligible.");
+
+static const gs_python_signature_t PBS_FUNCTION_ORDER_SIGNATURE = {
+    "pbs_function_order", "OO", 2, 0, (const char *const[]){"function", "batch"}};
+
+static PyObject *function_order(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames)
+{
+    PyObject *function, *batch, *result = NULL;
+    if (!gs_python_parse(&PBS_FUNCTION_ORDER_SIGNATURE, args, nargs, kwnames, &function, &batch)) {
+        return NULL;
+    }
+    unsigned long long mask = PyLong_AsUnsignedLongLong(batch);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, Py_None, 0, 0)) {
+        return NULL;
+    }
+    gs_python_function_t source;
+    PyArrayObject *order = NULL;
+    gs_pbs_large_function_t self = {.n = 0};
+    int8_t tasks[GS_PBS_LARGE_TASKS];
+    if (!gs_python_function_init(&source, function)) {
+        goto out;
+    }
+    if (source.n < GS_PBS_LARGE_TASKS && mask >> source.n != 0) {
+        PyErr_Format(PyExc_ValueError, "batch: expected a set of %d tasks", (int)source.n);
+        goto out;
+    }
+    npy_intp count = __builtin_popcountll(mask);
+    if ((order = gs_python_new(1, &count, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    int status = gs_python_function_open(&source, &call.ctx, &self);
+    if (status == GS_OK) {
+        status = gs_pbs_large_function_order(&self, &call.ctx, mask, tasks);
+    }
+    if (status != GS_OK) {
+        gs_python_raise(module, &call, status);
+        goto out;
+    }
+    for (npy_intp p = 0; p < count; p++) {
+        gs_python_i64(order)[p] = tasks[p];
+    }
+    result = Py_NewRef((PyObject *)order);
+out:
+    Py_XDECREF((PyObject *)order);
+    gs_pbs_large_function_free(&self, &call.ctx);
+    gs_python_function_free(&source);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyMethodDef gs_python_function_methods[] = {
+    GS_PYTHON_FUNCTION("pbs_function_times", function_times, times_doc),
+    GS_PYTHON_FUNCTION("pbs_function_table", function_table, table_doc),
+    GS_PYTHON_FUNCTION("pbs_function_order", function_order, order_doc),
+    GS_PYTHON_FUNCTION("pbs_function_demand", function_demand, demand_doc),
+    {NULL, NULL, 0, NULL},
+};

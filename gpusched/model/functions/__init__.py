@@ -1,0 +1,1 @@
+"""Times of batches as a function, and the replay of schedules made with one."""

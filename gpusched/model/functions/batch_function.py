@@ -1,0 +1,355 @@
+"""Batch times as a function of the batch, for sets whose table would be too large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
+from gpusched._support.arguments import (
+    Int64Array,
+    frozen,
+    instance,
+    int_array,
+    integer,
+    is_sequence,
+    seed_key,
+    set_number,
+)
+from gpusched._support.registry import limit
+from gpusched._support.saved import Saved
+from gpusched._support.text import shown
+from gpusched.model.batch_table import BatchTable, Seed, Slowdown
+from gpusched.model.batches import MAX_TASKS, members, set_text, task_index
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.slowdown import ONE, factors
+
+if TYPE_CHECKING:
+    from gpusched.model.gpu import GPU
+
+__all__ = ["MAX_FUNCTION_TASKS", "BatchFunction"]
+
+MAX_FUNCTION_TASKS: int = limit("pbs.function_tasks")
+
+_COLUMNS = ("blocks", "threads", "regs", "smem")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchFunction(Saved):
+    """Completion times of the batches of 1 to 64 tasks, computed when they are asked for.
+
+    [RTNS24], sections 2.3, 4.2 and 6.1. A `BatchTable` has 2**n entries, which ends at 24 tasks;
+    this is the model behind one: a task alone takes its ``wcet``, a batch of two or more the
+    longest ``wcet`` of its members times a slowdown factor of the batch, rounded up, and is
+    eligible by placement (`from_gpu`) or by utilization (`from_utilization`).
+
+    >>> tasks = gs.KernelTasks(period=[4, 6, 12], wcet=[1, 2, 3])
+    >>> times = gs.BatchFunction.from_utilization(tasks, slowdown=1.5)
+    >>> times.completion([0b001, 0b011, 0b111]).tolist()
+    [1, 3, 5]
+    >>> times.table() == gs.BatchTable.from_utilization(tasks, slowdown=1.5)
+    True
+
+    The factor of a batch depends on the seed and the batch alone. Where factors are drawn, they
+    are therefore others than those of a `BatchTable` of the same seed, whose draws go in the order
+    of the batches; a table of the function's own factors is ``table()``.
+
+    Attributes
+    ----------
+    wcet, period
+        Ticks, int64 ``(n,)``, read-only.
+    shapes, limits, sm_order
+        Blocks, threads, registers and shared memory of each kernel, int64 ``(n, 4)``, and the
+        limits of the GPU and the order of its SMs; None for eligibility by utilization.
+    slowdown
+        The least and the greatest factor, in billionths.
+    key, first
+        Source of the factors: four words of a seed, and the number of the set.
+    """
+
+    _KIND: ClassVar[str] = "BatchFunction"
+
+    wcet: Int64Array
+    period: Int64Array
+    shapes: Int64Array | None
+    limits: Int64Array | None
+    sm_order: Int64Array | None
+    slowdown: tuple[int, int]
+    key: tuple[int, ...]
+    first: int = 0
+
+    is_stack: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name in ("wcet", "period", "shapes", "limits", "sm_order"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, frozen(int_array(value, name)))
+        if self.wcet.ndim != 1:
+            raise ValueError(f"wcet: got shape {self.wcet.shape}, expected one time per task")
+        if self.n > MAX_FUNCTION_TASKS:
+            raise ValueError(f"tasks: got {self.n} tasks, expected at most {MAX_FUNCTION_TASKS}")
+        least, most = int_array(self.slowdown, "slowdown").tolist()
+        object.__setattr__(self, "slowdown", (least, most))
+        words = [integer(word, "key") for word in self.key]
+        if len(words) != 4 or not all(0 <= word < 2**64 for word in words):
+            raise ValueError(f"key: got {shown(self.key)}, expected four words of 64 bits")
+        object.__setattr__(self, "key", tuple(words))
+        object.__setattr__(self, "first", set_number(self.first))
+        self.demand()  # refuses the rest
+
+    # Making functions
+
+    @classmethod
+    def from_gpu(
+        cls,
+        tasks: KernelTasks,
+        gpu: GPU | str,
+        slowdown: Slowdown = (1.7, 1.9),
+        seed: Seed = None,
+        first: int = 0,
+    ) -> BatchFunction:
+        """Make the function of tasks whose kernels share a GPU, by placing their blocks on SMs.
+
+        The model of `BatchTable.from_gpu`. Orders of submission are tried for each batch alone:
+        every one for up to six kernels, sorted ones beyond. So a batch that a table leaves
+        undecided is undecided here, too, and a few others may be.
+
+        >>> tasks = gs.KernelTasks(period=[9] * 40, wcet=[1] * 40, blocks=4, threads=256)
+        >>> times = gs.BatchFunction.from_gpu(tasks, "pbs2024", slowdown=None)
+        >>> times.completion([3, 2**40 - 1]).tolist()
+        [1, 0]
+
+        Parameters
+        ----------
+        tasks
+            One set; ``blocks``, ``threads``, ``regs``, ``smem`` and ``wcet`` matter.
+        gpu, slowdown, seed
+            As in `BatchTable.from_gpu`.
+        first
+            The number of the set in its seed.
+
+        Raises
+        ------
+        ValueError
+            A stack, more than 64 tasks, a block that fits no SM, factors below 1.
+        OverflowError
+            Times of 2**60 - 1 ticks or more.
+        """
+        from gpusched.model.gpu import as_gpu
+
+        device = as_gpu(gpu)
+        _check_tasks(tasks)
+        shapes = np.stack([getattr(tasks, name) for name in _COLUMNS], axis=1)
+        return cls._of(tasks, shapes, device._limits, device.sm_order, slowdown, seed, first)
+
+    @classmethod
+    def from_utilization(
+        cls, tasks: KernelTasks, slowdown: Slowdown = None, seed: Seed = None, first: int = 0
+    ) -> BatchFunction:
+        """Make the function of tasks that may share the GPU if their utilizations add up to 1.
+
+        The model of `BatchTable.from_utilization`; parameters and refusals are those of `from_gpu`.
+
+        Raises
+        ------
+        OverflowError
+            Also a hyperperiod that exceeds 2**60 - 2 ticks.
+        """
+        _check_tasks(tasks)
+        return cls._of(tasks, None, None, None, slowdown, seed, first)
+
+    @classmethod
+    def _of(
+        cls,
+        tasks: KernelTasks,
+        shapes: Any,
+        limits: Any,
+        sm_order: Any,
+        slowdown: Slowdown,
+        seed: Seed,
+        first: int,
+    ) -> BatchFunction:
+        key = tuple(int(word) for word in seed_key(seed))
+        pair = factors(slowdown)
+        return cls(tasks.wcet, tasks.period, shapes, limits, sm_order, pair, key, first)
+
+    # Batches
+
+    @property
+    def n(self) -> int:
+        """Number of tasks."""
+        return len(self.wcet)
+
+    @property
+    def _source(self) -> tuple[Any, ...]:
+        """The function as the core takes it."""
+        key = np.array(self.key, np.uint64)
+        gpu = (self.shapes, self.limits, self.sm_order)
+        return (self.period, self.wcet, *gpu, key, self.first, *self.slowdown)
+
+    def completion(self, batches: npt.ArrayLike, *, stop: Any = None) -> Int64Array:
+        """Times of batches in ticks, 0 for those that are not eligible, or not known to be.
+
+        Parameters
+        ----------
+        batches
+            Bit masks of the tasks, of any shape.
+        stop
+            A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends
+            the call.
+
+        Returns
+        -------
+        An int64 array of the same shape.
+        """
+        return np.maximum(self._times(batches, stop), 0)
+
+    def undecided(self, batches: npt.ArrayLike, *, stop: Any = None) -> Int64Array:
+        """Times of batches of which it is not known whether they are eligible; 0 for others.
+
+        Parameters and result are those of `completion`.
+        """
+        return np.maximum(-self._times(batches, stop), 0)
+
+    def _times(self, batches: Any, stop: Any) -> Int64Array:
+        masks = as_masks(batches, self.n, "batches")
+        times = _core.pbs_function_times(self._source, masks.ravel(), stop=stop)
+        return times.reshape(masks.shape)
+
+    def batch_mask(self, members: Iterable[int]) -> int:
+        """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
+        if not is_sequence(members):
+            raise TypeError(f"members: got {shown(members)}, expected the indices of tasks")
+        mask = 0
+        for member in members:
+            mask |= 1 << task_index(member, self.n, "members")
+        return mask
+
+    def members(self, mask: int) -> tuple[int, ...]:
+        """The tasks of a batch, by increasing index."""
+        return members(int(as_masks([mask], self.n, "mask")[0]))
+
+    def submission_order(self, mask: int) -> tuple[int, ...]:
+        """The tasks of an eligible batch in an order of submission that makes it eligible.
+
+        Raises ValueError when the batch is not eligible.
+        """
+        batch = int(as_masks([mask], self.n, "mask")[0])
+        if self.completion([batch])[0] == 0:
+            raise ValueError(f"mask: got batch {set_text(batch)}, expected an eligible one")
+        return tuple(_core.pbs_function_order(self._source, batch).tolist())
+
+    def demand(self) -> tuple[Int64Array, Int64Array, npt.NDArray[np.bool_]]:
+        """Demand that bounds the batches of two or more: ``need``, ``room``, ``alone``.
+
+        Such a batch has no task that is eligible only ``alone`` (bool ``(n,)``), and in each row of
+        ``need`` (int64 ``(rows, n)``) its entries add up to at most ``room`` (int64 ``(rows,)``):
+        work per hyperperiod, or warps, block slots, registers and shared memory of all SMs.
+        """
+        return _core.pbs_function_demand(self._source)
+
+    def least(self, mask: int) -> int:
+        """A lower bound on the times of all eligible batches that contain these tasks; 0: none is.
+
+        It is the ``wcet`` of a task alone, else the longest one times the least factor.
+        """
+        batch = int(as_masks([mask], self.n, "mask")[0])
+        need, room, alone = self.demand()
+        of = list(members(batch))
+        if len(of) < 2:
+            return int(self.wcet[of].max(initial=0))
+        if alone[of].any() or any(
+            sum(row[of].tolist()) > most for row, most in zip(need, room, strict=True)
+        ):
+            return 0
+        return -(-int(self.wcet[of].max()) * self.slowdown[0] // ONE)
+
+    # Tables
+
+    def table(self, tasks: Iterable[int] | None = None, *, stop: Any = None) -> BatchTable:
+        """The table of all batches of some of the tasks, renumbered; at most 24 of them.
+
+        Parameters
+        ----------
+        tasks
+            Indices in rising order; None: all.
+        stop
+            As in `completion`.
+        """
+        return self._table(tasks, False, stop)
+
+    def least_table(self, tasks: Iterable[int] | None = None, *, stop: Any = None) -> BatchTable:
+        """The table of `least` for the sets of some of the tasks, renumbered; at most 24.
+
+        Whatever the other tasks do, the tasks take at least these times. If they cannot be
+        scheduled with them, even with inserted idle time, no schedule of all tasks exists
+        (``gs.pbs.InfeasibleSubset``).
+        """
+        return self._table(tasks, True, stop)
+
+    def _table(self, tasks: Any, least: bool, stop: Any) -> BatchTable:
+        of = np.arange(self.n) if tasks is None else int_array(list(tasks), "tasks")
+        if of.size > MAX_TASKS:
+            raise ValueError(
+                f"tasks: got {of.size} tasks, expected at most {MAX_TASKS} of them in a table"
+            )
+        arrays = _core.pbs_function_table(self._source, of, least=least, stop=stop)
+        return BatchTable(*arrays)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BatchFunction):
+            return NotImplemented
+        mine, others = ([getattr(x, f.name) for f in fields(self)] for x in (self, other))
+        return all(
+            (a is None) == (b is None) and (a is None or np.array_equal(a, b))
+            for a, b in zip(mine, others, strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        by = "utilization" if self.shapes is None else "placement"
+        least, most = (f"{factor / ONE:.10g}" for factor in self.slowdown)
+        slow = f"slowdown {least}" if least == most else f"slowdown {least} to {most}"
+        return f"<BatchFunction: {self.n} tasks, eligible by {by}, {slow}>"
+
+
+def as_masks(batches: Any, n: int, name: str) -> npt.NDArray[np.uint64]:
+    """Bit masks of sets of n tasks, n up to 64, as a new array of uint64.
+
+    Raises ValueError for one with other tasks, TypeError for what is no integer.
+    """
+    given = np.asarray(batches)
+    if given.dtype.kind == "u":
+        masks = given.astype(np.uint64)
+    elif given.dtype.kind == "O":
+        whole = [integer(mask, name) for mask in given.ravel().tolist()]
+        masks = np.array([m if 0 <= m < 2**64 else 2**64 - 1 for m in whole], np.uint64)
+        masks = masks.reshape(given.shape)
+        _refuse(masks, given, np.array([not 0 <= m < 1 << n for m in whole], bool), n, name)
+    else:
+        numbers = int_array(batches, name)
+        masks = numbers.astype(np.uint64)
+        _refuse(masks, numbers, (numbers < 0).ravel(), n, name)
+    if n < 64:
+        _refuse(masks, masks, (masks >> np.uint64(n) != 0).ravel(), n, name)
+    return masks
+
+
+def _refuse(masks: Any, given: Any, bad: npt.NDArray[np.bool_], n: int, name: str) -> None:
+    if bad.any():
+        at = int(np.argmax(bad))
+        got = given.ravel()[at]
+        raise ValueError(f"{name}[{at}]: got {got}, expected a set of {n} tasks")
+
+
+def _check_tasks(tasks: KernelTasks) -> None:
+    instance(tasks, KernelTasks, "tasks")
+    if tasks.is_stack:
+        raise ValueError("tasks: got a stack, expected one task set")
+    if tasks.n > MAX_FUNCTION_TASKS:
+        raise ValueError(f"tasks: got {tasks.n} tasks, expected at most {MAX_FUNCTION_TASKS}")

@@ -1,0 +1,117 @@
+/* The search with batch times as a function, called from C. */
+#include "gpusched.h"
+
+#include "minunit.h"
+
+enum { N = 30 };
+
+static int64_t period[N], deadline[N], wcet[N];
+static gs_gpu_kernel_t kernels[N];
+static const gs_periodic_tasks_t tasks = {N, period, deadline, NULL, 0};
+static const gs_pbs_oracle_slowdown_t slowdown = {1100000000, 1900000000};
+static const gs_gpu_t gpu = {.sms = 4,
+                             .warps_per_sm = 32,
+                             .blocks_per_sm = 16,
+                             .regs_per_sm = 65536,
+                             .smem_per_sm = 65536,
+                             .smem_per_block = 49152,
+                             .smem_unit = 256,
+                             .reg_unit = 256,
+                             .partitions = 4,
+                             .carveout_rule = GS_GPU_CARVEOUT_IGNORE};
+
+/* Kernels of `length` ticks and longer, two classes of periods. */
+static void set_tasks(int64_t length)
+{
+    for (int32_t i = 0; i < N; i++) {
+        period[i] = deadline[i] = i % 2 == 0 ? 1000 : 2000;
+        wcet[i] = length + i;
+        kernels[i] = (gs_gpu_kernel_t){1 + i % 5, 128, 32, 0};
+    }
+}
+
+static int run(gs_context_t *ctx, gs_pbs_large_t *search, bool placed, int skip, int32_t round)
+{
+    gs_pbs_large_function_t function;
+    gs_pbs_large_options_t options = {.round = round, .skip = skip};
+    int status = gs_pbs_large_function_init(&function, ctx, &tasks, wcet, slowdown, 7,
+                                            placed ? &gpu : NULL, kernels);
+    if (status == GS_OK) {
+        status = gs_pbs_large_round(search, ctx, &tasks, &function, &options);
+    }
+    gs_pbs_large_function_free(&function, ctx);
+    return status;
+}
+
+/* Failure of every allocation in turn: an error, never a leak or a wrong answer. */
+static void test_failed_allocations(bool placed, int skip, int32_t round, int answer)
+{
+    int status = GS_ERR_MEMORY;
+    for (int64_t fail_at = 1; status != GS_OK && fail_at < 5000; fail_at++) {
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        ctx.fail_at = fail_at;
+        gs_pbs_large_t search;
+        gs_pbs_large_init(&search);
+        status = run(&ctx, &search, placed, skip, round);
+        MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
+        MU_CHECK(status != GS_OK || search.answer == answer);
+        gs_pbs_large_free(&search, &ctx);
+        gs_pbs_large_free(&search, &ctx); /* freeing twice is allowed */
+        MU_CHECK(ctx.bytes_used == 0);
+    }
+    MU_CHECK(status == GS_OK);
+}
+
+static void test_budgets(void)
+{
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_pbs_large_t search;
+    gs_pbs_large_init(&search);
+    ctx.states_limit = 3;
+    MU_CHECK(run(&ctx, &search, false, 0, 0) == GS_OK);
+    MU_CHECK(search.answer == -1 && search.spent == GS_SPENT_STATES);
+    gs_pbs_large_free(&search, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+static void test_refusals(void)
+{
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_pbs_large_function_t function;
+    const gs_pbs_oracle_slowdown_t fast = {1, 2};
+    const gs_periodic_tasks_t many = {65, period, deadline, NULL, 0};
+    MU_CHECK(gs_pbs_large_function_init(&function, &ctx, &tasks, wcet, fast, 0, NULL, NULL) ==
+             GS_ERR_VALUE);
+    gs_pbs_large_function_free(&function, &ctx);
+    MU_CHECK(gs_pbs_large_function_init(&function, &ctx, &many, wcet, slowdown, 0, NULL, NULL) ==
+             GS_ERR_VALUE);
+    gs_pbs_large_function_free(&function, &ctx);
+    wcet[4] = GS_NEVER / 2 - 1;
+    MU_CHECK(gs_pbs_large_function_init(&function, &ctx, &tasks, wcet, slowdown, 0, NULL, NULL) ==
+             GS_ERR_OVERFLOW);
+    MU_CHECK(ctx.fault.row == 4);
+    gs_pbs_large_function_free(&function, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+int main(void)
+{
+    int all = GS_PBS_LARGE_SKIP_EDF | GS_PBS_LARGE_SKIP_SEARCHED | GS_PBS_LARGE_SKIP_PRICES |
+              GS_PBS_LARGE_SKIP_GROUPS | GS_PBS_LARGE_SKIP_CORES;
+    set_tasks(40);
+    test_budgets();
+    for (int placed = 0; placed < 2; placed++) {
+        test_failed_allocations(placed != 0, 0, 0, 1);
+        test_failed_allocations(placed != 0, all & ~GS_PBS_LARGE_SKIP_SEARCHED, 0, 1);
+    }
+    test_failed_allocations(false, all & ~GS_PBS_LARGE_SKIP_GROUPS, 0, 1);
+    test_failed_allocations(false, all & ~GS_PBS_LARGE_SKIP_GROUPS, 1, 1);
+    set_tasks(900);
+    test_failed_allocations(false, 0, 0, 0);
+    test_failed_allocations(true, all & ~GS_PBS_LARGE_SKIP_CORES, 0, 0);
+    test_refusals();
+    return MU_END();
+}
