@@ -93,18 +93,24 @@ int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks
     int64_t period[GS_PERIODIC_TASKS_MAX], deadline[GS_PERIODIC_TASKS_MAX];
     int64_t offset[GS_PERIODIC_TASKS_MAX];
     int32_t count = 0;
+    bool in_time = true;
     *dead = false;
     for (uint32_t rest = core; rest != 0; rest &= rest - 1, count++) {
         int32_t i = __builtin_ctz(rest);
         period[count] = tasks->period[i];
         deadline[count] = tasks->deadline[i];
         offset[count] = gs_periodic_tasks_offset(tasks, i);
+        in_time = in_time && offset[count] + deadline[count] <= period[count];
+    }
+    gs_periodic_tasks_t core_tasks = {count, period, deadline, offset, 0};
+    if (!in_time && gs_periodic_tasks_hyperperiod_or_never(&core_tasks) !=
+                        gs_periodic_tasks_hyperperiod_or_never(tasks)) {
+        return GS_OK; /* a batch may hold jobs of the core that its own hyperperiod leaves out */
     }
     int64_t *least = gs_alloc(ctx, (size_t)1 << count, sizeof *least);
     if (least == NULL) {
         return ctx->status;
     }
-    gs_periodic_tasks_t core_tasks = {count, period, deadline, offset, 0};
     gs_batch_table_t core_table = {count, least, NULL};
     gs_pbs_search_options_t options = {.idling = true,
                                        .proof = proof != NULL,

@@ -2,7 +2,9 @@
  *
  * For a set Q of tasks let C'(q) be the least time of an eligible batch b with b and Q having q in
  * common. A schedule restricted to Q is one with these times and inserted idle time. So if Q is not
- * schedulable that way, the whole is not, with or without inserted idle time.
+ * schedulable that way, the whole is not, with or without inserted idle time. Jobs that a shorter
+ * hyperperiod of Q leaves out must not share a batch with others: a core is tried only where all
+ * its jobs end by its hyperperiod, or this is that of all tasks.
  */
 #ifndef GS_PBS_REDUCED_CORES_H
 #define GS_PBS_REDUCED_CORES_H
