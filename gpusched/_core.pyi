@@ -234,6 +234,7 @@ def pbs_search(
     stop: Buffer | None,
     proof: bool = ...,
     skip: int = ...,
+    chained: _In | None = ...,
 ) -> tuple[
     tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints],
     _Frames | None,
@@ -273,6 +274,7 @@ def pbs_endless(
     bytes: int,
     seconds: float,
     stop: Buffer | None,
+    chained: _In | None = ...,
 ) -> tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]: ...
 
 _Function = tuple[_In, _In, _In | None, _In | None, _In | None, npt.ArrayLike, int, int, int]
@@ -320,6 +322,7 @@ def pbs_edf(
     parallel: bool,
     bytes: int,
     stop: Buffer | None,
+    chained: _In | None = ...,
 ) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints], _Frames | None]: ...
 def pbs_proof_prices(
     period: _In,
@@ -367,6 +370,7 @@ def pbs_proof_states(
     idling: bool,
     repeating: bool,
     stop: Buffer | None,
+    chained: _In | None = ...,
 ) -> tuple[int, int, int, int]: ...
 def graph_search(
     period: _In,
@@ -402,12 +406,21 @@ def schedule_replay(
     idling: bool,
     cycle_from: int = 0,
     cycle_length: int = 0,
+    chained: _In | None = ...,
 ) -> tuple[int, int, int, int]: ...
 
 # The run-time policy (py_policy.c)
 
 def policy_open(
-    period: _In, deadline: _In, offset: _In, completion: _In, begin: _In, first: _In, last: _In
+    period: _In,
+    deadline: _In,
+    offset: _In,
+    completion: _In,
+    begin: _In,
+    first: _In,
+    last: _In,
+    *,
+    chained: _In | None = ...,
 ) -> Policy: ...
 
 # Concurrent kernels in FIFO order: bounds (py_fifo_bound.c). period, block_time, blocks, threads

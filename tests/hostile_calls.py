@@ -98,6 +98,7 @@ ARGUMENTS: dict[str, Any] = {
     "busy": True,
     "bytes": 1 << 20,
     "capacity": 256,
+    "chained": np.array([0]),
     "channels": 1,
     "closer": False,
     "cluster": np.array([2, 1, 1]),

@@ -98,7 +98,7 @@ def test_answers_are_those_of_the_methods() -> None:
     )
     answer = gs.analyze(w, platform, "srm", lock="omlp")
     assert answer.response.tolist() == gs.analysis.srm(hosts, 2, lock="omlp").response.tolist()
-    view = w.batches(platform)
+    view = w.batches(platform, chains="keep")
     found = gs.analyze(w, platform, "pbs")
     assert found.schedule is not None
     assert (

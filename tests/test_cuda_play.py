@@ -243,6 +243,26 @@ def test_a_play_can_be_stopped(device: Device) -> None:
         gs.cuda.play(schedule, device, cycles=100_000, stop=stop)
 
 
+def test_chains_are_played_kernel_by_kernel(device: Device) -> None:
+    """By a schedule and by its policy; a kernel starts when the one before it has ended."""
+    chains = gs.KernelChains(
+        [500 * US, 1000 * US], [[50 * US, 60 * US], [100 * US, 40 * US]], blocks=4, threads=256
+    )
+    table = gs.BatchTable.from_gpu(chains, device.gpu, slowdown=1.5)
+    answer = gs.pbs.search(chains, table, policy=True)
+    for plan in (answer.schedule, answer.policy):
+        played = gs.cuda.play(plan, device)
+        assert played.tasks == chains.rows
+        assert np.bincount(played.task).tolist() == [2, 2, 1, 1]
+        end = {}
+        for row, job, start, finish in zip(
+            played.task.tolist(), played.job.tolist(), played.start.tolist(),
+            played.end.tolist(), strict=True,
+        ):  # fmt: skip
+            assert row % 2 == 0 or start >= end[row - 1, job]
+            end[row, job] = finish
+
+
 @pytest.mark.parametrize(
     "function",
     [

@@ -308,7 +308,7 @@ def change(path, *keys, to):
     ("keys", "to", "field"),
     [
         (("format",), "other", "format"),
-        (("version",), 2, "version"),
+        (("version",), 3, "version"),
         (("tasks",), KeyError, "tasks: got None, expected an object"),
         (("tasks",), [], r"tasks: got \[\], expected an object"),
         (("tasks", "period"), KeyError, "tasks.period: got None, expected a list"),

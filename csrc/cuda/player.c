@@ -201,16 +201,16 @@ static int play_frames(player_t *self)
     return status;
 }
 
-/* The pending task with the earliest deadline, as a batch. */
+/* The pending task with the earliest deadline, of chains a current kernel, as a batch. */
 static uint32_t most_urgent(const player_t *self, const int64_t *pending)
 {
     const gs_periodic_tasks_t *tasks = &self->play->tasks;
     int64_t earliest = INT64_MAX;
-    uint32_t batch = 0;
+    uint32_t batch = 0, held = gs_periodic_tasks_held_back(tasks, self->executed);
     for (int32_t i = 0; i < tasks->n; i++) {
         int64_t deadline =
             gs_periodic_tasks_release(tasks, i, self->executed[i]) + tasks->deadline[i];
-        if (pending[i] > 0 && deadline < earliest) {
+        if (pending[i] > 0 && deadline < earliest && (held >> i & 1) == 0) {
             earliest = deadline;
             batch = 1u << i;
         }

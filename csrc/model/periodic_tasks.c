@@ -1,12 +1,31 @@
 /* Check and hyperperiod of periodic task sets. */
 #include "model/periodic_tasks.h"
 
+static int check_chains(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
+{
+    if (tasks->chained >> (tasks->n - 1) != 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "chained", -1, tasks->chained,
+                       "chains that end within the rows");
+    }
+    for (int32_t i = 0; i + 1 < tasks->n; i++) {
+        bool alike = tasks->period[i] == tasks->period[i + 1] &&
+                     tasks->deadline[i] == tasks->deadline[i + 1] &&
+                     gs_periodic_tasks_offset(tasks, i) == gs_periodic_tasks_offset(tasks, i + 1);
+        if ((tasks->chained >> i & 1) != 0 && !alike) {
+            return gs_fail(ctx, GS_ERR_VALUE, "chained", i + 1, tasks->period[i + 1],
+                           "the period, deadline and offset of the kernel before it");
+        }
+    }
+    return GS_OK;
+}
+
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
 {
     if (tasks->n < 1 || tasks->n > GS_PERIODIC_TASKS_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n, "1 to 24 tasks");
     }
-    return gs_periodic_tasks_check_times(ctx, tasks);
+    int status = gs_periodic_tasks_check_times(ctx, tasks);
+    return status == GS_OK && tasks->chained != 0 ? check_chains(ctx, tasks) : status;
 }
 
 int gs_periodic_tasks_check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
@@ -61,4 +80,28 @@ int64_t gs_periodic_tasks_hyperperiod_or_never(const gs_periodic_tasks_t *tasks)
         }
     }
     return h;
+}
+
+bool gs_periodic_tasks_is_ordered(const gs_periodic_tasks_t *tasks, const int64_t *done)
+{
+    for (int32_t i = 0; i < tasks->n; i++) {
+        int64_t last = done[gs_periodic_tasks_last_kernel(tasks, i)];
+        bool falls = (tasks->chained >> i & 1) == 0 || done[i] >= done[i + 1];
+        if (!falls || done[i] - last > 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+uint32_t gs_periodic_tasks_held_back(const gs_periodic_tasks_t *tasks, const int64_t *done)
+{
+    uint32_t held = 0;
+    for (int32_t i = 0; i < tasks->n; i++) {
+        bool first = i == 0 || (tasks->chained >> (i - 1) & 1) == 0;
+        bool waits = first ? done[i] != done[gs_periodic_tasks_last_kernel(tasks, i)]
+                           : done[i] >= done[i - 1];
+        held |= waits ? UINT32_C(1) << i : 0;
+    }
+    return held;
 }

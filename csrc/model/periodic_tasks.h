@@ -1,6 +1,11 @@
 /* Periodic kernels, a structure of arrays.
  *
  * [RTNS24], section 2.2. Times are integer ticks. The arrays belong to the caller.
+ *
+ * A task whose jobs run several kernels one after the other is a *chain*: a row for each of its
+ * kernels, neighbours in the order in which they run, with the period, deadline and offset of the
+ * task. A kernel starts once the one before it in its job has ended, and the first one once the job
+ * before it has ended.
  */
 #ifndef GS_MODEL_PERIODIC_TASKS_H
 #define GS_MODEL_PERIODIC_TASKS_H
@@ -15,10 +20,12 @@ typedef struct {
     const int64_t *period;
     const int64_t *deadline; /* relative */
     const int64_t *offset;   /* of the first release; NULL: all 0 */
+    uint32_t chained;        /* bit i: row i + 1 is the next kernel of the jobs of row i */
 } gs_periodic_tasks_t;
 
-/* Refuses n outside 1..GS_PERIODIC_TASKS_MAX, a period or deadline below 1, an offset below 0, and
- * a period or offset + deadline of GS_NEVER / 2 or more. */
+/* Refuses n outside 1..GS_PERIODIC_TASKS_MAX, a period or deadline below 1, an offset below 0,
+ * a period or offset + deadline of GS_NEVER / 2 or more, and chains that do not end within the rows
+ * or whose rows differ in their times. */
 int gs_periodic_tasks_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks);
 
 /* The same without a limit on n. */
@@ -36,6 +43,21 @@ static inline int64_t gs_periodic_tasks_offset(const gs_periodic_tasks_t *tasks,
 {
     return tasks->offset == NULL ? 0 : tasks->offset[i];
 }
+
+/* The row of the last kernel of the jobs of row i. */
+static inline int32_t gs_periodic_tasks_last_kernel(const gs_periodic_tasks_t *tasks, int32_t i)
+{
+    while ((tasks->chained >> i & 1) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* The rows that wait for another kernel of their chain; done: jobs run by each row. */
+uint32_t gs_periodic_tasks_held_back(const gs_periodic_tasks_t *tasks, const int64_t *done);
+
+/* Whether rows have run these numbers of jobs in the order of the chains. */
+bool gs_periodic_tasks_is_ordered(const gs_periodic_tasks_t *tasks, const int64_t *done);
 
 /* Number of jobs of a task released before an instant. */
 static inline int64_t gs_periodic_tasks_jobs_before(const gs_periodic_tasks_t *tasks, int32_t i,

@@ -83,6 +83,16 @@ static int start_replay(player_t *self, gs_context_t *ctx, const gs_periodic_tas
     return GS_OK;
 }
 
+/* The kernels of chains that wait for another one. */
+static uint32_t held_back(const player_t *self)
+{
+    int64_t done[GS_PERIODIC_TASKS_MAX];
+    for (int32_t i = 0; i < self->tasks->n; i++) {
+        done[i] = self->progress[i].oldest;
+    }
+    return gs_periodic_tasks_held_back(self->tasks, done);
+}
+
 /* Plays frame number f; result->rule says whether it keeps the rules. */
 static int play_frame(player_t *self, const gs_schedule_frame_t *frame, int64_t f,
                       gs_schedule_replay_t *result)
@@ -99,6 +109,7 @@ static int play_frame(player_t *self, const gs_schedule_frame_t *frame, int64_t 
         frame->end != frame->start + self->table->completion[frame->batch]) {
         return verdict(result, GS_SCHEDULE_REPLAY_LENGTH, f, -1, frame->end);
     }
+    uint32_t held = tasks->chained == 0 ? 0 : held_back(self);
     for (int32_t i = 0; i < tasks->n; i++) {
         progress_t *p = &self->progress[i];
         /* The GPU may be idle up to the next release, not longer. */
@@ -107,7 +118,7 @@ static int play_frame(player_t *self, const gs_schedule_frame_t *frame, int64_t 
             return verdict(result, GS_SCHEDULE_REPLAY_IDLE, f, i, idle_until);
         }
         if ((frame->batch >> i & 1) != 0) {
-            if (p->release > frame->start) {
+            if (p->release > frame->start || (held >> i & 1) != 0) {
                 return verdict(result, GS_SCHEDULE_REPLAY_NOT_READY, f, i, frame->start);
             }
             if (frame->end > p->release + tasks->deadline[i]) {

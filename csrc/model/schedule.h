@@ -33,7 +33,8 @@ enum {
     GS_SCHEDULE_REPLAY_OVERLAP = 1, /* a frame starts before the one before it ended, or before 0 */
     GS_SCHEDULE_REPLAY_INELIGIBLE = 2, /* its batch is empty or not eligible */
     GS_SCHEDULE_REPLAY_LENGTH = 3,     /* its length is not the table's completion time */
-    GS_SCHEDULE_REPLAY_NOT_READY = 4,  /* a task of the batch has no pending job */
+    GS_SCHEDULE_REPLAY_NOT_READY = 4,  /* a task of the batch has no pending job, or a kernel
+                                          runs before another one of its chain */
     GS_SCHEDULE_REPLAY_MISS = 5,       /* a job ends after its deadline, or still waits at it */
     GS_SCHEDULE_REPLAY_IDLE = 6,       /* the GPU idles although work is ready (unless idling) */
     GS_SCHEDULE_REPLAY_UNFINISHED = 7, /* jobs of [0, H) are left */

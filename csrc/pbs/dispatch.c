@@ -50,6 +50,10 @@ static int run_batch(dispatcher_t *self, gs_context_t *ctx, uint32_t batch, int6
     for (int32_t i = 0; i < self->problem->n; i++) {
         if ((batch >> i & 1) != 0) {
             int64_t release = release_of(self, i);
+            self->job[i]++;
+            if ((self->problem->tasks.chained >> i & 1) != 0) {
+                continue; /* the job goes on */
+            }
             if (!gs_add(self->result->response_total, end - release,
                         &self->result->response_total)) {
                 return gs_fail(ctx, GS_ERR_OVERFLOW, "task", i, end - release,
@@ -57,7 +61,6 @@ static int run_batch(dispatcher_t *self, gs_context_t *ctx, uint32_t batch, int6
             }
             self->result->misses += end > release + self->problem->tasks.deadline[i];
             self->result->jobs++;
-            self->job[i]++;
         }
     }
     self->result->frames++;
@@ -135,7 +138,8 @@ int gs_pbs_dispatch(gs_context_t *ctx, const gs_pbs_feasible_t *feasible, int st
         }
     }
     for (int32_t i = 0; i < p->n; i++) {
-        result->misses += self.jobs[i] - self.job[i];
+        bool last = (p->tasks.chained >> i & 1) == 0;
+        result->misses += last ? self.jobs[i] - self.job[i] : 0;
     }
     return GS_OK;
 }

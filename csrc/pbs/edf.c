@@ -15,11 +15,31 @@ static void set_oldest(oldest_t *oldest, const gs_periodic_tasks_t *tasks, int32
     oldest->deadline = release < hyperperiod ? release + tasks->deadline[i] : GS_NEVER;
 }
 
+/* Keeps the tasks of an order that do not wait for another kernel of their chain; returns their
+ * number. */
+static int32_t keep_current(const oldest_t *oldest, const gs_periodic_tasks_t *tasks,
+                            int32_t *order, int32_t ready)
+{
+    int64_t done[GS_PERIODIC_TASKS_MAX];
+    int32_t kept = 0;
+    for (int32_t i = 0; i < tasks->n; i++) {
+        done[i] = oldest[i].job;
+    }
+    uint32_t held = gs_periodic_tasks_held_back(tasks, done);
+    for (int32_t j = 0; j < ready; j++) {
+        if ((held >> order[j] & 1) == 0) {
+            order[kept++] = order[j];
+        }
+    }
+    return kept;
+}
+
 /* The batch that starts now, empty when no job is ready. */
-static uint32_t choose(const oldest_t *oldest, int32_t n, const int64_t *completion, int64_t now,
-                       bool parallel)
+static uint32_t choose(const oldest_t *oldest, const gs_periodic_tasks_t *tasks,
+                       const int64_t *completion, int64_t now, bool parallel)
 {
     int32_t order[GS_PERIODIC_TASKS_MAX], ready = 0;
+    const int32_t n = tasks->n;
     for (int32_t i = 0; i < n; i++) {
         if (oldest[i].release <= now) {
             int32_t j = ready++;
@@ -28,6 +48,9 @@ static uint32_t choose(const oldest_t *oldest, int32_t n, const int64_t *complet
             }
             order[j] = i;
         }
+    }
+    if (tasks->chained != 0) {
+        ready = keep_current(oldest, tasks, order, ready);
     }
     uint32_t batch = 0;
     for (int32_t j = 0; j < (parallel || ready == 0 ? ready : 1); j++) {
@@ -58,7 +81,7 @@ int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
         set_oldest(&oldest[i], tasks, i, hyperperiod, 0, gs_periodic_tasks_offset(tasks, i));
     }
     for (;;) {
-        uint32_t batch = choose(oldest, tasks->n, table->completion, now, parallel);
+        uint32_t batch = choose(oldest, tasks, table->completion, now, parallel);
         if (batch == 0) {
             int64_t next = GS_NEVER;
             for (int32_t i = 0; i < tasks->n; i++) {

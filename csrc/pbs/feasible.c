@@ -105,11 +105,11 @@ bool gs_pbs_feasible_holds(const gs_pbs_feasible_t *self, int64_t k, int64_t cla
 /* Removes from the gaps what one batch makes feasible. */
 static int close_by_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
                           const gs_pbs_transitions_t *transitions, int64_t class_index,
-                          uint32_t pending, uint32_t batch, gaps_t *gaps, int64_t *work)
+                          uint32_t left, uint32_t batch, gaps_t *gaps, int64_t *work)
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t c = p->completion[batch];
-    int64_t end = gs_pbs_transitions_latest_end(transitions, pending, batch);
+    int64_t end = gs_pbs_transitions_latest_end(transitions, left, batch);
     int64_t last_gap = gaps->gaps[gaps->count - 1].last + c;
     end = last_gap < end ? last_gap : end;
     int64_t from = gaps->gaps[0].first + c;
@@ -207,6 +207,7 @@ static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transiti
                      int64_t class_index, int64_t latest, gaps_t *gaps)
 {
     uint32_t pending = gs_pbs_problem_pending(self->problem, class_index);
+    uint32_t left = gs_pbs_problem_left(self->problem, class_index);
     int64_t work = 1;
     gs_pbs_transitions_prepare_class(transitions, class_index);
     gaps->gaps[0] = (gs_pbs_span_t){transitions->first, latest};
@@ -215,7 +216,7 @@ static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transiti
         work++;
         if (transitions->latest[batch] >= gaps->gaps[0].first) {
             int status =
-                close_by_batch(self, ctx, transitions, class_index, pending, batch, gaps, &work);
+                close_by_batch(self, ctx, transitions, class_index, left, batch, gaps, &work);
             if (status != GS_OK) {
                 return status;
             }

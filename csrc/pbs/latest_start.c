@@ -4,11 +4,11 @@
 /* The latest start of a batch if it exceeds best, else best. */
 static int64_t latest_start_of_batch(const gs_pbs_latest_start_t *self,
                                      const gs_pbs_transitions_t *transitions, int64_t class_index,
-                                     uint32_t pending, uint32_t batch, int64_t best)
+                                     uint32_t left, uint32_t batch, int64_t best)
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t c = p->completion[batch];
-    int64_t end = gs_pbs_transitions_latest_end(transitions, pending, batch);
+    int64_t end = gs_pbs_transitions_latest_end(transitions, left, batch);
     end = transitions->last + c < end ? transitions->last + c : end;
     int64_t from = best + 1 + c; /* an earlier end would not improve */
     if (end < from) {
@@ -38,25 +38,29 @@ static int64_t latest_start(const gs_pbs_latest_start_t *self, gs_pbs_transition
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t k = transitions->k;
-    uint32_t pending = gs_pbs_problem_pending(p, class_index);
+    uint32_t left = gs_pbs_problem_left(p, class_index);
+    if (p->tasks.chained != 0 && !gs_pbs_problem_is_ordered(p, class_index)) {
+        return GS_PBS_DEAD; /* no state has this class */
+    }
     if (k + 1 < p->intervals) {
         /* Waiting for the next arrival is allowed while nothing pending reaches its deadline. */
         gs_pbs_transitions_prepare_class(transitions, class_index);
         int64_t after = class_index + p->arrived[k + 1] - p->arrived[k];
-        if (transitions->wait[pending] > transitions->last &&
+        if (transitions->wait[left] > transitions->last &&
             self->latest[(k + 1) * p->classes + after] != GS_PBS_DEAD) {
             return transitions->last;
         }
-    } else if (pending == 0) {
+    } else if (left == 0) {
         return GS_NEVER;
     } else {
         gs_pbs_transitions_prepare_class(transitions, class_index);
     }
     int64_t best = transitions->first - 1;
+    uint32_t pending = gs_pbs_problem_pending(p, class_index);
     for (uint32_t batch = pending; batch != 0; batch = (batch - 1) & pending) {
         ++*work;
         if (transitions->latest[batch] > best) {
-            best = latest_start_of_batch(self, transitions, class_index, pending, batch, best);
+            best = latest_start_of_batch(self, transitions, class_index, left, batch, best);
             if (best == transitions->last) {
                 break;
             }

@@ -10,8 +10,9 @@
 
 #include "pbs/feasible.h"
 
-/* The class of a state, given the pending jobs of each task; -1 where a count is negative or more
- * than can be pending in time. */
+/* The class of a state, given the pending jobs of each task (of each kernel of a chain: the jobs in
+ * which it is left); -1 where a count is negative or more than can be pending in time, or where
+ * kernels have not run in order. */
 int64_t gs_pbs_policy_class(const gs_pbs_problem_t *problem, const int64_t *pending);
 
 /* Writes the safe batches (at most 2^n entries) in increasing order; returns their number. */

@@ -64,6 +64,35 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
     }
 }
 
+/* Refuses batches with two kernels of a task. */
+static int check_chains(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                        const gs_batch_table_t *table)
+{
+    uint32_t chain[GS_PERIODIC_TASKS_MAX];
+    int32_t chains = 0;
+    for (int32_t i = 0; i < tasks->n; i++) {
+        int32_t last = gs_periodic_tasks_last_kernel(tasks, i);
+        chain[chains++] = (UINT32_C(2) << last) - (UINT32_C(1) << i);
+        i = last;
+    }
+    for (uint32_t b = 1; b < UINT32_C(1) << tasks->n; b++) {
+        bool possible =
+            table->completion[b] != 0 || (table->undecided != NULL && table->undecided[b] != 0);
+        for (int32_t c = 0; c < chains && possible; c++) {
+            uint32_t kernels = b & chain[c];
+            if ((kernels & (kernels - 1)) != 0) {
+                return gs_fail(ctx, GS_ERR_VALUE, "completion", b, table->completion[b],
+                               "0 for a batch with two kernels of a task");
+            }
+        }
+        int status = b % 4096 == 0 ? gs_poll(ctx, 4096) : GS_OK;
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    return GS_OK;
+}
+
 int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                          const gs_batch_table_t *table)
 {
@@ -72,7 +101,10 @@ int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
         status = gs_fail(ctx, GS_ERR_VALUE, "table", -1, table->n,
                          "a table for as many tasks as the task set has");
     }
-    return status == GS_OK ? gs_batch_table_check(ctx, table) : status;
+    if (status == GS_OK) {
+        status = gs_batch_table_check(ctx, table);
+    }
+    return status == GS_OK && tasks->chained != 0 ? check_chains(ctx, tasks, table) : status;
 }
 
 int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
@@ -159,16 +191,39 @@ int64_t gs_pbs_problem_step(const gs_pbs_problem_t *self, uint32_t batch)
     return step;
 }
 
-uint32_t gs_pbs_problem_pending(const gs_pbs_problem_t *self, int64_t class_index)
+uint32_t gs_pbs_problem_digits(const gs_pbs_problem_t *self, int64_t class_index)
 {
-    if (self->simple) {
-        return (uint32_t)class_index;
-    }
-    uint32_t pending = 0;
+    uint32_t left = 0;
     for (int32_t i = 0; i < self->n; i++) {
-        pending |= class_index / self->stride[i] % self->radix[i] != 0 ? UINT32_C(1) << i : 0;
+        left |= class_index / self->stride[i] % self->radix[i] != 0 ? UINT32_C(1) << i : 0;
     }
-    return pending;
+    return left;
+}
+
+/* The jobs that each row has run, up to a constant per task. */
+static void count_done(const gs_pbs_problem_t *self, int64_t class_index, int64_t *done)
+{
+    for (int32_t i = 0; i < self->n; i++) {
+        done[i] = -(class_index / self->stride[i] % self->radix[i]);
+    }
+}
+
+uint32_t gs_pbs_problem_current(const gs_pbs_problem_t *self, int64_t class_index)
+{
+    uint32_t left = gs_pbs_problem_left(self, class_index);
+    if (self->simple) { /* a kernel is not current while the one before it is left */
+        return left & ~((left & self->tasks.chained) << 1);
+    }
+    int64_t done[GS_PERIODIC_TASKS_MAX];
+    count_done(self, class_index, done);
+    return left & ~gs_periodic_tasks_held_back(&self->tasks, done);
+}
+
+bool gs_pbs_problem_is_ordered(const gs_pbs_problem_t *self, int64_t class_index)
+{
+    int64_t done[GS_PERIODIC_TASKS_MAX];
+    count_done(self, class_index, done);
+    return gs_periodic_tasks_is_ordered(&self->tasks, done);
 }
 
 int64_t gs_pbs_problem_deadline(const gs_pbs_problem_t *self, int64_t k, int64_t class_index,

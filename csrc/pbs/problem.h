@@ -10,6 +10,12 @@
  *
  * when a batch that starts in I_k ends in I_k'.
  *
+ * Of a chain (model/periodic_tasks.h) each kernel is a row, and a job that arrives is pending in
+ * all of them: a class says which kernels are *left*. Only one of them is *current*, the first of
+ * the oldest job of its task, and only current kernels start. All other rules are those of tasks of
+ * one kernel: a kernel that is left and not in a batch must be able to end after it, so the batch
+ * of any kernel but the last one ends before the job is due.
+ *
  * An *infinite-horizon* problem is about all jobs, not only those of [0, H). From the greatest
  * offset on the arrivals repeat, so one hyperperiod of intervals represents all later ones. The
  * intervals after it, the *tail*, are copies of it, long enough for any batch to end in.
@@ -43,7 +49,8 @@ typedef struct {
 } gs_pbs_problem_t;
 
 /* Checks tasks and table. Errors: those of gs_periodic_tasks_check and gs_batch_table_check;
- * GS_ERR_VALUE for a table of another number of tasks. */
+ * GS_ERR_VALUE for a table of another number of tasks, and for one with a batch of two kernels of a
+ * task. */
 int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                          const gs_batch_table_t *table);
 
@@ -61,8 +68,26 @@ int64_t gs_pbs_problem_interval(const gs_pbs_problem_t *self, int64_t instant);
 /* The difference of classes that a batch makes. */
 int64_t gs_pbs_problem_step(const gs_pbs_problem_t *self, uint32_t batch);
 
-/* The tasks with pending jobs in a class. */
-uint32_t gs_pbs_problem_pending(const gs_pbs_problem_t *self, int64_t class_index);
+/* The rows with jobs left in a class, by its digits, and the current kernels among them. For
+ * classes that are not simple, or of chains; see the functions below. */
+uint32_t gs_pbs_problem_digits(const gs_pbs_problem_t *self, int64_t class_index);
+uint32_t gs_pbs_problem_current(const gs_pbs_problem_t *self, int64_t class_index);
+
+/* The tasks with pending jobs in a class, of chains all kernels that are left. */
+static inline uint32_t gs_pbs_problem_left(const gs_pbs_problem_t *self, int64_t class_index)
+{
+    return self->simple ? (uint32_t)class_index : gs_pbs_problem_digits(self, class_index);
+}
+
+/* The same, of chains only the current kernels: the members of any batch. */
+static inline uint32_t gs_pbs_problem_pending(const gs_pbs_problem_t *self, int64_t class_index)
+{
+    return self->tasks.chained == 0 ? gs_pbs_problem_left(self, class_index)
+                                    : gs_pbs_problem_current(self, class_index);
+}
+
+/* Whether the kernels left in a class are those of chains that run in order. */
+bool gs_pbs_problem_is_ordered(const gs_pbs_problem_t *self, int64_t class_index);
 
 /* The absolute deadline of the oldest pending job of a task in I_k, given the class; of its next
  * job in [0, H) when none is pending; GS_NEVER without such a job. */

@@ -30,7 +30,7 @@ void gs_pbs_transitions_prepare(gs_pbs_transitions_t *self, int64_t k, int64_t c
     self->k = k;
     self->first = p->start[k];
     self->last = p->start[k + 1] - 1;
-    uint32_t support = p->simple ? p->all : gs_pbs_problem_pending(p, class_index);
+    uint32_t support = p->simple ? p->all : gs_pbs_problem_left(p, class_index);
     for (int32_t i = 0; i < p->n; i++) {
         int64_t some = p->simple ? p->stride[i] : class_index;
         bool is_pending = (support >> i & 1) != 0;

@@ -37,11 +37,12 @@ static inline void gs_pbs_transitions_prepare_class(gs_pbs_transitions_t *self, 
     }
 }
 
-/* The latest end of a batch that starts with these tasks pending and makes no other job late. */
-static inline int64_t gs_pbs_transitions_latest_end(const gs_pbs_transitions_t *self,
-                                                    uint32_t pending, uint32_t batch)
+/* The latest end of a batch that starts with these tasks (kernels of chains) left and makes no
+ * other job late. */
+static inline int64_t gs_pbs_transitions_latest_end(const gs_pbs_transitions_t *self, uint32_t left,
+                                                    uint32_t batch)
 {
-    int64_t wait = self->wait[pending ^ batch], absent = self->absent[pending];
+    int64_t wait = self->wait[left ^ batch], absent = self->absent[left];
     int64_t own = self->latest[batch] + self->problem->completion[batch];
     int64_t end = wait < absent ? wait : absent;
     return own < end ? own : end;

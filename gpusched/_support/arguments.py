@@ -86,10 +86,12 @@ def frozen(array: Array) -> Array:
     return array
 
 
-def instance(value: Any, kind: type, name: str, hint: str = "") -> None:
+def instance(value: Any, kind: type | tuple[type, ...], name: str, hint: str = "") -> None:
     """Raise a ``TypeError`` with ``hint`` when ``value`` is not an instance of ``kind``."""
     if not isinstance(value, kind):
-        wanted = f"{name}: got {type(value).__name__}, expected {kind.__name__}"
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        expected = " or ".join(one.__name__ for one in kinds)
+        wanted = f"{name}: got {type(value).__name__}, expected {expected}"
         raise TypeError(f"{wanted} ({hint})" if hint else wanted)
 
 

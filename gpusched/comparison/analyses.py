@@ -23,10 +23,11 @@ from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.answers.answer import Answer, missing
+from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.views.derived_view import View
+from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
@@ -403,14 +404,40 @@ def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
 
 
 def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    """The search for a schedule; for one that repeats, where that is another question."""
+    """The search for a schedule; for one that repeats, where that is another question.
+
+    Jobs of several kernels run kernel by kernel; where no such schedule is found, also as units.
+    """
     models.refuse_cpu_overload()
-    view = models.batches(request.gaps)
+    doubts = models.cpu_doubts()
+    if not models.has_chains():
+        return _searched(models.batches(request.gaps), request, options, doubts)
+    kernels = sum(kernel.repeat for task in models.workload for kernel in task.kernels)
+    if kernels > MAX_TASKS:
+        said = (f"batches of single kernels are left out: the jobs have {kernels:,} kernels, and a "
+                f"table has at most {MAX_TASKS}",)  # fmt: skip
+        return _searched(models.batches(request.gaps), request, options, (*doubts, *said))
+    if options.get("method") == "graph":
+        return _searched(models.batches(request.gaps), request, options, doubts)
+    apart = _searched(models.chain_batches(request.gaps), request, options, doubts)
+    if apart.accepted:
+        return apart
+    units = _searched(models.batches(request.gaps), request, options, doubts)
+    open_as_units = apart.answer.schedulable is False and units.answer.schedulable is None
+    return units if units.accepted or open_as_units else apart
+
+
+def _searched(
+    view: BatchView | ChainBatchView,
+    request: Request,
+    options: dict[str, Any],
+    said: tuple[str, ...],
+) -> _Found:
     more: dict[str, Any] = {"budget": request.budget, "stop": request.stop, **options}
     if not stays_within(view.tasks):
         more["repeating"] = True
     answer = pbs.search(view.tasks, view.table, **more)
-    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
+    return _Found(answer, view, bool(answer.accepted), said)
 
 
 def _mig(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:

@@ -18,7 +18,7 @@ from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
-from gpusched.model.views.derived_view import BatchView, LaunchView, View
+from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
 from gpusched.model.views.view_source import listed, runs_on_cpu
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CopyIn, CopyOut
@@ -87,6 +87,13 @@ class DerivedModels:
     def batches(self, gaps: Gaps) -> BatchView:
         """Jobs as units, and their batches."""
         return self.once(("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps))
+
+    def chain_batches(self, gaps: Gaps) -> ChainBatchView:
+        """Jobs as chains of kernels, and the batches of these."""
+        return self.once(
+            ("chain_batches", gaps),
+            lambda: self.workload.batches(self.platform, gaps=gaps, chains="keep"),
+        )
 
     def hosts(self, sms: Literal["divided", "all"]) -> View[HostTasks]:
         """Jobs of CPU and GPU segments."""

@@ -7,13 +7,14 @@ deadline beyond the period.
 
 from __future__ import annotations
 
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.edf import Edf
 
 __all__ = ["refuse_unsettled", "stays_within"]
 
 
-def stays_within(tasks: KernelTasks) -> bool:
+def stays_within(tasks: KernelTasks | KernelChains) -> bool:
     """Whether every job is over, in time or late, before the next release of its task could be.
 
     Then the jobs of one hyperperiod end before those of the next are released, and the schedule

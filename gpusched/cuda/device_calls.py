@@ -165,7 +165,8 @@ def play(
     tick, timed, footprint, graphs
         As in ``measure``.
     kernels
-        The operations to launch, one per task, instead of spin kernels or graphs.
+        The operations to launch, one per task (per kernel of chains, which are played and
+        recorded as the tasks ``tasks.rows``), instead of spin kernels or graphs.
     cycles
         Number of hyperperiods.
     wait
@@ -196,6 +197,7 @@ def play(
         The system does not permit real-time priority or locked memory.
     """
     from gpusched.cuda import player
+    from gpusched.model.kernel_chains import rows_of
     from gpusched.model.schedule import Schedule
     from gpusched.pbs.policy import Policy
 
@@ -204,7 +206,12 @@ def play(
     with _opened(device) as opened:
         made = (
             player.operations(
-                opened, plan.tasks, tick=tick, timed=timed, footprint=footprint, graphs=graphs
+                opened,
+                rows_of(plan.tasks),
+                tick=tick,
+                timed=timed,
+                footprint=footprint,
+                graphs=graphs,
             )
             if kernels is None
             else list(kernels)

@@ -15,6 +15,7 @@ from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
 from gpusched.cuda.device import Device, Operation, whole
 from gpusched.model.jobs import Jobs
+from gpusched.model.kernel_chains import rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.policy import Policy
@@ -253,7 +254,7 @@ def play(
             f"strategy: got {chosen!r}, expected "
             + ("'policy' for a Policy" if following else "'table' or 'reclaim' for a Schedule")
         )
-    tasks = plan.tasks
+    tasks = rows_of(plan.tasks)
     if len(kernels) != tasks.n:
         raise ValueError(
             f"kernels: got {len(kernels)} operations, expected {tasks.n}, one per task"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,7 @@ from gpusched.model.batches import (
     task_index,
     tasks_of,
 )
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ __all__ = ["BatchTable"]
 
 Slowdown: TypeAlias = "float | Fraction | tuple[float, float] | str | None"
 """Factors of slowdown: least and most, one for all, a name, or none."""
+
+Factor: TypeAlias = "float | Fraction"
+"""A factor of slowdown."""
 
 Seed: TypeAlias = "int | np.random.SeedSequence | np.random.Generator | None"
 """Source of random numbers."""
@@ -77,8 +81,9 @@ class BatchTable:
 
     [RTNS24], sections 2.3 and 4.2. A batch is a set of tasks whose kernels are submitted
     together; it is eligible when in some order of submission all of them run in parallel. Batches
-    are numbered by bit masks: task i is in batch ``mask`` when ``mask >> i & 1``. For more than 24
-    tasks see `BatchFunction`.
+    are numbered by bit masks: task i is in batch ``mask`` when ``mask >> i & 1``. Of `KernelChains`
+    the bits are kernels, the rows of ``chains.rows``, and no batch has two kernels of a task. For
+    more than 24 tasks see `BatchFunction`.
 
     Parameters
     ----------
@@ -149,7 +154,9 @@ class BatchTable:
     # Making tables ---------------------------------------------------------------------
 
     @classmethod
-    def from_dict(cls, n: int | KernelTasks, batches: Mapping[Any, int]) -> BatchTable:
+    def from_dict(
+        cls, n: int | KernelTasks | KernelChains, batches: Mapping[Any, int]
+    ) -> BatchTable:
         """Make a table of ``n`` tasks from ``{(0,): 1, (1,): 3, (1, 0): 4}``.
 
         A key is a tuple of task indices, the order of submission; or a set of them or a bit mask,
@@ -157,13 +164,15 @@ class BatchTable:
         Of several orders of one batch the one with the shortest time is kept, the first among
         equals. Batches without a key are not eligible.
 
-        With the tasks instead of their number, keys may have names: ``{("camera", "map"): 4}``.
+        With the tasks instead of their number, keys may have names: ``{("camera", "map"): 4}``;
+        with chains, those of ``chains.rows``: ``{("lane[0]", "map"): 4}``.
 
         Raises
         ------
         ValueError, TypeError, OverflowError
             Keys with unknown or repeated tasks, and what the class refuses.
         """
+        n = n.rows if isinstance(n, KernelChains) else n
         names = n.name if isinstance(n, KernelTasks) else ()
         count = task_count(n.n if isinstance(n, KernelTasks) else n)
         if not isinstance(batches, Mapping):
@@ -181,7 +190,7 @@ class BatchTable:
     @classmethod
     def from_gpu(
         cls,
-        tasks: KernelTasks,
+        tasks: KernelTasks | KernelChains,
         gpu: GPU | str,
         slowdown: Slowdown = (1.7, 1.9),
         seed: Seed = None,
@@ -197,12 +206,19 @@ class BatchTable:
         of those places, and whose total demand the GPU could hold, is left undecided.
 
         A batch takes as long as its longest member's ``wcet`` times a slowdown factor, rounded up.
-        The factor is drawn for each batch of two or more.
+        The factor is drawn for each batch of two or more. A kernel of a chain takes its latency,
+        and its ``block_time`` for each wave of its blocks; only batches with at most one kernel of
+        a task are looked at.
+
+        >>> chains = gs.KernelChains([60, 100], [[4, 2], [10]], blocks=8, threads=256)
+        >>> gs.BatchTable.from_gpu(chains, "Xavier", slowdown=1.5).completion.tolist()
+        [0, 4, 2, 0, 10, 15, 15, 0]
 
         Parameters
         ----------
         tasks
-            One set or a stack; ``blocks``, ``threads``, ``regs``, ``smem`` and ``wcet`` matter.
+            One set or a stack of tasks or chains; ``blocks``, ``threads``, ``regs``, ``smem`` and
+            ``wcet`` matter (``block_time`` and ``latency`` of chains).
         gpu
             A GPU or the name of a preset.
         slowdown
@@ -218,8 +234,8 @@ class BatchTable:
         Raises
         ------
         ValueError
-            More than 24 tasks, a block that fits no SM (with its task and the resource), factors
-            below 1.
+            More than 24 tasks (kernels of chains), a block that fits no SM (with its task and the
+            resource), factors below 1.
         OverflowError
             Times of 2**60 - 1 ticks or more.
         """
@@ -227,8 +243,13 @@ class BatchTable:
         from gpusched.model.slowdown import factors
 
         device = as_gpu(gpu)
-        _check_tasks(tasks)
         least, most = factors(slowdown)
+        if isinstance(tasks, KernelChains):
+            from gpusched.model.chain_tables import place_chains
+
+            key, number = seed_key(seed), set_number(first)
+            return cls._make(*place_chains(tasks, device, (least, most), key, number))
+        _check_tasks(tasks)
         completion, undecided, order = _core.oracle_by_placement(
             device._limits,
             device.sm_order,
@@ -274,6 +295,62 @@ class BatchTable:
             most=most,
         )
         return cls._of_stack(tasks, completion, None, None)
+
+    @overload
+    @classmethod
+    def from_slowdown(
+        cls, tasks: KernelTasks, slowdown: Callable[[tuple[int, ...]], Factor | None]
+    ) -> BatchTable: ...
+    @overload
+    @classmethod
+    def from_slowdown(
+        cls,
+        tasks: KernelChains,
+        slowdown: Callable[[tuple[tuple[int, int], ...]], Factor | None],
+    ) -> BatchTable: ...
+    @classmethod
+    def from_slowdown(
+        cls,
+        tasks: KernelTasks | KernelChains,
+        slowdown: Callable[[tuple[int, ...]], Factor | None]
+        | Callable[[tuple[tuple[int, int], ...]], Factor | None],
+    ) -> BatchTable:
+        """Make the table of one set by a function that tells how batches slow their members.
+
+        A batch of two or more takes as long as its longest member alone (``wcet`` of a task,
+        ``latency`` and ``block_time`` of a kernel of a chain) times the factor, rounded up.
+
+        >>> chains = gs.KernelChains(period=[60, 100], block_time=[[4, 2], [10]])
+        >>> table = gs.BatchTable.from_slowdown(
+        ...     chains, lambda batch: None if (0, 1) in batch else 1.2)
+        >>> table.completion.tolist()
+        [0, 4, 2, 0, 10, 12, 0, 0]
+
+        Parameters
+        ----------
+        tasks
+            One set of tasks or chains.
+        slowdown
+            Called once with the members of each batch of two or more: a tuple of task indices, or
+            for chains of pairs (task, kernel), at most one of each task, by increasing task. It
+            returns a factor from 1 to a million, which counts in billionths, or None for a batch
+            that is not eligible.
+
+        Raises
+        ------
+        ValueError
+            More than 24 tasks or kernels, a stack, a factor that is none (with the batch).
+        OverflowError
+            Times of 2**60 - 1 ticks or more.
+        TypeError
+            Tasks of another class.
+        """
+        from gpusched.model.chain_tables import slowed_batches
+
+        instance(tasks, (KernelTasks, KernelChains), "tasks")
+        if not callable(slowdown):
+            raise TypeError(f"slowdown: got {shown(slowdown)}, expected a function of the batch")
+        return cls._make(slowed_batches(tasks, slowdown), None, None)
 
     @classmethod
     def _of_stack(cls, tasks: KernelTasks, *arrays: Any) -> BatchTable:

@@ -98,3 +98,25 @@ class RunJobs(Jobs):
         number = task_number(task, self.tasks.name)
         chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
         return self.finish[chosen] - self.release[chosen]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRuns(Jobs):
+    """Kernels that ran, as a structure of arrays: read-only int64, one entry per kernel of a job.
+
+    Attributes
+    ----------
+    task, job, release, deadline
+        The job, as in `Jobs`.
+    start, finish
+        Times of the kernel.
+    kernel
+        Its number within the job, from 0.
+    """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "kernel")
+
+    kernel: Int64Array
+
+    def __repr__(self) -> str:
+        return f"<KernelRuns: {len(self)}>"

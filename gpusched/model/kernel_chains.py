@@ -17,7 +17,7 @@ from gpusched.model.task_sets import TaskSet, unless_derived
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["KernelChains"]
+__all__ = ["KernelChains", "chained_of", "rows_of"]
 
 _OF_TASK = ("period", "deadline", "offset", "priority")
 _OF_KERNEL = ("block_time", "blocks", "threads", "latency", "regs", "smem")
@@ -48,7 +48,7 @@ class KernelChains(TaskSet):
     """Tasks whose jobs run several kernels one after the other: a set of n, or a stack of N sets.
 
     Each task has a stream of its own. Arrays are read-only and int64; times are integer ticks, the
-    unit is the caller's.
+    unit is the caller's. For batches (``gs.pbs``) every kernel is a row of its own, see `rows`.
 
     >>> chains = gs.KernelChains(
     ...     period=[60, 100], block_time=[[4, 2, 4], [10]], blocks=[[8, 1, 8], [4]], threads=256,
@@ -99,6 +99,7 @@ class KernelChains(TaskSet):
 
     _KIND: ClassVar[str] = "KernelChains"
     _ARRAYS: ClassVar[tuple[str, ...]] = (*_OF_TASK, *_OF_KERNEL)
+    _OF_KERNEL: ClassVar[tuple[str, ...]] = _OF_KERNEL
 
     period: Int64Array
     block_time: Int64Array
@@ -218,6 +219,65 @@ class KernelChains(TaskSet):
         work: Int64Array = (self.blocks * self.threads * self.block_time).sum(axis=-1)
         return work
 
+    @property
+    def rows(self) -> KernelTasks:
+        """The kernels as tasks: row j is bit j of the batches of ``gs.pbs``.
+
+        The kernels of a task are neighbours, in the order in which they run, and named after it. A
+        kernel takes its ``latency`` and its ``block_time`` (``wcet``); the order in which kernels
+        run is left out. The sets of a stack need as many kernels each (ValueError).
+
+        >>> chains = gs.KernelChains([60, 100], [[4, 2], [10]], latency=1, name=["lane", "map"])
+        >>> chains.rows.name, chains.rows.period.tolist(), chains.rows.wcet.tolist()
+        (('lane[0]', 'lane[1]', 'map'), [60, 60, 100], [5, 3, 11])
+        """
+        has = self.block_time > 0
+        counts = np.atleast_1d(has.sum(axis=(-2, -1)))
+        if len(bad := np.flatnonzero(counts != counts[:1])):
+            raise ValueError(
+                f"block_time: got {counts[bad[0]]} kernels in set {bad[0]}, expected {counts[0]} "
+                "as in set 0; batches are of as many kernels in each set of a stack"
+            )
+        at = np.nonzero(has)
+        shape = (*self.period.shape[:-1], int(counts[0]) if len(counts) else 0)
+        of_task = {key: getattr(self, key)[at[:-1]].reshape(shape) for key in _OF_TASK}
+        of_kernel = {key: getattr(self, key)[has].reshape(shape) for key in _OF_KERNEL}
+        wcet = of_kernel["block_time"] + of_kernel.pop("latency")
+        return KernelTasks(**of_task, **of_kernel, wcet=wcet, name=self._row_names())
+
+    @property
+    def places(self) -> tuple[Int64Array, Int64Array]:
+        """The task of each row of ``rows`` and its kernel from 0: int64 ``(m,)``, of one set.
+
+        >>> chains = gs.KernelChains(period=[60, 100], block_time=[[4, 2], [10]])
+        >>> [places.tolist() for places in chains.places]
+        [[0, 0, 1], [0, 1, 0]]
+        """
+        if self.is_stack:
+            raise TypeError("chains: got a stack, expected one set, such as chains[i]")
+        task, kernel = np.nonzero(self.block_time > 0)
+        return frozen(task.astype(np.int64)), frozen(kernel.astype(np.int64))
+
+    def _row_names(self) -> list[str]:
+        kernels = np.atleast_2d(self.kernels)
+        if (kernels != kernels[:1]).any():
+            return [f"kernel {j}" for j in range(int(kernels[0].sum()))]
+        return [
+            name if count == 1 else f"{name}[{j}]"
+            for name, count in zip(self.name, kernels[0].tolist(), strict=True)
+            for j in range(count)
+        ]
+
+    def _chained(self) -> Int64Array:
+        """Per set the mask of the rows that another kernel of the same job follows."""
+        has = (self.block_time if self.is_stack else self.block_time[None]) > 0
+        at = np.nonzero(has)
+        m = len(at[0]) // max(len(has), 1)
+        task = at[1].reshape(len(has), m)
+        follows = task[:, 1:] == task[:, :-1]
+        bits = np.int64(1) << np.arange(max(m - 1, 0))
+        return np.asarray((follows * bits).sum(axis=1), np.int64)
+
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per kernel of every task.
 
@@ -335,3 +395,13 @@ def _refuse_gaps(array: Int64Array, has: npt.NDArray[np.bool_]) -> None:
             f"block_time{list(where)}: got {shown(array[where].tolist())}, expected the times of "
             "at least one kernel, and 0 behind the last one only"
         )
+
+
+def rows_of(tasks: KernelTasks | KernelChains) -> KernelTasks:
+    """The rows of batches: the tasks themselves, or the kernels of chains."""
+    return tasks.rows if isinstance(tasks, KernelChains) else tasks
+
+
+def chained_of(tasks: KernelTasks | KernelChains) -> Int64Array | None:
+    """The chains of the rows as the core takes them, a mask per set; None for tasks."""
+    return tasks._chained() if isinstance(tasks, KernelChains) else None

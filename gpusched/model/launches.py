@@ -391,25 +391,29 @@ class Launches(Saved):
         -------
         Launches
             Frame by frame, and within a frame in the order of submission. Each task has a stream.
-            Names are those of the tasks.
+            Names are those of the tasks, or of the kernels of chains.
         """
+        from gpusched.model.kernel_chains import rows_of
         from gpusched.model.schedule import Schedule as Plan
 
         if not isinstance(schedule, Plan):
             raise TypeError(f"schedule: got {type(schedule).__name__}, expected Schedule")
-        tasks = schedule.tasks
-        batches = [schedule.members(frame) for frame in range(len(schedule))]
-        task = np.array([i for batch in batches for i in batch], dtype=np.int64)
+        tasks, rows = schedule.tasks, rows_of(schedule.tasks)
+        task = np.array(
+            [i for frame in range(len(schedule)) for i in schedule.members(frame)], dtype=np.int64
+        )
+        batches = [schedule._order(mask) for mask in schedule.batch.tolist()]
+        row = np.array([i for batch in batches for i in batch], dtype=np.int64)
         return Launches(
             np.repeat(schedule.start, [len(batch) for batch in batches]),
-            tasks.block_time[task],
+            rows.block_time[row],
             stream=task,
-            blocks=tasks.blocks[task],
-            threads=tasks.threads[task],
-            regs=tasks.regs[task],
-            smem=tasks.smem[task],
+            blocks=rows.blocks[row],
+            threads=rows.threads[row],
+            regs=rows.regs[row],
+            smem=rows.smem[row],
             interference=interference,
-            name=[tasks.name[i] for i in task.tolist()],
+            name=[rows.name[i] for i in row.tolist()],
             stream_context=np.zeros(tasks.n, dtype=np.int64),
             stream_name=list(tasks.name),
         )

@@ -27,7 +27,8 @@ from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
 from gpusched.model.functions.batch_function import BatchFunction, as_masks
-from gpusched.model.jobs import Jobs
+from gpusched.model.jobs import Jobs, KernelRuns
+from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _RULES = {
     1: ("overlap", "starts before the frame before it has ended"),
     2: ("ineligible", "runs a batch that is empty or not eligible"),
     3: ("length", "does not last as long as its batch takes by the table"),
-    4: ("not ready", "runs a task that has no pending job"),
+    4: ("not ready", "runs a task that has no pending job, or a kernel before its turn"),
     5: ("miss", "misses a deadline"),
     6: ("idle", "starts although the GPU idled before it while work was ready"),
     7: ("unfinished", "is the end, and jobs of the hyperperiod are left"),
@@ -70,6 +71,9 @@ class ScheduleError(ValueError):
 class Schedule:
     """Frames one after the other, each running one batch of jobs ([RTNS24], section 2.4).
 
+    Of chains a frame runs at most one kernel of a task, of each the next one of the oldest job that
+    has not ended.
+
     >>> tasks = gs.KernelTasks(period=[4, 8], wcet=[1, 2])
     >>> plan = gs.Schedule(start=[0, 4], end=[3, 5], batch=[3, 1], tasks=tasks)
     >>> plan.members(0), plan.makespan
@@ -81,9 +85,10 @@ class Schedule:
         Ticks, one entry per frame; int64 arrays, read-only.
     batch
         The tasks of each frame as a bit mask (bit i: task i); uint32 array, uint64 with more than
-        32 tasks, read-only. Of every task in it, the oldest job that was not executed yet runs.
+        32 tasks, read-only. Of every task in it, the oldest job that was not executed yet runs. Of
+        chains, the kernels: bit j is row j of ``tasks.rows``.
     tasks
-        The task set.
+        The task set: `KernelTasks`, or `KernelChains`.
     table
         The batch table or function the schedule was made with, for ``validate`` and the submission
         orders.
@@ -107,7 +112,7 @@ class Schedule:
     start: Int64Array
     end: Int64Array
     batch: npt.NDArray[np.uint32] | npt.NDArray[np.uint64]
-    tasks: KernelTasks
+    tasks: KernelTasks | KernelChains
     table: BatchTable | BatchFunction | None
     idling: bool
     cycle: tuple[int, int] | None
@@ -117,30 +122,34 @@ class Schedule:
         start: npt.ArrayLike,
         end: npt.ArrayLike,
         batch: npt.ArrayLike,
-        tasks: KernelTasks,
+        tasks: KernelTasks | KernelChains,
         table: BatchTable | BatchFunction | None = None,
         idling: bool = False,
         cycle: tuple[int, int] | None = None,
     ) -> None:
-        instance(tasks, KernelTasks, "tasks")
+        instance(tasks, (KernelTasks, KernelChains), "tasks")
         if table is not None and not isinstance(table, BatchFunction):
             instance(table, BatchTable, "table", "or None")
         if tasks.is_stack:
             raise ValueError("tasks: got a stack, expected one task set")
         if table is not None and table.is_stack:
             raise ValueError("table: got a stack, expected one table")
-        if table is not None and table.n != tasks.n:
-            raise ValueError(f"table: got one of {table.n} tasks, expected {tasks.n} as in the set")
+        count = rows_of(tasks).n
+        unit = "tasks" if isinstance(tasks, KernelTasks) else "kernels"
+        if table is not None and table.n != count:
+            raise ValueError(f"table: got one of {table.n} {unit}, expected {count} as in the set")
         columns: dict[str, npt.NDArray[Any]] = {
             name: int_array(value, name) for name, value in {"start": start, "end": end}.items()
         }
-        wide = tasks.n > 32
+        wide = count > 32
         columns["batch"] = as_masks(batch, 64, "batch") if wide else int_array(batch, "batch")
         for name, column in columns.items():
             if column.ndim != 1:
                 raise ValueError(f"{name}: got {column.ndim} dimensions, expected 1")
-            if len(column) != (count := len(columns["start"])):
-                raise ValueError(f"{name}: got {len(column)} entries, expected {count} as of start")
+            if len(column) != (frames := len(columns["start"])):
+                raise ValueError(
+                    f"{name}: got {len(column)} entries, expected {frames} as of start"
+                )
             at_least(column, 0, name)
         starts, ends, batches = columns.values()
         if (bad := np.flatnonzero(ends < starts)).size:
@@ -148,10 +157,10 @@ class Schedule:
             raise ValueError(
                 f"end[{frame}]: got {ends[frame]}, expected at least the start, {starts[frame]}"
             )
-        if (bad := np.flatnonzero(_beyond(batches, tasks.n))).size:
+        if (bad := np.flatnonzero(_beyond(batches, count))).size:
             frame = int(bad[0])
             raise ValueError(
-                f"batch[{frame}]: got {batches[frame]}, expected a bit mask of {tasks.n} tasks"
+                f"batch[{frame}]: got {batches[frame]}, expected a bit mask of {count} {unit}"
             )
         masks = batches.astype(np.uint64 if wide else np.uint32)
         for name, array in (("start", starts), ("end", ends), ("batch", masks)):
@@ -194,7 +203,16 @@ class Schedule:
 
     def members(self, frame: int) -> tuple[int, ...]:
         """The tasks of a frame, in the order in which their kernels have to be submitted."""
-        return self._order(int(self.batch[position(frame, len(self), "frame")]))
+        rows = self._order(int(self.batch[position(frame, len(self), "frame")]))
+        if isinstance(self.tasks, KernelTasks):
+            return rows
+        return tuple(int(self.tasks.places[0][row]) for row in rows)
+
+    def submitted(self, frame: int) -> tuple[str, ...]:
+        """Names of the tasks (kernels of chains) of a frame, in the order of ``members``."""
+        names = rows_of(self.tasks).name
+        rows = self._order(int(self.batch[position(frame, len(self), "frame")]))
+        return tuple(names[row] for row in rows)
 
     @property
     def makespan(self) -> int:
@@ -225,21 +243,48 @@ class Schedule:
     def jobs(self) -> Jobs:
         """The executed jobs, by start, tasks of one frame in order of their index.
 
-        A job is taken to end when its frame does: that is what the table guarantees.
+        A job is taken to end when its frame does: that is what the table guarantees. Of chains,
+        the jobs of which all kernels ran, from the start of the first to the end of the last.
         """
-        # executed[f, i]: frame f runs task i
-        bit = np.uint64(1) << np.arange(self.tasks.n, dtype=np.uint64)
+        runs = self.runs()
+        if isinstance(self.tasks, KernelTasks):
+            return Jobs(*(getattr(runs, name) for name in Jobs.COLUMNS))
+        last = np.flatnonzero(runs.kernel == self.tasks.kernels[runs.task] - 1)
+        first = np.flatnonzero(runs.kernel == 0)
+        keys = zip(runs.task[first].tolist(), runs.job[first].tolist(), strict=True)
+        began = dict(zip(keys, runs.start[first].tolist(), strict=True))
+        keys = zip(runs.task[last].tolist(), runs.job[last].tolist(), strict=True)
+        start: Int64Array = np.array([began.get(key, -1) for key in keys], np.int64)
+        ended = {name: getattr(runs, name)[last] for name in Jobs.COLUMNS} | {"start": start}
+        order = np.lexsort((ended["task"], start))
+        return Jobs(**{name: column[order] for name, column in ended.items()})
+
+    def runs(self) -> KernelRuns:
+        """The kernels that ran, with their jobs, by start; one per job for tasks of one kernel.
+
+        >>> chains = gs.KernelChains(period=[8], block_time=[[2, 1]])
+        >>> plan = gs.Schedule(start=[0, 2], end=[2, 3], batch=[1, 2], tasks=chains)
+        >>> plan.runs().kernel.tolist(), plan.jobs().finish.tolist()
+        ([0, 1], [3])
+        """
+        rows = rows_of(self.tasks)
+        # executed[f, i]: frame f runs row i
+        bit = np.uint64(1) << np.arange(rows.n, dtype=np.uint64)
         executed = self.batch[:, None] & bit != 0
-        frame, task = np.nonzero(executed)
-        job = np.cumsum(executed, axis=0, dtype=np.int64)[frame, task] - 1
-        release = self.tasks.offset[task] + job * self.tasks.period[task]
-        return Jobs(
-            task=task.astype(np.int64),
+        frame, row = np.nonzero(executed)
+        job = np.cumsum(executed, axis=0, dtype=np.int64)[frame, row] - 1
+        release = rows.offset[row] + job * rows.period[row]
+        task, kernel = row.astype(np.int64), np.zeros(len(row), np.int64)
+        if isinstance(self.tasks, KernelChains):
+            task, kernel = (of_row[row] for of_row in self.tasks.places)
+        return KernelRuns(
+            task=task,
             job=job,
             release=release,
-            deadline=release + self.tasks.deadline[task],
+            deadline=release + rows.deadline[row],
             start=self.start[frame],
             finish=self.end[frame],
+            kernel=kernel,
         )
 
     def missed(self) -> Jobs:
@@ -267,28 +312,30 @@ class Schedule:
         """Replay the schedule against its tasks and table, and return it when all is right.
 
         Raises ``ScheduleError`` with the first broken rule, and ValueError without a table. Checked
-        is that frames do not overlap, run eligible batches of pending jobs for as long as the table
-        says, miss no deadline (also not of the jobs that wait), never idle while work is ready
-        (unless ``idling``) and execute every job of the hyperperiod; or, with a ``cycle``, that it
-        ends in the state in which it began and may begin again.
+        is that frames do not overlap, run eligible batches of pending jobs (of chains the next
+        kernel of each) for as long as the table says, miss no deadline (also not of the jobs that
+        wait), never idle while work is ready (unless ``idling``) and execute every job of the
+        hyperperiod; or, with a ``cycle``, that it ends in the state in which it began and may begin
+        again.
         """
         from gpusched import _core
 
         if self.table is None:
             raise ValueError("table: got None, expected a table to validate the schedule with")
+        rows = rows_of(self.tasks)
         if isinstance(self.table, BatchFunction):
             from gpusched.model.functions.function_replay import replay
 
             if self.cycle is not None:
                 raise ValueError(f"cycle: got {self.cycle}, expected None with a BatchFunction")
             frames = (self.start, self.end, self.batch)
-            rule, frame, task, time = replay(self.tasks, self.table, *frames, self.idling)
+            rule, frame, row, time = replay(rows, self.table, *frames, self.idling)
         else:
             cycle_from, cycle_length = self.cycle or (0, 0)
-            rule, frame, task, time = _core.schedule_replay(
-                self.tasks.period[None, :],
-                self.tasks.deadline[None, :],
-                self.tasks.offset[None, :],
+            rule, frame, row, time = _core.schedule_replay(
+                rows.period[None, :],
+                rows.deadline[None, :],
+                rows.offset[None, :],
                 np.atleast_2d(self.table.completion),
                 self.start,
                 self.end,
@@ -296,27 +343,41 @@ class Schedule:
                 idling=self.idling,
                 cycle_from=cycle_from,
                 cycle_length=cycle_length,
+                chained=chained_of(self.tasks),
             )
         if rule == 0:
             return self
         name, text = _RULES[rule]
-        who = "" if task < 0 else f" ({self.tasks.name[task]})"
-        raise ScheduleError(
-            name, frame, None if task < 0 else task, time, f"frame {frame} {text}{who}, at {time}"
-        )
+        who = "" if row < 0 else f" ({rows.name[row]})"
+        task = None if row < 0 else row
+        if isinstance(self.tasks, KernelChains) and row >= 0:
+            task = int(self.tasks.places[0][row])
+        raise ScheduleError(name, frame, task, time, f"frame {frame} {text}{who}, at {time}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per frame: start, end, batch, tasks in order."""
+        """Make a pandas table with one row per frame: start, end, batch, tasks in order.
+
+        Of chains also ``kernels``: of each of these tasks the job and its kernel, from 0.
+        """
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "start": self.start,
-                "end": self.end,
-                "batch": self.batch,
-                "tasks": [self.members(frame) for frame in range(len(self))],
-            }
-        )
+        columns: dict[str, Any] = {
+            "start": self.start,
+            "end": self.end,
+            "batch": self.batch,
+            "tasks": [self.members(frame) for frame in range(len(self))],
+        }
+        if isinstance(self.tasks, KernelChains):
+            runs = self.runs()
+            at = zip(runs.start.tolist(), runs.task.tolist(), strict=True)
+            ran = zip(runs.job.tolist(), runs.kernel.tolist(), strict=True)
+            found = dict(zip(at, ran, strict=True))
+            starts = self.start.tolist()
+            columns["kernels"] = [
+                tuple(found[start, task] for task in tasks)
+                for start, tasks in zip(starts, columns["tasks"], strict=True)
+            ]
+        return pd.DataFrame(columns)
 
     def __repr__(self) -> str:
         return (
@@ -411,21 +472,19 @@ class Schedule:
         return 0 if self.table is None else int(self.table.completion[mask])
 
     def _complete(self) -> bool:
-        counts = np.zeros(self.tasks.n, dtype=np.int64)
-        for task in range(self.tasks.n):
-            bit = self.batch.dtype.type(1 << task)
-            counts[task] = np.count_nonzero(self.batch & bit)
-        hyperperiod = self.tasks.hyperperiod
-        rows = zip(
-            counts.tolist(), self.tasks.offset.tolist(), self.tasks.period.tolist(), strict=True
-        )
-        return all(done >= -(-(hyperperiod - offset) // period) for done, offset, period in rows)
+        rows = rows_of(self.tasks)
+        counts = [
+            np.count_nonzero(self.batch & self.batch.dtype.type(1 << row)) for row in range(rows.n)
+        ]
+        hyperperiod = rows.hyperperiod
+        jobs = zip(counts, rows.offset.tolist(), rows.period.tolist(), strict=True)
+        return all(done >= -(-(hyperperiod - offset) // period) for done, offset, period in jobs)
 
     def _used(self) -> list[tuple[int, tuple[int, ...], int]]:
-        """Of the used batches and the single tasks: mask, submission order, completion time."""
+        """Of the used batches and the single rows: mask, submission order, completion time."""
         if self.table is None:
             return []
-        masks = {int(mask) for mask in self.batch} | {1 << i for i in range(self.tasks.n)}
+        masks = {int(mask) for mask in self.batch} | {1 << i for i in range(rows_of(self.tasks).n)}
         return [(m, self._order(m), self._time(m)) for m in sorted(masks)]
 
 

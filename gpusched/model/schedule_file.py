@@ -7,27 +7,33 @@ import os
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+import numpy as np
+
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.functions.batch_function import BatchFunction
+from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 
 _FORMAT = "gpusched schedule"
 _TASK_FIELDS = (*KernelTasks._ARRAYS, "name")
+_CHAIN_FIELDS = (*KernelChains._ARRAYS, "name")
 
 Made = TypeVar("Made")
 
 
 def write(schedule: Any, path: str | os.PathLike[str]) -> None:
     """Write a schedule as JSON; see `Schedule.save`."""
+    chains = isinstance(schedule.tasks, KernelChains)
+    names = _CHAIN_FIELDS if chains else _TASK_FIELDS
     function = schedule.table if isinstance(schedule.table, BatchFunction) else None
-    tasks = {name: getattr(schedule.tasks, name) for name in _TASK_FIELDS}
+    tasks = {name: getattr(schedule.tasks, name) for name in names}
     document = {
         "format": _FORMAT,
-        "version": 1,
+        "version": 2 if chains else 1,
         "tasks": {k: list(v) if k == "name" else v.tolist() for k, v in tasks.items()},
         "frames": {name: getattr(schedule, name).tolist() for name in ("start", "end", "batch")},
         "idling": schedule.idling,
@@ -65,12 +71,13 @@ class _Reader:
             self.fail("file", f"got {str(error)[:80]}", "JSON")
         if not isinstance(self.document, dict) or self.document.get("format") != _FORMAT:
             self.fail("format", "got another one", repr(_FORMAT))
-        if self.document.get("version") != 1:
-            self.fail("version", f"got {shown(self.document.get('version'))}", "1")
+        if self.document.get("version") not in (1, 2):
+            self.fail("version", f"got {shown(self.document.get('version'))}", "1 or 2")
 
     def schedule(self, make: Callable[..., Made]) -> Made:
         given = self.mapping(self.document, "tasks", "tasks")
-        names = _TASK_FIELDS
+        chains = self.document["version"] == 2
+        names = _CHAIN_FIELDS if chains else _TASK_FIELDS
         if unknown := sorted(set(given) - set(names)):
             self.fail("tasks", f"got {shown(unknown[0])}", f"one of {', '.join(names)}")
         columns: dict[str, Any] = {
@@ -78,10 +85,20 @@ class _Reader:
         }
         for name in names:
             kind = str if name == "name" else int
-            if not all(type(value) is kind for value in columns[name]):
+            values = columns[name]
+            if chains and name in KernelChains._OF_KERNEL:
+                if not all(type(row) is list for row in values):
+                    self.fail(f"tasks.{name}", "got other entries", "a list of lists")
+                values = [value for row in values for value in row]
+            if not all(type(value) is kind for value in values):
                 self.fail(f"tasks.{name}", "got other entries", f"a list of {kind.__name__}")
         try:
-            tasks = KernelTasks(**columns)
+            tasks: KernelTasks | KernelChains
+            if chains:
+                of_kernel = {name: np.array(columns[name]) for name in KernelChains._OF_KERNEL}
+                tasks = KernelChains(**columns | of_kernel)
+            else:
+                tasks = KernelTasks(**columns)
         except (ValueError, TypeError, OverflowError) as error:
             self.fail("tasks", str(error))
         table: BatchTable | BatchFunction | None = None
@@ -104,7 +121,7 @@ class _Reader:
                     self.fail(f"{where}.completion", f"got {shown(time)}", "an int")
                 orders[order] = time
             try:
-                table = BatchTable.from_dict(tasks.n, orders)
+                table = BatchTable.from_dict(rows_of(tasks).n, orders)
             except (ValueError, TypeError, OverflowError) as error:
                 self.fail("table", str(error))
         frames = self.mapping(self.document, "frames", "frames")

@@ -11,7 +11,8 @@ import numpy as np
 from gpusched._draw.axes import INK, LATE, MUTED, time_axis
 from gpusched._draw.timeline import Counter, Key, Lane, Mark, Piece, Rows, Timeline
 from gpusched._support.arguments import Int64Array, integer64
-from gpusched.model.jobs import Jobs
+from gpusched.model.jobs import Jobs, KernelRuns
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 
 # Frames that a picture shows; more are only counted.
@@ -29,14 +30,15 @@ class Frames(Protocol):
     @property
     def end(self) -> Int64Array: ...
     @property
-    def tasks(self) -> KernelTasks: ...
+    def tasks(self) -> KernelTasks | KernelChains: ...
     @property
     def cycle(self) -> tuple[int, int] | None: ...
     @property
     def horizon(self) -> int: ...
     def __len__(self) -> int: ...
     def members(self, frame: int) -> tuple[int, ...]: ...
-    def jobs(self) -> Jobs: ...
+    def submitted(self, frame: int) -> tuple[str, ...]: ...
+    def runs(self) -> KernelRuns: ...
     def missed(self) -> Jobs: ...
 
 
@@ -104,9 +106,8 @@ def _rows(jobs: Jobs) -> list[tuple[int, ...]]:
 
 
 def _frames(schedule: Frames, count: int) -> Iterator[Piece]:
-    names = schedule.tasks.name
     for frame in range(count):
-        order = [names[i] for i in schedule.members(frame)]
+        order = list(schedule.submitted(frame))
         yield Piece(
             lane=0,
             start=int(schedule.start[frame]),
@@ -119,18 +120,25 @@ def _frames(schedule: Frames, count: int) -> Iterator[Piece]:
 
 
 def _jobs(schedule: Frames) -> Iterator[Piece]:
-    for task, job, release, deadline, start, finish in _rows(schedule.jobs()):
-        times = {"release": release, "deadline": deadline, "response": finish - release}
+    tasks, runs = schedule.tasks, schedule.runs()
+    counts = tasks.kernels.tolist() if isinstance(tasks, KernelChains) else [1] * tasks.n
+    rows = zip(_rows(runs), runs.kernel.tolist(), strict=True)
+    for (task, job, release, deadline, start, finish), kernel in rows:
+        times = {"release": release, "deadline": deadline}
+        if kernel + 1 == counts[task]:
+            times["response"] = finish - release
+        chain = counts[task] > 1
+        args: dict[str, Any] = {"job": job, "missed": finish > deadline}
         yield Piece(
             lane=task + 1,
             start=start,
             end=finish,
-            name=f"{schedule.tasks.name[task]} #{job}",
+            name=f"{tasks.name[task]} #{job}" + (f", kernel {kernel}" if chain else ""),
             color=task,
-            label=str(job),
+            label=f"{job}.{kernel}" if chain else str(job),
             late=finish > deadline,
             times=times,
-            args={"job": job, "missed": finish > deadline},
+            args=args | ({"kernel": kernel} if chain else {}),
         )
 
 

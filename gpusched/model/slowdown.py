@@ -25,13 +25,13 @@ def factors(slowdown: Any) -> tuple[int, int]:
         raise ValueError(
             f"slowdown: got {shown(slowdown)}, expected (least, most), a number, a name or None"
         )
-    least, most = (_billionths(factor) for factor in pair)
+    least, most = (billionths(factor) for factor in pair)
     if least > most:
         raise ValueError(f"slowdown: got {shown(slowdown)}, expected the lesser factor first")
     return least, most
 
 
-def _billionths(factor: Any) -> int:
+def billionths(factor: Any) -> int:
     number = real(factor, "slowdown")
     if not 1 <= number <= 10**6:
         raise ValueError(f"slowdown: got {shown(factor)}, expected a factor from 1 to 1000000")

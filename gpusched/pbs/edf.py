@@ -15,9 +15,16 @@ from gpusched._support.budget import Budget, as_budget
 from gpusched.model.answers.answer import Claim, Flags, missing
 from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
-from gpusched.pbs.search_inputs import BatchAnswer, arrays_of, check_inputs, schedule_of
+from gpusched.pbs.search_inputs import (
+    BatchAnswer,
+    arrays_of,
+    chains_of,
+    check_inputs,
+    schedule_of,
+)
 
 __all__ = ["Edf", "edf_parallel", "edf_serial"]
 
@@ -56,7 +63,7 @@ class Edf(BatchAnswer):
 
     _KIND: ClassVar[str] = "Edf"
 
-    tasks: KernelTasks
+    tasks: KernelTasks | KernelChains
     table: BatchTable
     scheduler: str
     accepted: Flags
@@ -107,7 +114,11 @@ class Edf(BatchAnswer):
 
 
 def edf_serial(
-    tasks: KernelTasks, table: BatchTable, *, budget: Budget | None = None, stop: Any = None
+    tasks: KernelTasks | KernelChains,
+    table: BatchTable,
+    *,
+    budget: Budget | None = None,
+    stop: Any = None,
 ) -> Edf:
     """Run EDFserial: one job a frame, earliest deadline first, not preempted.
 
@@ -121,7 +132,8 @@ def edf_serial(
     Parameters
     ----------
     tasks, table
-        One task set and its table, or stacks of N of both; a single table serves a whole stack.
+        One task set and its table, or stacks of N of both; a single table serves a whole stack. Of
+        `KernelChains` each job runs the next of its kernels.
     budget
         A ``Budget`` for each task set, of which bytes count; by default 2 GiB.
     stop
@@ -145,7 +157,11 @@ def edf_serial(
 
 
 def edf_parallel(
-    tasks: KernelTasks, table: BatchTable, *, budget: Budget | None = None, stop: Any = None
+    tasks: KernelTasks | KernelChains,
+    table: BatchTable,
+    *,
+    budget: Budget | None = None,
+    stop: Any = None,
 ) -> Edf:
     """Run EDFParallel: every ready job, in deadline order, that leaves the batch eligible.
 
@@ -172,15 +188,32 @@ def edf_parallel(
     return _edf(tasks, table, True, budget, stop)
 
 
+def _task_of_row(chains: KernelChains, row: Int64Array) -> Int64Array:
+    """The tasks of rows, one per set or all of one set; -1 stays."""
+    kernels = np.atleast_2d(chains.kernels).cumsum(axis=1)
+    tasks: Int64Array = (kernels <= row[:, None]).sum(axis=1)
+    return np.where(row < 0, row, tasks)
+
+
 def _edf(
-    tasks: KernelTasks, table: BatchTable, parallel: bool, budget: Budget | None, stop: Any
+    tasks: KernelTasks | KernelChains,
+    table: BatchTable,
+    parallel: bool,
+    budget: Budget | None,
+    stop: Any,
 ) -> Edf:
     check_inputs(tasks, table)
     budget = as_budget(budget)
     began = perf_counter()
     (answer, *miss), frames = _core.pbs_edf(
-        *arrays_of(tasks, table), parallel=parallel, bytes=budget.bytes or 0, stop=stop
+        *arrays_of(tasks, table),
+        parallel=parallel,
+        bytes=budget.bytes or 0,
+        stop=stop,
+        chained=chains_of(tasks, table),
     )
+    if isinstance(tasks, KernelChains):
+        miss[0] = _task_of_row(tasks, miss[0])
     one = not (tasks.is_stack or table.is_stack)
     first = np.where((answer == 0)[:, None], np.stack(miss, axis=1).astype(np.int64), 0)
     return Edf(

@@ -24,6 +24,7 @@ from gpusched.model.answers.answer import Claim, Flags, Ticks
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.functions.batch_function import BatchFunction
+from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.certificates import (
@@ -40,6 +41,7 @@ from gpusched.pbs.search_inputs import (
     PRINTED,
     BatchAnswer,
     arrays_of,
+    chains_of,
     check_function,
     check_inputs,
     schedule_of,
@@ -135,6 +137,7 @@ class Search(BatchAnswer):
     _VERSION: ClassVar[int] = 3
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (
         KernelTasks,
+        KernelChains,
         Policy,
         Overload,
         DeadInterval,
@@ -143,7 +146,7 @@ class Search(BatchAnswer):
         BatchFunction,
     )
 
-    tasks: KernelTasks
+    tasks: KernelTasks | KernelChains
     table: BatchTable | BatchFunction
     idling: bool
     repeating: bool
@@ -250,7 +253,7 @@ class Search(BatchAnswer):
 
 
 def search(
-    tasks: KernelTasks,
+    tasks: KernelTasks | KernelChains,
     table: BatchTable | BatchFunction,
     *,
     method: Literal["interval", "graph"] = "interval",
@@ -274,9 +277,12 @@ def search(
     Parameters
     ----------
     tasks, table
-        One task set and its table, or stacks of N of both; a single table serves a whole stack. Or
-        one set and its `BatchFunction`: up to 24 tasks its table is searched; up to 64, a schedule
-        or a proof is looked for in rounds, and the set may stay undecided.
+        One task set and its table, or stacks of N of both; a single table serves a whole stack. Of
+        `KernelChains` (up to 24 kernels in all) the table is one of the kernels, the rows of
+        ``tasks.rows``: a batch has at most one kernel of a task, and a kernel starts once the one
+        before it has ended; not with "graph". Or one set of tasks and its `BatchFunction`: up to 24
+        tasks its table is searched; up to 64, a schedule or a proof is looked for in rounds, and
+        the set may stay undecided.
     method
         "interval": exact and fast. "graph": the paper's scheduling graph, for one set; see
         ``gpusched.pbs.graph`` for its vertices, its drawing and its options.
@@ -333,13 +339,14 @@ def search(
     flag(repeating, "repeating")
     flag(thorough, "thorough")
     if isinstance(table, BatchFunction):
+        known = check_function(tasks, table)
         if table.n > MAX_TASKS:
             given = {"method": method, "variant": variant, "policy": policy}
             given |= {"repeating": repeating, "thorough": thorough}
-            return _function(tasks, table, given, bool(idling), budget, progress, stop)
+            return _function(known, table, given, bool(idling), budget, progress, stop)
         within = table_within(table, budget, stop)
         if isinstance(within, FunctionSearch):
-            return _found_by_function(tasks, table, within, bool(idling))
+            return _found_by_function(known, table, within, bool(idling))
         table, budget = within
     is_stack = tasks.is_stack or table.is_stack
     wanted = policy is not False
@@ -350,6 +357,11 @@ def search(
                 raise ValueError(f"{name}: got {shown(value)}, expected False with method='graph'")
         if is_stack:
             raise ValueError("tasks: got a stack, expected one set with method='graph'")
+        if not isinstance(tasks, KernelTasks):
+            raise TypeError(
+                "tasks: got KernelChains, expected KernelTasks with method='graph', which has no "
+                "chains"
+            )
         return _graph(tasks, table, variant, idling, budget, stop)
     if variant != "sound":
         raise ValueError(f"variant: got {variant!r}, expected 'sound' without method='graph'")
@@ -382,6 +394,7 @@ def search(
             seconds=float(budget.seconds or 0),
             stop=stop,
             proof=not is_stack,
+            chained=chains_of(tasks, table),
         )
     answer, stage, spent, states, size, ns = columns
     if is_stack:
@@ -413,7 +426,7 @@ def search(
         accepted=bool(answer[0] == 1),
         rejected=bool(answer[0] == 0),
         schedule=schedule,
-        certificate=certificate_of(proof, tasks),
+        certificate=certificate_of(proof, rows_of(tasks)),
         policy=None if spans is None else Policy(tasks, table, *spans),
         repeats=_repeats(schedule, tasks),
         stage_code=int(stage[0]),
@@ -425,7 +438,7 @@ def search(
 
 
 @contextmanager
-def _period_advice(tasks: KernelTasks) -> Iterator[None]:
+def _period_advice(tasks: KernelTasks | KernelChains) -> Iterator[None]:
     """Names the two periods with the longest common multiple where a hyperperiod is too long."""
     try:
         yield
@@ -523,7 +536,7 @@ def _found_by_function(
 
 
 def _infinite_horizon(
-    tasks: KernelTasks, table: BatchTable, idling: bool, budget: Budget, stop: Any
+    tasks: KernelTasks | KernelChains, table: BatchTable, idling: bool, budget: Budget, stop: Any
 ) -> Search:
     began = perf_counter()
     with _period_advice(tasks):
@@ -535,8 +548,9 @@ def _infinite_horizon(
             bytes=budget.bytes or 0,
             seconds=float(budget.seconds or 0),
             stop=stop,
+            chained=chains_of(tasks, table),
         )
-    certificate = certificate_of(proof, tasks, repeating=True)
+    certificate = certificate_of(proof, rows_of(tasks), repeating=True)
     decided = "overload" if certificate is not None else "interval"
     return Search(
         tasks=tasks,
@@ -558,7 +572,7 @@ def _infinite_horizon(
     )
 
 
-def _repeats(schedule: Schedule | None, tasks: KernelTasks) -> bool | None:
+def _repeats(schedule: Schedule | None, tasks: KernelTasks | KernelChains) -> bool | None:
     if schedule is None:
         return None
     ends = int(schedule.end[-1]) if len(schedule.end) else 0

@@ -28,6 +28,7 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape, shown
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ class Policy(Saved):
 
     ``pending`` in the methods is a bit mask of tasks with one pending job, or a sequence of n
     counts; ``time`` is in [0, H), or later where the schedule repeats (deadlines up to the periods,
-    no offsets).
+    no offsets). Of chains ``pending`` is about the rows of ``tasks.rows``: the jobs in which a
+    kernel is left.
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
@@ -108,9 +110,9 @@ class Policy(Saved):
     """
 
     _KIND: ClassVar[str] = "Policy"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks,)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains)
 
-    tasks: KernelTasks
+    tasks: KernelTasks | KernelChains
     table: BatchTable
     begin: Int64Array
     first: Int64Array
@@ -122,12 +124,20 @@ class Policy(Saved):
             frozen(getattr(self, name))
         period, deadline, offset, completion = map(np.atleast_2d, self._arrays())
         handle = _core.policy_open(
-            period, deadline, offset, completion, self.begin, self.first, self.last
+            period,
+            deadline,
+            offset,
+            completion,
+            self.begin,
+            self.first,
+            self.last,
+            chained=chained_of(self.tasks),
         )
         object.__setattr__(self, "_handle", handle)
 
     def _arrays(self) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-        return (self.tasks.period, self.tasks.deadline, self.tasks.offset, self.table.completion)
+        rows = rows_of(self.tasks)
+        return (rows.period, rows.deadline, rows.offset, self.table.completion)
 
     def _values(self) -> tuple[Any, ...]:
         return (self.tasks, self.table, self.begin, self.first, self.last)
@@ -153,7 +163,8 @@ class Policy(Saved):
 
     def _radix(self) -> Int64Array:
         """Numbers of pending jobs that a task can have in time, plus one."""
-        found: Int64Array = 1 + -(-self.tasks.deadline // self.tasks.period)
+        rows = rows_of(self.tasks)
+        found: Int64Array = 1 + -(-rows.deadline // rows.period)
         return found
 
     def to_frame(self) -> pd.DataFrame:
@@ -211,7 +222,7 @@ class Policy(Saved):
         ax.set_ylim(len(states) - 0.4, -0.6)
         ax.set_xlim(0, end / axis.ticks)
         ax.set_xlabel(axis.label)
-        ax.set_ylabel("pending jobs of each task")
+        ax.set_ylabel(f"pending jobs of the {self._unit()}")
         plot.grid(ax, "x")
         return ax
 
@@ -228,18 +239,21 @@ class Policy(Saved):
     def _state(self, time: int, pending: Any) -> tuple[_core.Policy, int, Int64Array, int]:
         """Handle, time within the hyperperiod, counts, and the whole hyperperiods before it."""
         if isinstance(pending, (int, np.integer)):
-            if not 0 <= pending < 1 << self.tasks.n:
+            n, unit = rows_of(self.tasks).n, self._unit()
+            if not 0 <= pending < 1 << n:
                 raise ValueError(
-                    f"pending: got {shown(int(pending))}, expected a bit mask of {self.tasks.n} "
-                    "tasks"
+                    f"pending: got {shown(int(pending))}, expected a bit mask of {n} {unit}"
                 )
-            counts = np.array([int(pending) >> i & 1 for i in range(self.tasks.n)], np.int64)
+            counts = np.array([int(pending) >> i & 1 for i in range(n)], np.int64)
         else:
             counts = int_array(pending, "pending")
         whole = 0
         if time >= self.tasks.hyperperiod and self.repeats:
             whole = int(time) // self.tasks.hyperperiod * self.tasks.hyperperiod
         return self._handle, int(time) - whole, counts, whole
+
+    def _unit(self) -> str:
+        return "tasks" if isinstance(self.tasks, KernelTasks) else "kernels"
 
     @property
     def repeats(self) -> bool:
@@ -277,9 +291,9 @@ class Policy(Saved):
         """The feasible times of a state with these jobs pending, spans of shape (S, 2)."""
         counts = self._state(0, pending)[2]
         radix = self._radix()
-        if len(counts) != self.tasks.n or (counts < 0).any() or (counts >= radix).any():
+        if len(counts) != len(radix) or (counts < 0).any() or (counts >= radix).any():
             raise ValueError(
-                f"pending: got {shown(counts.tolist())}, expected {self.tasks.n} counts from 0 to "
+                f"pending: got {shown(counts.tolist())}, expected {len(radix)} counts from 0 to "
                 f"{(radix - 1).tolist()}"
             )
         stride = np.concatenate(([1], np.cumprod(radix)[:-1]))

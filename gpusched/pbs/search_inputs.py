@@ -13,6 +13,7 @@ from gpusched.model.answers.answer import Answer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.functions.batch_function import BatchFunction
+from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 
@@ -23,6 +24,7 @@ __all__ = [
     "PRINTED",
     "BatchAnswer",
     "arrays_of",
+    "chains_of",
     "check_function",
     "check_inputs",
     "schedule_of",
@@ -43,20 +45,20 @@ _SAVED = {
 class BatchAnswer(Answer):
     """Base of the answers about batch scheduling; a response is a job's longest in the schedule."""
 
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks,)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains)
     _PER_SET = True
 
     if TYPE_CHECKING:
 
         @property
-        def tasks(self) -> KernelTasks: ...
+        def tasks(self) -> KernelTasks | KernelChains: ...
         @property
         def table(self) -> BatchTable | BatchFunction | None: ...
         @property
         def schedule(self) -> Schedule | None: ...
 
     @property
-    def _tasks(self) -> KernelTasks:
+    def _tasks(self) -> KernelTasks | KernelChains:
         return self.tasks
 
     @property
@@ -120,17 +122,19 @@ class BatchAnswer(Answer):
 
 def check_inputs(tasks: Any, table: Any) -> None:
     """Raise a ``TypeError`` unless these are tasks and a table."""
-    instance(tasks, KernelTasks, "tasks")
+    instance(tasks, (KernelTasks, KernelChains), "tasks")
     instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
 
 
-def check_function(tasks: Any, function: BatchFunction) -> None:
-    """Raise a ``TypeError`` or ``ValueError`` unless these are one set and its function."""
+def check_function(tasks: Any, function: BatchFunction) -> KernelTasks:
+    """The tasks; a ``TypeError`` or ``ValueError`` unless these are one set and its function."""
     instance(tasks, KernelTasks, "tasks")
+    checked: KernelTasks = tasks
     if tasks.is_stack:
         raise ValueError("tasks: got a stack, expected one set with a BatchFunction")
     if function.n != tasks.n:
         raise ValueError(f"table: got one for {function.n} tasks, expected {tasks.n} as in the set")
+    return checked
 
 
 def _rows(array: Any) -> Any:
@@ -138,13 +142,15 @@ def _rows(array: Any) -> Any:
 
 
 def arrays_of(
-    tasks: KernelTasks, table: BatchTable
+    tasks: KernelTasks | KernelChains, table: BatchTable
 ) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """Period, deadline, offset and completion as stacks of the same length."""
+    """Period, deadline, offset (of each row) and completion as stacks of the same length."""
+    unit = "tasks" if isinstance(tasks, KernelTasks) else "kernels"
+    tasks = rows_of(tasks)
     if tasks.n > MAX_TASKS:
-        raise ValueError(f"tasks: got {tasks.n} tasks, expected at most {MAX_TASKS}")
+        raise ValueError(f"tasks: got {tasks.n} {unit}, expected at most {MAX_TASKS}")
     if table.n != tasks.n:
-        raise ValueError(f"table: got one for {table.n} tasks, expected {tasks.n} as in the set")
+        raise ValueError(f"table: got one for {table.n} {unit}, expected {tasks.n} as in the set")
     if not tasks.is_stack and not table.is_stack:
         one = (tasks.period[None], tasks.deadline[None], tasks.offset[None])
         return (*one, table.completion[None])
@@ -157,7 +163,15 @@ def arrays_of(
     return a, b, c, d
 
 
-def undecided_of(tasks: KernelTasks, table: BatchTable) -> Int64Array | None:
+def chains_of(tasks: KernelTasks | KernelChains, table: BatchTable) -> Int64Array | None:
+    """The chains of the rows of `arrays_of`, a mask per set; None for tasks of one kernel."""
+    masks = chained_of(tasks)
+    if masks is None or not table.is_stack:
+        return masks
+    return np.broadcast_to(masks, (len(table),) if len(masks) == 1 else masks.shape)
+
+
+def undecided_of(tasks: KernelTasks | KernelChains, table: BatchTable) -> Int64Array | None:
     """The times of undecided batches as a stack of that length, or None."""
     if table.undecided is None:
         return None
@@ -169,7 +183,7 @@ def undecided_of(tasks: KernelTasks, table: BatchTable) -> Int64Array | None:
 
 def schedule_of(
     frames: Any,
-    tasks: KernelTasks,
+    tasks: KernelTasks | KernelChains,
     table: BatchTable | BatchFunction,
     idling: bool,
     cycle: tuple[int, int] | None = None,

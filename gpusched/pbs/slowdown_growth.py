@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, flag
+from gpusched._support.arguments import Int64Array, flag, instance
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.growth_factors import (
     factor_in_steps,
@@ -284,6 +284,7 @@ def margin(
     with factor 1. Every schedule that never waits is one that may, so the factor with ``idling``
     is an upper bound.
     """
+    instance(tasks, KernelTasks, "tasks")
     check_inputs(tasks, table)
     flag(idling, "idling")
     for name, value in (("tasks", tasks), ("table", table)):

@@ -7,7 +7,7 @@
 /* [RTNS24], section 3.1. */
 static const int64_t period[] = {4, 5, 10};
 static const int64_t completion[] = {0, 1, 3, 4, 3, 4, 4, 6};
-static const gs_periodic_tasks_t example = {3, period, period, NULL};
+static const gs_periodic_tasks_t example = {3, period, period, NULL, 0};
 static const gs_batch_table_t example_table = {3, completion, NULL};
 
 static gs_pbs_graph_options_t options_of(int variant)
@@ -114,7 +114,7 @@ static void check_refusals(void)
     gs_pbs_graph_result_t result;
     gs_pbs_graph_result_init(&result);
     gs_pbs_graph_options_t options = options_of(GS_PBS_GRAPH_REPAIRED);
-    gs_periodic_tasks_t tasks = {3, zero, period, NULL};
+    gs_periodic_tasks_t tasks = {3, zero, period, NULL, 0};
     MU_CHECK(gs_pbs_graph_search(&ctx, &tasks, &example_table, &options, &result) == GS_ERR_VALUE);
     MU_CHECK(ctx.fault.row == 1);
     options.lifo = true;
@@ -124,9 +124,9 @@ static void check_refusals(void)
     MU_CHECK(gs_pbs_graph_search(&ctx, &example, &example_table, &options, &result) ==
              GS_ERR_VALUE);
     options = options_of(GS_PBS_GRAPH_PAPER);
-    tasks = (gs_periodic_tasks_t){3, period, period, offsets};
+    tasks = (gs_periodic_tasks_t){3, period, period, offsets, 0};
     MU_CHECK(gs_pbs_graph_search(&ctx, &tasks, &example_table, &options, &result) == GS_ERR_VALUE);
-    tasks = (gs_periodic_tasks_t){3, period, late, NULL};
+    tasks = (gs_periodic_tasks_t){3, period, late, NULL, 0};
     MU_CHECK(gs_pbs_graph_search(&ctx, &tasks, &example_table, &options, &result) == GS_ERR_VALUE);
     options.idling = true;
     MU_CHECK(gs_pbs_graph_search(&ctx, &example, &example_table, &options, &result) ==

@@ -7,7 +7,7 @@ enum { N = 30 };
 
 static int64_t period[N], deadline[N], wcet[N];
 static gs_gpu_kernel_t kernels[N];
-static const gs_periodic_tasks_t tasks = {N, period, deadline, NULL};
+static const gs_periodic_tasks_t tasks = {N, period, deadline, NULL, 0};
 static const gs_pbs_oracle_slowdown_t slowdown = {1100000000, 1900000000};
 static const gs_gpu_t gpu = {.sms = 4,
                              .warps_per_sm = 32,
@@ -82,7 +82,7 @@ static void test_refusals(void)
     gs_context_init(&ctx);
     gs_pbs_large_function_t function;
     const gs_pbs_oracle_slowdown_t fast = {1, 2};
-    const gs_periodic_tasks_t many = {65, period, deadline, NULL};
+    const gs_periodic_tasks_t many = {65, period, deadline, NULL, 0};
     MU_CHECK(gs_pbs_large_function_init(&function, &ctx, &tasks, wcet, fast, 0, NULL, NULL) ==
              GS_ERR_VALUE);
     gs_pbs_large_function_free(&function, &ctx);

@@ -375,7 +375,7 @@ static void test_utilization(void)
     const int64_t period[4] = {3 * unit, 6 * unit, 2 * unit, unit};
     int64_t wcet[4] = {unit, unit, unit, GS_NEVER / 2 - 1};
     int64_t completion[16];
-    const gs_periodic_tasks_t tasks = {4, period, period, NULL};
+    const gs_periodic_tasks_t tasks = {4, period, period, NULL, 0};
     for (int64_t more = 0; more < 2; more++) {
         wcet[1] = unit + more;
         for (int mask = 0; mask < 16; mask++) {
@@ -388,9 +388,9 @@ static void test_utilization(void)
         }
     }
     const int64_t primes[2] = {INT64_C(2147483647), INT64_C(2147483629)};
-    const gs_periodic_tasks_t overflow = {2, primes, primes, NULL};
+    const gs_periodic_tasks_t overflow = {2, primes, primes, NULL, 0};
     MU_CHECK(gs_pbs_oracle_by_utilization(&ctx, &overflow, wcet, completion) == GS_ERR_OVERFLOW);
-    const gs_periodic_tasks_t none = {0, period, period, NULL};
+    const gs_periodic_tasks_t none = {0, period, period, NULL, 0};
     MU_CHECK(gs_pbs_oracle_by_utilization(&ctx, &none, wcet, completion) == GS_ERR_VALUE);
 }
 

@@ -7,7 +7,7 @@
 static const int64_t period[] = {4, 4, 4};
 static const int64_t alone[] = {0, 3, 3, 5, 3, 5, 5, 0};
 static const int64_t pair[] = {0, 3, 3, 4, 3, 5, 5, 0};
-static const gs_periodic_tasks_t tasks = {3, period, period, NULL};
+static const gs_periodic_tasks_t tasks = {3, period, period, NULL, 0};
 static const gs_batch_table_t tables[] = {{3, alone, NULL}, {3, pair, NULL}};
 
 static void test_one_table(void)

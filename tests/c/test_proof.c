@@ -6,7 +6,7 @@
 /* Periods 4 and 6; the longest batches end too late for the other task, whatever comes first. */
 static const int64_t period[] = {4, 6};
 static const int64_t completion[] = {0, 3, 4, 6};
-static const gs_periodic_tasks_t tasks = {2, period, period, NULL};
+static const gs_periodic_tasks_t tasks = {2, period, period, NULL, 0};
 static const gs_batch_table_t table = {2, completion, NULL};
 
 /* Dead: instant 0 with both jobs, and instant 3 with the second one. */
@@ -84,7 +84,7 @@ static void test_subset(void)
     static const int64_t three[] = {12, 4, 6};
     static const int64_t times[] = {0, 1, 3, 9, 4, 9, 6, 9};
     static const int64_t chosen[] = {1, 2};
-    gs_periodic_tasks_t more = {3, three, three, NULL};
+    gs_periodic_tasks_t more = {3, three, three, NULL, 0};
     gs_batch_table_t their = {3, times, NULL};
     gs_pbs_proof_prices_t rates = {GS_NEVER, prices, 1};
     gs_pbs_proof_t proof = {.prices = &rates, .subset = chosen, .subset_count = 2};
@@ -129,7 +129,7 @@ static void test_tasks_that_are_refused(void)
     gs_context_init(&ctx);
     static const int64_t bad[] = {4, GS_NEVER};
     static const int64_t holes[] = {0, 0, 4, 6};
-    gs_periodic_tasks_t long_period = {2, bad, period, NULL};
+    gs_periodic_tasks_t long_period = {2, bad, period, NULL, 0};
     gs_batch_table_t without = {2, holes, NULL};
     gs_pbs_proof_t proof = {.states = &states};
     MU_CHECK(gs_pbs_proof_check(&verdict, &ctx, &long_period, &table, &proof, &question) ==

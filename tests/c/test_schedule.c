@@ -6,7 +6,7 @@
 /* [RTNS24], figure 1. */
 static const int64_t period[3] = {4, 5, 10};
 static const int64_t completion[8] = {0, 1, 3, 4, 3, 4, 4, 6};
-static const gs_periodic_tasks_t tasks = {3, period, period, NULL};
+static const gs_periodic_tasks_t tasks = {3, period, period, NULL, 0};
 static const gs_batch_table_t table = {3, completion, NULL};
 
 /* Figure 2d: J2 and J7 one after the other, everything in time, 20 ticks. */
@@ -132,7 +132,7 @@ static void test_miss(void)
     /* J4 (12) runs from 14 to 15: in time for a deadline of 3 ticks, while with 2 it still waits
      * at its deadline, in the frame from 10 to 14. J2 (4) ends at 6, which 2 ticks allow. */
     static const int64_t three[3] = {3, 5, 10}, two[3] = {2, 5, 10};
-    gs_periodic_tasks_t tight = {3, period, three, NULL};
+    gs_periodic_tasks_t tight = {3, period, three, NULL, 0};
     MU_CHECK(replay_of(&tight, &table, figure_2d, FRAMES, false).rule == GS_SCHEDULE_REPLAY_OK);
     tight.deadline = two;
     gs_schedule_replay_t result = replay_of(&tight, &table, figure_2d, 3, false);
@@ -147,7 +147,7 @@ static void test_miss(void)
     static const int64_t periods[2] = {12, 12}, at_end[2] = {12, 3}, later[2] = {12, 6};
     const gs_batch_table_t pair = {2, one_each, NULL};
     const gs_schedule_frame_t frames[] = {{0, 3, 1}, {3, 6, 2}};
-    gs_periodic_tasks_t waits = {2, periods, at_end, NULL};
+    gs_periodic_tasks_t waits = {2, periods, at_end, NULL, 0};
     result = replay_of(&waits, &pair, frames, 2, false);
     MU_CHECK(result.rule == GS_SCHEDULE_REPLAY_MISS && result.frame == 0);
     MU_CHECK(result.task == 1 && result.instant == 3);
@@ -156,14 +156,14 @@ static void test_miss(void)
 
     /* A job that arrives during a frame and dies in it. */
     static const int64_t offsets[2] = {0, 1}, short_life[2] = {12, 2};
-    waits = (gs_periodic_tasks_t){2, periods, short_life, offsets};
+    waits = (gs_periodic_tasks_t){2, periods, short_life, offsets, 0};
     result = replay_of(&waits, &pair, frames, 1, false);
     MU_CHECK(result.rule == GS_SCHEDULE_REPLAY_MISS && result.task == 1 && result.instant == 3);
 
     /* A job that dies while the GPU idles, which idling does not excuse. */
     const gs_schedule_frame_t late[] = {{0, 3, 2}, {9, 12, 1}};
     static const int64_t nine[2] = {9, 12};
-    waits = (gs_periodic_tasks_t){2, periods, nine, NULL};
+    waits = (gs_periodic_tasks_t){2, periods, nine, NULL, 0};
     result = replay_of(&waits, &pair, late, 2, true);
     MU_CHECK(result.rule == GS_SCHEDULE_REPLAY_MISS && result.frame == 1);
     MU_CHECK(result.task == 0 && result.instant == 9);
@@ -173,7 +173,7 @@ static void test_idle(void)
 {
     static const int64_t times[4] = {0, 3, 3, 3}, periods[2] = {12, 12}, offsets[2] = {0, 6};
     const gs_batch_table_t pair = {2, times, NULL};
-    const gs_periodic_tasks_t set = {2, periods, periods, offsets};
+    const gs_periodic_tasks_t set = {2, periods, periods, offsets, 0};
     const gs_schedule_frame_t waits[] = {{6, 9, 3}};
     gs_schedule_replay_t result = replay_of(&set, &pair, waits, 1, false);
     MU_CHECK(result.rule == GS_SCHEDULE_REPLAY_IDLE && result.frame == 0);
@@ -202,7 +202,7 @@ static void test_unfinished(void)
 static void test_long_deadlines(void)
 {
     static const int64_t periods[2] = {4, 8}, deadlines[2] = {9, 8}, times[4] = {0, 2, 4, 0};
-    const gs_periodic_tasks_t set = {2, periods, deadlines, NULL};
+    const gs_periodic_tasks_t set = {2, periods, deadlines, NULL, 0};
     const gs_batch_table_t pair = {2, times, NULL};
     const gs_schedule_frame_t frames[] = {{0, 4, 2}, {4, 6, 1}, {6, 8, 1}};
     gs_schedule_replay_t result = replay_of(&set, &pair, frames, 3, false);
@@ -213,7 +213,7 @@ static void test_long_deadlines(void)
 static void test_offset_beyond(void)
 {
     static const int64_t periods[1] = {5}, offsets[1] = {5}, times[2] = {0, 1};
-    const gs_periodic_tasks_t set = {1, periods, periods, offsets};
+    const gs_periodic_tasks_t set = {1, periods, periods, offsets, 0};
     const gs_batch_table_t alone = {1, times, NULL};
     const gs_schedule_frame_t frames[] = {{5, 6, 1}};
     MU_CHECK(replay_of(&set, &alone, NULL, 0, false).rule == GS_SCHEDULE_REPLAY_OK);
@@ -280,7 +280,7 @@ static void test_stops(void)
     for (int64_t f = 0; f < 1000000; f++) {
         MU_CHECK(gs_schedule_append(&schedule, &ctx, f, f + 1, 1) == GS_OK);
     }
-    const gs_periodic_tasks_t busy = {1, periods, periods, NULL};
+    const gs_periodic_tasks_t busy = {1, periods, periods, NULL, 0};
     gs_schedule_replay_t result;
     MU_CHECK(gs_schedule_replay(&ctx, &busy, &alone, schedule.frames, schedule.count, false,
                                 &result) == GS_OK);
@@ -289,7 +289,7 @@ static void test_stops(void)
     static const int64_t pair_times[4] = {0, 1, 0, 1};
     const gs_batch_table_t pair = {2, pair_times, NULL};
     static const int64_t far[2] = {1, 2000000};
-    const gs_periodic_tasks_t set = {2, two, far, NULL};
+    const gs_periodic_tasks_t set = {2, two, far, NULL, 0};
     int calls = 0;
     ctx.poll = stop;
     ctx.poll_arg = &calls;

@@ -6,7 +6,7 @@
 /* [RTNS24], section 3.1. */
 static const int64_t period[] = {4, 5, 10};
 static const int64_t completion[] = {0, 1, 3, 4, 3, 4, 4, 6};
-static const gs_periodic_tasks_t tasks = {3, period, period, NULL};
+static const gs_periodic_tasks_t tasks = {3, period, period, NULL, 0};
 static const gs_batch_table_t table = {3, completion, NULL};
 
 static void test_example(bool thorough)
@@ -41,7 +41,7 @@ static void test_edf_of_the_example(void)
     /* With tasks 2 and 3 exchanged J10 goes first and J7 misses, as printed. */
     static const int64_t other_period[] = {4, 10, 5};
     static const int64_t other_completion[] = {0, 1, 3, 4, 3, 4, 4, 6};
-    const gs_periodic_tasks_t other = {3, other_period, other_period, NULL};
+    const gs_periodic_tasks_t other = {3, other_period, other_period, NULL, 0};
     const gs_batch_table_t their = {3, other_completion, NULL};
     schedule.count = 0;
     MU_CHECK(gs_pbs_edf_simulate(&ctx, &other, &their, false, &schedule, &miss) == GS_OK);
@@ -79,7 +79,7 @@ static void test_interrupt(void)
     for (int mask = 1; mask < 1 << N; mask++) {
         times[mask] = 30 * __builtin_popcount((unsigned)mask) + mask % 7;
     }
-    gs_periodic_tasks_t many = {N, periods, periods, NULL};
+    gs_periodic_tasks_t many = {N, periods, periods, NULL, 0};
     gs_batch_table_t their = {N, times, NULL};
     gs_pbs_search_options_t options = {.thorough = true};
     int polls = 2;
@@ -124,7 +124,7 @@ static void test_rates(void)
 {
     static const int64_t two[] = {4, 4};
     static const int64_t heavy[] = {0, 3, 2, 5};
-    const gs_periodic_tasks_t t = {2, two, two, NULL};
+    const gs_periodic_tasks_t t = {2, two, two, NULL, 0};
     const gs_batch_table_t c = {2, heavy, NULL};
     gs_context_t ctx;
     gs_context_init(&ctx);
@@ -172,7 +172,7 @@ int main(void)
     static const int64_t long_deadlines[] = {9, 5, 14}, offsets[] = {1, 0, 3};
     static const int64_t open[] = {0, 0, 0, 0, 0, 4, 0, 0};
     static const int64_t closed[] = {0, 1, 3, 4, 3, 0, 4, 6};
-    const gs_periodic_tasks_t late = {3, period, long_deadlines, offsets};
+    const gs_periodic_tasks_t late = {3, period, long_deadlines, offsets, 0};
     const gs_batch_table_t undecided = {3, closed, open};
     test_example(false);
     test_example(true);

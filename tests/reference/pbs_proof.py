@@ -112,12 +112,23 @@ def check_interval(
 
 
 def check_states(
-    period, deadline, offset, completion, horizon, *, windows, entries, idling, repeating=False
+    period,
+    deadline,
+    offset,
+    completion,
+    horizon,
+    *,
+    windows,
+    entries,
+    idling,
+    repeating=False,
+    chains=(),
 ):
     """Check dead states.
 
     windows: (window, prices, scale) each; entries: (start, pending, latest, [(first, last), ...])
-    each, latest None where nothing is known.
+    each, latest None where nothing is known.  chains: lists of indices that are the kernels of one
+    task, in order; of these only the first one that the oldest unfinished job needs may run.
     """
     n = len(period)
     if repeating and not ends_in_time(period, deadline, offset):
@@ -143,6 +154,13 @@ def check_states(
         """Deadline of the oldest job of a task that is left, pending or not."""
         release = offset[i] + period[i] * done[i]
         return release + deadline[i] if release < horizon else NEVER
+
+    def is_current(i, done):
+        for kernels in chains:
+            if i in kernels:
+                ran = [done[j] for j in kernels]
+                return kernels.index(i) == sum(jobs > ran[-1] for jobs in ran)
+        return True
 
     dead = {}
     for start, pending, latest, spans in entries:
@@ -211,6 +229,8 @@ def check_states(
         for mask in range(1, 1 << n):
             batch = members(mask)
             if not completion[mask] or not all(pending[i] for i in batch):
+                continue
+            if not all(is_current(i, done) for i in batch):
                 continue
             limit = min(due(i, done) - (i not in batch) for i in range(n))
             after = tuple(d + (i in batch) for i, d in enumerate(done))

@@ -12,8 +12,8 @@
  *   GS_PBS_GRAPH_PRINTED   the same with A closed at t, word for word: a job that starts when it
  *                          arrives becomes ready a second time, and hardly any set is schedulable.
  *
- * The last two accept no offsets and no deadlines that exceed the periods. Jobs, arrivals and
- * deadline misses: pbs/graph/graph_jobs.h.
+ * No variant accepts chains of kernels. The last two accept no offsets and no deadlines that exceed
+ * the periods. Jobs, arrivals and deadline misses: pbs/graph/graph_jobs.h.
  */
 #ifndef GS_PBS_GRAPH_GRAPH_H
 #define GS_PBS_GRAPH_GRAPH_H

@@ -185,7 +185,7 @@ int gs_pbs_partitioned_subsets_search(const gs_pbs_partitioned_subsets_t *self, 
     part_t part;
     int status = part_init(&part, ctx, self, mask);
     if (status == GS_OK) {
-        gs_periodic_tasks_t tasks = {part.n, part.period, part.deadline, part.offset};
+        gs_periodic_tasks_t tasks = {part.n, part.period, part.deadline, part.offset, 0};
         gs_batch_table_t table = {part.n, part.completion, part.undecided};
         gs_pbs_search_options_t options = {
             .idling = self->idling, .proof = proof, .most_work = self->work};

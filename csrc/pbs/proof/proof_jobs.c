@@ -29,6 +29,20 @@ static int check_times(gs_context_t *ctx, const gs_periodic_tasks_t *tasks)
     return GS_OK;
 }
 
+static int check_chains(gs_context_t *ctx, const gs_pbs_proof_jobs_t *jobs)
+{
+    for (int32_t i = 0; i < 32; i++) {
+        bool alike = i + 1 < jobs->n && jobs->period[i] == jobs->period[i + 1] &&
+                     jobs->deadline[i] == jobs->deadline[i + 1] &&
+                     jobs->offset[i] == jobs->offset[i + 1];
+        if ((jobs->chained >> i & 1) != 0 && !alike) {
+            return gs_fail(ctx, GS_ERR_VALUE, "chained", i, jobs->chained,
+                           "a row after it with the same period, deadline and offset");
+        }
+    }
+    return GS_OK;
+}
+
 static int check_batches(gs_context_t *ctx, const gs_batch_table_t *table)
 {
     for (int64_t mask = 0; mask < INT64_C(1) << table->n; mask++) {
@@ -62,7 +76,8 @@ static void set_horizon(gs_pbs_proof_jobs_t *self)
 int gs_pbs_proof_jobs_init(gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
                            const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table)
 {
-    *self = (gs_pbs_proof_jobs_t){.n = tasks->n, .completion = table->completion};
+    *self = (gs_pbs_proof_jobs_t){
+        .n = tasks->n, .completion = table->completion, .chained = tasks->chained};
     if (tasks->n < 1 || tasks->n > GS_PBS_PROOF_TASKS_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, tasks->n, "1 to 24 tasks");
     }
@@ -83,7 +98,7 @@ int gs_pbs_proof_jobs_init(gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
         self->offset[i] = tasks->offset == NULL ? 0 : tasks->offset[i];
     }
     set_horizon(self);
-    return GS_OK;
+    return check_chains(ctx, self);
 }
 
 /* places[h][x]: the mask among the chosen tasks of x, the bits of one half of a batch. */
@@ -130,6 +145,26 @@ int gs_pbs_proof_jobs_restrict(const gs_pbs_proof_jobs_t *self, gs_context_t *ct
     }
     completion[0] = 0;
     return gs_poll(ctx, INT64_C(2) << self->n);
+}
+
+uint32_t gs_pbs_proof_jobs_current(const gs_pbs_proof_jobs_t *self, const int64_t *done,
+                                   uint32_t left)
+{
+    if (self->chained == 0) {
+        return left;
+    }
+    uint32_t current = 0;
+    for (int32_t first = 0, last; first < self->n; first = last + 1) {
+        for (last = first; (self->chained >> last & 1) != 0; last++) {
+        }
+        int32_t i =
+            first; /* the oldest job of the task is the one that the last kernel runs next */
+        while (i < last && done[i] > done[last]) {
+            i++;
+        }
+        current |= left & UINT32_C(1) << i;
+    }
+    return current;
 }
 
 bool gs_pbs_proof_jobs_end_in_time(const gs_pbs_proof_jobs_t *self)

@@ -1,5 +1,8 @@
 /* Jobs and batches that a proof of unschedulability is about, with a cut of time of its own.
  *
+ * Kernels of chains are rows like tasks. Prices and intervals do not ask for their order: what is
+ * proven of kernels that may run in any order holds all the more for chains.
+ *
  * The check of proofs shares no code with the search that makes them: releases, intervals between
  * arrivals, deadlines and batches are worked out here from the tasks and the table alone.
  */
@@ -18,6 +21,7 @@ typedef struct {
     int64_t period[GS_PBS_PROOF_TASKS_MAX];
     int64_t deadline[GS_PBS_PROOF_TASKS_MAX];
     int64_t offset[GS_PBS_PROOF_TASKS_MAX];
+    uint32_t chained;          /* bit i: row i + 1 is the next kernel of the jobs of row i */
     int64_t horizon;           /* only jobs released before it count; GS_NEVER: all jobs */
     const int64_t *completion; /* 2^n, borrowed; 0: not eligible */
 } gs_pbs_proof_jobs_t;
@@ -32,7 +36,8 @@ int gs_pbs_proof_jobs_init(gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
 /* The same for some tasks alone, given by rising index: a batch of them takes the least time of all
  * batches with the same of these tasks. Restricted to the tasks, a schedule has batches that take
  * no longer, and idle time. completion: 2^count entries that are overwritten and must outlive part.
- * The horizon is their own hyperperiod where all jobs end in time by that, else the horizon of self
+ * Kernels of chains are taken for tasks that do not wait for each other. The horizon is their own
+ * hyperperiod where all jobs end in time by that, else the horizon of self
  * (a job beyond the end could not be left out of a batch, which might take longer without it). */
 int gs_pbs_proof_jobs_restrict(const gs_pbs_proof_jobs_t *self, gs_context_t *ctx,
                                const int64_t *chosen, int32_t count, int64_t *completion,
@@ -41,6 +46,11 @@ int gs_pbs_proof_jobs_restrict(const gs_pbs_proof_jobs_t *self, gs_context_t *ct
 /* Whether every job released in a hyperperiod is due by its end: a schedule of all jobs then begins
  * with one of these. */
 bool gs_pbs_proof_jobs_end_in_time(const gs_pbs_proof_jobs_t *self);
+
+/* The kernels that may start, given the jobs that each row has run and the rows with jobs left: of
+ * a chain the first kernel that the oldest job has not run. */
+uint32_t gs_pbs_proof_jobs_current(const gs_pbs_proof_jobs_t *self, const int64_t *done,
+                                   uint32_t left);
 
 /* Number of jobs of a task that count and are released by an instant, below 2^62. */
 int64_t gs_pbs_proof_jobs_released(const gs_pbs_proof_jobs_t *self, int32_t i, int64_t instant);

@@ -226,7 +226,7 @@ typedef struct {
     int64_t entry;
     int64_t first, last; /* instants */
     bool latest;         /* all instants after the latest one */
-    uint32_t pending;    /* tasks with pending jobs */
+    uint32_t pending;    /* tasks with pending jobs, current kernels of chains */
     int64_t due;         /* earliest deadline of all jobs that are left */
     uint32_t urgent;     /* the tasks that have it */
     left_t left;
@@ -254,6 +254,7 @@ static claim_t claim_of(const check_t *self, int64_t number)
         c.urgent = (due < c.due ? 0 : c.urgent) | (due <= c.due ? UINT32_C(1) << i : 0);
         c.due = due < c.due ? due : c.due;
     }
+    c.pending = gs_pbs_proof_jobs_current(self->jobs, c.left.done, c.pending);
     return c;
 }
 

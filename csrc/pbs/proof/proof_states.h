@@ -1,7 +1,8 @@
 /* Dead states: a set of states that no batch leaves without a miss, and that holds the first one.
  *
  * A class of states is an interval between two consecutive arrivals and the number of pending jobs
- * of each task; of a task the oldest pending job runs first. An entry says of a class that all of
+ * of each task (of each kernel of a chain: those in which it is left); of a task the oldest pending
+ * job runs first. An entry says of a class that all of
  * its instants after `latest` are dead although the GPU may wait, and that those in its spans are
  * dead for the question that is asked. Besides, windows with prices bound the instants from which
  * the jobs that are left can end in time; they apply while a job due by the end of the window is

@@ -111,7 +111,7 @@ int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks
         deadline[count] = tasks->deadline[i];
         offset[count] = gs_periodic_tasks_offset(tasks, i);
     }
-    gs_periodic_tasks_t core_tasks = {count, period, deadline, offset};
+    gs_periodic_tasks_t core_tasks = {count, period, deadline, offset, 0};
     if (!gs_pbs_reduced_cores_apply(&core_tasks, tasks)) {
         return GS_OK;
     }

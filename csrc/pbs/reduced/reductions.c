@@ -23,8 +23,11 @@ void gs_pbs_reduced_reductions_init(gs_pbs_reduced_reductions_t *self,
 static int try_groups(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
                       const gs_pbs_reduced_groups_t *groups, gs_schedule_t *schedule, int *answer)
 {
-    bool found;
+    bool found = false;
     schedule->count = 0;
+    if (self->tasks->chained != 0) { /* kernels that run one after the other are no group */
+        return GS_OK;
+    }
     int status = gs_pbs_reduced_groups_try(groups, ctx, self->tasks, self->table, self->idling,
                                            WORK, schedule, &found);
     *answer = found ? 1 : -1;

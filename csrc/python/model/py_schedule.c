@@ -4,25 +4,25 @@
 
 PyDoc_STRVAR(replay_doc,
              "schedule_replay(period, deadline, offset, completion, start, end, batch, *, idling, "
-             "cycle_from=0, cycle_length=0)\n"
+             "cycle_from=0, cycle_length=0, chained=None)\n"
              "--\n\n"
              "Replays the schedule of one task set (a stack of one: arrays of shape (1, n) and\n"
              "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.\n"
              "With a cycle length, the frames from cycle_from on repeat endlessly.");
 
 static const gs_python_signature_t SCHEDULE_REPLAY_SIGNATURE = {
-    "schedule_replay", "OOOOOOOpLL", 7, 2,
+    "schedule_replay", "OOOOOOOpLLO", 7, 3,
     (const char *const[]){"period", "deadline", "offset", "completion", "start", "end", "batch",
-                          "idling", "cycle_from", "cycle_length"}};
+                          "idling", "cycle_from", "cycle_length", "chained"}};
 
 static PyObject *schedule_replay(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *kwnames)
 {
-    PyObject *in[7];
+    PyObject *in[7], *chained = Py_None;
     int idling;
     long long from = 0, length = 0;
     if (!gs_python_parse(&SCHEDULE_REPLAY_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
-                         &in[3], &in[4], &in[5], &in[6], &idling, &from, &length)) {
+                         &in[3], &in[4], &in[5], &in[6], &idling, &from, &length, &chained)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -33,7 +33,8 @@ static PyObject *schedule_replay(PyObject *module, PyObject *const *args, Py_ssi
     PyArrayObject *columns[3] = {NULL};
     gs_schedule_frame_t *frames = NULL;
     PyObject *result = NULL;
-    if (!gs_python_problem_init(&problem, in[0], in[1], in[2], in[3], Py_None)) {
+    if (!gs_python_problem_init(&problem, in[0], in[1], in[2], in[3], Py_None) ||
+        !gs_python_problem_chains(&problem, chained)) {
         goto out;
     }
     static const char *const names[3] = {"start", "end", "batch"};

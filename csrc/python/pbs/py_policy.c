@@ -72,21 +72,23 @@ bool gs_python_policy(PyObject *module, PyObject *object, const gs_pbs_problem_t
     return true;
 }
 
-PyDoc_STRVAR(open_doc, "policy_open(period, deadline, offset, completion, begin, first, last)\n"
+PyDoc_STRVAR(open_doc, "policy_open(period, deadline, offset, completion, begin, first, last, *, "
+                       "chained=None)\n"
                        "--\n\n"
                        "A Policy from one task set (a stack of one) and F\n"
                        "as pbs_search returns it.");
 
 static const gs_python_signature_t POLICY_OPEN_SIGNATURE = {
-    "policy_open", "OOOOOOO", 7, 0,
-    (const char *const[]){"period", "deadline", "offset", "completion", "begin", "first", "last"}};
+    "policy_open", "OOOOOOOO", 7, 1,
+    (const char *const[]){"period", "deadline", "offset", "completion", "begin", "first", "last",
+                          "chained"}};
 
 static PyObject *policy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
-    PyObject *in[7];
+    PyObject *in[7], *chained = Py_None;
     if (!gs_python_parse(&POLICY_OPEN_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
-                         &in[3], &in[4], &in[5], &in[6])) {
+                         &in[3], &in[4], &in[5], &in[6], &chained)) {
         return NULL;
     }
     PyObject *handle = NULL;
@@ -103,6 +105,7 @@ static PyObject *policy_open(PyObject *module, PyObject *const *args, Py_ssize_t
     }
     static const char *const names[3] = {"begin", "first", "last"};
     bool fine = gs_python_problem_init(&self->arrays, in[0], in[1], in[2], in[3], Py_None) &&
+                gs_python_problem_chains(&self->arrays, chained) &&
                 gs_python_length(self->arrays.period, "period", 0, 1);
     for (int i = 0; i < 3 && fine; i++) {
         spans[i] = gs_python_int64(in[4 + i], names[i], 1);

@@ -145,10 +145,12 @@ static PyObject *proof_interval(PyObject *module, PyObject *const *args, Py_ssiz
 PyDoc_STRVAR(
     states_doc,
     "pbs_proof_states(period, deadline, offset, completion, *, subset, window, prices, scale, "
-    "start, pending, latest, span_begin, span_first, span_last, idling, repeating, stop)\n"
+    "start, pending, latest, span_begin, span_first, span_last, idling, repeating, stop, "
+    "chained=None)\n"
     "--\n\n"
     "Checks dead states; as pbs_proof_prices. window, scale: (W,); prices: (W, n); start, latest:\n"
-    "(E,); pending: (E, n); span_begin: (E + 1,); span_first, span_last: (S,).");
+    "(E,); pending: (E, n); span_begin: (E + 1,); span_first, span_last: (S,); chained: as in\n"
+    "pbs_search.");
 
 enum { WINDOW, SCALE, START, LATEST, SPAN_BEGIN, SPAN_FIRST, SPAN_LAST, PRICES, PENDING, ARRAYS };
 
@@ -172,10 +174,10 @@ static bool same_lengths(PyArrayObject *const arrays[ARRAYS], const char *const 
 }
 
 static const gs_python_signature_t PROOF_STATES_SIGNATURE = {
-    "pbs_proof_states", "OOOOOOOOOOOOOOppO", 4, 0,
+    "pbs_proof_states", "OOOOOOOOOOOOOOppOO", 4, 1,
     (const char *const[]){"period", "deadline", "offset", "completion", "subset", "window",
                           "prices", "scale", "start", "pending", "latest", "span_begin",
-                          "span_first", "span_last", "idling", "repeating", "stop"}};
+                          "span_first", "span_last", "idling", "repeating", "stop", "chained"}};
 
 static PyObject *proof_states(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
@@ -183,17 +185,20 @@ static PyObject *proof_states(PyObject *module, PyObject *const *args, Py_ssize_
     static const char *const names[ARRAYS] = {"window",    "scale",      "start",
                                               "latest",    "span_begin", "span_first",
                                               "span_last", "prices",     "pending"};
-    PyObject *in[4], *subset, *given[ARRAYS], *stop, *result = NULL;
+    PyObject *in[4], *subset, *given[ARRAYS], *stop, *chained = Py_None;
+    PyObject *result = NULL;
     int idling, repeating;
     if (!gs_python_parse(&PROOF_STATES_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &subset, &given[WINDOW], &given[PRICES], &given[SCALE],
                          &given[START], &given[PENDING], &given[LATEST], &given[SPAN_BEGIN],
-                         &given[SPAN_FIRST], &given[SPAN_LAST], &idling, &repeating, &stop)) {
+                         &given[SPAN_FIRST], &given[SPAN_LAST], &idling, &repeating, &stop,
+                         &chained)) {
         return NULL;
     }
     check_t check;
     PyArrayObject *arrays[ARRAYS] = {NULL};
-    if (!check_init(&check, in, subset, stop)) {
+    if (!check_init(&check, in, subset, stop) ||
+        !gs_python_problem_chains(&check.problem, chained)) {
         goto out;
     }
     for (int i = 0; i < ARRAYS; i++) {

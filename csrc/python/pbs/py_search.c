@@ -59,32 +59,35 @@ static PyObject *feasible_arrays(const gs_pbs_search_t *search)
     return Py_BuildValue("NNN", begin, spans[0], spans[1]);
 }
 
-PyDoc_STRVAR(search_doc,
-             "pbs_search(period, deadline, offset, completion, undecided, *, idling, thorough, "
-             "policy, policy_limit, states, bytes, seconds, stop, proof=False, skip=0)\n"
-             "--\n\n"
-             "Decides a stack of N task sets (gs_pbs_search_run). Arrays of shape (N, n) and\n"
-             "(N, 2**n); undecided and stop may be None; budgets of 0 are none. Returns the\n"
-             "columns (answer, stage, spent, states, bytes, nanoseconds) of length N and, for a\n"
-             "stack of one, (start, end, batch) or None, the proof or None, and F or None, else\n"
-             "None thrice. skip: stages left out, GS_PBS_SEARCH_SKIP_*.");
+PyDoc_STRVAR(
+    search_doc,
+    "pbs_search(period, deadline, offset, completion, undecided, *, idling, thorough, "
+    "policy, policy_limit, states, bytes, seconds, stop, proof=False, skip=0, "
+    "chained=None)\n"
+    "--\n\n"
+    "Decides a stack of N task sets (gs_pbs_search_run). Arrays of shape (N, n) and\n"
+    "(N, 2**n); undecided and stop may be None; budgets of 0 are none. Returns the\n"
+    "columns (answer, stage, spent, states, bytes, nanoseconds) of length N and, for a\n"
+    "stack of one, (start, end, batch) or None, the proof or None, and F or None, else\n"
+    "None thrice. skip: stages left out, GS_PBS_SEARCH_SKIP_*. chained: of chains, the mask\n"
+    "of the rows that the next row follows in the same job, int64 (N,).");
 
 static const gs_python_signature_t PBS_SEARCH_SIGNATURE = {
-    "pbs_search", "OOOOOpppLLLdOpi", 5, 2,
+    "pbs_search", "OOOOOpppLLLdOpiO", 5, 3,
     (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "idling",
                           "thorough", "policy", "policy_limit", "states", "bytes", "seconds",
-                          "stop", "proof", "skip"}};
+                          "stop", "proof", "skip", "chained"}};
 
 static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
 {
-    PyObject *period, *deadline, *offset, *completion, *undecided, *stop;
+    PyObject *period, *deadline, *offset, *completion, *undecided, *stop, *chained = Py_None;
     int idling, thorough, policy, proof = 0, skip = 0;
     long long policy_limit, states, bytes;
     double seconds;
     if (!gs_python_parse(&PBS_SEARCH_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
                          &completion, &undecided, &idling, &thorough, &policy, &policy_limit,
-                         &states, &bytes, &seconds, &stop, &proof, &skip)) {
+                         &states, &bytes, &seconds, &stop, &proof, &skip, &chained)) {
         return NULL;
     }
     if (states < 0 || policy_limit < 0) {
@@ -102,6 +105,7 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
     gs_pbs_search_t search;
     gs_pbs_search_init(&search);
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, undecided) ||
+        !gs_python_problem_chains(&problem, chained) ||
         !gs_python_new_columns(columns, COLUMNS, problem.sets)) {
         goto out;
     }
@@ -152,7 +156,7 @@ out:
 
 PyDoc_STRVAR(
     edf_doc,
-    "pbs_edf(period, deadline, offset, completion, *, parallel, bytes, stop)\n"
+    "pbs_edf(period, deadline, offset, completion, *, parallel, bytes, stop, chained=None)\n"
     "--\n\n"
     "Simulates EDFserial or EDFParallel for a stack of N task sets (gs_pbs_edf_simulate).\n"
     "Returns (answer, task, job, deadline), columns of length N with answer 1, 0 or -1\n"
@@ -160,18 +164,18 @@ PyDoc_STRVAR(
     "None.");
 
 static const gs_python_signature_t PBS_EDF_SIGNATURE = {
-    "pbs_edf", "OOOOpLO", 4, 0,
-    (const char *const[]){"period", "deadline", "offset", "completion", "parallel", "bytes",
-                          "stop"}};
+    "pbs_edf", "OOOOpLOO", 4, 1,
+    (const char *const[]){"period", "deadline", "offset", "completion", "parallel", "bytes", "stop",
+                          "chained"}};
 
 static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames)
 {
-    PyObject *period, *deadline, *offset, *completion, *stop;
+    PyObject *period, *deadline, *offset, *completion, *stop, *chained = Py_None;
     int parallel;
     long long bytes;
     if (!gs_python_parse(&PBS_EDF_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
-                         &completion, &parallel, &bytes, &stop)) {
+                         &completion, &parallel, &bytes, &stop, &chained)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -184,6 +188,7 @@ static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nar
     gs_schedule_t schedule;
     gs_schedule_init(&schedule);
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, Py_None) ||
+        !gs_python_problem_chains(&problem, chained) ||
         !gs_python_new_columns(columns, 4, problem.sets)) {
         goto out;
     }
@@ -229,7 +234,7 @@ out:
 PyDoc_STRVAR(
     endless_doc,
     "pbs_endless(period, deadline, offset, completion, undecided, *, idling, states, "
-    "bytes, seconds, stop)\n"
+    "bytes, seconds, stop, chained=None)\n"
     "--\n\n"
     "Decides one task set (a stack of one) over an infinite horizon (gs_pbs_infinite_horizon_run). "
     "Returns (answer,\n"
@@ -237,19 +242,20 @@ PyDoc_STRVAR(
     "(start, end, batch) or None.");
 
 static const gs_python_signature_t PBS_ENDLESS_SIGNATURE = {
-    "pbs_endless", "OOOOOpLLdO", 5, 0,
+    "pbs_endless", "OOOOOpLLdOO", 5, 1,
     (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "idling",
-                          "states", "bytes", "seconds", "stop"}};
+                          "states", "bytes", "seconds", "stop", "chained"}};
 
 static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
-    PyObject *period, *deadline, *offset, *completion, *undecided, *stop;
+    PyObject *period, *deadline, *offset, *completion, *undecided, *stop, *chained = Py_None;
     int idling;
     long long states, bytes;
     double seconds;
     if (!gs_python_parse(&PBS_ENDLESS_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
-                         &completion, &undecided, &idling, &states, &bytes, &seconds, &stop)) {
+                         &completion, &undecided, &idling, &states, &bytes, &seconds, &stop,
+                         &chained)) {
         return NULL;
     }
     if (states < 0) {
@@ -265,6 +271,7 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
     gs_pbs_infinite_horizon_t endless;
     gs_pbs_infinite_horizon_init(&endless);
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, undecided) ||
+        !gs_python_problem_chains(&problem, chained) ||
         !gs_python_length(problem.period, "period", 0, 1)) {
         goto out;
     }

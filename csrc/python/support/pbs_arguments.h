@@ -8,6 +8,7 @@ typedef struct {
     PyArrayObject *period, *deadline, *offset; /* (sets, n) */
     PyArrayObject *completion;                 /* (sets, 2^n) */
     PyArrayObject *undecided;                  /* (sets, 2^n) or NULL */
+    PyArrayObject *chained;                    /* (sets,) or NULL; see gs_periodic_tasks_t */
     npy_intp sets;
     int32_t n;
 } gs_python_problem_t;
@@ -16,6 +17,9 @@ typedef struct {
  * case. */
 bool gs_python_problem_init(gs_python_problem_t *self, PyObject *period, PyObject *deadline,
                             PyObject *offset, PyObject *completion, PyObject *undecided);
+
+/* Reads the chains of the sets, a mask each; None: there are none. After gs_python_problem_init. */
+bool gs_python_problem_chains(gs_python_problem_t *self, PyObject *chained);
 void gs_python_problem_free(gs_python_problem_t *self);
 
 gs_periodic_tasks_t gs_python_problem_tasks(const gs_python_problem_t *self, npy_intp set);

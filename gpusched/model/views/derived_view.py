@@ -7,10 +7,11 @@ from typing import Generic, TypeVar
 
 from gpusched._support.arguments import Int64Array
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 
-__all__ = ["BatchView", "LaunchView", "View"]
+__all__ = ["BatchView", "ChainBatchView", "LaunchView", "View"]
 
 Model = TypeVar("Model", covariant=True)
 
@@ -46,6 +47,23 @@ class BatchView(View[KernelTasks]):
         As of `View`.
     table
         Batch table of the tasks.
+    """
+
+    table: BatchTable
+
+
+@dataclass(frozen=True, eq=False)
+class ChainBatchView(View[KernelChains]):
+    """Chains of kernels and the completion times of batches of their kernels.
+
+    ``Workload.batches(..., chains="keep")`` makes it.
+
+    Parameters
+    ----------
+    tasks, assumptions
+        As of `View`.
+    table
+        Batch table of the kernels, the rows of ``tasks.rows``.
     """
 
     table: BatchTable

@@ -5,21 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.batches import MAX_TASKS
 from gpusched.model.gpu import GPU, WARP_THREADS, occupancy
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.views.derived_view import BatchView, View
+from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
 from gpusched.model.views.view_source import (
     JobParts,
     Source,
     around_kernel,
     job_parts,
     listed,
+    runs_on_cpu,
 )
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes, kernel_times
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 
-__all__ = ["batch_view", "kernel_view"]
+__all__ = ["batch_view", "chain_batch_view", "kernel_view"]
 
 _ONE_CONTEXT = "kernels of different contexts do not run at the same time"
 
@@ -114,6 +117,114 @@ def batch_view(source: Source, *, occupy: bool) -> BatchView:
     return BatchView(kernels.tasks, (*kernels.assumptions, *said), table)
 
 
+@dataclass
+class _Chain:
+    """The kernels of a job, what keeps the GPU before each, and the work around all of them."""
+
+    kernels: list[KernelTimes] = field(default_factory=list)
+    latency: list[int] = field(default_factory=list)
+    before: int = 0
+    after: int = 0
+
+
+def chain_batch_view(source: Source, *, occupy: bool) -> ChainBatchView:
+    """Chains of kernels, and batches of these; see ``Workload.batches``."""
+    gpu = _needed_gpu(source)
+    source.refuse_jitter()
+    source.refuse_processes(_ONE_CONTEXT)
+    count = sum(kernel.repeat for task in source.tasks for kernel in task.kernels)
+    if count > MAX_TASKS:
+        raise ValueError(
+            f"tasks: got {count:,} kernels in the jobs of all tasks, expected at most {MAX_TASKS}; "
+            "batches of single kernels have a table entry for each set of kernels"
+        )
+    found = _Found()
+    tasks, chains, bounds = [], [], []
+    for task, times in zip(source.tasks, source.times, strict=True):
+        if (parts := job_parts(task, times)) is None:
+            found.without.append(task.name)
+            continue
+        chain = _chain(source, task, times, occupy, found)
+        around = JobParts(chain.before, 0, chain.after, parts.inner)
+        tasks.append(task)
+        chains.append(chain)
+        bounds.append(_bounds(source, task, around, found))
+    if not tasks:
+        raise ValueError("tasks: got none with GPU segments, expected at least one")
+    shapes = [[of.kernel for of in chain.kernels] for chain in chains]
+    derived = KernelChains(
+        period=[task.period for task in tasks],
+        block_time=[[of.needed_block_time() for of in chain.kernels] for chain in chains],
+        blocks=[[shape.blocks or 0 for shape in row] for row in shapes],
+        threads=[[shape.threads or 0 for shape in row] for row in shapes],
+        latency=[chain.latency for chain in chains],
+        regs=[[shape.regs for shape in row] for row in shapes],
+        smem=[[shape.smem for shape in row] for row in shapes],
+        deadline=[deadline for _, deadline in bounds],
+        offset=[offset for offset, _ in bounds],
+        priority=source.stream_priorities(tasks),
+        name=[task.name for task in tasks],
+    )
+    most = source.platform.slowdown[1]
+    table = BatchTable.from_gpu(derived, gpu, slowdown=most)
+    said = found.sentences(source)
+    if derived.n > 1:
+        said.append(
+            f"a batch, with at most one kernel of a task, takes {most:g} times as long as the "
+            "longest of its kernels alone"
+        )
+    return ChainBatchView(derived, (*source.assumptions, *said), table)
+
+
+def _chain(
+    source: Source, task: Task, times: tuple[KernelTimes | None, ...], occupy: bool, found: _Found
+) -> _Chain:
+    """The kernels of a task's job; what stands between two of them keeps the GPU."""
+    chain, gap = _Chain(), 0
+    of_cpu = of_engine = False
+    for part, of in zip(task.segments, times, strict=True):
+        if of is None:
+            gap += part.time * part.repeat
+            of_cpu = of_cpu or (runs_on_cpu(part) and part.time > 0)
+            of_engine = of_engine or not runs_on_cpu(part)
+            continue
+        _refuse_shapeless(of)
+        first = not chain.kernels
+        if first:
+            chain.before, gap = gap, 0
+        elif of_cpu and not occupy:
+            raise ValueError(
+                f"{task.name}: got {source.text(gap)} of CPU work between kernels, expected none; "
+                "batches follow each other (gaps='occupy' counts the work as GPU time)"
+            )
+        if of_engine:
+            (found.around if first else found.copies).append(task.name)
+        if of_cpu and not first:
+            found.gaps.append(task.name)
+        of_cpu = of_engine = False
+        for _ in range(of.kernel.repeat):
+            chain.kernels.append(of)
+            chain.latency.append(source.platform.launch_latency + gap)
+            gap = 0
+    if not chain.kernels:
+        raise ValueError(
+            f"{task.name}: got copies without a kernel, expected a kernel; the model has no copies"
+        )
+    if of_engine:
+        found.around.append(task.name)
+    chain.after = gap
+    found.times += chain.kernels
+    return chain
+
+
+def _refuse_shapeless(of: KernelTimes) -> None:
+    if not of.kernel.has_shape:
+        raise ValueError(
+            f"{of.where}: got a kernel without blocks and threads, expected these; kernels share "
+            "the SMs by their shapes"
+        )
+
+
 def _needed_gpu(source: Source) -> GPU:
     if source.platform.gpu is None:
         raise ValueError("platform: got no GPU, expected one; blocks of kernels share its SMs")
@@ -128,11 +239,7 @@ def _unit(source: Source, gpu: GPU, task: Task, parts: JobParts, found: _Found) 
             f"{task.name}: got copies without a kernel, expected a kernel; the model has no copies"
         )
     for of in kernels:
-        if not of.kernel.has_shape:
-            raise ValueError(
-                f"{of.where}: got a kernel without blocks and threads, expected these; kernels "
-                "share the SMs by their shapes"
-            )
+        _refuse_shapeless(of)
     latency = source.platform.launch_latency
     found.times += kernels
     if parts.copies:

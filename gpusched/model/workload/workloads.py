@@ -15,9 +15,9 @@ from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.chain_view import chain_view
-from gpusched.model.views.derived_view import BatchView, LaunchView, View
+from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
 from gpusched.model.views.host_view import host_view
-from gpusched.model.views.kernel_view import batch_view, kernel_view
+from gpusched.model.views.kernel_view import batch_view, chain_batch_view, kernel_view
 from gpusched.model.views.launch_view import launch_view
 from gpusched.model.views.view_source import Source
 from gpusched.model.workload.facts import label
@@ -517,14 +517,39 @@ class Workload:
         """
         return chain_view(self._source(platform))
 
+    @overload
     def batches(
-        self, platform: Platform, *, gaps: Literal["refuse", "occupy"] = "refuse"
-    ) -> BatchView:
+        self,
+        platform: Platform,
+        *,
+        gaps: Literal["refuse", "occupy"] = "refuse",
+        chains: Literal["fuse"] = "fuse",
+    ) -> BatchView: ...
+    @overload
+    def batches(
+        self,
+        platform: Platform,
+        *,
+        gaps: Literal["refuse", "occupy"] = "refuse",
+        chains: Literal["keep"],
+    ) -> ChainBatchView: ...
+    def batches(
+        self,
+        platform: Platform,
+        *,
+        gaps: Literal["refuse", "occupy"] = "refuse",
+        chains: Literal["fuse", "keep"] = "fuse",
+    ) -> BatchView | ChainBatchView:
         """Derive kernel tasks and the completion times of their batches, for PBS.
 
         Tasks, arguments and refusals are those of `kernels`. The table is that of
         ``BatchTable.from_gpu`` with the largest slowdown of the platform; ValueError for more
         tasks than a table can have.
+
+        With ``chains="keep"`` the tasks are `KernelChains`, and a batch has at most one kernel of
+        each. Copies and, with ``gaps="occupy"``, CPU work between two kernels keep the GPU before
+        the second one; what stands around all kernels of a job does not. ValueError for more than
+        24 kernels in all, counted with their ``repeat``.
 
         >>> w = gs.Workload([gs.Task(name, 90, [gs.Kernel(20, blocks=4, threads=512)])
         ...                  for name in ("a", "b")])
@@ -533,7 +558,11 @@ class Workload:
         (True, [0, 20, 20, 30])
         """
         one_of(gaps, ("refuse", "occupy"), "gaps")
-        return batch_view(self._source(platform), occupy=gaps == "occupy")
+        one_of(chains, ("fuse", "keep"), "chains")
+        source, occupy = self._source(platform), gaps == "occupy"
+        if chains == "keep":
+            return chain_batch_view(source, occupy=occupy)
+        return batch_view(source, occupy=occupy)
 
     def hosts(
         self, platform: Platform, *, sms: Literal["divided", "all"] = "divided"

@@ -13,10 +13,12 @@ from gpusched._support.saved import Saved
 from gpusched._support.text import clip
 from gpusched.model.batches import MAX_TASKS, set_text
 from gpusched.model.functions.batch_function import BatchFunction
-from gpusched.pbs.search_inputs import arrays_of, check_function, check_inputs
+from gpusched.model.kernel_chains import rows_of
+from gpusched.pbs.search_inputs import arrays_of, chains_of, check_function, check_inputs
 
 if TYPE_CHECKING:
     from gpusched.model.batch_table import BatchTable
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["Arrays", "Certificate", "CertificateError", "Verdict", "listed"]
@@ -71,7 +73,7 @@ class Certificate(Saved, ABC):
 
     def verify(
         self,
-        tasks: KernelTasks,
+        tasks: KernelTasks | KernelChains,
         table: BatchTable | BatchFunction,
         *,
         idling: bool = False,
@@ -115,9 +117,9 @@ class Certificate(Saved, ABC):
         flag(idling, "idling")
         flag(repeating, "repeating")
         if isinstance(table, BatchFunction):
-            check_function(tasks, table)
+            alone = check_function(tasks, table)
             if table.n > MAX_TASKS:
-                self._check_function(tasks, table, bool(repeating), stop)
+                self._check_function(alone, table, bool(repeating), stop)
                 return
             table = table.table(stop=stop)
         check_inputs(tasks, table)
@@ -128,7 +130,8 @@ class Certificate(Saved, ABC):
             completion = np.where(completion > 0, completion, table.undecided)
         arrays = (period, deadline, offset, completion)
         options = {"repeating": bool(repeating), "stop": stop}
-        verdict = self._verdict(arrays, None, bool(idling), options)
+        chained = chains_of(tasks, table)
+        verdict = self._verdict(arrays, chained, None, bool(idling), options)
         if verdict[0]:
             raise CertificateError(self._wrong(verdict))
 
@@ -145,14 +148,16 @@ class Certificate(Saved, ABC):
     def _verdict(
         self,
         arrays: Arrays,
+        chained: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
     ) -> Verdict:
-        """The core's verdict; ``subset``: the tasks that the certificate is about."""
+        """The core's verdict; ``chained``: the chains of the rows, ``subset``: the rows that the
+        certificate is about."""
 
     @abstractmethod
-    def words(self, tasks: KernelTasks) -> str:
+    def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in a sentence with the names of the tasks and times in ticks."""
 
     def _tasks_of(self) -> tuple[int, ...] | None:
@@ -170,8 +175,9 @@ class Certificate(Saved, ABC):
         )
 
 
-def listed(tasks: KernelTasks, indices: tuple[int, ...]) -> str:
-    """Names of tasks in a sentence, at most ten of them."""
-    names = [clip(tasks.name[i], 60) for i in indices[:10]]
+def listed(tasks: KernelTasks | KernelChains, indices: tuple[int, ...]) -> str:
+    """Names of tasks (kernels of chains) in a sentence, at most ten of them."""
+    of_row = rows_of(tasks).name
+    names = [clip(of_row[i], 60) for i in indices[:10]]
     more = len(indices) - 10
     return ", ".join(names) + (f" and {more} more" if more > 0 else "")

@@ -11,6 +11,7 @@ from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict, listed
 
 if TYPE_CHECKING:
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["DeadInterval"]
@@ -57,6 +58,7 @@ class DeadInterval(Certificate):
     def _verdict(
         self,
         arrays: Arrays,
+        chained: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
@@ -71,7 +73,7 @@ class DeadInterval(Certificate):
             **options,
         )
 
-    def words(self, tasks: KernelTasks) -> str:
+    def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in a sentence with the names of the tasks and times in ticks."""
         return (
             f"{listed(tasks, self.tasks)} need {time_in_text(self.least, ' ticks')} between "

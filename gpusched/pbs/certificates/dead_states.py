@@ -11,6 +11,7 @@ from gpusched._support.frozen import Frozen
 from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict
 
 if TYPE_CHECKING:
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["DeadStates"]
@@ -42,7 +43,8 @@ class DeadStates(Certificate, Frozen):
     window, scale, prices
         Ends of windows from 0 in ticks ``(W,)``; prices ``(W, n)`` in units of 1/``scale`` ticks.
     start, pending
-        First instant of the interval of each entry ``(E,)`` and pending jobs ``(E, n)``.
+        First instant of the interval of each entry ``(E,)`` and pending jobs ``(E, n)``; of chains,
+        n is the number of kernels, and pending is a job in which the kernel is left.
     latest
         All instants of the class after this one are dead even if the GPU may wait ``(E,)``; the
         largest int64 where nothing is known.
@@ -98,6 +100,7 @@ class DeadStates(Certificate, Frozen):
     def _verdict(
         self,
         arrays: Arrays,
+        chained: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
@@ -115,10 +118,11 @@ class DeadStates(Certificate, Frozen):
             span_first=self.span_first,
             span_last=self.span_last,
             idling=idling,
+            chained=chained,
             **options,
         )
 
-    def words(self, tasks: KernelTasks) -> str:
+    def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in a sentence."""
         count = len(self.start)
         return (

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array, instance, int_array
 from gpusched._support.saved import Saved
+from gpusched.model.kernel_chains import rows_of
 from gpusched.pbs.certificates.certificate import (
     Arrays,
     Certificate,
@@ -23,6 +24,7 @@ from gpusched.pbs.certificates.overload import Overload
 
 if TYPE_CHECKING:
     from gpusched.model.functions.batch_function import BatchFunction
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["InfeasibleSubset"]
@@ -70,11 +72,12 @@ class InfeasibleSubset(Certificate):
     def _verdict(
         self,
         arrays: Arrays,
+        chained: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
     ) -> Verdict:
-        return self.proof._verdict(arrays, int_array(self.tasks, "tasks"), True, options)
+        return self.proof._verdict(arrays, None, int_array(self.tasks, "tasks"), True, options)
 
     def _check_function(
         self, tasks: KernelTasks, function: BatchFunction, repeating: bool, stop: Any
@@ -86,9 +89,9 @@ class InfeasibleSubset(Certificate):
         least = function.least_table(self.tasks, stop=stop)
         self.proof.verify(tasks[of], least, idling=True, repeating=repeating, stop=stop)
 
-    def words(self, tasks: KernelTasks) -> str:
+    def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in two sentences with the names of the tasks and times in ticks."""
-        part = tasks[np.array(self.tasks)]
+        part = rows_of(tasks)[np.array(self.tasks)]
         return f"{listed(tasks, self.tasks)} miss a deadline even alone. {self.proof.words(part)}"
 
     def __repr__(self) -> str:

@@ -21,6 +21,7 @@ from gpusched.pbs.certificates.price_bounds import overpriced
 
 if TYPE_CHECKING:
     from gpusched.model.functions.batch_function import BatchFunction
+    from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["Overload", "demand_of"]
@@ -76,6 +77,7 @@ class Overload(Certificate):
     def _verdict(
         self,
         arrays: Arrays,
+        chained: Int64Array | None,
         subset: Int64Array | None,
         idling: bool,
         options: dict[str, Any],
@@ -112,7 +114,7 @@ class Overload(Certificate):
     def _priced(self) -> tuple[int, ...]:
         return tuple(i for i, price in enumerate(self.price) if price)
 
-    def words(self, tasks: KernelTasks) -> str:
+    def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in a sentence with the names of the tasks and times in ticks."""
         if self.window is None:
             return (

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import flag, integer
+from gpusched._support.arguments import flag, instance, integer
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.registry import limit
@@ -97,6 +97,7 @@ def partition(
     inserted idle time: such a set fails together with any other tasks, too. The time grows
     exponentially with the number of tasks where no assignment exists and few such sets do.
     """
+    instance(tasks, KernelTasks, "tasks")
     check_inputs(tasks, table)
     flag(idling, "idling")
     count, most = integer(gpus, "gpus"), limit("pbs.gpus")

@@ -186,6 +186,7 @@ class PartitionCertificate(Saved):
         gpusched.Cancelled
             ``stop`` was set.
         """
+        instance(tasks, KernelTasks, "tasks")
         check_inputs(tasks, table)
         flag(idling, "idling")
         if tasks.is_stack:
