@@ -11,7 +11,7 @@ tasks is eligible, at a slowdown drawn from [1.1, 1.9]. Beside them, the same se
 units, whose batches take the time of the longest unit, at the same slowdown. One core; tables are
 given.
 
-    python benchmarks/pbs_chains.py [--systems 100000] [--sets 200] [--save]
+    python benchmarks/pbs_chains.py [--systems 50000] [--sets 200] [--save]
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def times(n: int, k: int, sets: int, seed: int, seconds: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--systems", type=int, default=100_000, help="of each kind; 0: none")
+    parser.add_argument("--systems", type=int, default=50_000, help="of each kind; 0: none")
     parser.add_argument("--sets", type=int, default=200, help="timed sets of a shape; 0: none")
     parser.add_argument("--seconds", type=float, default=20.0, help="budget of a timed set")
     parser.add_argument("--seed", type=int, default=1)

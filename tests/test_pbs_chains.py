@@ -69,6 +69,17 @@ def test_search_agrees_with_brute_force() -> None:
     assert stages >= {"lazy", "latest_start", "overload", "core", "edf_serial"}
 
 
+def test_a_core_keeps_the_hyperperiod() -> None:
+    """Some of these kernels have a shorter hyperperiod, and jobs that are due after it."""
+    completion = [0] * 64
+    times = {1: 2, 2: 2, 4: 2, 8: 1, 10: 3, 12: 3, 16: 1, 17: 2, 20: 1, 24: 2, 26: 1}
+    times |= {32: 1, 33: 3, 34: 3, 36: 3, 40: 1, 41: 4, 42: 3, 44: 2}
+    for mask, time in times.items():
+        completion[mask] = time
+    case = Chains([10, 8, 5], [5, 4, 3], [8, 5, 0], [3, 1, 2], completion)
+    agree(case, False, MIXES["groups and cores"])
+
+
 def test_thorough_and_repeating_agree() -> None:
     rng = np.random.default_rng(21)
     for _ in range(150):
