@@ -260,25 +260,32 @@ def frames_of(schedule: gs.Schedule, until: int) -> list[tuple[int, int, int]]:
 
 
 def unroll(schedule: gs.Schedule, detail: Any, said: str) -> None:
-    """Follow a schedule for three hyperperiods, job by job."""
+    """Follow a schedule for three hyperperiods, kernel by kernel of every job."""
     tasks, table = schedule.tasks, detail.table
-    response = detail.response.filled(0).tolist()
-    until = int(tasks.offset.max()) + 3 * tasks.hyperperiod
-    nth, free = [0] * tasks.n, 0
+    chains = isinstance(tasks, gs.KernelChains)
+    rows = tasks.rows if chains else tasks
+    task, kernel = tasks.places if chains else (np.arange(rows.n), np.zeros(rows.n, np.int64))
+    response = detail.response.filled(0)[task].tolist()
+    until = int(rows.offset.max()) + 3 * rows.hyperperiod
+    ends: list[list[int]] = [[] for _ in range(rows.n)]  # of the jobs of each row
+    free = 0
     for start, end, batch in frames_of(schedule, until):
         check(start >= free, f"{said}: frames overlap at {start}")
         check(end - start == table.completion[batch] > 0, f"{said}: a frame of another length")
         free = end
-        for i in range(tasks.n):
-            if batch >> i & 1:
-                release = int(tasks.offset[i] + nth[i] * tasks.period[i])
-                check(release <= start, f"{said}: job {nth[i]} of {i} runs before its release")
-                check(end <= release + tasks.deadline[i], f"{said}: job {nth[i]} of {i} is late")
-                check(end - release <= response[i], f"{said}: job {nth[i]} of {i}, {response}")
-                nth[i] += 1
-    for i in range(tasks.n):
-        due = int(tasks.offset[i] + nth[i] * tasks.period[i] + tasks.deadline[i])
-        check(due > until, f"{said}: job {nth[i]} of {i} is forgotten")
+        for i in (i for i in range(rows.n) if batch >> i & 1):
+            job, name = len(ends[i]), f"{said}: job {len(ends[i])} of {i}"
+            release = int(rows.offset[i] + job * rows.period[i])
+            check(release <= start, f"{name} runs before its release")
+            check(end <= release + rows.deadline[i], f"{name} is late")
+            check(end - release <= response[i], f"{name}, {response}")
+            if kernel[i] > 0:
+                before = ends[i - 1]
+                check(len(before) > job and before[job] <= start, f"{name} before row {i - 1}")
+            ends[i].append(end)
+    for i in range(rows.n):
+        due = int(rows.offset[i] + len(ends[i]) * rows.period[i] + rows.deadline[i])
+        check(due > until, f"{said}: job {len(ends[i])} of {i} is forgotten")
 
 
 def dispatch(tasks: gs.KernelTasks, table: gs.BatchTable, parallel: bool, until: int) -> bool:

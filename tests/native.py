@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import shlex
@@ -63,6 +64,7 @@ class Compiler:
         return library
 
 
+@functools.cache
 def positional(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of the C module that takes all its arguments in the order of its signature."""
     parameters = inspect.signature(function).parameters.values()

@@ -28,7 +28,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("analysis",),  # its answers ask for simulations
     ("cuda",),
     ("study",),
-    ("comparison", "experiments"),
+    ("comparison",),
+    ("experiments",),  # one compares all ways of sharing
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -26,6 +26,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "gpusched_fig5",
         {"panel": "c", "count": 4, "budget": {"states": 300}},
     ),
+    "sharing": (
+        "sharing",
+        {"utilizations": (0.4, 1.2), "n": 3, "count": 3, "ways": ("mpcp", "pbs")},
+    ),
     "stgm_fig4": ("stgm_fig4", {"tasks": (6, 8, 8), "count": 5, "tests": ["STGM busy"]}),
     "stgm_fig5": ("stgm_fig5", {"sms": (2, 13), "count": 20, "tests": ["STGM busy"]}),
     "stgm_options": ("stgm_options", {"n": 8, "count": 5, "tests": ["STGM busy", "GPU server"]}),

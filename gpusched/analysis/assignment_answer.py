@@ -55,7 +55,7 @@ class Assignment(Saved, Frozen):
     """
 
     _KIND: ClassVar[str] = "Assignment"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (Verdict, HostTasks)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (Verdict, *Verdict._PARTS)
 
     verdict: Verdict
     of: Literal["cpu", "gpu"]

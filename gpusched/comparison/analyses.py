@@ -240,7 +240,7 @@ def _refuse_unknown_options(
 def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models.refuse_cpu_overload()
     models.refuse_shared_channels()
-    if models.has_chains() and not options:
+    if (models.has_chains() or models.copies_meet()) and not options:
         chains = models.chains("streams")
         bound = analysis.priority_streams(chains.tasks, gpu=models.gpu(), stop=request.stop)
         return _Found(bound, chains, bool(bound.accepted), models.cpu_doubts())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
@@ -195,6 +196,20 @@ class DerivedModels:
     def has_chains(self) -> bool:
         """Whether a job has several kernels."""
         return any(sum(k.repeat for k in task.kernels) > 1 for task in self.workload)
+
+    def copies_meet(self) -> bool:
+        """Whether copies of several tasks use one engine: one for all, or one per direction."""
+        users: Counter[type] = Counter()
+        for task in self.workload:
+            copies = {
+                type(part)
+                for part in task.segments
+                if isinstance(part, (CopyIn, CopyOut)) and not runs_on_cpu(part)
+            }
+            if copies and self.platform.copy_engines < 2:
+                copies = {CopyIn}
+            users.update(copies)
+        return any(count > 1 for count in users.values())
 
     def streams_beyond_channels(self, *, of_process: bool = False) -> int:
         """Number of streams where it exceeds that of the GPU's channels, else 0.

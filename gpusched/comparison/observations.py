@@ -195,7 +195,10 @@ def _refuse_options(way: Way, request: Request) -> None:
 
 
 def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
-    """Streams of equal priority: jobs of one kernel in FIFO order, or else the hierarchy."""
+    """Streams of equal priority: jobs of one kernel in FIFO order, or else the hierarchy.
+
+    The FIFO simulation knows no copies, and no streams that share a channel.
+    """
     for name in request.options:
         if name != "order":
             raise ValueError(f"{name}: got an unknown option of streams, expected order")
@@ -205,7 +208,8 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         if request.options:
             raise
         return _hierarchy(models, way, request, watch)
-    if models.streams_beyond_channels() and not request.options:
+    apart = not models.streams_beyond_channels() and not models.copies_meet()
+    if not apart and not request.options:
         return _hierarchy(models, way, request, watch)
     tasks = view.tasks
     if watch.until is None and watch.budget is None:

@@ -88,6 +88,7 @@ OUTSIDE = {
     "stgm_allocate": "it chooses the cores and SMs of stgm, whose row uses it",
     "stgm_exhaustive": "it tries all allocations of stgm, which takes too long for most workloads",
     "breakdown": "it finds factors for other tests; gs.margin has them for a workload",
+    "challenge": "it looks for late jobs where other tests do not accept",
     "assign_priorities": "it chooses the priorities of other tests",
     "gedf_tardiness": "it takes the time that jobs wait for the GPU from srm or container",
     "cpu_only": "it has kernels run on the CPUs, whose times a workload does not state",

@@ -5,7 +5,8 @@ Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 ``gpusched_*``: the Parallel Batch Scheduler [RTNS24]; ``yang_*``: concurrent kernels in FIFO order
 [ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
 hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``ecrts2017`` and ``rtss2017``:
-schedules observed on a TX2 [RTSS17].
+schedules observed on a TX2 [RTSS17]. ``sharing`` puts random systems through all ways of sharing a
+GPU.
 
 Functions over random task sets take ``executor=``, ``workers=``, ``progress=``, ``store=`` and
 ``shard=`` as ``gs.sweep`` does; single schedules and searches for one set, which take a moment,
@@ -57,6 +58,7 @@ from gpusched.experiments.olmedo_figures import (
     olmedo_table3,
     olmedo_table4,
 )
+from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
 from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
 from gpusched.experiments.stgm_figures import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
 from gpusched.experiments.stgm_option_study import Options, stgm_options
@@ -77,6 +79,7 @@ __all__ = [
     "RUN_METHODS",
     "SCENARIOS",
     "SCHEDULERS",
+    "SHARING_WAYS",
     "SLOWDOWNS",
     "STGM_TESTS",
     "UTILIZATIONS",
@@ -100,6 +103,7 @@ __all__ = [
     "SharedSMs",
     "StgmSchedulability",
     "TimesByTasks",
+    "WaysOfSharing",
     "ecrts2017",
     "elliott_fig5",
     "elliott_fig6",
@@ -115,6 +119,7 @@ __all__ = [
     "olmedo_table3",
     "olmedo_table4",
     "rtss2017",
+    "sharing",
     "stgm_allocators",
     "stgm_fig3",
     "stgm_fig4",

@@ -1,7 +1,13 @@
-"""Kernel chains of a workload: the kernels of a job one by one, for priority streams."""
+"""Kernel chains of a workload: the kernels of a job one by one, for priority streams.
+
+A copy engine serves the copies of all streams in the order in which they reach it, and a stream
+has one copy there at a time. So a copy waits for at most one copy of each other task that uses the
+engine, and this wait belongs to the latency of the kernel behind it.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from gpusched.model.kernel_chains import KernelChains
@@ -9,7 +15,7 @@ from gpusched.model.views.derived_view import View
 from gpusched.model.views.view_source import Source, job_parts, listed, runs_on_cpu
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import Kernel
+from gpusched.model.workload.segments import CopyIn, Kernel, Segment
 
 __all__ = ["chain_view"]
 
@@ -25,6 +31,7 @@ class _Chain:
     block_time: list[int] = field(default_factory=list)
     latency: list[int] = field(default_factory=list)
     after: int = 0
+    waits: bool = False
 
 
 def chain_view(source: Source) -> View[KernelChains]:
@@ -34,12 +41,14 @@ def chain_view(source: Source) -> View[KernelChains]:
     source.refuse_jitter()
     source.refuse_processes("kernels of different contexts do not run at the same time")
     tasks, chains, without = [], [], []
-    for task, times in zip(source.tasks, source.times, strict=True):
+    longest = [_longest_copies(source, task) for task in source.tasks]
+    for i, (task, times) in enumerate(zip(source.tasks, source.times, strict=True)):
         if job_parts(task, times) is None:
             without.append(task.name)
             continue
+        others = longest[:i] + longest[i + 1 :]
         tasks.append(task)
-        chains.append(_chain(source, task, times))
+        chains.append(_chain(source, task, times, sum(others, Counter())))
     if not tasks:
         raise ValueError("tasks: got none with GPU segments, expected at least one")
     derived = KernelChains(
@@ -57,20 +66,46 @@ def chain_view(source: Source) -> View[KernelChains]:
         priority=source.stream_priorities(tasks),
         name=[task.name for task in tasks],
     )
-    return View(derived, (*source.assumptions, *_sentences(source, tasks, without)))
+    return View(derived, (*source.assumptions, *_sentences(source, tasks, chains, without)))
 
 
-def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) -> _Chain:
-    """The kernels of a task's job; what stands before a kernel is part of its latency."""
+def _engine(source: Source, copy: Segment) -> type[Segment]:
+    """The engine of a copy: one for all, or one for each direction."""
+    return CopyIn if source.platform.copy_engines < 2 else type(copy)
+
+
+def _longest_copies(source: Source, task: Task) -> Counter[type[Segment]]:
+    """Ticks of a task's longest copy on each engine."""
+    found: Counter[type[Segment]] = Counter()
+    for part in task.segments:
+        if not isinstance(part, Kernel) and not runs_on_cpu(part):
+            engine = _engine(source, part)
+            found[engine] = max(found[engine], part.time)
+    return found
+
+
+def _chain(
+    source: Source,
+    task: Task,
+    times: tuple[KernelTimes | None, ...],
+    others: Counter[type[Segment]],
+) -> _Chain:
+    """The kernels of a task's job; what stands before a kernel is part of its latency.
+
+    others: ticks for which a copy waits at most, by its engine.
+    """
     kernels = sum(kernel.repeat for kernel in task.kernels)
     if kernels > _MOST_KERNELS:
         raise ValueError(
             f"{task.name}: got {kernels:,} kernels in a job, expected at most {_MOST_KERNELS:,}"
         )
-    chain, gap = _Chain(), 0
+    chain, gap, copies = _Chain(), 0, 0
     for part, of in zip(task.segments, times, strict=True):
         if of is None:
-            gap += part.time * part.repeat
+            wait = 0 if runs_on_cpu(part) else others[_engine(source, part)]
+            gap += (part.time + wait) * part.repeat
+            copies += 0 if runs_on_cpu(part) else (part.time + wait) * part.repeat
+            chain.waits |= wait > 0
             continue
         if not of.kernel.has_shape:
             raise ValueError(
@@ -81,12 +116,14 @@ def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) ->
             chain.kernels.append(of.kernel)
             chain.block_time.append(of.needed_block_time())
             chain.latency.append(source.platform.launch_latency + gap)
-            gap = 0
+            gap = copies = 0
     if not chain.kernels:
         raise ValueError(
             f"{task.name}: got copies without a kernel, expected a kernel; the model has no copies"
         )
     chain.after = gap
+    if task.deadline > task.period:  # the next job's first operation waits for the last copies
+        chain.latency[0] += copies
     return chain
 
 
@@ -100,20 +137,18 @@ def _deadline(source: Source, task: Task, after: int) -> int:
     return task.deadline - after
 
 
-def _sentences(source: Source, tasks: list[Task], without: list[str]) -> list[str]:
+def _sentences(
+    source: Source, tasks: list[Task], chains: list[_Chain], without: list[str]
+) -> list[str]:
     said = excess_notes(source.all_times(), source.tick)
     latency = source.platform.launch_latency
     if latency:
         said.append(f"each kernel takes the launch latency of {source.text(latency)} longer")
     cpu = [task.name for task in tasks if task.cpu_time]
-    copies = [
-        task.name
-        for task in tasks
-        if any(not isinstance(part, Kernel) and not runs_on_cpu(part) for part in task.segments)
-    ]
+    copies = [task.name for task, chain in zip(tasks, chains, strict=True) if chain.waits]
     for names, text in (
         (cpu, "CPU work is not delayed by other tasks"),
-        (copies, "copies on engines do not wait for those of other tasks"),
+        (copies, "each copy waits for one copy of every other task on its engine, at most"),
         (without, "tasks without GPU segments are left out"),
     ):
         if names:
