@@ -412,3 +412,27 @@ def test_the_setup_names_cores_sms_and_the_server() -> None:
         assert f"SMs {first}" in text
     assert gs.analyze(w, ORIN, "gpu_server").setup[-1].startswith("GPU server: core ")
     assert gs.analyze(w, ORIN, "pbs").setup == ()
+
+
+@pytest.mark.parametrize("engines", [1, 2])
+def test_copies_of_several_tasks_wait_for_each_other(engines: int) -> None:
+    """A copy waits for one copy of every other task on its engine, and a simulation shows it."""
+    kernel = gs.Kernel(2, blocks=1, threads=64)
+    w = gs.Workload(
+        [
+            gs.Task("a", 100, [gs.CopyIn(3), kernel, gs.CopyOut(1)]),
+            gs.Task("b", 100, [gs.CopyIn(5), kernel]),
+            gs.Task("c", 100, [gs.CPU(1), kernel, gs.CopyOut(7)]),
+        ]
+    )
+    gpu = gs.GPU(sms=3, threads_per_sm=1024, blocks_per_sm=16, copy_engines=engines)
+    chains = w.chains(gs.Platform(gpu, cpus=3)).tasks
+    assert chains.latency[:, 0].tolist() == (
+        [3 + 5 + 7, 5 + 3 + 7, 1] if engines == 1 else [3 + 5, 5 + 3, 1]
+    )
+    for way in ("streams", "mps", "priority_streams"):
+        [row] = gs.compare(w, gs.Platform(gpu, cpus=3), methods=[way])
+        assert isinstance(row.answer.detail, gs.analysis.PriorityStreamsBound)
+        assert (row.run.worst <= row.answer.response).all()
+    alone = gs.compare(w[["a"]], gs.Platform(gpu, cpus=3), methods=["streams"])[0]
+    assert isinstance(alone.answer.detail, gs.analysis.FifoBound)

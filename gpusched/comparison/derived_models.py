@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
@@ -13,7 +12,7 @@ from gpusched.comparison.green_context_tasks import (
     GreenContextTasks,
     in_green_contexts,
 )
-from gpusched.comparison.plain_facts import cpu_overloads
+from gpusched.comparison.plain_facts import copies_meet, cpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -198,18 +197,8 @@ class DerivedModels:
         return any(sum(k.repeat for k in task.kernels) > 1 for task in self.workload)
 
     def copies_meet(self) -> bool:
-        """Whether copies of several tasks use one engine: one for all, or one per direction."""
-        users: Counter[type] = Counter()
-        for task in self.workload:
-            copies = {
-                type(part)
-                for part in task.segments
-                if isinstance(part, (CopyIn, CopyOut)) and not runs_on_cpu(part)
-            }
-            if copies and self.platform.copy_engines < 2:
-                copies = {CopyIn}
-            users.update(copies)
-        return any(count > 1 for count in users.values())
+        """Whether copies of several tasks use one engine."""
+        return copies_meet(self.workload, self.platform)
 
     def streams_beyond_channels(self, *, of_process: bool = False) -> int:
         """Number of streams where it exceeds that of the GPU's channels, else 0.

@@ -1,17 +1,20 @@
-"""Plain facts about a workload: conditions without which no way keeps its deadlines, odd rates."""
+"""Plain facts about a workload: conditions of all ways, odd rates, copies on the same engine."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
 from gpusched._support.text import clip
+from gpusched.model.views.view_source import runs_on_cpu
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import CopyIn, CopyOut
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["broken_conditions", "cpu_overloads", "rate_notes"]
+__all__ = ["broken_conditions", "copies_meet", "cpu_overloads", "rate_notes"]
 
 _MANY = 100  # periods in a hyperperiod that is worth a note
 
@@ -77,3 +80,16 @@ def rate_notes(workload: Workload) -> list[str]:
         f"multiples of each other, and all jobs together repeat after {seconds:,.0f} s only, "
         "which makes exact tests slow and harmonic tasks drift; state periods that are multiples."
     ]
+
+
+def copies_meet(workload: Workload, platform: Platform) -> bool:
+    """Whether copies of several tasks use one engine: the only one, or that of a direction."""
+    users: Counter[type] = Counter()
+    for task in workload:
+        copies = {
+            type(part)
+            for part in task.segments
+            if isinstance(part, (CopyIn, CopyOut)) and not runs_on_cpu(part)
+        }
+        users.update({CopyIn} if copies and platform.copy_engines < 2 else copies)
+    return any(count > 1 for count in users.values())

@@ -15,7 +15,7 @@ from gpusched.comparison.instances.instance_workloads import (
     platform_of_instance,
     task_in_instance,
 )
-from gpusched.comparison.plain_facts import cpu_overloads
+from gpusched.comparison.plain_facts import copies_meet, cpu_overloads
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpu import GPU
@@ -161,7 +161,8 @@ class InstanceTests:
             found = None
             try:
                 workload, platform = self.part(kind, (1 << len(self._units)) - 1)
-                if not cpu_overloads(workload, platform):
+                meet = not self._streams and copies_meet(workload, platform)  # bounded as chains
+                if not meet and not cpu_overloads(workload, platform):
                     found = workload.kernels(platform, chains="refuse").tasks
             except (ValueError, OverflowError):
                 pass
