@@ -155,6 +155,29 @@ def test_jobs_of_one_kernel_have_their_copies_around_it(blocks: int) -> None:
         w.kernels(PLATFORM, chains="fused")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("engines", "waits"), [(1, (7, 8, 5)), (2, (5, 0, 3))])
+def test_copies_wait_for_one_of_every_other_task_on_their_engine(
+    engines: int, waits: tuple[int, int, int]
+) -> None:
+    """Waits before a kernel belong to its latency, those behind the last one to the deadline."""
+    kernel = gs.Kernel(20, blocks=1, threads=512)
+    w = gs.Workload(
+        [
+            gs.Task("a", 999, [gs.CopyIn(3), gs.CopyIn(2), kernel]),
+            gs.Task("b", 999, [kernel, gs.CopyOut(2)]),
+            gs.Task("c", 999, [gs.CPU(1), gs.CopyIn(5), kernel]),
+            gs.Task("d", 999, [gs.CopyIn(4, by="cpu"), kernel]),
+        ]
+    )
+    of_a, of_b, of_c = waits
+    view = w.chains(PLATFORM.replace(copy_engines=engines))
+    assert view.tasks.latency[:, 0].tolist() == [5 + 2 * of_a, 0, 6 + of_c, 4]
+    assert view.tasks.deadline.tolist() == [999, 999 - 2 - of_b, 999, 999]
+    names = "a, b, c" if engines == 1 else "a, c"
+    said = f"each copy waits for one copy of every other task on its engine, at most: {names}"
+    assert said in view.assumptions
+
+
 def test_tasks_without_gpu_segments_are_left_out() -> None:
     w = gs.Workload([gs.Task("b", 9, [gs.CPU(1)]), gs.Task("a", 99, [shaped()])])
     view = w.kernels(PLATFORM)

@@ -244,6 +244,11 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
         chains = models.chains("streams")
         bound = analysis.priority_streams(chains.tasks, gpu=models.gpu(), stop=request.stop)
         return _Found(bound, chains, bool(bound.accepted), models.cpu_doubts())
+    if models.copies_meet():
+        raise ValueError(
+            f"{min(options)}: got an option of fifo_bound, expected none where copies of several "
+            "tasks use one engine; such streams are bounded by priority_streams"
+        )
     view = models.kernels()
     if len(set(view.tasks.priority.tolist())) > 1:
         raise ValueError(

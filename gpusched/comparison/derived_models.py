@@ -19,9 +19,8 @@ from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
-from gpusched.model.views.view_source import listed, runs_on_cpu
+from gpusched.model.views.view_source import listed, uses_engine
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import CopyIn, CopyOut
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["DerivedModels", "Gaps", "StreamForm"]
@@ -245,12 +244,7 @@ class DerivedModels:
     def refuse_shared_engines(self) -> None:
         """Raise ValueError for copies of several tasks, which may wait for each other."""
         copying = [
-            task.name
-            for task in self.workload
-            if any(
-                isinstance(part, (CopyIn, CopyOut)) and not runs_on_cpu(part)
-                for part in task.segments
-            )
+            task.name for task in self.workload if any(uses_engine(part) for part in task.segments)
         ]
         if len(copying) > 1:
             raise ValueError(

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from gpusched._support.text import clip
-from gpusched.model.views.view_source import runs_on_cpu
+from gpusched.model.views.view_source import uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import CopyIn, CopyOut
+from gpusched.model.workload.segments import CopyIn
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
@@ -86,10 +86,6 @@ def copies_meet(workload: Workload, platform: Platform) -> bool:
     """Whether copies of several tasks use one engine: the only one, or that of a direction."""
     users: Counter[type] = Counter()
     for task in workload:
-        copies = {
-            type(part)
-            for part in task.segments
-            if isinstance(part, (CopyIn, CopyOut)) and not runs_on_cpu(part)
-        }
+        copies: set[type] = {type(part) for part in task.segments if uses_engine(part)}
         users.update({CopyIn} if copies and platform.copy_engines < 2 else copies)
     return any(count > 1 for count in users.values())

@@ -1,21 +1,15 @@
-"""Kernel chains of a workload: the kernels of a job one by one, for priority streams.
-
-A copy engine serves the copies of all streams in the order in which they reach it, and a stream
-has one copy there at a time. So a copy waits for at most one copy of each other task that uses the
-engine, and this wait belongs to the latency of the kernel behind it.
-"""
+"""Kernel chains of a workload: the kernels of a job one by one, for priority streams."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.views.derived_view import View
-from gpusched.model.views.view_source import Source, job_parts, listed, runs_on_cpu
+from gpusched.model.views.view_source import Source, job_parts, listed, uses_engine
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CopyIn, Kernel, Segment
+from gpusched.model.workload.segments import Kernel
 
 __all__ = ["chain_view"]
 
@@ -31,7 +25,6 @@ class _Chain:
     block_time: list[int] = field(default_factory=list)
     latency: list[int] = field(default_factory=list)
     after: int = 0
-    waits: bool = False
 
 
 def chain_view(source: Source) -> View[KernelChains]:
@@ -40,15 +33,14 @@ def chain_view(source: Source) -> View[KernelChains]:
         raise ValueError("platform: got no GPU, expected one; blocks of kernels share its SMs")
     source.refuse_jitter()
     source.refuse_processes("kernels of different contexts do not run at the same time")
+    source, waiting = source.with_copy_waits()
     tasks, chains, without = [], [], []
-    longest = [_longest_copies(source, task) for task in source.tasks]
-    for i, (task, times) in enumerate(zip(source.tasks, source.times, strict=True)):
+    for task, times in zip(source.tasks, source.times, strict=True):
         if job_parts(task, times) is None:
             without.append(task.name)
             continue
-        others = longest[:i] + longest[i + 1 :]
         tasks.append(task)
-        chains.append(_chain(source, task, times, sum(others, Counter())))
+        chains.append(_chain(source, task, times))
     if not tasks:
         raise ValueError("tasks: got none with GPU segments, expected at least one")
     derived = KernelChains(
@@ -66,34 +58,11 @@ def chain_view(source: Source) -> View[KernelChains]:
         priority=source.stream_priorities(tasks),
         name=[task.name for task in tasks],
     )
-    return View(derived, (*source.assumptions, *_sentences(source, tasks, chains, without)))
+    return View(derived, (*source.assumptions, *_sentences(source, tasks, waiting, without)))
 
 
-def _engine(source: Source, copy: Segment) -> type[Segment]:
-    """The engine of a copy: one for all, or one for each direction."""
-    return CopyIn if source.platform.copy_engines < 2 else type(copy)
-
-
-def _longest_copies(source: Source, task: Task) -> Counter[type[Segment]]:
-    """Ticks of a task's longest copy on each engine."""
-    found: Counter[type[Segment]] = Counter()
-    for part in task.segments:
-        if not isinstance(part, Kernel) and not runs_on_cpu(part):
-            engine = _engine(source, part)
-            found[engine] = max(found[engine], part.time)
-    return found
-
-
-def _chain(
-    source: Source,
-    task: Task,
-    times: tuple[KernelTimes | None, ...],
-    others: Counter[type[Segment]],
-) -> _Chain:
-    """The kernels of a task's job; what stands before a kernel is part of its latency.
-
-    others: ticks for which a copy waits at most, by its engine.
-    """
+def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) -> _Chain:
+    """The kernels of a task's job; what stands before a kernel is part of its latency."""
     kernels = sum(kernel.repeat for kernel in task.kernels)
     if kernels > _MOST_KERNELS:
         raise ValueError(
@@ -102,10 +71,8 @@ def _chain(
     chain, gap, copies = _Chain(), 0, 0
     for part, of in zip(task.segments, times, strict=True):
         if of is None:
-            wait = 0 if runs_on_cpu(part) else others[_engine(source, part)]
-            gap += (part.time + wait) * part.repeat
-            copies += 0 if runs_on_cpu(part) else (part.time + wait) * part.repeat
-            chain.waits |= wait > 0
+            gap += part.time * part.repeat
+            copies += part.time * part.repeat if uses_engine(part) else 0
             continue
         if not of.kernel.has_shape:
             raise ValueError(
@@ -138,17 +105,16 @@ def _deadline(source: Source, task: Task, after: int) -> int:
 
 
 def _sentences(
-    source: Source, tasks: list[Task], chains: list[_Chain], without: list[str]
+    source: Source, tasks: list[Task], waiting: tuple[str, ...], without: list[str]
 ) -> list[str]:
     said = excess_notes(source.all_times(), source.tick)
     latency = source.platform.launch_latency
     if latency:
         said.append(f"each kernel takes the launch latency of {source.text(latency)} longer")
     cpu = [task.name for task in tasks if task.cpu_time]
-    copies = [task.name for task, chain in zip(tasks, chains, strict=True) if chain.waits]
     for names, text in (
         (cpu, "CPU work is not delayed by other tasks"),
-        (copies, "each copy waits for one copy of every other task on its engine, at most"),
+        (waiting, "each copy waits for one copy of every other task on its engine, at most"),
         (without, "tasks without GPU segments are left out"),
     ):
         if names:

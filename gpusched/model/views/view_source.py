@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from gpusched._support.text import clip
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import CPU, Kernel, Segment
+from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "job_parts",
     "listed",
     "runs_on_cpu",
+    "uses_engine",
     "work_behind",
 ]
 
@@ -75,6 +77,44 @@ class Source(NamedTuple):
                 f"stream_priority: got {count} different priorities, expected at most the "
                 f"{levels} levels of the platform"
             )
+
+    def with_copy_waits(self) -> tuple[Source, tuple[str, ...]]:
+        """Copies that take as long as they may wait, too; and the tasks that have such copies.
+
+        A copy engine serves the copies of all streams in the order in which they reach it, and a
+        stream has one copy there at a time. So a copy waits for at most one copy of each other task
+        on its engine.
+        """
+        longest = [self._longest_copies(task) for task in self.tasks]
+        total = sum(longest, Counter[type[Segment]]())
+        tasks, waiting = [], []
+        for task, own in zip(self.tasks, longest, strict=True):
+            others = total - own
+            if any(others[engine] for engine in own):
+                waiting.append(task.name)
+                task = task.replace(
+                    segments=[
+                        part.replace(time=part.time + others[self._engine(part)])
+                        if uses_engine(part)
+                        else part
+                        for part in task.segments
+                    ]
+                )
+            tasks.append(task)
+        return self._replace(tasks=tuple(tasks)), tuple(waiting)
+
+    def _engine(self, copy: Segment) -> type[Segment]:
+        """The engine of a copy: one for all, or one for each direction."""
+        return CopyIn if self.platform.copy_engines < 2 else type(copy)
+
+    def _longest_copies(self, task: Task) -> Counter[type[Segment]]:
+        """Ticks of a task's longest copy on each engine that it uses."""
+        found: Counter[type[Segment]] = Counter()
+        for part in task.segments:
+            if uses_engine(part):
+                engine = self._engine(part)
+                found[engine] = max(found[engine], part.time)
+        return found
 
     def stream_priorities(self, tasks: Sequence[Task]) -> list[int]:
         """The priorities of streams, 0 where no task has one.
@@ -149,6 +189,11 @@ def runs_on_cpu(segment: Segment) -> bool:
     if isinstance(segment, Kernel):
         return False
     return isinstance(segment, CPU) or segment.by == "cpu"
+
+
+def uses_engine(segment: Segment) -> TypeGuard[CopyIn | CopyOut]:
+    """Whether a copy engine does it."""
+    return isinstance(segment, (CopyIn, CopyOut)) and not runs_on_cpu(segment)
 
 
 def given_to_all(tasks: Sequence[Task], key: str) -> list[int] | None:

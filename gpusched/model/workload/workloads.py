@@ -486,7 +486,8 @@ class Workload:
 
         Each kernel of a job is one of its own, in the order of the segments. CPU work, copies and
         the launch latency before a kernel are part of its latency; what stands behind the last
-        kernel shortens the deadline. The priorities are those of the streams.
+        kernel shortens the deadline. A copy also waits for at most one copy of every other task on
+        its engine. The priorities are those of the streams.
 
         Parameters
         ----------
