@@ -29,8 +29,13 @@ static void dealloc(PyObject *object)
 static bool read_feasible(policy_t *self, PyArrayObject *begin, PyArrayObject *first,
                           PyArrayObject *last)
 {
-    npy_intp classes = (npy_intp)(self->problem.intervals * self->problem.classes);
     npy_intp count = PyArray_DIM(first, 0);
+    if (self->problem.classes >= NPY_MAX_INTP / self->problem.intervals) {
+        PyErr_SetString(PyExc_ValueError, "begin: expected an offset for each class of states, "
+                                          "which are too many here");
+        return false;
+    }
+    npy_intp classes = (npy_intp)(self->problem.intervals * self->problem.classes);
     if (!gs_python_length(begin, "begin", 0, classes + 1) ||
         !gs_python_length(last, "last", 0, count)) {
         return false;
