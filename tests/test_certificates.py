@@ -393,3 +393,28 @@ def test_hostile_arrays() -> None:
         except (ValueError, OverflowError):
             seen[-1] += 1
     assert len(seen) > 6
+
+
+def test_later_jobs_may_not_run_with_those_that_a_part_counts() -> None:
+    """Late jobs of a part with a shorter hyperperiod: its proof says nothing about all tasks."""
+    proof = gs.pbs.Overload((5,), 1, 1.25)
+    words = "expected jobs that are due by the end of the tasks' hyperperiod"
+    part = gs.pbs.InfeasiblePart((0,), 0, True, proof)
+    for n, certificate in (
+        (2, gs.pbs.PartitionCertificate(1, None, (part,))),
+        (25, gs.pbs.InfeasibleSubset((0,), proof)),  # of a function, which has no table
+    ):
+        period, wcet, rest = [4] + [6] * (n - 1), [5] + [1] * (n - 1), [6] * (n - 1)
+        in_time = gs.KernelTasks(period, wcet, deadline=[4, *rest])
+        table = (
+            gs.BatchTable([0, 5, 1, 5])
+            if n == 2
+            else gs.BatchFunction.from_utilization(in_time, slowdown=1.0)
+        )
+        certificate.verify(in_time, table)
+        with pytest.raises(gs.pbs.CertificateError, match=words):
+            certificate.verify(gs.KernelTasks(period, wcet, deadline=[5, *rest]), table)
+        same = gs.KernelTasks([6] * n, wcet, deadline=[7, *rest])
+        with pytest.raises(gs.pbs.CertificateError) as refused:  # by the check of the proof inside
+            certificate.verify(same, table)
+        assert words not in str(refused.value)
