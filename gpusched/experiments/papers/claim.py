@@ -1,4 +1,4 @@
-"""A claim of a paper, and what is found when it is checked."""
+"""Claims of a paper, and the findings of their checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Verdict = Literal[
     "needs hardware",
     "cannot be decided from the text",
 ]
-"""How a claim and what the package computes compare."""
+"""Agreement of a claim with the numbers that the package computes."""
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -27,7 +27,7 @@ _WITHOUT_CHECK: tuple[Verdict, ...] = ("needs hardware", "cannot be decided from
 
 @dataclass(frozen=True)
 class Size:
-    """How much a check computes, and where it keeps what takes long.
+    """Amount of computation of a check, and its stores.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check has computed.
+    """Result of a check.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Claim:
     Attributes
     ----------
     place
-        Where it stands: "Figure 4", "Theorem 1", "Equation (5)", "Section 5.2".
+        Its place in the text: "Figure 4", "Theorem 1", "Equation (5)", "Section 5.2".
     title
         A few words.
     says
@@ -138,5 +138,5 @@ class Claim:
             )
 
     def finding(self, size: Size) -> Finding:
-        """What the check finds; without one, the expected verdict."""
+        """The result of the check; without one, the expected verdict."""
         return Finding("", self.verdict) if self.check is None else self.check(size)
