@@ -247,8 +247,8 @@ def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
     if isinstance(seed, np.random.Generator):
         drawn: npt.NDArray[np.uint64] = seed.integers(0, 2**64, size=4, dtype=np.uint64)
         return drawn
-    words: npt.NDArray[np.uint64] = seed_sequence(seed).generate_state(4, np.uint64)
-    return words
+    words: Any = seed_sequence(seed).generate_state(4, np.uint64)  # its type is too wide
+    return np.asarray(words, np.uint64)
 
 
 def seed_sequence(seed: Any) -> np.random.SeedSequence:
