@@ -187,7 +187,7 @@ setup(
             sources=sources,
             depends=[*headers, "csrc/cuda/spin.cu", str(config)],
             include_dirs=["csrc", str(cuda)],
-            libraries=["dl", "pthread"],
+            libraries=["dl", "m", "pthread"],
             define_macros=[
                 ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
                 ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
 import shutil
 import subprocess
@@ -15,6 +17,7 @@ import pytest
 from native import CSRC, clean_environment
 
 import gpusched
+from gpusched import _core
 
 ROOT = CSRC.parent
 HAS_SOURCES = (ROOT / "setup.py").exists()
@@ -133,6 +136,26 @@ def test_the_wheel_keeps_to_the_limited_api() -> None:
     free_threaded = bool(getattr(sys, "_is_gil_enabled", lambda: True)() is False)
     if not free_threaded:
         assert output.split("\n")[0] == "{'bdist_wheel': {'py_limited_api': 'cp311'}} True True"
+
+
+def test_the_extension_names_the_libraries_it_needs() -> None:
+    """With glibc a symbol of a library that was linked has a version; others are found by luck."""
+    if shutil.which("nm") is None or platform.libc_ver()[0] != "glibc":
+        pytest.skip("needs nm and glibc")
+    if os.environ.get("GPUSCHED_SANITIZE"):
+        pytest.skip("symbols of sanitizers have no versions")
+    assert _core.__file__ is not None
+    listed = subprocess.run(
+        ["nm", "-D", "--undefined-only", _core.__file__],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=clean_environment(),
+    ).stdout
+    needed = [line.split()[1] for line in listed.splitlines() if line.split()[0] == "U"]
+    assert any(name.startswith("calloc@") for name in needed)
+    assert [name for name in needed if "@" not in name and not name.startswith(("Py", "_Py"))] == []
 
 
 def test_documents_name_one_version() -> None:
