@@ -107,6 +107,26 @@ def test_sources_are_compiled_side_by_side_and_objects_keep_their_order(
     assert output == "6 ['file0', 'file2', 'file4', 'file1', 'file3', 'file5'] True"
 
 
+def test_two_compilers_run_at_once() -> None:
+    """Each of two calls of the compiler waits until the other has begun."""
+    output = python(
+        """
+import threading
+both = threading.Barrier(2, timeout=60)
+class Compiler:
+    def object_filenames(self, sources, output_dir):
+        return []
+    def compile(self, sources, output_dir):
+        both.wait()
+        return sources
+compiler = Compiler()
+parts["compile_on_cores"](compiler, 2)
+print(compiler.compile(["one.c", "two.c"]))
+"""
+    )
+    assert output.splitlines()[-1] == "['one.c', 'two.c']"
+
+
 def test_an_error_in_one_source_ends_the_compilation(tmp_path: Path) -> None:
     for k in range(40):
         (tmp_path / f"file{k:02d}.c").write_text("#error no\n" if k == 1 else "int x;\n")
