@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy
@@ -101,13 +102,21 @@ def compile_kernels():
 
 
 class Build(build_ext):
-    """Compiles the kernels first; what has not changed is not compiled again."""
+    """Compiles the kernels first, unless they are as they were, then C files on all cores."""
 
     def build_extensions(self):
         cuda.mkdir(parents=True, exist_ok=True)
         text = "\n".join([*compile_kernels(), ""])
         if not config.exists() or config.read_text() != text:
             config.write_text(text)
+        compile_some = self.compiler.compile
+
+        def compile_all(sources, *arguments, **options):
+            with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
+                parts = pool.map(lambda one: compile_some([one], *arguments, **options), sources)
+                return [name for part in parts for name in part]
+
+        self.compiler.compile = compile_all
         super().build_extensions()
 
 

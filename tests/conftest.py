@@ -11,6 +11,7 @@ GPUSCHED_HYPOTHESIS   default; ci (the same examples every time); quick (few of 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -58,10 +59,26 @@ def compiler() -> Compiler:
     return Compiler(tuple(command), os.environ.get("GPUSCHED_SANITIZE", ""))
 
 
+def built_once(
+    compiler: Compiler, factory: pytest.TempPathFactory, name: str, sanitized: bool
+) -> Path:
+    """The core as a static library, which the first worker that needs it builds for all."""
+    root = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    library = root / name / "libgpusched.a"
+    with open(root / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not library.exists():
+            (root / name).mkdir(exist_ok=True)
+            compiler.shared(root / name, sanitized=sanitized)
+    return library
+
+
 @pytest.fixture(scope="session")
 def plain_core(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The core as a static library, without sanitizers."""
-    return compiler.shared(tmp_path_factory.mktemp("plain"), sanitized=False)
+    return built_once(compiler, tmp_path_factory, "plain", sanitized=False)
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +89,7 @@ def core(
     if not compiler.sanitizers:
         library: Path = request.getfixturevalue("plain_core")
         return library
-    return compiler.shared(tmp_path_factory.mktemp("sanitized"), sanitized=True)
+    return built_once(compiler, tmp_path_factory, "sanitized", sanitized=True)
 
 
 @pytest.fixture
