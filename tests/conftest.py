@@ -6,7 +6,7 @@ CC                    the compiler (cc)
 GPUSCHED_WERROR       the project's warnings are errors in what the tests compile
 GPUSCHED_SANITIZE     sanitizers for what the tests compile, such as address,undefined
 GPUSCHED_HYPOTHESIS   default; ci (the same examples every time); quick (few of them, and hostile
-                      calls without a look for leaks)
+                      calls without a look for leaks); campaign (ten times as many)
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True
 settings.register_profile(
     "quick", deadline=None, print_blob=True, derandomize=True, max_examples=10
 )
+settings.register_profile("campaign", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("GPUSCHED_HYPOTHESIS", "default"))
 
 

@@ -65,7 +65,10 @@ class Compiler:
             list(pool.map(compile_one, objects))
         library = folder / "libgpusched.a"
         subprocess.run(
-            ["ar", "rcs", library, *objects.values()], check=True, timeout=60, env=clean_environment()
+            ["ar", "rcs", library, *objects.values()],
+            check=True,
+            timeout=60,
+            env=clean_environment(),
         )
         return library
 
