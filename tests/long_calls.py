@@ -24,7 +24,7 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.pbs.function_search import search_function
 
-DELAY = 0.3
+DELAY = 0.15
 
 
 def hard(n: int, sets: int) -> tuple[Any, Any]:
