@@ -123,7 +123,7 @@ static int decide(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
     gs_pbs_feasible_t feasible = {.problem = problem};
     int status = gs_pbs_transitions_init(&transitions, ctx, problem);
     if (status == GS_OK) {
-        status = gs_pbs_latest_start_init(&bound, ctx, problem, &transitions);
+        status = gs_pbs_latest_start_init(&bound, ctx, problem, &transitions, true);
     }
     if (status == GS_OK && gs_pbs_latest_start_at(&bound, 0, problem->arrived[0]) == GS_PBS_DEAD) {
         self->answer = 0;

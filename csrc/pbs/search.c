@@ -12,7 +12,9 @@ enum {
     TASKS = 12,             /* with more, classes are not all looked at */
     CLASSES = 1 << 22,      /* nor with more of them */
     LAST_CLASSES = 1 << 23, /* but in the end, where there are at most so many */
+    FEW_CLASSES = 1 << 21,  /* and soon, where there are at most so many */
     ROUNDS = 3,             /* of reductions before that */
+    FEW_ROUNDS = 1,         /* before the classes where they are few */
     OUTER_SPANS = 8,
     OUTER_CLASSES = 1 << 18, /* with more, no outer approximation */
     FIRST_WORK = 16,         /* of the lazy search per class, before that ... */
@@ -295,8 +297,9 @@ static int search_rounds(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_e
             work = work == 0 ? LARGE_WORK : 2 * work;
         }
         status = run_rounds(self, engine, options, GS_PBS_LAZY_ROUNDS_ALL, work);
+        int32_t rounds = few_classes(&self->problem, FEW_CLASSES) ? FEW_ROUNDS : ROUNDS;
         if (reductions == NULL ||
-            (reductions->round > ROUNDS && few_classes(&self->problem, LAST_CLASSES))) {
+            (reductions->round > rounds && few_classes(&self->problem, LAST_CLASSES))) {
             break;
         }
         if (status == GS_OK && self->answer < 0) {
@@ -373,7 +376,7 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
     gs_pbs_latest_start_t bound = {NULL, NULL};
     int status = gs_pbs_transitions_init(&transitions, ctx, p);
     if (status == GS_OK) {
-        status = gs_pbs_latest_start_init(&bound, ctx, p, &transitions);
+        status = gs_pbs_latest_start_init(&bound, ctx, p, &transitions, options->policy);
     }
     if (status == GS_OK && self->answer < 0) {
         if (gs_pbs_latest_start_at(&bound, 0, p->arrived[0]) == GS_PBS_DEAD) {
