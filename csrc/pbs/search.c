@@ -74,7 +74,7 @@ static int try_edf(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_t
 {
     gs_pbs_edf_miss_t miss;
     self->schedule.count = 0;
-    int status = gs_pbs_edf_simulate(ctx, tasks, table, parallel, &self->schedule, &miss);
+    int status = gs_pbs_edf_run(ctx, tasks, table, parallel, &self->schedule, &miss);
     if (status == GS_OK) {
         status = gs_count_states(ctx, self->schedule.count);
     }
@@ -454,17 +454,17 @@ static int try_before_cut(gs_pbs_search_t *self, gs_context_t *ctx,
     return status;
 }
 
-/* Decides with undecided batches taken as ineligible. */
-static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
-               const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
+/* Decides about a checked table with undecided batches taken as ineligible. */
+static int run_checked(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                       const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
 {
     bool quick = !options->thorough, rated = true;
-    int status = gs_pbs_problem_check(ctx, tasks, table);
-    if (status == GS_OK && quick) {
+    int status = GS_OK;
+    if (quick) {
         status = try_before_cut(self, ctx, tasks, table, options, &rated);
     }
     if (status == GS_OK && (self->answer < 0 || (options->policy && self->answer == 1))) {
-        status = gs_pbs_problem_init(&self->problem, ctx, tasks, table, false);
+        status = gs_pbs_problem_cut(&self->problem, ctx, tasks, table, false);
     }
     if (status == GS_OK && self->answer < 0 && quick &&
         does(options, GS_PBS_SEARCH_SKIP_DEPTH_FIRST)) {
@@ -491,6 +491,26 @@ static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks
     return self->answer == 0 ? GS_OK : search_classes(self, ctx, options);
 }
 
+/* The same about any table, whose batches are listed where they are few. */
+static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+               const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
+{
+    gs_batch_table_list_t list = {.count = 0};
+    gs_batch_table_t own = *table;
+    bool listed = false;
+    int status = gs_pbs_problem_check(ctx, tasks, table);
+    if (status == GS_OK) {
+        status = gs_batch_table_list_init(&list, ctx, table, tasks->chained, &listed);
+        own.list = listed ? &list : NULL;
+    }
+    if (status == GS_OK) {
+        status = run_checked(self, ctx, tasks, &own, options);
+    }
+    self->problem.list = NULL;
+    gs_batch_table_list_free(&list, ctx);
+    return status;
+}
+
 /* Confirms "not schedulable" with the undecided batches of the table taken as eligible. */
 static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
                               const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
@@ -500,7 +520,7 @@ static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
     if (completion == NULL) {
         return ctx->status;
     }
-    gs_batch_table_t optimistic = {table->n, completion, NULL};
+    gs_batch_table_t optimistic = {table->n, completion, NULL, NULL};
     gs_pbs_search_options_t plain = {
         .idling = options->idling, .proof = options->proof, .skip = options->skip};
     gs_pbs_search_t second;
