@@ -10,7 +10,8 @@ hold, and what holds must be about a set without a schedule. Larger sets, as in 
 search to sets of several kinds (KINDS) has a certificate that must hold: in C, in the twin as far
 as its time allows. Each schedule found is replayed. The tests run a hundredth of this.
 
-    python benchmarks/pbs_certificates.py [--sets 10000] [--noes 100000] [--seed 1] [--save]
+    python benchmarks/pbs_certificates.py [--sets 10000] [--noes 100000] [--kinds KIND ...]
+                                          [--seed 1] [--save | --add]
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ KINDS = {
     "8 tasks": 5_000,
     "10 tasks": 2_000,
     "12 tasks": 1_000,
-    "16 tasks": 50,
-    "20 tasks": 10,
-    "overloaded": 940,
+    "16 tasks": 20,
+    "20 tasks": 20,
+    "overloaded": 960,
 }
 LARGE_TASKS = 16  # from here on, the budget may be spent between an answer and its proof
 TWIN_CLASSES = 300  # of a certificate of dead states, with at most 5 tasks
@@ -248,8 +249,8 @@ def is_small(certificate: gs.pbs.Certificate, n: int) -> bool:
     return n <= TWIN_TASKS
 
 
-def noes(count: int, seed: int) -> list[str]:
-    """Certificates of the search, all of which are verified."""
+def noes(count: int, seed: int, chosen: list[str]) -> list[str]:
+    """Certificates of the search to the chosen kinds of sets, all of which are verified."""
     lines = [
         f"{'certificates of the search to':30s}   sets    open without   in C    twin "
         "largest    check in C: sum, max"
@@ -257,6 +258,8 @@ def noes(count: int, seed: int) -> list[str]:
     print(lines[0], flush=True)
     mixes = list(MIXES.values())
     for row, (kind, share) in enumerate(KINDS.items()):
+        if kind not in chosen:
+            continue
         tally: Counter[str] = Counter()
         kinds: Counter[str] = Counter()
         times, number, wanted = [], 0, max(1, share * count // sum(KINDS.values()))
@@ -301,18 +304,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=10000)
     parser.add_argument("--noes", type=int, default=100_000, help="certificates of the search")
+    only = "only certificates of the search, to sets of some of KINDS"
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), metavar="KIND", help=only)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results")
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument("--save", action="store_true", help="keep the result in benchmarks/results")
+    kept.add_argument("--add", action="store_true", help="add the result to the one that is kept")
     args = parser.parse_args()
     lines = [f"PBS certificates, seed {args.seed}, {describe()}"]
     print(lines[0], flush=True)
-    for part in (small(args.sets, args.seed), generated(args.seed), large()):
-        print("\n".join(part), flush=True)
-        lines += part
-    lines += noes(args.noes, args.seed)
-    if args.save:
+    if args.kinds is None:
+        for part in (small(args.sets, args.seed), generated(args.seed), large()):
+            print("\n".join(part), flush=True)
+            lines += part
+    lines += noes(args.noes, args.seed, args.kinds or list(KINDS))
+    if args.save or args.add:
         path = Path(__file__).parent / "results" / "pbs_certificates.txt"
-        path.write_text("\n".join(lines) + "\n")
+        before = path.read_text() + "\n" if args.add else ""
+        path.write_text(before + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
