@@ -12,7 +12,9 @@ enum {
     TASKS = 12,             /* with more, classes are not all looked at */
     CLASSES = 1 << 22,      /* nor with more of them */
     LAST_CLASSES = 1 << 23, /* but in the end, where there are at most so many */
+    FEW_CLASSES = 1 << 21,  /* and soon, where there are at most so many */
     ROUNDS = 3,             /* of reductions before that */
+    FEW_ROUNDS = 1,         /* before the classes where they are few */
     OUTER_SPANS = 8,
     OUTER_CLASSES = 1 << 18, /* with more, no outer approximation */
     FIRST_WORK = 16,         /* of the lazy search per class, before that ... */
@@ -72,7 +74,7 @@ static int try_edf(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_t
 {
     gs_pbs_edf_miss_t miss;
     self->schedule.count = 0;
-    int status = gs_pbs_edf_simulate(ctx, tasks, table, parallel, &self->schedule, &miss);
+    int status = gs_pbs_edf_run(ctx, tasks, table, parallel, &self->schedule, &miss);
     if (status == GS_OK) {
         status = gs_count_states(ctx, self->schedule.count);
     }
@@ -295,8 +297,9 @@ static int search_rounds(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_e
             work = work == 0 ? LARGE_WORK : 2 * work;
         }
         status = run_rounds(self, engine, options, GS_PBS_LAZY_ROUNDS_ALL, work);
+        int32_t rounds = few_classes(&self->problem, FEW_CLASSES) ? FEW_ROUNDS : ROUNDS;
         if (reductions == NULL ||
-            (reductions->round > ROUNDS && few_classes(&self->problem, LAST_CLASSES))) {
+            (reductions->round > rounds && few_classes(&self->problem, LAST_CLASSES))) {
             break;
         }
         if (status == GS_OK && self->answer < 0) {
@@ -373,7 +376,7 @@ static int search_classes(gs_pbs_search_t *self, gs_context_t *ctx,
     gs_pbs_latest_start_t bound = {NULL, NULL};
     int status = gs_pbs_transitions_init(&transitions, ctx, p);
     if (status == GS_OK) {
-        status = gs_pbs_latest_start_init(&bound, ctx, p, &transitions);
+        status = gs_pbs_latest_start_init(&bound, ctx, p, &transitions, options->policy);
     }
     if (status == GS_OK && self->answer < 0) {
         if (gs_pbs_latest_start_at(&bound, 0, p->arrived[0]) == GS_PBS_DEAD) {
@@ -451,17 +454,17 @@ static int try_before_cut(gs_pbs_search_t *self, gs_context_t *ctx,
     return status;
 }
 
-/* Decides with undecided batches taken as ineligible. */
-static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
-               const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
+/* Decides about a checked table with undecided batches taken as ineligible. */
+static int run_checked(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                       const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
 {
     bool quick = !options->thorough, rated = true;
-    int status = gs_pbs_problem_check(ctx, tasks, table);
-    if (status == GS_OK && quick) {
+    int status = GS_OK;
+    if (quick) {
         status = try_before_cut(self, ctx, tasks, table, options, &rated);
     }
     if (status == GS_OK && (self->answer < 0 || (options->policy && self->answer == 1))) {
-        status = gs_pbs_problem_init(&self->problem, ctx, tasks, table, false);
+        status = gs_pbs_problem_cut(&self->problem, ctx, tasks, table, false);
     }
     if (status == GS_OK && self->answer < 0 && quick &&
         does(options, GS_PBS_SEARCH_SKIP_DEPTH_FIRST)) {
@@ -488,6 +491,26 @@ static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks
     return self->answer == 0 ? GS_OK : search_classes(self, ctx, options);
 }
 
+/* The same about any table, whose batches are listed where they are few. */
+static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+               const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
+{
+    gs_batch_table_list_t list = {.count = 0};
+    gs_batch_table_t own = *table;
+    bool listed = false;
+    int status = gs_pbs_problem_check(ctx, tasks, table);
+    if (status == GS_OK) {
+        status = gs_batch_table_list_init(&list, ctx, table, tasks->chained, &listed);
+        own.list = listed ? &list : NULL;
+    }
+    if (status == GS_OK) {
+        status = run_checked(self, ctx, tasks, &own, options);
+    }
+    self->problem.list = NULL;
+    gs_batch_table_list_free(&list, ctx);
+    return status;
+}
+
 /* Confirms "not schedulable" with the undecided batches of the table taken as eligible. */
 static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
                               const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
@@ -497,7 +520,7 @@ static int confirm_infeasible(gs_pbs_search_t *self, gs_context_t *ctx,
     if (completion == NULL) {
         return ctx->status;
     }
-    gs_batch_table_t optimistic = {table->n, completion, NULL};
+    gs_batch_table_t optimistic = {table->n, completion, NULL, NULL};
     gs_pbs_search_options_t plain = {
         .idling = options->idling, .proof = options->proof, .skip = options->skip};
     gs_pbs_search_t second;
