@@ -1,5 +1,5 @@
 """Certificates of unschedulability: both checks on random sets, and the speed of the one in C;
-results/pbs_certificates.txt (15 minutes of one core).
+results/pbs_certificates.txt (10 minutes of one core).
 
 Small sets of every kind (deadlines of any length, offsets, tables with holes that are not
 monotone, with and without inserted idle time) get certificates by exhaustive search, each of which
