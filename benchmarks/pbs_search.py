@@ -4,8 +4,9 @@ Task sets as in [RTNS24], section 6.1, with periods of 400 to 1600 us in nanosec
 U in {0.8, 1.0, 1.2, 1.4, 1.6}; slowdowns [1.0, 1.4], [1.7, 1.9] and [1.1, 1.9]; a set of tasks is
 eligible iff its utilizations sum to 1 or less. Tables are given, so their construction is not
 timed. One core; "cpu" is CPU time, "wall" is what the search reports. With 24 tasks every batch is
-eligible, and the row ends after --minutes (8 of the kept one). The last row holds sets that are overloaded by at
-least 5 %, with periods drawn from 1 to 10^9 ticks, so that nearly all hyperperiods exceed 64 bits.
+eligible, and the row ends after --minutes (8 of the kept one). The row "overload" holds sets that
+are overloaded by at least 5 %, with periods drawn from 1 to 10^9 ticks, so that nearly all
+hyperperiods exceed 64 bits.
 
 The kept result takes half an hour; rows that are measured at another time are added with --add.
 
