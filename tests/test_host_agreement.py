@@ -81,6 +81,7 @@ def test_stgm(busy, paper):
             cpus=cpus,
             busy=busy,
             paper=paper,
+            split=False,
             stop=nothing,
         )
         same(answer, [ht.stgm(tasks, bool(busy), variant) for tasks in stack])
@@ -469,7 +470,7 @@ def test_every_placement_of_odd_sets(busy, paper):
         if len(core) > 20_000:
             continue
         stack = tuple(np.repeat(column, len(core), 0) for column in hosts)
-        exists = _core.host_stgm(stack, core, sm, cpus=cpus, busy=busy, paper=paper, stop=nothing)[
+        exists = _core.host_stgm(stack, core, sm, cpus=cpus, busy=busy, paper=paper, split=False, stop=nothing)[
             0
         ].any()
         found = _core.host_stgm_exhaustive(
@@ -506,6 +507,7 @@ def test_long_chains():
                     cpus=3,
                     busy=busy,
                     paper=0,
+                    split=False,
                     stop=nothing,
                 )
                 same(answer, [ht.stgm(tasks, bool(busy), paths=paths)])
