@@ -32,7 +32,7 @@ __all__ = ["fmlp_plus", "gpu_server", "mpcp", "stgm"]
 
 
 class _Ways(TypedDict):
-    """How the bounds are found."""
+    """Options of all tests with one GPU user at a time."""
 
     fixed_point: FixedPoint
     suspension: Suspension
@@ -80,7 +80,7 @@ def stgm(
         the blocking of the task itself. "paper, B_h": with their own blocking instead (mode "busy"
         only); unsound, too.
     suspension
-        How more urgent tasks of the core are counted, which suspend. "jitter": in the whole
+        Count of more urgent tasks of the core, which suspend. "jitter": in the whole
         response time, as if all of it were spent ready. "split": for each the smaller of this and
         what it can take of the CPU segments' ready intervals, one by one; never worse. It is not
         the default as `stgm_allocate` does not count that way. No difference in mode "busy", in
@@ -168,13 +168,13 @@ def mpcp(
         Waiting tasks are suspended ("suspend", "busy") or spin at their own priority ("spin"); the
         holder is suspended during kernels ("suspend") or keeps its core ("busy", "spin").
     fixed_point
-        How the bounds are found, as each depends on those of other tasks. "joint": the least vector
+        Order in which bounds are found, as each depends on those of other tasks. "joint": the least vector
         of bounds that satisfies all equations, from below. "one_pass": task by task from the most
         urgent on, with the deadlines of less urgent ones; never better. Where a set is not
         accepted, the answer is that of one pass in both cases. The proof is in
         ``csrc/analysis/partitioned/lock_test.h``.
     suspension
-        How more urgent tasks of the core are counted, which suspend. "jitter": in the whole
+        Count of more urgent tasks of the core, which suspend. "jitter": in the whole
         response time, as if all of it were spent ready. "split": for each the smaller of this and
         what it can take of the CPU segments' ready intervals, one by one; never worse. The proof is
         in ``csrc/analysis/common/ready_intervals.h``. Mode "spin", in which no task suspends, has
