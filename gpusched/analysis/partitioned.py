@@ -168,9 +168,9 @@ def mpcp(
         Waiting tasks are suspended ("suspend", "busy") or spin at their own priority ("spin"); the
         holder is suspended during kernels ("suspend") or keeps its core ("busy", "spin").
     fixed_point
-        Order in which bounds are found, as each depends on those of other tasks. "joint": the least vector
-        of bounds that satisfies all equations, from below. "one_pass": task by task from the most
-        urgent on, with the deadlines of less urgent ones; never better. Where a set is not
+        Order in which bounds are found, as each depends on those of other tasks. "joint": the least
+        vector of bounds that satisfies all equations, from below. "one_pass": task by task from the
+        most urgent on, with the deadlines of less urgent ones; never better. Where a set is not
         accepted, the answer is that of one pass in both cases. The proof is in
         ``csrc/analysis/partitioned/lock_test.h``.
     suspension
