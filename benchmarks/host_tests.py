@@ -98,7 +98,17 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
     spread = np.zeros((sets, TASKS, SMS), np.uint8)
     spread[:, np.arange(TASKS), np.arange(TASKS) % SMS] = 1
     cores = [
-        _core.host_partition(h, cpus=CPUS, sms=SMS, method="mpcp", mode=0, overhead=0, stop=None)[4]
+        _core.host_partition(
+            h,
+            cpus=CPUS,
+            sms=SMS,
+            method="mpcp",
+            mode=0,
+            overhead=0,
+            one_pass=False,
+            jitter=False,
+            stop=None,
+        )[4]
         for h in stacks
     ]
     server = np.full(sets, CPUS)
@@ -126,7 +136,15 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
             h, c, spread, cpus=CPUS, busy=False, paper=1, split=False, stop=None
         ),
         "partition + mpcp": lambda h, c: _core.host_partition(
-            h, cpus=CPUS, sms=SMS, method="mpcp", mode=0, overhead=0, stop=None
+            h,
+            cpus=CPUS,
+            sms=SMS,
+            method="mpcp",
+            mode=0,
+            overhead=0,
+            one_pass=False,
+            jitter=False,
+            stop=None,
         ),
     }
     lines = [

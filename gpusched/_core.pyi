@@ -827,6 +827,8 @@ def host_partition(
     sms: int,
     mode: int,
     overhead: int,
+    one_pass: bool,
+    jitter: bool,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
 def host_stgm_allocate(

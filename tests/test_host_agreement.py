@@ -176,7 +176,15 @@ def test_partition(test, mode, name):
     for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2)]:
         for cpus in (1, 2, 3):
             answer = _core.host_partition(
-                columns(stack), cpus=cpus, sms=2, method=test, mode=mode, overhead=eps, stop=nothing
+                columns(stack),
+                cpus=cpus,
+                sms=2,
+                method=test,
+                mode=mode,
+                overhead=eps,
+                one_pass=False,
+                jitter=False,
+                stop=nothing,
             )
             found = [
                 ht.partition(tasks, cpus, name, ("suspend", "busy", "spin")[mode], eps, 2)

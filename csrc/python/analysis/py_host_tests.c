@@ -306,30 +306,34 @@ out:
 }
 
 PyDoc_STRVAR(partition_doc,
-             "host_partition(hosts, *, method, cpus, sms, mode, overhead, stop)\n"
+             "host_partition(hosts, *, method, cpus, sms, mode, overhead, one_pass, jitter, stop)\n"
              "--\n\n"
              "Cores by worst fit (gs_analysis_allocation_partition) for a method of\n"
              "host_lock_test. Returns what host_stgm does, and core (N, n), server (N,).");
 
 static const gs_python_signature_t PARTITION_SIGNATURE = {
-    "host_partition", "OsLLiLO", 1, 0,
-    (const char *const[]){"hosts", "method", "cpus", "sms", "mode", "overhead", "stop"}};
+    "host_partition", "OsLLiLppO", 1, 0,
+    (const char *const[]){"hosts", "method", "cpus", "sms", "mode", "overhead", "one_pass",
+                          "jitter", "stop"}};
 
 static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *hosts, *stop, *result = NULL;
     const char *name;
+    int one_pass, jitter;
     long long cpus, sms, overhead;
     lock_t lock = {0};
     if (!gs_python_parse(&PARTITION_SIGNATURE, args, nargs, kwnames, &hosts, &name, &cpus, &sms,
-                         &lock.options.mode, &overhead, &stop) ||
+                         &lock.options.mode, &overhead, &one_pass, &jitter, &stop) ||
         !find_method(&lock, name)) {
         return NULL;
     }
     lock.options.cpus = cpus;
     lock.options.sms = sms;
     lock.options.overhead = overhead;
+    lock.options.one_pass = one_pass != 0;
+    lock.options.jitter = jitter != 0;
     job_t job = {0};
     if (!gs_python_call_init(&job.call, stop, 0, 0)) {
         return NULL;
