@@ -43,22 +43,22 @@ from gpusched.experiments.gpusched_search_figures import (
     TimesByTasks,
     gpusched_fig5,
 )
-from gpusched.experiments.olmedo_bandwidth import Bandwidth
-from gpusched.experiments.olmedo_contention import (
+from gpusched.experiments.olmedo.olmedo_bandwidth import Bandwidth
+from gpusched.experiments.olmedo.olmedo_contention import (
     Contention,
     olmedo_fig7,
     olmedo_fig8,
     olmedo_fig9,
 )
-from gpusched.experiments.olmedo_figures import (
+from gpusched.experiments.olmedo.olmedo_figures import (
     ARCHITECTURES,
     Figure5,
     Figure6,
     olmedo_fig5,
     olmedo_fig6,
 )
-from gpusched.experiments.olmedo_misprediction import Mispredictions, olmedo_fig3
-from gpusched.experiments.olmedo_tables import (
+from gpusched.experiments.olmedo.olmedo_misprediction import Mispredictions, olmedo_fig3
+from gpusched.experiments.olmedo.olmedo_tables import (
     SharedSMs,
     olmedo_table2,
     olmedo_table3,
