@@ -241,7 +241,7 @@ CLAIMS = (
         ("gs.experiments.olmedo_fig3",),
         "agrees in this reading",
         "the most-room rule stands for the Xavier. The text leaves open whether kernels of a "
-        "launch have equal numbers of blocks and whether blocks may wait; the readings give 93 to "
+        "launch have equal numbers of blocks and whether blocks may wait; the readings give 92 to "
         "99 % for 8 streams",
         _misprediction,
     ),
