@@ -47,7 +47,6 @@ SRM_VARIANTS: tuple[SrmVariant, ...] = ("sound", "paper", "paper, once")
 """Forms of the bound of OMLP, in the order of the core's numbers."""
 
 
-
 def gedf_tardiness(
     hosts: HostTasks,
     cpus: int,
