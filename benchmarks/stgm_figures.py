@@ -1,8 +1,9 @@
 """Figures 4 and 5 of [RTCSA19] with 10,000 sets per test and point, and their times.
 
 Writes a table and a picture for each figure, for three readings of Table I and of the GPU that a
-lock or a server is given (gs.experiments.STGM_READINGS), with the paper's statements; the effect of everything else that the paper leaves open, how
-often the allocator misses an allocation (a fifth of the sets), and the times.
+lock or a server is given (gs.experiments.STGM_READINGS), with the statements of the paper; the
+effect of everything else that the paper leaves open, how often the allocator misses an allocation (a
+fifth of the sets), and the times.
 
     python benchmarks/stgm_figures.py [--save] [--count N]
 """
