@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpusched import analysis, generate
+from gpusched.analysis.verdict import Verdict
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.stgm_allocator_study import stgm_allocators
 from gpusched.model.host_tasks import HostTasks
@@ -25,6 +26,12 @@ def plateau() -> HostTasks:
         [24],
     ]
     return HostTasks.from_segments([100, 200, 250, 300], jobs, priority=[0, 1, 2, 3])
+
+
+def rounds_of(answer: Verdict) -> Any:
+    """Rounds of an allocation."""
+    assert answer.rounds is not None
+    return answer.rounds
 
 
 def whole(size: Size) -> Finding:
@@ -81,7 +88,7 @@ def line_17(size: Size) -> Finding:
 def line_23(size: Size) -> Finding:
     sets = generate.stgm(4, size.count(100, 1000), 1, cpus=1, sms=3, utilization=(0.3, 0.6))
     rounds = [
-        int(analysis.stgm_allocate(sets, 1, 3, printed=lines).rounds.max())
+        int(np.max(rounds_of(analysis.stgm_allocate(sets, 1, 3, printed=lines))))
         for lines in ((), ("line 23",))
     ]
     text = f"most rounds with three SMs: {rounds[0]} as corrected, {rounds[1]} as printed"
@@ -92,7 +99,7 @@ def line_24(size: Size) -> Finding:
     hosts = plateau()
     answers = [analysis.stgm_allocate(hosts, 2, 4, printed=p) for p in ((), ("line 24",))]
     accepted = [bool(a.accepted) for a in answers]
-    rounds = [int(a.rounds) for a in answers]
+    rounds = [int(rounds_of(a)) for a in answers]
     text = (
         f"with the gain as written in the text accepted after {rounds[0]} rounds; with the sign of "
         f"line 24, which picks the task that gains least, {accepted[1]} after {rounds[1]}"

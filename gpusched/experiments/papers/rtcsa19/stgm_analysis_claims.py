@@ -10,6 +10,12 @@ import numpy as np
 from gpusched import analysis, generate, simulate
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.papers.claim_pictures import figure_svg
+from gpusched.experiments.papers.rtcsa19.stgm_counterexamples import (
+    equation_9,
+    equation_11,
+    lemma_2,
+    lemma_3,
+)
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.placement import place
@@ -42,18 +48,6 @@ def terms_are(name: str, wanted: Sequence[int], by_hand: Sequence[int], text: st
     terms = printed_terms(name)
     values = {"terms": terms, "by hand": list(by_hand)}
     return found(terms == list(wanted) == list(by_hand), f"{text}: {terms} for four tasks", values)
-
-
-def broken(hosts: HostTasks, task: int, mode: Any) -> Finding:
-    """A schedule in which a task takes longer than the printed bound, not than the sound one."""
-    cpus = int(hosts.core.max()) + 1
-    printed = int(analysis.stgm(hosts, mode=mode, variant="paper").response[task])
-    sound = int(analysis.stgm(hosts, mode=mode).response[task])
-    run = simulate.host(hosts, cpus, protocol="stgm", mode=mode, until=1000)
-    seen = int(run.response[run.task == task].max())
-    text = f"printed bound {printed}, simulated response {seen}, corrected bound {sound}"
-    values = {"printed": printed, "seen": seen, "sound": sound}
-    return found(seen <= printed, text, values, figure_svg(run.plot))
 
 
 def structure(size: Size) -> Finding:
@@ -225,42 +219,11 @@ def equation_8(size: Size) -> Finding:
     return Finding(found_here.computed, reading, found_here.values)  # type: ignore[arg-type]
 
 
-def lemma_2(size: Size) -> Finding:
-    jobs: list[list[Any]] = [[(1, 10, 1)], [(1, 5, 1)], [(1, 2, 1)]]
-    sets = [[0], [0, 1], [1]]
-    return broken(
-        HostTasks.from_segments([1000] * 3, jobs, offset=[0, 1, 2], core=[0, 1, 2], sm=sets),
-        *(2, "suspend"),
-    )
-
-
 def alone(size: Size) -> Finding:
     apart = example().with_placement(core=[0, 1, 0, 1], sm=[[0], [1], [], [2]])
     waits = [analysis.stgm(apart, variant=v).terms["kernel"].tolist() for v in ("paper", "sound")]
     text = f"with SMs of their own tasks wait {waits[0]} (printed) and {waits[1]} for kernels"
     return found(waits == [[0] * 4] * 2, text, {"waits": waits[0]})
-
-
-def lemma_3(size: Size) -> Finding:
-    jobs: list[list[Any]] = [[5], [1, (2, 1, 2), 1]]
-    hosts = HostTasks.from_segments([1000, 1000], jobs, offset=[2, 0], core=0, sm=[[], [0]])
-    return broken(hosts, 0, "suspend")
-
-
-def equation_9(size: Size) -> Finding:
-    jobs: list[list[Any]] = [[1, (1, 2, 1)], [4], [(1, 30, 1)]]
-    hosts = HostTasks.from_segments(
-        [1000] * 3, jobs, offset=[1, 1, 0], core=[0, 0, 1], sm=[[0], [], [0]]
-    )
-    return broken(hosts, 1, "busy")
-
-
-def equation_11(size: Size) -> Finding:
-    jobs: list[list[Any]] = [[3], [(1, 2, 1)], [(1, 30, 1)]]
-    hosts = HostTasks.from_segments(
-        [1000] * 3, jobs, offset=[3, 1, 0], core=[0, 0, 1], sm=[[], [0], [0]]
-    )
-    return broken(hosts, 0, "busy")
 
 
 def equation_12(size: Size) -> Finding:

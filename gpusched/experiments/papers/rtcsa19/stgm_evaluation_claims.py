@@ -132,7 +132,7 @@ def one_kernel(size: Size) -> Finding:
     pair = HostTasks.from_segments([100, 100], jobs, core=[0, 1], sm=[[0], [1]])
     last = {}
     for protocol in ("stgm", "mpcp", "fmlp_plus", "gpu_server"):
-        run = simulate.host(pair, 2, protocol=protocol, until=100)  # type: ignore[arg-type]
+        run = simulate.host(pair, 2, protocol=protocol, until=100)
         log = run.intervals
         assert log is not None
         kernels = log.what == 3

@@ -122,7 +122,7 @@ def equation_2(size: Size) -> Finding:
 
 def neither_lock(size: Size) -> Finding:
     sets = generate.elliott("light", "moderate", 0.25, count=size.count(2000, 100_000), seed=1)
-    fmlp, omlp = (analysis.srm(sets, 4, lock=lock) for lock in ("fmlp", "omlp"))  # type: ignore[arg-type]
+    fmlp, omlp = (analysis.srm(sets, 4, lock=lock) for lock in ("fmlp", "omlp"))
     only = [int((a.accepted & ~b.accepted).sum()) for a, b in ((omlp, fmlp), (fmlp, omlp))]
     most = [int(a.blocking.max() // 1000) for a in (fmlp, omlp)]
     text = (

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gpusched import analysis, generate
+from gpusched.analysis.global_edf import SRM_VARIANTS, SrmVariant
 from gpusched.experiments.elliott_scenarios import LETTERS, SCENARIOS
 from gpusched.experiments.elliott_study import elliott_fig5
 from gpusched.experiments.elliott_table import ElliottStudy
@@ -23,9 +24,9 @@ SETS = ("gs.generate.elliott", "gs.experiments.SCENARIOS")
 
 
 @functools.cache
-def study(size: Size, variant: str = "sound") -> ElliottStudy:
+def study(size: Size, variant: SrmVariant = "sound") -> ElliottStudy:
     found_study = elliott_fig5(
-        None, size.count(40_000, 1_000_000), 2, variant=variant,  # type: ignore[arg-type]
+        None, size.count(40_000, 1_000_000), 2, variant=variant,
         workers=size.workers, progress=False, store=size.store(f"elliott_fig5-{variant}"),
     )  # fmt: skip
     assert isinstance(found_study, ElliottStudy)
@@ -49,7 +50,7 @@ def ahead(size: Size, name: str, c: int) -> list[str]:
     return [p for p in LETTERS if table[p, name] > table[p, f"CPUs, c = {c}"]]
 
 
-def observed(size: Size, number: int, variant: str = "sound") -> tuple[list[bool], str]:
+def observed(size: Size, number: int, variant: SrmVariant = "sound") -> tuple[list[bool], str]:
     rows = study(size, variant).observations().where(observation=number)
     return rows["holds"].tolist(), "; ".join(rows["numbers"].tolist())
 
@@ -196,7 +197,7 @@ def six_sections(size: Size) -> Finding:
 
 
 def half_way(size: Size) -> Finding:
-    numbers = {v: observed(size, 3, v)[1] for v in ("sound", "paper", "paper, once")}
+    numbers: dict[str, object] = {v: observed(size, 3, v)[1] for v in SRM_VARIANTS}
     table = study(size, "paper, once")
     rows = table.where(scenario=table.scenarios[0], curve="SRM")
     enough = rows["high"][(rows["schedulable"] >= 0.5) & (rows["sets"] >= 100)]
