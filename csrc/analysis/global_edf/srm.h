@@ -35,8 +35,8 @@ enum {
  *     is computed with a `paper` other than GS_ANALYSIS_GLOBAL_EDF_SRM_SOUND;
  *
  * and a job waits as often as it has GPU segments. The set must have passed gs_host_tasks_check.
- * Errors: GS_ERR_VALUE for m and sms outside 1..INT32_MAX, an unknown lock or form; GS_ERR_OVERFLOW for
- * blocking of 2**60 - 1 ticks or more. */
+ * Errors: GS_ERR_VALUE for m and sms outside 1..INT32_MAX, an unknown lock or form; GS_ERR_OVERFLOW
+ * for blocking of 2**60 - 1 ticks or more. */
 int gs_analysis_global_edf_srm_blocking(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t m,
                                         int64_t sms, int lock, int paper, int64_t *blocking);
 
