@@ -2,8 +2,8 @@
 
 Writes a table and a picture for each figure, for three readings of Table I and of the GPU that a
 lock or a server is given (gs.experiments.STGM_READINGS), with the statements of the paper; the
-effect of everything else that the paper leaves open, how often the allocator misses an allocation (a
-fifth of the sets), and the times.
+effect of everything else that the paper leaves open, how often the allocator misses an allocation
+(a fifth of the sets), and the times.
 
     python benchmarks/stgm_figures.py [--save] [--count N]
 """

@@ -93,6 +93,15 @@ def utilizations(size: Size) -> Finding:
     return found(bool(holds), f"suspending, the example's utilizations are {shown}", {"u": shown})
 
 
+def segments(size: Size) -> Finding:
+    task = HostTasks.from_segments([100], [[(1, 4, 2), (3, 5, 1)]], core=0, sm=[[0]])
+    run = simulate.host(task, 1, protocol="stgm", until=100)
+    assert run.intervals is not None
+    order = run.intervals.to_frame().sort_values("start")["what"].tolist()
+    text = "a job of two consecutive GPU segments: " + ", ".join(order)
+    return found(order == ["copy in", "kernel", "copy out"] * 2, text, {"order": order})
+
+
 def at_once(size: Size) -> Finding:
     """Kernels on disjoint and on shared SMs, and the boost during a copy."""
     jobs: list[list[Any]] = [[(1, 10, 1)], [(1, 10, 1)]]
@@ -260,6 +269,12 @@ ANALYSIS_CLAIMS = (
         "Section III", "kernel times",
         "G(k) does not grow with the number of SMs; measured times can be rounded up to that.",
         ("gs.HostTasks", "gs.generate.stgm"), "agrees", "", shrinking,
+    ),
+    Claim(
+        "Section III", "GPU segments",
+        "A segment is a copy in, a kernel and a copy out, so it uses the copy engine up to twice; "
+        "GPU segments may follow each other.",
+        ("gs.HostTasks", "gs.simulate.host"), "agrees", "", segments,
     ),
     Claim(
         "Section III", "utilization",

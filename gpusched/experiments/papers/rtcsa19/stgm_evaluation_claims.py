@@ -260,7 +260,8 @@ EVALUATION_CLAIMS = (
     ),
     Claim(
         "Table I", "parameters of task sets",
-        "2 to 4 cores, 2 to 4 tasks for each, 0.2 to 2 GPU-using tasks per CPU-only one, "
+        "10,000 sets for each experiment; 2 to 4 cores, 2 to 4 tasks for each, 0.2 to 2 GPU-using "
+        "tasks per CPU-only one, "
         "utilizations of 0.05 to 0.3, 1 to 3 GPU segments, periods of 100 to 500 ms, C / G of 0.3 "
         "to 0.7, kernels of 0.7 to 0.9 of G.",
         ("gs.generate.stgm",), "agrees", "", table_1,

@@ -1,4 +1,4 @@
-"""Claims of [RTNS10], section 5: experiments, Figure 5 and its observations."""
+"""Claims of [RTNS10], section 5.2: Figure 5 and its observations."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ import numpy as np
 
 from gpusched import analysis, generate
 from gpusched.analysis.global_edf import SRM_VARIANTS, SrmVariant
-from gpusched.experiments.elliott_scenarios import LETTERS, SCENARIOS
+from gpusched.experiments.elliott_scenarios import LETTERS
 from gpusched.experiments.elliott_study import elliott_fig5
 from gpusched.experiments.elliott_table import ElliottStudy
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.papers.claim_pictures import figure_svg
-from gpusched.generate.elliott_sets import PERIODS, UTILIZATIONS
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["STUDY_CLAIMS"]
 
 STUDY = ("gs.experiments.elliott_fig5",)
-SETS = ("gs.generate.elliott", "gs.experiments.SCENARIOS")
 
 
 @functools.cache
@@ -53,63 +51,6 @@ def ahead(size: Size, name: str, c: int) -> list[str]:
 def observed(size: Size, number: int, variant: SrmVariant = "sound") -> tuple[list[bool], str]:
     rows = study(size, variant).observations().where(observation=number)
     return rows["holds"].tolist(), "; ".join(rows["numbers"].tolist())
-
-
-def scenarios(size: Size) -> Finding:
-    count = len(SCENARIOS)
-    text = f"{count} scenarios; utilizations {UTILIZATIONS}, periods in ms {PERIODS}"
-    holds = (
-        count == 270
-        and list(UTILIZATIONS.values()) == [(0.01, 0.1), (0.1, 0.4), (0.5, 0.9)]
-        and list(PERIODS.values()) == [(3, 33), (15, 60), (50, 250)]
-        and {s.gpu for s in SCENARIOS} == {0.25, 0.5, 0.75}
-    )
-    return found(holds, text, {"scenarios": count})
-
-
-def sections(size: Size) -> Finding:
-    """Critical sections of the generator against both readings of (x + epsilon) e."""
-    sets = generate.elliott(count=size.count(100, 10_000), seed=1, empty=False)
-    gpu = sets.segments > 0
-    whole = (sets.cpu_time + sets.gpu_time(1))[gpu]
-    section = sets.gpu_time(1)[gpu]
-    share = float((section / whole).mean())
-    copies = float((sets.copy_time[gpu] / whole).mean())
-    text = f"critical sections are {share:.3f}, copies {copies:.3f} of a job with half on the GPU"
-    return found(
-        abs(share - 0.55) < 1e-3 and abs(copies - 0.05) < 1e-3, text,
-        {"section": share, "copies": copies}, reading=True,
-    )  # fmt: skip
-
-
-def rejected(size: Size) -> Finding:
-    sets = generate.elliott("light", share=(0.0, 0.1), count=size.count(300, 10_000), seed=1)
-    users = (sets.segments > 0).sum(axis=-1)
-    full = sets.gpu_time(1) / np.maximum(sets.period, 1)
-    most = float(full.sum(axis=-1).max())
-    load = (sets.cpu_time + sets.gpu_time(1)) / np.maximum(sets.period, 1)
-    top = float(load.sum(axis=-1).max())
-    text = (
-        f"numbers of GPU-using tasks {sorted(set(users.tolist()))}; utilizations up to {top:.2f}, "
-        f"of the GPU up to {most:.2f}"
-    )
-    return found(
-        1 not in users.tolist() and top <= 4 and most <= 1, text, {"CPU": top, "GPU": most}
-    )
-
-
-def cpu_only(size: Size) -> Finding:
-    sets = generate.elliott(count=size.count(200, 10_000), seed=1)
-    agreed = 0
-    for c in (2, 4, 8, 16):
-        answer = analysis.cpu_only(sets, 4, c)
-        kernel = sets.gpu_time(1) - sets.copy_time
-        demand = sets.cpu_time + c * kernel
-        load = (demand / np.maximum(sets.period, 1)).sum(axis=-1)
-        fits = (demand <= sets.period).all(axis=-1) & (load <= 4)
-        agreed += int((answer.accepted == fits).sum())
-    text = f"{agreed} of {4 * len(sets)} verdicts are those of e + c s - epsilon"
-    return found(agreed == 4 * len(sets), text, {"agreed": agreed})
 
 
 def figure_5(size: Size) -> Finding:
@@ -196,6 +137,24 @@ def six_sections(size: Size) -> Finding:
     return found(5 < most <= 6, text, {"most": most})
 
 
+def second_condition(size: Size) -> Finding:
+    """Sets that meet Inequality (3), and of these the share that violates (4)."""
+    sets = generate.elliott("light", gpu=0.25, count=size.count(1500, 50_000), seed=1, empty=False)
+    answer = analysis.srm(sets, 4, lock="fmlp")
+    work = sets.cpu_time + sets.gpu_time(1)
+    period = np.maximum(sets.period, 1)
+    third = (work + answer.blocking <= sets.period).all(axis=-1)
+    fourth = ((work + answer.blocking) / period).sum(axis=-1) <= 4
+    load = (work / period).sum(axis=-1)
+    shares = []
+    for low, high in ((0, 1.5), (1.5, 2.5), (2.5, 4)):
+        these = third & (load >= low) & (load < high)
+        shares.append(round(float((~fourth[these]).mean()), 3) if these.any() else 1.0)
+    text = "share violating (4) of those that meet (3), by utilization to 1.5, 2.5, 4: "
+    text += ", ".join(f"{share:.1%}" for share in shares)
+    return found(shares == sorted(shares) and shares[1] > 0.1, text, {"shares": shares})
+
+
 def half_way(size: Size) -> Finding:
     numbers: dict[str, object] = {v: observed(size, 3, v)[1] for v in SRM_VARIANTS}
     table = study(size, "paper, once")
@@ -242,30 +201,6 @@ def common_cases(size: Size) -> Finding:
 
 
 STUDY_CLAIMS = (
-    Claim(
-        "Section 5.1", "scenarios",
-        "Three intervals of utilizations and of periods, three GPU shares, ten shares of tasks: "
-        "270 scenarios.",
-        SETS, "agrees", "", scenarios,
-    ),
-    Claim(
-        "Section 5.1", "critical sections",
-        "A critical section takes (x + epsilon) e, with epsilon 5 % of the task's execution.",
-        SETS, "agrees in this reading",
-        "e is the whole time of a job on CPU and GPU: only then does e fall by as much as s grows, "
-        "as observation 4 says",
-        sections,
-    ),
-    Claim(
-        "Section 5.1", "discarded sets",
-        "Sets with one GPU-using task, and sets that overload the CPUs or the GPU, are discarded.",
-        SETS, "agrees", "", rejected,
-    ),
-    Claim(
-        "Section 5.1", "CPU-only equivalents",
-        "On CPUs a job takes e + c s - epsilon, for c of 2, 4, 8, 16.",
-        ("gs.analysis.cpu_only",), "agrees", "", cpu_only,
-    ),
     Claim(
         "Figure 5", "nine panels",
         "Schedulability over the utilization: rows by task utilization, columns by GPU share, 30 "
@@ -317,6 +252,11 @@ STUDY_CLAIMS = (
         ("gs.analysis.srm",), "agrees", "", six_sections,
     ),
     Claim(
+        "Observation 2", "Inequality (4) after (3)",
+        "Sets that meet Inequality (3) often violate (4), the more so the higher the utilization.",
+        ("gs.analysis.srm",), "agrees", "", second_condition,
+    ),
+    Claim(
         "Observation 3", "SRM gains with utilization",
         "About half of the sets are schedulable at 2.0, 3.0 and 3.5 in (a), (d), (g).",
         STUDY, "agrees", "", observation(3),
@@ -365,4 +305,4 @@ STUDY_CLAIMS = (
         STUDY, "agrees", "", common_cases,
     ),
 )  # fmt: skip
-"""Claims of section 5 in the order of the text, and that of the conclusion about it."""
+"""Claims of section 5.2 in the order of the text, and that of the conclusion about it."""
