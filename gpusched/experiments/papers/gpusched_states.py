@@ -51,7 +51,7 @@ class SmallSet:
         return False
 
     def frames(self, state: State) -> Iterator[tuple[int, State, bool]]:
-        """Eligible batches of a state, the states they lead to, and whether a deadline is missed."""
+        """Eligible batches, the states they lead to, and whether a deadline is missed."""
         ready = self.ready(state)
         for batch in range(1, len(self.completion)):
             if batch & ~ready or not self.completion[batch]:
@@ -99,7 +99,7 @@ def example_sets(count: int) -> Iterator[SmallSet]:
         if math.lcm(*period) > 40:
             continue
         deadline = tuple(int(rng.integers((t + 1) // 2, t + 1)) for t in period)
-        alone = [int(rng.integers(1, d // 2 + 1)) for d in deadline]
+        alone = [int(rng.integers(1, d * 2 // 3 + 1)) for d in deadline]
         completion = [0] * (1 << n)
         for mask in range(1, 1 << n):
             members = [alone[i] for i in range(n) if mask >> i & 1]
