@@ -21,9 +21,9 @@ them off the answer is exact.
    of the frame.
 
 With error 5, `pruning` says whose deadlines line 22 checks.  "frame" is the listing: a job of the
-batch that ends late, or a job of ready(v_s), which line 19 has made of the waiting jobs and of those
-that arrive during the frame, with its deadline in the frame.  "ready" leaves out those that arrive.
-"batch" is the sentence about pruning in section 3.3: the jobs of the batch alone.
+batch that ends late, or a job of ready(v_s), which line 19 has made of the waiting jobs and of
+those that arrive during the frame, with its deadline in the frame.  "ready" leaves out those that
+arrive.  "batch" is the sentence about pruning in section 3.3: the jobs of the batch alone.
 
 PRINTED is the listing word for word.  The default leaves out error 1: taken literally every job
 that starts when it arrives is executed twice and most feasible sets are refused, which cannot be

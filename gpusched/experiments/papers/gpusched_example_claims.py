@@ -59,8 +59,8 @@ def _run(choose: Callable[[list[int], list[int]], int]) -> tuple[set[str], Sched
             f"J{(1, 6, 10)[i] + executed[i]}" for i in ready if batch >> i & 1 and due[i] < time
         }
         executed = tuple(k + (batch >> i & 1) for i, k in enumerate(executed))  # type: ignore[assignment]
-    rows = (np.array(row, dtype=np.int64) for row in (start, end, batches))
-    return late, Schedule(*rows, example_tasks(), BatchTable(completion=TABLE), False)
+    a, b, c = (np.array(row, dtype=np.int64) for row in (start, end, batches))
+    return late, Schedule(a, b, c, example_tasks(), BatchTable(completion=TABLE), False)
 
 
 def _figure_2a(size: Size) -> Finding:

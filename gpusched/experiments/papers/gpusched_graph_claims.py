@@ -10,7 +10,7 @@ from gpusched.experiments.papers.gpusched_shared import (
     listing,
     state_pairs,
 )
-from gpusched.experiments.papers.gpusched_states import SmallSet, example_sets
+from gpusched.experiments.papers.gpusched_states import SmallSet, State, example_sets
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 
@@ -130,7 +130,8 @@ def _misses(size: Size) -> Finding:
     one = SmallSet((10, 10), (10, 3), (0, 2, 2, 0))
     ends = []
     for order in ((1, 2), (2, 1)):
-        state, missed = (0, (0, 0)), False
+        state: State = (0, (0, 0))
+        missed = False
         for batch in order:
             state, missed = next((s, m) for b, s, m in one.frames(state) if b == batch)
         ends.append((state, missed))

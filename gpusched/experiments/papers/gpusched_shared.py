@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusched.experiments.papers.claim import Finding, Size, found
-from gpusched.experiments.papers.gpusched_states import SmallSet, example_sets
+from gpusched.experiments.papers.gpusched_states import SmallSet, State, example_sets
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
     from gpusched.pbs.exact_search import Search
-from gpusched.experiments.papers.gpusched_states import State
 
 __all__ = [
     "EXAMPLE",
@@ -32,12 +31,14 @@ EXAMPLE = SmallSet((4, 5, 10), (4, 5, 10), TABLE)
 
 
 def example_tasks() -> KernelTasks:
+    """Tasks of the example of section 3.1."""
     return KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3])
 
 
 def occupancy(size: Size) -> Finding:
+    """Two kernels on one SM, beyond each of its limits and within it."""
     gpu = GPU(sms=1, threads_per_sm=1024, blocks_per_sm=4, regs_per_sm=32768, smem_per_sm=32768)
-    limits = {
+    limits: dict[str, dict[str, Any]] = {
         "blocks": {"blocks": [2, 3], "threads": [32, 32]},
         "threads": {"blocks": [1, 1], "threads": [512, 544]},
         "registers": {"blocks": [1, 1], "threads": [512, 512], "regs": [32, 64]},
@@ -56,6 +57,7 @@ def occupancy(size: Size) -> Finding:
 
 
 def example_search() -> Search:
+    """Exact search of the example of section 3.1."""
     from gpusched import pbs
 
     return pbs.search(example_tasks(), BatchTable(completion=TABLE))
@@ -65,17 +67,19 @@ SPLIT = SmallSet((8, 6), (8, 5), (0, 3, 4, 4))
 LOST = SmallSet((4, 6, 6), (3, 4, 5), (0, 2, 1, 2, 3, 3, 4, 3))
 
 
-def listing(one: SmallSet, **options: object) -> tuple[bool | None, bool | None]:
+def listing(one: SmallSet, **options: object) -> tuple[bool, bool]:
     """Answers of the listing and of the exact search."""
     from gpusched import pbs
 
     tasks = KernelTasks(period=one.period, deadline=one.deadline, wcet=1)
     table = BatchTable(completion=one.completion)
     said = pbs.graph.search(tasks, table, variant="paper", **options)  # type: ignore[arg-type]
-    return said.schedulable, pbs.search(tasks, table).schedulable
+    truth = pbs.search(tasks, table)
+    return bool(said.accepted), bool(truth.accepted)
 
 
 def state_pairs(count: int) -> list[tuple[SmallSet, State, State]]:
+    """Pairs of reached states of random sets, the second dominated by the first."""
     return [(one, a, b) for one in example_sets(count) for a, b in one.dominations()]
 
 

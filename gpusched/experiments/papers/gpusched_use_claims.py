@@ -73,6 +73,7 @@ def _deterministic(size: Size) -> Finding:
     greedy = 0
     for i in range(count):
         schedule = pbs.edf_parallel(tasks[i], table[i]).schedule
+        assert schedule is not None
         first = int(schedule.batch[0])
         order = np.argsort(tasks[i].deadline, kind="stable").tolist()
         batch = 0
@@ -93,7 +94,9 @@ def _serial(size: Size) -> Finding:
     single = 0
     frames = 0
     for i in range(size.count(10, 100)):
-        batches = pbs.edf_serial(tasks[i], table[i]).schedule.batch.tolist()
+        schedule = pbs.edf_serial(tasks[i], table[i]).schedule
+        assert schedule is not None
+        batches = schedule.batch.tolist()
         single += sum(batch.bit_count() == 1 for batch in batches)
         frames += len(batches)
     text = f"{single} of {frames} frames run one kernel."
@@ -102,7 +105,7 @@ def _serial(size: Size) -> Finding:
 
 def _generator(size: Size) -> Finding:
     count = size.count(200, 5000)
-    worst, low, high, blocks = 0.0, math.inf, 0, 0
+    worst, low, high, blocks = 0.0, math.inf, 0.0, 0
     for utilization in (0.2, 1.0, 2.0):
         tasks = draw_sets(5, utilization, count, 0, spawn(3))
         shares = np.asarray(tasks.wcet) / np.asarray(tasks.period)
