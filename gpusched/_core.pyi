@@ -380,6 +380,7 @@ def graph_search(
     undecided: _In | None,
     *,
     variant: int,
+    pruning: int,
     lifo: bool,
     merge: bool,
     idling: bool,
