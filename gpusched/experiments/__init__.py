@@ -43,17 +43,23 @@ from gpusched.experiments.gpusched_search_figures import (
     TimesByTasks,
     gpusched_fig5,
 )
-from gpusched.experiments.olmedo_figures import (
-    ARCHITECTURES,
+from gpusched.experiments.olmedo.olmedo_bandwidth import Bandwidth
+from gpusched.experiments.olmedo.olmedo_contention import (
     Contention,
-    Figure5,
-    Figure6,
-    SharedSMs,
-    olmedo_fig5,
-    olmedo_fig6,
     olmedo_fig7,
     olmedo_fig8,
     olmedo_fig9,
+)
+from gpusched.experiments.olmedo.olmedo_figures import (
+    ARCHITECTURES,
+    Figure5,
+    Figure6,
+    olmedo_fig5,
+    olmedo_fig6,
+)
+from gpusched.experiments.olmedo.olmedo_misprediction import Mispredictions, olmedo_fig3
+from gpusched.experiments.olmedo.olmedo_tables import (
+    SharedSMs,
     olmedo_table2,
     olmedo_table3,
     olmedo_table4,
@@ -84,6 +90,7 @@ __all__ = [
     "STGM_TESTS",
     "UTILIZATIONS",
     "Allocators",
+    "Bandwidth",
     "Bounds",
     "Contention",
     "ElliottGrowth",
@@ -94,6 +101,7 @@ __all__ = [
     "Figure5",
     "Figure6",
     "GraphSize",
+    "Mispredictions",
     "Observed",
     "Options",
     "Profiles",
@@ -110,6 +118,7 @@ __all__ = [
     "elliott_table2",
     "gpusched_fig4",
     "gpusched_fig5",
+    "olmedo_fig3",
     "olmedo_fig5",
     "olmedo_fig6",
     "olmedo_fig7",
