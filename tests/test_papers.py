@@ -203,7 +203,7 @@ def test_hostile_arguments() -> None:
     ],
 )
 def test_claims_are_checked(verdict: Any, because: str, check: Any) -> None:
-    with pytest.raises(ValueError, match="verdict|check|because"):
+    with pytest.raises(ValueError, match=r"^(verdict|check|because): "):
         Claim("Table 1", "t", "s", (), verdict, because, check)
 
 

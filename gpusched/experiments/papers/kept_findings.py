@@ -18,12 +18,14 @@ from gpusched._version import __version__
 from gpusched.experiments.papers.claim import Claim, Finding
 from gpusched.study.identity.code_reads import code_digest
 
-__all__ = ["kept_finding", "keep_finding"]
+__all__ = ["keep_finding", "kept_finding"]
 
 _FORMAT = "gpusched finding"
 
 
-def kept_finding(folder: Path, paper: str, claim: Claim, full: bool) -> tuple[Finding, float] | None:
+def kept_finding(
+    folder: Path, paper: str, claim: Claim, full: bool
+) -> tuple[Finding, float] | None:
     """The kept finding and the seconds that it took; None where there is none."""
     path, identity = _place(folder, paper, claim, full)
     try:

@@ -23,6 +23,7 @@ article h3 { font-size: 1.05rem; margin: 0 0 .3rem; }
 article dl { display: grid; grid-template-columns: 6rem 1fr; gap: .25rem .8rem; }
 article dt { margin: 0; color: var(--muted); font-weight: 400; }
 article dd { margin: 0; }
+article details { margin: 0; max-width: 60rem; }
 article img { max-width: 100%; margin-top: .6rem; background: #ffffff; border-radius: 4px; }
 code { font-size: .9em; }
 @media (max-width: 40rem) { article dl { grid-template-columns: 1fr; } }
@@ -123,7 +124,7 @@ def _article(one: CheckedClaim) -> str:
     if claim.functions:
         rows.append(("by", ", ".join(f"<code>{xml(name)}</code>" for name in claim.functions)))
     if finding.values:
-        rows.append(("values", _values(one)))
+        rows.append(("", _values(one)))
     body = "\n".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows)
     return (
         f'<article id="{_anchor(one)}">\n<h3>{xml(claim.place)}: {xml(claim.title)}</h3>\n'
@@ -136,7 +137,9 @@ def _values(one: CheckedClaim) -> str:
         f"<li>{xml(name)}: {xml(clip(str(value), _LONGEST))}</li>"
         for name, value in one.finding.values.items()
     )
-    return f"<details><summary>{len(one.finding.values)}</summary><ul>{items}</ul></details>"
+    number = len(one.finding.values)
+    head = "1 value" if number == 1 else f"{number} values"
+    return f"<details><summary>{head}</summary><ul>{items}</ul></details>"
 
 
 def _picture(one: CheckedClaim) -> str:

@@ -161,7 +161,7 @@ def report(
     --------
     >>> found = gs.experiments.report("ECRTS17", progress=False)
     >>> found["place"][0], len(found.unexpected)
-    ('Section 2', 0)
+    ('Section I', 0)
     """
     from gpusched.experiments.papers.paper_list import PAPERS
 
