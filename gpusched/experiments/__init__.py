@@ -21,14 +21,9 @@ are computed at once. Two machines share a figure so::
 from __future__ import annotations
 
 from gpusched.experiments.amert import Observed, ecrts2017, rtss2017
-from gpusched.experiments.elliott_runs import (
-    CATEGORIES,
-    RUN_METHODS,
-    ElliottGrowth,
-    ElliottRuns,
-    elliott_fig6,
-    elliott_table2,
-)
+from gpusched.experiments.elliott_growth import ElliottGrowth, elliott_fig6
+from gpusched.experiments.elliott_runs import PRINTED_TABLE2, ElliottRuns, elliott_table2
+from gpusched.experiments.elliott_simulated import CATEGORIES, RUN_METHODS
 from gpusched.experiments.elliott_study import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
 from gpusched.experiments.gpusched_figures import (
     SCHEDULERS,
@@ -68,6 +63,7 @@ from gpusched.experiments.papers.papers_report import CheckedClaim, PapersReport
 from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
 from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
 from gpusched.experiments.stgm_figures import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
+from gpusched.experiments.stgm_observations import STGM_READINGS
 from gpusched.experiments.stgm_option_study import Options, stgm_options
 from gpusched.experiments.stgm_profile_figure import Profiles, stgm_fig3
 from gpusched.experiments.yang_figures import (
@@ -83,11 +79,13 @@ __all__ = [
     "ALLOCATORS",
     "ARCHITECTURES",
     "CATEGORIES",
+    "PRINTED_TABLE2",
     "RUN_METHODS",
     "SCENARIOS",
     "SCHEDULERS",
     "SHARING_WAYS",
     "SLOWDOWNS",
+    "STGM_READINGS",
     "STGM_TESTS",
     "UTILIZATIONS",
     "Allocators",
