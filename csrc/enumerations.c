@@ -136,6 +136,7 @@ static const char *const ANALYSIS_FIFO_THEOREM[] = {
     [GS_ANALYSIS_FIFO_THEOREM_A_REFINED] = "A refined",
     [GS_ANALYSIS_FIFO_THEOREM_V2] = "V2",
     [GS_ANALYSIS_FIFO_THEOREM_V3] = "V3",
+    [GS_ANALYSIS_FIFO_THEOREM_A_SINGLE] = "A, one job",
 };
 
 static const char *const ANALYSIS_PRIORITY_STREAMS_THEOREM[] = {
