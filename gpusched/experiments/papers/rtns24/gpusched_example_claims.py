@@ -16,7 +16,7 @@ from gpusched.model.schedule import Schedule
 
 if TYPE_CHECKING:
     pass
-from gpusched.experiments.papers.gpusched_shared import (
+from gpusched.experiments.papers.rtns24.gpusched_shared import (
     EXAMPLE,
     TABLE,
     example_search,

@@ -8,10 +8,10 @@ import numpy as np
 
 from gpusched.experiments.gpusched_sets import draw_sets, draw_tables
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
-from gpusched.experiments.papers.gpusched_shared import (
+from gpusched.experiments.papers.rtns24.gpusched_shared import (
     occupancy,
 )
-from gpusched.experiments.papers.gpusched_states import example_sets
+from gpusched.experiments.papers.rtns24.gpusched_states import example_sets
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.study.points import spawn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
-from gpusched.experiments.papers.gpusched_states import example_sets
+from gpusched.experiments.papers.rtns24.gpusched_states import example_sets
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
@@ -18,7 +18,7 @@ from gpusched.model.placement import place
 
 if TYPE_CHECKING:
     pass
-from gpusched.experiments.papers.gpusched_shared import (
+from gpusched.experiments.papers.rtns24.gpusched_shared import (
     EXAMPLE,
     example_search,
     example_tasks,

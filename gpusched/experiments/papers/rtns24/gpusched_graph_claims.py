@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
-from gpusched.experiments.papers.gpusched_shared import (
+from gpusched.experiments.papers.rtns24.gpusched_shared import (
     LOST,
     SPLIT,
     in_one_reading,
     listing,
     state_pairs,
 )
-from gpusched.experiments.papers.gpusched_states import SmallSet, State, example_sets
+from gpusched.experiments.papers.rtns24.gpusched_states import SmallSet, State, example_sets
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 

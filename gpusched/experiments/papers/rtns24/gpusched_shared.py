@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpusched.experiments.papers.claim import Finding, Size, found
-from gpusched.experiments.papers.gpusched_states import SmallSet, State, example_sets
+from gpusched.experiments.papers.rtns24.gpusched_states import SmallSet, State, example_sets
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
