@@ -74,7 +74,8 @@ static int64_t latest_start(const gs_pbs_latest_start_t *self, gs_pbs_transition
     }
 }
 
-/* The least times from a release to the end of a row and from its start to the end of its job. */
+/* The least times from a release to the end of a row, wherever in an interval the rows before it
+ * end, and from the start of a row to the end of its job. */
 typedef struct {
     int64_t done[GS_PERIODIC_TASKS_MAX];
     int64_t left[GS_PERIODIC_TASKS_MAX];
@@ -94,7 +95,7 @@ static int find_shortest(shortest_t *self, gs_context_t *ctx, const gs_pbs_probl
     }
     for (int32_t i = 0; i < p->n; i++) {
         bool next = i > 0 && (p->tasks.chained >> (i - 1) & 1) != 0;
-        self->done[i] = least[i] + (next ? self->done[i - 1] : 0);
+        self->done[i] = next && self->done[i - 1] > least[i] ? self->done[i - 1] : least[i];
     }
     for (int32_t i = p->n - 1; i >= 0; i--) {
         bool more = (p->tasks.chained >> i & 1) != 0;
