@@ -8,7 +8,7 @@ other tasks when kernels of a victim join their queue, start their last block, o
 climbs: offsets are changed, and a change that does not lower the response of one task is kept.
 Theorem A is checked alone, without the refinement by M; for Theorem O each task has eight streams.
 The table says how close responses come to the bounds, and how many reach them. The tests run a
-twentieth of this; results/ holds the default, about nine minutes.
+sixtieth of this; results/ holds the default, about nine minutes.
 
     python benchmarks/priority_streams_falsification.py [--sets 2000] [--save]
 """
@@ -31,7 +31,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 
 from reference import priority_streams as slow  # noqa: E402
 
-BATCH = 100  # sets in one call
+BATCH = 100  # sets in one call, at most
 STARTS, STEPS = 5, 40
 STREAMS = 8  # of a task whose jobs overlap
 # Name of a row, levels, kernels and latency at most, SMs, theorem.
@@ -48,19 +48,19 @@ ROWS = (
 )
 
 
-def random_sets(rng, levels, kernels, latest, sms, theorem):
+def random_sets(rng, batch, levels, kernels, latest, sms, theorem):
     """A stack of sets of one size, and the threads of the pool or of each SM."""
     n = int(rng.integers(2, 5))
-    shape = (BATCH, n, kernels)
-    m = np.full(BATCH, rng.integers(2, 5)) if sms > 1 else rng.integers(1, 9, BATCH)
+    shape = (batch, n, kernels)
+    m = np.full(batch, rng.integers(2, 5)) if sms > 1 else rng.integers(1, 9, batch)
     blocks = rng.integers(1, 5, shape)
     threads = rng.integers(1, m[:, None, None] + 1, shape)
     block_time = rng.integers(1, 13, shape)
-    block_time[np.arange(kernels) >= rng.integers(1, kernels + 1, (BATCH, n, 1))] = 0
+    block_time[np.arange(kernels) >= rng.integers(1, kernels + 1, (batch, n, 1))] = 0
     work = (blocks * threads * block_time).sum(axis=-1)
     most = 0.3 if theorem == "A" else 1.1
-    load = rng.uniform(0.1, most, (BATCH, 1)) * m[:, None] * sms
-    share = rng.dirichlet(np.ones(n), BATCH) * load
+    load = rng.uniform(0.1, most, (batch, 1)) * m[:, None] * sms
+    share = rng.dirichlet(np.ones(n), batch) * load
     period = np.maximum(np.round(work / np.maximum(share, 1e-3)), 1).astype(np.int64)
     tasks = gs.KernelChains(
         np.minimum(period, 2000),
@@ -68,7 +68,7 @@ def random_sets(rng, levels, kernels, latest, sms, theorem):
         blocks,
         threads,
         rng.integers(0, latest + 1, shape),
-        priority=rng.integers(0, levels, (BATCH, n)),
+        priority=rng.integers(0, levels, (batch, n)),
     )
     return tasks, m
 
@@ -88,7 +88,7 @@ def twin_tasks(tasks):
 def bounds_of(tasks, m, sms, theorem):
     """Numerators and denominators, 0 without a bound."""
     over, under = np.zeros(tasks.period.shape, np.int64), np.zeros(tasks.period.shape, np.int64)
-    for s in range(BATCH):
+    for s in range(len(m)):
         if theorem == "A":
             level = int(tasks.priority[s].min())
             given = twin_tasks(tasks[s])
@@ -104,7 +104,7 @@ def bounds_of(tasks, m, sms, theorem):
     return over, under
 
 
-def random_mode(rng, n):
+def random_mode(rng, batch, n):
     """The options of a search."""
     options = {"seed": int(rng.integers(2**62))}
     if rng.random() < 0.5:
@@ -115,7 +115,7 @@ def random_mode(rng, n):
     if rng.random() < 0.4:
         options["latency"] = (0.0, float(rng.choice([0.0, 1.0])))
     if rng.random() < 0.5:
-        options["victim"] = rng.integers(0, n, BATCH)
+        options["victim"] = rng.integers(0, n, batch)
         kinds = rng.permutation(["head", "tail", "finish"])
         options["triggers"] = kinds[: rng.integers(1, 4)].tolist()
     return options
@@ -152,24 +152,25 @@ def search(rng, tasks, m, sms, theorem):
     """The largest responses that are seen, and the number of simulations."""
     largest = np.zeros(tasks.period.shape, np.int64)
     until = 15 * tasks.period.max(axis=-1)
-    rows = np.arange(BATCH)
+    batch = len(m)
+    rows = np.arange(batch)
     for _ in range(STARTS):
-        mode = random_mode(rng, tasks.n)
-        focus = rng.integers(0, tasks.n, BATCH)
+        mode = random_mode(rng, batch, tasks.n)
+        focus = rng.integers(0, tasks.n, batch)
         offset = rng.integers(0, tasks.period + 1)
-        best = np.full(BATCH, -1)
+        best = np.full(batch, -1)
         for _ in range(STEPS):
             tried = offset.copy()
-            changed = rng.integers(0, tasks.n, BATCH)
-            step = rng.integers(-3, 4, BATCH)
-            far = rng.random(BATCH) < 0.3
-            step[far] = rng.integers(-60, 61, BATCH)[far]
+            changed = rng.integers(0, tasks.n, batch)
+            step = rng.integers(-3, 4, batch)
+            far = rng.random(batch) < 0.3
+            step[far] = rng.integers(-60, 61, batch)[far]
             tried[rows, changed] = np.maximum(tried[rows, changed] + step, 0)
             seen = simulated(tasks, m, sms, theorem, tried, until, mode)
             largest = np.maximum(largest, seen)
             better = seen[rows, focus] >= best
             offset[better], best[better] = tried[better], seen[rows, focus][better]
-    return largest, STARTS * STEPS * BATCH
+    return largest, STARTS * STEPS * batch
 
 
 def main() -> None:
@@ -184,7 +185,9 @@ def main() -> None:
         simulations = sets = 0
         ratios = []
         while sets < args.sets:
-            tasks, m = random_sets(rng, levels, kernels, latest, sms, theorem)
+            tasks, m = random_sets(
+                rng, min(BATCH, args.sets), levels, kernels, latest, sms, theorem
+            )
             over, under = bounds_of(tasks, m, sms, theorem)
             largest, runs = search(rng, tasks, m, sms, theorem)
             if (wrong := np.argwhere((largest * under > over) & (under > 0))).size:
@@ -192,7 +195,7 @@ def main() -> None:
                 raise SystemExit(f"{name}: violated by task {i} of {tasks[s]._arrays()}, {m[s]}")
             use = under > 0
             ratios.append(largest[use] * under[use] / over[use])
-            sets, simulations = sets + BATCH, simulations + runs
+            sets, simulations = sets + len(m), simulations + runs
         ratio = np.concatenate(ratios)
         total += simulations
         lines.append(

@@ -13,7 +13,7 @@ Four tables, of the random sets of host_falsification.py:
 4. Assigned priorities against all orders, and GPU priorities against all that agree with the cores.
 
 With 100,000 pairs: as many for each test in tables 1 (over all parameters) and 3, a tenth of that
-as fractions and orders in the others; a quarter of an hour of one core. The tests run a hundredth.
+as fractions and orders in the others; a quarter of an hour of one core. The tests run 300 pairs.
 Each table has random numbers of its own, so that --table makes one of them alone.
 
     python benchmarks/sensitivity_campaign.py [--pairs 100000] [--seed 1] [--table K] [--save]

@@ -380,6 +380,7 @@ def graph_search(
     undecided: _In | None,
     *,
     variant: int,
+    pruning: int,
     lifo: bool,
     merge: bool,
     idling: bool,
@@ -778,7 +779,15 @@ def rules_check(
 _Flags: TypeAlias = npt.NDArray[np.int8]
 
 def host_stgm(
-    hosts: _Hosts, core: _In, sm: _In, *, cpus: int, busy: bool, paper: int, stop: Buffer | None
+    hosts: _Hosts,
+    core: _In,
+    sm: _In,
+    *,
+    cpus: int,
+    busy: bool,
+    paper: int,
+    split: bool,
+    stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_lock_test(
     hosts: _Hosts,
@@ -791,6 +800,8 @@ def host_lock_test(
     mode: int,
     paper: bool,
     overhead: int,
+    one_pass: bool,
+    jitter: bool,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_context_test(
@@ -817,6 +828,8 @@ def host_partition(
     sms: int,
     mode: int,
     overhead: int,
+    one_pass: bool,
+    jitter: bool,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
 def host_stgm_allocate(
@@ -850,6 +863,7 @@ def host_breakdown(
     slice: int,
     cost: int,
     stall: bool,
+    jitter: bool,
     stop: Buffer | None,
 ) -> tuple[
     _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]
@@ -871,6 +885,7 @@ def host_assign_priorities(
     slice: int,
     cost: int,
     stall: bool,
+    jitter: bool,
     stop: Buffer | None,
 ) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...
 
@@ -905,7 +920,7 @@ def container_response(
     stop: Buffer | None,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def srm_blocking(
-    hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: bool, stop: Buffer | None
+    hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: int, stop: Buffer | None
 ) -> _Ints: ...
 def elliott_draw(
     key: _In,
@@ -938,7 +953,7 @@ def elliott_study(
     empty: bool,
     first: int,
     count: int,
-    paper: bool,
+    paper: int,
     bins: int,
     stop: Buffer | None,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]: ...

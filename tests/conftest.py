@@ -6,11 +6,12 @@ CC                    the compiler (cc)
 GPUSCHED_WERROR       the project's warnings are errors in what the tests compile
 GPUSCHED_SANITIZE     sanitizers for what the tests compile, such as address,undefined
 GPUSCHED_HYPOTHESIS   default; ci (the same examples every time); quick (few of them, and hostile
-                      calls without a look for leaks)
+                      calls without a look for leaks); campaign (ten times as many)
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import shutil
@@ -38,6 +39,7 @@ settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True
 settings.register_profile(
     "quick", deadline=None, print_blob=True, derandomize=True, max_examples=10
 )
+settings.register_profile("campaign", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("GPUSCHED_HYPOTHESIS", "default"))
 
 
@@ -58,10 +60,26 @@ def compiler() -> Compiler:
     return Compiler(tuple(command), os.environ.get("GPUSCHED_SANITIZE", ""))
 
 
+def built_once(
+    compiler: Compiler, factory: pytest.TempPathFactory, name: str, sanitized: bool
+) -> Path:
+    """The core as a static library, which the first worker that needs it builds for all."""
+    root = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent
+    library = root / name / "libgpusched.a"
+    with open(root / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not library.exists():
+            (root / name).mkdir(exist_ok=True)
+            compiler.shared(root / name, sanitized=sanitized)
+    return library
+
+
 @pytest.fixture(scope="session")
 def plain_core(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The core as a static library, without sanitizers."""
-    return compiler.shared(tmp_path_factory.mktemp("plain"), sanitized=False)
+    return built_once(compiler, tmp_path_factory, "plain", sanitized=False)
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +90,7 @@ def core(
     if not compiler.sanitizers:
         library: Path = request.getfixturevalue("plain_core")
         return library
-    return compiler.shared(tmp_path_factory.mktemp("sanitized"), sanitized=True)
+    return built_once(compiler, tmp_path_factory, "sanitized", sanitized=True)
 
 
 @pytest.fixture

@@ -216,6 +216,7 @@ ARGUMENTS: dict[str, Any] = {
     "rounding": 0,
     "realtime": 0,
     "proof": True,
+    "pruning": 0,
     "skip": 0,
     "regs": np.array([32, 32]),
     "release": np.array([0, 40, 5, 7]),
@@ -250,6 +251,9 @@ ARGUMENTS: dict[str, Any] = {
     "span_last": np.array([2]),
     "speed_ups": np.array([2, 4]),
     "stall": False,
+    "split": True,
+    "one_pass": False,
+    "jitter": False,
     "start": START,
     "states": 10**5,
     "steps": 1000,
@@ -588,9 +592,9 @@ REFUSALS = (
     _core.CudaError,
 )
 ALLOWED = (*REFUSALS, _core.Cancelled, Boom, Slow)
-SECONDS = 0.1
-WAITING = 0.02  # for those of a device, which do not compute but wait for it
-# Leaks are looked for where calls are not slow.
+SECONDS = 0.06  # some more than the core computes between two looks for a signal
+WAITING = 0.004  # for those of a device, which do not compute but wait for it
+# Leaks are looked for where calls are not slow: those that were stopped are not made again.
 LEAKS = os.environ.get("GPUSCHED_HYPOTHESIS") != "quick"
 
 LIMITS: dict[str, Any] = {"bytes": 1 << 26, "seconds": 0.05, "stop": None}
@@ -610,9 +614,12 @@ class Calls:
         self.log = log
         self.function = positional(named(name))
         self.made = self.answered = 0
+        self.stopped: set[str] = set()
         self.seconds = WAITING if name.startswith("CudaDevice.") else SECONDS
 
     def make(self, values: list[Any], label: str) -> None:
+        if label in self.stopped:
+            return
         os.write(self.log, f"{self.name}: {label}\n".encode(errors="replace"))
         self.made += 1
         try:
@@ -625,6 +632,8 @@ class Calls:
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
         except ALLOWED as error:
+            if isinstance(error, Slow):
+                self.stopped.add(label)
             error.__traceback__ = None
 
     def make_all(self, good: dict[str, Any]) -> None:

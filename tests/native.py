@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,15 +52,23 @@ class Compiler:
 
     def shared(self, folder: Path, sanitized: bool) -> Path:
         """The core, everything in csrc but the Python module, as a static library."""
-        objects = []
+        objects = {}
         for source in sorted(CSRC.rglob("*.c")):
             name = source.relative_to(CSRC)
             if name.parts[0] != "python":
-                objects.append(folder / ("-".join(name.parts)[:-2] + ".o"))
-                self.run("-fPIC", f"-I{CSRC}", "-c", source, "-o", objects[-1], sanitized=sanitized)
+                objects[source] = folder / ("-".join(name.parts)[:-2] + ".o")
+
+        def compile_one(source: Path) -> None:
+            self.run("-fPIC", f"-I{CSRC}", "-c", source, "-o", objects[source], sanitized=sanitized)
+
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(compile_one, objects))
         library = folder / "libgpusched.a"
         subprocess.run(
-            ["ar", "rcs", library, *objects], check=True, timeout=60, env=clean_environment()
+            ["ar", "rcs", library, *objects.values()],
+            check=True,
+            timeout=60,
+            env=clean_environment(),
         )
         return library
 

@@ -481,7 +481,7 @@ def test_a_report_of_a_large_workload_is_bounded() -> None:
         gs.Task(
             f"{i} " + 200 * "n",
             "200ms" if i == 150 else "900ms",
-            [gs.CPU("10us"), *(gs.Kernel("8us", blocks=64, threads=512) for _ in range(100))],
+            [gs.CPU("10us"), *(gs.Kernel("40us", blocks=64, threads=512) for _ in range(20))],
         )
         for i in range(200)
     ]

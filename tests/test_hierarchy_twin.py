@@ -12,6 +12,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from amounts import cases
 from hierarchy_systems import (
     NEVER,
     POLICIES,
@@ -217,7 +218,7 @@ def test_agreement_in_bits() -> None:
 
 def test_agreement_with_more_sms() -> None:
     """Several GPCs to choose from, and limits that leave a choice."""
-    for seed in range(400):
+    for seed in range(cases(120)):
         rng = random.Random(seed)
         limits = random_limits(rng)
         limits[0] = rng.randint(5, 9)
@@ -226,7 +227,7 @@ def test_agreement_with_more_sms() -> None:
 
 
 def test_agreement_on_larger_systems() -> None:
-    for seed in range(60):
+    for seed in range(cases(20)):
         system = random_system(random.Random(seed), launches=80, latest=200, longest=20)
         assert simulated(system) == simulate(system), seed
 

@@ -1,5 +1,10 @@
-"""Every notebook runs from its first cell to its last and is committed with its output."""
+"""Every notebook runs from its first cell to its last and is committed with its output.
 
+Studies (``count=`` of some dozens or more) run with a tenth of their sets: at full size a notebook
+is run when it is committed.
+"""
+
+import re
 import shutil
 from pathlib import Path
 
@@ -12,20 +17,35 @@ NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 TRACE = Path(__file__).parent / "data" / "perception.pt.trace.json.gz"  # notebook 10 reads it
 
 
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    """Folders of our own, so that no other kernel of this name is found, and nothing is left.
+
+    One for all notebooks, since each new one costs a list of the system's fonts.
+    """
+    folder = tmp_path_factory.mktemp("settings")
+    names = ("IPYTHONDIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR")
+    (folder / "IPYTHONDIR").mkdir()
+    return {name: str(folder / name) for name in names}
+
+
+def smaller(source):
+    """The cell with a tenth of the sets of its studies, but 5 at least."""
+    return re.sub(r"\bcount=([\d_]+)", lambda found: f"count={max(5, int(found[1]) // 10)}", source)
+
+
 def test_there_are_notebooks():
     assert NOTEBOOKS
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # of the Jupyter packages, not of ours
-def test_notebook_runs(path, tmp_path, monkeypatch):
+def test_notebook_runs(path, tmp_path, monkeypatch, settings):
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     pytest.importorskip("matplotlib")
-    # Folders of our own, so that no other kernel of this name is found, and nothing is left behind.
-    for variable in ("IPYTHONDIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"):
-        monkeypatch.setenv(variable, str(tmp_path / "settings" / variable))
-    (tmp_path / "settings" / "IPYTHONDIR").mkdir(parents=True)
+    for name, folder in settings.items():
+        monkeypatch.setenv(name, folder)
     # As in the repository: the notebooks' folder, and beside it that of the tests' data.
     work, data = tmp_path / "notebooks", tmp_path / "tests" / "data"
     work.mkdir()
@@ -34,6 +54,8 @@ def test_notebook_runs(path, tmp_path, monkeypatch):
     inputs = [Path(shutil.copy(file, work)) for file in path.parent.glob("*.toml")]
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
+    for cell in notebook.cells:
+        cell.source = smaller(cell.source)
     client = nbclient.NotebookClient(
         notebook,
         timeout=120,

@@ -5,6 +5,7 @@ from fractions import Fraction as Q
 
 import numpy as np
 import pytest
+from amounts import QUICK, cases
 from reference import priority_streams as ps
 from reference.priority_streams import task
 
@@ -184,7 +185,7 @@ def random_set(rng, latest=0):
 def test_the_package_agrees_on_random_sets(latest):
     rng = random.Random(latest)
     bounded = 0
-    for _ in range(80):
+    for _ in range(cases(30)):
         tasks, threads, sms = random_set(rng, latest)
         answer = gs.analysis.priority_streams(chains(tasks), threads, sms=sms)
         expected = ps.bounds(tasks, threads, sms)
@@ -192,7 +193,7 @@ def test_the_package_agrees_on_random_sets(latest):
         known = [ps.saturation(tasks, t.level, threads, sms) or 0 for t in tasks]
         assert answer.saturation.tolist() == known
         bounded += sum(bound is not None for bound in expected)
-    assert bounded > 60
+    assert bounded > 20 or QUICK
 
 
 def test_the_package_agrees_where_jobs_overlap():

@@ -178,7 +178,8 @@ def test_damaged_files(make: Callable[[], Any], tmp_path: Path) -> None:
     for size in range(0, len(data), 100):
         path.write_bytes(data[:size])
         refused(type(saved), path, "cannot be read")
-    for position in range(0, len(data), 3):
+    # At most some hundred places: the parts of all files are read in the same way.
+    for position in range(0, len(data), max(3, len(data) // 400)):
         for bit in (0, 7):
             changed = bytearray(data)
             changed[position] ^= 1 << bit

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from amounts import cases
 from hypothesis import HealthCheck, given, settings
 from workload_strategies import random_workload, workloads
 
@@ -105,8 +106,7 @@ def check_frames_of_others(w: gs.Workload) -> None:
     assert gs.Workload.from_frame(frame.drop(columns="tick"), tick=w.tick) == w
 
 
-# GPUSCHED_HYPOTHESIS=quick asks for few examples.
-MANY = 10 * min(settings().max_examples, 100)
+MANY = cases(300)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

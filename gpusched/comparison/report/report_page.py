@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpusched._draw.page_style import STYLE
 from gpusched._support.growth_factors import factor_text
 from gpusched._support.text import clip, xml
 from gpusched._version import __version__
@@ -15,7 +16,6 @@ from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.report.page_inputs import platform_html, workload_html
 from gpusched.comparison.report.page_reasons import assumptions_html, reasons_html, sign_of
-from gpusched.comparison.report.page_style import STYLE
 from gpusched.comparison.report.page_timelines import timelines_html
 from gpusched.comparison.report.response_picture import (
     KEY,

@@ -1,0 +1,142 @@
+"""Claims of a paper, and the findings of their checks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+__all__ = ["VERDICTS", "Claim", "Finding", "Size", "Verdict", "found"]
+
+Verdict = Literal[
+    "agrees",
+    "agrees in this reading",
+    "differs",
+    "needs hardware",
+    "cannot be decided from the text",
+]
+"""Agreement of a claim with the numbers that the package computes."""
+
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+# Verdicts that take no computation.
+_WITHOUT_CHECK: tuple[Verdict, ...] = ("needs hardware", "cannot be decided from the text")
+
+
+@dataclass(frozen=True)
+class Size:
+    """Amount of computation of a check, and its stores.
+
+    Attributes
+    ----------
+    full
+        The sizes of the paper instead of small ones.
+    workers
+        Threads of a check; None for the number of CPUs.
+    folder
+        Folder of the stores of experiments, None to keep nothing.
+    """
+
+    full: bool = False
+    workers: int | None = None
+    folder: str | os.PathLike[str] | None = None
+
+    def count(self, small: int, full: int) -> int:
+        """``full`` at the sizes of the paper, else ``small``."""
+        return full if self.full else small
+
+    def store(self, name: str) -> Path | None:
+        """File for ``store=`` of an experiment, by a name of its own; None to keep nothing."""
+        if self.folder is None:
+            return None
+        return Path(self.folder) / f"{name}-{'full' if self.full else 'small'}.sqlite"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Result of a check.
+
+    Attributes
+    ----------
+    computed
+        A sentence with the computed figures.
+    verdict
+        The verdict that follows from them.
+    values
+        The figures by name: numbers, truth values, text, and lists of these.
+    picture
+        A picture as SVG text, None without.
+    """
+
+    computed: str
+    verdict: Verdict
+    values: Mapping[str, object] = field(default_factory=dict)
+    picture: str | None = None
+
+
+def found(
+    holds: bool,
+    computed: str,
+    values: Mapping[str, object] | None = None,
+    picture: str | None = None,
+    *,
+    reading: bool = False,
+) -> Finding:
+    """Finding of a check that has compared figures: it agrees if ``holds``, else it differs.
+
+    ``reading``: it agrees in one reading of several, which the claim's ``because`` names.
+    """
+    agrees: Verdict = "agrees in this reading" if reading else "agrees"
+    return Finding(computed, agrees if holds else "differs", values or {}, picture)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper.
+
+    Attributes
+    ----------
+    place
+        Its place in the text: "Figure 4", "Theorem 1", "Equation (5)", "Section 5.2".
+    title
+        A few words.
+    says
+        The statement with its numbers, in words of this project.
+    functions
+        Public names of what computes it, such as "gs.analysis.stgm".
+    verdict
+        The verdict that is expected, and tested.
+    because
+        The reading in which it agrees, the reason for a difference, or what is missing; may be
+        empty where it simply agrees.
+    check
+        Computes the finding; None where nothing can be computed.
+    """
+
+    place: str
+    title: str
+    says: str
+    functions: tuple[str, ...]
+    verdict: Verdict
+    because: str = ""
+    check: Callable[[Size], Finding] | None = None
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict: got {self.verdict!r}, expected one of {VERDICTS}")
+        if (self.check is None) != (self.verdict in _WITHOUT_CHECK):
+            raise ValueError(
+                f"check: {self.place} ({self.title}) is expected to be {self.verdict!r}, which "
+                f"{'needs a check' if self.check is None else 'takes none'}"
+            )
+        if self.verdict != "agrees" and not self.because:
+            raise ValueError(
+                f"because: {self.place} ({self.title}) got nothing, expected the reason of "
+                f"{self.verdict!r}"
+            )
+
+    def finding(self, size: Size) -> Finding:
+        """The result of the check; without one, the expected verdict."""
+        return Finding("", self.verdict) if self.check is None else self.check(size)

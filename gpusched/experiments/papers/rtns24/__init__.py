@@ -1,0 +1,1 @@
+"""Claims of [RTNS24], in the order of its text."""

@@ -1,0 +1,26 @@
+"""Programs under benchmarks/ that damage, fail and kill studies, with a part of their runs."""
+
+import sys
+
+import pytest
+from test_falsification import run
+
+pytestmark = pytest.mark.python
+
+
+def test_no_damaged_store_gives_another_table():
+    assert run("store_damage.py", "--stores", "500", "--seed", "2").endswith("0 wrong tables\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and LD_PRELOAD")
+def test_no_fault_loses_more_than_it_may():
+    assert run("store_faults.py", "--step", "37").endswith("0 runs lost more than they may\n")
+
+
+def test_killed_shards_give_the_whole_table():
+    options = ("--executors", "threads", "processes", "--shards", "7", "--runs", "1")
+    assert run("sweep_kills.py", *options).endswith("0 tables that differ\n")
+
+
+def test_large_sweeps_are_small():
+    assert "MiB resident" in run("sweep_scale.py", "--sets", "10000000")
