@@ -22,7 +22,7 @@ typedef struct {
     int64_t spans;
 } class_t;
 
-/* What is needed of a dead span of a class, or (last = INT64_MAX) of all after its latest start. */
+/* Needed part of a dead span of a class, or (last = INT64_MAX) of all after its latest start. */
 typedef struct {
     int64_t entry;
     int64_t begin; /* of the dead span in the store */
