@@ -5,12 +5,16 @@ instruments the build. Both are for the project's own checks.
 
 GPUSCHED_CUDA says whether the kernels of the CUDA backend are compiled and carried along: auto (the
 default) where nvcc works, 1 or fail, 0 not at all. Without them everything else is the same.
+
+Builds in place and with sanitizers keep debug symbols; the others, which become wheels, have none.
+The files are compiled on all cores, or as many as build_ext -j says.
 """
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -39,6 +43,19 @@ if sanitizers := os.environ.get("GPUSCHED_SANITIZE"):
 limited_api = [("Py_LIMITED_API", "0x030b0000")]
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
     limited_api = []
+
+
+def refusal():
+    """Why gpusched cannot be built for this Python, or None."""
+    if sys.maxsize < 2**32:
+        return "gpusched needs a 64-bit Python: 32-bit compilers lack its 128-bit integers"
+    if sys.platform == "win32":
+        return (
+            "gpusched does not build on Windows: it needs a C compiler with 128-bit integers and "
+            "POSIX threads, dlopen and mlockall; use the Windows Subsystem for Linux (WSL 2)"
+        )
+    return None
+
 
 # What a driver translates for all GPUs from Turing on, and code for the data-centre GPUs, from the
 # version of the toolkit on that knows them.
@@ -101,22 +118,63 @@ def compile_kernels():
         return [f'#define GS_CUDA_MISSING "{why}"']
 
 
+def compile_on_cores(compiler, workers):
+    """Lets compiler.compile, which takes one source after the other, compile several at a time.
+
+    The first failure, in the order of the sources, is raised once no compiler runs any more; what
+    has not begun by then is not compiled.
+    """
+    compile_in_turn = compiler.compile
+
+    def compile_sources(sources, *args, output_dir=None, **options):
+        # Threads would race for the folders.
+        for target in compiler.object_filenames(sources, output_dir=output_dir or ""):
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+
+        def compile_one(source):
+            return compile_in_turn([source], *args, output_dir=output_dir, **options)
+
+        with ThreadPoolExecutor(workers) as pool:
+            started = [pool.submit(compile_one, source) for source in sources]
+            try:
+                return [target for one in started for target in one.result()]
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    compiler.compile = compile_sources
+
+
+def cores():
+    """The number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class Build(build_ext):
-    """Compiles the kernels first, unless they are as they were, then C files on all cores."""
+    """Compiles the kernels first, then the C files on all cores."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.keeps_symbols = bool(self.inplace or sanitizers)  # run() resets inplace
+
+    def run(self):
+        if why := refusal():
+            raise SystemExit(why)
+        super().run()
 
     def build_extensions(self):
         cuda.mkdir(parents=True, exist_ok=True)
         text = "\n".join([*compile_kernels(), ""])
         if not config.exists() or config.read_text() != text:
             config.write_text(text)
-        compile_some = self.compiler.compile
-
-        def compile_all(sources, *arguments, **options):
-            with ThreadPoolExecutor(self.parallel or os.cpu_count()) as pool:
-                parts = pool.map(lambda one: compile_some([one], *arguments, **options), sources)
-                return [name for part in parts for name in part]
-
-        self.compiler.compile = compile_all
+        if not self.keeps_symbols:
+            for extension in self.extensions:
+                extension.extra_compile_args.append("-g0")  # Python's own flags may have -g
+                if sys.platform == "linux":
+                    extension.extra_link_args.append("-Wl,--strip-all")
+        chosen = self.parallel is not None and self.parallel is not True
+        compile_on_cores(self.compiler, max(1, self.parallel) if chosen else cores())
         super().build_extensions()
 
 
@@ -129,7 +187,7 @@ setup(
             sources=sources,
             depends=[*headers, "csrc/cuda/spin.cu", str(config)],
             include_dirs=["csrc", str(cuda)],
-            libraries=["dl", "pthread"],
+            libraries=["dl", "m", "pthread"],
             define_macros=[
                 ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
                 ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),

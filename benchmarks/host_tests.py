@@ -54,6 +54,8 @@ def lock_test(
         mode=mode,
         paper=paper,
         overhead=overhead,
+        one_pass=False,
+        jitter=False,
         stop=None,
     )
 
@@ -96,7 +98,17 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
     spread = np.zeros((sets, TASKS, SMS), np.uint8)
     spread[:, np.arange(TASKS), np.arange(TASKS) % SMS] = 1
     cores = [
-        _core.host_partition(h, cpus=CPUS, sms=SMS, method="mpcp", mode=0, overhead=0, stop=None)[4]
+        _core.host_partition(
+            h,
+            cpus=CPUS,
+            sms=SMS,
+            method="mpcp",
+            mode=0,
+            overhead=0,
+            one_pass=False,
+            jitter=False,
+            stop=None,
+        )[4]
         for h in stacks
     ]
     server = np.full(sets, CPUS)
@@ -115,16 +127,24 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
         "gcaps one pass": lambda h, c: context_test("gcaps", h, c, fixed_point=1),
         "gcaps busy": lambda h, c: context_test("gcaps", h, c, mode=1),
         "stgm suspend": lambda h, c: _core.host_stgm(
-            h, c, spread, cpus=CPUS, busy=False, paper=0, stop=None
+            h, c, spread, cpus=CPUS, busy=False, paper=0, split=False, stop=None
         ),
         "stgm busy": lambda h, c: _core.host_stgm(
-            h, c, spread, cpus=CPUS, busy=True, paper=0, stop=None
+            h, c, spread, cpus=CPUS, busy=True, paper=0, split=False, stop=None
         ),
         "stgm printed": lambda h, c: _core.host_stgm(
-            h, c, spread, cpus=CPUS, busy=False, paper=1, stop=None
+            h, c, spread, cpus=CPUS, busy=False, paper=1, split=False, stop=None
         ),
         "partition + mpcp": lambda h, c: _core.host_partition(
-            h, cpus=CPUS, sms=SMS, method="mpcp", mode=0, overhead=0, stop=None
+            h,
+            cpus=CPUS,
+            sms=SMS,
+            method="mpcp",
+            mode=0,
+            overhead=0,
+            one_pass=False,
+            jitter=False,
+            stop=None,
         ),
     }
     lines = [

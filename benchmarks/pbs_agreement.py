@@ -4,10 +4,13 @@ Small random sets (1 to 4 tasks, periods from {4, 6, 8, 12} or {3, 5, 6, 10}; de
 and above the periods; offsets; ineligible batches; with and without inserted idle time) go to the
 interval engine with and without its quick answers, to the graph, and to a brute force over all
 frame sequences. Sets of five and six tasks as in [RTNS24], section 6.1, go to the
-interval engine and the graph. Every schedule is replayed. Further small sets, half of them with
-tables that are not monotone and a third with times of a million ticks, go to the search with its
-stages left out in turn (tests/test_search_stages.py) and to brute force; every negative answer's
-proof is checked. The tests run a hundredth of this.
+interval engine and the graph. Every schedule is replayed.
+
+Further small sets, half of them with tables that are not monotone and a third with times of a
+million ticks, go straight to the core: to the search with its stages left out in turn
+(tests/test_search_stages.py), to the search by feasible instants alone, to the graph, and to brute
+force; every schedule is replayed and every negative answer's proof checked by twins. The tests run
+a thousandth of this. Kept result: 10 minutes of one core.
 
     python benchmarks/pbs_agreement.py [--small 100000] [--large 10000] [--stages 1000000] [--save]
 """
@@ -19,16 +22,18 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from machine import describe
 
 import gpusched as gs
+from gpusched.pbs import graph
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from reference import pbs_brute
 from test_search import as_objects, random_set
-from test_search_stages import MIXES, check, holes
+from test_search_stages import MIXES, ask, check, holes
 
 KINDS = ("implicit", "constrained", "offsets", "long")
 
@@ -78,14 +83,14 @@ def large(count: int, seed: int) -> list[str]:
             slowdown = ((1.0, 1.4), (1.7, 1.9), (1.1, 1.9))[i % 3]
             table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=i)
             found = gs.pbs.search(tasks, table, thorough=i % 2 == 0)
-            graph = gs.pbs.search(tasks, table, method="graph")
-            if found.schedulable is not graph.schedulable or found.schedulable is None:
+            other = gs.pbs.search(tasks, table, method="graph")
+            if found.schedulable is not other.schedulable or found.schedulable is None:
                 raise SystemExit(
-                    f"{found.schedulable}, graph {graph.schedulable}: {tasks}, {table}"
+                    f"{found.schedulable}, graph {other.schedulable}: {tasks}, {table}"
                 )
             if found.schedulable:
                 found.schedule.validate()
-                graph.schedule.validate()
+                other.schedule.validate()
             answers[found.schedulable] += 1
             stages[found.stage] += 1
         lines.append(
@@ -94,6 +99,24 @@ def large(count: int, seed: int) -> list[str]:
         )
         print(lines[-1], flush=True)
     return lines
+
+
+def others(case: Any, idling: bool, schedulable: bool) -> None:
+    """The graph, and the search by feasible instants alone, against a known answer."""
+    period, deadline, offset, completion = case
+    answer, _, frames, _ = ask(case, 0, idling, proof=False, thorough=True)
+    found = graph._run(*(np.array(column, np.int64) for column in case), idling=idling)
+    for name, said, schedule in (
+        ("instants", answer, frames),
+        ("graph", found["schedulable"], (found["start"], found["end"], found["batch"])),
+    ):
+        if said != schedulable:
+            raise SystemExit(f"{name}: {said}: {case}, {idling}")
+        if schedulable:
+            rows = list(zip(*(x.tolist() for x in schedule), strict=True))
+            broken = pbs_brute.replay(rows, period, deadline, completion, offset, idling=idling)
+            if broken:
+                raise SystemExit(f"{name}: {broken}: {case}, {idling}")
 
 
 def stages(count: int, seed: int) -> list[str]:
@@ -105,13 +128,14 @@ def stages(count: int, seed: int) -> list[str]:
         case = holes(rng, case) if rng.random() < 0.5 else case
         if rng.random() < 1 / 3:
             case = tuple([1_000_003 * x for x in part] for part in case)
-        mix = list(MIXES)[rng.integers(len(MIXES))]
-        schedulable, kind = check(case, MIXES[mix], bool(rng.integers(2)))
+        mix, idling = list(MIXES)[rng.integers(len(MIXES))], bool(rng.integers(2))
+        schedulable, kind = check(case, MIXES[mix], idling)
+        others(case, idling, schedulable)
         kinds["schedulable" if schedulable else f"not, {kind}"] += 1
         mixes[mix] += 1
     lines = [
-        f"stages: {count} sets, no disagreement ({time.monotonic() - began:.0f} s; {dict(kinds)}; "
-        f"{dict(mixes)})"
+        f"stages, instants, graph: {count} sets, no disagreement "
+        f"({time.monotonic() - began:.0f} s; {dict(kinds)}; {dict(mixes)})"
     ]
     print(lines[0], flush=True)
     return lines

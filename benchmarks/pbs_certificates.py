@@ -1,15 +1,17 @@
 """Certificates of unschedulability: both checks on random sets, and the speed of the one in C;
-results/pbs_certificates.txt (10 minutes).
+results/pbs_certificates.txt (10 minutes of one core).
 
 Small sets of every kind (deadlines of any length, offsets, tables with holes that are not
 monotone, with and without inserted idle time) get certificates by exhaustive search, each of which
 is damaged several times; schedulable ones get those of a set that is a little harder, and random
 numbers. The check in C and its twin in Python must agree on all of them, true certificates must
 hold, and what holds must be about a set without a schedule. Larger sets, as in [RTNS24], section
-6.1, with ticks of 1 ns, get certificates of a lazy search in Python. The tests run a hundredth of
-this.
+6.1, with ticks of 1 ns, get certificates of a lazy search in Python. Each negative answer of the
+search to sets of several kinds (KINDS) has a certificate that must hold: in C, in the twin as far
+as its time allows. Each schedule found is replayed. The tests run a hundredth of this.
 
-    python benchmarks/pbs_certificates.py [--sets 10000] [--seed 1] [--save]
+    python benchmarks/pbs_certificates.py [--sets 10000] [--noes 100000] [--kinds KIND ...]
+                                          [--seed 1] [--save | --add]
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,7 @@ from lazy_dead_states import LazySearch
 from machine import describe
 
 import gpusched as gs
+from gpusched.pbs.certificates import certificate_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from certificate_cases import (
@@ -36,7 +39,9 @@ from certificate_cases import (
     holds,
     random_case,
     subsets,
+    verdict_of_twin,
 )
+from test_search_stages import MIXES, ask
 
 DAMAGES = 3
 GENERATED = 400
@@ -48,6 +53,26 @@ LARGE = (
     (10, 1.4, (1.7, 1.9), 77, 56),
     (12, 1.6, (1.7, 1.9), 7, 44),
 )
+
+# Certificates of the search that are verified, of 100,000 in all, by the kind of their sets: small
+# ones of every kind; with stages of the search left out in turn; ns ticks with 5 to 20 tasks; and
+# overloaded ones with periods of up to 10^9 ticks.
+KINDS = {
+    "small": 50_000,
+    "small, repeating": 8_000,
+    "small, stages left out": 20_000,
+    "5 tasks": 12_000,
+    "5 tasks, repeating": 1_000,
+    "8 tasks": 5_000,
+    "10 tasks": 2_000,
+    "12 tasks": 1_000,
+    "16 tasks": 20,
+    "20 tasks": 20,
+    "overloaded": 960,
+}
+LARGE_TASKS = 16  # from here on, the budget may be spent between an answer and its proof
+TWIN_CLASSES = 300  # of a certificate of dead states, with at most 5 tasks
+TWIN_TASKS = 12  # of any other certificate
 
 
 def small(sets: int, seed: int) -> list[str]:
@@ -151,19 +176,152 @@ def large() -> list[str]:
     return lines
 
 
+@dataclass
+class Question:
+    """A set with its table, and which schedule is asked for."""
+
+    tasks: gs.KernelTasks
+    table: gs.BatchTable
+    idling: bool
+    repeating: bool = False
+
+    @property
+    def case(self) -> Case:
+        columns = (self.tasks.period, self.tasks.deadline, self.tasks.offset, self.table.completion)
+        return Case(*(column.tolist() for column in columns))
+
+
+def question(kind: str, rng: np.random.Generator, seed: int, number: int) -> Question:
+    """A random set of one of the KINDS."""
+    idling, repeating = bool(rng.integers(2)), kind.endswith("repeating")
+    if kind.startswith("small"):
+        return Question(*random_case(rng).objects(), idling, repeating)
+    if kind == "overloaded":
+        n = int(rng.integers(2, 9))
+        period = rng.integers(10**3, 10**9, n)
+        share = rng.dirichlet(np.ones(n)) * rng.uniform(1.01, 2)
+        wcet = np.maximum(1, np.ceil(share * period)).astype(np.int64)
+        completion = np.zeros(1 << n, np.int64)
+        completion[1 << np.arange(n)] = wcet
+        return Question(gs.KernelTasks(period, wcet), gs.BatchTable(completion), idling)
+    n = int(kind.split()[0])
+    load = float(rng.choice([1.0, 1.2, 1.4, 1.6] if n < 12 else [1.4, 1.6, 1.8]))
+    slowdown = [(1.0, 1.4), (1.7, 1.9), (1.1, 1.9)][rng.integers(3)]
+    tasks = gs.generate.gpusched(n, load, count=1, seed=seed, first=number)[0]
+    table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=number)
+    share, shift = np.ones(n), np.zeros(n)
+    if n <= 12 and rng.random() < 0.3:
+        share = rng.uniform(0.5, 1, n)
+    elif n == 5 and not repeating:
+        share = rng.uniform(0.6, 1.4, n)
+        shift = rng.uniform(0, 1, n) * rng.integers(2)
+    deadline, offset = ((tasks.period * x).astype(np.int64) for x in (share, shift))
+    tasks = gs.KernelTasks(tasks.period, tasks.wcet, deadline=deadline, offset=offset)
+    return Question(tasks, table, idling, repeating)
+
+
+def refused(asked: Question, skip: int) -> tuple[bool | None, gs.pbs.Certificate | None]:
+    """Whether the search finds no schedule, and its certificate; a schedule is replayed."""
+    if skip:
+        case = asked.case
+        columns = (case.period, case.deadline, case.offset, case.completion)
+        answer, _, _, proof = ask(columns, skip, asked.idling)
+        return (None if answer < 0 else answer == 0), certificate_of(proof, asked.tasks)
+    found = gs.pbs.search(
+        asked.tasks,
+        asked.table,
+        idling=asked.idling,
+        repeating=asked.repeating,
+        budget=gs.Budget(bytes=1 << 30, seconds=60.0),
+    )
+    if found.schedule is not None:
+        found.schedule.validate()
+    return (None if found.undecided else found.rejected), found.certificate
+
+
+def is_small(certificate: gs.pbs.Certificate, n: int) -> bool:
+    """Whether the twin checks it within some ms."""
+    inner = certificate
+    if isinstance(certificate, gs.pbs.InfeasibleSubset):
+        inner = certificate.proof
+    if isinstance(inner, gs.pbs.DeadStates):
+        return n <= 5 and len(inner.start) <= TWIN_CLASSES
+    return n <= TWIN_TASKS
+
+
+def noes(count: int, seed: int, chosen: list[str]) -> list[str]:
+    """Certificates of the search to the chosen kinds of sets, all of which are verified."""
+    lines = [
+        f"{'certificates of the search to':30s}   sets    open without   in C    twin "
+        "largest    check in C: sum, max"
+    ]
+    print(lines[0], flush=True)
+    mixes = list(MIXES.values())
+    for row, (kind, share) in enumerate(KINDS.items()):
+        if kind not in chosen:
+            continue
+        tally: Counter[str] = Counter()
+        kinds: Counter[str] = Counter()
+        times, number, wanted = [], 0, max(1, share * count // sum(KINDS.values()))
+        while len(times) < wanted:
+            rng = np.random.default_rng([seed, row, number])
+            asked = question(kind, rng, seed, number)
+            skip = mixes[number % len(mixes)] if kind.endswith("left out") else 0
+            no, certificate = refused(asked, skip)
+            number += 1
+            tally["open"] += no is None
+            if not no:
+                continue
+            if certificate is None:
+                tally["without"] += 1
+                if not asked.repeating and asked.tasks.n < LARGE_TASKS:
+                    raise SystemExit(f"no certificate: {asked}, {skip}")
+                continue
+            given = {"idling": asked.idling, "repeating": asked.repeating}
+            began = time.perf_counter()
+            certificate.verify(asked.tasks, asked.table, **given)
+            times.append(time.perf_counter() - began)
+            if is_small(certificate, asked.tasks.n):
+                tally["twin"] += 1
+                wrong = verdict_of_twin(certificate, asked.case, **given)
+                if wrong is not None:
+                    raise SystemExit(f"{wrong}: {asked}, {certificate}")
+            kinds[type(certificate).__name__] += 1
+            inner = getattr(certificate, "proof", certificate)
+            if isinstance(inner, gs.pbs.DeadStates):
+                tally["largest"] = max(tally["largest"], len(inner.start))
+        lines.append(
+            f"  {kind:28s} {number:7,} "
+            f"{tally['open']:7,} {tally['without']:7,} {len(times):7,} {tally['twin']:7,} "
+            f"{tally['largest']:7,} {sum(times):9.2f} s {max(times) * 1e3:8.2f} ms  "
+            f"{dict(sorted(kinds.items()))}"
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=10000)
+    parser.add_argument("--noes", type=int, default=100_000, help="certificates of the search")
+    only = "only certificates of the search, to sets of some of KINDS"
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), metavar="KIND", help=only)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--save", action="store_true", help="keep the result in benchmarks/results")
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument("--save", action="store_true", help="keep the result in benchmarks/results")
+    kept.add_argument("--add", action="store_true", help="add the result to the one that is kept")
     args = parser.parse_args()
     lines = [f"PBS certificates, seed {args.seed}, {describe()}"]
-    for part in (small(args.sets, args.seed), generated(args.seed), large()):
-        print("\n".join(part), flush=True)
-        lines += part
-    if args.save:
+    print(lines[0], flush=True)
+    if args.kinds is None:
+        for part in (small(args.sets, args.seed), generated(args.seed), large()):
+            print("\n".join(part), flush=True)
+            lines += part
+    lines += noes(args.noes, args.seed, args.kinds or list(KINDS))
+    if args.save or args.add:
         path = Path(__file__).parent / "results" / "pbs_certificates.txt"
-        path.write_text("\n".join(lines) + "\n")
+        before = path.read_text() + "\n" if args.add else ""
+        path.write_text(before + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

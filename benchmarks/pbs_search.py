@@ -4,10 +4,14 @@ Task sets as in [RTNS24], section 6.1, with periods of 400 to 1600 us in nanosec
 U in {0.8, 1.0, 1.2, 1.4, 1.6}; slowdowns [1.0, 1.4], [1.7, 1.9] and [1.1, 1.9]; a set of tasks is
 eligible iff its utilizations sum to 1 or less. Tables are given, so their construction is not
 timed. One core; "cpu" is CPU time, "wall" is what the search reports. With 24 tasks every batch is
-eligible. The last row holds sets that are overloaded by at least 5 %, with periods drawn from 1 to
-10^9 ticks, so that nearly all hyperperiods exceed 64 bits.
+eligible, and the row ends after --minutes (8 of the kept one). The row "overload" holds sets that
+are overloaded by at least 5 %, with periods drawn from 1 to 10^9 ticks, so that nearly all
+hyperperiods exceed 64 bits.
 
-    python benchmarks/pbs_search.py [--tasks 5 8 10 12 16 20] [--quick] [--proofs] [--save]
+The kept result takes half an hour; rows that are measured at another time are added with --add.
+
+    python benchmarks/pbs_search.py [--tasks 5 8 10 12 16 20] [--quick] [--proofs] [--slowest 5]
+                                    [--save | --add]
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import os
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,16 +43,21 @@ class Row:
         self.cpu: list[float] = []
         self.stages: Counter[str] = Counter()
         self.spent: Counter[str] = Counter()
+        self.names: list[str] = []
         self.peak = self.schedulable = 0
 
-    def ask(self, tasks: gs.KernelTasks, table: gs.BatchTable, budget: gs.Budget) -> None:
+    def ask(
+        self, tasks: gs.KernelTasks, table: gs.BatchTable, budget: gs.Budget, name: str = ""
+    ) -> None:
         """Searches one set, given as a stack of one (no proof) or alone (with a proof)."""
         began = time.process_time()
         found = gs.pbs.search(tasks, table, budget=budget)
         self.cpu.append(time.process_time() - began)
         self.wall.append(float(np.ravel(found.seconds)[0]))
         self.stages[str(np.ravel(found.stage)[0])] += 1
-        self.spent.update(x for x in np.ravel(found.reason or "").tolist() if x)
+        spent = [x for x in np.ravel(found.reason or "").tolist() if x]
+        self.spent.update(spent)
+        self.names.append(" ".join([name, *(f"out of {x}" for x in spent)]))
         self.peak = max(self.peak, int(np.ravel(found.bytes)[0]))
         self.schedulable += int(np.ravel(found.accepted)[0])
 
@@ -67,6 +77,14 @@ class Row:
             f"{self.peak / MIB:8.1f}  {shares}; out of budget: {out}"
         )
 
+    def slowest(self, count: int) -> list[str]:
+        """The sets that took most CPU time."""
+        order = np.argsort(self.cpu)[::-1][:count]
+        return [
+            f"  cpu {_time(self.cpu[i])}, wall {_time(self.wall[i])}: {self.names[i]}"
+            for i in order
+        ]
+
 
 def generated(n: int, sets: int, seed: int, budget: gs.Budget, proofs: bool) -> Row:
     """All utilizations and slowdowns together."""
@@ -77,14 +95,17 @@ def generated(n: int, sets: int, seed: int, budget: gs.Budget, proofs: bool) -> 
             for i in range(count):
                 tasks = gs.generate.gpusched(n, u, count=1, seed=seed, first=i)
                 table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=i)
-                row.ask(*((tasks[0], table[0]) if proofs else (tasks, table)), budget)
+                one = (tasks[0], table[0]) if proofs else (tasks, table)
+                row.ask(*one, budget, f"U {u}, slowdown {slowdown}, set {i}")
     return row
 
 
-def largest(n: int, sets: int, seed: int, budget: gs.Budget) -> Row:
-    """Every batch eligible, a slowdown drawn for each."""
-    row, rng = Row(n), np.random.default_rng([seed, n])
+def largest(n: int, sets: int, seed: int, budget: gs.Budget, minutes: float) -> Row:
+    """Every batch eligible, a slowdown drawn for each; the sets of some minutes."""
+    row, rng, began = Row(n), np.random.default_rng([seed, n]), time.monotonic()
     for i in range(sets):
+        if time.monotonic() - began > 60 * minutes:
+            break
         tasks = gs.generate.gpusched(n, 1.0 + 0.3 * (i % 5), count=1, seed=seed, first=i)
         wcet = tasks.wcet[0]
         completion = np.zeros(1 << n, np.int64)
@@ -93,14 +114,14 @@ def largest(n: int, sets: int, seed: int, budget: gs.Budget) -> Row:
         factor = rng.uniform(1.1, 1.9, 1 << n)
         factor[1 << np.arange(n)] = 1
         completion = np.ceil(completion * factor).astype(np.int64)
-        row.ask(tasks, gs.BatchTable(completion=completion[None]), budget)
+        row.ask(tasks, gs.BatchTable(completion=completion[None]), budget, f"set {i}")
     return row
 
 
 def overloaded(sets: int, seed: int, budget: gs.Budget) -> Row:
     """Sets of 3 to 8 tasks, one at a time."""
     row, rng = Row("overload"), np.random.default_rng(seed)
-    for _ in range(sets):
+    for i in range(sets):
         n = int(rng.integers(3, 9))
         period = rng.integers(10**3, 10**9, n)
         share = rng.dirichlet(np.ones(n)) * rng.uniform(1.05, 2)
@@ -108,7 +129,7 @@ def overloaded(sets: int, seed: int, budget: gs.Budget) -> Row:
         completion = np.zeros(1 << n, np.int64)
         completion[1 << np.arange(n)] = wcet
         tasks = gs.KernelTasks(period=period[None], wcet=wcet[None])
-        row.ask(tasks, gs.BatchTable(completion=completion[None]), budget)
+        row.ask(tasks, gs.BatchTable(completion=completion[None]), budget, f"set {i}")
     return row
 
 
@@ -123,12 +144,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", type=int, nargs="+", default=[5, 8, 10, 12, 16, 20, 24])
     parser.add_argument("--sets", type=int, help="sets of a row; by default 2000, above 12 tasks "
-                        "400, with 24 tasks 10")  # fmt: skip
+                        "400, with 24 tasks 100")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="a twentieth of the sets")
     parser.add_argument("--proofs", action="store_true", help="with proofs of negative answers")
     parser.add_argument("--seed", type=int, default=2024)
     parser.add_argument("--seconds", type=float, default=60.0, help="budget of each set")
-    parser.add_argument("--save", action="store_true", help="keep the rows in benchmarks/results")
+    parser.add_argument("--minutes", type=float, default=10.0, help="of the row with 24 tasks (10)")
+    parser.add_argument("--slowest", type=int, default=0, help="sets of each row to print as well")
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument("--save", action="store_true", help="keep the rows in benchmarks/results")
+    kept.add_argument("--add", action="store_true", help="add the rows to those that are kept")
     args = parser.parse_args()
     heads = [
         f"{kind} {name}" for kind in ("wall", "cpu") for name in ("50 %", "90 %", "99 %", "max")
@@ -140,22 +165,25 @@ def main() -> None:
     ]  # fmt: skip
     print("\n".join(lines), flush=True)
     share = 20 if args.quick else 1
-    for n in args.tasks:
-        budget = gs.Budget(bytes=(1024 if n >= 20 else 256) * MIB, seconds=args.seconds)
-        sets = args.sets or (2000 if n <= 12 else 400 if n < 24 else 10)
-        sets = max(1, sets // share)
-        if n < 24:
-            row = generated(n, sets, args.seed, budget, args.proofs)
-        else:
-            row = largest(n, sets, args.seed, budget)
-        lines.append(str(row))
-        print(lines[-1], flush=True)
     budget = gs.Budget(bytes=256 * MIB, seconds=args.seconds)
-    lines.append(str(overloaded((args.sets or 2000) // share, args.seed, budget)))
-    print(lines[-1], flush=True)
-    if args.save:
+    generated(5, 1, args.seed, budget, args.proofs)  # what only the first search loads
+    for n in args.tasks:
+        sets = args.sets or (2000 if n <= 12 else 400 if n < 24 else 100)
+        sets = max(1, sets // share)
+        given = replace(budget, bytes=1024 * MIB) if n >= 20 else budget
+        if n < 24:
+            row = generated(n, sets, args.seed, given, args.proofs)
+        else:
+            row = largest(n, sets, args.seed, given, args.minutes)
+        lines.append(str(row))
+        print("\n".join([lines[-1], *row.slowest(args.slowest)]), flush=True)
+    if not args.add:
+        lines.append(str(overloaded((args.sets or 2000) // share, args.seed, budget)))
+        print(lines[-1], flush=True)
+    if args.save or args.add:
         path = Path(__file__).parent / "results" / "pbs_search.txt"
-        path.write_text("\n".join(lines) + "\n")
+        before = path.read_text() + "\n" if args.add else ""
+        path.write_text(before + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

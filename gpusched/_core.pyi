@@ -778,7 +778,15 @@ def rules_check(
 _Flags: TypeAlias = npt.NDArray[np.int8]
 
 def host_stgm(
-    hosts: _Hosts, core: _In, sm: _In, *, cpus: int, busy: bool, paper: int, stop: Buffer | None
+    hosts: _Hosts,
+    core: _In,
+    sm: _In,
+    *,
+    cpus: int,
+    busy: bool,
+    paper: int,
+    split: bool,
+    stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_lock_test(
     hosts: _Hosts,
@@ -791,6 +799,8 @@ def host_lock_test(
     mode: int,
     paper: bool,
     overhead: int,
+    one_pass: bool,
+    jitter: bool,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_context_test(
@@ -817,6 +827,8 @@ def host_partition(
     sms: int,
     mode: int,
     overhead: int,
+    one_pass: bool,
+    jitter: bool,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
 def host_stgm_allocate(
@@ -850,6 +862,7 @@ def host_breakdown(
     slice: int,
     cost: int,
     stall: bool,
+    jitter: bool,
     stop: Buffer | None,
 ) -> tuple[
     _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]
@@ -871,6 +884,7 @@ def host_assign_priorities(
     slice: int,
     cost: int,
     stall: bool,
+    jitter: bool,
     stop: Buffer | None,
 ) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from math import lcm
 from typing import Any
 
@@ -40,6 +41,10 @@ class Case:
         return all(o + d <= p for p, d, o in rows)
 
     def objects(self) -> tuple[gs.KernelTasks, gs.BatchTable]:
+        return self._objects
+
+    @cached_property
+    def _objects(self) -> tuple[gs.KernelTasks, gs.BatchTable]:
         wcet = [self.completion[1 << i] for i in range(self.n)]
         tasks = gs.KernelTasks(self.period, wcet, deadline=self.deadline, offset=self.offset)
         return tasks, gs.BatchTable(completion=self.completion)

@@ -161,6 +161,7 @@ def host_test() -> Callable[[Any], Any]:
     # The first two take all of the core, so the last one's window grows by a few ticks a step.
     hosts = stack_of(1, (2, 1), (4, 2), (2**58, 1))
     options = {"method": "mpcp", "cpus": 1, "sms": 1, "mode": 0, "paper": False, "overhead": 0}
+    options |= {"one_pass": False, "jitter": False}
     cores = np.zeros((1, 3), int)
     return lambda stop: _core.host_lock_test(hosts, cores, None, **options, stop=stop)
 

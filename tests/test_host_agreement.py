@@ -67,9 +67,13 @@ def stacks(seed, count, cpus, sms):
         yield [random_set(rng, n, cpus, sms, T=load, least=rng.randint(0, 1)) for _ in range(8)]
 
 
+WAYS = [(joint, split) for joint in (False, True) for split in (False, True)]
+
+
+@pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("busy", [0, 1])
 @pytest.mark.parametrize("paper", [0, 1, 2])
-def test_stgm(busy, paper):
+def test_stgm(busy, paper, split):
     variant = ("sound", "printed", "printed_h")[paper]
     cpus, sms = 3, 4
     fine = 0
@@ -81,19 +85,21 @@ def test_stgm(busy, paper):
             cpus=cpus,
             busy=busy,
             paper=paper,
+            split=split,
             stop=nothing,
         )
-        same(answer, [ht.stgm(tasks, bool(busy), variant) for tasks in stack])
+        same(answer, [ht.stgm(tasks, bool(busy), variant, split=split) for tasks in stack])
         fine += answer[0].sum()
     assert fine > 10
 
 
-def lock_test(method, stack, server=None, *, sms=2, mode=0, paper=False, overhead=0):
+def lock_test(method, stack, server=None, way=(True, True), *, sms=2, mode=0, paper=False, **more):
     """The core's answer for a stack of sets on three cores."""
     return _core.host_lock_test(
         *(columns(stack), cores(stack), server),
         **{"method": method, "cpus": 3, "sms": sms, "mode": mode, "paper": paper},
-        **{"overhead": overhead, "stop": nothing},
+        **{"overhead": more.get("overhead", 0), "one_pass": not way[0], "jitter": not way[1]},
+        stop=nothing,
     )
 
 
@@ -111,40 +117,43 @@ def test_unknown_methods_and_modes(change, message):
         lock_test(stack=[A], **change)
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sms", [1, 2, 5])
 @pytest.mark.parametrize("mode", [0, 1, 2])
-def test_mpcp(mode, sms):
+def test_mpcp(mode, sms, way):
     name = ("suspend", "busy", "spin")[mode]
     fine = 0
     for stack in [[A], *stacks(f"mpcp {mode}", 40, 3, 2)]:
-        answer = lock_test("mpcp", stack, sms=sms, mode=mode)
-        same(answer, [ht.mpcp(tasks, name, sms) for tasks in stack])
+        answer = lock_test("mpcp", stack, None, way, sms=sms, mode=mode)
+        same(answer, [ht.mpcp(tasks, name, sms, *way) for tasks in stack])
         fine += answer[0].sum()
     assert fine > 10
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("busy", [0, 1])
 @pytest.mark.parametrize("paper", [0, 1])
-def test_fmlp_plus(busy, paper):
+def test_fmlp_plus(busy, paper, way):
     fine = 0
     for stack in [[A], *stacks(f"fmlp {busy} {paper}", 40, 3, 2)]:
-        answer = lock_test("fmlp_plus", stack, mode=busy, paper=paper)
+        answer = lock_test("fmlp_plus", stack, None, way, mode=busy, paper=paper)
         variant = "code" if paper else "sound"
-        same(answer, [ht.fmlp_plus(tasks, bool(busy), variant, 2) for tasks in stack])
+        same(answer, [ht.fmlp_plus(tasks, bool(busy), variant, 2, *way) for tasks in stack])
         fine += answer[0].sum()
     assert fine > 10
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("eps", [0, 1, 3])
-def test_gpu_server(eps):
+def test_gpu_server(eps, way):
     rng = random.Random(eps)
     fine = 0
     for stack in [[A], *stacks(f"server {eps}", 40, 3, 2)]:
         server = [rng.randint(0, 3) for _ in stack]
-        answer = lock_test("gpu_server", stack, np.array(server, np.int64), overhead=eps)
+        answer = lock_test("gpu_server", stack, np.array(server, np.int64), way, overhead=eps)
         same(
             answer,
-            [ht.gpu_server(tasks, p, eps, 2) for tasks, p in zip(stack, server, strict=True)],
+            [ht.gpu_server(tasks, p, eps, 2, *way) for tasks, p in zip(stack, server, strict=True)],
         )
         fine += answer[0].sum()
     assert fine > 10
@@ -167,7 +176,15 @@ def test_partition(test, mode, name):
     for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2)]:
         for cpus in (1, 2, 3):
             answer = _core.host_partition(
-                columns(stack), cpus=cpus, sms=2, method=test, mode=mode, overhead=eps, stop=nothing
+                columns(stack),
+                cpus=cpus,
+                sms=2,
+                method=test,
+                mode=mode,
+                overhead=eps,
+                one_pass=False,
+                jitter=False,
+                stop=nothing,
             )
             found = [
                 ht.partition(tasks, cpus, name, ("suspend", "busy", "spin")[mode], eps, 2)
@@ -469,9 +486,9 @@ def test_every_placement_of_odd_sets(busy, paper):
         if len(core) > 20_000:
             continue
         stack = tuple(np.repeat(column, len(core), 0) for column in hosts)
-        exists = _core.host_stgm(stack, core, sm, cpus=cpus, busy=busy, paper=paper, stop=nothing)[
-            0
-        ].any()
+        exists = _core.host_stgm(
+            stack, core, sm, cpus=cpus, busy=busy, paper=paper, split=False, stop=nothing
+        )[0].any()
         found = _core.host_stgm_exhaustive(
             hosts, cpus=cpus, sms=sms, busy=busy, paper=paper, states=0, stop=nothing
         )
@@ -506,6 +523,7 @@ def test_long_chains():
                     cpus=3,
                     busy=busy,
                     paper=0,
+                    split=False,
                     stop=nothing,
                 )
                 same(answer, [ht.stgm(tasks, bool(busy), paths=paths)])

@@ -83,9 +83,11 @@ def test_every_mix_of_stages_agrees_with_brute_force(mix: str, kind: str) -> Non
     assert min(answers[True], answers[False]) > 2
 
 
-def generated(n: int, utilization: float, slowdown: Any, seed: int, first: int) -> Any:
-    """One set of the generator and its table."""
-    tasks = gs.generate.gpusched(n, utilization, count=1, seed=seed, first=first)
+def generated(
+    n: int, utilization: float, slowdown: Any, seed: int, first: int, ticks: int = 1000
+) -> Any:
+    """One set of the generator and its table, with so many ticks in a microsecond."""
+    tasks = gs.generate.gpusched(n, utilization, count=1, seed=seed, first=first, ticks=ticks)
     table = gs.BatchTable.from_utilization(tasks, slowdown, seed=seed, first=first)
     return tasks[0], table[0]
 
@@ -98,6 +100,7 @@ def generated(n: int, utilization: float, slowdown: Any, seed: int, first: int) 
         (10, 1.4, "mixed", 77, 5, {"interval", "lazy"}),
         (16, 1.2, (1.7, 1.9), 2024, 0, {"groups"}),
         (16, 1.6, (1.7, 1.9), 2024, 1, {"groups"}),
+        (20, 1.6, "small", 77, 2, {"groups"}),
     ],
 )
 def test_sets_that_filled_gigabytes_are_schedulable(
@@ -107,6 +110,28 @@ def test_sets_that_filled_gigabytes_are_schedulable(
     found = gs.pbs.search(tasks, table, budget=gs.Budget(bytes=64 << 20))
     assert found.schedulable is True and found.stage in stage
     found.schedule.validate()
+
+
+@pytest.mark.parametrize("ticks", [1, 10, 100])
+@pytest.mark.parametrize(
+    ("n", "utilization", "slowdown", "seed", "first"),
+    [(8, 1.0, "large", 7, 187), (8, 1.4, "small", 7, 460), (10, 1.4, "mixed", 77, 5)],
+)
+def test_the_same_sets_in_coarser_ticks(
+    n: int, utilization: float, slowdown: Any, seed: int, first: int, ticks: int
+) -> None:
+    tasks, table = generated(n, utilization, slowdown, seed, first, ticks)
+    found = gs.pbs.search(tasks, table, budget=gs.Budget(bytes=64 << 20))
+    assert found.schedulable is True
+    found.schedule.validate()
+
+
+@pytest.mark.parametrize("utilization", [1.4, 1.6])
+def test_a_core_decides_sets_of_twenty_tasks(utilization: float) -> None:
+    tasks, table = generated(20, utilization, "large", 77, 2)
+    found = gs.pbs.search(tasks, table, budget=gs.Budget(bytes=64 << 20))
+    assert found.schedulable is False and found.stage == "core"
+    found.certificate.verify(tasks, table)
 
 
 def test_a_core_of_a_large_set_fails_alone() -> None:

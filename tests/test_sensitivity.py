@@ -140,28 +140,32 @@ def test_times_near_the_limit():
 # Counterexamples: parameters that a bisection must not be used for
 
 
-def test_a_shorter_deadline_may_be_accepted():
+def test_a_shorter_deadline_may_be_accepted_in_one_pass():
+    options = {"fixed_point": "one_pass", "suspension": "jitter"}
+
     def server(deadline):
         hosts = gs.HostTasks.from_segments(
             [15, 76], [[1], [(3, 2, 0), 2, (1, 3, 0), 4]], deadline=[15, deadline], core=[0, 1]
         )
-        return gs.analysis.gpu_server(hosts, server=0, overhead=2)
+        return gs.analysis.gpu_server(hosts, server=0, overhead=2, **options)
 
     assert not server(76).accepted and server(73).response.tolist() == [13, 23]
 
     def fmlp_plus(deadline):
         jobs = [[(3, 6, 0), 4], [2, (1, 2, 2), 4]]
         hosts = gs.HostTasks.from_segments([19, 63], jobs, deadline=[19, deadline], core=[0, 0])
-        return gs.analysis.fmlp_plus(hosts)
+        return gs.analysis.fmlp_plus(hosts, **options)
 
     assert not fmlp_plus(48).accepted and fmlp_plus(45).response.tolist() == [18, 41]
 
     def mpcp(deadline):
         jobs = [[1, (2, 1, 0), 2], [1, (0, 6, 3), 3]]
         hosts = gs.HostTasks.from_segments([31, 68], jobs, deadline=[30, deadline], core=[0, 0])
-        return gs.analysis.mpcp(hosts, mode="busy")
+        return gs.analysis.mpcp(hosts, mode="busy", **options)
 
     assert not mpcp(47).accepted and mpcp(43).response.tolist() == [24, 28]
+    options = {}
+    assert server(76).accepted and fmlp_plus(48).accepted and mpcp(47).accepted
 
 
 def test_a_shorter_deadline_in_one_pass_and_together():

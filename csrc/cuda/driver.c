@@ -3,10 +3,10 @@
 #include "cuda/driver.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cuda/host_clock.h"
 
 typedef struct {
     const char *symbol;
@@ -73,21 +73,6 @@ _Static_assert(sizeof entries / sizeof *entries ==
                    sizeof(gs_cuda_api_table_t) / sizeof(void (*)(void)),
                "every function of the table has its symbol");
 
-static int64_t system_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static void system_sleep_until(int64_t instant)
-{
-    struct timespec until = {.tv_sec = (time_t)(instant / 1000000000),
-                             .tv_nsec = (long)(instant % 1000000000)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
-    }
-}
-
 /* C has no cast from void * to a function pointer; POSIX guarantees the same representation. */
 static bool find(void *library, const char *symbol, void *function)
 {
@@ -115,8 +100,8 @@ int gs_cuda_driver_open(gs_cuda_driver_t *self, gs_context_t *ctx, const char *p
     }
     if (!find(self->opened, "gpusched_now", &self->now) ||
         !find(self->opened, "gpusched_sleep_until", &self->sleep_until)) {
-        self->now = system_now;
-        self->sleep_until = system_sleep_until;
+        self->now = gs_cuda_host_clock_now;
+        self->sleep_until = gs_cuda_host_clock_sleep_until;
     }
     self->pid = getpid();
     gs_cuda_api_result_t result = self->cu.Init(0);

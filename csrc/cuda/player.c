@@ -8,9 +8,9 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "cuda/buffers.h"
+#include "cuda/host_clock.h"
 #include "cuda/streams.h"
 
 /* Maximum sleep of the dispatching thread between checks of the stop flag. */
@@ -34,9 +34,7 @@ typedef struct {
     int64_t cycle;
     int status;
     atomic_int stop;
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    bool over;
+    gs_cuda_host_clock_flag_t ended;
 } player_t;
 
 #define SUMMARY_BYTES (2 * (int64_t)sizeof(uint64_t))
@@ -309,10 +307,7 @@ static void *dispatcher(void *arg)
     if (self->play->lock_memory) {
         munlockall();
     }
-    pthread_mutex_lock(&self->lock);
-    self->over = true;
-    pthread_cond_signal(&self->ended);
-    pthread_mutex_unlock(&self->lock);
+    gs_cuda_host_clock_flag_raise(&self->ended);
     return NULL;
 }
 
@@ -322,39 +317,21 @@ static int run_thread(player_t *self, gs_context_t *ctx)
 {
     pthread_t thread;
     int stopped = GS_OK;
-    pthread_condattr_t attributes; /* not the wall clock, which may be set meanwhile */
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->ended, &attributes);
-    pthread_condattr_destroy(&attributes);
+    gs_cuda_host_clock_flag_init(&self->ended);
     int error = pthread_create(&thread, NULL, dispatcher, self);
     if (error != 0) {
         stopped = gs_fail(ctx, GS_CUDA_ERR_SYSTEM, "thread", -1, error,
                           "the dispatching thread could not be started");
-        self->over = true;
-    }
-    pthread_mutex_lock(&self->lock);
-    while (!self->over) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        int64_t ns = until.tv_nsec + LOOK_NS;
-        until.tv_sec += (time_t)(ns / 1000000000);
-        until.tv_nsec = (long)(ns % 1000000000);
-        pthread_cond_timedwait(&self->ended, &self->lock, &until);
-        if (!self->over && stopped == GS_OK) {
-            pthread_mutex_unlock(&self->lock);
-            stopped = gs_poll_now(ctx);
-            pthread_mutex_lock(&self->lock);
-            atomic_store(&self->stop, stopped != GS_OK);
+    } else {
+        while (!gs_cuda_host_clock_flag_wait(&self->ended, LOOK_NS)) {
+            if (stopped == GS_OK) {
+                stopped = gs_poll_now(ctx);
+                atomic_store(&self->stop, stopped != GS_OK);
+            }
         }
-    }
-    pthread_mutex_unlock(&self->lock);
-    if (error == 0) {
         pthread_join(thread, NULL);
     }
-    pthread_cond_destroy(&self->ended);
-    pthread_mutex_destroy(&self->lock);
+    gs_cuda_host_clock_flag_free(&self->ended);
     return stopped;
 }
 

@@ -8,12 +8,26 @@
 
 #include "core/context.h"
 
+/* The eligible batches of a table, where they are few: of a chain at most one kernel is in a batch,
+ * and with many tasks few sets may be eligible at all. A pass over the list then takes the place of
+ * one over 2^n entries. */
+typedef struct {
+    int64_t count;
+    int64_t capacity;
+    uint32_t *batch; /* increasing */
+    int64_t *time;
+} gs_batch_table_list_t;
+
+/* Most tasks of a table that is not listed: a pass over it is short. */
+#define GS_BATCH_TABLE_UNLISTED 13
+
 typedef struct {
     int32_t n;
     const int64_t *completion; /* 2^n, index = bit mask of tasks; [0] is 0 */
     /* 2^n or NULL. Where completion is 0: the time of the batch if some submission order, not found
      * so far, makes it eligible; 0 where the batch is known to be ineligible. */
     const int64_t *undecided;
+    const gs_batch_table_list_t *list; /* NULL, or all batches whose completion is not 0 */
 } gs_batch_table_t;
 
 /* Refuses n outside 1..GS_PERIODIC_TASKS_MAX, an entry that is negative or at least GS_NEVER / 2
@@ -28,5 +42,13 @@ bool gs_batch_table_is_open(const gs_batch_table_t *table);
  * by the caller, or NULL with ctx->status set. A set that is infeasible with these is infeasible
  * whatever the undecided batches are. */
 int64_t *gs_batch_table_hopeful(gs_context_t *ctx, const gs_batch_table_t *table);
+
+/* Lists the batches of a checked table unless they are more than one in 16. chained: bit i: rows i
+ * and i + 1 are never in one batch, nor are any two of a run of such rows. *listed: whether the
+ * list holds all batches; else it is empty. Free self in every case. Errors: GS_ERR_MEMORY,
+ * GS_ERR_INTERRUPTED. */
+int gs_batch_table_list_init(gs_batch_table_list_t *self, gs_context_t *ctx,
+                             const gs_batch_table_t *table, uint32_t chained, bool *listed);
+void gs_batch_table_list_free(gs_batch_table_list_t *self, gs_context_t *ctx);
 
 #endif

@@ -64,16 +64,22 @@ int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool parallel, gs_schedule_t *schedule,
                         gs_pbs_edf_miss_t *miss)
 {
-    int64_t hyperperiod, now = 0, frames = 0;
-    oldest_t oldest[GS_PERIODIC_TASKS_MAX];
     *miss = (gs_pbs_edf_miss_t){-1, -1, -1};
     int status = gs_periodic_tasks_check(ctx, tasks);
     if (status == GS_OK) {
         status = gs_batch_table_check(ctx, table);
     }
-    if (status == GS_OK) {
-        status = gs_periodic_tasks_hyperperiod(ctx, tasks, &hyperperiod);
-    }
+    return status == GS_OK ? gs_pbs_edf_run(ctx, tasks, table, parallel, schedule, miss) : status;
+}
+
+int gs_pbs_edf_run(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                   const gs_batch_table_t *table, bool parallel, gs_schedule_t *schedule,
+                   gs_pbs_edf_miss_t *miss)
+{
+    int64_t hyperperiod, now = 0, frames = 0;
+    oldest_t oldest[GS_PERIODIC_TASKS_MAX];
+    *miss = (gs_pbs_edf_miss_t){-1, -1, -1};
+    int status = gs_periodic_tasks_hyperperiod(ctx, tasks, &hyperperiod);
     if (status != GS_OK) {
         return status;
     }

@@ -25,6 +25,11 @@ int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool parallel, gs_schedule_t *schedule,
                         gs_pbs_edf_miss_t *miss);
 
+/* The same for tasks and table that were checked. */
+int gs_pbs_edf_run(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                   const gs_batch_table_t *table, bool parallel, gs_schedule_t *schedule,
+                   gs_pbs_edf_miss_t *miss);
+
 extern const gs_method_t gs_pbs_edf_serial_method;
 extern const gs_method_t gs_pbs_edf_parallel_method;
 

@@ -123,7 +123,7 @@ static int decide(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
     gs_pbs_feasible_t feasible = {.problem = problem};
     int status = gs_pbs_transitions_init(&transitions, ctx, problem);
     if (status == GS_OK) {
-        status = gs_pbs_latest_start_init(&bound, ctx, problem, &transitions);
+        status = gs_pbs_latest_start_init(&bound, ctx, problem, &transitions, true);
     }
     if (status == GS_OK && gs_pbs_latest_start_at(&bound, 0, problem->arrived[0]) == GS_PBS_DEAD) {
         self->answer = 0;
@@ -175,7 +175,7 @@ static int run(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx, const gs_peri
         return GS_OK;
     }
     if (status == GS_OK) {
-        status = gs_pbs_problem_init(&problem, ctx, tasks, table, true);
+        status = gs_pbs_problem_cut(&problem, ctx, tasks, table, true);
     }
     if (status == GS_OK) {
         status = decide(self, ctx, &problem, idling);
@@ -193,7 +193,7 @@ static int confirm_infeasible(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx
     if (completion == NULL) {
         return ctx->status;
     }
-    gs_batch_table_t optimistic = {table->n, completion, NULL};
+    gs_batch_table_t optimistic = {table->n, completion, NULL, NULL};
     gs_pbs_infinite_horizon_t second;
     gs_pbs_infinite_horizon_init(&second);
     int status = run(&second, ctx, tasks, &optimistic, idling);

@@ -22,9 +22,14 @@ typedef struct {
 
 /* Computes all of them backwards; in an infinite-horizon problem repeatedly, until the last
  * hyperperiod no longer changes. Returns GS_SPENT_* when a budget ends. Errors: GS_ERR_MEMORY,
- * GS_ERR_INTERRUPTED. Free self in every case. */
+ * GS_ERR_INTERRUPTED. Free self in every case.
+ *
+ * all: also the classes in which a job was done sooner after its release than the shortest batch
+ * with it. No schedule of full batches meets them, a dispatcher may when a batch ends early. Else
+ * they count as GS_PBS_DEAD; no move of another class leads to them. */
 int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
-                             const gs_pbs_problem_t *problem, gs_pbs_transitions_t *transitions);
+                             const gs_pbs_problem_t *problem, gs_pbs_transitions_t *transitions,
+                             bool all);
 void gs_pbs_latest_start_free(gs_pbs_latest_start_t *self, gs_context_t *ctx);
 
 static inline int64_t gs_pbs_latest_start_at(const gs_pbs_latest_start_t *self, int64_t k,

@@ -67,42 +67,85 @@ static int solve_pool(const gs_pbs_prices_t *self, gs_context_t *ctx, gs_simplex
     return GS_OK;
 }
 
-/* Adds to the pool batches that are worth more than their time, the worst of each bucket; *added:
- * how many. */
+/* The batches whose worths exceed their times most, the worst of each bucket. */
+typedef struct {
+    uint32_t batch[BUCKETS]; /* 0: none */
+    double excess[BUCKETS];
+} worst_t;
+
+static inline void consider(worst_t *self, uint32_t batch, double over)
+{
+    uint32_t bucket = (batch * UINT32_C(0x9e3779b9)) >> 26;
+    if (over > self->excess[bucket]) {
+        self->excess[bucket] = over;
+        self->batch[bucket] = batch;
+    }
+}
+
+static int32_t low_tasks(const gs_pbs_prices_t *self)
+{
+    return self->n < LOW_BITS ? self->n : LOW_BITS;
+}
+
+/* Sets self->worth by the prices of a program. */
+static void fill_worths(gs_pbs_prices_t *self, const gs_simplex_t *simplex)
+{
+    int32_t low = low_tasks(self);
+    double *high = self->worth + ((size_t)1 << low);
+    self->worth[0] = high[0] = 0;
+    for (uint32_t b = 1; b < UINT32_C(1) << low; b++) {
+        self->worth[b] = self->worth[b & (b - 1)] + simplex->price[__builtin_ctz(b)];
+    }
+    for (uint32_t b = 1; b < UINT32_C(1) << (self->n - low); b++) {
+        high[b] = high[b & (b - 1)] + simplex->price[low + __builtin_ctz(b)];
+    }
+}
+
+/* Looks through the table, or its list, for batches that are worth more than their time. */
+static int find_worst(gs_pbs_prices_t *self, gs_context_t *ctx, double least, worst_t *worst)
+{
+    int32_t low = low_tasks(self);
+    uint32_t size = UINT32_C(1) << low;
+    const double *worth = self->worth, *high_worth = worth + size;
+    if (self->list != NULL) {
+        for (int64_t j = 0; j < self->list->count; j++) {
+            uint32_t b = self->list->batch[j];
+            double over =
+                high_worth[b >> low] + worth[b & (size - 1)] - (double)self->list->time[j];
+            if (over > least) {
+                consider(worst, b, over);
+            }
+        }
+        return gs_poll(ctx, self->list->count);
+    }
+    int status = GS_OK;
+    for (uint32_t high = 0; high < UINT32_C(1) << (self->n - low) && status == GS_OK; high++) {
+        const int64_t *completion = self->completion + ((size_t)high << low);
+        double base = high_worth[high];
+        for (uint32_t b = 0; b < size; b++) {
+            double over = base + worth[b] - (double)completion[b];
+            if (over > least && completion[b] != 0) {
+                consider(worst, high << low | b, over);
+            }
+        }
+        status = gs_poll(ctx, size);
+    }
+    return status;
+}
+
+/* Adds to the pool batches that are worth more than their time; *added: how many. */
 static int grow_pool(gs_pbs_prices_t *self, gs_context_t *ctx, const gs_simplex_t *simplex,
                      int64_t *added)
 {
-    int32_t low = self->n < LOW_BITS ? self->n : LOW_BITS;
-    uint32_t size = UINT32_C(1) << low, found[BUCKETS] = {0};
-    double excess[BUCKETS], least = gs_simplex_tolerance(simplex);
+    worst_t worst = {.batch = {0}};
+    double least = gs_simplex_tolerance(simplex);
     for (int i = 0; i < BUCKETS; i++) {
-        excess[i] = least;
+        worst.excess[i] = least;
     }
-    self->worth[0] = 0;
-    for (uint32_t b = 1; b < size; b++) {
-        self->worth[b] = self->worth[b & (b - 1)] + simplex->price[__builtin_ctz(b)];
-    }
-    for (uint32_t high = 0; high < UINT32_C(1) << (self->n - low); high++) {
-        const int64_t *completion = self->completion + ((size_t)high << low);
-        double base = 0;
-        for (uint32_t rest = high; rest != 0; rest &= rest - 1) {
-            base += simplex->price[low + __builtin_ctz(rest)];
-        }
-        for (uint32_t b = 0; b < size; b++) {
-            double over = base + self->worth[b] - (double)completion[b];
-            if (over > least && completion[b] != 0) {
-                uint32_t batch = high << low | b;
-                uint32_t bucket = (batch * UINT32_C(0x9e3779b9)) >> 26;
-                if (over > excess[bucket]) {
-                    excess[bucket] = over;
-                    found[bucket] = batch;
-                }
-            }
-        }
-        int status = gs_poll(ctx, size);
-        if (status != GS_OK) {
-            return status;
-        }
+    fill_worths(self, simplex);
+    int status = find_worst(self, ctx, least, &worst);
+    if (status != GS_OK) {
+        return status;
     }
     self->pooled = self->pooled > POOL_MOST ? 0 : self->pooled;
     uint32_t *pool =
@@ -113,8 +156,8 @@ static int grow_pool(gs_pbs_prices_t *self, gs_context_t *ctx, const gs_simplex_
     self->pool = pool;
     *added = 0;
     for (int i = 0; i < BUCKETS; i++) {
-        if (found[i] != 0) {
-            pool[self->pooled++] = found[i];
+        if (worst.batch[i] != 0) {
+            pool[self->pooled++] = worst.batch[i];
             ++*added;
         }
     }
@@ -123,8 +166,9 @@ static int grow_pool(gs_pbs_prices_t *self, gs_context_t *ctx, const gs_simplex_
 
 int gs_pbs_prices_init(gs_pbs_prices_t *self, gs_context_t *ctx, const gs_batch_table_t *table)
 {
-    *self = (gs_pbs_prices_t){.n = table->n, .completion = table->completion};
-    size_t size = (size_t)1 << (self->n < LOW_BITS ? self->n : LOW_BITS);
+    *self = (gs_pbs_prices_t){.n = table->n, .completion = table->completion, .list = table->list};
+    int32_t low = low_tasks(self);
+    size_t size = ((size_t)1 << low) + ((size_t)1 << (self->n - low));
     self->worth = gs_alloc(ctx, size, sizeof *self->worth);
     return self->worth == NULL ? ctx->status : GS_OK;
 }
@@ -174,12 +218,47 @@ int64_t gs_pbs_prices_scale(double largest, int bits)
     return scale;
 }
 
+/* The most by which the worth of a batch at the rounded prices exceeds its time, at least 0. worth:
+ * of the sets of the first tasks, then of the others. */
+static int find_most(const gs_pbs_prices_t *self, gs_context_t *ctx, int64_t scale,
+                     const int64_t *worth, int64_t *most)
+{
+    int32_t low = low_tasks(self);
+    uint32_t size = UINT32_C(1) << low;
+    *most = 0;
+    if (self->list != NULL) {
+        for (int64_t j = 0; j < self->list->count; j++) {
+            uint32_t b = self->list->batch[j];
+            int64_t over = worth[size + (b >> low)] + worth[b & (size - 1)];
+            if (over > 0) {
+                gs_int128_t rest = over - (gs_int128_t)scale * self->list->time[j];
+                *most = rest > *most ? (int64_t)rest : *most;
+            }
+        }
+        return gs_poll(ctx, 2 * self->list->count);
+    }
+    int status = GS_OK;
+    for (uint32_t high = 0; high < UINT32_C(1) << (self->n - low) && status == GS_OK; high++) {
+        const int64_t *completion = self->completion + ((size_t)high << low);
+        int64_t base = worth[size + high];
+        for (uint32_t b = 0; b < size; b++) {
+            int64_t over = base + worth[b];
+            if (completion[b] != 0 && over > 0) {
+                gs_int128_t rest = over - (gs_int128_t)scale * completion[b];
+                *most = rest > *most ? (int64_t)rest : *most;
+            }
+        }
+        status = gs_poll(ctx, 2 * (int64_t)size);
+    }
+    return status;
+}
+
 int gs_pbs_prices_round(const gs_pbs_prices_t *self, gs_context_t *ctx, const double *price,
                         int64_t scale, int64_t *rounded)
 {
-    int32_t low = self->n < LOW_BITS ? self->n : LOW_BITS;
-    uint32_t size = UINT32_C(1) << low;
-    int64_t *worth = gs_alloc(ctx, size, sizeof *worth);
+    int32_t low = low_tasks(self);
+    uint32_t size = UINT32_C(1) << low, high = UINT32_C(1) << (self->n - low);
+    int64_t *worth = gs_alloc(ctx, (size_t)size + high, sizeof *worth);
     if (worth == NULL) {
         return ctx->status;
     }
@@ -189,23 +268,11 @@ int gs_pbs_prices_round(const gs_pbs_prices_t *self, gs_context_t *ctx, const do
     for (uint32_t b = 1; b < size; b++) {
         worth[b] = worth[b & (b - 1)] + rounded[__builtin_ctz(b)];
     }
-    int status = GS_OK;
-    int64_t most = 0;
-    for (uint32_t high = 0; high < UINT32_C(1) << (self->n - low) && status == GS_OK; high++) {
-        const int64_t *completion = self->completion + ((size_t)high << low);
-        int64_t base = 0;
-        for (uint32_t rest = high; rest != 0; rest &= rest - 1) {
-            base += rounded[low + __builtin_ctz(rest)];
-        }
-        for (uint32_t b = 0; b < size; b++) {
-            int64_t over = base + worth[b];
-            if (completion[b] != 0 && over > 0) {
-                gs_int128_t rest = over - (gs_int128_t)scale * completion[b];
-                most = rest > most ? (int64_t)rest : most;
-            }
-        }
-        status = gs_poll(ctx, 2 * (int64_t)size);
+    for (uint32_t b = 1; b < high; b++) {
+        worth[size + b] = worth[size + (b & (b - 1))] + rounded[low + __builtin_ctz(b)];
     }
+    int64_t most;
+    int status = find_most(self, ctx, scale, worth, &most);
     /* A batch holds at least one task, so this takes at least `most` from each. */
     for (int32_t i = 0; i < self->n; i++) {
         rounded[i] -= most;

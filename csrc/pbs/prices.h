@@ -16,8 +16,9 @@
 /* The dual program: its batches met so far, which later programs of the same table start with. */
 typedef struct {
     int32_t n;
-    const int64_t *completion; /* borrowed */
-    double *worth;             /* scratch: worths of the sets of the first tasks */
+    const int64_t *completion;         /* borrowed */
+    const gs_batch_table_list_t *list; /* of the table, or NULL; borrowed */
+    double *worth; /* scratch: worths of the sets of the first 12 tasks, then of the others */
     uint32_t *pool;
     int64_t pooled, capacity;
 } gs_pbs_prices_t;

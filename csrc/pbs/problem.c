@@ -64,10 +64,30 @@ static int cut(gs_pbs_problem_t *self, gs_context_t *ctx, int64_t steady, int64_
     }
 }
 
+/* Whether as many sets have a time as do without two kernels of a task. */
+static int check_count(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                       const gs_batch_table_t *table, bool *fine)
+{
+    gs_batch_table_list_t list;
+    int64_t count = 0;
+    int status = gs_batch_table_list_init(&list, ctx, table, tasks->chained, fine);
+    for (int64_t b = 0; *fine && b < INT64_C(1) << table->n; b++) {
+        count += table->completion[b] != 0;
+    }
+    *fine = *fine && count == list.count && table->undecided == NULL;
+    gs_batch_table_list_free(&list, ctx);
+    return status;
+}
+
 /* Refuses batches with two kernels of a task. */
 static int check_chains(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table)
 {
+    bool fine;
+    int checked = check_count(ctx, tasks, table, &fine);
+    if (checked != GS_OK || fine) {
+        return checked;
+    }
     uint32_t chain[GS_PERIODIC_TASKS_MAX];
     int32_t chains = 0;
     for (int32_t i = 0; i < tasks->n; i++) {
@@ -110,11 +130,17 @@ int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
 int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool infinite)
 {
-    *self = (gs_pbs_problem_t){.tasks = *tasks, .completion = table->completion, .n = tasks->n};
+    *self = (gs_pbs_problem_t){.n = tasks->n};
     int status = gs_pbs_problem_check(ctx, tasks, table);
-    if (status == GS_OK) {
-        status = gs_periodic_tasks_hyperperiod(ctx, tasks, &self->hyperperiod);
-    }
+    return status == GS_OK ? gs_pbs_problem_cut(self, ctx, tasks, table, infinite) : status;
+}
+
+int gs_pbs_problem_cut(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                       const gs_batch_table_t *table, bool infinite)
+{
+    *self = (gs_pbs_problem_t){
+        .tasks = *tasks, .completion = table->completion, .list = table->list, .n = tasks->n};
+    int status = gs_periodic_tasks_hyperperiod(ctx, tasks, &self->hyperperiod);
     if (status != GS_OK) {
         return status;
     }

@@ -28,8 +28,9 @@
 #include "model/batch_table.h"
 
 typedef struct {
-    gs_periodic_tasks_t tasks; /* borrowed */
-    const int64_t *completion; /* borrowed */
+    gs_periodic_tasks_t tasks;         /* borrowed */
+    const int64_t *completion;         /* borrowed */
+    const gs_batch_table_list_t *list; /* of the table, or NULL; borrowed */
     int32_t n;
     uint32_t all; /* the mask of all tasks */
     int64_t hyperperiod;
@@ -60,6 +61,11 @@ int gs_pbs_problem_check(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
  * horizon, times of 2**60 - 1 ticks. */
 int gs_pbs_problem_init(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool infinite);
+
+/* The same for tasks and table that were checked. */
+int gs_pbs_problem_cut(gs_pbs_problem_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                       const gs_batch_table_t *table, bool infinite);
+
 void gs_pbs_problem_free(gs_pbs_problem_t *self, gs_context_t *ctx);
 
 /* The interval that holds an instant >= 0. */

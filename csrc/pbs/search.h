@@ -79,6 +79,21 @@ void gs_pbs_search_free(gs_pbs_search_t *self, gs_context_t *ctx);
 int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                       const gs_batch_table_t *table, const gs_pbs_search_options_t *options);
 
+/* Keeps the answer of a stage unless there is one. */
+static inline void gs_pbs_search_decide(gs_pbs_search_t *self, int stage, bool schedulable)
+{
+    if (self->answer < 0) {
+        self->answer = schedulable;
+        self->stage = stage;
+    }
+}
+
+/* Whether a stage is not left out. */
+static inline bool gs_pbs_search_does(const gs_pbs_search_options_t *options, int stage)
+{
+    return (options->skip & stage) == 0;
+}
+
 extern const gs_method_t gs_pbs_search_method;
 
 #endif

@@ -10,7 +10,9 @@ int gs_pbs_transitions_init(gs_pbs_transitions_t *self, gs_context_t *ctx,
     self->top = self->latest == NULL ? NULL : gs_alloc(ctx, masks, sizeof *self->top);
     self->wait = self->top == NULL ? NULL : gs_alloc(ctx, masks, sizeof *self->wait);
     self->absent = self->wait == NULL ? NULL : gs_alloc(ctx, masks, sizeof *self->absent);
-    return self->absent == NULL ? ctx->status : GS_OK;
+    self->useful =
+        self->absent == NULL ? NULL : gs_alloc(ctx, masks / 64 + 1, sizeof *self->useful);
+    return self->useful == NULL ? ctx->status : GS_OK;
 }
 
 void gs_pbs_transitions_free(gs_pbs_transitions_t *self, gs_context_t *ctx)
@@ -19,8 +21,10 @@ void gs_pbs_transitions_free(gs_pbs_transitions_t *self, gs_context_t *ctx)
     gs_free(ctx, self->top);
     gs_free(ctx, self->wait);
     gs_free(ctx, self->absent);
+    gs_free(ctx, self->useful);
     self->latest = self->wait = self->absent = NULL;
     self->top = NULL;
+    self->useful = NULL;
 }
 
 void gs_pbs_transitions_prepare(gs_pbs_transitions_t *self, int64_t k, int64_t class_index)
@@ -65,6 +69,8 @@ void gs_pbs_transitions_prepare(gs_pbs_transitions_t *self, int64_t k, int64_t c
     }
     for (uint32_t mask = -support & support; mask != 0; mask = (mask - support) & support) {
         int64_t c = p->completion[mask];
+        uint64_t bit = UINT64_C(1) << mask % 64;
+        self->useful[mask / 64] &= ~bit;
         if (c == 0) {
             self->latest[mask] = -GS_NEVER;
             continue;
@@ -72,6 +78,7 @@ void gs_pbs_transitions_prepare(gs_pbs_transitions_t *self, int64_t k, int64_t c
         int64_t latest = due[mask] - c;
         int64_t end = (self->last < latest ? self->last : latest) + c;
         self->latest[mask] = latest;
+        self->useful[mask / 64] |= latest >= self->first ? bit : 0;
         self->top[mask] = end < 0 ? 0 : (int32_t)gs_pbs_problem_interval(p, end);
     }
     due[0] = -GS_NEVER; /* the empty batch is not eligible */

@@ -16,10 +16,11 @@ typedef struct {
     int64_t last;  /* its last one */
     int64_t *
         latest; /* [batch]: the latest start that meets its deadlines; negative when not eligible */
-    int32_t *top;    /* [batch]: the interval of its latest end */
-    int64_t *wait;   /* [mask]: the latest end of a batch that leaves these tasks pending */
-    int64_t *absent; /* [mask of pending tasks]: the latest end that the next jobs of the other
-                        tasks allow */
+    int32_t *top;     /* [batch]: the interval of its latest end */
+    int64_t *wait;    /* [mask]: the latest end of a batch that leaves these tasks pending */
+    int64_t *absent;  /* [mask of pending tasks]: the latest end that the next jobs of the other
+                         tasks allow */
+    uint64_t *useful; /* [batch / 64]: bit batch % 64, whether latest >= first */
 } gs_pbs_transitions_t;
 
 int gs_pbs_transitions_init(gs_pbs_transitions_t *self, gs_context_t *ctx,
@@ -28,6 +29,19 @@ void gs_pbs_transitions_free(gs_pbs_transitions_t *self, gs_context_t *ctx);
 
 /* Fills the tables for interval k; class_index matters only where deadlines exceed periods. */
 void gs_pbs_transitions_prepare(gs_pbs_transitions_t *self, int64_t k, int64_t class_index);
+
+/* One bit for each of the 64 batches from 0 on: whether it consists of pending tasks. */
+static inline uint64_t gs_pbs_transitions_low_batches(uint32_t pending)
+{
+    static const uint64_t without[6] = {UINT64_C(0x5555555555555555), UINT64_C(0x3333333333333333),
+                                        UINT64_C(0x0f0f0f0f0f0f0f0f), UINT64_C(0x00ff00ff00ff00ff),
+                                        UINT64_C(0x0000ffff0000ffff), UINT64_C(0x00000000ffffffff)};
+    uint64_t found = UINT64_MAX;
+    for (uint32_t rest = ~pending & 63; rest != 0; rest &= rest - 1) {
+        found &= without[__builtin_ctz(rest)];
+    }
+    return found;
+}
 
 /* Prepares for a class of the interval; does nothing when the tables serve all classes. */
 static inline void gs_pbs_transitions_prepare_class(gs_pbs_transitions_t *self, int64_t class_index)

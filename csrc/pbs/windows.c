@@ -117,7 +117,7 @@ int gs_pbs_windows_init(gs_pbs_windows_t *self, gs_context_t *ctx, const gs_pbs_
 {
     *self = (gs_pbs_windows_t){.problem = problem, .scale = 1};
     gs_pbs_prices_t program = {0};
-    gs_batch_table_t table = {problem->n, problem->completion, NULL};
+    gs_batch_table_t table = {problem->n, problem->completion, NULL, problem->list};
     size_t n = (size_t)problem->n;
     double *price = NULL, largest = 1;
     int64_t *listed = gs_alloc(ctx, LISTED, sizeof *listed), count = 0;

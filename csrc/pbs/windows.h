@@ -13,6 +13,9 @@
 #include "pbs/problem.h"
 #include "pbs/rates.h"
 
+/* Windows of a search whose table is not too long. */
+#define GS_PBS_WINDOWS_USUAL 48
+
 typedef struct {
     const gs_pbs_problem_t *problem;
     int64_t count;

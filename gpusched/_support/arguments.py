@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 
 Int64Array = npt.NDArray[np.int64]
@@ -44,6 +45,8 @@ def int_array(value: Any, name: str) -> Int64Array:
     TypeError
         An entry that is not a number.
     """
+    if isinstance(value, NoArray):
+        raise TypeError(f"{name}: {value._refusal()}")
     try:
         array = np.asarray(value)
         if array.dtype.kind == "f" and isinstance(value, (list, tuple)):
@@ -240,24 +243,45 @@ def some_of(value: Any, known: Iterable[str], name: str) -> tuple[str, ...]:
 
 
 def seed_key(seed: Any) -> npt.NDArray[np.uint64]:
-    """Four words from an int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy)."""
+    """Four words from a seed, as ``seed_sequence`` reads it."""
     if isinstance(seed, np.random.Generator):
         drawn: npt.NDArray[np.uint64] = seed.integers(0, 2**64, size=4, dtype=np.uint64)
         return drawn
-    if not isinstance(seed, np.random.SeedSequence):
-        if isinstance(seed, (bool, float)) or (isinstance(seed, int) and seed < 0):
-            raise ValueError(f"seed: got {shown(seed)}, expected a non-negative integer")
-        try:
-            if getattr(seed, "dtype", np.dtype(int)).kind in "mM":  # times, which NumPy casts
-                raise TypeError
-            seed = np.random.SeedSequence(seed)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"seed: got {shown(seed)}, expected a non-negative integer, a SeedSequence, "
-                "a Generator or None"
-            ) from None
-    words: npt.NDArray[np.uint64] = seed.generate_state(4, np.uint64)
-    return words
+    words: Any = seed_sequence(seed).generate_state(4, np.uint64)  # its type is too wide
+    return np.asarray(words, np.uint64)
+
+
+def seed_sequence(seed: Any) -> np.random.SeedSequence:
+    """The ``SeedSequence`` of an int, whole numbers in a row, a ``SeedSequence`` or None.
+
+    A ``Generator`` draws four words of entropy, and is changed by that; None is fresh entropy.
+    NumPy receives plain integers only: ``SeedSequence`` itself never ends for a ``np.matrix`` or a
+    list that contains itself.
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    if isinstance(seed, np.random.Generator):
+        return np.random.SeedSequence(seed_key(seed).tolist())
+    if isinstance(seed, (bool, float)) or (isinstance(seed, int) and seed < 0):
+        raise ValueError(f"seed: got {shown(seed)}, expected a non-negative integer")
+    try:
+        return np.random.SeedSequence(None if seed is None else _entropy(seed, 0))
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"seed: got {shown(seed)}, expected a non-negative integer, a SeedSequence, "
+            "a Generator or None"
+        ) from None
+
+
+def _entropy(seed: Any, depth: int) -> Any:
+    """A seed as integers, in lists that are nested at most four deep."""
+    if type(seed) is np.ndarray and seed.dtype.kind in "iu":
+        seed = seed.tolist()
+    if isinstance(seed, (int, np.integer)) and not isinstance(seed, np.timedelta64):
+        return int(seed)
+    if type(seed) not in (list, tuple, range) or depth > 4:
+        raise TypeError
+    return [_entropy(part, depth + 1) for part in seed]
 
 
 def _whole_number(name: str) -> str:

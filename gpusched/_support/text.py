@@ -44,7 +44,10 @@ def shown(value: Any, length: int = 60) -> str:
         value = value.item()
     if isinstance(value, int) and value.bit_length() > 200:  # Python limits digits of str(int)
         return f"an integer of {value.bit_length()} bits"
-    text = str(value) if isinstance(value, (int, float, Decimal)) else repr(value)
+    try:
+        text = str(value) if isinstance(value, (int, float, Decimal)) else repr(value)
+    except RecursionError:  # lists nested thousands deep
+        text = f"a nested {type(value).__name__}"
     return text if len(text) <= length else f"{text[:length]}..."
 
 

@@ -17,8 +17,10 @@ from gpusched.analysis.partitioned_inputs import (
     LOCK_MODES,
     NO_SHARING,
     STGM_VARIANTS,
+    FixedPoint,
     LockMode,
     Mode,
+    Suspension,
     few_sms,
     refuse_one_time,
     variant_number,
@@ -43,6 +45,8 @@ def partition(
     mode: LockMode = "suspend",
     overhead: int = 0,
     variant: Literal["sound", "gcaps"] = "sound",
+    fixed_point: FixedPoint = "joint",
+    suspension: Suspension = "split",
     stop: Any = None,
 ) -> Verdict:
     """Choose cores for `mpcp`, `fmlp_plus` or `gpu_server` by worst fit, then test.
@@ -68,7 +72,7 @@ def partition(
         As in the test.
     protocol
         How tasks share the GPU: the test of that name.
-    mode, variant
+    mode, variant, fixed_point, suspension
         Options of the test.
 
     Returns
@@ -86,6 +90,8 @@ def partition(
     test = methods()[protocol]
     one_of(mode, test.choices("mode") or LOCK_MODES[:1], "mode")
     one_of(variant, test.choices("variant") or ("sound",), "variant")
+    one_of(fixed_point, test.choices("fixed_point"), "fixed_point")
+    one_of(suspension, test.choices("suspension"), "suspension")
     began = perf_counter()
     count, width = integer64(cpus, "cpus"), whole_gpu(hosts, sms)
     late = integer64(overhead, "overhead")
@@ -96,6 +102,8 @@ def partition(
         method=protocol,
         mode=LOCK_MODES.index(mode),
         overhead=late,
+        one_pass=fixed_point == "one_pass",
+        jitter=suspension == "jitter",
         stop=stop,
     )
     placed = hosts._replaced(core=cores if hosts.is_stack else cores[0])

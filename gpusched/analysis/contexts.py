@@ -17,6 +17,7 @@ from gpusched._support.arguments import Int64Array, flag, instance, int_array, i
 from gpusched._support.registry import enumeration, methods
 from gpusched.analysis.partitioned_inputs import (
     NO_SHARING,
+    FixedPoint,
     Mode,
     assigned_cores,
     verdict_of,
@@ -28,7 +29,6 @@ from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["gcaps", "time_slices"]
 
-FixedPoint = Literal["joint", "one_pass"]
 Variant = Literal["sound", "paper"]
 
 _FIXED_POINTS = enumeration("analysis.context_fixed_point")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +12,10 @@ from gpusched import _core
 from gpusched._support.arguments import instance, int_array, integer64, one_of
 from gpusched._support.registry import methods
 from gpusched.analysis.partitioned_inputs import (
+    FixedPoint,
     LockMode,
     Mode,
+    Suspension,
     assigned_cores,
     few_sms,
     lock_test,
@@ -29,6 +31,13 @@ from gpusched.simulate.challenges.challenge_result import Sharing
 __all__ = ["fmlp_plus", "gpu_server", "mpcp", "stgm"]
 
 
+class _Ways(TypedDict):
+    """Options of all tests with one GPU user at a time."""
+
+    fixed_point: FixedPoint
+    suspension: Suspension
+
+
 def stgm(
     hosts: HostTasks,
     cpus: int | None = None,
@@ -36,6 +45,7 @@ def stgm(
     *,
     mode: Mode = "suspend",
     variant: Literal["sound", "paper", "paper, B_h"] = "sound",
+    suspension: Suspension = "jitter",
     stop: Any = None,
 ) -> Verdict:
     """Test tasks that share the GPU by SMs: STGM, [RTCSA19], section IV-B.
@@ -69,6 +79,12 @@ def stgm(
         delay by less urgent tasks on the core too low, and Eq. (9) charges more urgent tasks with
         the blocking of the task itself. "paper, B_h": with their own blocking instead (mode "busy"
         only); unsound, too.
+    suspension
+        Count of more urgent tasks of the core, which suspend. "jitter": in the whole
+        response time, as if all of it were spent ready. "split": for each the smaller of this and
+        what it can take of the CPU segments' ready intervals, one by one; never worse. It is not
+        the default as `stgm_allocate` does not count that way. No difference in mode "busy", in
+        which no task suspends, and for the printed variants.
     stop
         A writable buffer of one byte; setting it to 1 in another thread ends the call.
 
@@ -104,6 +120,7 @@ def stgm(
     instance(hosts, HostTasks, "hosts")
     one_of(mode, methods()["stgm"].choices("mode"), "mode")
     one_of(variant, methods()["stgm"].choices("variant"), "variant")
+    one_of(suspension, methods()["stgm"].choices("suspension"), "suspension")
     began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = hosts.sms if sms is None else few_sms(integer64(sms, "sms"))
@@ -114,6 +131,7 @@ def stgm(
         cpus=count,
         busy=mode == "busy",
         paper=variant_number(variant),
+        split=suspension == "split",
         stop=stop,
     )
     return verdict_of(hosts, "stgm", variant, mode, count, width, answer, began)
@@ -125,6 +143,8 @@ def mpcp(
     sms: int | None = None,
     *,
     mode: LockMode = "suspend",
+    fixed_point: FixedPoint = "joint",
+    suspension: Suspension = "split",
     stop: Any = None,
 ) -> Verdict:
     """Test tasks that lock the whole GPU, the most urgent waiting task next: MPCP.
@@ -147,6 +167,18 @@ def mpcp(
     mode
         Waiting tasks are suspended ("suspend", "busy") or spin at their own priority ("spin"); the
         holder is suspended during kernels ("suspend") or keeps its core ("busy", "spin").
+    fixed_point
+        Order in which bounds are found, as each depends on those of other tasks. "joint": the least
+        vector of bounds that satisfies all equations, from below. "one_pass": task by task from the
+        most urgent on, with the deadlines of less urgent ones; never better. Where a set is not
+        accepted, the answer is that of one pass in both cases. The proof is in
+        ``csrc/analysis/partitioned/lock_test.h``.
+    suspension
+        Count of more urgent tasks of the core, which suspend. "jitter": in the whole
+        response time, as if all of it were spent ready. "split": for each the smaller of this and
+        what it can take of the CPU segments' ready intervals, one by one; never worse. The proof is
+        in ``csrc/analysis/common/ready_intervals.h``. Mode "spin", in which no task suspends, has
+        neither choice.
 
     Returns
     -------
@@ -162,7 +194,8 @@ def mpcp(
     began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
-    answer = lock_test("mpcp", hosts, cores, count, width, mode, stop=stop)
+    ways: _Ways = {"fixed_point": fixed_point, "suspension": suspension}
+    answer = lock_test("mpcp", hosts, cores, count, width, mode, **ways, stop=stop)
     return verdict_of(hosts, "mpcp", "sound", mode, count, width, answer, began)
 
 
@@ -173,6 +206,8 @@ def fmlp_plus(
     *,
     mode: Mode = "suspend",
     variant: Literal["sound", "gcaps"] = "sound",
+    fixed_point: FixedPoint = "joint",
+    suspension: Suspension = "split",
     stop: Any = None,
 ) -> Verdict:
     """Test tasks that lock the whole GPU, first come, first served: FMLP+.
@@ -187,8 +222,8 @@ def fmlp_plus(
 
     Parameters
     ----------
-    hosts, cpus, sms, stop
-        As in `mpcp`.
+    hosts, cpus, sms, fixed_point, suspension, stop
+        As in `mpcp`; the variant "gcaps" has one pass and jitter.
     mode
         "suspend": the holder of the lock is suspended during kernels; "busy": it keeps its core.
     variant
@@ -211,8 +246,11 @@ def fmlp_plus(
     began = perf_counter()
     cores, count = assigned_cores(hosts, cpus)
     width = whole_gpu(hosts, sms)
+    ways: _Ways = {"fixed_point": fixed_point, "suspension": suspension}
     paper = variant == "gcaps"
-    answer = lock_test("fmlp_plus", hosts, cores, count, width, mode, paper=paper, stop=stop)
+    answer = lock_test(
+        "fmlp_plus", hosts, cores, count, width, mode, paper=paper, **ways, stop=stop
+    )
     return verdict_of(hosts, "fmlp_plus", variant, mode, count, width, answer, began)
 
 
@@ -223,6 +261,8 @@ def gpu_server(
     *,
     server: npt.ArrayLike | None = None,
     overhead: int = 0,
+    fixed_point: FixedPoint = "joint",
+    suspension: Suspension = "split",
     stop: Any = None,
 ) -> Verdict:
     """Test tasks whose GPU segments a server task runs, the most urgent task's first.
@@ -238,8 +278,9 @@ def gpu_server(
 
     Parameters
     ----------
-    hosts, cpus, sms, stop
-        As in `mpcp`.
+    hosts, cpus, sms, fixed_point, suspension, stop
+        As in `mpcp`. In one pass periods stand for the responses of more urgent tasks that use the
+        server; "split" holds for the server's work on a core as for its tasks.
     server
         Core of the server, one number or ``(N,)``; None for a core of its own beside the ``cpus``.
     overhead
@@ -267,8 +308,9 @@ def gpu_server(
         )
     places = np.ascontiguousarray(np.broadcast_to(place, (sets,)))
     late = integer64(overhead, "overhead")
+    ways: _Ways = {"fixed_point": fixed_point, "suspension": suspension}
     answer = lock_test(
-        "gpu_server", hosts, cores, count, width, server=places, overhead=late, stop=stop
+        "gpu_server", hosts, cores, count, width, server=places, overhead=late, **ways, stop=stop
     )
     asked = (hosts, "gpu_server", "sound", "suspend", count, width)
     return verdict_of(*asked, answer, began, server=places, sharing=Sharing(overhead=late))

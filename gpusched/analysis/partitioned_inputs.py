@@ -9,14 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, integer64
-from gpusched._support.registry import enumeration
+from gpusched._support.arguments import Int64Array, integer64, one_of
+from gpusched._support.registry import enumeration, methods
 from gpusched.analysis.verdict import TERMS, Verdict
 from gpusched.model.host_tasks import MAX_SMS, HostTasks
 from gpusched.simulate.challenges.challenge_result import Sharing
 
 Mode = Literal["suspend", "busy"]
 LockMode = Literal["suspend", "busy", "spin"]
+FixedPoint = Literal["joint", "one_pass"]
+Suspension = Literal["split", "jitter"]
 
 STGM_VARIANTS = enumeration("analysis.stgm_variant")
 LOCK_MODES = enumeration("analysis.lock_mode")
@@ -89,9 +91,13 @@ def lock_test(
     paper: bool = False,
     server: Int64Array | None = None,
     overhead: int = 0,
+    fixed_point: FixedPoint = "joint",
+    suspension: Suspension = "split",
     stop: Any = None,
 ) -> tuple[Any, ...]:
     """Arrays of the answer of a test in which one task at a time uses the GPU."""
+    one_of(fixed_point, methods()[method].choices("fixed_point"), "fixed_point")
+    one_of(suspension, methods()[method].choices("suspension"), "suspension")
     return _core.host_lock_test(
         hosts._columns(),
         cores,
@@ -102,6 +108,8 @@ def lock_test(
         mode=LOCK_MODES.index(mode),
         paper=paper,
         overhead=overhead,
+        one_pass=fixed_point == "one_pass",
+        jitter=suspension == "jitter",
         stop=stop,
     )
 

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, one_of
-from gpusched._support.registry import enumeration
+from gpusched._support.registry import enumeration, methods
 from gpusched.analysis.contexts import gcaps, time_slices
 from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
 from gpusched.analysis.partitioned_inputs import LOCK_MODES, sm_sets_of
@@ -37,6 +37,7 @@ class TestOptions(TypedDict):
     slice: int
     cost: int
     stall: bool
+    jitter: bool
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ def placed_test(
     order_free = bool(options.get("order_free", False))
     way = "order_free" if order_free else options.get("fixed_point", _FIXED_POINTS[0])
     priority = options.get("gpu_priority")
+    defaults = {option.name: option.default for option in methods()[test].options}
     cores = np.atleast_2d(hosts.core)
     if priority is not None:
         priority = np.ascontiguousarray(np.broadcast_to(priority, cores.shape), np.int64)
@@ -105,5 +107,6 @@ def placed_test(
             "slice": int(options.get("slice", 0)),
             "cost": int(options.get(_COSTS.get(test, ""), 0)),
             "stall": bool(options.get("stall", False)),
+            "jitter": options.get("suspension", defaults.get("suspension")) == "jitter",
         },
     )

@@ -22,8 +22,8 @@ _SCALES = enumeration("analysis.scale")
 
 # Parameters of which a test may accept a worse value and reject a better one, with an example.
 _REFUSED = {
-    "deadlines": "fmlp_plus accepts a set with a deadline of 45 and rejects it with 48, as bounds "
-    "of other tasks assume it",
+    "deadlines": "in one pass fmlp_plus accepts a set with a deadline of 45 and rejects it with "
+    "48, as bounds of other tasks assume it",
     "slice": "with kernels of 6 and 30 on two cores and switches of 1, time_slices has bounds of "
     "14, 15, 16 for slices of 6, 7, 8, and of 24, 18, 16, 18 for 1, 2, 3, 4",
     "sms": "stgm accepts kernels on few SMs that form long chains on more",
@@ -49,7 +49,7 @@ def breakdown(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1)]], core=[0, 0])
     >>> found = gs.analysis.breakdown(hosts, "mpcp")
     >>> found.factor, found.why()
-    (Fraction(16, 9), 'All times may be 1.7777 times as long, and no longer: task 1 may miss its \
+    (Fraction(11, 6), 'All times may be 1.8333 times as long, and no longer: task 0 may miss its \
 deadline then.')
     >>> gs.analysis.breakdown(hosts, "mpcp", "kernels").factor
     Fraction(26, 9)

@@ -375,7 +375,10 @@ def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _
         return _Found(answer, view, bool(answer.accepted))
     models.refuse_cores()
     apart = options.setdefault("apart", True)
+    ways = {"suspension": asked.pop("suspension", "jitter")}  # the allocation has one of its own
     answer = analysis.stgm_allocate(view.tasks, cpus, sms, apart=apart, stop=request.stop, **asked)
+    if ways["suspension"] == "split" and (answer.hosts.core >= 0).all():
+        answer = analysis.stgm(answer.hosts, cpus, sms, stop=request.stop, **asked, **ways)
     said = ("cores and SMs are chosen by stgm_allocate",)
     return _Found(answer, view, bool(answer.accepted), said)
 

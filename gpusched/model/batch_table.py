@@ -23,6 +23,7 @@ from gpusched._support.arguments import (
     set_number,
 )
 from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 from gpusched.model.batches import (
     MAX_TASKS,
@@ -72,7 +73,7 @@ _ROWS = 40  # shown in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchTable:
+class BatchTable(NoArray):
     """Completion times of every batch of n tasks, or of a stack of N such sets.
 
     >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (1, 0): 4})
@@ -108,6 +109,8 @@ class BatchTable:
     OverflowError
         Times of 2**60 - 1 ticks or more.
     """
+
+    _INSTEAD = ".completion, .undecided, .order, or .to_frame()"
 
     completion: Int64Array
     undecided: Int64Array | None

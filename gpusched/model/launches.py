@@ -23,6 +23,7 @@ from gpusched._support.arguments import (
     names,
     ticks,
 )
+from gpusched._support.no_array import NoArray
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape
 from gpusched.model.kernel_tasks import KernelTasks
@@ -68,7 +69,7 @@ Codes = npt.ArrayLike | Sequence[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Launches(Saved):
+class Launches(NoArray, Saved):
     """Kernels and copies, one row each, and the streams that they are launched in.
 
     All columns are stored as read-only int64 arrays of shape ``(n,)``; a column given as one number
@@ -175,6 +176,8 @@ class Launches(Saved):
     """
 
     _KIND: ClassVar[str] = "Launches"
+
+    _INSTEAD = ".time, .duration, ..., or .to_frame()"
 
     time: Int64Array
     kind: Int64Array

@@ -23,6 +23,7 @@ from gpusched._support.arguments import (
     position,
 )
 from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
@@ -68,7 +69,7 @@ class ScheduleError(ValueError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Schedule:
+class Schedule(NoArray):
     """Frames one after the other, each running one batch of jobs ([RTNS24], section 2.4).
 
     Of chains a frame runs at most one kernel of a task, of each the next one of the oldest job that
@@ -108,6 +109,8 @@ class Schedule:
     OverflowError
         A number that does not fit 64 bits.
     """
+
+    _INSTEAD = ".start, .end, .batch, or .to_frame()"
 
     start: Int64Array
     end: Int64Array

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, task_names
 from gpusched._support.frozen import Frozen
+from gpusched._support.no_array import NoArray
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
 
@@ -36,7 +37,7 @@ Index = (
 """Selection of sets or tasks: a number, a slice, numbers, a bool mask, a name or names."""
 
 
-class TaskSet(Saved, Frozen):
+class TaskSet(NoArray, Saved, Frozen):
     """Base of sets of tasks: one set of n tasks, or a stack of N sets.
 
     A set indexes like a list of its tasks, a stack like a list of its sets; names select tasks in
@@ -44,6 +45,8 @@ class TaskSet(Saved, Frozen):
     class lets them differ in size, n is that of the largest, and smaller sets have rows beyond
     their tasks that are no tasks.
     """
+
+    _INSTEAD = ".period, .deadline, ..., or .to_frame()"
 
     _ARRAYS: ClassVar[tuple[str, ...]]
     """The fields that are arrays; their leading axes are those of ``period``."""

@@ -27,7 +27,7 @@ from gpusched.pbs.certificates import (
     Overload,
 )
 from gpusched.pbs.edf import Edf, edf_parallel, edf_serial
-from gpusched.pbs.exact_search import SPENT, STAGES, Search, search
+from gpusched.pbs.exact_search import search
 from gpusched.pbs.partitioned import (
     InfeasiblePart,
     Partition,
@@ -35,6 +35,7 @@ from gpusched.pbs.partitioned import (
     partition,
 )
 from gpusched.pbs.policy import Play, Policy
+from gpusched.pbs.search_answer import SPENT, STAGES, Search
 from gpusched.pbs.slowdown_growth import SlowdownMargin, margin
 
 if TYPE_CHECKING:

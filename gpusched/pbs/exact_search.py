@@ -5,41 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import combinations
 from time import perf_counter
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import flag, integer, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
-from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
 from gpusched._support.text import shown
-from gpusched.model.answers.answer import Claim, Flags, Ticks
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.schedule import Schedule
-from gpusched.pbs.certificates import (
-    Certificate,
-    DeadInterval,
-    DeadStates,
-    InfeasibleSubset,
-    Overload,
-    certificate_of,
-)
+from gpusched.pbs.certificates import certificate_of
 from gpusched.pbs.function_search import FunctionSearch, search_function, table_within
 from gpusched.pbs.policy import Policy
+from gpusched.pbs.search_answer import SPENT, STAGES, Search, repeats
 from gpusched.pbs.search_inputs import (
-    PRINTED,
-    BatchAnswer,
     arrays_of,
     chains_of,
     check_function,
@@ -48,208 +34,11 @@ from gpusched.pbs.search_inputs import (
     undecided_of,
 )
 
-__all__ = ["SPENT", "STAGES", "Search", "search"]
+__all__ = ["search"]
 
-
-STAGES = (*enumeration("pbs.stage"), "graph")
-"""Stages that can decide a search, in the order of ``Search.stage_code``.
-
-``edf_serial``, ``edf_parallel``: that scheduler's schedule is one. ``depth_first``: a short search,
-the most promising batch first, found a schedule (or tried everything). ``overload``,
-``dead_interval``: see the certificates. ``latest_start``: no state can be completed even with
-inserted idle time (all was tried). ``interval``: the feasible instants of every state. ``lazy``: a
-search that learns, for the states it reaches, when they cannot be completed. ``groups``: a schedule
-in which groups of tasks always run together. ``core``: some of the tasks cannot be scheduled even
-alone. ``graph``: the scheduling graph. ``none``: a budget was spent, or the table leaves the answer
-open.
-"""
-
-SPENT = ("", *enumeration("core.status")[1:], "depth", "rounds")
-"""Reasons of a search without an answer, in the order of ``Search.reason_code``: the budget that
-was spent, batches that the table leaves undecided, a graph's depth limit, or the last round of a
-search with a `BatchFunction`; "" with an answer."""
 
 _LONGEST = 2**60 - 1
 """The least hyperperiod that is too long, in ticks."""
-
-_BY = {
-    "edf_serial": "EDFserial's schedule meets every deadline",
-    "edf_parallel": "EDFParallel's schedule meets every deadline",
-    "depth_first": "a depth-first search found a schedule",
-    "latest_start": "a search from the latest start times found a schedule",
-    "interval": "the feasible instants of all states give a schedule",
-    "lazy": "a search that learns which states are dead found a schedule",
-    "groups": "a schedule in which groups of tasks always run together was found",
-    "graph": "the scheduling graph has a schedule",
-}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Search(BatchAnswer):
-    """Answer of the exact search for one set of n tasks, or for a stack of N sets.
-
-    Exact: accepted with a schedule, or rejected as none exists; undecided where a budget was spent
-    or the table leaves the answer open.
-
-    >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
-    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
-    >>> answer = gs.pbs.search(tasks, table)
-    >>> answer.schedulable, answer.stage, answer.response.tolist()
-    (True, 'edf_serial', [4, 5])
-    >>> answer.why()
-    "EDFserial's schedule meets every deadline; task 0 has the least slack, with 4 of 4."
-
-    Attributes
-    ----------
-    tasks, table
-        The tasks and their table.
-    idling, repeating, variant
-        Whether the GPU may wait although work is ready, whether a schedule has to repeat forever,
-        and the variant of the scheduling graph ("sound" without it).
-    accepted, rejected
-        Whether a schedule exists, or none does: a bool, or bool ``(N,)``.
-    schedule
-        Of an accepted single set: a schedule that meets every deadline. None for a stack, and for a
-        set that was taken from one: search it alone for its schedule.
-    certificate
-        Of a single set that is rejected, a proof of it where one was found: an `Overload`,
-        `DeadInterval`, `DeadStates` or `InfeasibleSubset`, which ``certificate.verify`` checks
-        independently of the search. None otherwise.
-    policy
-        The run-time policy of a single set, with ``policy=True``; else None.
-    repeats
-        Whether the schedule repeats forever. False when it only covers the jobs released in one
-        hyperperiod (``repeating=True`` looks for one that repeats); None without a schedule.
-    stage_code, reason_code
-        Indices into ``STAGES`` and ``SPENT``; ``stage`` and ``reason`` have the names. An int, or
-        int8 ``(N,)``. The reason also tells which budget was spent before a policy was finished.
-    states, bytes
-        States examined and memory used: an int, or int64 ``(N,)``.
-    seconds
-        Wall-clock time of each search: a float, or an array ``(N,)``.
-    tried
-        Of a set of more than 24 tasks, the work of a search with a `BatchFunction`: the numbers of
-        rounds, of searches by dispatch, of groupings and of subsets of the tasks, and the load, a
-        lower bound on the share of the GPU that the jobs need (0: not computed). None elsewhere.
-    """
-
-    _KIND: ClassVar[str] = "Search"
-    _VERSION: ClassVar[int] = 3
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (
-        KernelTasks,
-        KernelChains,
-        Policy,
-        Overload,
-        DeadInterval,
-        DeadStates,
-        InfeasibleSubset,
-        BatchFunction,
-    )
-
-    tasks: KernelTasks | KernelChains
-    table: BatchTable | BatchFunction
-    idling: bool
-    repeating: bool
-    variant: str
-    accepted: Flags
-    rejected: Flags
-    schedule: Schedule | None
-    certificate: Certificate | None
-    policy: Policy | None
-    repeats: bool | None
-    stage_code: Ticks
-    reason_code: Ticks
-    states: Ticks
-    bytes: Ticks
-    seconds: npt.NDArray[np.float64] | Any = field(compare=False)
-    tried: tuple[float, ...] | None = None
-
-    @property
-    def claim(self) -> Claim:
-        """ "exact": a set that is not undecided has a schedule or a proof that none exists."""
-        return "exact"
-
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """Conditions under which the answer holds, one sentence each."""
-        count = (
-            "The schedule has to repeat forever."
-            if self.repeating
-            else "The jobs released in one hyperperiod count, from an idle GPU at time 0."
-        )
-        waits = "may" if self.idling else "does not"
-        return (
-            "Releases are periodic, from the offsets.",
-            "A batch takes exactly its time in the table, and batches are not preempted.",
-            f"The GPU {waits} wait while work is ready.",
-            count,
-            *([PRINTED] if self.variant != "sound" else []),
-        )
-
-    @property
-    def stage(self) -> Any:  # a string or an array, as is_stack says
-        """The stage that decided, one of ``STAGES``: a string, or an array ``(N,)``."""
-        names = np.array(STAGES)[self.stage_code]
-        return names if self.is_stack else str(names)
-
-    @property
-    def reason(self) -> Any:  # a string, None or an array, as is_stack says
-        """Reason for a missing answer (or policy), one of ``SPENT``; None with an answer;
-        for a stack an array ``(N,)``, "" with an answer."""
-        names = np.array(SPENT)[self.reason_code]
-        return names if self.is_stack else str(names) or None
-
-    @classmethod
-    def _from_fields(cls, values: dict[str, Any]) -> Search:
-        if isinstance(proof := values["certificate"], dict):  # version 1
-            if "price" in proof:
-                proof = Overload(proof["price"], proof["scale"], proof["load"])
-            else:
-                proof = DeadInterval(**proof)
-            values["certificate"] = proof
-        found: Search = super()._from_fields(values)
-        return found
-
-    def _reason(self) -> str:
-        if self.undecided:
-            if self.tried is not None:
-                return self._tried()
-            if self.reason == "undecided":
-                return "The batches that the table leaves undecided decide it."
-            return f"The budget of {self.reason} was spent."
-        if self.accepted:
-            by = _BY.get(self.stage, "a schedule was found")
-            least = self._tightest()
-            return f"{by[0].upper()}{by[1:]}{f'; {least}' if least else ''}."
-        if self.certificate is not None:
-            return self.certificate.words(self.tasks)
-        return "Every sequence of batches misses a deadline."
-
-    def _tried(self) -> str:
-        rounds, searches, groups, cores = (int(count) for count in (self.tried or ())[:4])
-        ended = f"The budget of {self.reason} was spent"
-        if self.reason == "rounds":
-            ended = "No round decided it"
-        return (
-            f"{ended}: {rounds} rounds tried {searches} searches by dispatch, {groups} groupings "
-            f"and {cores} subsets of the tasks."
-        )
-
-    def _columns(self) -> dict[str, npt.NDArray[Any]]:
-        return {
-            "stage": np.atleast_1d(self.stage),
-            "reason": np.array(SPENT)[np.atleast_1d(self.reason_code)],
-            "states": np.atleast_1d(self.states),
-            "bytes": np.atleast_1d(self.bytes),
-            "seconds": np.atleast_1d(self.seconds),
-        }
-
-    def _form(self) -> str:
-        idling = ", idling" if self.idling else ""
-        if self.is_stack:
-            return f"PBS search{idling}"
-        by = f", decided by {self.stage}" if self.stage != "none" else f", {self.reason}"
-        return f"PBS search{idling}{by}"
 
 
 def search(
@@ -428,7 +217,7 @@ def search(
         schedule=schedule,
         certificate=certificate_of(proof, rows_of(tasks)),
         policy=None if spans is None else Policy(tasks, table, *spans),
-        repeats=_repeats(schedule, tasks),
+        repeats=repeats(schedule, tasks),
         stage_code=int(stage[0]),
         reason_code=int(spent[0]),
         states=int(states[0]),
@@ -476,7 +265,7 @@ def _graph(
         schedule=schedule,
         certificate=None,
         policy=None,
-        repeats=_repeats(schedule, tasks),
+        repeats=repeats(schedule, tasks),
         stage_code=STAGES.index("none" if found.undecided else "graph"),
         reason_code=SPENT.index(found.reason) if found.undecided else 0,
         states=found.vertices,
@@ -525,7 +314,7 @@ def _found_by_function(
         schedule=schedule,
         certificate=certificate_of(found.proof, tasks),
         policy=None,
-        repeats=_repeats(schedule, tasks),
+        repeats=repeats(schedule, tasks),
         stage_code=found.stage,
         reason_code=0 if found.answer >= 0 else reason,
         states=found.states,
@@ -570,10 +359,3 @@ def _infinite_horizon(
         bytes=size,
         seconds=perf_counter() - began,
     )
-
-
-def _repeats(schedule: Schedule | None, tasks: KernelTasks | KernelChains) -> bool | None:
-    if schedule is None:
-        return None
-    ends = int(schedule.end[-1]) if len(schedule.end) else 0
-    return not tasks.offset.any() and ends <= tasks.hyperperiod

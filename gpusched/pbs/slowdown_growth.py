@@ -23,7 +23,8 @@ from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.pbs.exact_search import Search, search
+from gpusched.pbs.exact_search import search
+from gpusched.pbs.search_answer import Search
 from gpusched.pbs.search_inputs import check_inputs
 
 __all__ = ["SlowdownMargin", "margin"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import seed_key
+from gpusched._support.arguments import seed_sequence
 from gpusched._support.text import shown
 
 __all__ = ["axes_of", "canonical", "column_of", "describe", "key_of", "points_of", "seeds_of",
@@ -34,12 +34,7 @@ def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
 
     Unlike ``SeedSequence.spawn``, it does not change the parent: equal keys give equal children.
     """
-    if not isinstance(seed, np.random.SeedSequence):
-        if isinstance(seed, np.random.Generator):
-            seed = np.random.SeedSequence(seed_key(seed).tolist())
-        else:
-            seed_key(seed)  # raises for a value that is not a seed
-            seed = np.random.SeedSequence(seed)
+    seed = seed_sequence(seed)
     return np.random.SeedSequence(
         entropy=seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size
     )
@@ -218,7 +213,8 @@ def column_of(values: Sequence[Any]) -> npt.NDArray[Any]:
             if all(a == b or (a != a and b != b) for a, b in zip(column, values, strict=True)):
                 return column
     column = np.empty(len(values), dtype=object)
-    column[:] = values
+    for index, value in enumerate(values):  # a whole list of task sets is refused as an array
+        column[index] = value
     return column
 
 

@@ -14,6 +14,7 @@ enum { MPCP, FMLP_PLUS, GCAPS, SERVER, TESTS, CPUS = 4 };
 typedef struct {
     int test;
     int mode;
+    bool plain; /* one pass, jitter */
 } which_t;
 
 static int test(gs_context_t *ctx, host_set_t *s, which_t which,
@@ -31,6 +32,8 @@ static int test(gs_context_t *ctx, host_set_t *s, which_t which,
         .paper = which.test == GCAPS,
         .server = which.mode,
         .overhead = 1,
+        .one_pass = which.plain,
+        .jitter = which.plain,
     };
     int status = gs_analysis_partitioned_lock_test_init(&lock, ctx, s->n);
     if (status == GS_OK) {
@@ -49,7 +52,7 @@ static bool gives(int64_t n, const row_t *rows, int which, int mode, const int64
     host_set_t s;
     set_make(&s, n, rows);
     gs_analysis_common_answer_t answer;
-    if (test(&ctx, &s, (which_t){which, mode}, &answer) != GS_OK || !terms_add_up(&s)) {
+    if (test(&ctx, &s, (which_t){which, mode, true}, &answer) != GS_OK || !terms_add_up(&s)) {
         return false;
     }
     int64_t failed = -1;

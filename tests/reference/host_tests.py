@@ -106,6 +106,73 @@ def solve(tasks, parts, only=None, before=None):
     return result
 
 
+def solve_jointly(tasks, parts, joint):
+    """The least bounds that satisfy all recurrences at once, each from the bounds of the last
+    round, where there are any up to the deadlines; else, and unless `joint`, those of `solve`."""
+    one_pass = solve(tasks, lambda i, W, known: parts(i, W, earlier(tasks, i, known)))
+    assumed = [t.C + t.G(10**9) for t in tasks]  # more SMs do not make a kernel longer
+    while joint:
+        result = Result(len(tasks))
+        for i, t in enumerate(tasks):
+            value, W = 1, None
+            while value != W:
+                W = value
+                named = parts(i, W, assumed)
+                value = max(W, sum(named.values()))
+                if value > t.D:
+                    return one_pass
+            result.W[i] = W
+            result.terms[i] = [named.get(name, 0) for name in TERMS]
+        if result.W == assumed:
+            return result
+        assumed = result.W
+    return one_pass
+
+
+def earlier(tasks, i, known):
+    """Bounds that one pass assumes for task i: those known, deadlines of less urgent tasks."""
+    return [known[u] if t.prio < tasks[i].prio else t.D for u, t in enumerate(tasks)]
+
+
+def interval_jobs(task, blocks, others):
+    """Jobs of each of the others that meet the ready intervals of a job, None for no limit.
+
+    others: (work, bound, period); blocks: what less urgent tasks take of one interval."""
+    counts = [0] * len(others)
+    for p, c in enumerate(task.cpu):
+        before_gpu = p < task.eta
+        if task.eta == 0 or (c == 0 and not before_gpu):
+            continue
+
+        def jobs(length, before_gpu=before_gpu):
+            if before_gpu:  # also those released at the end of the interval
+                return [(length + max(0, R - x)) // T + 1 for x, R, T in others]
+            return [cdiv(length + max(0, R - x), T) for x, R, T in others]
+
+        length = 1
+        while True:
+            taken = sum(n * x for n, (x, _, _) in zip(jobs(length), others, strict=True))
+            if c + blocks + taken <= length:
+                break
+            length = c + blocks + taken
+            if length > task.D:
+                return None
+        counts = [a + b for a, b in zip(counts, jobs(length), strict=True)]
+    return counts if task.eta > 0 else None
+
+
+def on_core(task, W, blocks, others, split, extra=None):
+    """Time that each of the others, (work, bound, period), takes of the core in W."""
+    counts = interval_jobs(task, blocks, others) if split else None
+    found = []
+    for k, (x, R, T) in enumerate(others):
+        work = cdiv(W + max(0, R - x), T) * x
+        if counts is not None:
+            work = min(work, counts[k] * x + (extra[k] if extra else 0))
+        found.append(work)
+    return found
+
+
 # ------------------------------------------------------------------------------------------ STGM
 
 
@@ -140,7 +207,7 @@ def component(tasks, i, without=()):
     return sum(max(tasks[u].e(len(tasks[u].sms))) for u in reached)
 
 
-def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None):
+def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None, split=False):
     """variant: "sound", "printed" (Eqs. 1-12 as they stand), "printed_h" (busy: B_h for B_i);
     only, before: see solve."""
     n = len(tasks)
@@ -192,12 +259,15 @@ def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None
         t = tasks[i]
         copy, kernel, lower = blocking(i)
         higher = 0
+        if not busy:
+            others = [(tasks[h].C + tasks[h].Gm, known[h], tasks[h].T) for h in hp(tasks, i)]
+            blocks = sum(most(tasks[u].gm) for u in lp(tasks, i))
+            higher = sum(on_core(t, W, blocks, others, split and variant == "sound"))
         for h in hp(tasks, i):
             s = tasks[h]
             if not busy:
-                x = s.C + s.Gm
-                higher += cdiv(W + known[h] - x, s.T) * x
-            elif variant == "sound":
+                continue
+            if variant == "sound":
                 higher += cdiv(W, s.T) * (s.C + s.G(k[h]) + sum(blocking(h)[:2]))
             else:
                 b = blocking(i if variant == "printed" else h)
@@ -211,7 +281,7 @@ def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None
 # ------------------------------------------------------------------------- one lock around the GPU
 
 
-def mpcp(tasks, mode="suspend", sms=None):
+def mpcp(tasks, mode="suspend", sms=None, joint=False, split=False):
     """Priority-ordered lock.  suspend: waiters and the holder's kernel suspend; busy: the holder
     keeps its core; spin: the waiters spin too, at their base priority."""
     assert mode in ("suspend", "busy", "spin")
@@ -255,10 +325,10 @@ def mpcp(tasks, mode="suspend", sms=None):
             total += count * G[h]
         return total
 
-    def lower(i, W):
+    def lower(i, W, known):
         total = 0
         for u in lp(tasks, i):
-            opened = tasks[u].eta * cdiv(W + tasks[u].D, tasks[u].T)
+            opened = tasks[u].eta * cdiv(W + known[u], tasks[u].T)
             total += min(1 if mode == "spin" else tasks[i].eta + 1, opened) * X[u]
         return total
 
@@ -266,24 +336,28 @@ def mpcp(tasks, mode="suspend", sms=None):
         if tasks[h].eta == 0:
             return 0
         one = request(h, known)
-        all_ = waiting(h, known[h], known) + lower(h, known[h])
+        all_ = waiting(h, known[h], known) + lower(h, known[h], known)
         return all_ if one is None else min(tasks[h].eta * one, all_)
 
     def parts(i, W, known):
-        higher = 0
-        for h in hp(tasks, i):
-            if mode == "spin":
-                higher += cdiv(W, tasks[h].T) * (x[h] + spinning(h, known))
-            else:
-                higher += cdiv(W + known[h] - x[h], tasks[h].T) * x[h]
+        above = hp(tasks, i)
+        if mode == "spin":
+            higher = sum(cdiv(W, tasks[h].T) * (x[h] + spinning(h, known)) for h in above)
+        else:
+            others = [(x[h], known[h], tasks[h].T) for h in above]
+            blocks = sum(X[u] for u in lp(tasks, i))
+            higher = sum(on_core(tasks[i], W, blocks, others, split))
         return dict(
-            own=tasks[i].C + G[i], request=waiting(i, W, known), lower=lower(i, W), higher=higher
+            own=tasks[i].C + G[i],
+            request=waiting(i, W, known),
+            lower=lower(i, W, known),
+            higher=higher,
         )
 
-    return solve(tasks, parts)
+    return solve_jointly(tasks, parts, joint and mode != "spin")
 
 
-def fmlp_plus(tasks, busy=False, variant="sound", sms=None):
+def fmlp_plus(tasks, busy=False, variant="sound", sms=None, joint=False, split=False):
     """FIFO lock, waiters suspend.  variant "code": as in a public implementation, which takes the
     kernels of more urgent tasks on the same core for CPU time even if they suspend."""
     n = len(tasks)
@@ -297,9 +371,7 @@ def fmlp_plus(tasks, busy=False, variant="sound", sms=None):
         above, below = hp(tasks, i), lp(tasks, i)
 
         def count(u):
-            late = known[u] if tasks[u].prio < t.prio else tasks[u].D
-            if variant == "code":
-                late = tasks[u].T
+            late = tasks[u].T if variant == "code" else known[u]
             return tasks[u].eta * cdiv(W + late, tasks[u].T)
 
         request = lower = 0
@@ -318,13 +390,16 @@ def fmlp_plus(tasks, busy=False, variant="sound", sms=None):
             request = sum(min(t.eta, count(u)) * longest[u] for u in remote)
             z = min(t.eta, sum(min(t.eta, count(u)) for u in remote))
             lower = sum(min(1 + z, count(u)) * longest[u] for u in below)
-        higher = sum(cdiv(W + known[h] - x[h], tasks[h].T) * x[h] for h in above)
+        others = [(x[h], known[h], tasks[h].T) for h in above]
+        blocks = sum(X[u] for u in below)
+        waits = [t.eta * longest[h] if busy else 0 for h in above]
+        higher = sum(on_core(t, W, blocks, others, split and variant == "sound", waits))
         return dict(own=t.C + t.G(k), request=request, lower=lower, higher=higher)
 
-    return solve(tasks, parts)
+    return solve_jointly(tasks, parts, joint and variant == "sound")
 
 
-def gpu_server(tasks, server, eps=0, sms=None):
+def gpu_server(tasks, server, eps=0, sms=None, joint=False, split=False):
     """A task on core `server`, above all others, runs all GPU segments; eps: its overhead."""
     n = len(tasks)
     k = sms or 10**9
@@ -339,13 +414,14 @@ def gpu_server(tasks, server, eps=0, sms=None):
     def urgent(i):
         return [h for h in range(n) if tasks[h].prio < tasks[i].prio and tasks[h].eta > 0]
 
-    def jobs(i, window):
-        return sum((cdiv(window, tasks[h].T) + 1) * turn[h] for h in urgent(i))
+    def jobs(i, window, known):
+        bound = [known[h] if joint else tasks[h].T for h in range(n)]
+        return sum(cdiv(max(1, window) + bound[h], tasks[h].T) * turn[h] for h in urgent(i))
 
-    def request(i):
+    def request(i, known):
         b = low(i)
         while b <= tasks[i].D:
-            value = low(i) + jobs(i, b)
+            value = low(i) + jobs(i, b, known)
             if value == b:
                 return b
             b = value
@@ -355,21 +431,20 @@ def gpu_server(tasks, server, eps=0, sms=None):
         t = tasks[i]
         wait = 0
         if t.eta > 0:
-            wait = t.eta * low(i) + jobs(i, W)
-            one = request(i)
+            wait = t.eta * low(i) + jobs(i, W, known)
+            one = request(i, known)
             if one is not None:
                 wait = min(wait, t.eta * one)
-        higher = sum(cdiv(W + known[h] - tasks[h].C, tasks[h].T) * tasks[h].C for h in hp(tasks, i))
-        served = 0
-        if t.core == server:
-            for j in range(n):
-                if j != i and tasks[j].eta > 0:
-                    jitter = max(0, tasks[j].D - work[j])  # below 0 only where j fails
-                    served += cdiv(W + jitter, tasks[j].T) * work[j]
+        clients = [j for j in range(n) if j != i and tasks[j].eta > 0 and t.core == server]
+        bound = [known[j] if joint else tasks[j].D for j in range(n)]
+        others = [(work[j], bound[j], tasks[j].T) for j in clients]
+        others += [(tasks[h].C, known[h], tasks[h].T) for h in hp(tasks, i)]
+        taken = on_core(t, W, 0, others, split)
+        served, higher = sum(taken[: len(clients)]), sum(taken[len(clients) :])
         own = t.C + G[i] + 2 * t.eta * eps
         return dict(own=own, request=wait, server=served, higher=higher)
 
-    return solve(tasks, parts)
+    return solve_jointly(tasks, parts, joint)
 
 
 # ------------------------------------------------------------------------------------ allocation
@@ -394,10 +469,10 @@ def partition(tasks, cpus, test, mode="suspend", eps=0, sms=None):
         load[core[i]] += use[i]
     placed = [t.placed(c, t.sms) for t, c in zip(tasks, core, strict=False)]
     if test == "mpcp":
-        return placed, None, mpcp(placed, mode, sms)
+        return placed, None, mpcp(placed, mode, sms, True, True)
     if test == "fmlp+":
-        return placed, None, fmlp_plus(placed, mode == "busy", sms=sms)
-    return placed, core[-1], gpu_server(placed, core[-1], eps, sms)
+        return placed, None, fmlp_plus(placed, mode == "busy", "sound", sms, True, True)
+    return placed, core[-1], gpu_server(placed, core[-1], eps, sms, True, True)
 
 
 def sm_sets(tasks, counts, sms):

@@ -11,6 +11,7 @@ ends after its deadline, or when its deadline comes (d <= t') while it is not in
 also when it arrived during the frame.  completion[mask] == 0 marks a batch that is not eligible.
 """
 
+from bisect import bisect_right
 from math import lcm
 
 
@@ -23,29 +24,44 @@ def _setup(period, offset):
     offset = [0] * len(period) if offset is None else list(offset)
     horizon = lcm(*period)
     release = [arrivals(p, o, horizon, -1, horizon) for p, o in zip(period, offset, strict=True)]
-    return release, lambda t: min((a for r in release for a in r if a > t), default=None)
+    instants = sorted({a for r in release for a in r})
+
+    def next_arrival(t):
+        at = bisect_right(instants, t)
+        return instants[at] if at < len(instants) else None
+
+    return release, next_arrival
 
 
 def _moves(release, next_arrival, deadline, completion, idling, t, done):
     """All (end, mask, executed) that follow state (t, done) without a miss; mask 0 is waiting."""
     n = len(release)
+    oldest = [r[k] if k < len(r) else None for r, k in zip(release, done, strict=True)]
 
-    def missed(executed, now):
-        """True when a job that is not executed has its deadline at or before `now`."""
-        return any(a + deadline[i] <= now for i in range(n) for a in release[i][executed[i] :])
+    def missed(batch, now):
+        """True when a job outside of the batch has its deadline at or before `now`.
 
-    ready = [i for i in range(n) if done[i] < len(release[i]) and release[i][done[i]] <= t]
+        Of each task, the oldest job that is left has the earliest deadline.
+        """
+        for i, first in enumerate(oldest):
+            if batch >> i & 1:
+                k = done[i] + 1
+                first = release[i][k] if k < len(release[i]) else None
+            if first is not None and first + deadline[i] <= now:
+                return True
+        return False
+
+    ready = sum(1 << i for i, first in enumerate(oldest) if first is not None and first <= t)
     later = next_arrival(t)
-    if later is not None and (idling or not ready) and not missed(done, later):
+    if later is not None and (idling or not ready) and not missed(0, later):
         yield later, 0, done
-    for mask in range(1, 1 << n):
-        batch = [i for i in range(n) if mask >> i & 1]
-        if completion[mask] == 0 or not set(batch) <= set(ready):
+    for mask in range(1, ready + 1):
+        if completion[mask] == 0 or mask & ~ready:
             continue
         end = t + completion[mask]
-        after = tuple(d + (i in batch) for i, d in enumerate(done))
-        if all(end <= release[i][done[i]] + deadline[i] for i in batch) and not missed(after, end):
-            yield end, mask, after
+        batch = [i for i in range(n) if mask >> i & 1]
+        if all(end <= oldest[i] + deadline[i] for i in batch) and not missed(mask, end):
+            yield end, mask, tuple(d + (mask >> i & 1) for i, d in enumerate(done))
 
 
 def _explore(period, deadline, completion, offset, idling, t, done):

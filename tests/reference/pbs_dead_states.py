@@ -130,19 +130,18 @@ def dead_interval(period, deadline, offset, completion, horizon=None):
 
 
 def _solved(rows):
-    """Solution of linear equations, each a row of coefficients and a value; None without one."""
-    rows = [[Fraction(x) for x in row] for row in rows]
+    """Solution of linear equations in integers, each a row of coefficients and a value; or None."""
+    rows = [list(row) for row in rows]
     n = len(rows)
     for c in range(n):
         pivot = next((r for r in range(c, n) if rows[r][c]), None)
         if pivot is None:
             return None
         rows[c], rows[pivot] = rows[pivot], rows[c]
-        rows[c] = [x / rows[c][c] for x in rows[c]]
         for r in range(n):
-            if r != c:
-                rows[r] = [x - rows[r][c] * y for x, y in zip(rows[r], rows[c], strict=True)]
-    return [row[-1] for row in rows]
+            if r != c and (own := rows[r][c]):
+                rows[r] = [x * rows[c][c] - own * y for x, y in zip(rows[r], rows[c], strict=True)]
+    return [Fraction(row[-1], row[i]) for i, row in enumerate(rows)]
 
 
 def best_prices(completion, must, may):

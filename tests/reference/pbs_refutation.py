@@ -80,14 +80,18 @@ class _Closed:
             {0} | {o + k * p for p, o, jobs in zip(tasks.period, tasks.offset, tasks.jobs,
                                                    strict=True) for k in range(jobs)}
         )  # fmt: skip
-        self.windows = list(
-            zip(
-                proof["windows"].tolist(),
-                proof["window_prices"].tolist(),
-                proof["scales"].tolist(),
-                strict=True,
-            )
-        )
+        self.arrivals = [
+            [
+                min(_released(p, o, start), jobs)
+                for p, o, jobs in zip(tasks.period, tasks.offset, tasks.jobs, strict=True)
+            ]
+            for start in self.starts
+        ]
+        rows = (proof[name].tolist() for name in ("windows", "window_prices", "scales"))
+        self.windows = [
+            (window, prices, scale, [tasks.counts(i, window) for i in range(tasks.n)])
+            for window, prices, scale in zip(*rows, strict=True)
+        ]
         self.entries = {}
         begin = proof["span_begin"].tolist()
         spans = list(zip(proof["span_first"].tolist(), proof["span_last"].tolist(), strict=True))
@@ -102,11 +106,7 @@ class _Closed:
         self.seen = set()
 
     def arrived(self, k):
-        t = self.tasks
-        return [
-            min(_released(p, o, self.starts[k]), jobs)
-            for p, o, jobs in zip(t.period, t.offset, t.jobs, strict=True)
-        ]
+        return self.arrivals[k]
 
     def end(self, k):
         return self.starts[k + 1] if k + 1 < len(self.starts) else None
@@ -124,15 +124,14 @@ class _Closed:
     def bound(self, k, pending):
         """The last instant from which the prices leave enough time; None without a bound."""
         best = None
-        for window, prices, scale in self.windows:
+        done = [arrived - left for arrived, left in zip(self.arrived(k), pending, strict=True)]
+        for window, prices, scale, counts in self.windows:
             if window <= self.starts[k]:
                 continue
             needed, due = 0, False
-            for i, arrived in enumerate(self.arrived(k)):
-                done = arrived - pending[i]
-                must, may = (max(0, count - done) for count in self.tasks.counts(i, window))
-                due = due or must > 0
-                needed += prices[i] * (must if prices[i] > 0 else may)
+            for y, gone, (must, may) in zip(prices, done, counts, strict=True):
+                due = due or must > gone
+                needed += y * max(0, (must if y > 0 else may) - gone)
             if due:
                 latest = (scale * window - needed) // scale
                 best = latest if best is None else min(best, latest)
@@ -210,7 +209,7 @@ class _Closed:
         return True
 
     def violations(self):
-        for _, prices, scale in self.windows:
+        for _, prices, scale, _ in self.windows:
             if (batch := _violated_batch(prices, scale, self.completion)) is not None:
                 return [f"batch {batch} is worth more than its time"]
         if not self.require(0, tuple(self.arrived(0)), 0, 0, not self.idling):

@@ -80,6 +80,10 @@ static const gs_method_option_t PARTITION_OPTIONS[] = {
     {"mode", "choice", PARTITION_MODE, "suspend",
      "what a job does with its core during a GPU segment"},
     {"overhead", "integer", NULL, "0", "ticks of the server per intervention"},
+    {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
+     "all bounds at once from below, or one after the other by priority"},
+    {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",
+     "more urgent tasks of the core only while the job is ready, or in the response time"},
 };
 
 const gs_method_t gs_analysis_allocation_partition_method = {

@@ -97,6 +97,14 @@ void gs_analysis_common_recurrence_limit(gs_analysis_common_demand_t *demand, in
     }
 }
 
+void gs_analysis_common_recurrence_limit_work(gs_analysis_common_demand_t *demand, int64_t total)
+{
+    if (demand->work > 0 && total < GS_ANALYSIS_COMMON_LIMIT) {
+        demand->last = (total - 1) % demand->work + 1;
+        gs_analysis_common_recurrence_limit(demand, (total - demand->last) / demand->work + 1);
+    }
+}
+
 static int64_t request_of(const gs_analysis_common_recurrence_t *self)
 {
     int64_t sum = gs_analysis_common_saturating_add(self->constant[GS_ANALYSIS_COMMON_REQUEST],

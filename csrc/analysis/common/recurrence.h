@@ -56,6 +56,10 @@ void gs_analysis_common_recurrence_advance(gs_analysis_common_recurrence_t *self
  * others. */
 void gs_analysis_common_recurrence_limit(gs_analysis_common_demand_t *demand, int64_t most);
 
+/* Limits the work of a demand at window 1, no less than it is there. A total of
+ * GS_ANALYSIS_COMMON_LIMIT is none. */
+void gs_analysis_common_recurrence_limit_work(gs_analysis_common_demand_t *demand, int64_t total);
+
 /* The right-hand side at the current window. */
 int64_t gs_analysis_common_recurrence_value(const gs_analysis_common_recurrence_t *self);
 

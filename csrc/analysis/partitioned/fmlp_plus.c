@@ -10,6 +10,7 @@ typedef struct {
     gs_analysis_common_answer_t *answer;
     int mode; /* GS_ANALYSIS_PARTITIONED_LOCK_SUSPEND or GS_ANALYSIS_PARTITIONED_LOCK_BUSY */
     bool paper;
+    bool split;
 } test_t;
 
 /* Requests ahead of those of i: first come, first served, so at most one of every other task for
@@ -29,9 +30,7 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
         if (other == at || lock->sums[u].segments == 0 || on_core) {
             continue;
         }
-        int64_t jitter = test->paper ? test->hosts->period[u]
-                         : higher    ? test->answer->response[u]
-                                     : test->hosts->deadline[u];
+        int64_t jitter = test->paper ? test->hosts->period[u] : lock->assumed[u];
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, jitter,
                                           test->hosts->period[u], lock->sums[u].segments,
                                           lock->sums[i].segments, most, most);
@@ -54,9 +53,9 @@ static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recur
         }
         int64_t separate = gs_analysis_common_saturating_mul(
             most, gs_analysis_partitioned_lock_test_segment(&lock->sums[u], test->mode));
-        gs_analysis_common_recurrence_add(
-            recurrence, GS_ANALYSIS_COMMON_LOWER, test->hosts->deadline[u], test->hosts->period[u],
-            lock->sums[u].segments, most, gpu, separate < gpu ? separate : gpu);
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_LOWER, lock->assumed[u],
+                                          test->hosts->period[u], lock->sums[u].segments, most, gpu,
+                                          separate < gpu ? separate : gpu);
     }
 }
 
@@ -82,7 +81,7 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
-        int64_t h = lock->order[earlier], response = test->answer->response[h];
+        int64_t h = lock->order[earlier], response = test->lock->assumed[h];
         if (test->core[h] != test->core[i]) {
             continue;
         }
@@ -91,6 +90,34 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
                                           test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, demand, demand);
     }
+}
+
+/* Limits the last demands, those of add_higher, by the ready intervals of i. Where the holder of
+ * the lock keeps its core, waits for a more urgent task of the core are part of that task's demand,
+ * too: for one of its segments per request of i. */
+static int split(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
+{
+    const gs_analysis_partitioned_lock_test_t *lock = test->lock;
+    int64_t i = lock->order[at], eta = lock->sums[i].segments, once = 0, count = 0;
+    for (int64_t other = 0; other < lock->n; other++) {
+        int64_t u = lock->order[other];
+        const gs_analysis_common_sums_t *sums = &lock->sums[u];
+        if (test->core[u] != test->core[i] || other == at) {
+            continue;
+        }
+        if (other < at) {
+            bool busy = test->mode == GS_ANALYSIS_PARTITIONED_LOCK_BUSY;
+            lock->extra[count++] =
+                busy ? gs_analysis_common_saturating_mul(eta, sums->most_gpu) : 0;
+        } else {
+            once = gs_analysis_common_saturating_add(
+                once, gs_analysis_partitioned_lock_test_segment(sums, test->mode));
+        }
+    }
+    const gs_analysis_common_ready_job_t job = {gs_host_tasks_cpu(test->hosts, i), eta, once,
+                                                test->hosts->deadline[i]};
+    return gs_analysis_common_ready_intervals(recurrence, test->ctx, recurrence->count - count,
+                                              &job, lock->extra, lock->limits);
 }
 
 /* All demands but those of lower-priority tasks on the core. */
@@ -146,11 +173,19 @@ static int test_task_paper(const test_t *test, int64_t at)
         &recurrence, test->ctx, least < 0 ? deadline + 1 : least, deadline, i, test->answer);
 }
 
-static int test_task(const test_t *test, int64_t at)
+static int test_task(const void *state, int64_t at)
 {
+    const test_t *test = state;
     gs_analysis_common_recurrence_t recurrence;
     int64_t i = test->lock->order[at];
+    if (test->paper) {
+        return test_task_paper(test, at);
+    }
     start(test, &recurrence, at);
+    int status = test->split ? split(test, &recurrence, at) : GS_OK;
+    if (status != GS_OK) {
+        return status;
+    }
     add_lower(test, &recurrence, at);
     return gs_analysis_common_recurrence_solve_task(&recurrence, test->ctx, 0,
                                                     test->hosts->deadline[i], i, test->answer);
@@ -163,13 +198,12 @@ int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self,
 {
     int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
                                                          options->sms);
-    bool paper = options->paper;
-    const test_t test = {self, ctx, hosts, core, answer, options->mode, paper};
-    gs_analysis_common_answer_start(answer, self->n);
-    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
-        status = paper ? test_task_paper(&test, at) : test_task(&test, at);
-    }
-    return status;
+    const test_t test = {
+        self,   ctx,           hosts,          core,
+        answer, options->mode, options->paper, gs_analysis_partitioned_lock_test_split(options)};
+    return status == GS_OK ? gs_analysis_partitioned_lock_test_run(self, ctx, hosts, options,
+                                                                   test_task, &test, answer)
+                           : status;
 }
 
 static const char *const FMLP_PLUS_MODE[] = {"suspend", "busy", NULL};
@@ -179,6 +213,10 @@ static const gs_method_option_t FMLP_PLUS_OPTIONS[] = {
      "what a job does with its core during a GPU segment"},
     {"variant", "choice", FMLP_PLUS_VARIANT, "sound",
      "corrected, or as in the public code of GCAPS"},
+    {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
+     "all bounds at once from below, or one after the other by priority"},
+    {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",
+     "more urgent tasks of the core only while the job is ready, or in the response time"},
 };
 
 const gs_method_t gs_analysis_partitioned_fmlp_plus_method = {

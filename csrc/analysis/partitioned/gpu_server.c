@@ -10,10 +10,13 @@ typedef struct {
     gs_analysis_common_answer_t *answer;
     int64_t server;
     int64_t overhead;
+    bool joint;
+    bool split;
 } test_t;
 
 /* The requests of higher-priority tasks in a window, each with the overhead before the next one: of
- * ceil(w / T) + 1 jobs, as response times are at most the periods. */
+ * ceil((w + R) / T) jobs, those that are released after w + R before its end, R being the period
+ * where bounds are found one after the other. */
 static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
                          int64_t at)
 {
@@ -24,7 +27,8 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
         if (sums->segments > 0) {
             int64_t work = gs_analysis_common_saturating_add(
                 sums->gpu, gs_analysis_common_saturating_mul(sums->segments, test->overhead));
-            gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, period,
+            int64_t response = test->joint ? lock->assumed[h] : period;
+            gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, response,
                                               period, 1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work,
                                               work);
         }
@@ -62,7 +66,7 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
-        int64_t h = lock->order[earlier], response = test->answer->response[h];
+        int64_t h = lock->order[earlier], response = lock->assumed[h];
         int64_t work = lock->sums[h].cpu;
         if (test->core[h] != test->core[i]) {
             continue;
@@ -74,7 +78,7 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
 }
 
 /* The work of the server for all other tasks, where it shares the core of i: it lies between
- * release and deadline of the job of the client. */
+ * release and end of the job of the client. In one pass R is the deadline of every task. */
 static void add_server(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t i)
 {
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
@@ -85,15 +89,17 @@ static void add_server(const test_t *test, gs_analysis_common_recurrence_t *recu
                 sums->copies,
                 gs_analysis_common_saturating_mul(
                     2, gs_analysis_common_saturating_mul(sums->segments, test->overhead)));
-            gs_analysis_common_recurrence_add(
-                recurrence, GS_ANALYSIS_COMMON_SERVER, test->hosts->deadline[j] - work,
-                test->hosts->period[j], 1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
+            int64_t response = test->joint ? lock->assumed[j] : test->hosts->deadline[j];
+            gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_SERVER,
+                                              response - work, test->hosts->period[j], 1,
+                                              GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
         }
     }
 }
 
-static int test_task(const test_t *test, int64_t at)
+static int test_task(const void *state, int64_t at)
 {
+    const test_t *test = state;
     int64_t i = test->lock->order[at], deadline = test->hosts->deadline[i], single = 0;
     const gs_analysis_common_sums_t *own = &test->lock->sums[i];
     gs_analysis_common_recurrence_t recurrence;
@@ -108,8 +114,18 @@ static int test_task(const test_t *test, int64_t at)
         2, gs_analysis_common_saturating_mul(own->segments, test->overhead));
     recurrence.constant[GS_ANALYSIS_COMMON_OWN] =
         gs_analysis_common_saturating_add(own->cpu + own->gpu, overhead);
+    int64_t first = recurrence.count;
     add_server(test, &recurrence, i);
     add_higher(test, &recurrence, at);
+    if (test->split) { /* only the server is boosted, and waits for it are in the requests */
+        const gs_analysis_common_ready_job_t job = {gs_host_tasks_cpu(test->hosts, i),
+                                                    own->segments, 0, deadline};
+        int status = gs_analysis_common_ready_intervals(&recurrence, test->ctx, first, &job, NULL,
+                                                        test->lock->limits);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
     return gs_analysis_common_recurrence_solve_task(
         &recurrence, test->ctx, single < 0 ? deadline + 1 : single, deadline, i, test->answer);
 }
@@ -138,16 +154,26 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self
     if (status == GS_OK) {
         status = gs_analysis_partitioned_gpu_server_check_overhead(ctx, overhead);
     }
-    const test_t test = {self, ctx, hosts, core, answer, server, overhead};
-    gs_analysis_common_answer_start(answer, self->n);
-    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
-        status = test_task(&test, at);
-    }
-    return status;
+    const test_t test = {.lock = self,
+                         .ctx = ctx,
+                         .hosts = hosts,
+                         .core = core,
+                         .answer = answer,
+                         .server = server,
+                         .overhead = overhead,
+                         .joint = gs_analysis_partitioned_lock_test_joint(options),
+                         .split = gs_analysis_partitioned_lock_test_split(options)};
+    return status == GS_OK ? gs_analysis_partitioned_lock_test_run(self, ctx, hosts, options,
+                                                                   test_task, &test, answer)
+                           : status;
 }
 
 static const gs_method_option_t GPU_SERVER_OPTIONS[] = {
     {"overhead", "integer", NULL, "0", "ticks of the server per intervention"},
+    {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
+     "all bounds at once from below, or one after the other by priority"},
+    {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",
+     "more urgent tasks of the core only while the job is ready, or in the response time"},
 };
 
 const gs_method_t gs_analysis_partitioned_gpu_server_method = {

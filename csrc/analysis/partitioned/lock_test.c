@@ -3,6 +3,9 @@
 
 #include "analysis/partitioned/lock_test.h"
 
+const char *const gs_analysis_partitioned_lock_fixed_point[] = {"joint", "one_pass", NULL};
+const char *const gs_analysis_partitioned_lock_suspension[] = {"split", "jitter", NULL};
+
 int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *self,
                                            gs_context_t *ctx, int64_t n)
 {
@@ -12,12 +15,17 @@ int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *
     self->sums = gs_alloc(ctx, (size_t)n, sizeof *self->sums);
     self->spin = gs_alloc(ctx, (size_t)n, sizeof *self->spin);
     self->most_lower = gs_alloc(ctx, (size_t)n, sizeof *self->most_lower);
-    /* Up to three demands of another task: its requests, on its core, and at the server. */
-    self->demands = gs_alloc(ctx, (size_t)n, 3 * sizeof *self->demands);
+    self->assumed = gs_alloc(ctx, (size_t)n, sizeof *self->assumed);
+    self->limits = gs_alloc(ctx, (size_t)n, 2 * sizeof *self->limits);
+    self->extra = gs_alloc(ctx, (size_t)n, 2 * sizeof *self->extra);
+    /* Up to three demands of another task: its requests, on its core, and at the server; the latter
+     * two once more for the ready intervals. */
+    self->demands = gs_alloc(ctx, (size_t)n, 5 * sizeof *self->demands);
     self->share = gs_alloc(ctx, (size_t)n + 1, sizeof *self->share);
     self->load = gs_alloc(ctx, (size_t)n + 1, sizeof *self->load);
     bool made = self->share != NULL && self->load != NULL && self->order != NULL &&
-                self->sums != NULL && self->spin != NULL;
+                self->sums != NULL && self->spin != NULL && self->assumed != NULL &&
+                self->limits != NULL && self->extra != NULL;
     return made && self->most_lower != NULL && self->demands != NULL ? GS_OK : ctx->status;
 }
 
@@ -28,6 +36,9 @@ void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t 
     gs_free(ctx, self->sums);
     gs_free(ctx, self->spin);
     gs_free(ctx, self->most_lower);
+    gs_free(ctx, self->assumed);
+    gs_free(ctx, self->limits);
+    gs_free(ctx, self->extra);
     gs_free(ctx, self->demands);
     gs_free(ctx, self->share);
     gs_free(ctx, self->load);
@@ -53,4 +64,52 @@ int gs_analysis_partitioned_lock_test_start(gs_analysis_partitioned_lock_test_t 
         most = gs_analysis_common_max(most, self->sums[i].most_gpu);
     }
     return GS_OK;
+}
+
+static int solve_jointly(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx, int64_t take,
+                         gs_analysis_partitioned_lock_task_t solve, const void *test,
+                         gs_analysis_common_answer_t *answer)
+{
+    for (int64_t i = 0; i < self->n; i++) {
+        self->assumed[i] = self->sums[i].cpu + self->sums[i].gpu;
+    }
+    int status = GS_OK;
+    int64_t unchanged = 0; /* tasks that have been solved since a bound last changed */
+    for (int64_t at = 0; status == GS_OK && unchanged < take; at = at + 1 < take ? at + 1 : 0) {
+        int64_t i = self->order[at];
+        status = solve(test, at);
+        if (status != GS_OK || !answer->schedulable) {
+            return status;
+        }
+        unchanged = answer->response[i] != self->assumed[i] ? 1 : unchanged + 1;
+        self->assumed[i] = answer->response[i];
+        status = gs_poll(ctx, self->n);
+    }
+    return status;
+}
+
+int gs_analysis_partitioned_lock_test_run(gs_analysis_partitioned_lock_test_t *self,
+                                          gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                          const gs_analysis_partitioned_lock_options_t *options,
+                                          gs_analysis_partitioned_lock_task_t solve,
+                                          const void *test, gs_analysis_common_answer_t *answer)
+{
+    int64_t take = options->take > 0 ? options->take : self->n;
+    int status = GS_OK;
+    gs_analysis_common_answer_start(answer, self->n);
+    if (gs_analysis_partitioned_lock_test_joint(options)) {
+        status = solve_jointly(self, ctx, take, solve, test, answer);
+        if (status != GS_OK || answer->schedulable || take < self->n) {
+            return status;
+        }
+        gs_analysis_common_answer_start(answer, self->n);
+    }
+    for (int64_t i = 0; i < self->n; i++) {
+        self->assumed[i] = hosts->deadline[i];
+    }
+    for (int64_t at = 0; at < take && status == GS_OK && answer->schedulable; at++) {
+        status = solve(test, at);
+        self->assumed[self->order[at]] = answer->response[self->order[at]];
+    }
+    return status;
 }

@@ -1,9 +1,22 @@
-/* Shared parts of the tests with one GPU user at a time: memory, sums per job, and demand on the
- * core. */
+/* Shared parts of the tests with one GPU user at a time: memory, sums per job, demand on the core,
+ * and the order in which bounds are found.
+ *
+ * Every test gives task i a recurrence w = f_i(w, R), where R are assumed bounds of other tasks,
+ * and W_i(R) is its least solution. In one pass, tasks are solved by descending priority, R being W
+ * for more urgent tasks and the deadlines (gpu_server: also periods) elsewhere. The joint fixed
+ * point is the least R with W(R) = R, from the tasks' own times upwards. Any R with W(R) <= R <= D
+ * is valid: the proofs of notebook 06 look at the first instant at which a job exceeds its bound,
+ * and use of other tasks only that theirs have held before it; the supplement of Theorem 3 holds
+ * for R as for W. f grows with R, so R never decreases on the way, no such vector is below the
+ * result, and the W of an accepting pass is one: the joint bounds are never worse. In mode spin no
+ * R of less urgent tasks is used, and both are the same.
+ *
+ * For more urgent tasks of the core see common/ready_intervals.h. A limit there is not above the
+ * count that it replaces, and grows with R, so bounds are never worse with it either. */
 #ifndef GS_ANALYSIS_PARTITIONED_LOCK_TEST_H
 #define GS_ANALYSIS_PARTITIONED_LOCK_TEST_H
 
-#include "analysis/common/recurrence.h"
+#include "analysis/common/ready_intervals.h"
 #include "core/method.h"
 
 /* State of a task during its kernels and while it waits for the GPU. */
@@ -21,6 +34,9 @@ typedef struct {
     gs_analysis_common_sums_t *sums;
     int64_t *spin;       /* mpcp: most time that a job spins */
     int64_t *most_lower; /* longest GPU segment of a lower-priority task, on any core */
+    int64_t *assumed;    /* R */
+    int64_t *limits;     /* 2 n: memory of gs_analysis_common_ready_intervals */
+    int64_t *extra;      /* 2 n: the same */
     gs_analysis_common_demand_t *demands;
     double *share; /* n + 1, for partition: utilization of every task */
     double *load;  /* n + 1, for partition: load of every core */
@@ -57,9 +73,45 @@ typedef struct {
     int64_t sms;      /* that every kernel runs on */
     int mode;         /* GS_ANALYSIS_PARTITIONED_LOCK_* */
     bool paper;       /* the published form of the test instead of the sound one */
+    bool one_pass;    /* bounds one after the other instead of all at once; so is `paper` */
+    bool jitter;      /* no limits by ready intervals; so is `paper` */
     int64_t server;   /* the core of the server; cpus for one of its own */
     int64_t overhead; /* of the server, ticks */
+    int64_t take;     /* number of the most urgent tasks that are solved, the others' R being their
+                         own times (joint) or deadlines; 0: all */
 } gs_analysis_partitioned_lock_options_t;
+
+/* Whether bounds are found all at once, and whether ready intervals limit the demand on the core.
+ */
+static inline bool
+gs_analysis_partitioned_lock_test_joint(const gs_analysis_partitioned_lock_options_t *options)
+{
+    return !options->paper && !options->one_pass &&
+           options->mode != GS_ANALYSIS_PARTITIONED_LOCK_SPIN;
+}
+
+static inline bool
+gs_analysis_partitioned_lock_test_split(const gs_analysis_partitioned_lock_options_t *options)
+{
+    return !options->paper && !options->jitter &&
+           options->mode != GS_ANALYSIS_PARTITIONED_LOCK_SPIN;
+}
+
+/* The recurrence of a test: solves it for the task at a place of self->order and writes its answer
+ * (gs_analysis_common_recurrence_solve_task). test: the state of the test. */
+typedef int (*gs_analysis_partitioned_lock_task_t)(const void *test, int64_t at);
+
+/* Finds the bounds of a set that gs_analysis_partitioned_lock_test_start took in. Where it is not
+ * accepted, the answer is that of one pass, which does not accept it either. */
+int gs_analysis_partitioned_lock_test_run(gs_analysis_partitioned_lock_test_t *self,
+                                          gs_context_t *ctx, const gs_host_tasks_t *hosts,
+                                          const gs_analysis_partitioned_lock_options_t *options,
+                                          gs_analysis_partitioned_lock_task_t solve,
+                                          const void *test, gs_analysis_common_answer_t *answer);
+
+/* Choices of the options `fixed_point` and `suspension`. */
+extern const char *const gs_analysis_partitioned_lock_fixed_point[];
+extern const char *const gs_analysis_partitioned_lock_suspension[];
 
 /* A test for one set of self->n tasks on cores 0..cpus-1. Refuses what
  * gs_analysis_partitioned_lock_test_start refuses, and options out of range. */

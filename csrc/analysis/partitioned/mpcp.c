@@ -9,6 +9,7 @@ typedef struct {
     const int64_t *core;
     gs_analysis_common_answer_t *answer;
     int mode;
+    bool split;
 } test_t;
 
 /* The GPU segments of higher-priority tasks, on any core, in a window: n_h(w) = ceil((w + W_h -
@@ -23,7 +24,7 @@ static void add_requests(const test_t *test, gs_analysis_common_recurrence_t *re
         if (test->lock->sums[h].segments == 0) {
             continue;
         }
-        int64_t response = test->answer->response[h];
+        int64_t response = test->lock->assumed[h];
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_REQUEST, response - gpu,
                                           test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, gpu, gpu);
@@ -52,21 +53,25 @@ static int solve_request(const test_t *test, gs_analysis_common_recurrence_t *re
 
 /* Lower-priority tasks on the core: none begins a GPU segment while i is ready, so each has at most
  * one open when i becomes ready, at its release and after each of its GPU segments (if i spins, it
- * is ready from its release on), and no more than its jobs have. */
-static void add_lower(const test_t *test, gs_analysis_common_recurrence_t *recurrence, int64_t at)
+ * is ready from its release on), and no more than its jobs have. Returns what they take of one
+ * ready interval. */
+static int64_t add_lower(const test_t *test, gs_analysis_common_recurrence_t *recurrence,
+                         int64_t at)
 {
     const gs_analysis_partitioned_lock_test_t *lock = test->lock;
-    int64_t i = lock->order[at],
+    int64_t i = lock->order[at], once = 0,
             most = test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN ? 1 : lock->sums[i].segments + 1;
     for (int64_t later = at + 1; later < lock->n; later++) {
         int64_t l = lock->order[later];
         if (test->core[l] == test->core[i] && lock->sums[l].segments > 0) {
             int64_t work = gs_analysis_partitioned_lock_test_segment(&lock->sums[l], test->mode);
             gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_LOWER,
-                                              test->hosts->deadline[l], test->hosts->period[l],
+                                              lock->assumed[l], test->hosts->period[l],
                                               lock->sums[l].segments, most, work, work);
+            once = gs_analysis_common_saturating_add(once, work);
         }
     }
+    return once;
 }
 
 /* Higher-priority tasks on the core. Spinning: no job suspends, so there is no jitter (a busy
@@ -77,7 +82,7 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
     bool spins = test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN;
     int64_t i = lock->order[at];
     for (int64_t earlier = 0; earlier < at; earlier++) {
-        int64_t h = lock->order[earlier], response = test->answer->response[h];
+        int64_t h = lock->order[earlier], response = test->lock->assumed[h];
         if (test->core[h] != test->core[i]) {
             continue;
         }
@@ -89,8 +94,9 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
     }
 }
 
-static int test_task(const test_t *test, int64_t at)
+static int test_task(const void *state, int64_t at)
 {
+    const test_t *test = state;
     const gs_analysis_common_sums_t *sums = test->lock->sums;
     int64_t i = test->lock->order[at], eta = sums[i].segments, single = 0;
     gs_analysis_common_recurrence_t recurrence;
@@ -103,10 +109,20 @@ static int test_task(const test_t *test, int64_t at)
         }
     }
     recurrence.constant[GS_ANALYSIS_COMMON_OWN] = sums[i].cpu + sums[i].gpu;
-    add_lower(test, &recurrence, at);
+    int64_t deadline = test->hosts->deadline[i], once = add_lower(test, &recurrence, at);
+    int64_t first = recurrence.count;
     add_higher(test, &recurrence, at);
-    int64_t deadline = test->hosts->deadline[i];
-    int status = gs_analysis_common_recurrence_solve_task(
+    int status = GS_OK;
+    if (test->split) { /* waits are in the requests, whoever holds the lock */
+        const gs_analysis_common_ready_job_t job = {gs_host_tasks_cpu(test->hosts, i), eta, once,
+                                                    deadline};
+        status = gs_analysis_common_ready_intervals(&recurrence, test->ctx, first, &job, NULL,
+                                                    test->lock->limits);
+    }
+    if (status != GS_OK) {
+        return status;
+    }
+    status = gs_analysis_common_recurrence_solve_task(
         &recurrence, test->ctx, single < 0 ? deadline + 1 : single, deadline, i, test->answer);
     if (status == GS_OK && test->answer->response[i] >= 0 &&
         test->mode == GS_ANALYSIS_PARTITIONED_LOCK_SPIN) {
@@ -126,17 +142,25 @@ int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_test_t *self, gs_c
 {
     int status = gs_analysis_partitioned_lock_test_start(self, ctx, hosts, core, options->cpus,
                                                          options->sms);
-    const test_t test = {self, ctx, hosts, core, answer, options->mode};
-    gs_analysis_common_answer_start(answer, self->n);
-    for (int64_t at = 0; at < self->n && status == GS_OK && answer->schedulable; at++) {
-        status = test_task(&test, at);
-    }
-    return status;
+    const test_t test = {self,
+                         ctx,
+                         hosts,
+                         core,
+                         answer,
+                         options->mode,
+                         gs_analysis_partitioned_lock_test_split(options)};
+    return status == GS_OK ? gs_analysis_partitioned_lock_test_run(self, ctx, hosts, options,
+                                                                   test_task, &test, answer)
+                           : status;
 }
 
 static const char *const MPCP_MODE[] = {"suspend", "busy", "spin", NULL};
 static const gs_method_option_t MPCP_OPTIONS[] = {
     {"mode", "choice", MPCP_MODE, "suspend", "what a job does with its core during a GPU segment"},
+    {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
+     "all bounds at once from below, or one after the other by priority"},
+    {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",
+     "more urgent tasks of the core only while the job is ready, or in the response time"},
 };
 
 const gs_method_t gs_analysis_partitioned_mpcp_method = {

@@ -14,11 +14,12 @@ int gs_analysis_partitioned_stgm_init(gs_analysis_partitioned_stgm_t *self, gs_c
     self->kernel = gs_alloc(ctx, (size_t)n, sizeof *self->kernel);
     self->demand = gs_alloc(ctx, (size_t)n, sizeof *self->demand);
     self->segment = gs_alloc(ctx, (size_t)n, sizeof *self->segment);
-    self->demands = gs_alloc(ctx, (size_t)n, sizeof *self->demands);
+    self->limits = gs_alloc(ctx, (size_t)n, sizeof *self->limits);
+    self->demands = gs_alloc(ctx, (size_t)n, 2 * sizeof *self->demands);
     self->members = gs_alloc(ctx, (size_t)n, sizeof *self->members);
     if (self->order == NULL || self->sums == NULL || self->copy == NULL || self->kernel == NULL ||
         self->demand == NULL || self->segment == NULL || self->demands == NULL ||
-        self->members == NULL) {
+        self->members == NULL || self->limits == NULL) {
         return ctx->status;
     }
     return gs_analysis_partitioned_request_chain_init(&self->chain, ctx, n);
@@ -32,6 +33,7 @@ void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_
     gs_free(ctx, self->kernel);
     gs_free(ctx, self->demand);
     gs_free(ctx, self->segment);
+    gs_free(ctx, self->limits);
     gs_free(ctx, self->demands);
     gs_free(ctx, self->members);
     gs_analysis_partitioned_request_chain_free(&self->chain, ctx);
@@ -235,6 +237,24 @@ void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *sel
     }
 }
 
+/* Limits what more urgent tasks of the core take to the ready intervals of the member at that
+ * place, in suspend mode. In each of them the copies of one segment of every less urgent task can
+ * follow. */
+static int split_higher(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
+                        const gs_host_tasks_t *hosts,
+                        const gs_analysis_partitioned_stgm_core_t *core, int64_t at,
+                        gs_analysis_common_recurrence_t *recurrence)
+{
+    int64_t i = core->members[at];
+    gs_analysis_common_ready_job_t job = {gs_host_tasks_cpu(hosts, i), hosts->segments[i], 0,
+                                          hosts->deadline[i]};
+    for (int64_t later = at + 1; later < core->count; later++) {
+        job.blocks = gs_analysis_common_saturating_add(
+            job.blocks, self->sums[core->members[later]].most_copies);
+    }
+    return gs_analysis_common_ready_intervals(recurrence, ctx, 0, &job, NULL, self->limits);
+}
+
 int gs_analysis_partitioned_stgm_check_paper(gs_context_t *ctx, int paper)
 {
     if (paper < GS_ANALYSIS_PARTITIONED_STGM_SOUND ||
@@ -248,7 +268,7 @@ int gs_analysis_partitioned_stgm_check_paper(gs_context_t *ctx, int paper)
 int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                                  const gs_host_tasks_t *hosts, const int64_t *core,
                                  const uint8_t *sm, int64_t sms, int64_t cpus, bool busy, int paper,
-                                 gs_analysis_common_answer_t *answer)
+                                 bool split, gs_analysis_common_answer_t *answer)
 {
     int status;
     gs_analysis_partitioned_stgm_resize(self, hosts->n);
@@ -279,18 +299,26 @@ int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_contex
         gs_analysis_common_recurrence_t recurrence;
         gs_analysis_partitioned_stgm_recurrence(self, hosts, &on, at, answer->response,
                                                 &recurrence);
-        status = gs_analysis_common_recurrence_solve_task(&recurrence, ctx, 0, hosts->deadline[i],
-                                                          i, answer);
+        if (split && !busy && paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
+            status = split_higher(self, ctx, hosts, &on, at, &recurrence);
+        }
+        if (status == GS_OK) {
+            status = gs_analysis_common_recurrence_solve_task(&recurrence, ctx, 0,
+                                                              hosts->deadline[i], i, answer);
+        }
     }
     return status;
 }
 
 static const char *const STGM_MODE[] = {"suspend", "busy", NULL};
 static const char *const STGM_VARIANT[] = {"sound", "paper", "paper, B_h", NULL};
+static const char *const STGM_SUSPENSION[] = {"jitter", "split", NULL};
 static const gs_method_option_t STGM_OPTIONS[] = {
     {"mode", "choice", STGM_MODE, "suspend", "what a job does with its core during a GPU segment"},
     {"variant", "choice", STGM_VARIANT, "sound",
      "corrected equations, or those printed, which are unsound"},
+    {"suspension", "choice", STGM_SUSPENSION, "jitter",
+     "more urgent tasks of the core in the response time, or only while the job is ready"},
 };
 
 const gs_method_t gs_analysis_partitioned_stgm_method = {

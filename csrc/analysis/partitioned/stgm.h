@@ -13,7 +13,7 @@
 #define GS_ANALYSIS_PARTITIONED_STGM_H
 
 #include "analysis/partitioned/request_chain.h"
-#include "analysis/common/recurrence.h"
+#include "analysis/common/ready_intervals.h"
 #include "core/method.h"
 
 enum {
@@ -32,6 +32,7 @@ typedef struct {
     int64_t *kernel;  /* B^e */
     int64_t *demand;  /* B, for Eq. 9 with B_h */
     int64_t *segment; /* busy: longest time that an open GPU segment can keep the core */
+    int64_t *limits;  /* split: memory of gs_analysis_common_ready_intervals */
     gs_analysis_common_demand_t *demands;
     int64_t *members; /* of a core, by descending priority */
     gs_analysis_partitioned_request_chain_t chain;
@@ -45,11 +46,14 @@ void gs_analysis_partitioned_stgm_free(gs_analysis_partitioned_stgm_t *self, gs_
  * of sms bytes, nonzero where the task may use the SM; kernel times are those for that number of
  * SMs. Errors: those of gs_analysis_common_check_and_sort and gs_analysis_common_check_cores;
  * GS_ERR_VALUE for a task with GPU segments and no SM and for an unknown variant;
- * GS_ERR_INTERRUPTED. */
+ * GS_ERR_INTERRUPTED. split: in suspend mode, sound, more urgent tasks of the core count only in
+ * the ready intervals of a job (common/ready_intervals.h), which is never worse. No bound depends
+ * on that of a less urgent task, so one pass in the order of priorities finds the least joint
+ * bounds. */
 int gs_analysis_partitioned_stgm(gs_analysis_partitioned_stgm_t *self, gs_context_t *ctx,
                                  const gs_host_tasks_t *hosts, const int64_t *core,
                                  const uint8_t *sm, int64_t sms, int64_t cpus, bool busy, int paper,
-                                 gs_analysis_common_answer_t *answer);
+                                 bool split, gs_analysis_common_answer_t *answer);
 
 /* Parts of the test for the allocators. order, sums and chain must be filled. */
 

@@ -9,7 +9,7 @@ static int run_stgm(gs_analysis_placed_test_t *self, gs_context_t *ctx,
 {
     return gs_analysis_partitioned_stgm(&self->stgm, ctx, hosts, place->core, place->sm,
                                         self->options.sms, self->options.cpus,
-                                        self->options.mode != 0, 0, answer);
+                                        self->options.mode != 0, 0, !self->options.jitter, answer);
 }
 
 static int run_lock(gs_analysis_placed_test_t *self, gs_context_t *ctx,
@@ -22,6 +22,9 @@ static int run_lock(gs_analysis_placed_test_t *self, gs_context_t *ctx,
         .mode = self->options.mode,
         .server = place->server,
         .overhead = self->options.cost,
+        .one_pass = self->options.fixed_point == GS_ANALYSIS_CONTEXTS_ONE_PASS,
+        .jitter = self->options.jitter,
+        .take = self->take,
     };
     return self->lock_method->run(&self->lock, ctx, hosts, place->core, &options, answer);
 }

@@ -19,10 +19,11 @@ typedef struct {
     int64_t cpus;
     int64_t sms;     /* of the GPU; kernels of stgm run on those of their tasks, others on all */
     int mode;        /* 0 suspend, 1 busy, 2 spin, as far as the test has them */
-    int fixed_point; /* GS_ANALYSIS_CONTEXTS_JOINT, ... */
+    int fixed_point; /* GS_ANALYSIS_CONTEXTS_JOINT, ..., the first two of tests with one GPU user */
     int64_t slice;   /* time_slices: its length, ticks */
     int64_t cost;    /* of a switch, an update, or a request to the server, ticks */
     bool stall;      /* gcaps: every update stops the GPU */
+    bool jitter;     /* stgm and tests with one GPU user: no limits by ready intervals */
 } gs_analysis_placed_options_t;
 
 /* Placement of one set. */
@@ -45,8 +46,9 @@ typedef struct gs_analysis_placed_test {
     int family;
     gs_analysis_placed_run_t run;
     gs_analysis_placed_options_t options;
-    int64_t skip; /* contexts: ranks that are not solved, and the number of those that are; 0, 0: */
-    int64_t take; /* all (context_test.h) */
+    int64_t
+        skip; /* contexts: ranks that are not solved, and (not of stgm) the number of those that */
+    int64_t take; /* are; 0, 0: all (context_test.h, lock_test.h) */
     gs_analysis_partitioned_stgm_t stgm;
     const gs_analysis_partitioned_lock_method_t *lock_method;
     gs_analysis_partitioned_lock_test_t lock;

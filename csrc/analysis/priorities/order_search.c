@@ -22,7 +22,7 @@ static void undo(int64_t *left, int64_t k)
 static int test_prefix(gs_analysis_priorities_order_levels_t *self, gs_context_t *ctx,
                        int64_t count, bool *fit, bool *all)
 {
-    bool partly = self->test->family == GS_ANALYSIS_PLACED_CONTEXT && count < self->hosts.n;
+    bool partly = self->test->family != GS_ANALYSIS_PLACED_STGM && count < self->hosts.n;
     self->test->take = partly ? count : 0;
     int status = gs_analysis_priorities_order_levels_test(self, ctx);
     self->test->take = 0;

@@ -177,7 +177,7 @@ int gs_pbs_large_groups_try(const gs_pbs_large_groups_t *self, gs_context_t *ctx
         status =
             gs_pbs_large_function_known(function, ctx, tasks_of(self, parts), &completion[parts]);
     }
-    gs_batch_table_t table = {self->count, completion, NULL};
+    gs_batch_table_t table = {self->count, completion, NULL, NULL};
     if (status == GS_OK) {
         status = gs_pbs_search_run(&search, ctx, &part.tasks, &table, &options);
     }
@@ -261,7 +261,7 @@ int gs_pbs_large_core_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
     if (least == NULL) {
         goto out;
     }
-    gs_batch_table_t table = {part.tasks.n, least, NULL};
+    gs_batch_table_t table = {part.tasks.n, least, NULL, NULL};
     status = gs_pbs_large_function_least_table(function, ctx, core, least);
     if (status == GS_OK) {
         status = gs_pbs_search_run(&search, ctx, &part.tasks, &table, &options);

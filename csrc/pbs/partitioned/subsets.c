@@ -27,7 +27,7 @@ int gs_pbs_partitioned_subsets_init(gs_pbs_partitioned_subsets_t *self, gs_conte
     int status = gs_pbs_problem_check(ctx, tasks, table);
     if (status == GS_OK && table->undecided != NULL) {
         self->hopeful_completion = gs_batch_table_hopeful(ctx, table);
-        self->hopeful = (gs_batch_table_t){table->n, self->hopeful_completion, NULL};
+        self->hopeful = (gs_batch_table_t){table->n, self->hopeful_completion, NULL, NULL};
         status = self->hopeful_completion == NULL ? ctx->status : GS_OK;
     }
     if (status == GS_OK) {
@@ -186,7 +186,7 @@ int gs_pbs_partitioned_subsets_search(const gs_pbs_partitioned_subsets_t *self, 
     int status = part_init(&part, ctx, self, mask);
     if (status == GS_OK) {
         gs_periodic_tasks_t tasks = {part.n, part.period, part.deadline, part.offset, 0};
-        gs_batch_table_t table = {part.n, part.completion, part.undecided};
+        gs_batch_table_t table = {part.n, part.completion, part.undecided, NULL};
         gs_pbs_search_options_t options = {
             .idling = self->idling, .proof = proof, .most_work = self->work};
         status = gs_pbs_search_run(search, ctx, &tasks, &table, &options);

@@ -56,30 +56,43 @@ static uint32_t members(uint32_t core, uint32_t batch)
     return own;
 }
 
+static void lower(int64_t *least, int64_t time)
+{
+    *least = *least == 0 || time < *least ? time : *least;
+}
+
 /* The least time of a batch with each set of members in common with the core. */
 static int least_times(gs_context_t *ctx, const gs_batch_table_t *table, uint32_t core,
                        int64_t *least)
 {
     int32_t low = table->n < LOW_BITS ? table->n : LOW_BITS;
-    uint32_t size = UINT32_C(1) << low;
-    uint32_t *own = gs_alloc(ctx, size, sizeof *own);
+    uint32_t size = UINT32_C(1) << low, highs = UINT32_C(1) << (table->n - low);
+    uint32_t *own = gs_alloc(ctx, (size_t)size + highs, sizeof *own);
     if (own == NULL) {
         return ctx->status;
     }
     for (uint32_t b = 0; b < size; b++) {
         own[b] = members(core, b);
     }
+    for (uint32_t high = 0; high < highs; high++) {
+        own[size + high] = members(core, high << low);
+    }
     int status = GS_OK;
-    for (uint32_t high = 0; high < UINT32_C(1) << (table->n - low) && status == GS_OK; high++) {
+    for (int64_t j = 0; table->list != NULL && j < table->list->count; j++) {
+        uint32_t b = table->list->batch[j];
+        lower(&least[own[size + (b >> low)] | own[b & (size - 1)]], table->list->time[j]);
+    }
+    for (uint32_t high = 0; table->list == NULL && high < highs && status == GS_OK; high++) {
         const int64_t *completion = table->completion + ((size_t)high << low);
-        uint32_t base = members(core, high << low);
         for (uint32_t b = 0; b < size; b++) {
-            int64_t *entry = &least[base | own[b]];
-            if (completion[b] != 0 && (*entry == 0 || completion[b] < *entry)) {
-                *entry = completion[b];
+            if (completion[b] != 0) {
+                lower(&least[own[size + high] | own[b]], completion[b]);
             }
         }
         status = gs_poll(ctx, size);
+    }
+    if (table->list != NULL) {
+        status = gs_poll(ctx, table->list->count);
     }
     least[0] = 0;
     gs_free(ctx, own);
@@ -119,7 +132,7 @@ int gs_pbs_reduced_cores_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks
     if (least == NULL) {
         return ctx->status;
     }
-    gs_batch_table_t core_table = {count, least, NULL};
+    gs_batch_table_t core_table = {count, least, NULL, NULL};
     gs_pbs_search_options_t options = {.idling = true,
                                        .proof = proof != NULL,
                                        .most_work = work,

@@ -148,7 +148,7 @@ int gs_pbs_reduced_groups_try(const gs_pbs_reduced_groups_t *self, gs_context_t 
         completion[parts] = table->completion[tasks_of(self, parts)];
     }
     gs_periodic_tasks_t group_tasks = {self->count, period, deadline, offset, 0};
-    gs_batch_table_t group_table = {self->count, completion, NULL};
+    gs_batch_table_t group_table = {self->count, completion, NULL, NULL};
     gs_pbs_search_options_t options = {
         .idling = idling, .most_work = work, .skip = GS_PBS_SEARCH_SKIP_REDUCED};
     gs_pbs_search_t search;

@@ -92,24 +92,24 @@ static PyObject *answers_of(const job_t *self)
                          answers->failed);
 }
 
-PyDoc_STRVAR(stgm_doc, "host_stgm(hosts, core, sm, *, cpus, busy, paper, stop)\n"
+PyDoc_STRVAR(stgm_doc, "host_stgm(hosts, core, sm, *, cpus, busy, paper, split, stop)\n"
                        "--\n\n"
                        "STGM (gs_analysis_partitioned_stgm) for a stack of N sets. core: (N, n); "
                        "sm: uint8, (N, n, M). Returns\n"
                        "schedulable (N,), response (N, n), terms (N, n, 7), failed (N,).");
 
 static const gs_python_signature_t HOST_STGM_SIGNATURE = {
-    "host_stgm", "OOOLpiO", 3, 0,
-    (const char *const[]){"hosts", "core", "sm", "cpus", "busy", "paper", "stop"}};
+    "host_stgm", "OOOLpipO", 3, 0,
+    (const char *const[]){"hosts", "core", "sm", "cpus", "busy", "paper", "split", "stop"}};
 
 static PyObject *host_stgm(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
 {
     PyObject *hosts, *in_core, *in_sm, *stop, *result = NULL;
     long long cpus;
-    int busy, paper;
+    int busy, paper, split;
     if (!gs_python_parse(&HOST_STGM_SIGNATURE, args, nargs, kwnames, &hosts, &in_core, &in_sm,
-                         &cpus, &busy, &paper, &stop)) {
+                         &cpus, &busy, &paper, &split, &stop)) {
         return NULL;
     }
     job_t job = {0};
@@ -133,7 +133,7 @@ static PyObject *host_stgm(PyObject *module, PyObject *const *args, Py_ssize_t n
         gs_analysis_common_answer_t answer = answer_at(&job, set);
         const uint8_t *sets = (const uint8_t *)PyArray_DATA(sm) + set * n * sms;
         status = gs_analysis_partitioned_stgm(&stgm, ctx, &at, gs_python_i64(core) + set * n, sets,
-                                              sms, cpus, busy != 0, paper, &answer);
+                                              sms, cpus, busy != 0, paper, split != 0, &answer);
         status = end_set(&job, set, &answer, status);
     }
     gs_analysis_partitioned_stgm_free(&stgm, ctx);
@@ -163,30 +163,31 @@ static bool find_method(lock_t *self, const char *name)
     return self->method != NULL;
 }
 
-PyDoc_STRVAR(
-    lock_test_doc,
-    "host_lock_test(hosts, core, server, *, method, cpus, sms, mode, paper, overhead, stop)\n"
-    "--\n\n"
-    "The response-time test of a method in which one task at a time uses the GPU\n"
-    "(analysis/partitioned/lock_methods.h), for a stack of N sets. core: (N, n); server:\n"
-    "core of the server, (N,), or None; mode: 0 suspend, 1 busy, 2 spin. Returns what\n"
-    "host_stgm does.");
+PyDoc_STRVAR(lock_test_doc,
+             "host_lock_test(hosts, core, server, *, method, cpus, sms, mode, paper, overhead, "
+             "one_pass, jitter, stop)\n"
+             "--\n\n"
+             "The response-time test of a method in which one task at a time uses the GPU\n"
+             "(analysis/partitioned/lock_methods.h), for a stack of N sets. core: (N, n); server:\n"
+             "core of the server, (N,), or None; mode: 0 suspend, 1 busy, 2 spin. Returns what\n"
+             "host_stgm does.");
 
 static const gs_python_signature_t LOCK_TEST_SIGNATURE = {
-    "host_lock_test", "OOOsLLipLO", 3, 0,
+    "host_lock_test", "OOOsLLipLppO", 3, 0,
     (const char *const[]){"hosts", "core", "server", "method", "cpus", "sms", "mode", "paper",
-                          "overhead", "stop"}};
+                          "overhead", "one_pass", "jitter", "stop"}};
 
 static PyObject *host_lock_test(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *hosts, *in_core, *in_server, *stop, *result = NULL;
     const char *name;
-    int paper;
+    int paper, one_pass, jitter;
     long long cpus, sms, overhead;
     lock_t lock = {0};
     if (!gs_python_parse(&LOCK_TEST_SIGNATURE, args, nargs, kwnames, &hosts, &in_core, &in_server,
-                         &name, &cpus, &sms, &lock.options.mode, &paper, &overhead, &stop) ||
+                         &name, &cpus, &sms, &lock.options.mode, &paper, &overhead, &one_pass,
+                         &jitter, &stop) ||
         !find_method(&lock, name)) {
         return NULL;
     }
@@ -194,6 +195,8 @@ static PyObject *host_lock_test(PyObject *module, PyObject *const *args, Py_ssiz
     lock.options.sms = sms;
     lock.options.overhead = overhead;
     lock.options.paper = paper != 0;
+    lock.options.one_pass = one_pass != 0;
+    lock.options.jitter = jitter != 0;
     job_t job = {0};
     if (!gs_python_call_init(&job.call, stop, 0, 0)) {
         return NULL;
@@ -303,30 +306,34 @@ out:
 }
 
 PyDoc_STRVAR(partition_doc,
-             "host_partition(hosts, *, method, cpus, sms, mode, overhead, stop)\n"
+             "host_partition(hosts, *, method, cpus, sms, mode, overhead, one_pass, jitter, stop)\n"
              "--\n\n"
              "Cores by worst fit (gs_analysis_allocation_partition) for a method of\n"
              "host_lock_test. Returns what host_stgm does, and core (N, n), server (N,).");
 
 static const gs_python_signature_t PARTITION_SIGNATURE = {
-    "host_partition", "OsLLiLO", 1, 0,
-    (const char *const[]){"hosts", "method", "cpus", "sms", "mode", "overhead", "stop"}};
+    "host_partition", "OsLLiLppO", 1, 0,
+    (const char *const[]){"hosts", "method", "cpus", "sms", "mode", "overhead", "one_pass",
+                          "jitter", "stop"}};
 
 static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *hosts, *stop, *result = NULL;
     const char *name;
+    int one_pass, jitter;
     long long cpus, sms, overhead;
     lock_t lock = {0};
     if (!gs_python_parse(&PARTITION_SIGNATURE, args, nargs, kwnames, &hosts, &name, &cpus, &sms,
-                         &lock.options.mode, &overhead, &stop) ||
+                         &lock.options.mode, &overhead, &one_pass, &jitter, &stop) ||
         !find_method(&lock, name)) {
         return NULL;
     }
     lock.options.cpus = cpus;
     lock.options.sms = sms;
     lock.options.overhead = overhead;
+    lock.options.one_pass = one_pass != 0;
+    lock.options.jitter = jitter != 0;
     job_t job = {0};
     if (!gs_python_call_init(&job.call, stop, 0, 0)) {
         return NULL;

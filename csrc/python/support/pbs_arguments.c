@@ -86,6 +86,6 @@ gs_batch_table_t gs_python_problem_table(const gs_python_problem_t *self, npy_in
 {
     npy_intp row = set << self->n;
     return (gs_batch_table_t){self->n, gs_python_i64(self->completion) + row,
-                              self->undecided == NULL ? NULL
-                                                      : gs_python_i64(self->undecided) + row};
+                              self->undecided == NULL ? NULL : gs_python_i64(self->undecided) + row,
+                              NULL};
 }

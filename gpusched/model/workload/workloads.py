@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, SupportsIndex, 
 
 from gpusched._support.arguments import instance, is_sequence, one_of, position
 from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.no_array import NoArray
 from gpusched._support.text import clip, shown
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -61,7 +62,7 @@ class Utilization(NamedTuple):
     gpu: float
 
 
-class Workload:
+class Workload(NoArray):
     """Tasks with CPU work, copies and kernels, stated once for all methods.
 
     >>> w = gs.Workload([
@@ -103,6 +104,8 @@ class Workload:
     """
 
     __slots__ = ("_index", "_tick", "notes", "tasks")
+
+    _INSTEAD = "[task.period for task in workload], or .to_frame()"
 
     tasks: tuple[Task, ...]
     notes: tuple[str, ...]
