@@ -1,9 +1,10 @@
 """Disagreements of the printed and of the repaired graph with the exact answer.
 
 Random small task sets (see ``draw``; set i of a seed is the same whatever the count). For each: the
-repaired graph, the paper's listing in both orders of extraction, for the first ``--brute`` of them
-a brute force over all frame sequences, and with ``--interval`` the interval engine. Prints the
-counts, and with ``--save`` writes them as JSON. Exits with 1 where the exact ones differ.
+repaired graph, the paper's listing in both orders of extraction and under each reading of line 22,
+for the first ``--brute`` of them a brute force over all frame sequences, and with ``--interval`` the
+interval engine. Prints the counts, and with ``--save`` writes them as JSON. Exits with 1 where the
+exact ones differ.
 
     python benchmarks/graph_agreement.py --count 100000 --seed 1 --save benchmarks/results/x.json
 """
@@ -87,8 +88,9 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
     shape = (arguments.least, arguments.most, arguments.hyperperiod, arguments.factors)
     result: dict[str, Any] = {"sets": arguments.count, "schedulable": 0}
     listing = {
-        order: {"false_yes": 0, "false_no": 0, "undecided": 0, "examples": []}
+        (order, pruning): {"false_yes": 0, "false_no": 0, "undecided": 0, "examples": []}
         for order in graph.ORDERS
+        for pruning in graph.PRUNINGS
     }
     checks = {"brute": [0, 0], "interval": [0, 0]}
     began = time.perf_counter()
@@ -100,18 +102,18 @@ def compare(arguments: argparse.Namespace) -> dict[str, Any]:
             if engine is not None and (name == "interval" or index < arguments.brute):
                 checks[name][0] += 1
                 checks[name][1] += engine(case) != truth
-        for order, counts in listing.items():
-            said = repaired(case, variant="paper", order=order, states=STATES)
+        for (order, pruning), counts in listing.items():
+            said = repaired(case, variant="paper", order=order, pruning=pruning, states=STATES)
             if said == -1:
                 counts["undecided"] += 1
             elif said != truth:
                 counts["false_yes" if said else "false_no"] += 1
                 if len(counts["examples"]) < 3:
                     counts["examples"].append(case)
-    for order, counts in listing.items():
+    for (order, pruning), counts in listing.items():
         for kind in ("false_yes", "false_no"):
             counts[f"{kind}_per_100000"] = round(counts[kind] * 1e5 / arguments.count, 2)
-        result[f"paper_{order}"] = counts
+        result[f"paper_{order}_{pruning}"] = counts
     for name, (compared, differing) in checks.items():
         if compared:
             result[f"repaired_against_{name}"] = {"compared": compared, "differing": differing}

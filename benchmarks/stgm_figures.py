@@ -1,8 +1,9 @@
 """Figures 4 and 5 of [RTCSA19] with 10,000 sets per test and point, and their times.
 
-Writes a table and a picture for each figure, for the two readings of what a lock or a server is
-given (see gs.experiments.stgm_fig4), the effect of everything else that the paper leaves open, how
-often the allocator misses an allocation (a fifth of the sets), and the times.
+Writes a table and a picture for each figure, for three readings of Table I and of the GPU that a
+lock or a server is given (gs.experiments.STGM_READINGS), with the statements of the paper; the
+effect of everything else that the paper leaves open, how often the allocator misses an allocation
+(a fifth of the sets), and the times.
 
     python benchmarks/stgm_figures.py [--save] [--count N]
 """
@@ -23,8 +24,10 @@ RESULTS = Path(__file__).parent / "results"
 FIGURES = {
     "stgm_fig4": lambda count: experiments.stgm_fig4(count=count),
     "stgm_fig4_same": lambda count: experiments.stgm_fig4(count=count, baselines="same"),
+    "stgm_fig4_13": lambda count: experiments.stgm_fig4(count=count, sets={"at": 13}),
     "stgm_fig5": lambda count: experiments.stgm_fig5(count=count),
     "stgm_fig5_same": lambda count: experiments.stgm_fig5(count=count, baselines="same"),
+    "stgm_fig5_13": lambda count: experiments.stgm_fig5(count=count, sets={"at": 13}),
     "stgm_options": lambda count: experiments.stgm_options(count=count),
     "stgm_allocators": lambda count: experiments.stgm_allocators(count=-(-count // 5)),
     "stgm_allocators_busy": lambda count: experiments.stgm_allocators(
@@ -57,6 +60,10 @@ def main() -> None:
             plot.save_figure(figure, RESULTS / f"{name}.png", dpi=110)
         if hasattr(table, "to_text"):
             lines += ["", table.to_text()]
+            rows = zip(*list(table.observations().columns.values())[1:], strict=True)
+            for says, holds, numbers in rows:
+                lines += [f"  {'holds' if holds else 'DOES NOT HOLD'}: {says}", f"    {numbers}"]
+            lines.append("")
     text = "\n".join(line.rstrip() for line in "\n".join(lines).splitlines()) + "\n"
     print(text)
     if options.save:

@@ -106,6 +106,12 @@ static const char *const PBS_GRAPH_VARIANT[] = {
     [GS_PBS_GRAPH_PRINTED] = "printed",
 };
 
+static const char *const PBS_GRAPH_PRUNING[] = {
+    [GS_PBS_GRAPH_PRUNING_FRAME] = "frame",
+    [GS_PBS_GRAPH_PRUNING_READY] = "ready",
+    [GS_PBS_GRAPH_PRUNING_BATCH] = "batch",
+};
+
 static const char *const PBS_GRAPH_OUTCOME[] = {
     [GS_PBS_GRAPH_COMPLETE] = "complete",   [GS_PBS_GRAPH_STATES] = "states",
     [GS_PBS_GRAPH_BYTES] = "bytes",         [GS_PBS_GRAPH_SECONDS] = "seconds",
@@ -130,6 +136,7 @@ static const char *const ANALYSIS_FIFO_THEOREM[] = {
     [GS_ANALYSIS_FIFO_THEOREM_A_REFINED] = "A refined",
     [GS_ANALYSIS_FIFO_THEOREM_V2] = "V2",
     [GS_ANALYSIS_FIFO_THEOREM_V3] = "V3",
+    [GS_ANALYSIS_FIFO_THEOREM_A_SINGLE] = "A, one job",
 };
 
 static const char *const ANALYSIS_PRIORITY_STREAMS_THEOREM[] = {
@@ -405,6 +412,7 @@ static const gs_enumeration_t ALL[] = {
     {"pbs.proof_fault", PBS_PROOF_FAULT, sizeof PBS_PROOF_FAULT / sizeof *PBS_PROOF_FAULT},
     {"pbs.dispatch", PBS_DISPATCH, sizeof PBS_DISPATCH / sizeof *PBS_DISPATCH},
     {"pbs.graph_variant", PBS_GRAPH_VARIANT, sizeof PBS_GRAPH_VARIANT / sizeof *PBS_GRAPH_VARIANT},
+    {"pbs.graph_pruning", PBS_GRAPH_PRUNING, sizeof PBS_GRAPH_PRUNING / sizeof *PBS_GRAPH_PRUNING},
     {"pbs.graph_outcome", PBS_GRAPH_OUTCOME, sizeof PBS_GRAPH_OUTCOME / sizeof *PBS_GRAPH_OUTCOME},
     {"pbs.graph_vertex", PBS_GRAPH_VERTEX, sizeof PBS_GRAPH_VERTEX / sizeof *PBS_GRAPH_VERTEX},
     {"analysis.fifo_theorem", ANALYSIS_FIFO_THEOREM,

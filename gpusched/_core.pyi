@@ -380,6 +380,7 @@ def graph_search(
     undecided: _In | None,
     *,
     variant: int,
+    pruning: int,
     lifo: bool,
     merge: bool,
     idling: bool,
@@ -919,7 +920,7 @@ def container_response(
     stop: Buffer | None,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def srm_blocking(
-    hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: bool, stop: Buffer | None
+    hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: int, stop: Buffer | None
 ) -> _Ints: ...
 def elliott_draw(
     key: _In,
@@ -952,7 +953,7 @@ def elliott_study(
     empty: bool,
     first: int,
     count: int,
-    paper: bool,
+    paper: int,
     bins: int,
     stop: Buffer | None,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]: ...

@@ -216,6 +216,7 @@ ARGUMENTS: dict[str, Any] = {
     "rounding": 0,
     "realtime": 0,
     "proof": True,
+    "pruning": 0,
     "skip": 0,
     "regs": np.array([32, 32]),
     "release": np.array([0, 40, 5, 7]),

@@ -110,14 +110,14 @@ def test_the_study_counts_what_the_tests_say(options: dict[str, Any]) -> None:
     given |= {"cpus": 4, "overhead": 0.05, "rounding": "nearest", "empty": True} | options
     arguments = elliott_sets.scenario(**given)
     m = given["cpus"]
-    for paper in (False, True):
+    for number, paper in enumerate((False, True, "once")):
         sets, without, passed, eighths, fates, total = _core.elliott_study(
             seed_key(8),
             **arguments,
             speed_ups=np.array(factors),
             first=2,
             count=count,
-            paper=paper,
+            paper=number,
             bins=bins,
             stop=None,
         )
@@ -153,7 +153,7 @@ def test_the_study_counts_what_the_tests_say(options: dict[str, Any]) -> None:
 
 def test_chunks_do_not_matter() -> None:
     arguments = elliott_sets.scenario("light", "short", 0.75, (0.3, 0.4), 4, 0.05, "nearest", True)
-    arguments |= {"paper": False, "speed_ups": np.array([2, 4]), "bins": 40, "stop": None}
+    arguments |= {"paper": 0, "speed_ups": np.array([2, 4]), "bins": 40, "stop": None}
     whole = _core.elliott_study(seed_key(1), **arguments, first=0, count=3000)
     parts = [
         _core.elliott_study(seed_key(1), **arguments, first=first, count=size)
@@ -296,6 +296,17 @@ def test_figure_5_counts_are_those_of_the_tests(panels: Any) -> None:
     assert few["sets"][few["curve"] == "SRM"].sum() == 60
 
 
+def test_half_way_point_of_the_first_panel() -> None:
+    """With one request of each task in Eq. 2, half of the sets are schedulable up to 2.0."""
+    last = {}
+    for variant in ("sound", "paper", "paper, once"):
+        study = elliott_fig5([33], 40_000, seed=2, variant=variant, progress=False)
+        rows = study.where(curve="SRM")
+        last[variant] = rows["high"][(rows["schedulable"] >= 0.5) & (rows["sets"] >= 100)].max()
+    assert last["paper, once"] == pytest.approx(2.0)
+    assert last["sound"] <= last["paper"] < 1.95
+
+
 @pytest.mark.python
 def test_pictures(panels: Any) -> None:
     matplotlib = pytest.importorskip("matplotlib")
@@ -337,7 +348,7 @@ def test_study_refuses() -> None:
         ({"bins": 0}, "bins: got 0, expected 1 to 10000"),
         ({"workers": 0}, "workers: got 0, expected at least 1"),
         ({"periods": "odd"}, "periods: got 'odd', expected one of short,"),
-        ({"variant": "exact"}, "variant: got 'exact', expected one of sound, paper"),
+        ({"variant": "exact"}, "variant: got 'exact', expected one of sound, paper, paper, once"),
         ({"store": "x", "seed": None}, "seed: got None, expected an int or a"),
     ):
         with pytest.raises(ValueError, match=text):

@@ -10,6 +10,7 @@ import pytest
 import gpusched as gs
 from gpusched.experiments import (
     CATEGORIES,
+    PRINTED_TABLE2,
     RUN_METHODS,
     SCENARIOS,
     elliott_fig6,
@@ -63,6 +64,44 @@ def test_rows_are_means_of_sets(table):
     assert again == table and (again.worst == table.worst).all()
 
 
+def test_readings_of_the_table(table):
+    """Categories by each method's own run, suspending jobs, overruns."""
+    options = {"seed": 1, "seconds": 10, "progress": False}
+    own = elliott_table2(180, categories="own", **options)
+    assert (own.worst == table.worst).all() and (own.category == table.category).all()
+    for m, method in enumerate(RUN_METHODS[:2]):
+        late = own.worst[:, m] > 1
+        for word, these in (("difficult", ~late), ("unable", late)):
+            row = own.where(category=word, method=method)
+            these = these & (own.category > 0)
+            assert row["sets"].item() == these.sum()
+            assert row["response"].item() == own.response[these, m].mean()
+            assert row["over"].item() == (these.sum() if word == "unable" else 0)
+    calm = elliott_table2(40, waiting="suspend", **options)
+    assert (calm.response[:, 0] == table.response[:40, 0]).all()
+    assert calm.tardiness[:, 1].max() < 1 < table.tardiness[:40, 1].max()
+    over = elliott_table2(20, overrun=0.1, **options)
+    tasks = gs.generate.elliott(
+        *(SCENARIOS[over.scenario[3]][1:4]),
+        (SCENARIOS[over.scenario[3]].share, SCENARIOS[over.scenario[3]].share + 0.1),
+        seed=1, first=3, empty=False,
+    )  # fmt: skip
+    longer = tasks.replace(**{
+        name: -(-np.asarray(getattr(tasks, name)) * 11 // 10)
+        for name in ("cpu", "copy_in", "kernel", "copy_out")
+    })  # fmt: skip
+    run = gs.simulate.host(longer, 4, "gedf", "omlp", until=10**10, intervals=False)
+    assert over.response[3, 0] == ((run.finish - run.release) / tasks.period[run.task]).mean()
+    assert over.settings["overrun"] == 0.1 and over.settings["waiting"] == "spin"
+
+
+def test_the_printed_table():
+    """Response less tardiness is at most a period, and at least a job's work."""
+    for (category, _), (response, tardiness) in PRINTED_TABLE2.items():
+        assert 0.1 < response - tardiness <= 1
+        assert (response > 1) == (category == "unable")
+
+
 def test_the_drivers_tardiness_grows():
     growth = elliott_fig6(seconds=5)
     late = {}
@@ -108,6 +147,10 @@ def test_heavy_tasks():
         ({"seconds": 1e-12}, "seconds: got 1e-12, expected at least a"),
         ({"seconds": float("nan")}, "seconds: got nan, expected at least a nanosecond"),
         ({"utilization": "heavy", "cpus": 1}, "utilization: got 'heavy', expected one with"),
+        ({"categories": "mine"}, "categories: got 'mine', expected one of lock, own"),
+        ({"waiting": "busy"}, "waiting: got 'busy', expected one of spin, suspend"),
+        ({"overrun": -0.1}, r"overrun: got -0\.1, expected a share, from 0 to 1"),
+        ({"overrun": 0.0001}, r"overrun: got 0\.0001, expected a multiple of 0\.001"),
         ({"cpus": 0, "count": 1}, r"cpus: got 0, expected 1 to 2\*\*31 - 1 CPUs"),
     ],
 )

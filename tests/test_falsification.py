@@ -14,7 +14,7 @@ def test_no_response_above_a_fifo_bound():
     assert done.returncode == 0, done.stdout + done.stderr
     assert "no response above a bound" in done.stdout
     rows = [line.split() for line in done.stdout.splitlines()[4:]]
-    assert len(rows) == 12
+    assert len(rows) == 14
     for row in rows:  # every theorem is put to the test
         assert int(row[-4]) > 0, row
 

@@ -46,12 +46,15 @@ def fractions(*values: str | int | None) -> list[Fraction | None]:
         (THREE, 8, "release", ["A"], ("301/4", "1221/17", 66), "A"),
         (THREE, 8, "hardware", ["A"], ("301/4", "1221/17", 66), "A"),
         # Refined until nothing changes; the third one is 126/5 after two rounds.
-        (THREE, 8, "release", None, ("128/5", "129/5", "102/5"), "A refined"),
+        (THREE, 8, "release", ["A", "A refined"], ("128/5", "129/5", "102/5"), "A refined"),
+        # Each job ends within its period, so no task ever has two pending jobs.
+        (THREE, 8, "release", None, (16, "81/5", "78/5"), "A, one job"),
         (THREE, 8, "strict", None, ("143/5", "144/5", "141/5"), "V3"),
         (LATE, 4, "release", ["A"], ("487/6", "798/11"), "A"),
-        (LATE, 4, "release", None, (22, "80/3"), "A refined"),
+        (LATE, 4, "release", ["A", "A refined"], (22, "80/3"), "A refined"),
         (SINGLE, 8, "hardware", None, ("98/5", "104/5", "124/5"), "V1, case 1"),
-        (SINGLE, 8, "release", None, (26, "136/5", "156/5"), "V2"),
+        (SINGLE, 8, "release", ["V2", "A refined"], (26, "136/5", "156/5"), "V2"),
+        (SINGLE, 8, "release", None, ("98/5", "104/5", "124/5"), "A, one job"),
         (SINGLE, 8, "release", ["A"], (None, None, None), ""),
         (SINGLE, 8, "strict", None, (None, None, None), ""),
         (VICTIM, 2, "strict", None, (None, None), ""),
@@ -174,6 +177,7 @@ def test_rounded_shares() -> None:
         args = (*columns.values(), m)
         for order, theorem, slow in [
             ("release", "A", twin.theorem_a),
+            ("release", "A, one job", twin.theorem_a_single),
             ("release", "V2", twin.theorem_v2),
             ("strict", "V3", twin.theorem_v3),
             ("overlap", "P", twin.theorem_p),
@@ -424,7 +428,7 @@ def test_theorems_one_by_one(order: Any) -> None:
     tasks = stack(80)
     whole = fifo_bound(tasks, 13, order=order)
     seen = set()
-    for name in ("fits", "P", "V1", "A", "A refined", "V2", "V3"):
+    for name in ("fits", "P", "V1", "A", "A, one job", "A refined", "V2", "V3"):
         alone = fifo_bound(tasks, 13, order=order, theorems=[name])
         assert not (alone.bounded & ~whole.bounded).any()
         for mine, theirs in zip(
@@ -435,7 +439,7 @@ def test_theorems_one_by_one(order: Any) -> None:
             seen.add(name)
             assert all(str(t).startswith(name) for t in alone.theorem[alone.bounded])
     # A theorem that refines a bound has none to start from.
-    expected = {"hardware": {"fits", "V1", "A"}, "release": {"fits", "A", "V2"}}
+    expected = {"hardware": {"fits", "V1", "A"}, "release": {"fits", "A", "A, one job", "V2"}}
     expected |= {"strict": {"fits", "V3"}, "overlap": {"P"}}
     assert seen == expected[order]
     weak = fifo_bound(tasks, 13, order=order, saturation="paper")

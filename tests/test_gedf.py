@@ -39,6 +39,8 @@ def test_example_of_the_paper() -> None:
     assert omlp.accepted is True and omlp.blocking.tolist() == [0, 0] + [16] * 5
     printed = analysis.srm(C1, 4, lock="omlp", variant="paper")
     assert printed.accepted is False and printed.blocking.tolist() == [0, 0] + [24] * 5
+    once = analysis.srm(C1, 4, lock="omlp", variant="paper, once")
+    assert once.accepted is True and once.blocking.tolist() == [0, 0] + [16] * 5
     assert abs(printed.utilization - 31 / 6) < 1e-12 and not printed.bounded.any()
     assert printed.why() == "The tasks need 5.16667 of 4 CPUs."
     assert printed.response.tolist() == [None] * 7 and printed.exact == [None] * 7
@@ -125,6 +127,27 @@ def test_omlp_witness(m: int) -> None:
     sound = analysis.srm(hosts, m, lock="omlp").blocking
     assert printed.tolist() == [(2 * m - 2) * 10] * len(tasks)
     assert sound.tolist() == [(2 * m - 1) * 10] * len(tasks)
+
+
+def test_forms_of_omlp() -> None:
+    """Eq. 2 with two requests or one of each task, and its correction, against the twin."""
+    rng = random.Random(12)
+    differ = 0
+    for _ in range(300):
+        tasks, m = random_set(rng)
+        period, cpu, gpu, section, _ = (list(column) for column in zip(*tasks, strict=True))
+        hosts = gs.HostTasks.from_gpu_times(period, cpu, gpu, section)
+        waits = []
+        for variant, paper in (("sound", False), ("paper", True), ("paper, once", "once")):
+            found = analysis.srm(hosts, m, lock="omlp", variant=variant)  # type: ignore[arg-type]
+            assert found.blocking.tolist() == ref.blocking(tasks, m, "omlp", paper)
+            waits.append(found.blocking)
+        assert (waits[2] <= waits[1]).all()
+        differ += bool((waits[2] < waits[1]).any())
+    assert differ > 20
+    hosts = gs.HostTasks.from_gpu_times([10, 10], cpu=1, gpu=1)
+    with pytest.raises(ValueError, match=r"paper: got 3, expected 0 \(sound\), 1 \(paper\) or 2"):
+        _core.srm_blocking(hosts._columns(), cpus=2, sms=1, lock=1, paper=3, stop=None)
 
 
 def random_set(rng: random.Random) -> tuple[list[tuple[int, ...]], int]:

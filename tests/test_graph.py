@@ -194,29 +194,30 @@ def test_answer_and_counts_do_not_depend_on_the_unit_of_time():
 @pytest.mark.parametrize("variant", ["paper", "printed"])
 @pytest.mark.parametrize("order", ["fifo", "lifo"])
 @pytest.mark.parametrize("merge", [True, False])
-def test_listing_agrees_with_its_twin(variant, order, merge):
+@pytest.mark.parametrize("pruning", graphs.PRUNINGS)
+def test_listing_agrees_with_its_twin(variant, order, merge, pruning):
     faults = {"paper": paper_graph.DEFAULT, "printed": paper_graph.PRINTED}[variant]
     rng = np.random.default_rng(21)
     periods = (2, 3, 4, 5, 6, 10)
     compared = 0
-    for _ in range(150):
+    for _ in range(80):
         case = random_set(rng, rng.choice(["below", "at"]), periods)
-        options = {"variant": variant, "order": order, "merge": merge}
+        options = {"variant": variant, "order": order, "merge": merge, "pruning": pruning}
         result = run(*case, first_only=False, states=1500, **options)
         if result["reason"] != graphs.REASONS.index("complete"):
             continue  # the twin would take long
-        twin = paper_graph.explore(*case, order, merge, faults)
+        twin = paper_graph.explore(*case, order, merge, faults, pruning=pruning)
         counts = {d: c for d, c in enumerate(result["per_depth"].tolist()) if c}
         assert result["schedulable"] == twin.schedulable, case
         assert (result["vertices"], counts) == (twin.vertices, twin.per_depth), case
         assert run(*case, states=1500, **options)["schedulable"] == twin.schedulable
         compared += 1
-    assert compared > 100
+    assert compared > 50
 
 
-def answers(period, deadline, completion, order="fifo"):
+def answers(period, deadline, completion, order="fifo", pruning="frame"):
     """Answer of the listing, exact answer (by two methods), and the listing's schedule."""
-    listing = run(period, deadline, completion, variant="paper", order=order)
+    listing = run(period, deadline, completion, variant="paper", order=order, pruning=pruning)
     truth = run(period, deadline, completion)["schedulable"]
     assert truth == (pbs_brute.search(period, deadline, completion) is not None)
     return listing["schedulable"], truth, listing
@@ -267,13 +268,32 @@ def test_error_4_merging_keeps_one_delta():
     assert answers((6, 10), (6, 9), (0, 3, 6, 6), "fifo")[:2] == (1, 1)
 
 
-def test_error_5_jobs_that_arrive_during_a_frame_have_deadlines():
-    # Task 0 arrives at 2 while task 1 runs from 1 to 4, and waits at its deadline 4 = H.
-    case = ((2, 4), (2, 4), (0, 1, 3, 0))
-    said, truth, listing = answers(*case)
+@pytest.mark.parametrize(
+    "case",
+    [
+        # Task 0 arrives at 2 while task 1 runs from 1 to 4, and waits at its deadline 4 = H.
+        ((2, 4), (2, 4), (0, 1, 3, 0)),
+        # Task 2 arrives at 16 while task 1 runs from 15 to 21, and is due at 20. Line 32 merges
+        # nothing here, and line 33 discards nothing: line 22 alone makes the difference.
+        ((6, 12, 8), (6, 12, 4), (0, 3, 6, 0, 1, 3, 0, 0)),
+    ],
+)
+def test_error_5_jobs_that_arrive_during_a_frame_have_deadlines(case):
+    said, truth, listing = answers(*case, pruning="ready")
     assert (said, truth) == (1, 0)
     assert replay_rule(*case, listing) != 0
-    assert not paper_graph.explore(*case, faults=paper_graph.DEFAULT - {5}).schedulable
+    assert answers(*case)[:2] == (0, 0)
+    assert not paper_graph.explore(*case).schedulable
+    assert paper_graph.explore(*case, pruning="ready").schedulable
+    everything = search(*case, variant="paper", pruning="ready", first_only=False, graph=True)
+    assert "discarded" not in [graphs.STATES[state] for state in everything.graph.state]
+
+
+def test_pruning_by_the_jobs_of_the_batch_alone_checks_least():
+    # Task 1 waits through its deadline 4 while task 0 runs from 0 to 6 = H: it never runs.
+    case = ((6, 6), (6, 4), (0, 6, 4, 0))
+    assert answers(*case, pruning="batch")[:2] == (1, 0)
+    assert answers(*case, pruning="ready")[:2] == (0, 0)
 
 
 # Budgets, undecided batches, depth ---------------------------------------------------------------
@@ -378,6 +398,8 @@ def test_no_job_in_the_hyperperiod_is_schedulable():
         ({"variant": "fixed"}, ValueError, r"variant(: got| =) 'fixed'"),
         ({"order": "random"}, ValueError, r"order(: got| =) 'random'"),
         ({"order": "lifo"}, ValueError, "order.*by depth"),
+        ({"pruning": "none"}, ValueError, "pruning: got 'none'"),
+        ({"pruning": "batch"}, ValueError, "pruning.*every deadline"),
         ({"depth": -1}, ValueError, r"depth(: got| =) -1"),
         ({"depth": 2.5}, ValueError, r"depth(: got| =) 2.5"),
         ({"depth": 2**70}, ValueError, r"depth(: got| =) "),
@@ -420,7 +442,7 @@ def test_refused_problems_are_named():
 
 GOOD = [
     *(np.array([row]) for row in (*SECTION_3_1[:2], (0, 0, 0), SECTION_3_1[2])),
-    *(None, 0, False, True, False, True, -1, 0, 0, 0.0, False, None),
+    *(None, 0, 0, False, True, False, True, -1, 0, 0, 0.0, False, None),
 ]
 
 
@@ -445,14 +467,15 @@ GOOD = [
         (4, np.array([[0, 0]]), ValueError, "undecided"),
         (5, 3, ValueError, r"variant(: got| =) 3"),
         (5, -1, ValueError, r"variant(: got| =) -1"),
-        (11, -1, ValueError, r"states(: got| =) -1"),
-        (12, -1, ValueError, "bytes"),
-        (13, -1.0, ValueError, "seconds"),
-        (15, bytearray(), ValueError, "stop: expected None or a writable buffer of one byte,"),
-        (15, b"\0", TypeError, "stop: .*None or a writable buffer of one byte"),
-        (15, 5, TypeError, "stop: .*None or a writable buffer of one byte"),
-        (15, np.zeros(1, np.int64), TypeError, "stop"),
-        (15, np.zeros(4, np.uint8)[::2], TypeError, "stop"),
+        (6, 3, ValueError, r"pruning(: got| =) 3"),
+        (12, -1, ValueError, r"states(: got| =) -1"),
+        (13, -1, ValueError, "bytes"),
+        (14, -1.0, ValueError, "seconds"),
+        (16, bytearray(), ValueError, "stop: expected None or a writable buffer of one byte,"),
+        (16, b"\0", TypeError, "stop: .*None or a writable buffer of one byte"),
+        (16, 5, TypeError, "stop: .*None or a writable buffer of one byte"),
+        (16, np.zeros(1, np.int64), TypeError, "stop"),
+        (16, np.zeros(4, np.uint8)[::2], TypeError, "stop"),
     ],
 )
 def test_hostile_arguments_of_the_module(place, value, error, message):

@@ -546,6 +546,31 @@ def test_driver():
     assert run.spent()["spin"].sum() > 0
 
 
+def test_driver_whose_jobs_suspend():
+    """As a FIFO lock around segments that are all kernel: nothing of it takes a CPU."""
+    chance = random.Random(4)
+    for _ in range(60):
+        n, m = chance.randint(2, 6), chance.randint(1, 3)
+        period = [chance.choice([20, 30, 40, 60]) for _ in range(n)]
+        times = [[chance.randint(0, 4) for _ in range(5)] for _ in range(n)]
+        jobs = [[a, (b, c + 1, d), e] for a, b, c, d, e in times]
+        whole = [[a, (0, b + c + 1 + d, 0), e] for a, b, c, d, e in times]
+        offset = [chance.randint(0, 9) for _ in range(n)]
+        given = {"until": 240, "mode": "suspend"}
+        hosts = gs.HostTasks.from_segments(period, jobs, offset=offset)
+        run = gs.simulate.host(hosts, m, "gedf", "driver", **given)
+        twin = gs.simulate.host(
+            gs.HostTasks.from_segments(period, whole, offset=offset), m, "gedf", "fmlp", **given
+        )
+        assert run.mode == "suspend" and run.finish.tolist() == twin.finish.tolist()
+        assert not run.spent()["spin"].any()
+    jobs = [[2, (1, 3, 4)], [1, (1, 1, 1)], [20]]
+    hosts = gs.HostTasks.from_segments([1000] * 3, jobs, deadline=[900, 300, 600], offset=[0, 3, 5])
+    run = gs.simulate.host(hosts, 1, "gedf", "driver", mode="suspend", until=10)
+    # Segments 2..10 and 10..13; task 2 has the CPU from 5 on.
+    assert run.finish.tolist() == [10, 13, 25]
+
+
 def test_global_edf_without_a_gpu():
     hosts = gs.HostTasks([4, 4, 4], cpu=[3, 3, 2], deadline=[4, 4, 4])
     run = gs.simulate.host(hosts, 2, "gedf", until=12)

@@ -36,7 +36,8 @@ def test_three_tasks():
     assert fb.theorem_a_refined(*THREE) == [Q(128, 5), Q(129, 5), Q(102, 5)]
     assert fb.theorem_v3(*THREE) == [Q(143, 5), Q(144, 5), Q(141, 5)]
     assert fb.theorem_v2(*THREE) == [None] * 3
-    assert names(THREE, "release") == ["A refined"] * 3
+    assert fb.theorem_a_single(*THREE) == [16, Q(81, 5), Q(78, 5)]
+    assert names(THREE, "release") == ["A one job"] * 3
     assert of(THREE, "overlap") == fb.theorem_p(*THREE)
 
 

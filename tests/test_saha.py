@@ -12,6 +12,7 @@ import gpusched as gs
 from gpusched._draw import axes as plot
 from gpusched.experiments import (
     ALLOCATORS,
+    STGM_READINGS,
     STGM_TESTS,
     stgm_allocators,
     stgm_fig3,
@@ -83,6 +84,52 @@ def test_fig5_takes_the_same_sets_at_every_point() -> None:
         point["schedulable"].mean()
     )
     assert stgm_fig5([2], 7, tasks=[8, 9, 10])["count"].tolist() == [9] * len(STGM_TESTS)
+
+
+def test_readings() -> None:
+    """Table I for 13 SMs, of which STGM divides fewer: the reading of Figure 5's first point."""
+    names = ("STGM suspend", "STGM busy", "MPCP suspend", "GPU server")
+    figures = {
+        reading: stgm_fig5([1, 4, 13], 90, seed=1, tasks=[8, 12], tests=names, **options)
+        for reading, options in STGM_READINGS.items()
+    }
+    sets = gs.generate.stgm(8, 45, spawn(1, 8), at=13)
+    assert sets.kernel.shape[-1] == 13
+    other = gs.generate.stgm(12, 45, spawn(1, 12), at=13)
+    figure = figures["13 SMs"]
+    for k in (1, 4, 13):
+        stgm = [gs.analysis.stgm_allocate(s, 4, k).schedulable for s in (sets, other)]
+        server = [
+            gs.analysis.partition(s, 4, 13, protocol="gpu_server", overhead=50).schedulable
+            for s in (sets, other)
+        ]
+        for name, found in (("STGM suspend", stgm), ("GPU server", server)):
+            row = figure.where(test=name, sms=k)
+            assert row["schedulable"].tolist() == [np.concatenate(found).mean()]
+    holds = {reading: f.observations()["holds"].tolist() for reading, f in figures.items()}
+    assert holds == {
+        "one SM": [False, True, True],
+        "lock on all SMs": [False, False, False],  # with few tasks a lock is nearly as good
+        "13 SMs": [True, True, True],
+        "SMs of the point": [False, True, True],
+    }
+    # More SMs in the table than on the GPU are no error; the time on 13 is that on 20.
+    wide = stgm_fig4([8], 20, seed=1, tests="STGM suspend", sms=4, sets={"at": 20})
+    same = stgm_fig4([8], 20, seed=1, tests="STGM suspend", sms=4, sets={"at": 13})
+    assert wide == same
+
+
+def test_observations() -> None:
+    names = ("STGM suspend", "STGM busy", "MPCP suspend", "MPCP busy", "GPU server")
+    figure = stgm_fig4([8, 12, 16], 150, seed=2, tests=names, sets={"at": 13})
+    table = figure.observations()
+    assert table["figure"].tolist() == [4] * 4 and table["holds"].tolist() == [1, 1, 0, 1]
+    gap = figure.where(test=names[0])["schedulable"] - figure.where(test=names[2])["schedulable"]
+    assert f"at most {gap.max():.1%} of the sets" in table["numbers"][2]
+    with pytest.raises(ValueError, match=r"tests: expected .*, got none of GPU server"):
+        stgm_fig4([8, 9], 5, tests=names[:4]).observations()
+    with pytest.raises(ValueError, match="points: got 1, expected at least 2"):
+        stgm_fig4([8], 5, tests=names).observations()
 
 
 def test_the_paper() -> None:
@@ -170,7 +217,8 @@ def test_fig3() -> None:
         (lambda: stgm_fig4([8], 0), ValueError, "count: got 0, expected at least 1"),
         (lambda: stgm_fig4([0], 5), RuntimeError, "n: got 0, expected a positive number of tasks"),
         (lambda: stgm_fig4([8], 5, sms=0), RuntimeError, "sms(: got| =) 0"),
-        (lambda: stgm_fig4([8], 5, sets={"at": 99}), RuntimeError, "at(: got| =) 99"),
+        (lambda: stgm_fig4([8], 5, sets={"at": 0}), RuntimeError, "at(: got| =) 0"),
+        (lambda: stgm_fig4([8], 5, sets={"at": "x"}), RuntimeError, "at: got 'x', expected an int"),
         (lambda: stgm_fig5(tasks=[]), ValueError, "tasks: got no values, expected at least one"),
         (lambda: stgm_fig5(count=0), ValueError, "count: got 0, expected at least 1"),
         (lambda: stgm_allocators(mode="spin"), ValueError, "mode: got 'spin', expected one of"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from gpusched._support.text import clip, escape
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "wilson"]
+__all__ = ["Results", "by_column", "wilson"]
 
 # The 97.5 % quantile of the normal distribution, for intervals of 95 %.
 _QUANTILE = 1.959963984540054
@@ -48,6 +48,11 @@ def wilson(successes: npt.ArrayLike, count: int) -> tuple[FloatArray, FloatArray
     low = np.where(share == 0, 0.0, middle - half)
     high = np.where(share == 1, 1.0, middle + half)
     return low, high
+
+
+def by_column(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Any]:
+    """Rows of a table as lists of columns with these names."""
+    return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -26,6 +26,7 @@ _ASKED = {
     "P": ("P",),
     "V1": ("V1, case 1", "V1, case 2"),
     "A": ("A",),
+    "A, one job": ("A, one job",),
     "A refined": ("A refined",),
     "V2": ("V2",),
     "V3": ("V3",),
@@ -80,7 +81,7 @@ def fifo_bound(
         waits. "paper": ``m - b_max + 1``, which is never more.
     theorems
         Theorems to try, to compare them: some of ``"fits"``, ``"P"``, ``"V1"``, ``"A"``,
-        ``"A refined"``, ``"V2"``, ``"V3"``; all unless given.
+        ``"A, one job"``, ``"A refined"``, ``"V2"``, ``"V3"``; all unless given.
     stop
         A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
         call.

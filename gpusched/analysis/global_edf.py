@@ -42,6 +42,9 @@ GEDF_METHODS = ("best", "devi_anderson", "compliant")
 _TRIED = {"best": 0b011110, "devi_anderson": 0b001110, "compliant": 0b010110}
 Method = Literal["best", "devi_anderson", "compliant"]
 Variant = Literal["sound", "paper"]
+SrmVariant = Literal["sound", "paper", "paper, once"]
+SRM_VARIANTS: tuple[SrmVariant, ...] = ("sound", "paper", "paper, once")
+"""Forms of the bound of OMLP, in the order of the core's numbers."""
 
 
 def gedf_tardiness(
@@ -126,7 +129,7 @@ def srm(
     cpus: int,
     *,
     lock: Literal["fmlp", "omlp", "best"] = "best",
-    variant: Variant = "sound",
+    variant: SrmVariant = "sound",
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
@@ -139,8 +142,9 @@ def srm(
     - ``fmlp``: one critical section of every other GPU-using task (Eq. 1);
     - ``omlp``: the same with at most m + 1 GPU-using tasks; otherwise the 2m - 1 longest of the
       others', each task's at most twice. Eq. 2 of the paper has 2 (m - 1), one too few: m holders
-      while the request is in the priority queue, and m - 1 ahead of it in the FIFO queue. That is
-      ``variant="paper"``, with two requests of each task, as in the paper's example.
+      while the request is in the priority queue, and m - 1 ahead of it in the FIFO queue. It does
+      not say how many requests of one task count: up to two, ``variant="paper"``, or one,
+      "paper, once".
 
     A job with several GPU segments waits that long for each of them, and counts with its longest
     for others.
@@ -158,7 +162,7 @@ def srm(
         ``best``: for each set the lock with which it is accepted; with both, the one with the least
         largest tardiness (``fmlp`` at a tie).
     variant
-        ``sound`` or ``paper``.
+        ``sound``, or OMLP by Eq. 2 as printed, which is unsound: ``paper`` or ``paper, once``.
 
     Returns
     -------
@@ -171,7 +175,7 @@ def srm(
     """
     began = perf_counter()
     one_of(lock, (*LOCKS, "best"), "lock")
-    one_of(variant, ("sound", "paper"), "variant")
+    one_of(variant, SRM_VARIANTS, "variant")
     one_of(method, GEDF_METHODS, "method")
     m = _cpus(hosts, cpus)
     _implicit(hosts, method)
@@ -185,7 +189,7 @@ def srm(
             cpus=m,
             sms=max(1, hosts.columns),
             lock=code,
-            paper=variant == "paper",
+            paper=SRM_VARIANTS.index(variant),
             stop=stop,
         ).reshape(work.shape)
         demand = _sum(work, wait, "blocking")

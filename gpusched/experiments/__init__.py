@@ -21,14 +21,9 @@ are computed at once. Two machines share a figure so::
 from __future__ import annotations
 
 from gpusched.experiments.amert import Observed, ecrts2017, rtss2017
-from gpusched.experiments.elliott_runs import (
-    CATEGORIES,
-    RUN_METHODS,
-    ElliottGrowth,
-    ElliottRuns,
-    elliott_fig6,
-    elliott_table2,
-)
+from gpusched.experiments.elliott_growth import ElliottGrowth, elliott_fig6
+from gpusched.experiments.elliott_runs import PRINTED_TABLE2, ElliottRuns, elliott_table2
+from gpusched.experiments.elliott_simulated import CATEGORIES, RUN_METHODS
 from gpusched.experiments.elliott_study import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
 from gpusched.experiments.gpusched_figures import (
     SCHEDULERS,
@@ -43,17 +38,23 @@ from gpusched.experiments.gpusched_search_figures import (
     TimesByTasks,
     gpusched_fig5,
 )
-from gpusched.experiments.olmedo_figures import (
-    ARCHITECTURES,
+from gpusched.experiments.olmedo.olmedo_bandwidth import Bandwidth
+from gpusched.experiments.olmedo.olmedo_contention import (
     Contention,
-    Figure5,
-    Figure6,
-    SharedSMs,
-    olmedo_fig5,
-    olmedo_fig6,
     olmedo_fig7,
     olmedo_fig8,
     olmedo_fig9,
+)
+from gpusched.experiments.olmedo.olmedo_figures import (
+    ARCHITECTURES,
+    Figure5,
+    Figure6,
+    olmedo_fig5,
+    olmedo_fig6,
+)
+from gpusched.experiments.olmedo.olmedo_misprediction import Mispredictions, olmedo_fig3
+from gpusched.experiments.olmedo.olmedo_tables import (
+    SharedSMs,
     olmedo_table2,
     olmedo_table3,
     olmedo_table4,
@@ -61,6 +62,7 @@ from gpusched.experiments.olmedo_figures import (
 from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
 from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
 from gpusched.experiments.stgm_figures import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
+from gpusched.experiments.stgm_observations import STGM_READINGS
 from gpusched.experiments.stgm_option_study import Options, stgm_options
 from gpusched.experiments.stgm_profile_figure import Profiles, stgm_fig3
 from gpusched.experiments.yang_figures import (
@@ -76,14 +78,17 @@ __all__ = [
     "ALLOCATORS",
     "ARCHITECTURES",
     "CATEGORIES",
+    "PRINTED_TABLE2",
     "RUN_METHODS",
     "SCENARIOS",
     "SCHEDULERS",
     "SHARING_WAYS",
     "SLOWDOWNS",
+    "STGM_READINGS",
     "STGM_TESTS",
     "UTILIZATIONS",
     "Allocators",
+    "Bandwidth",
     "Bounds",
     "Contention",
     "ElliottGrowth",
@@ -94,6 +99,7 @@ __all__ = [
     "Figure5",
     "Figure6",
     "GraphSize",
+    "Mispredictions",
     "Observed",
     "Options",
     "Profiles",
@@ -110,6 +116,7 @@ __all__ = [
     "elliott_table2",
     "gpusched_fig4",
     "gpusched_fig5",
+    "olmedo_fig3",
     "olmedo_fig5",
     "olmedo_fig6",
     "olmedo_fig7",

@@ -1,9 +1,4 @@
-"""Simulations of [RTNS10], section 6: a lock or a container for the GPU, and the driver alone.
-
-The paper measures on a machine; here tasks are simulated (``gs.simulate.host``). The driver is a
-model: it serves whole GPU segments in the order of the requests, while their jobs spin at their own
-deadlines.
-"""
+"""Table 2 of [RTNS10]: response and tardiness with a lock for the GPU and with the driver alone."""
 
 from __future__ import annotations
 
@@ -16,11 +11,19 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import Int64Array, frozen, integer, one_of, real
+from gpusched._support.arguments import Int64Array, frozen, integer, one_of
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
-from gpusched.experiments.elliott_study import SCENARIOS
-from gpusched.generate.elliott_sets import UTILIZATIONS
+from gpusched.experiments.elliott_simulated import (
+    CATEGORIES,
+    RUN_METHODS,
+    SECOND,
+    Machine,
+    Waiting,
+    category_of,
+    drawn,
+    scenarios_of,
+)
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import values_of
 from gpusched.study.points import spawn
@@ -29,28 +32,26 @@ from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from gpusched._draw.axes import AxesArray, AxesLike
-    from gpusched.model.host_tasks import HostTasks
-    from gpusched.simulate.host_result import HostRun
 
-__all__ = ["CATEGORIES", "RUN_METHODS", "ElliottGrowth", "ElliottRuns", "elliott_fig6",
-           "elliott_table2"]  # fmt: skip
+__all__ = ["PRINTED_TABLE2", "ElliottRuns", "elliott_table2"]
 
-CATEGORIES = ("easy", "difficult", "unable")
-"""Categories of the paper: schedulable by analysis; otherwise, no job late by more than its period
-under SRM; neither."""
+PRINTED_TABLE2: Mapping[tuple[str, str], tuple[float, float]] = {
+    ("easy", "SRM"): (0.25, 0.0002),
+    ("easy", "Driver"): (0.2495, 0.0),
+    ("difficult", "SRM"): (0.2933, 0.0017),
+    ("difficult", "Driver"): (0.3489, 0.0464),
+    ("unable", "SRM"): (92.79, 91.97),
+    ("unable", "Driver"): (134.5, 133.5),
+}
+"""Table 2 of the paper: average response and tardiness by category and method, in periods.
 
-RUN_METHODS = ("SRM", "Driver", "Container", "Container, idling")
-"""Methods: the lock OMLP; the driver alone; a container whose server executes other tasks during
-kernels; a container whose server idles."""
+The paper prints all of them as percentages, which the last two rows cannot be. The response of a
+job less its tardiness is the smaller one of response and period, at least a tenth of the period for
+a medium task that runs for its worst case; as percentages the rows would leave 0.0082 and 0.01 of
+it. As periods they leave 0.82 and 1: most jobs are late, and with the driver all."""
 
-_WAYS: tuple[dict[str, Any], ...] = (
-    *({"protocol": "omlp"}, {"protocol": "driver"}),
-    *({"protocol": "container", "mode": mode} for mode in ("suspend", "busy")),
-)
-_SECOND = 1_000_000_000
+_CONTAINER = (False, False, True, True)  # methods of sets that fit into a container
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,7 +63,7 @@ class ElliottRuns(Results):
     scenario
         The number of each set's scenario in ``SCENARIOS``.
     category
-        Index of each set's category in ``CATEGORIES``.
+        Index of each set's category in ``CATEGORIES``, with SRM.
     response, tardiness
         Mean over the jobs of each set, in periods; ``(sets, methods)``, the methods in the order of
         ``RUN_METHODS``.
@@ -90,14 +91,16 @@ class ElliottRuns(Results):
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw mean response and tardiness by category, one bar per method; returns two axes.
 
-        The bars of containers are for the sets that fit into one.
+        The numbers of sets are those of the four methods; the bars of containers are for the sets
+        that fit into one.
         """
         axes = plot.panels(axes, 2, (9.6, 3.4))
         from matplotlib.ticker import LogFormatter
 
-        counts = [int((self.category == k).sum()) for k in range(len(CATEGORIES))]
-        fit = [int((self.category[self.fits] == k).sum()) for k in range(len(CATEGORIES))]
-        labels = (CATEGORIES, counts, fit)
+        labels = [
+            f"{word}\n" + ", ".join(str(n) for n in self.where(category=word)["sets"]) + " sets"
+            for word in CATEGORIES
+        ]
         places = np.arange(len(CATEGORIES))
         width = 0.8 / len(RUN_METHODS)
         for ax, name in zip(axes, ("response", "tardiness"), strict=True):
@@ -116,42 +119,11 @@ class ElliottRuns(Results):
             ax.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))
             ax.set_ylim(bottom=0.01 if name == "tardiness" else 10)
             ax.margins(y=0.12)
-            ax.set_xticks(
-                places, [f"{c}\n{n} sets, {k} fit" for c, n, k in zip(*labels, strict=True)]
-            )
+            ax.set_xticks(places, labels)
             ax.set_ylabel(f"average {name} (% of the period)")
             plot.grid(ax, "y")
         axes[1].legend(frameon=False, fontsize=8, loc="upper left")
         return axes
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ElliottGrowth(Results):
-    """Result of ``elliott_fig6``: its table, its task set and the drawn task."""
-
-    tasks: HostTasks
-    task: int
-    settings: Mapping[str, Any]
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the task's tardiness over time, one line per method; returns the axes."""
-        ax = plot.axes(ax, (6.4, 3.6))
-        for m, method in enumerate(RUN_METHODS):
-            rows = self.where(method=method)
-            if len(rows) == 0:
-                continue
-            style: dict[str, Any] = {"linewidth": 1.4, "linestyle": ("-", "-", "--", ":")[m]}
-            ax.plot(rows["release"], rows["tardiness"], color=plot.color(m), label=method, **style)
-        ax.set_xlabel("release of the job (s)")
-        ax.set_ylabel("tardiness (periods)")
-        ax.set_ylim(bottom=0)
-        uses = "with" if self.tasks.segments[self.task] > 0 else "without"
-        title = f"task {self.task} of {self.tasks.n}, {uses} GPU"
-        ax.set_title(title, fontsize=10, loc="left", pad=24)
-        place: dict[str, Any] = {"bbox_to_anchor": (-0.02, 1.0), "borderaxespad": 0.2}
-        ax.legend(loc="lower left", frameon=False, fontsize=9, ncols=4, columnspacing=1.2, **place)
-        plot.grid(ax)
-        return ax
 
 
 @shardable
@@ -162,6 +134,9 @@ def elliott_table2(
     utilization: Literal["light", "medium", "heavy"] = "medium",
     seconds: float = 150.0,
     cpus: int = 4,
+    categories: Literal["lock", "own"] = "lock",
+    waiting: Waiting = "spin",
+    overrun: float = 0.0,
     executor: Any = None,
     workers: int | None = None,
     progress: Progress = None,
@@ -174,7 +149,8 @@ def elliott_table2(
     Method (OMLP) and with the driver only. The simulation also has the Container Method, for the
     sets that fit into a container (``gs.analysis.container``, with its server's period). Jobs are
     periodic and take their worst case; there are no overheads. The driver is a model: it serves GPU
-    segments in FIFO order, and jobs spin from the request to the end.
+    segments in FIFO order, and jobs spin from the request to the end. ``PRINTED_TABLE2`` has the
+    paper's numbers.
 
     Sets are those of ``gs.generate.elliott``, with GPU-using tasks, in turn from all scenarios of
     ``utilization`` that have such sets (the paper does not say from which): all 90 of medium tasks,
@@ -192,6 +168,16 @@ def elliott_table2(
         Simulated time, in which jobs are released.
     cpus
         Number of CPUs.
+    categories
+        Which run decides between "difficult" and "unable": "lock", that of SRM, for all methods;
+        "own", that of each method, so that no job of a difficult set is late by more than its
+        period under any of them. The paper does not say.
+    waiting
+        What a job does from its request to the driver to the end: "spin", as the paper reports of
+        a driver under contention, or "suspend".
+    overrun
+        Share by which every part of a job takes longer than the analysis assumes, as on a machine
+        with overheads; a multiple of 0.001. The category "easy" is that of the analysis.
     executor, workers, progress, store, shard
         As in ``gs.sweep``. Sets may be added to a store.
 
@@ -212,18 +198,23 @@ def elliott_table2(
     sets = integer(count, "count")
     if sets < 1:
         raise ValueError(f"count: got {sets}, expected a positive number")
+    one_of(categories, ("lock", "own"), "categories")
     execution = Execution(executor, workers, progress, None, store, shard)
-    chosen = _scenarios(utilization, cpus)
-    until = _until(seconds)
+    chosen = scenarios_of(utilization, cpus)
+    machine = Machine.of(cpus, seconds, waiting, overrun)
+    simulated = {
+        **{"utilization": utilization, "cpus": cpus, "seconds": machine.until / SECOND},
+        **{"waiting": waiting, "overrun": overrun},
+    }
     found = run(
-        functools.partial(_measured, scenarios=chosen, cpus=cpus, until=until),
+        functools.partial(_measured, scenarios=chosen, machine=machine),
         [{}],
         [spawn(seed)],
         count=sets,
         execution=execution,
         name="gs.experiments.elliott_table2",
         seed=seed,
-        settings={"utilization": utilization, "cpus": cpus, "seconds": until / _SECOND},
+        settings=simulated,
         largest=1,  # a set takes about a second
     )
     if isinstance(found, StoredStudy):
@@ -231,13 +222,14 @@ def elliott_table2(
     values = {name: array[0] for name, array in values_of(found).items()}
     category, fits = values["category"], values["fits"]
     response, tardiness, worst = (
-        np.stack([values[f"{name} {m}"] for m in range(len(_WAYS))], axis=-1)
+        np.stack([values[f"{name} {m}"] for m in range(len(RUN_METHODS))], axis=-1)
         for name in ("response", "tardiness", "worst")
     )
     columns: dict[str, list[Any]] = {}
     for c, word in enumerate(CATEGORIES):
         for m, method in enumerate(RUN_METHODS):
-            these = (category == c) & (fits | (_WAYS[m]["protocol"] != "container"))
+            own = np.where(category == 0, 0, np.where(worst[:, m] <= 1, 1, 2))
+            these = ((own if categories == "own" else category) == c) & (fits | (not _CONTAINER[m]))
             row = {
                 "category": word,
                 "method": method,
@@ -248,7 +240,6 @@ def elliott_table2(
             }
             for name, value in row.items():
                 columns.setdefault(name, []).append(value)
-    settings = {"count": sets, "seed": seed, "utilization": utilization, "seconds": seconds}
     return ElliottRuns(
         {name: np.array(values) for name, values in columns.items()},
         np.array([chosen[k % len(chosen)] for k in range(sets)]),
@@ -257,15 +248,14 @@ def elliott_table2(
         tardiness,
         worst,
         fits,
-        settings | {"cpus": cpus},
+        {"count": sets, "seed": seed, **simulated, "seconds": seconds, "categories": categories},
     )
 
 
 def _measured(
     *,
     scenarios: list[int],
-    cpus: int,
-    until: int,
+    machine: Machine,
     count: int,
     first: int,
     seed: np.random.SeedSequence,
@@ -275,160 +265,20 @@ def _measured(
 
     category = np.zeros(count, np.int64)
     fits = np.zeros(count, np.bool_)
-    response, tardiness, worst = (np.zeros((len(_WAYS), count)) for _ in range(3))
+    response, tardiness, worst = (np.zeros((len(RUN_METHODS), count)) for _ in range(3))
     for i, k in enumerate(range(first, first + count)):
-        tasks = _draw(scenarios[k % len(scenarios)], seed, k, cpus)
-        for m, simulated in enumerate(_runs(tasks, cpus, until)):
+        tasks = drawn(scenarios[k % len(scenarios)], seed, k, machine.cpus)
+        for m, simulated in enumerate(machine.runs(tasks)):
             periods = tasks.period[simulated.task]
             late = np.maximum(simulated.finish - simulated.deadline, 0) / periods
             response[m, i] = ((simulated.finish - simulated.release) / periods).mean()
             tardiness[m, i] = late.mean()
             worst[m, i] = late.max()
-        category[i] = _category(tasks, cpus, worst[0, i])
-        fits[i] = analysis.container(tasks, cpus).accepted
+        category[i] = category_of(tasks, machine.cpus, worst[0, i])
+        fits[i] = analysis.container(tasks, machine.cpus).accepted
     named = {"response": response, "tardiness": tardiness, "worst": worst}
     return {
         "category": category,
         "fits": fits,
         **{f"{name} {m}": row for name, rows in named.items() for m, row in enumerate(rows)},
     }
-
-
-def elliott_fig6(
-    number: int | None = None,
-    seed: Any = 1,
-    *,
-    utilization: Literal["light", "medium", "heavy"] = "medium",
-    seconds: float = 20.0,
-    cpus: int = 4,
-) -> ElliottGrowth:
-    """Simulate Figure 6 of [RTNS10]: growth of the tardiness of a task.
-
-    An unschedulable set with a lock, with the driver alone (a model, see ``elliott_table2``), and
-    in a container if it fits. The task is the one with the largest tardiness under the driver.
-
-    Parameters
-    ----------
-    number
-        Number of the set in ``elliott_table2`` with the same seed and utilization. Default: the
-        first set of category "unable" whose tardiness under the driver keeps growing.
-    seed, utilization, seconds, cpus
-        As in ``elliott_table2``.
-
-    Returns
-    -------
-    ElliottGrowth
-        A row per method and job, with columns method (containers only if the set fits into one),
-        release (s) and tardiness (in periods).
-
-    Raises
-    ------
-    ValueError
-        An argument out of range, or none of the first 1000 sets is of that kind.
-    TypeError
-        An argument that is not a number.
-    """
-    from gpusched import analysis
-
-    chosen = _scenarios(utilization, cpus)
-    until = _until(seconds)
-    numbers = range(1000) if number is None else [integer(number, "number")]
-    for k in numbers:
-        tasks = _draw(chosen[k % len(chosen)], seed, k, cpus)
-        if number is not None or _grows(tasks, cpus, until):
-            break
-    else:
-        raise ValueError(
-            "seed: expected a set with growing tardiness among the first 1000, got none"
-        )
-    fits = analysis.container(tasks, cpus).accepted
-    runs = _runs(tasks, cpus, until)[: None if fits else 2]
-    late = [(one.finish - one.deadline) / tasks.period[one.task] for one in runs]
-    shown = int(runs[1].task[int(late[1].argmax())])
-    columns: dict[str, list[Any]] = {"method": [], "release": [], "tardiness": []}
-    for method, one, behind in zip(RUN_METHODS, runs, late, strict=False):
-        mine = one.task == shown
-        columns["method"] += [method] * int(mine.sum())
-        columns["release"] += (one.release[mine] / _SECOND).tolist()
-        columns["tardiness"] += np.maximum(behind[mine], 0).tolist()
-    settings = {"number": k, "seed": seed, "utilization": utilization, "seconds": seconds}
-    return ElliottGrowth(
-        {name: np.array(values) for name, values in columns.items()},
-        tasks,
-        shown,
-        settings | {"cpus": cpus},
-    )
-
-
-def _scenarios(utilization: Any, cpus: Any) -> list[int]:
-    """Scenarios that have sets with GPU-using tasks (a tenth of seven heavy tasks rounds to 0)."""
-    one_of(utilization, UTILIZATIONS, "utilization")
-    m = integer(cpus, "cpus")
-    if not 1 <= m < 2**31:
-        raise ValueError(f"cpus: got {m}, expected 1 to 2**31 - 1 CPUs")
-    found = []
-    for scenario in SCENARIOS:
-        if scenario.utilization == utilization:
-            try:
-                _draw(scenario.number, 0, 0, m)
-            except ValueError:  # almost no draw is such a set
-                continue
-            found.append(scenario.number)
-    if not found:
-        raise ValueError(
-            f"utilization: got {utilization!r}, expected one with several GPU-using tasks on {m} "
-            "CPUs"
-        )
-    return found
-
-
-def _until(seconds: Any) -> int:
-    length = real(seconds, "seconds")
-    if not 1 / _SECOND <= length <= 10_000:
-        raise ValueError(f"seconds: got {length}, expected at least a nanosecond and at most 10000")
-    return round(length * _SECOND)
-
-
-def _draw(scenario: int, seed: Any, number: int, cpus: int) -> HostTasks:
-    from gpusched import generate
-
-    of = SCENARIOS[scenario]
-    drawn: HostTasks = generate.elliott(
-        *(of.utilization, of.periods, of.gpu, (of.share, of.share + 0.1)),
-        seed=seed, first=number, cpus=cpus, empty=False,
-    )  # fmt: skip
-    return drawn
-
-
-def _runs(tasks: HostTasks, cpus: int, until: int) -> list[HostRun]:
-    from gpusched import simulate
-
-    given: dict[str, Any] = {"until": until, "intervals": False, "progress": False}
-    return [simulate.host(tasks, cpus, "gedf", **way, **given) for way in _WAYS]
-
-
-def _category(tasks: HostTasks, cpus: int, worst: float) -> int:
-    from gpusched import analysis
-
-    if analysis.srm(tasks, cpus).accepted:
-        return 0
-    return 1 if worst <= 1 else 2
-
-
-def _grows(tasks: HostTasks, cpus: int, until: int) -> bool:
-    """True when SRM is late by more than a period, and the driver's tardiness keeps growing.
-
-    It grows when it is twice as large at the end as halfway.
-    """
-    from gpusched import simulate
-
-    given: dict[str, Any] = {"until": until, "intervals": False, "progress": False}
-    late = []
-    for way in _WAYS[:2]:
-        seen = simulate.host(tasks, cpus, "gedf", **way, **given)
-        behind = (seen.finish - seen.deadline) / tasks.period[seen.task]
-        half = seen.release < until // 2
-        late.append((behind[half].max(initial=0), behind[~half].max(initial=0)))
-        if len(late) == 1 and _category(tasks, cpus, max(late[0])) < 2:
-            return False
-    return bool(late[1][1] > 1.8 * late[1][0])

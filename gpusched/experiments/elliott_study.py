@@ -17,6 +17,7 @@ from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer, one_of, seed_key
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
+from gpusched.analysis.global_edf import SRM_VARIANTS, SrmVariant
 from gpusched.experiments.elliott_scenarios import SCENARIOS, Scenario, numbers_of
 from gpusched.experiments.elliott_table import ElliottStudy, table_of
 from gpusched.generate.elliott_sets import scenario as checked_scenario
@@ -45,7 +46,7 @@ def elliott_fig5(
     cpus: int = 4,
     speed_ups: Sequence[int] = SPEED_UPS,
     bins: int = 40,
-    variant: Literal["sound", "paper"] = "sound",
+    variant: SrmVariant = "sound",
     rounding: Literal["nearest", "down", "up"] = "nearest",
     overhead: float = 0.05,
     without_gpu: bool = False,
@@ -118,7 +119,7 @@ def elliott_fig5(
     if total > _MOST:
         raise ValueError(f"count: got {total}, expected at most {_MOST}")
     execution = Execution(executor, workers, progress, _CHUNK, store, shard)
-    one_of(variant, ("sound", "paper"), "variant")
+    one_of(variant, SRM_VARIANTS, "variant")
     parts = integer(bins, "bins")
     if not 1 <= parts <= 10_000:
         raise ValueError(f"bins: got {parts}, expected 1 to 10000")
@@ -182,7 +183,7 @@ def _counts(
     cpus: int,
     speed_ups: list[int],
     bins: int,
-    variant: str,
+    variant: SrmVariant,
     rounding: str,
     overhead: float,
     count: int,
@@ -196,7 +197,7 @@ def _counts(
         **_arguments(scenario, cpus, overhead, rounding),
         first=first,
         count=count,
-        paper=variant == "paper",
+        paper=SRM_VARIANTS.index(variant),
         speed_ups=np.array(speed_ups, np.int64),
         bins=bins,
         stop=stop,

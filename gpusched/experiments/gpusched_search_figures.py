@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw import axes as plot
+from gpusched._support.arguments import flag, one_of
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
+from gpusched.experiments.gpusched_orders import count_paths
 from gpusched.experiments.gpusched_sets import (
     UTILIZATIONS,
     append,
@@ -26,6 +28,7 @@ from gpusched.experiments.gpusched_sets import (
     panels_of,
     verdicts,
 )
+from gpusched.pbs.exact_search import STAGES
 from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import PointResults, values_of
@@ -112,6 +115,8 @@ class GraphSize(Results):
         ax = plot.axes(ax)
         for index, merging in enumerate((True, False)):
             rows = self.where(merging=merging)
+            if not len(rows):
+                continue
             label = "merging" if merging else "no merging"
             x, mean = rows["depth"], rows["vertices"]
             low, high = rows["vertices_min"], rows["vertices_max"]
@@ -137,6 +142,7 @@ _FIG5 = {"n": 5, "slowdown": "large", "utilization": 1.0}
 _GRAPH_TASKS = 6  # for more, the graph of the paper takes too long
 _DEPTH = 14  # the largest depth in the paper
 _STATES = 50_000_000
+_LISTING_STATES = 20_000  # splits multiply in a few sets, whose graph has no end in sight
 
 
 @overload
@@ -148,6 +154,9 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
+    variant: str = "sound",
+    merge: bool | None = None,
+    orders: bool = False,
     executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
@@ -166,6 +175,9 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
+    variant: str = "sound",
+    merge: bool | None = None,
+    orders: bool = False,
     executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
@@ -184,6 +196,9 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
+    variant: str = "sound",
+    merge: bool | None = None,
+    orders: bool = False,
     executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
@@ -202,6 +217,9 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
+    variant: str = "sound",
+    merge: bool | None = None,
+    orders: bool = False,
     executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
@@ -220,6 +238,9 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
+    variant: str = "sound",
+    merge: bool | None = None,
+    orders: bool = False,
     executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
@@ -237,6 +258,9 @@ def gpusched_fig5(
     utilizations: Sequence[float] = UTILIZATIONS,
     tasks: Sequence[int] = tuple(range(2, 13)),
     methods: Sequence[str] = ("interval", "graph"),
+    variant: str = "sound",
+    merge: bool | None = None,
+    orders: bool = False,
     executor: Any = None,
     workers: int = 1,
     progress: Progress = None,
@@ -264,17 +288,27 @@ def gpusched_fig5(
         Points of panel a, and of panel b.
     methods
         Methods of ``gs.pbs.search`` in panels a and b; "graph" only for up to six tasks.
+    variant
+        The graph: "sound", or "paper", the listing (see ``gs.pbs.graph.search``), whose verdicts
+        are those of the listing, right or wrong.
+    merge
+        In panel c, the graph with merging (True), without (False), or both (None).
+    orders
+        In panel c without merging, whether each order of submission of a batch leads to a vertex of
+        its own, as in the paper's text, instead of each batch.
     executor, workers, progress, store, shard
         As in ``gs.sweep``, with one worker by default, so that times are not disturbed. A store is
         of one panel. Stores with times of the same sets, measured twice, cannot be merged.
     budget
-        Limit of each search; default 10 s in panels a and b, 50 million states in panel c.
+        Limit of each search; default 10 s in panels a and b; in panel c 50 million states, of the
+        listing 20,000 vertices, which single sets exceed a hundredfold. Counts with ``orders`` take
+        no search.
 
     Returns
     -------
     SearchTimes, TimesByTasks, GraphSize or StoredStudy
         a: columns utilization, method, set, seconds, schedulable (1, 0, -1 when the budget was
-        exhausted).
+        exhausted), stage (the part of the search that decided).
         b: columns n, work, count, seconds (mean), seconds_median, seconds_max, undecided (share);
         work is a method, or "batch table", the time to determine which batches fit the GPU.
         c: columns depth, merging, count, vertices (mean), vertices_min, vertices_max, cut (share of
@@ -284,12 +318,19 @@ def gpusched_fig5(
     for method in methods:
         if method not in ("interval", "graph"):
             raise ValueError(f"methods: got {method!r}, expected interval, graph")
+    one_of(variant, ("sound", "paper"), "variant")
+    flag(orders, "orders")
+    mergings = (True, False) if merge is None else (flag(merge, "merge"),)
     execution = Execution(executor, workers, progress, None, store, shard)
     if panel == "a":
-        return _search_times(utilizations, methods, count or 50, seed, budget, execution)
+        return _search_times(utilizations, methods, variant, count or 50, seed, budget, execution)
     if panel == "b":
-        return _times_by_tasks(tasks, methods, count or 20, seed, budget, execution)
-    return _graph_size(count or 50, seed, budget, execution)
+        return _times_by_tasks(tasks, methods, variant, count or 20, seed, budget, execution)
+    points = [
+        {**_FIG5, "merging": merging, "variant": variant, "orders": orders and not merging}
+        for merging in mergings
+    ]
+    return _graph_size(points, count or 50, seed, budget, execution)
 
 
 def _run_panel(
@@ -320,6 +361,7 @@ def _run_panel(
 def _search_times(
     utilizations: Sequence[float],
     methods: Sequence[str],
+    variant: str,
     count: int,
     seed: Any,
     budget: Budget | None,
@@ -327,7 +369,9 @@ def _search_times(
 ) -> SearchTimes | StoredStudy:
     root = spawn(seed)
     keys = [(i, float(u), m) for i, u in enumerate(utilizations) for m in methods]
-    points = [{**_FIG5, "utilization": u, "method": m, "index": i} for i, u, m in keys]
+    points = [
+        {**_FIG5, "utilization": u, "method": m, "variant": variant, "index": i} for i, u, m in keys
+    ]
     found = _run_panel("a", _timed, points, [root] * len(points), count, seed, budget, execution)
     if isinstance(found, StoredStudy):
         return found
@@ -339,6 +383,7 @@ def _search_times(
             "set": np.tile(np.arange(count), len(keys)),
             "seconds": values["seconds"].ravel(),
             "schedulable": values["schedulable"].ravel(),
+            "stage": np.array(STAGES)[values["stage"].ravel()],
         }
     )
 
@@ -346,6 +391,7 @@ def _search_times(
 def _times_by_tasks(
     tasks: Sequence[int],
     methods: Sequence[str],
+    variant: str,
     count: int,
     seed: Any,
     budget: Budget | None,
@@ -353,7 +399,7 @@ def _times_by_tasks(
 ) -> TimesByTasks | StoredStudy:
     root = spawn(seed)
     keys = [(n, m) for n in tasks for m in methods if m != "graph" or n <= _GRAPH_TASKS]
-    points = [{**_FIG5, "n": n, "method": m, "index": n} for n, m in keys]
+    points = [{**_FIG5, "n": n, "method": m, "variant": variant, "index": n} for n, m in keys]
     found = _run_panel("b", _timed, points, [root] * len(points), count, seed, budget, execution)
     if isinstance(found, StoredStudy):
         return found
@@ -378,14 +424,17 @@ def _times_by_tasks(
 
 
 def _graph_size(
-    count: int, seed: Any, budget: Budget | None, execution: Execution
+    points: Sequence[Mapping[str, Any]],
+    count: int,
+    seed: Any,
+    budget: Budget | None,
+    execution: Execution,
 ) -> GraphSize | StoredStudy:
     root = spawn(seed)
-    points = [{**_FIG5, "merging": merging} for merging in (True, False)]
     sizes = {f"depth {depth}": (Mean(), Extremes()) for depth in range(_DEPTH + 1)}
     accumulator = PerSet({**sizes, "cut": (Share(),)})
     found = _run_panel(
-        "c", _counted, points, [root, root], count, seed, budget, execution, accumulator
+        "c", _counted, points, [root] * len(points), count, seed, budget, execution, accumulator
     )
     if isinstance(found, StoredStudy):
         return found
@@ -412,6 +461,7 @@ def _timed(
     slowdown: str,
     utilization: float,
     method: str,
+    variant: str,
     index: int,
     budget: Budget | None,
     count: int,
@@ -433,13 +483,17 @@ def _timed(
     if method == "interval":
         stack = pbs.search(tasks, table, **options)
         seconds, schedulable = stack.seconds, verdicts(stack)
+        stage = [STAGES.index(name) for name in stack.stage]
     else:  # one set per call, which is far longer than the overhead of a call
-        each = [pbs.search(tasks[i], table[i], method="graph", **options) for i in range(count)]
+        options["variant"] = variant
+        each = [pbs.graph.search(tasks[i], table[i], **options) for i in range(count)]
         seconds = np.array([found.seconds for found in each])
         schedulable = np.array([found.accepted - found.undecided for found in each], np.int8)
+        stage = [STAGES.index("none" if found.undecided else "graph") for found in each]
     return {
         "seconds": seconds,
         "schedulable": schedulable,
+        "stage": np.array(stage, np.int64),
         "table_seconds": np.full(count, table_seconds),
     }
 
@@ -450,6 +504,8 @@ def _counted(
     slowdown: str,
     utilization: float,
     merging: bool,
+    variant: str,
+    orders: bool,
     budget: Budget | None,
     count: int,
     first: int,
@@ -462,14 +518,20 @@ def _counted(
     table = draw_tables(tasks, slowdown, first, seed)
     vertices = np.zeros((_DEPTH + 1, count), dtype=np.int64)
     cut = np.zeros(count, dtype=bool)
+    states = {"states": _LISTING_STATES if variant == "paper" and merging else _STATES}
     for i in range(count):
+        if orders:
+            vertices[:, i] = count_paths(tasks[i], table[i], _DEPTH, orders)
+            continue
         found = graph.search(
             tasks[i],
             table[i],
+            # The same vertices as those of the listing without merging, in less memory.
+            variant=variant if merging else "sound",
             merge=merging,
             first_only=False,
             depth=_DEPTH,
-            budget={"states": _STATES} if budget is None else budget,
+            budget=states if budget is None else budget,
         )
         depths = found.per_depth[: _DEPTH + 1]
         vertices[: len(depths), i] = depths

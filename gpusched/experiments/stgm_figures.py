@@ -1,8 +1,9 @@
 """Figures 4 and 5 of [RTCSA19]: shares of schedulable sets with CPU and GPU segments.
 
 S. K. Saha, Y. Xiang, H. Kim: STGM: Spatio-Temporal GPU Management for Real-Time Tasks, RTCSA 2019.
-Related modules: ``stgm_profile_figure`` (Figure 3), ``stgm_option_study`` (effect of the choices
-that the paper leaves open), ``stgm_allocator_study`` (allocations that Algorithm 1 misses).
+Related modules: ``stgm_observations`` (the paper's statements on the figures),
+``stgm_profile_figure`` (Figure 3), ``stgm_option_study`` (effect of the choices that the paper
+leaves open), ``stgm_allocator_study`` (allocations that Algorithm 1 misses).
 """
 
 from __future__ import annotations
@@ -108,6 +109,17 @@ class StgmSchedulability(Results):
             ax.set_title(title, fontsize=11)
         return axes
 
+    def observations(self) -> Results:
+        """Check of the paper's statements on Figure 4, or on Figure 5, on these numbers.
+
+        Requires the tests "STGM suspend", "STGM busy", "MPCP suspend" and "GPU server", and at
+        least two points. The table has columns figure, statement, holds and numbers; those of
+        Figure 5 are evaluated where the points differ in their number of SMs.
+        """
+        from gpusched.experiments.stgm_observations import observations
+
+        return observations(self)
+
     def to_text(self) -> str:
         """Shares as plain text, one line per test, one column per point."""
         x = "sms" if len(set(self["sms"].tolist())) > 1 else "n"
@@ -179,14 +191,15 @@ def stgm_fig4(
         Names in ``STGM_TESTS``.
     baselines
         Kernel times of protocols that give the whole GPU to one task at a time. "table": the times
-        of Table I, on ``at`` SMs (an argument in ``sets``; default 1). Their curves are then
-        constant over the number of SMs, and their distance to STGM is that of the paper; but they
-        do not use the SMs that STGM allocates. "same": the times on all ``sms`` SMs, as with a lock
-        or a server on a real GPU.
+        of Table I, on ``at`` SMs (an argument in ``sets``; default 1), however many SMs STGM
+        divides. Their curves are then constant over the number of SMs. "same": the times on all
+        ``sms`` SMs, as with a lock or a server on a real GPU. ``STGM_READINGS`` has the
+        combinations of ``baselines`` and ``at`` that the paper's text admits.
     overhead
         Overhead of the server, in ticks of 1 us (default 50, as measured by its authors).
     sets
-        Further arguments of ``gs.generate.stgm``.
+        Further arguments of ``gs.generate.stgm``. ``at`` may exceed ``sms``: Table I then holds on
+        more SMs than STGM may divide.
     executor, workers, progress, store, shard
         As in ``gs.sweep``. Points and sets may be added to a store.
 
@@ -341,9 +354,10 @@ def _schedulable(
     """Sets that each test accepts, with cores (and SMs) that it chooses."""
     from gpusched import analysis, generate
 
-    hosts = generate.stgm(n, count, seed, first, **{"cpus": cpus, "sms": sms} | sets)
-    at = sets.get("at", 1)
-    whole = sms if baselines == "same" or at is None else at
+    at = sms if sets.get("at", 1) is None else integer(sets.get("at", 1), "at")
+    sizes = {"cpus": cpus, "sms": max(sms, at), "at": at}
+    hosts = generate.stgm(n, count, seed, first, **sets | sizes)
+    whole = sms if baselines == "same" else at
     answers = {}
     for name in tests:
         test, mode, variant = STGM_TESTS[name]

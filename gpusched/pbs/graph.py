@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["ORDERS", "REASONS", "STATES", "VARIANTS", "Graph", "GraphSearch", "search"]
+__all__ = ["ORDERS", "PRUNINGS", "REASONS", "STATES", "VARIANTS", "Graph", "GraphSearch", "search"]
 
 
 def __dir__() -> list[str]:
@@ -41,6 +41,7 @@ def __dir__() -> list[str]:
 
 VARIANTS = enumeration("pbs.graph_variant")
 ORDERS = ("fifo", "lifo")
+PRUNINGS = enumeration("pbs.graph_pruning")
 REASONS = enumeration("pbs.graph_outcome")
 STATES = enumeration("pbs.graph_vertex")
 
@@ -401,6 +402,7 @@ def search(
     budget: Any = None,
     graph: bool = False,
     stop: Any = None,
+    pruning: str = "frame",
 ) -> GraphSearch:
     """Explore the scheduling graph of one task set.
 
@@ -441,6 +443,11 @@ def search(
     stop
         A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
         call.
+    pruning
+        Jobs whose deadlines line 22 of Algorithm 1 checks, in the paper's variants. "frame": every
+        job known by the end of the frame, as the listing says, since line 19 has then added the
+        jobs that arrive during it. "ready": jobs that are ready when the frame starts. "batch": the
+        jobs that the frame runs, as the sentence of section 3.3 says.
 
     Returns
     -------
@@ -471,6 +478,7 @@ def search(
         depth=depth,
         graph=graph,
         stop=stop,
+        pruning=pruning,
         **_budget(budget),
     )
     arrays = result["graph"]
@@ -516,6 +524,7 @@ def _run(
     seconds: float = 0.0,
     graph: bool = False,
     stop: Any = None,
+    pruning: str = "frame",
 ) -> dict[str, Any]:
     """Search on plain arrays of one task set, ``(n,)`` and ``(2**n,)``.
 
@@ -524,6 +533,7 @@ def _run(
     """
     one_of(variant, VARIANTS, "variant")
     one_of(order, ORDERS, "order")
+    one_of(pruning, PRUNINGS, "pruning")
     if depth is not None and (not isinstance(depth, (int, np.integer)) or not 0 <= depth < 2**63):
         raise ValueError(f"depth: got {shown(depth)}, expected a number of jobs, or None")
     return _core.graph_search(
@@ -533,6 +543,7 @@ def _run(
         np.asarray(completion)[np.newaxis],
         None if undecided is None else np.asarray(undecided)[np.newaxis],
         variant=VARIANTS.index(variant),
+        pruning=PRUNINGS.index(pruning),
         lifo=order == "lifo",
         merge=merge,
         idling=idling,

@@ -64,7 +64,7 @@ _PROTOCOLS: dict[str, dict[str, int]] = {
 }
 _MODES = enumeration("simulate.host_mode")
 _MODES_OF = {
-    **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp_plus": _MODES, "driver": ("spin",)},
+    **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp_plus": _MODES, "driver": (_MODES[2], _MODES[0])},
     **{"container": _MODES[:2], "time_slices": _MODES[:2], "gcaps": _MODES[:2]},
 }
 _RINGS = enumeration("simulate.host_ring")
@@ -161,9 +161,9 @@ def host(
         come, first served, whose holder inherits the earliest deadline of those that wait. "omlp":
         the same with a FIFO queue of ``cpus`` jobs at most, and a queue by deadline behind it.
         "driver": no lock; the GPU does whole segments, copies and kernel, in the order in which
-        they begin, while their jobs spin at their own deadlines. "container" (the Container
-        Method): all tasks with GPU segments are served by one server, a task of global EDF with a
-        budget in each ``server_period``, in the order of their releases.
+        they begin, while their jobs spin at their own deadlines, or suspend. "container" (the
+        Container Method): all tasks with GPU segments are served by one server, a task of global
+        EDF with a budget in each ``server_period``, in the order of their releases.
     until
         Jobs released before it run to their end; required without ``releases``.
     releases
@@ -177,11 +177,13 @@ def host(
         in, kernel, copy out, CPU segment, ...; each at least one tick and at most the worst case,
         0 where that is 0. Without it ``execution`` holds.
     mode
-        "suspend" (unless given): tasks suspend while they wait for the GPU and during kernels.
+        "suspend" (unless given; "driver": "spin"): tasks suspend while they wait for the GPU and
+        during kernels.
         "busy": with "stgm", a task keeps its core from the start of a GPU segment to its end; with
         a lock, its holder does, while those that wait suspend. "spin": with "mpcp" and "fmlp_plus",
-        those that wait spin at their own priority; the only mode of "driver". With "time_slices"
-        and "gcaps" tasks in mode "busy" spin at their own priority, too. With "container",
+        those that wait spin at their own priority; with "driver", jobs do so from a request to its
+        end. With "time_slices" and "gcaps" tasks in mode "busy" spin at their own priority, too.
+        With "container",
         "suspend" is the paper's work-conserving variant: while the first job in the container is
         suspended on the GPU, the server serves another if there is one, and its CPU is free; with
         "busy" it idles on its CPU. Suspension counts as execution in either.

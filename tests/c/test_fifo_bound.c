@@ -5,7 +5,12 @@
 
 #include "minunit.h"
 
-enum { MOST = 16, ALL = (1 << GS_ANALYSIS_FIFO_THEOREMS) - 1, ORDERS = 4 };
+enum {
+    MOST = 16,
+    ALL = (1 << GS_ANALYSIS_FIFO_THEOREMS) - 1,
+    ORDERS = 4,
+    WITHOUT_SINGLE = ALL & ~(1 << GS_ANALYSIS_FIFO_THEOREM_A_SINGLE)
+};
 
 typedef struct {
     int64_t period[MOST], block_time[MOST], blocks[MOST], threads[MOST];
@@ -62,9 +67,14 @@ static const struct {
      {{301, 4}, {1221, 17}, {66, 1}}},
     {&three,
      GS_FIFO_ORDER_RELEASE,
-     ALL,
+     1 << GS_ANALYSIS_FIFO_THEOREM_A | 1 << GS_ANALYSIS_FIFO_THEOREM_A_REFINED,
      GS_ANALYSIS_FIFO_THEOREM_A_REFINED,
      {{128, 5}, {129, 5}, {102, 5}}},
+    {&three,
+     GS_FIFO_ORDER_RELEASE,
+     ALL,
+     GS_ANALYSIS_FIFO_THEOREM_A_SINGLE,
+     {{16, 1}, {81, 5}, {78, 5}}},
     {&three,
      GS_FIFO_ORDER_STRICT,
      ALL,
@@ -75,7 +85,11 @@ static const struct {
      1 << GS_ANALYSIS_FIFO_THEOREM_A,
      GS_ANALYSIS_FIFO_THEOREM_A,
      {{487, 6}, {798, 11}}},
-    {&late, GS_FIFO_ORDER_RELEASE, ALL, GS_ANALYSIS_FIFO_THEOREM_A_REFINED, {{22, 1}, {80, 3}}},
+    {&late,
+     GS_FIFO_ORDER_RELEASE,
+     1 << GS_ANALYSIS_FIFO_THEOREM_A | 1 << GS_ANALYSIS_FIFO_THEOREM_A_REFINED,
+     GS_ANALYSIS_FIFO_THEOREM_A_REFINED,
+     {{22, 1}, {80, 3}}},
     {&tight, GS_FIFO_ORDER_HARDWARE, ALL, GS_ANALYSIS_FIFO_THEOREM_V1_FIRST, {{60, 1}, {100, 1}}},
     {&tight, GS_FIFO_ORDER_STRICT, ALL, GS_ANALYSIS_FIFO_NO_THEOREM, {{0, 0}, {0, 0}}},
     {&single,
@@ -85,9 +99,14 @@ static const struct {
      {{98, 5}, {104, 5}, {124, 5}}},
     {&single,
      GS_FIFO_ORDER_RELEASE,
-     ALL,
+     1 << GS_ANALYSIS_FIFO_THEOREM_V2 | 1 << GS_ANALYSIS_FIFO_THEOREM_A_REFINED,
      GS_ANALYSIS_FIFO_THEOREM_V2,
      {{26, 1}, {136, 5}, {156, 5}}},
+    {&single,
+     GS_FIFO_ORDER_RELEASE,
+     ALL,
+     GS_ANALYSIS_FIFO_THEOREM_A_SINGLE,
+     {{98, 5}, {104, 5}, {124, 5}}},
     {&single,
      GS_FIFO_ORDER_RELEASE,
      1 << GS_ANALYSIS_FIFO_THEOREM_A,
@@ -138,8 +157,10 @@ static void test_reasons(void)
     MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_SC1_OTHER);
     MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_BOUND);
     gs_kernel_tasks_t k = kernels(&single); /* two SMs of four threads */
-    MU_CHECK(gs_analysis_fifo_bound(&ctx, &k, 8, 2, 5, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
+    MU_CHECK(gs_analysis_fifo_bound(&ctx, &k, 8, 2, 5, GS_FIFO_ORDER_RELEASE, WITHOUT_SINGLE,
+                                    out) == GS_OK);
     MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_V2) == GS_ANALYSIS_FIFO_REASON_SMS);
+    MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A_SINGLE) == GS_ANALYSIS_FIFO_REASON_SKIPPED);
     MU_CHECK(out[0].status == GS_ANALYSIS_FIFO_UNKNOWN);
     MU_CHECK(bound(&ctx, &single, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
     MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_P) == GS_ANALYSIS_FIFO_REASON_ORDER);
@@ -293,7 +314,7 @@ static void test_long_scale(void)
     const int64_t t = ((int64_t)1 << 31) - 1;
     const set_t s = {{t, t + 1}, {t - 1, 1}, {1, 1}, {1, 1}, 2, 1};
     gs_analysis_fifo_bound_t out[MOST];
-    MU_CHECK(bound(&ctx, &s, GS_FIFO_ORDER_RELEASE, ALL, out) == GS_OK);
+    MU_CHECK(bound(&ctx, &s, GS_FIFO_ORDER_RELEASE, WITHOUT_SINGLE, out) == GS_OK);
     MU_CHECK(why(&out[0], GS_ANALYSIS_FIFO_THEOREM_A) == GS_ANALYSIS_FIFO_REASON_UTILIZATION);
     for (int k = 0; k < 2; k++) {
         MU_CHECK(out[k].theorem == GS_ANALYSIS_FIFO_THEOREM_V2);

@@ -211,7 +211,8 @@ static void test_failures(void)
                                                       ALL, &verdict, &failed, bound);
         if (status == GS_OK) {
             status = gs_analysis_global_edf_srm_blocking(
-                &ctx, &hosts, 2, 1, GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP, false, blocking);
+                &ctx, &hosts, 2, 1, GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP,
+                GS_ANALYSIS_GLOBAL_EDF_SRM_SOUND, blocking);
         }
         if (at > 0 && at <= 6) {
             MU_CHECK(status == GS_ERR_MEMORY);

@@ -113,6 +113,36 @@ def theorem_a(period, block_time, blocks, threads, m, single=()):
     ]
 
 
+def theorem_a_single(period, block_time, blocks, threads, m):
+    """Theorem A in release order, with the greatest set Q of tasks that have one pending job.
+
+    A job of k in Q ends within c_k + (H - b_k c_k) / beta <= T_k of its release, where the pending
+    work is at most H: one job of each task in Q, as many of the others as in Theorem A.  Sets are
+    tried by size, all of them, so that this does not rely on the order in which tasks leave Q.
+    """
+    s = Set(period, block_time, blocks, threads, m)
+    if s.beta is None:
+        return s.none
+    best = None
+    for inside in product([True, False], repeat=s.n):
+        Q = [k for k in range(s.n) if inside[k]]
+        outside = [k for k in range(s.n) if not inside[k]]
+        spare = s.beta - s.U
+        if outside and (spare <= 0 or any(s.stall(k) > spare * s.T[k] for k in outside)):
+            continue
+        H = sum(s.C[k] for k in Q)
+        H += sum(s.C[k] * (ceil(2 + s.S / (spare * s.T[k])) - 1) for k in outside)
+        alone = {k: s.c[k] + Fraction(H - s.b[k] * s.c[k], s.beta) for k in Q}
+        if all(alone[k] <= s.T[k] for k in Q) and (best is None or len(Q) > len(best)):
+            best = alone
+            work = H + s.S
+            bound = [
+                alone[k] if k in alone else s.c[k] + (work - s.b[k] * s.c[k]) / (spare + s.u[k])
+                for k in range(s.n)
+            ]
+    return s.none if best is None else bound
+
+
 def theorem_a_refined(period, block_time, blocks, threads, m, start=None, rounds=None):
     """Valid bounds for an order as in Theorem A, sharpened until nothing changes (or in `rounds`).
 
@@ -244,12 +274,13 @@ def bounds(period, block_time, blocks, threads, m, order):
         return [(None, "") if x is None else (x[0], f"V1 case {x[1]}") for x in theorem_v1(*args)]
     if order != "release":
         raise ValueError(order)
-    a, v2 = theorem_a(*args), theorem_v2(*args)
-    both = [least(a[k], v2[k]) for k in range(s.n)]
+    a, one, v2 = theorem_a(*args), theorem_a_single(*args), theorem_v2(*args)
+    both = [least(least(a[k], one[k]), v2[k]) for k in range(s.n)]
     refined = theorem_a_refined(*args, start=both)
     found = []
     for k in range(s.n):  # of equal bounds the simpler theorem is named
-        name = "V2" if refined[k] == v2[k] else "A" if refined[k] == a[k] else "A refined"
+        names = {"A": a[k], "A one job": one[k], "V2": v2[k], "A refined": refined[k]}
+        name = next(name for name, value in names.items() if value == refined[k])
         found += named([refined[k]], name)
     return found
 

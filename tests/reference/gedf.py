@@ -16,13 +16,13 @@ def fmlp(tasks, i):
 def omlp(tasks, i, m, paper=False):
     """The longest 2m - 1 of the others' requests, two from each; FIFO while the queue has room.
 
-    ``paper``: Eq. (2), with 2 (m - 1) of them.
+    ``paper``: Eq. (2), with 2 (m - 1) of them; "once": one from each.
     """
     if not tasks[i][4]:
         return 0
     others = [t[3] for k, t in enumerate(tasks) if k != i and t[4]]
     if paper:
-        longest = sorted(others * 2, reverse=True)[: 2 * (m - 1)]
+        longest = sorted(others * (1 if paper == "once" else 2), reverse=True)[: 2 * (m - 1)]
     elif len(others) <= m:
         longest = others
     else:

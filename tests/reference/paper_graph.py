@@ -14,15 +14,16 @@ them off the answer is exact.
 4  Merging keeps one delta: the list of the merged vertex is dropped, as are the edge to it (so a
    later Merge does not follow it) and the successors of a vertex that a new one dominates.
    Off: all three are kept.
-5  Only deadlines of jobs known in v_i count on line 22: a job of the batch that ends late, or a
-   waiting job of ready(v_i) whose deadline lies in [t(v_i), t(v_s)].  Off: every job that is not
-   executed and whose deadline is <= t(v_s), also one that arrived during the frame, also one whose
-   deadline passed before the frame.
+5  Line 22 looks for misses in [t(v_i), t(v_s)] alone.  Off: every job that is not executed and
+   whose deadline is <= t(v_s), also one whose deadline passed before the frame.
 6  Fast-Forward moves t(v_k); a later Merge adds its delta to the moved time, although the
    dominated vertex would idle too, and less.  Off: deltas that come over an edge count from the end
    of the frame.
-7  (Not the listing but the sentence about pruning in section 3.3, so in no default; goes further
-   than 5.)  Line 22 looks only at the jobs of the batch.
+
+With error 5, `pruning` says whose deadlines line 22 checks.  "frame" is the listing: a job of the
+batch that ends late, or a job of ready(v_s), which line 19 has made of the waiting jobs and of
+those that arrive during the frame, with its deadline in the frame.  "ready" leaves out those that
+arrive.  "batch" is the sentence about pruning in section 3.3: the jobs of the batch alone.
 
 PRINTED is the listing word for word.  The default leaves out error 1: taken literally every job
 that starts when it arrives is executed twice and most feasible sets are refused, which cannot be
@@ -67,10 +68,10 @@ class Vertex:
 
 
 class Graph:
-    def __init__(self, period, deadline, completion, order, merge, faults):
+    def __init__(self, period, deadline, completion, order, merge, faults, pruning):
         self.period, self.completion = period, completion
         self.pop = {"fifo": 0, "lifo": -1}[order]
-        self.merging, self.faults = merge, frozenset(faults)
+        self.merging, self.faults, self.pruning = merge, frozenset(faults), pruning
         self.horizon = lcm(*period)
         self.due = {
             (i, a): a + deadline[i]  # jobs are (task, arrival)
@@ -89,10 +90,9 @@ class Graph:
         """Line 22 for a frame that runs `batch` from v, moved to [start, end]."""
         if any(self.due[j] < end for j in batch):
             return True
-        if 7 in self.faults:
-            return False
         if 5 in self.faults:
-            return any(start <= self.due[j] <= end for j in v.ready - batch)
+            known = {"batch": set(), "ready": v.ready, "frame": v.ready | self.arrivals(start, end)}
+            return any(start <= self.due[j] <= end for j in known[self.pruning] - batch)
         return any(d <= end for j, d in self.due.items() if j not in v.exe | batch)
 
     def batches(self, v):
@@ -223,6 +223,15 @@ class Graph:
                 doomed += [k for k, _, _ in v.succ]
 
 
-def explore(period, deadline, completion, order="fifo", merge=True, faults=DEFAULT, limit=None):
+def explore(
+    period,
+    deadline,
+    completion,
+    order="fifo",
+    merge=True,
+    faults=DEFAULT,
+    limit=None,
+    pruning="frame",
+):
     """The Result of the graph; schedulable is None when `limit` created vertices were too few."""
-    return Graph(period, deadline, completion, order, merge, faults).run(limit)
+    return Graph(period, deadline, completion, order, merge, faults, pruning).run(limit)

@@ -145,6 +145,7 @@ static int apply(gs_analysis_fifo_state_t *self, gs_context_t *ctx, bool waits)
     gs_analysis_fifo_theorem_v1_first(self);
     gs_analysis_fifo_theorem_a(self);
     int status = gs_analysis_fifo_theorem_v1_chain(self, ctx);
+    status = status == GS_OK ? gs_analysis_fifo_theorem_a_single(self, ctx) : status;
     status = status == GS_OK ? gs_analysis_fifo_theorem_v2(self, ctx) : status;
     status = status == GS_OK ? gs_analysis_fifo_theorem_a_refined(self, ctx) : status;
     return status == GS_OK ? theorem_v3(self, ctx) : status;
@@ -158,7 +159,8 @@ static int apply_coarse(gs_analysis_fifo_state_t *self, gs_context_t *ctx, bool 
     if ((again & 1 << GS_ANALYSIS_FIFO_THEOREM_A) != 0) {
         again |= 1 << GS_ANALYSIS_FIFO_THEOREM_V1_CHAIN | 1 << GS_ANALYSIS_FIFO_THEOREM_A_REFINED;
     }
-    if ((again & 1 << GS_ANALYSIS_FIFO_THEOREM_V2) != 0) {
+    if ((again & (1 << GS_ANALYSIS_FIFO_THEOREM_V2 | 1 << GS_ANALYSIS_FIFO_THEOREM_A_SINGLE)) !=
+        0) {
         again |= 1 << GS_ANALYSIS_FIFO_THEOREM_A_REFINED;
     }
     self->pass = again;

@@ -28,7 +28,9 @@ enum {
     GS_ANALYSIS_FIFO_THEOREM_A_REFINED = 6, /* release: recurrence that starts from A or V2 */
     GS_ANALYSIS_FIFO_THEOREM_V2 = 7, /* release, kernels of one block: U <= beta and c <= T */
     GS_ANALYSIS_FIFO_THEOREM_V3 = 8, /* strict: utilization with stalls <= beta */
-    GS_ANALYSIS_FIFO_THEOREMS = 9
+    GS_ANALYSIS_FIFO_THEOREM_A_SINGLE =
+        9, /* release: A, where some tasks never have two pending jobs */
+    GS_ANALYSIS_FIFO_THEOREMS = 10
 };
 
 /* Reasons why a theorem gives a task no bound: four bits per theorem, those of theorem t from bit 4

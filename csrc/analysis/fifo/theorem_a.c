@@ -5,24 +5,24 @@
  */
 #include "analysis/fifo/theorem_state.h"
 
-static bool meets_sc1(gs_analysis_fifo_state_t *self, int64_t k, gs_int128_t slack)
+static bool meets_sc1(gs_analysis_fifo_state_t *self, int theorem, int64_t k, gs_int128_t slack)
 {
     const gs_kernel_tasks_t *t = self->kernels;
     int64_t idle = self->beta > t->threads[k] ? self->beta - t->threads[k] : 0;
     gs_int128_t need = (gs_int128_t)idle * t->block_time[k], have;
     if (!gs_int128_mul(need, self->scale, &need)) {
-        self->overflow |= 1 << GS_ANALYSIS_FIFO_THEOREM_A;
+        self->overflow |= 1 << theorem;
         return false;
     }
     if (!gs_int128_mul(slack, t->period[k], &have)) { /* overflow: it is at least 2^125 */
-        self->overflow |= gs_int128_bits(need) > 125 ? 1 << GS_ANALYSIS_FIFO_THEOREM_A : 0;
+        self->overflow |= gs_int128_bits(need) > 125 ? 1 << theorem : 0;
         return gs_int128_bits(need) <= 125;
     }
     return need <= have;
 }
 
 /* H: an upper bound of the pending work when a job is released: of task k at most ceil(P) - 1 jobs,
- * P = 2 + SC / ((beta - U) T), or one where case 1 of Theorem V1 applies. False on overflow. */
+ * P = 2 + SC / ((beta - U) T), or one where it is known to have no more. False on overflow. */
 static bool backlog(const gs_analysis_fifo_state_t *self, gs_int128_t slack, gs_int128_t *most)
 {
     const gs_kernel_tasks_t *t = self->kernels;
@@ -30,7 +30,7 @@ static bool backlog(const gs_analysis_fifo_state_t *self, gs_int128_t slack, gs_
     *most = 0;
     for (int64_t k = 0; k < t->n; k++) {
         gs_int128_t jobs = 1, room;
-        if (!self->tasks[k].fits) {
+        if (!self->tasks[k].fits && !self->tasks[k].single) {
             jobs = 2;
             if (gs_int128_mul(slack, t->period[k], &room)) { /* overflow: it exceeds work */
                 jobs = 1 + gs_int128_ceil_div(work, room);
@@ -44,20 +44,17 @@ static bool backlog(const gs_analysis_fifo_state_t *self, gs_int128_t slack, gs_
     return true;
 }
 
-static void set_bounds(gs_analysis_fifo_state_t *self, gs_int128_t slack)
+/* a: the theorem, A or A_SINGLE; most: the pending work. */
+static void set_bounds(gs_analysis_fifo_state_t *self, int a, gs_int128_t slack, gs_int128_t most)
 {
-    const int a = GS_ANALYSIS_FIFO_THEOREM_A;
     const gs_kernel_tasks_t *t = self->kernels;
-    gs_int128_t most;
-    if (!backlog(self, slack, &most)) {
-        self->overflow |= 1 << a;
-        gs_analysis_fifo_set_reason_all(self, a, GS_ANALYSIS_FIFO_REASON_OVERFLOW);
-        return;
-    }
     for (int64_t k = 0; k < t->n; k++) {
         gs_int128_t work = self->work - t->threads[k] * t->block_time[k];
         if (self->tasks[k].fits) {
             gs_analysis_fifo_set_reason(self, k, a, GS_ANALYSIS_FIFO_REASON_DOMINATED);
+        } else if (self->tasks[k].single) {
+            gs_analysis_fifo_record_bound(self, k, a, t->block_time[k],
+                                          most - t->threads[k] * t->block_time[k], self->beta);
         } else if (!gs_int128_add(work, most, &work) || !gs_int128_mul(work, self->scale, &work)) {
             self->overflow |= 1 << a;
             gs_analysis_fifo_set_reason(self, k, a, GS_ANALYSIS_FIFO_REASON_OVERFLOW);
@@ -91,11 +88,18 @@ void gs_analysis_fifo_theorem_a(gs_analysis_fifo_state_t *self)
     }
     for (int64_t k = 0; k < n; k++) {
         gs_analysis_fifo_task_t *task = &self->tasks[k];
-        task->sc1 = task->fits || meets_sc1(self, k, slack);
+        task->sc1 = task->fits || meets_sc1(self, a, k, slack);
+        task->single = false; /* from an earlier pass */
         failing += !task->sc1;
     }
+    gs_int128_t most;
+    if (failing == 0 && !backlog(self, slack, &most)) {
+        self->overflow |= 1 << a;
+        gs_analysis_fifo_set_reason_all(self, a, GS_ANALYSIS_FIFO_REASON_OVERFLOW);
+        return;
+    }
     if (failing == 0) {
-        set_bounds(self, slack);
+        set_bounds(self, a, slack, most);
         return;
     }
     for (int64_t k = 0; k < n; k++) {
@@ -105,6 +109,72 @@ void gs_analysis_fifo_theorem_a(gs_analysis_fifo_state_t *self)
                                     : task->sc1 ? GS_ANALYSIS_FIFO_REASON_SC1_OTHER
                                                 : GS_ANALYSIS_FIFO_REASON_SC1);
     }
+}
+
+/* Whether the others can be backlogged: (SC1) and U < beta; not asked where all tasks are single.
+ * Sets the reasons if not. */
+static bool may_queue(gs_analysis_fifo_state_t *self, gs_int128_t slack)
+{
+    const int a = GS_ANALYSIS_FIFO_THEOREM_A_SINGLE;
+    int64_t n = self->kernels->n, failing = 0, queueing = 0;
+    for (int64_t k = 0; k < n; k++) {
+        gs_analysis_fifo_task_t *task = &self->tasks[k];
+        queueing += !task->single;
+        task->sc1 = task->single || (slack > 0 && meets_sc1(self, a, k, slack));
+        failing += !task->sc1;
+    }
+    for (int64_t k = 0; k < n && failing > 0; k++) {
+        gs_analysis_fifo_set_reason(self, k, a,
+                                    slack <= 0           ? GS_ANALYSIS_FIFO_REASON_UTILIZATION
+                                    : self->tasks[k].sc1 ? GS_ANALYSIS_FIFO_REASON_SC1_OTHER
+                                                         : GS_ANALYSIS_FIFO_REASON_SC1);
+    }
+    return queueing == 0 || failing == 0;
+}
+
+/* Theorem A with the greatest set of tasks whose jobs end within a period: beta (T - c) >= H - b c,
+ * where H counts one job of each of them. A job waits, once it heads its stream, at most until the
+ * work that is pending then is done, since only jobs that were released before it go ahead. Taking
+ * a task out of the set increases H, so the tasks that fail are taken out until none does. */
+int gs_analysis_fifo_theorem_a_single(gs_analysis_fifo_state_t *self, gs_context_t *ctx)
+{
+    const int a = GS_ANALYSIS_FIFO_THEOREM_A_SINGLE;
+    const gs_kernel_tasks_t *t = self->kernels;
+    bool changed = true;
+    if (!gs_analysis_fifo_is_selected(self, a, self->order == GS_FIFO_ORDER_RELEASE)) {
+        return GS_OK;
+    }
+    gs_analysis_fifo_set_utilizations(self);
+    gs_int128_t slack = self->beta * self->scale - self->utilization, most = 0;
+    for (int64_t k = 0; k < t->n; k++) {
+        self->tasks[k].single = true;
+    }
+    while (changed) {
+        changed = false;
+        int status = gs_poll(ctx, t->n);
+        if (status != GS_OK) {
+            return status;
+        }
+        if (!may_queue(self, slack)) {
+            return GS_OK;
+        }
+        if (!backlog(self, slack, &most)) {
+            self->overflow |= 1 << a;
+            gs_analysis_fifo_set_reason_all(self, a, GS_ANALYSIS_FIFO_REASON_OVERFLOW);
+            return GS_OK;
+        }
+        for (int64_t k = 0; k < t->n; k++) {
+            gs_int128_t room = gs_analysis_fifo_scaled_period(self, k) -
+                               gs_analysis_fifo_scaled_block_time(self, k),
+                        ahead = most - t->threads[k] * t->block_time[k];
+            if (self->tasks[k].single && ahead > room) {
+                self->tasks[k].single = false;
+                changed = true;
+            }
+        }
+    }
+    set_bounds(self, a, slack, most);
+    return GS_OK;
 }
 
 /* Most steps of one recurrence over all its least waits. */

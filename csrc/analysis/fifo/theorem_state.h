@@ -24,6 +24,7 @@ typedef struct {
     gs_int128_t denominator;
     bool fits; /* hardware: case 1 of Theorem V1 applies and was selected */
     bool sc1;
+    bool single; /* release: it never has two pending jobs, by the greatest such set of Theorem A */
     gs_int128_t utilization; /* u in units of 1/scale, rounded up */
     int64_t changed;         /* time of the last change, in changes of any bound */
     int64_t refined;         /* time of its last refinement */
@@ -118,6 +119,7 @@ bool gs_analysis_fifo_is_worst_final(gs_analysis_fifo_state_t *self, int64_t k, 
 void gs_analysis_fifo_theorem_v1_first(gs_analysis_fifo_state_t *self);
 int gs_analysis_fifo_theorem_v1_chain(gs_analysis_fifo_state_t *self, gs_context_t *ctx);
 void gs_analysis_fifo_theorem_a(gs_analysis_fifo_state_t *self);
+int gs_analysis_fifo_theorem_a_single(gs_analysis_fifo_state_t *self, gs_context_t *ctx);
 int gs_analysis_fifo_theorem_a_refined(gs_analysis_fifo_state_t *self, gs_context_t *ctx);
 int gs_analysis_fifo_theorem_v2(gs_analysis_fifo_state_t *self, gs_context_t *ctx);
 

@@ -141,34 +141,37 @@ static bool is_too_long(const gs_generate_elliott_sets_t *sets, int64_t requests
 }
 
 /* OMLP with more than m + 1 GPU-using tasks: the longest critical sections of other tasks, two of
- * each: 2m - 1 of them, m - 1 pairs and a single one (Eq. 2: only the pairs). A task among the
- * longest has the next one instead of its own. With fewer tasks OMLP is FIFO, and as printed no
- * better than FMLP unless m = 1, so there is nothing to test. */
+ * each: 2m - 1 of them, m - 1 pairs and a single one (Eq. 2: only the pairs; or, with one request
+ * of each task, the 2m - 2 longest). A task among the longest has the next one instead of its own.
+ * With fewer tasks OMLP is FIFO, and as printed no better than FMLP unless m = 1, so there is
+ * nothing to test. */
 static int test_omlp(study_t *self, gs_context_t *ctx, bool *ok)
 {
     const gs_generate_elliott_sets_t *sets = &self->sets;
-    int64_t m = sets->spec.cpus, pairs = m - 1;
+    bool sound = self->tests->paper == GS_ANALYSIS_GLOBAL_EDF_SRM_SOUND,
+         once = self->tests->paper == GS_ANALYSIS_GLOBAL_EDF_SRM_PAPER_ONCE;
+    int64_t m = sets->spec.cpus, requests = 2 * (m - 1), full = once ? requests : m - 1;
     *ok = false;
-    if (sets->gpu <= m + 1 && !(self->tests->paper && m == 1)) {
+    if (sets->gpu <= (once ? requests : m) + 1 && (sound || m > 1)) {
         return GS_OK;
     }
-    if (is_too_long(sets, self->tests->paper ? 2 * pairs : 2 * pairs + 1)) {
+    if (is_too_long(sets, sound ? requests + 1 : requests)) {
         return GS_OK;
     }
     top_t *top = self->top;
-    int64_t count = find_top(self, m + 1);
-    double single = self->tests->paper ? 0 : 1, sum = 0;
-    for (int64_t r = 0; r < pairs; r++) {
-        sum += 2 * top[r].section;
+    int64_t count = find_top(self, full + 2);
+    double single = sound ? 1 : 0, each = once ? 1 : 2, sum = 0;
+    for (int64_t r = 0; r < full; r++) {
+        sum += each * top[r].section;
     }
-    demand_t demand = {.blocking = sum + single * top[pairs].section, .tops = count, .top = top};
+    demand_t demand = {.blocking = sum + single * top[full].section, .tops = count, .top = top};
     double load = sets->load + demand.blocking * sets->sums.inverse, size = 2 * load;
     for (int64_t r = 0; r < count; r++) {
-        if (r < pairs) {
-            top[r].blocking =
-                sum - 2 * top[r].section + 2 * top[m - 1].section + single * top[m].section;
+        if (r < full) {
+            top[r].blocking = sum - each * top[r].section + each * top[full].section +
+                              single * top[full + 1].section;
         } else {
-            top[r].blocking = sum + single * top[r == m - 1 ? m : m - 1].section;
+            top[r].blocking = sum + single * top[r == full ? full + 1 : full].section;
         }
         load -= (demand.blocking - top[r].blocking) / sets->period[top[r].task];
     }
@@ -294,6 +297,11 @@ static int test_all(study_t *self, gs_context_t *ctx, uint64_t first, uint64_t c
 
 static int check(gs_context_t *ctx, const gs_analysis_global_edf_elliott_tests_t *tests)
 {
+    if (tests->paper < GS_ANALYSIS_GLOBAL_EDF_SRM_SOUND ||
+        tests->paper > GS_ANALYSIS_GLOBAL_EDF_SRM_PAPER_ONCE) {
+        return gs_fail(ctx, GS_ERR_VALUE, "paper", -1, tests->paper,
+                       "0 (sound), 1 (paper) or 2 (once)");
+    }
     if (tests->bins < 1 || tests->bins > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "bins", -1, tests->bins,
                        "a positive number of bins below 2**31");
@@ -325,7 +333,7 @@ int gs_analysis_global_edf_elliott_study(gs_context_t *ctx, const gs_generate_el
         goto out;
     }
     /* No more than the tasks that a set can have are needed. */
-    self.top_room = spec->cpus + 1 < self.sets.room ? spec->cpus + 1 : self.sets.room;
+    self.top_room = 2 * spec->cpus < self.sets.room ? 2 * spec->cpus : self.sets.room;
     self.top = gs_alloc(ctx, (size_t)self.top_room, sizeof *self.top);
     if (self.top == NULL) {
         status = ctx->status;

@@ -8,6 +8,7 @@
 #ifndef GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_STUDY_H
 #define GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_STUDY_H
 
+#include "analysis/global_edf/srm.h"
 #include "generate/elliott_sets.h"
 
 /* Counted verdicts, in this order; after them the CPUs alone for each speed-up. */
@@ -27,7 +28,7 @@ enum {
 };
 
 typedef struct {
-    bool paper;        /* OMLP with 2 (m - 1) blocking requests, Eq. 2 */
+    int paper;         /* form of OMLP's bound, GS_ANALYSIS_GLOBAL_EDF_SRM_SOUND, ... */
     int64_t speed_ups; /* number of speed-ups */
     int64_t speed_up[GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_SPEED_UPS]; /* c, 1 .. 1000000 */
     int64_t bins;                                               /* of equal width, over (0, m] */
@@ -45,7 +46,7 @@ typedef struct {
 
 /* Draws, tests and counts the sets first .. first + count - 1 of a key. Errors: those of
  * gs_generate_elliott_init and gs_generate_elliott_draw; GS_ERR_VALUE for fewer than 1 bin, more
- * than 16 speed-ups, or speed-ups outside 1 .. 1000000. */
+ * than 16 speed-ups, speed-ups outside 1 .. 1000000, or an unknown form. */
 int gs_analysis_global_edf_elliott_study(gs_context_t *ctx, const gs_generate_elliott_t *spec,
                                          const uint64_t key[4], uint64_t first, uint64_t count,
                                          const gs_analysis_global_edf_elliott_tests_t *tests,

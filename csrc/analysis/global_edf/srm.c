@@ -36,10 +36,10 @@ typedef struct {
     int64_t each;
 } queue_t;
 
-static queue_t queue_of(int lock, bool paper, int64_t m, int64_t users)
+static queue_t queue_of(int lock, int paper, int64_t m, int64_t users)
 {
-    if (lock == GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP && paper) {
-        return (queue_t){2 * (m - 1), 2};
+    if (lock == GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP && paper != GS_ANALYSIS_GLOBAL_EDF_SRM_SOUND) {
+        return (queue_t){2 * (m - 1), paper == GS_ANALYSIS_GLOBAL_EDF_SRM_PAPER_ONCE ? 1 : 2};
     }
     if (lock == GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP && users > m + 1) {
         return (queue_t){2 * m - 1, 2};
@@ -61,7 +61,7 @@ static int64_t wait_of(const section_t *sections, int64_t users, int64_t own, qu
     return sum;
 }
 
-static int check(gs_context_t *ctx, int64_t m, int64_t sms, int lock)
+static int check(gs_context_t *ctx, int64_t m, int64_t sms, int lock, int paper)
 {
     if (m < 1 || m > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "cpus", -1, m, "a positive number of CPUs below 2**31");
@@ -72,13 +72,16 @@ static int check(gs_context_t *ctx, int64_t m, int64_t sms, int lock)
     if (lock != GS_ANALYSIS_GLOBAL_EDF_SRM_FMLP && lock != GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP) {
         return gs_fail(ctx, GS_ERR_VALUE, "lock", -1, lock, "0 (FMLP) or 1 (OMLP)");
     }
+    if (paper < GS_ANALYSIS_GLOBAL_EDF_SRM_SOUND || paper > GS_ANALYSIS_GLOBAL_EDF_SRM_PAPER_ONCE) {
+        return gs_fail(ctx, GS_ERR_VALUE, "paper", -1, paper, "0 (sound), 1 (paper) or 2 (once)");
+    }
     return GS_OK;
 }
 
 int gs_analysis_global_edf_srm_blocking(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t m,
-                                        int64_t sms, int lock, bool paper, int64_t *blocking)
+                                        int64_t sms, int lock, int paper, int64_t *blocking)
 {
-    int status = check(ctx, m, sms, lock);
+    int status = check(ctx, m, sms, lock, paper);
     if (status != GS_OK) {
         return status;
     }
@@ -110,11 +113,12 @@ int gs_analysis_global_edf_srm_blocking(gs_context_t *ctx, const gs_host_tasks_t
 }
 
 static const char *const SRM_LOCK[] = {"fmlp", "omlp", "best", NULL};
-static const char *const SRM_VARIANT[] = {"sound", "paper", NULL};
+static const char *const SRM_VARIANT[] = {"sound", "paper", "paper, once", NULL};
 static const char *const SRM_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
 static const gs_method_option_t SRM_OPTIONS[] = {
     {"lock", "choice", SRM_LOCK, "best", "lock of the GPU"},
-    {"variant", "choice", SRM_VARIANT, "sound", "corrected, or as printed"},
+    {"variant", "choice", SRM_VARIANT, "sound",
+     "corrected, or as printed, with two requests or one of each other task"},
     {"method", "choice", SRM_METHOD, "best",
      "tardiness bound; best: the least of all that apply, per task"},
 };

@@ -17,6 +17,14 @@ enum {
         1 /* global: a FIFO queue of m jobs, and a priority queue before it */
 };
 
+/* Forms of OMLP's bound: corrected, or Eq. 2, whose set of jobs may have two requests of a task
+ * (their number while one request waits), or one. */
+enum {
+    GS_ANALYSIS_GLOBAL_EDF_SRM_SOUND = 0,
+    GS_ANALYSIS_GLOBAL_EDF_SRM_PAPER = 1,
+    GS_ANALYSIS_GLOBAL_EDF_SRM_PAPER_ONCE = 2
+};
+
 /* Blocking b of each task, in ticks, with kernels on `sms` SMs. With the longest critical section
  * of each other task, a request waits for
  *
@@ -24,13 +32,13 @@ enum {
  *   OMLP: all of them where at most m + 1 tasks use the GPU: at most one job is ever outside the
  *     FIFO queue. Otherwise the 2m - 1 longest, each task's at most twice: m jobs of the FIFO queue
  *     while it waits for a place there, m - 1 once it is in. Eq. 2 has 2 (m - 1), one too few; that
- *     is computed with `paper`, with two requests from each task;
+ *     is computed with a `paper` other than GS_ANALYSIS_GLOBAL_EDF_SRM_SOUND;
  *
  * and a job waits as often as it has GPU segments. The set must have passed gs_host_tasks_check.
- * Errors: GS_ERR_VALUE for m and sms outside 1..INT32_MAX and an unknown lock; GS_ERR_OVERFLOW for
- * blocking of 2**60 - 1 ticks or more. */
+ * Errors: GS_ERR_VALUE for m and sms outside 1..INT32_MAX, an unknown lock or form; GS_ERR_OVERFLOW
+ * for blocking of 2**60 - 1 ticks or more. */
 int gs_analysis_global_edf_srm_blocking(gs_context_t *ctx, const gs_host_tasks_t *hosts, int64_t m,
-                                        int64_t sms, int lock, bool paper, int64_t *blocking);
+                                        int64_t sms, int lock, int paper, int64_t *blocking);
 
 extern const gs_method_t gs_analysis_global_edf_srm_method;
 

@@ -112,7 +112,16 @@ static int explore(gs_pbs_graph_engine_t *self)
 static int check_variant(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                          const gs_pbs_graph_options_t *options)
 {
+    if (options->pruning < GS_PBS_GRAPH_PRUNING_FRAME ||
+        options->pruning > GS_PBS_GRAPH_PRUNING_BATCH) {
+        return gs_fail(ctx, GS_ERR_VALUE, "pruning", -1, options->pruning,
+                       "0 (frame), 1 (ready) or 2 (batch)");
+    }
     if (options->variant == GS_PBS_GRAPH_REPAIRED) {
+        if (options->pruning != GS_PBS_GRAPH_PRUNING_FRAME) {
+            return gs_fail(ctx, GS_ERR_VALUE, "pruning", -1, options->pruning,
+                           "0 (frame): the repaired graph checks every deadline");
+        }
         return !options->lifo
                    ? GS_OK
                    : gs_fail(ctx, GS_ERR_VALUE, "order", -1, 1,

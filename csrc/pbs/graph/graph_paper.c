@@ -8,8 +8,9 @@
  * 3. Algorithm 3, line 6: deltas are relative to t(v_k), but are copied to a vertex at
  *    t(v_k) + delta.
  * 4. Lines 26, 31-33: merging keeps one delta and drops the list and the successors of the other.
- * 5. Line 22 checks the jobs of the batch and those waiting in v_i whose deadline lies in the
- *    frame, not jobs that arrive during it.
+ * 5. Line 22 checks deadlines that lie in the frame, not those that passed while a split vertex
+ *    idled; with GS_PBS_GRAPH_PRUNING_READY not those of jobs that arrive during the frame; with
+ *    GS_PBS_GRAPH_PRUNING_BATCH only those of the jobs of the batch.
  * 6. Algorithm 4 moves t(v_k), and a later Algorithm 2 adds its delta to the moved time.
  *
  * Where the listing leaves a choice: the batches of a vertex are taken by ascending mask, one job
@@ -117,18 +118,26 @@ static int consider(gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch, int64
     return status;
 }
 
-/* Line 22: whether a frame from start to end misses a deadline. oldest: per task, the job that it
- * runs. */
+/* Line 22: whether a frame from start to end misses a deadline, of the jobs of options->pruning.
+ * oldest: per task, the job that it runs. */
 static bool misses(const gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch,
                    const int64_t *oldest, int64_t start, int64_t end)
 {
     const uint64_t *ready = gs_pbs_graph_paper_ready(self, v);
+    int pruning = self->engine->options->pruning;
     for (int32_t i = 0; i < self->jobs->n; i++) {
         bool runs = (batch >> i & 1) != 0;
         if (runs && self->due[oldest[i]] < end) {
             return true;
         }
+        if (pruning == GS_PBS_GRAPH_PRUNING_BATCH) {
+            continue;
+        }
         int64_t last = self->base[i] + self->jobs->jobs[i];
+        int64_t next = self->base[i] + gs_pbs_graph_paper_arrived(self, i, start);
+        if (pruning == GS_PBS_GRAPH_PRUNING_FRAME && next < last && self->due[next] <= end) {
+            return true;
+        }
         for (int64_t job = oldest[i]; job >= 0 && job < last && self->due[job] <= end; job++) {
             if (gs_pbs_graph_paper_has(ready, job) && !(runs && job == oldest[i]) &&
                 start <= self->due[job]) {

@@ -13,7 +13,7 @@ PyDoc_STRVAR(
     "eighths, fates; and the number of tasks.");
 
 static const gs_python_signature_t STUDY_SIGNATURE = {
-    "elliott_study", "OOOOOLLLipLLpLO", 5, 0,
+    "elliott_study", "OOOOOLLLipLLiLO", 5, 0,
     (const char *const[]){"key", "utilization", "periods", "share", "speed_ups", "cpus", "gpu",
                           "overhead", "rounding", "empty", "first", "count", "paper", "bins",
                           "stop"}};
@@ -40,7 +40,7 @@ static PyObject *elliott_study(PyObject *module, PyObject *const *args, Py_ssize
     }
     PyObject *result = NULL;
     PyArrayObject *sets = NULL, *without = NULL, *passed = NULL, *eighths = NULL, *fates = NULL;
-    gs_analysis_global_edf_elliott_tests_t tests = {.paper = paper != 0, .bins = bins};
+    gs_analysis_global_edf_elliott_tests_t tests = {.paper = paper, .bins = bins};
     npy_intp given = PyArray_DIM(speed_ups, 0);
     if (bins < 1 || bins > INT32_MAX || given > GS_ANALYSIS_GLOBAL_EDF_ELLIOTT_SPEED_UPS) {
         PyErr_SetString(PyExc_ValueError, bins < 1 || bins > INT32_MAX

@@ -251,10 +251,12 @@ PyDoc_STRVAR(
     "srm_blocking(hosts, *, cpus, sms, lock, paper, stop)\n"
     "--\n\n"
     "What the jobs of each task wait for the GPU (gs_analysis_global_edf_srm_blocking): int64\n"
-    "(N, n). hosts: the eight columns; lock: 0 FMLP, 1 OMLP; paper: Eq. 2.");
+    "(N, n). hosts: the eight columns; lock: 0 FMLP, 1 OMLP; paper: 0 sound, 1 Eq. 2, 2 Eq. 2 "
+    "with\n"
+    "one request of each task.");
 
 static const gs_python_signature_t SRM_BLOCKING_SIGNATURE = {
-    "srm_blocking", "OLLipO", 1, 0,
+    "srm_blocking", "OLLiiO", 1, 0,
     (const char *const[]){"hosts", "cpus", "sms", "lock", "paper", "stop"}};
 
 static PyObject *srm_blocking(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -287,9 +289,8 @@ static PyObject *srm_blocking(PyObject *module, PyObject *const *args, Py_ssize_
         gs_host_tasks_t hosts = gs_python_hosts_at(&stack, set);
         status = gs_host_tasks_check(&call.ctx, &hosts);
         if (status == GS_OK) {
-            status =
-                gs_analysis_global_edf_srm_blocking(&call.ctx, &hosts, cpus, sms, lock, paper != 0,
-                                                    gs_python_i64(blocking) + set * stack.n);
+            status = gs_analysis_global_edf_srm_blocking(&call.ctx, &hosts, cpus, sms, lock, paper,
+                                                         gs_python_i64(blocking) + set * stack.n);
         }
         status = end_set(&call, stack.sets, stack.n, set, status);
     }

@@ -4,11 +4,13 @@
 
 PyDoc_STRVAR(
     graph_search_doc,
-    "graph_search(period, deadline, offset, completion, undecided, *, variant, lifo, merge, "
+    "graph_search(period, deadline, offset, completion, undecided, *, variant, pruning, lifo, "
+    "merge, "
     "idling, first_only, depth_limit, states, bytes, seconds, want_graph, stop)\n"
     "--\n\n"
     "Explores the scheduling graph of one task set (a stack of one). variant: 0 repaired,\n"
-    "1 paper, 2 printed; depth_limit: -1 for none; states, bytes, seconds: budgets, 0 for\n"
+    "1 paper, 2 printed; pruning: GS_PBS_GRAPH_PRUNING_*; depth_limit: -1 for none; states, bytes, "
+    "seconds: budgets, 0 for\n"
     "none. Returns a dict: schedulable (1, 0, -1), reason (GS_PBS_GRAPH_*), start, end, batch,\n"
     "vertices, times, edges, merged, splits, per_depth, bytes, seconds, and graph: None or\n"
     "a dict of executed and ready (vertices, n), state, first (vertices + 1), time,\n"
@@ -165,20 +167,20 @@ fail:
 }
 
 static const gs_python_signature_t GRAPH_SEARCH_SIGNATURE = {
-    "graph_search", "OOOOOippppLLLdpO", 5, 0,
+    "graph_search", "OOOOOiippppLLLdpO", 5, 0,
     (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "variant",
-                          "lifo", "merge", "idling", "first_only", "depth_limit", "states", "bytes",
-                          "seconds", "want_graph", "stop"}};
+                          "pruning", "lifo", "merge", "idling", "first_only", "depth_limit",
+                          "states", "bytes", "seconds", "want_graph", "stop"}};
 
 static PyObject *graph_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
     PyObject *in[5], *stop;
-    int variant, lifo, merge, idling, first_only, want_graph;
+    int variant, pruning, lifo, merge, idling, first_only, want_graph;
     long long depth_limit, states, bytes;
     double seconds;
     if (!gs_python_parse(&GRAPH_SEARCH_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
-                         &in[3], &in[4], &variant, &lifo, &merge, &idling, &first_only,
+                         &in[3], &in[4], &variant, &pruning, &lifo, &merge, &idling, &first_only,
                          &depth_limit, &states, &bytes, &seconds, &want_graph, &stop)) {
         return NULL;
     }
@@ -198,6 +200,7 @@ static PyObject *graph_search(PyObject *module, PyObject *const *args, Py_ssize_
     gs_batch_table_t table = gs_python_problem_table(&problem, 0);
     gs_pbs_graph_options_t options = {
         .variant = variant,
+        .pruning = pruning,
         .lifo = lifo != 0,
         .merge = merge != 0,
         .idling = idling != 0,

@@ -96,7 +96,7 @@
  * GS_SIMULATE_HOST_GPU_DRIVER: no lock, but a driver that serves GPU segments one at a time, in the
  * order in which they begin. The copies and the kernel of a segment are one piece of GPU work,
  * which proceeds whether or not the job has a CPU. From the beginning of the segment to its end the
- * job spins at its own deadline, without inheritance.
+ * job spins at its own deadline (spin mode), or is suspended (suspend mode), without inheritance.
  *
  * GS_SIMULATE_HOST_GPU_CONTAINER (the Container Method): all tasks with GPU segments are in a
  * container, served by one server. The server competes with the other tasks under global EDF, with

@@ -111,11 +111,11 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
     }
     bool driver = model->gpu == GS_SIMULATE_HOST_GPU_DRIVER,
          container = model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER;
-    if (global &&
-        model->mode != (driver ? GS_SIMULATE_HOST_MODE_SPIN : GS_SIMULATE_HOST_MODE_SUSPEND) &&
+    if (global && model->mode != GS_SIMULATE_HOST_MODE_SUSPEND &&
+        !(driver && model->mode == GS_SIMULATE_HOST_MODE_SPIN) &&
         !(container && model->mode == GS_SIMULATE_HOST_MODE_BUSY)) {
         return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
-                       "with global EDF suspend (driver: spin; container: suspend or busy)");
+                       "with global EDF suspend (also driver: spin; container: busy)");
     }
     if (container) {
         status = check_range(ctx, "server_period", -1, model->server_period, 1, INT64_MAX,

@@ -1,0 +1,1 @@
+"""Tables and figures of [RTAS20], one module for each subject."""

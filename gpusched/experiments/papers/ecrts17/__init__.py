@@ -1,0 +1,1 @@
+"""Claims of [ECRTS17], in the order of its text."""

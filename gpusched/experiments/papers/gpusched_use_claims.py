@@ -1,0 +1,272 @@
+"""Claims of [RTNS24], sections 4 to 6.1: use of a schedule, set-up of the experiments."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gpusched.experiments.gpusched_sets import draw_sets, draw_tables
+from gpusched.experiments.papers.claim import Claim, Finding, Size, found
+from gpusched.experiments.papers.gpusched_shared import (
+    occupancy,
+)
+from gpusched.experiments.papers.gpusched_states import example_sets
+from gpusched.model.batch_table import BatchTable
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.study.points import spawn
+
+__all__ = ["USE_CLAIMS"]
+
+
+def _early_starts(size: Size) -> Finding:
+    """Batches in the order of the table, each as soon as the last one ended and its jobs exist."""
+    from gpusched import pbs
+
+    rng = np.random.default_rng(1)
+    jobs = late = later = 0
+    for one in example_sets(size.count(80, 1000)):
+        tasks = KernelTasks(period=one.period, deadline=one.deadline, wcet=1)
+        schedule = pbs.search(tasks, BatchTable(completion=one.completion)).schedule
+        if schedule is None:
+            continue
+        time, executed = 0, [0] * tasks.n
+        for end, batch in zip(schedule.end.tolist(), schedule.batch.tolist(), strict=True):
+            members = [i for i in range(tasks.n) if batch >> i & 1]
+            time = max([time, *(executed[i] * one.period[i] for i in members)])
+            time += int(rng.integers(1, one.completion[batch] + 1))
+            later += time > end
+            for i in members:
+                late += time > executed[i] * one.period[i] + one.deadline[i]
+                executed[i] += 1
+                jobs += 1
+    text = (
+        f"{jobs} jobs of batches that end early: {late} miss deadlines, {later} frames end later "
+    )
+    values = {"jobs": jobs, "late": late, "later": later}
+    return found(late == later == 0 and jobs > 0, f"{text}than in the table.", values)
+
+
+def _stops(size: Size) -> Finding:
+    from gpusched import pbs
+
+    counts = []
+    for one in example_sets(size.count(60, 600)):
+        tasks = KernelTasks(period=one.period, deadline=one.deadline, wcet=1)
+        table = BatchTable(completion=one.completion)
+        first, every = (
+            pbs.graph.search(tasks, table, first_only=only).vertices for only in (True, False)
+        )
+        counts.append((first, every))
+    first, every = np.sum(counts, axis=0).tolist()
+    text = f"{len(counts)} sets: {first} vertices up to the first schedule, {every} in all."
+    return found(first < every, text, {"first": first, "all": every}, reading=True)
+
+
+def _deterministic(size: Size) -> Finding:
+    from gpusched import pbs
+
+    count = size.count(20, 200)
+    tasks = draw_sets(5, 1.0, count, 0, spawn(1))
+    table = draw_tables(tasks, "mixed", 0, spawn(1))
+    runs = [pbs.edf_parallel(tasks, table).accepted.tolist() for _ in range(2)]
+    greedy = 0
+    for i in range(count):
+        schedule = pbs.edf_parallel(tasks[i], table[i]).schedule
+        assert schedule is not None
+        first = int(schedule.batch[0])
+        order = np.argsort(tasks[i].deadline, kind="stable").tolist()
+        batch = 0
+        for k in order:
+            if table[i].completion[batch | 1 << k]:
+                batch |= 1 << k
+        greedy += first == batch
+    text = f"{count} sets: equal answers twice; in {greedy} the first batch is the one that takes "
+    text += "each job in EDF order which leaves the batch eligible."
+    return found(runs[0] == runs[1] and greedy == count, text, {"sets": count, "greedy": greedy})
+
+
+def _serial(size: Size) -> Finding:
+    from gpusched import pbs
+
+    tasks = draw_sets(5, 0.6, size.count(10, 100), 0, spawn(2))
+    table = draw_tables(tasks, "mixed", 0, spawn(2))
+    single = 0
+    frames = 0
+    for i in range(size.count(10, 100)):
+        schedule = pbs.edf_serial(tasks[i], table[i]).schedule
+        assert schedule is not None
+        batches = schedule.batch.tolist()
+        single += sum(batch.bit_count() == 1 for batch in batches)
+        frames += len(batches)
+    text = f"{single} of {frames} frames run one kernel."
+    return found(single == frames > 0, text, {"frames": frames, "single": single})
+
+
+def _generator(size: Size) -> Finding:
+    count = size.count(200, 5000)
+    worst, low, high, blocks = 0.0, math.inf, 0.0, 0
+    for utilization in (0.2, 1.0, 2.0):
+        tasks = draw_sets(5, utilization, count, 0, spawn(3))
+        shares = np.asarray(tasks.wcet) / np.asarray(tasks.period)
+        worst = max(worst, float(np.abs(shares.sum(axis=-1) - utilization).max()))
+        low = min(low, int(np.min(tasks.period)) / 1000)
+        high = max(high, int(np.max(tasks.period)) / 1000)
+        part = np.maximum(1, np.floor(256 * shares))
+        blocks = max(blocks, int(np.abs(part - np.asarray(tasks.blocks)).max()))
+    holds = worst < 2e-4 and 400 <= low and high <= 1600 and blocks <= 1
+    text = (
+        f"{3 * count} sets: utilization within {worst:.1e} of the target, periods from {low:g} to "
+    )
+    text += f"{high:g}, blocks within {blocks} of 256 times the utilization."
+    values = {"error": worst, "period_low": low, "period_high": high, "blocks": blocks}
+    return found(holds, text, values, reading=True)
+
+
+def _inflated(size: Size) -> Finding:
+    tasks = draw_sets(5, 0.5, size.count(40, 400), 0, spawn(4))
+    completion = np.asarray(draw_tables(tasks, "large", 0, spawn(4)).completion)
+    alone = np.asarray(tasks.wcet)
+    batches = longer = worse = 0
+    for mask in (m for m in range(32) if m.bit_count() > 1):
+        members = alone[:, [i for i in range(5) if mask >> i & 1]]
+        times = completion[:, mask]
+        batches += int((times > 0).sum())
+        longer += int((times > members.max(axis=1)).sum())
+        worse += int((times > members.sum(axis=1)).sum())
+    text = (
+        f"Of {batches} batches {longer} take longer than their longest kernel, and {worse} longer "
+    )
+    text += "than their kernels one after the other."
+    values = {"batches": batches, "longer": longer, "above_serial": worse}
+    return found(longer > 0 and worse > 0, text, values)
+
+
+def _factors(size: Size) -> Finding:
+    from gpusched.model.slowdown import SLOWDOWNS
+
+    tasks = draw_sets(5, 0.5, size.count(40, 400), 0, spawn(4))
+    alone = np.asarray(tasks.wcet)
+    values: dict[str, object] = {}
+    holds = True
+    for name in ("small", "large", "mixed"):
+        table = draw_tables(tasks, name, 0, spawn(4))
+        ratios = [
+            np.asarray(table.completion)[:, mask]
+            / alone[:, [i for i in range(5) if mask >> i & 1]].max(axis=1)
+            for mask in range(32)
+            if mask.bit_count() > 1
+        ]
+        some = np.concatenate(ratios)
+        some = some[some > 0]
+        least, most = SLOWDOWNS[name]
+        values[name] = [float(some.min()), float(some.max())]
+        holds &= bool(least <= some.min() and some.max() <= most + 1e-4)
+    holds &= SLOWDOWNS == {
+        **SLOWDOWNS,
+        "small": (1.0, 1.4),
+        "large": (1.7, 1.9),
+        "mixed": (1.1, 1.9),
+    }
+    text = "; ".join(f"{name} {row[0]:.3f} to {row[1]:.3f}" for name, row in values.items())  # type: ignore[index]
+    return found(holds, f"Time of a batch over its longest kernel: {text}.", values, reading=True)
+
+
+USE_CLAIMS = (
+    Claim(
+        "Section 4.1",
+        "submission of a schedule",
+        "A tool submits the batches of the table, a stream for each task, and synchronises after "
+        "each.",
+        ("gs.cuda.play",),
+        "needs hardware",
+        "gs.cuda.play does it on an NVIDIA GPU.",
+    ),
+    Claim(
+        "Section 4.1",
+        "starting batches early",
+        "Instead of sleeping until the next entry, a batch may start when the last one has ended "
+        "and its own jobs are released, which reclaims unused time.",
+        ("gs.pbs.search", "gs.Schedule"),
+        "agrees",
+        "The batches of the table in their order: no frame ends later than in the table.",
+        _early_starts,
+    ),
+    Claim(
+        "Section 4.2",
+        "the oracle by placement",
+        "Blocks, threads, registers and shared memory of the kernels tell which of them run in "
+        "parallel.",
+        ("gs.BatchTable.from_gpu",),
+        "agrees",
+        "",
+        occupancy,
+    ),
+    Claim(
+        "Section 4.2",
+        "the oracle by measurement",
+        "Each combination of kernels is submitted many times, and the longest, a typical or the "
+        "mean time is taken.",
+        ("gs.cuda.measure",),
+        "needs hardware",
+        "gs.cuda.measure does it on an NVIDIA GPU.",
+    ),
+    Claim(
+        "Section 5",
+        "end at the first schedule",
+        "The construction stops as soon as one schedule is found.",
+        ("gs.pbs.graph.search",),
+        "agrees in this reading",
+        "Algorithm 1 goes on until its list is empty; first_only= selects either.",
+        _stops,
+    ),
+    Claim(
+        "Section 6",
+        "EDFserial",
+        "Each job has the GPU to itself, in EDF order.",
+        ("gs.pbs.edf_serial",),
+        "agrees",
+        "",
+        _serial,
+    ),
+    Claim(
+        "Section 6",
+        "EDFParallel",
+        "Jobs are taken in EDF order, each if it leaves the batch eligible; the same ready jobs "
+        "always give the same batch.",
+        ("gs.pbs.edf_parallel",),
+        "agrees",
+        "",
+        _deterministic,
+    ),
+    Claim(
+        "Section 6.1",
+        "task sets",
+        "8 SMs of 1,024 threads and 32 blocks; periods from a list from 400 to 1600; "
+        "UUniFast-Discard; occupancy in proportion to the utilization.",
+        ("gs.generate.gpusched",),
+        "agrees in this reading",
+        "The list is not printed: 400, 480, 600, 800, 1200 and 1600 here. Occupancy is a number of "
+        "blocks of 32 threads.",
+        _generator,
+    ),
+    Claim(
+        "Section 6.1",
+        "slowdown factors",
+        "Factors from [1, 1.4], [1.7, 1.9] and [1.1, 1.9] for small, large and mixed interference.",
+        ("gs.BatchTable.from_gpu",),
+        "agrees in this reading",
+        "One factor per batch, times its longest kernel; the text prints decimal commas.",
+        _factors,
+    ),
+    Claim(
+        "Section 6.1",
+        "workload above the utilization",
+        "The work that is scheduled can exceed the utilization, since concurrent kernels take "
+        "longer.",
+        ("gs.BatchTable.from_gpu",),
+        "agrees",
+        "",
+        _inflated,
+    ),
+)

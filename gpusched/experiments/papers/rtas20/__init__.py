@@ -1,0 +1,1 @@
+"""Claims of [RTAS20], in the order of its text."""

@@ -1,0 +1,1 @@
+"""Claims of [RTCSA19], a module for each part of its text."""

@@ -1,0 +1,1 @@
+"""Claims of [RTNS10], a module for each part of its text."""
