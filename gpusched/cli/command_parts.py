@@ -30,6 +30,12 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
+def left_columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as aligned text, all columns to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
 def duration(ns: int) -> str:
     return time_text(ns, 6)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from gpusched.cli.command_parts import left_columns
+
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
@@ -34,8 +36,5 @@ def run(options: argparse.Namespace) -> int:
         claim = "simulation" if method is None else method.claim
         modes = ",".join(way.modes) or "-"
         rows.append((way.name, way.test or "-", claim, way.simulator or "-", modes, way.title))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(map(str.ljust, row, widths)).rstrip())
-    print(f"\n{methods()!r}")
+    print(f"{left_columns(rows)}\n\n{methods()!r}")
     return 0

@@ -6,7 +6,7 @@ Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 [ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
 hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``ecrts2017`` and ``rtss2017``:
 schedules observed on a TX2 [RTSS17]. ``sharing`` puts random systems through all ways of sharing a
-GPU.
+GPU. ``report`` checks every claim of the papers.
 
 Functions over random task sets take ``executor=``, ``workers=``, ``progress=``, ``store=`` and
 ``shard=`` as ``gs.sweep`` does; single schedules and searches for one set, which take a moment,
@@ -59,6 +59,7 @@ from gpusched.experiments.olmedo.olmedo_tables import (
     olmedo_table3,
     olmedo_table4,
 )
+from gpusched.experiments.papers.papers_report import CheckedClaim, PapersReport, report
 from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
 from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
 from gpusched.experiments.stgm_figures import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
@@ -90,6 +91,7 @@ __all__ = [
     "Allocators",
     "Bandwidth",
     "Bounds",
+    "CheckedClaim",
     "Contention",
     "ElliottGrowth",
     "ElliottRuns",
@@ -102,6 +104,7 @@ __all__ = [
     "Mispredictions",
     "Observed",
     "Options",
+    "PapersReport",
     "Profiles",
     "Scenario",
     "Schedulability",
@@ -125,6 +128,7 @@ __all__ = [
     "olmedo_table2",
     "olmedo_table3",
     "olmedo_table4",
+    "report",
     "rtss2017",
     "sharing",
     "stgm_allocators",

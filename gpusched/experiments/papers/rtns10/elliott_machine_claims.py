@@ -207,8 +207,8 @@ MACHINE_CLAIMS = (
         "Response 92.79 and 134.50, tardiness 91.97 and 133.50 periods.",
         TABLE, "agrees in this reading",
         "periods for percentages, categories='own', overrun=0.04, which was chosen to come near: "
-        "the tardiness of an overload, which grows for 2.5 minutes, to within a factor of two; without "
-        "an overrun the lock is late by 0.1 periods only",
+        "the tardiness of an overload, which grows for 2.5 minutes, to within a factor of two; "
+        "without an overrun the lock is late by 0.1 periods only",
         unable,
     ),
     Claim(

@@ -1,0 +1,82 @@
+"""Command ``papers``: the claims of the papers beside what the package computes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpusched.cli.command_parts import Refusal, left_columns, positive
+
+if TYPE_CHECKING:
+    from gpusched.experiments.papers.papers_report import PapersReport
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    papers = commands.add_parser(
+        "papers",
+        help="every figure, table, example and claim of the five papers, checked",
+        description="Computes every claim of the papers and prints the verdicts: it agrees, agrees "
+        "in one reading of the text, differs (with the reason), needs hardware, or cannot be "
+        "decided from the text.",
+        epilog="Exit code: 0 when every verdict is as expected, 1 otherwise, 2 for an error.",
+    )
+    papers.add_argument(
+        "key",
+        nargs="*",
+        metavar="KEY",
+        help="ECRTS17, RTNS24, RTCSA19, RTAS20 or RTNS10 (all five)",
+    )
+    papers.add_argument(
+        "--full", action="store_true", help="the papers' sizes, which take hours; use --output"
+    )
+    papers.add_argument(
+        "--output",
+        metavar="DIR",
+        help="write papers.html and papers.json into this folder, created if missing; with --full, "
+        "finished claims are kept in DIR/findings, from which the next run resumes",
+    )
+    papers.add_argument("--json", action="store_true", help="print one JSON document")
+    papers.add_argument(
+        "--workers", type=positive, metavar="N", help="threads (the CPUs it may use)"
+    )
+    papers.add_argument(
+        "--quiet", action="store_true", help="print nothing but errors, and show no progress"
+    )
+    papers.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched import experiments
+    from gpusched.comparison.documents import json_text
+
+    folder = options.output
+    if folder is not None and os.path.lexists(folder) and not os.path.isdir(folder):
+        raise Refusal(f"{folder}: got a file, expected a folder")
+    store = os.path.join(folder, "findings") if folder is not None and options.full else None
+    found = experiments.report(
+        options.key or None,
+        full=options.full,
+        workers=options.workers,
+        progress=False if options.quiet else None,
+        store=store,
+    )
+    written: Sequence[str] = () if folder is None else found.save(folder)
+    if options.json:
+        print(json_text(found.document()), end="")
+    elif not options.quiet:
+        print(table(found))
+        if written:
+            print(f"\nwrote {written[0]}, {os.path.basename(written[1])}")
+    return int(bool(found.unexpected))
+
+
+def table(found: PapersReport) -> str:
+    """A line per claim with its verdict."""
+    rows = [("paper", "place", "claim", "verdict")]
+    for one in found.checked:
+        wrong = "" if one.expected else f" (expected: {one.claim.verdict})"
+        rows.append((one.paper, one.claim.place, one.claim.title, one.finding.verdict + wrong))
+    return left_columns(rows)
