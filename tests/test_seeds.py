@@ -62,6 +62,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "experiments.elliott_table2": figure("elliott_table2", 2, seconds=0.1, **QUIET),
     "experiments.gpusched_fig4": figure("gpusched_fig4", "a", [0.5], 2, 2, **QUIET),
     "experiments.gpusched_fig5": figure("gpusched_fig5", "c", 1, tasks=[2], **QUIET),
+    "experiments.olmedo_fig3": figure("olmedo_fig3", 3, [2]),
     "experiments.sharing": figure("sharing", [0.4], 2, 1, ways=["one_stream"], **QUIET),
     "experiments.stgm_allocators": figure("stgm_allocators", [2], 2, **QUIET),
     "experiments.stgm_fig4": figure("stgm_fig4", [4], 2, tests=["MPCP busy"], **QUIET),
