@@ -1,6 +1,14 @@
-/* Collection of the dead instants that a proof needs. */
+/* Collection of the dead instants that a proof needs.
+ *
+ * Moves lead to later intervals, or to smaller classes of the same one. In this order all that is
+ * needed of a class is known before its own moves are followed, so of each span only the part
+ * between the first and the last needed instant is taken, and of what is after a latest start only
+ * what is after the first one. Where classes have too many numbers for this order, an item grows
+ * when more of it is needed, and the moves of the new part are followed.
+ */
 #include "pbs/lazy/closed_set.h"
 
+#include "core/heap.h"
 #include "core/vector.h"
 
 #include <stdlib.h>
@@ -14,10 +22,13 @@ typedef struct {
     int64_t spans;
 } class_t;
 
-/* A span of a class, or (last = INT64_MAX) all that is after its latest start. */
+/* Needed part of a dead span of a class, or (last = INT64_MAX) of all after its latest start. */
 typedef struct {
     int64_t entry;
+    int64_t begin; /* of the dead span in the store */
     gs_pbs_span_t span;
+    gs_pbs_span_t followed; /* the part whose moves are known to be dead */
+    bool queued;
 } item_t;
 
 typedef struct {
@@ -27,8 +38,10 @@ typedef struct {
     bool complete; /* everything needed so far is known to be dead */
     class_t *classes;
     int64_t count, capacity;
-    item_t *items; /* in the order of discovery; those before `done` are worked off */
-    int64_t item_count, item_capacity, done;
+    item_t *items; /* in the order of discovery */
+    int64_t item_count, item_capacity;
+    bool ranked;           /* intervals times classes are below GS_NEVER */
+    gs_heap_t queue;       /* of items, in the order in which moves lead */
     gs_hash_index_t index; /* of classes */
     gs_hash_index_t item_index;
 } collection_t;
@@ -57,15 +70,37 @@ static int entry_of(collection_t *self, int64_t k, int64_t class_index, int64_t 
     return gs_hash_index_add(&self->index, self->ctx, hash, *entry);
 }
 
-/* Adds a span of a class unless it is there. */
-static int need(collection_t *self, int64_t entry, int64_t first, int64_t last)
+static bool is_latest(const item_t *item)
+{
+    return item->span.last == INT64_MAX;
+}
+
+static int enqueue(collection_t *self, int64_t id)
+{
+    const class_t *class = &self->classes[self->items[id].entry];
+    const gs_pbs_problem_t *p = self->problem;
+    int64_t rank = self->ranked ? (class->k + 1) * p->classes - class->class_index : class->k;
+    self->items[id].queued = true;
+    return gs_heap_push(&self->queue, self->ctx, rank, id);
+}
+
+/* Needs first..last of the dead span of a class that begins at an instant, or with last =
+ * INT64_MAX of what is after its latest start. */
+static int need(collection_t *self, int64_t entry, int64_t begin, int64_t first, int64_t last)
 {
     int64_t cursor = 0, id;
-    uint64_t hash = gs_hash_index_mix((uint64_t)entry, (uint64_t)first ^ (uint64_t)(last >> 62));
+    uint64_t hash = gs_hash_index_mix((uint64_t)entry, (uint64_t)begin ^ (uint64_t)(last >> 62));
     while ((id = gs_hash_index_next(&self->item_index, hash, &cursor)) >= 0) {
-        const item_t *item = &self->items[id];
-        if (item->entry == entry && item->span.first == first && item->span.last == last) {
-            return GS_OK;
+        item_t *item = &self->items[id];
+        if (item->entry == entry && item->begin == begin &&
+            is_latest(item) == (last == INT64_MAX)) {
+            bool longer = first < item->span.first || last > item->span.last;
+            item->span.first = first < item->span.first ? first : item->span.first;
+            item->span.last = last > item->span.last ? last : item->span.last;
+            if (is_latest(item)) {
+                self->classes[entry].latest = item->span.first - 1;
+            }
+            return longer && !item->queued ? enqueue(self, id) : GS_OK;
         }
     }
     item_t *items = gs_vector_reserve(self->ctx, self->items, &self->item_capacity,
@@ -74,14 +109,16 @@ static int need(collection_t *self, int64_t entry, int64_t first, int64_t last)
         return self->ctx->status;
     }
     self->items = items;
-    items[self->item_count] = (item_t){entry, {first, last}};
+    id = self->item_count++;
+    items[id] = (item_t){entry, begin, {first, last}, {0, -1}, false};
     if (last == INT64_MAX) {
         self->classes[entry].latest = first - 1;
     } else {
         self->classes[entry].spans++;
     }
-    int status = gs_hash_index_add(&self->item_index, self->ctx, hash, self->item_count++);
-    return status == GS_OK ? gs_count_states(self->ctx, 1) : status;
+    int status = gs_hash_index_add(&self->item_index, self->ctx, hash, id);
+    status = status == GS_OK ? gs_count_states(self->ctx, 1) : status;
+    return status == GS_OK ? enqueue(self, id) : status;
 }
 
 /* Adds what is needed for first..last of a class to be dead. spans: without inserted idle time. */
@@ -108,7 +145,7 @@ static int need_dead(collection_t *self, int64_t k, int64_t class_index, int64_t
     for (int64_t at = first; at <= last && status == GS_OK;) {
         if (at > latest) {
             bool by_spans = class_index == 0 && spans;
-            return need(self, entry, latest + 1, by_spans ? view.last : INT64_MAX);
+            return need(self, entry, latest + 1, at, by_spans ? last : INT64_MAX);
         }
         int64_t until = gs_pbs_lazy_view_dead_until(&view, at);
         if (until < at) {
@@ -116,20 +153,21 @@ static int need_dead(collection_t *self, int64_t k, int64_t class_index, int64_t
             return GS_OK;
         }
         until = until < latest ? until : latest;
-        status = need(self, entry, gs_pbs_lazy_view_dead_from(&view, at), until);
+        until = until < last ? until : last;
+        status = need(self, entry, gs_pbs_lazy_view_dead_from(&view, at), at, until);
         at = until + 1;
     }
     return status;
 }
 
-/* Adds what the moves of a span, or of all after a latest start, lead to. */
-static int follow(collection_t *self, const item_t *item)
+/* Adds what the moves of some instants of an item lead to. */
+static int follow(collection_t *self, const item_t *item, int64_t first, int64_t last)
 {
     gs_pbs_lazy_engine_t *engine = self->engine;
     const gs_pbs_problem_t *p = self->problem;
     int64_t k = self->classes[item->entry].k, c = self->classes[item->entry].class_index;
-    bool spans = item->span.last != INT64_MAX;
-    int64_t first = item->span.first, last = item->span.last, work = 1;
+    bool spans = !is_latest(item);
+    int64_t work = 1;
     if (c == 0) {
         return need_dead(self, k + 1, p->arrived[k + 1] - p->arrived[k], p->start[k + 1],
                          p->start[k + 1], spans);
@@ -168,6 +206,27 @@ static int follow(collection_t *self, const item_t *item)
         }
     }
     return status == GS_OK ? gs_poll(self->ctx, work) : status;
+}
+
+/* Follows what the next item holds beyond what was followed. */
+static int follow_next(collection_t *self)
+{
+    int64_t id = self->queue.entry[0].item;
+    gs_heap_pop(&self->queue);
+    item_t item = self->items[id];
+    self->items[id].queued = false;
+    self->items[id].followed = item.span;
+    if (item.followed.last < item.followed.first) {
+        return follow(self, &item, item.span.first, item.span.last);
+    }
+    int status = GS_OK;
+    if (item.span.first < item.followed.first) {
+        status = follow(self, &item, item.span.first, item.followed.first - 1);
+    }
+    if (status == GS_OK && item.span.last > item.followed.last) {
+        status = follow(self, &item, item.followed.last + 1, item.span.last);
+    }
+    return status;
 }
 
 static int compare(const void *a, const void *b)
@@ -241,7 +300,7 @@ static int write_proof(collection_t *self, gs_pbs_refutation_t *proof)
         }
         proof->span_begin[entry] = span;
         for (; item < self->item_count && self->items[item].entry == e; item++) {
-            if (self->items[item].span.last != INT64_MAX) {
+            if (!is_latest(&self->items[item])) {
                 proof->spans[span++] = self->items[item].span;
             }
         }
@@ -257,16 +316,18 @@ int gs_pbs_lazy_closed_set(gs_pbs_lazy_engine_t *engine, bool idling, gs_pbs_ref
     collection_t self = {.engine = engine, .ctx = engine->ctx, .problem = p, .complete = true};
     gs_hash_index_init(&self.index);
     gs_hash_index_init(&self.item_index);
+    int64_t ranks;
+    self.ranked = gs_mul(p->intervals, p->classes, &ranks) && ranks < GS_NEVER;
     int status = need_dead(&self, 0, p->arrived[0], 0, 0, !idling);
-    while (status == GS_OK && self.complete && self.done < self.item_count) {
-        item_t item = self.items[self.done++];
-        status = follow(&self, &item);
+    while (status == GS_OK && self.complete && self.queue.count > 0) {
+        status = follow_next(&self);
     }
     if (status == GS_OK && self.complete) {
         status = write_proof(&self, proof);
     }
     gs_free(self.ctx, self.classes);
     gs_free(self.ctx, self.items);
+    gs_heap_free(&self.queue, self.ctx);
     gs_hash_index_free(&self.index, self.ctx);
     gs_hash_index_free(&self.item_index, self.ctx);
     return status;
