@@ -28,7 +28,7 @@ from gpusched.experiments.gpusched_sets import (
     panels_of,
     verdicts,
 )
-from gpusched.pbs.exact_search import STAGES
+from gpusched.pbs.search_answer import STAGES
 from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import PointResults, values_of

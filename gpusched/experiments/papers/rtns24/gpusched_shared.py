@@ -11,7 +11,7 @@ from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
-    from gpusched.pbs.exact_search import Search
+    from gpusched.pbs.search_answer import Search
 
 __all__ = [
     "EXAMPLE",
