@@ -1,7 +1,7 @@
 """Disagreements of the printed and of the repaired graph with the exact answer.
 
 Random small task sets (see ``draw``; set i of a seed is the same whatever the count). For each: the
-repaired graph, the paper's listing in both orders of extraction and three readings of line 22, for
+repaired graph, the paper's listing in both orders of extraction and three readings of line 23, for
 the first ``--brute`` of them a brute force over all frame sequences, and with ``--interval`` the
 interval engine. Prints the counts, and with ``--save`` writes them as JSON. Exits with 1 where the
 exact ones differ.

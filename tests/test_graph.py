@@ -274,7 +274,7 @@ def test_error_4_merging_keeps_one_delta():
         # Task 0 arrives at 2 while task 1 runs from 1 to 4, and waits at its deadline 4 = H.
         ((2, 4), (2, 4), (0, 1, 3, 0)),
         # Task 2 arrives at 16 while task 1 runs from 15 to 21, and is due at 20. Line 32 merges
-        # nothing here, and line 33 discards nothing: line 22 alone makes the difference.
+        # nothing here, and line 33 discards nothing: line 23 alone makes the difference.
         ((6, 12, 8), (6, 12, 4), (0, 3, 6, 0, 1, 3, 0, 0)),
     ],
 )

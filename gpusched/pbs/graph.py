@@ -305,7 +305,7 @@ class GraphSearch(BatchAnswer):
     vertices, times, edges
         Vertices, distinct pairs of a vertex and a time, and edges that were created.
     merged
-        Frames that ended in a vertex that existed already (paper: merges of lines 26 and 32).
+        Frames that ended in a vertex that existed already (paper: merges of lines 27 and 32).
     splits
         Vertices, beyond the first, to which one batch led from one vertex because arrivals lie
         between its times (paper: calls of Split).
@@ -444,7 +444,7 @@ def search(
         A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
         call.
     pruning
-        Jobs whose deadlines line 22 of Algorithm 1 checks, in the paper's variants. "frame": every
+        Jobs whose deadlines line 23 of Algorithm 1 checks, in the paper's variants. "frame": every
         job known by the end of the frame, as the listing says, since line 19 has then added the
         jobs that arrive during it. "ready": jobs that are ready when the frame starts. "batch": the
         jobs that the frame runs, as the sentence of section 3.3 says.

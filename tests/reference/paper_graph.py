@@ -14,13 +14,13 @@ them off the answer is exact.
 4  Merging keeps one delta: the list of the merged vertex is dropped, as are the edge to it (so a
    later Merge does not follow it) and the successors of a vertex that a new one dominates.
    Off: all three are kept.
-5  Line 22 looks for misses in [t(v_i), t(v_s)] alone.  Off: every job that is not executed and
+5  Line 23 looks for misses in [t(v_i), t(v_s)] alone.  Off: every job that is not executed and
    whose deadline is <= t(v_s), also one whose deadline passed before the frame.
 6  Fast-Forward moves t(v_k); a later Merge adds its delta to the moved time, although the
    dominated vertex would idle too, and less.  Off: deltas that come over an edge count from the end
    of the frame.
 
-With error 5, `pruning` says whose deadlines line 22 checks.  "frame" is the listing: a job of the
+With error 5, `pruning` says whose deadlines line 23 checks.  "frame" is the listing: a job of the
 batch that ends late, or a job of ready(v_s), which line 19 has made of the waiting jobs and of
 those that arrive during the frame, with its deadline in the frame.  "ready" leaves out those that
 arrive.  "batch" is the sentence about pruning in section 3.3: the jobs of the batch alone.
@@ -35,7 +35,7 @@ Where the listing leaves a choice:
 - batches of a vertex in ascending order of their bit mask, one job (the oldest ready) per task, and
   one vertex per set of tasks, since all orders of submission have the same completion here;
 - `order` is how line 5 extracts from L; new vertices go to its end, deltas are taken in ascending
-  order; v_j on line 24 goes through the graph in order of creation (a vertex that is
+  order; v_j on line 25 goes through the graph in order of creation (a vertex that is
   fast-forwarded goes to the end);
 - delta 0: nothing to merge, the new vertex is dropped;
 - Fast-Forward without a later arrival before H: all is executed, the vertex counts as schedulable;

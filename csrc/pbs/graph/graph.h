@@ -24,8 +24,8 @@
 
 enum { GS_PBS_GRAPH_REPAIRED = 0, GS_PBS_GRAPH_PAPER = 1, GS_PBS_GRAPH_PRINTED = 2 };
 
-/* Jobs whose deadlines line 22 of Algorithm 1 checks for a frame. Where the text and the listing
- * disagree, FRAME is the listing: line 22 asks for any miss within the frame, after line 19 has
+/* Jobs whose deadlines line 23 of Algorithm 1 checks for a frame. Where the text and the listing
+ * disagree, FRAME is the listing: line 23 asks for any miss within the frame, after line 19 has
  * added the jobs that arrive in it. The repaired graph checks every job. */
 enum {
     GS_PBS_GRAPH_PRUNING_FRAME = 0, /* every job known by the frame's end */
@@ -101,7 +101,7 @@ typedef struct {
     int64_t vertices;
     int64_t times;  /* of all vertices: distinct pairs of a vertex and a time */
     int64_t edges;  /* distinct (vertex, batch, vertex) */
-    int64_t merged; /* frames that ended in an existing vertex (paper: calls of MERGE from lines 26
+    int64_t merged; /* frames that ended in an existing vertex (paper: calls of MERGE from lines 27
                        and 32) */
     int64_t splits; /* vertices beyond the first that one batch leads to from one vertex (paper:
                        calls of SPLIT) */

@@ -7,15 +7,15 @@
  *    reaches it only by idling, and the deadlines in between are not checked.
  * 3. Algorithm 3, line 6: deltas are relative to t(v_k), but are copied to a vertex at
  *    t(v_k) + delta.
- * 4. Lines 26, 31-33: merging keeps one delta and drops the list and the successors of the other.
- * 5. Line 22 checks deadlines that lie in the frame, not those that passed while a split vertex
+ * 4. Lines 27, 31-33: merging keeps one delta and drops the list and the successors of the other.
+ * 5. Line 23 checks deadlines that lie in the frame, not those that passed while a split vertex
  *    idled; with GS_PBS_GRAPH_PRUNING_READY not those of jobs that arrive during the frame; with
  *    GS_PBS_GRAPH_PRUNING_BATCH only those of the jobs of the batch.
  * 6. Algorithm 4 moves t(v_k), and a later Algorithm 2 adds its delta to the moved time.
  *
  * Where the listing leaves a choice: the batches of a vertex are taken by ascending mask, one job
  * (the oldest ready) per task; new vertices are appended to L; deltas are taken in ascending order;
- * line 24 goes through V in order of creation (fast-forwarded vertices move to its end), restricted
+ * line 25 goes through V in order of creation (fast-forwarded vertices move to its end), restricted
  * to those with the same ready and executed jobs, which an index finds; a delta of 0 merges
  * nothing; fast-forwarding without another arrival is success; discarded vertices leave the list of
  * their predecessor; split vertices enter G and L without a check of dominance.
@@ -85,19 +85,19 @@ static int merge(gs_pbs_graph_paper_t *self, int64_t v, int64_t delta)
     return status;
 }
 
-/* Lines 23 to 44 for s, the vertex created last, which batch reached from v. */
+/* Lines 24 to 44 for s, the vertex created last, which batch reached from v. */
 static int consider(gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch, int64_t s)
 {
     int64_t count = 0;
     int64_t t = self->vertices[s].t;
     int status = self->engine->options->merge ? gs_pbs_graph_paper_equals(self, s, &count) : GS_OK;
-    for (int64_t e = 0; status == GS_OK && e < count; e++) { /* line 24 */
+    for (int64_t e = 0; status == GS_OK && e < count; e++) { /* line 25 */
         int64_t j = self->scratch[e];
         int64_t ahead = t - self->vertices[j].t;
         self->engine->result->merged++;
-        if (ahead >= 0) { /* line 25 */
+        if (ahead >= 0) { /* line 26 */
             gs_pbs_graph_paper_drop(self);
-            return merge(self, j, ahead); /* lines 26-29 */
+            return merge(self, j, ahead); /* lines 27-29 */
         }
         status =
             gs_pbs_graph_paper_add_delta(self, s, -ahead); /* lines 31, 32: s has no successors */
@@ -118,7 +118,7 @@ static int consider(gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch, int64
     return status;
 }
 
-/* Line 22: whether a frame from start to end misses a deadline, of the jobs of options->pruning.
+/* Line 23: whether a frame from start to end misses a deadline, of the jobs of options->pruning.
  * oldest: per task, the job that it runs. */
 static bool misses(const gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch,
                    const int64_t *oldest, int64_t start, int64_t end)
@@ -185,11 +185,11 @@ static int expand_batch(gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch,
 {
     int64_t start = self->vertices[v].t;
     int64_t end = start + self->engine->completion[batch]; /* line 18 */
-    if (misses(self, v, batch, oldest, start, end)) {      /* line 22 */
+    if (misses(self, v, batch, oldest, start, end)) {      /* line 23 */
         return GS_OK;
     }
     int64_t s;
-    int status = gs_pbs_graph_paper_create(self, end, v, &s); /* lines 17, 20 */
+    int status = gs_pbs_graph_paper_create(self, end, v, &s); /* lines 17, 21 */
     if (status != GS_OK) {
         return status;
     }
@@ -198,7 +198,7 @@ static int expand_batch(gs_pbs_graph_paper_t *self, int64_t v, uint32_t batch,
     for (int32_t i = 0; i < self->jobs->n; i++) {
         if ((batch >> i & 1) != 0) {
             gs_pbs_graph_paper_ready(self, s)[oldest[i] / 64] &= ~(UINT64_C(1) << (oldest[i] % 64));
-            gs_pbs_graph_paper_put(gs_pbs_graph_paper_exe(self, s), oldest[i]); /* line 19 */
+            gs_pbs_graph_paper_put(gs_pbs_graph_paper_exe(self, s), oldest[i]); /* line 20 */
         }
     }
     gs_pbs_graph_paper_add_arrivals(self, gs_pbs_graph_paper_ready(self, s), start, end,

@@ -13,7 +13,7 @@ typedef struct {
     int64_t t;
     int64_t depth; /* |exe| */
     int64_t parent;
-    int64_t order;                                 /* of entry into V, for line 24 */
+    int64_t order;                                 /* of entry into V, for line 25 */
     int64_t first_child, last_child, next_sibling; /* succ(v): the graph is a tree */
     int64_t *dom;                                  /* owned, ascending */
     int64_t dom_count, dom_capacity;
@@ -100,7 +100,7 @@ void gs_pbs_graph_paper_drop(gs_pbs_graph_paper_t *self);
 /* Adds the vertex created last to V and to G, as successor of its parent. */
 int gs_pbs_graph_paper_enter(gs_pbs_graph_paper_t *self, int64_t v, int64_t parent, uint32_t batch);
 
-/* Appends v to V, with an index entry for line 24. */
+/* Appends v to V, with an index entry for line 25. */
 int gs_pbs_graph_paper_index(gs_pbs_graph_paper_t *self, int64_t v);
 
 /* Writes the vertices of V with the ready and executed jobs of s to scratch, in order of entry. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from gpusched.experiments.papers.claim import Finding, Size, found
@@ -11,6 +12,8 @@ from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
+    from gpusched.model.schedule import Schedule
+    from gpusched.pbs.graph import GraphSearch
     from gpusched.pbs.search_answer import Search
 
 __all__ = [
@@ -18,11 +21,17 @@ __all__ = [
     "LOST",
     "SPLIT",
     "TABLE",
+    "Frame",
     "example_search",
     "example_tasks",
+    "frames_of",
+    "graph_of",
     "in_one_reading",
     "listing",
+    "named",
     "occupancy",
+    "schedules_of",
+    "set_text",
     "state_pairs",
 ]
 
@@ -52,8 +61,10 @@ def occupancy(size: Size) -> Finding:
             bool(BatchTable.from_gpu(tasks, gpu, slowdown=1.5).completion[3]) for tasks in both
         ]
     holds = all(row == [False, True] for row in fits.values())
+    answers = ("not eligible", "eligible")
     text = "Two kernels on one SM, beyond each limit and within it: "
-    return found(holds, f"{text}{fits}.", fits)
+    text += "; ".join(f"{key}: {answers[a]}, {answers[b]}" for key, (a, b) in fits.items())
+    return found(holds, f"{text}.", fits)
 
 
 def example_search() -> Search:
@@ -67,15 +78,66 @@ SPLIT = SmallSet((8, 6), (8, 5), (0, 3, 4, 4))
 LOST = SmallSet((4, 6, 6), (3, 4, 5), (0, 2, 1, 2, 3, 3, 4, 3))
 
 
-def listing(one: SmallSet, **options: object) -> tuple[bool, bool]:
-    """Answers of the listing and of the exact search."""
+def _inputs(one: SmallSet) -> tuple[KernelTasks, BatchTable]:
+    tasks = KernelTasks(period=one.period, deadline=one.deadline, wcet=1)
+    return tasks, BatchTable(completion=one.completion)
+
+
+def listing(one: SmallSet, **options: object) -> tuple[bool | None, bool]:
+    """Answers of the listing (None: its budget was spent) and of the exact search."""
     from gpusched import pbs
 
-    tasks = KernelTasks(period=one.period, deadline=one.deadline, wcet=1)
-    table = BatchTable(completion=one.completion)
-    said = pbs.graph.search(tasks, table, variant="paper", **options)  # type: ignore[arg-type]
-    truth = pbs.search(tasks, table)
-    return bool(said.accepted), bool(truth.accepted)
+    inputs = _inputs(one)
+    said = pbs.graph.search(*inputs, variant="paper", **options)  # type: ignore[arg-type]
+    answer = None if not said.accepted and not said.rejected else bool(said.accepted)
+    return answer, bool(pbs.search(*inputs).accepted)
+
+
+def graph_of(one: SmallSet, variant: str = "sound") -> GraphSearch:
+    """The whole graph of a set."""
+    from gpusched import pbs
+
+    return pbs.graph.search(
+        *_inputs(one), variant, first_only=False, graph=True, budget={"states": 20_000}
+    )
+
+
+def schedules_of(count: int) -> Iterator[tuple[SmallSet, Schedule]]:
+    """Schedules of those of ``count`` random sets that have one."""
+    from gpusched import pbs
+
+    for one in example_sets(count):
+        schedule = pbs.search(*_inputs(one)).schedule
+        if schedule is not None:
+            yield one, schedule
+
+
+Frame = tuple[int, int, dict[int, int]]
+"""Start, batch, and the deadlines of the ready jobs by task."""
+
+
+def frames_of(schedule: Schedule, period: list[int], deadline: list[int]) -> Iterator[Frame]:
+    """The frames of a schedule, replayed from the periods and the relative deadlines."""
+    executed = [0] * len(period)
+    for start, batch in zip(schedule.start.tolist(), schedule.batch.tolist(), strict=True):
+        ready = {
+            i: k * t + d
+            for i, (k, t, d) in enumerate(zip(executed, period, deadline, strict=True))
+            if k * t <= start
+        }
+        yield start, batch, ready
+        executed = [k + (batch >> i & 1) for i, k in enumerate(executed)]
+
+
+def named(values: Iterable[object]) -> str:
+    """Values as text, separated by commas."""
+    return ", ".join(map(str, values))
+
+
+def set_text(one: SmallSet) -> str:
+    """A set as text."""
+    text = f"T = ({named(one.period)}), D = ({named(one.deadline)}), times by bit mask "
+    return f"{text}{named(one.completion[1:])}"
 
 
 def state_pairs(count: int) -> list[tuple[SmallSet, State, State]]:
