@@ -241,8 +241,8 @@ MERGE_CLAIMS = (
         _BOTH,
         "differs",
         "A vertex that is merged away may itself stand for others; its own list dom is thrown "
-        "away, and so are discarded successors (lines 32 and 33) with theirs. This set is lost with "
-        "L as a queue, the one of Algorithm 4 as a stack.",
+        "away, and so are discarded successors (lines 32 and 33) with theirs. This set is lost "
+        "with L as a queue, the one of Algorithm 4 as a stack.",
         _witness(LOST, False),
     ),
     Claim(
@@ -325,10 +325,10 @@ MERGE_CLAIMS = (
         _GRAPH,
         "differs",
         "J3 and J4 together from 7 end at 12, not 15 (their end from 10), and 16 + 3 is 19, not "
-        "18. With 15 a split of v6 at 18 would be due (lines 6 to 9), which the text does not make. "
-        "The other numbers follow. By Definitions 3.4 and 3.7 it is v1 that is dominated by v2, and "
-        "the delta has the indices 1, 2 in this order; J3 and J4 are ready at v1 and v2, not "
-        "executed.",
+        "18. With 15 a split of v6 at 18 would be due (lines 6 to 9), which the text does not "
+        "make. The other numbers follow. By Definitions 3.4 and 3.7 it is v1 that is dominated by "
+        "v2, and the delta has the indices 1, 2 in this order; J3 and J4 are ready at v1 and v2, "
+        "not executed.",
         _figure_3,
     ),
     Claim(

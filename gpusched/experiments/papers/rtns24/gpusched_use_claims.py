@@ -9,10 +9,13 @@ import numpy as np
 from gpusched.experiments.gpusched_sets import draw_sets, draw_tables
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.papers.rtns24.gpusched_shared import (
+    frames_of,
     occupancy,
+    schedules_of,
 )
 from gpusched.experiments.papers.rtns24.gpusched_states import example_sets
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.study.points import spawn
 
@@ -21,18 +24,13 @@ __all__ = ["USE_CLAIMS"]
 
 def _early_starts(size: Size) -> Finding:
     """Batches in the order of the table, each as soon as the last one ended and its jobs exist."""
-    from gpusched import pbs
-
     rng = np.random.default_rng(1)
     jobs = late = later = 0
-    for one in example_sets(size.count(80, 1000)):
-        tasks = KernelTasks(period=one.period, deadline=one.deadline, wcet=1)
-        schedule = pbs.search(tasks, BatchTable(completion=one.completion)).schedule
-        if schedule is None:
-            continue
-        time, executed = 0, [0] * tasks.n
+    for one, schedule in schedules_of(size.count(80, 1000)):
+        n = len(one.period)
+        time, executed = 0, [0] * n
         for end, batch in zip(schedule.end.tolist(), schedule.batch.tolist(), strict=True):
-            members = [i for i in range(tasks.n) if batch >> i & 1]
+            members = [i for i in range(n) if batch >> i & 1]
             time = max([time, *(executed[i] * one.period[i] for i in members)])
             time += int(rng.integers(1, one.completion[batch] + 1))
             later += time > end
@@ -45,6 +43,24 @@ def _early_starts(size: Size) -> Finding:
     )
     values = {"jobs": jobs, "late": late, "later": later}
     return found(late == later == 0 and jobs > 0, f"{text}than in the table.", values)
+
+
+def _sleeps(size: Size) -> Finding:
+    """Batches at the times of the table."""
+    from gpusched.model.schedule import ScheduleError
+
+    schedules = frames = refused = 0
+    for _, schedule in schedules_of(size.count(80, 1000)):
+        schedules += 1
+        frames += len(schedule)
+        try:
+            schedule.validate()
+        except ScheduleError:
+            refused += 1
+    text = f"{schedules} tables with {frames} frames, each started at its time: {refused} miss a "
+    text += "deadline or start a batch before the last one has ended."
+    values = {"schedules": schedules, "frames": frames, "refused": refused}
+    return found(refused == 0 < schedules, text, values)
 
 
 def _stops(size: Size) -> Finding:
@@ -70,20 +86,23 @@ def _deterministic(size: Size) -> Finding:
     tasks = draw_sets(5, 1.0, count, 0, spawn(1))
     table = draw_tables(tasks, "mixed", 0, spawn(1))
     runs = [pbs.edf_parallel(tasks, table).accepted.tolist() for _ in range(2)]
-    greedy = 0
+    frames = greedy = 0
     for i in range(count):
         schedule = pbs.edf_parallel(tasks[i], table[i]).schedule
         assert schedule is not None
-        first = int(schedule.batch[0])
-        order = np.argsort(tasks[i].deadline, kind="stable").tolist()
-        batch = 0
-        for k in order:
-            if table[i].completion[batch | 1 << k]:
-                batch |= 1 << k
-        greedy += first == batch
-    text = f"{count} sets: equal answers twice; in {greedy} the first batch is the one that takes "
-    text += "each job in EDF order which leaves the batch eligible."
-    return found(runs[0] == runs[1] and greedy == count, text, {"sets": count, "greedy": greedy})
+        rows = tasks[i].period.tolist(), tasks[i].deadline.tolist()
+        for _, chosen, due in frames_of(schedule, *rows):
+            batch = 0
+            for k in sorted(due, key=due.__getitem__):
+                if table[i].completion[batch | 1 << k]:
+                    batch |= 1 << k
+            frames += 1
+            greedy += chosen == batch
+    same = runs[0] == runs[1]
+    text = f"{count} sets, equal answers twice: {same}. {greedy} of {frames} batches take each "
+    text += "ready job in EDF order that leaves the batch eligible."
+    values = {"sets": count, "frames": frames, "greedy": greedy}
+    return found(same and greedy == frames > 0, text, values)
 
 
 def _serial(size: Size) -> Finding:
@@ -91,20 +110,27 @@ def _serial(size: Size) -> Finding:
 
     tasks = draw_sets(5, 0.6, size.count(10, 100), 0, spawn(2))
     table = draw_tables(tasks, "mixed", 0, spawn(2))
-    single = 0
-    frames = 0
+    single = frames = late = 0
     for i in range(size.count(10, 100)):
         schedule = pbs.edf_serial(tasks[i], table[i]).schedule
         assert schedule is not None
-        batches = schedule.batch.tolist()
-        single += sum(batch.bit_count() == 1 for batch in batches)
-        frames += len(batches)
-    text = f"{single} of {frames} frames run one kernel."
-    return found(single == frames > 0, text, {"frames": frames, "single": single})
+        for _, batch, due in frames_of(
+            schedule, tasks[i].period.tolist(), tasks[i].deadline.tolist()
+        ):
+            frames += 1
+            single += batch.bit_count() == 1
+            late += due[batch.bit_length() - 1] > min(due.values())
+    text = (
+        f"{single} of {frames} frames run one kernel, {late} while a released job has an earlier "
+    )
+    text += "deadline."
+    values = {"frames": frames, "single": single, "not_edf": late}
+    return found(single == frames > late == 0, text, values)
 
 
 def _generator(size: Size) -> Finding:
     count = size.count(200, 5000)
+    capacity = GPU.preset("pbs2024").sms * GPU.preset("pbs2024").blocks_per_sm
     worst, low, high, blocks = 0.0, math.inf, 0.0, 0
     for utilization in (0.2, 1.0, 2.0):
         tasks = draw_sets(5, utilization, count, 0, spawn(3))
@@ -112,15 +138,31 @@ def _generator(size: Size) -> Finding:
         worst = max(worst, float(np.abs(shares.sum(axis=-1) - utilization).max()))
         low = min(low, int(np.min(tasks.period)) / 1000)
         high = max(high, int(np.max(tasks.period)) / 1000)
-        part = np.maximum(1, np.floor(256 * shares))
+        part = np.maximum(1, np.floor(capacity * shares))
         blocks = max(blocks, int(np.abs(part - np.asarray(tasks.blocks)).max()))
+    gpu = GPU.preset("pbs2024")
+    limits = gpu.sms, gpu.threads_per_sm, gpu.blocks_per_sm
     holds = worst < 2e-4 and 400 <= low and high <= 1600 and blocks <= 1
-    text = (
+    holds &= limits == (8, 1024, 32)
+    text = f"GPU of {limits[0]} SMs of {limits[1]:,} threads and {limits[2]} blocks. "
+    text += (
         f"{3 * count} sets: utilization within {worst:.1e} of the target, periods from {low:g} to "
     )
-    text += f"{high:g}, blocks within {blocks} of 256 times the utilization."
+    text += f"{high:g}, blocks within {blocks} of {capacity} times the utilization."
     values = {"error": worst, "period_low": low, "period_high": high, "blocks": blocks}
     return found(holds, text, values, reading=True)
+
+
+def _hyperperiods(size: Size) -> Finding:
+    tasks = draw_sets(5, 1.0, size.count(500, 5000), 0, spawn(3))
+    periods = np.asarray(tasks.period) // 1000
+    spans = np.lcm.reduce(periods, axis=-1)
+    jobs = int((spans[:, np.newaxis] // periods).sum(axis=-1).max())
+    text = (
+        f"Hyperperiods of {len(spans)} sets: at most {int(spans.max())}, with at most {jobs} jobs."
+    )
+    values = {"hyperperiod": int(spans.max()), "jobs": jobs}
+    return found(int(spans.max()) <= 4800, text, values, reading=True)
 
 
 def _inflated(size: Size) -> Finding:
@@ -181,6 +223,15 @@ USE_CLAIMS = (
         ("gs.cuda.play",),
         "needs hardware",
         "gs.cuda.play does it on an NVIDIA GPU.",
+    ),
+    Claim(
+        "Section 4.1",
+        "sleeping until the next entry",
+        "The dispatcher may sleep until the time of the next entry, and so follow the table.",
+        ("gs.pbs.search", "gs.Schedule"),
+        "agrees",
+        "",
+        _sleeps,
     ),
     Claim(
         "Section 4.1",
@@ -252,11 +303,21 @@ USE_CLAIMS = (
     ),
     Claim(
         "Section 6.1",
+        "hyperperiods",
+        "Periods from a list keep the hyperperiods, and with them the numbers of jobs, small.",
+        ("gs.generate.gpusched",),
+        "agrees in this reading",
+        "The list is not printed; that of the task sets here has the least common multiple 4800.",
+        _hyperperiods,
+    ),
+    Claim(
+        "Section 6.1",
         "slowdown factors",
         "Factors from [1, 1.4], [1.7, 1.9] and [1.1, 1.9] for small, large and mixed interference.",
         ("gs.BatchTable.from_gpu",),
         "agrees in this reading",
-        "One factor per batch, times its longest kernel; the text prints decimal commas.",
+        "One factor per batch, times its longest kernel; the text prints decimal commas. [1,1,4] is "
+        "read as 1 to 1.4; 1.1 to 4 would not be small.",
         _factors,
     ),
     Claim(
