@@ -6,6 +6,7 @@ from gpusched.experiments.papers.claim import Claim
 from gpusched.experiments.papers.rtns24.gpusched_example_claims import EXAMPLE_CLAIMS
 from gpusched.experiments.papers.rtns24.gpusched_figure_claims import ABSTRACT, FIGURE_CLAIMS
 from gpusched.experiments.papers.rtns24.gpusched_graph_claims import GRAPH_CLAIMS
+from gpusched.experiments.papers.rtns24.gpusched_graph_size_claims import GRAPH_SIZE_CLAIMS
 from gpusched.experiments.papers.rtns24.gpusched_merge_claims import MERGE_CLAIMS
 from gpusched.experiments.papers.rtns24.gpusched_model_claims import MODEL_CLAIMS
 from gpusched.experiments.papers.rtns24.gpusched_use_claims import USE_CLAIMS
@@ -20,4 +21,5 @@ CLAIMS: tuple[Claim, ...] = (
     *MERGE_CLAIMS,
     *USE_CLAIMS,
     *FIGURE_CLAIMS,
+    *GRAPH_SIZE_CLAIMS,
 )

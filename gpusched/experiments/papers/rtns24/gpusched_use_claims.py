@@ -316,8 +316,8 @@ USE_CLAIMS = (
         "Factors from [1, 1.4], [1.7, 1.9] and [1.1, 1.9] for small, large and mixed interference.",
         ("gs.BatchTable.from_gpu",),
         "agrees in this reading",
-        "One factor per batch, times its longest kernel; the text prints decimal commas. [1,1,4] is "
-        "read as 1 to 1.4; 1.1 to 4 would not be small.",
+        "One factor per batch, times its longest kernel; the text prints decimal commas. [1,1,4] "
+        "is read as 1 to 1.4; 1.1 to 4 would not be small.",
         _factors,
     ),
     Claim(
