@@ -49,7 +49,7 @@ def test_figure_5c_of_the_listing():
 
 def test_figure_5a_names_the_part_that_decided():
     table = experiments.gpusched_fig5("a", 4, utilizations=[0.4], progress=False, variant="paper")
-    assert set(table.where(method="interval")["stage"].tolist()) <= set(gs.pbs.exact_search.STAGES)
+    assert set(table.where(method="interval")["stage"].tolist()) <= set(gs.pbs.search_answer.STAGES)
     assert set(table.where(method="graph")["stage"].tolist()) == {"graph"}
 
 

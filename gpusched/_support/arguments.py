@@ -274,14 +274,21 @@ def seed_sequence(seed: Any) -> np.random.SeedSequence:
 
 
 def _entropy(seed: Any, depth: int) -> Any:
-    """A seed as integers, in lists that are nested at most four deep."""
+    """A seed as an integer, or as one list of those in rows that are nested at most four deep.
+
+    Rows in rows count as one row; some versions of NumPy refuse them.
+    """
     if type(seed) is np.ndarray and seed.dtype.kind in "iu":
         seed = seed.tolist()
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, np.timedelta64):
         return int(seed)
     if type(seed) not in (list, tuple, range) or depth > 4:
         raise TypeError
-    return [_entropy(part, depth + 1) for part in seed]
+    words: list[int] = []
+    for part in seed:
+        inner = _entropy(part, depth + 1)
+        words += [inner] if isinstance(inner, int) else inner
+    return words
 
 
 def _whole_number(name: str) -> str:

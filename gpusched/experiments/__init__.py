@@ -59,7 +59,8 @@ from gpusched.experiments.olmedo.olmedo_tables import (
     olmedo_table3,
     olmedo_table4,
 )
-from gpusched.experiments.papers.papers_report import CheckedClaim, PapersReport, report
+from gpusched.experiments.papers.claim import CheckedClaim, Claim, Finding
+from gpusched.experiments.papers.papers_report import PapersReport, report
 from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
 from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
 from gpusched.experiments.stgm_figures import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
@@ -92,6 +93,7 @@ __all__ = [
     "Bandwidth",
     "Bounds",
     "CheckedClaim",
+    "Claim",
     "Contention",
     "ElliottGrowth",
     "ElliottRuns",
@@ -100,6 +102,7 @@ __all__ = [
     "Figure3",
     "Figure5",
     "Figure6",
+    "Finding",
     "GraphSize",
     "Mispredictions",
     "Observed",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
-__all__ = ["VERDICTS", "Claim", "Finding", "Size", "Verdict", "found"]
+__all__ = ["VERDICTS", "CheckedClaim", "Claim", "Finding", "Size", "Verdict", "found"]
 
 Verdict = Literal[
     "agrees",
@@ -140,3 +140,18 @@ class Claim:
     def finding(self, size: Size) -> Finding:
         """The result of the check; without one, the expected verdict."""
         return Finding("", self.verdict) if self.check is None else self.check(size)
+
+
+@dataclass(frozen=True)
+class CheckedClaim:
+    """A claim of a paper with its finding and the seconds that its check took."""
+
+    paper: str
+    claim: Claim
+    finding: Finding
+    seconds: float
+
+    @property
+    def expected(self) -> bool:
+        """Whether the verdict is the one that the claim names."""
+        return self.finding.verdict == self.claim.verdict

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gpusched._draw.page_style import STYLE
 from gpusched._support.text import clip, xml
 from gpusched._version import __version__
-from gpusched.experiments.papers.claim import VERDICTS, Verdict
+from gpusched.experiments.papers.claim import VERDICTS, CheckedClaim, Verdict
 from gpusched.experiments.papers.paper_list import PAPERS
-
-if TYPE_CHECKING:
-    from gpusched.experiments.papers.papers_report import CheckedClaim, PapersReport
 
 __all__ = ["page_of"]
 
@@ -39,21 +35,21 @@ _SIGNS: dict[Verdict, tuple[str, str]] = {
 _LONGEST = 2000  # characters of a value that are shown
 
 
-def page_of(found: PapersReport) -> str:
+def page_of(checked: Sequence[CheckedClaim], full: bool) -> str:
     """The page of a report."""
-    keys = list(dict.fromkeys(one.paper for one in found.checked))
-    sizes = "the papers' sizes" if found.full else "small sizes; the option full takes the papers'"
+    keys = list(dict.fromkeys(one.paper for one in checked))
+    sizes = "the papers' sizes" if full else "small sizes; the option full takes the papers'"
     parts = [
         "<header>\n<h1>The papers, claim by claim</h1>\n"
-        f'<p class="lead">{len(found.checked)} claims of {len(keys)} '
+        f'<p class="lead">{len(checked)} claims of {len(keys)} '
         f"{'paper' if len(keys) == 1 else 'papers'}, each with what gpusched computes.</p>\n"
         f'<p class="note">At {sizes}.</p>\n</header>',
-        _counts(found, keys),
-        _unexpected(found),
-        _differences(found),
-        *(_paper(found, key) for key in keys),
+        _counts(checked, keys),
+        _unexpected(checked),
+        _differences(checked),
+        *(_paper(checked, key) for key in keys),
         f"<footer>gpusched {xml(__version__)}; "
-        f"computed in {sum(one.seconds for one in found.checked):.3g} s.</footer>",
+        f"computed in {sum(one.seconds for one in checked):.3g} s.</footer>",
     ]
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -65,11 +61,11 @@ def page_of(found: PapersReport) -> str:
     )
 
 
-def _counts(found: PapersReport, keys: Sequence[str]) -> str:
+def _counts(checked: Sequence[CheckedClaim], keys: Sequence[str]) -> str:
     head = "".join(f'<th scope="col" class="number">{xml(verdict)}</th>' for verdict in VERDICTS)
     body = []
     for key in keys:
-        verdicts = [one.finding.verdict for one in found.checked if one.paper == key]
+        verdicts = [one.finding.verdict for one in checked if one.paper == key]
         cells = "".join(
             f'<td class="number">{verdicts.count(verdict) or "–"}</td>' for verdict in VERDICTS
         )
@@ -84,28 +80,29 @@ def _counts(found: PapersReport, keys: Sequence[str]) -> str:
     )
 
 
-def _unexpected(found: PapersReport) -> str:
-    if not found.unexpected:
+def _unexpected(checked: Sequence[CheckedClaim]) -> str:
+    unexpected = [one for one in checked if not one.expected]
+    if not unexpected:
         return ""
     items = "".join(
         f"<li>{_link(one)}: {xml(one.finding.verdict)}, expected {xml(one.claim.verdict)}</li>"
-        for one in found.unexpected
+        for one in unexpected
     )
     return f"<h2>Verdicts that are not as expected</h2>\n<ul>{items}</ul>"
 
 
-def _differences(found: PapersReport) -> str:
+def _differences(checked: Sequence[CheckedClaim]) -> str:
     """The claims that differ, before all others, with the reason."""
-    different = [one for one in found.checked if one.finding.verdict == "differs"]
+    different = [one for one in checked if one.finding.verdict == "differs"]
     if not different:
         return ""
     items = "".join(f"<li>{_link(one)}: {xml(one.claim.because)}</li>" for one in different)
     return f"<h2>Differences</h2>\n<ul>{items}</ul>"
 
 
-def _paper(found: PapersReport, key: str) -> str:
+def _paper(checked: Sequence[CheckedClaim], key: str) -> str:
     paper = PAPERS[key]
-    articles = [_article(one) for one in found.checked if one.paper == key]
+    articles = [_article(one) for one in checked if one.paper == key]
     return (
         f'<h2 id="{key}">[{key}] {xml(paper.title)}</h2>\n'
         f'<p class="note">{xml(paper.authors)}.</p>\n' + "\n".join(articles)

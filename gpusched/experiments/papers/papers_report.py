@@ -19,30 +19,15 @@ from gpusched._support.progress import Progress, reporter
 from gpusched._support.results import Results
 from gpusched._version import __version__
 from gpusched.comparison.documents import json_text
-from gpusched.experiments.papers.claim import VERDICTS, Claim, Finding, Size
+from gpusched.experiments.papers.claim import VERDICTS, CheckedClaim, Claim, Finding, Size
 from gpusched.study.execution import worker_count
 
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesLike
 
-__all__ = ["CheckedClaim", "PapersReport", "report"]
+__all__ = ["PapersReport", "report"]
 
 VERSION = 1  # of the JSON document
-
-
-@dataclass(frozen=True)
-class CheckedClaim:
-    """A claim of a paper with its finding and the seconds that its check took."""
-
-    paper: str
-    claim: Claim
-    finding: Finding
-    seconds: float
-
-    @property
-    def expected(self) -> bool:
-        """Whether the verdict is the one that the claim names."""
-        return self.finding.verdict == self.claim.verdict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,7 +67,7 @@ class PapersReport(Results):
         """The report as one HTML page, self-contained, with the pictures."""
         from gpusched.experiments.papers.papers_page import page_of
 
-        return page_of(self)
+        return page_of(self.checked, self.full)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write ``papers.html`` and ``papers.json`` into a folder, created if missing.

@@ -66,7 +66,7 @@ def _order_path(size: Size) -> Finding:
 
 
 def _algorithm_1(size: Size) -> Finding:
-    count = size.count(400, 20_000)
+    count = size.count(400, 6_000)
     answers = {"frame": [0, 0], "ready": [0, 0], "batch": [0, 0]}
     for one in example_sets(count):
         for pruning, errors in answers.items():
