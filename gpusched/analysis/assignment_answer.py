@@ -111,12 +111,28 @@ class Assignment(Saved, Frozen):
         said = self.verdict.why(task)
         if self.is_stack or task is not None:
             return said
+        return f"{self.how()}. {said}"
+
+    def how(self) -> str:
+        """Say how the priorities of one set were found, without a full stop.
+
+        >>> hosts = gs.HostTasks.from_segments([10, 22], [[1], [2, (0, 7, 1), 1]], core=[0, 0])
+        >>> gs.analysis.assign_priorities(hosts, "mpcp").how()
+        'Priorities are in the order of the deadlines'
+
+        Raises
+        ------
+        ValueError
+            A stack.
+        """
+        if self.is_stack:
+            raise ValueError("assignment: got a stack, expected one set; index it first")
         found = _FOUND[self.method]
         if not self.accepted and self.method in ("audsley", "exhaustive") and self.optimal:
             found = "The test accepts the set with no priorities; those of the deadlines stand"
         elif not self.accepted:
             found = f"{found}; other priorities may be accepted"
-        return f"{found}. {said}"
+        return found
 
     def __getitem__(self, index: SupportsIndex | slice | npt.ArrayLike) -> Self:
         """Answer for one set of a stack (by number), or for several (slice, numbers, mask).
