@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,7 @@ def test_an_error_names_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["papers", "RTNS10", "--full", "--output", str(tmp_path / "a")]) == 0
     out = capsys.readouterr().out
-    assert out.splitlines()[1].split("  ") == ["RTNS10", "Figure 1", "a & b", "agrees"]
+    assert re.split("  +", out.splitlines()[1]) == ["RTNS10", "Figure 1", "a & b", "agrees"]
     assert len(list((tmp_path / "a" / "findings").iterdir())) == 2
     assert main(["papers", "RTNS10", "--json", "--workers", "1"]) == 0
     assert json.loads(capsys.readouterr().out)["full"] is False
