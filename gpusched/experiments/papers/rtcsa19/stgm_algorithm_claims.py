@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,11 +11,13 @@ import numpy as np
 from gpusched import analysis, generate
 from gpusched.analysis.verdict import Verdict
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
+from gpusched.experiments.papers.rtcsa19.stgm_example import listed
 from gpusched.experiments.stgm_allocator_study import stgm_allocators
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["ALGORITHM_CLAIMS"]
 
+CPUS, SMS = 3, 5  # of the random sets
 ALLOCATE = ("gs.analysis.stgm_allocate",)
 
 
@@ -34,27 +38,119 @@ def rounds_of(answer: Verdict) -> Any:
     return answer.rounds
 
 
+def passes(hosts: HostTasks, cores: list[int], cpus: int, core: int) -> bool:
+    """Whether all tasks of a core pass the test; tasks without a core (-1) get one of their own."""
+    places = [cpus + i if c < 0 else c for i, c in enumerate(cores)]
+    placed = hosts.with_placement(core=places, sm=hosts.sm)
+    response = analysis.stgm(placed, cpus + hosts.n).response
+    own = np.array(places) == core
+    late = np.ma.filled(response > hosts.deadline, True)
+    return not bool(late[own].any())
+
+
+def by_worst_fit(hosts: HostTasks, cpus: int) -> bool:
+    """Whether each core is the least loaded one that passes, by falling utilization."""
+    share = hosts.utilization("suspend")
+    loads, cores = [Fraction(0)] * cpus, [-1] * hosts.n
+    for task in sorted(range(hosts.n), key=lambda i: (-share[i], i)):
+        for core in sorted(range(cpus), key=lambda p: (loads[p], p)):
+            tried = [core if i == task else c for i, c in enumerate(cores)]
+            if passes(hosts, tried, cpus, core):
+                break
+        else:
+            return False
+        if core != int(hosts.core[task]):
+            return False
+        cores[task] = core
+        loads[core] += share[task]
+    return True
+
+
+def consecutive(hosts: HostTasks) -> bool:
+    """Whether the SMs of the tasks follow each other, modulo the number of SMs."""
+    sms, first = hosts.sm.shape[-1], 0
+    for task in np.flatnonzero(hosts.segments > 0).tolist():
+        held = set(np.flatnonzero(hosts.sm[task]).tolist())
+        if held != {(first + k) % sms for k in range(len(held))}:
+            return False
+        first = (first + len(held)) % sms
+    return True
+
+
+@functools.cache
+def allocated(size: Size) -> tuple[HostTasks, Any]:
+    """Random sets on three cores and five SMs; some pass in a later round, many never."""
+    sets = generate.stgm(
+        *(6, size.count(300, 3000), 1),
+        cpus=CPUS,
+        sms=SMS,
+        utilization=(0.3, 0.6),
+        gpu_ratio=(0.5, 1),
+    )
+    return sets, analysis.stgm_allocate(sets, CPUS, SMS)
+
+
 def whole(size: Size) -> Finding:
     answer = analysis.stgm_allocate(plateau(), 2, 4)
-    cores, response = answer.hosts.core.tolist(), answer.response.tolist()
-    holds = bool(answer.accepted) and response == [82, 81, 110, 53] and cores == [0, 1, 1, 1]
-    text = f"cores {cores}, {answer.hosts.sm.sum(axis=-1).tolist()} SMs, responses {response}"
-    return found(holds, text, {"cores": cores, "response": response}, reading=True)
+    hosts = answer.hosts
+    response = analysis.stgm(hosts, 2).response.tolist()
+    same = response == answer.response.tolist()
+    in_time = all(r <= d for r, d in zip(response, hosts.deadline.tolist(), strict=True))
+    cores, sms = hosts.core.tolist(), hosts.sm.sum(axis=-1).tolist()
+    text = (
+        f"four tasks, accepted after {rounds_of(answer)} rounds: cores {listed(cores)} with "
+        f"{listed(sms)} SMs; the test gives the responses {listed(response)}, all in time"
+    )
+    holds = bool(answer.accepted) and same and in_time and by_worst_fit(hosts, 2)
+    values = {"cores": cores, "response": response, "rounds": int(rounds_of(answer))}
+    return found(holds, text, values, reading=True)
 
 
 def first_round(size: Size) -> Finding:
-    """One SM each at first, consecutive ones, and no more rounds than SMs can be added."""
-    sets = generate.stgm(10, size.count(200, 10_000), 1)
-    answer = analysis.stgm_allocate(sets, 4, 13)
-    users = (sets.segments > 0).sum(axis=-1)
+    """One SM each at first, and no more rounds than SMs can be added."""
+    sets, answer = allocated(size)
+    gpu = sets.segments > 0
     once = answer.accepted & (answer.rounds == 1)
-    single = bool((answer.hosts.sm.sum(axis=-1)[once] == (sets.segments > 0)[once]).all())
-    most = int((answer.rounds - (1 + 12 * users)).max())
+    single = bool((answer.hosts.sm.sum(axis=-1)[once] == gpu[once]).all())
+    spare = 1 + (SMS - 1) * gpu.sum(axis=-1) - answer.rounds
+    later = int((answer.accepted & ~once).sum())
     text = (
-        f"of {len(sets)} sets {int(once.sum())} pass in the first round, each task with one SM; no "
-        f"set takes more rounds than SMs can be added: {most <= 0}"
+        f"of {len(sets)} sets {int(once.sum())} pass in the first round, with one SM for each "
+        f"task, and {later} in a later one; "
+        f"{'no' if spare.min() >= 0 else 'a'} set takes more rounds than SMs can be added"
     )
-    return found(single and most <= 0, text, {"first round": int(once.sum()), "single": single})
+    values = {"first round": int(once.sum()), "later": later, "single": single}
+    return found(single and once.any() and later > 0 and int(spare.min()) >= 0, text, values)
+
+
+def lines_10_to_13(size: Size) -> Finding:
+    """Sets of which a task has several SMs, across the last one or not."""
+    _, answer = allocated(size)
+    rows = np.flatnonzero(answer.accepted & (answer.rounds > 1)).tolist()
+    hosts = [answer.hosts[k] for k in rows]
+    right = sum(consecutive(one) for one in hosts)
+    around = sum(
+        bool((one.sm[:, 0] & one.sm[:, -1] & (one.sm.sum(axis=-1) < SMS)).any()) for one in hosts
+    )
+    text = (
+        f"of {len(rows)} sets that pass in a later round {right} have consecutive SMs; in {around} "
+        "of them a task has the last SM and the first"
+    )
+    values = {"sets": len(rows), "consecutive": right, "around": around}
+    return found(right == len(rows) and around > 0, text, values)
+
+
+def lines_14_and_15(size: Size) -> Finding:
+    _, answer = allocated(size)
+    rows = np.flatnonzero(answer.accepted).tolist()[: size.count(40, 400)]
+    right = sum(by_worst_fit(answer.hosts[k], CPUS) for k in rows)
+    text = (
+        f"of {len(rows)} allocations {right} give each task, by falling utilization, the least "
+        "loaded core on which all tasks pass"
+    )
+    return found(
+        right == len(rows) > 0, text, {"sets": len(rows), "worst fit": right}, reading=True
+    )
 
 
 def line_16(size: Size) -> Finding:
@@ -68,8 +164,10 @@ def line_16(size: Size) -> Finding:
     )  # fmt: skip
     unsafe = float(study["unsafe"][0])
     text = (
-        f"two tasks (5 every 10, 2 every 4) on one core: accepted {bool(answer.accepted)}, and the "
-        f"test of the result {bool(check.accepted)}; {unsafe:.1%} of random sets are accepted so"
+        f"two tasks (5 every 10, 2 every 4) on one core: "
+        f"{'accepted' if answer.accepted else 'not accepted'}, and the test of both then "
+        f"{'passes' if check.accepted else 'fails'}; {unsafe:.1%} of random sets are accepted and "
+        "then fail the test of all tasks"
     )
     return found(bool(check.accepted), text, {"own": response, "unsafe": unsafe})
 
@@ -79,8 +177,8 @@ def line_17(size: Size) -> Finding:
     by_line = [c / t for c, t in zip(hosts.cpu_time, hosts.period, strict=True)]
     by_model = [float(u) for u in hosts.utilization("suspend", sms=4)]
     text = (
-        f"utilizations of lines 16 and 17 {[round(float(u), 3) for u in by_line]}, of section III "
-        f"{[round(u, 3) for u in by_model]}"
+        f"utilizations of lines 16 and 17 {listed(round(float(u), 3) for u in by_line)}, of "
+        f"section III {listed(round(u, 3) for u in by_model)}"
     )
     return found(bool(np.allclose(by_line, by_model)), text, {"section III": by_model})
 
@@ -101,8 +199,10 @@ def line_24(size: Size) -> Finding:
     accepted = [bool(a.accepted) for a in answers]
     rounds = [int(rounds_of(a)) for a in answers]
     text = (
-        f"with the gain as written in the text accepted after {rounds[0]} rounds; with the sign of "
-        f"line 24, which picks the task that gains least, {accepted[1]} after {rounds[1]}"
+        f"with the gain as written in the text {'accepted' if accepted[0] else 'not accepted'} "
+        f"after {rounds[0]} rounds; with the sign of "
+        f"line 24, which picks the task that gains least, "
+        f"{'accepted' if accepted[1] else 'not accepted'} after {rounds[1]}"
     )
     return found(accepted[0] == accepted[1], text, {"accepted": accepted, "rounds": rounds})
 
@@ -121,13 +221,27 @@ ALGORITHM_CLAIMS = (
     Claim(
         "Algorithm 1", "allocation of SMs and cores",
         "SMs are added to tasks until worst-fit decreasing places all tasks, or none is left.",
-        ALLOCATE, "agrees in this reading", "with the corrections of the lines below", whole,
+        (*ALLOCATE, "gs.analysis.stgm"), "agrees in this reading",
+        "The lines below that differ are corrected.", whole,
     ),
     Claim(
         "Algorithm 1", "one SM each, and an end",
         "Every GPU-using task begins with one SM; the number of rounds is limited by the SMs that "
         "can be added.",
         ALLOCATE, "agrees", "", first_round,
+    ),
+    Claim(
+        "Algorithm 1, lines 10 to 13", "consecutive SMs",
+        "A task gets SMs that follow each other and those of the task before, modulo N_SM.",
+        ALLOCATE, "agrees", "", lines_10_to_13,
+    ),
+    Claim(
+        "Algorithm 1, lines 14 and 15", "worst fit, decreasing",
+        "Tasks are placed by falling utilization, each on the least loaded core that takes it.",
+        (*ALLOCATE, "gs.analysis.stgm"), "agrees in this reading",
+        "Loads and utilizations are those of section III, and a core takes a task if all of its "
+        "tasks pass (see lines 16 and 17).",
+        lines_14_and_15,
     ),
     Claim(
         "Algorithm 1, line 16", "test of the task that is placed",
