@@ -111,7 +111,7 @@ def equation_7(size: Size) -> Finding:
         load = float((section / period).sum())
         over += load > 1
         for lock in ("fmlp", "omlp"):
-            if analysis.srm(hosts, 4, lock=lock).accepted:  # type: ignore[arg-type]
+            if analysis.srm(hosts, 4, lock=lock).accepted:
                 accepted += 1
                 most = max(most, load)
     text = (

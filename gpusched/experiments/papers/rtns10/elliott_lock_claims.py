@@ -121,7 +121,7 @@ def omlp_queues(size: Size) -> Finding:
         [1000] * (2 * m), cpu=0, gpu=10, offset=range(2 * m), deadline=[900] * m + [500, 400, 300]
     )
     for lock in ("omlp", "fmlp"):
-        run = simulate.host(late, m, "gedf", lock, until=900)  # type: ignore[arg-type]
+        run = simulate.host(late, m, "gedf", lock, until=900)
         log = run.intervals
         assert log is not None
         kernels = log.what == WHAT.index("kernel")

@@ -174,7 +174,7 @@ def equal_tardiness(size: Size) -> Finding:
     until = size.count(5, 150) * 10**9
     late: dict[str, list[float]] = {}
     for protocol in ("omlp", "driver"):
-        run = simulate.host(tasks, 4, "gedf", protocol, until=until, intervals=False)  # type: ignore[arg-type]
+        run = simulate.host(tasks, 4, "gedf", protocol, until=until, intervals=False)
         behind = np.maximum(run.finish - run.deadline, 0) / 1e6
         late[protocol] = [round(float(behind[run.task == i].max()), 1) for i in range(tasks.n)]
     lock, driver = late["omlp"], late["driver"]
@@ -190,7 +190,7 @@ def equal_tardiness(size: Size) -> Finding:
 def spinning(size: Size) -> Finding:
     """Time on CPUs of easy sets, with the lock and with the driver."""
     used = {"omlp": 0, "driver": 0}
-    count = size.count(5, 50)
+    count = size.count(10, 50)
     sets = generate.elliott("medium", count=20 * count, seed=3, empty=False)
     easy = np.flatnonzero(analysis.srm(sets, 4).accepted)[:count].tolist()
     for k in easy:
@@ -204,7 +204,7 @@ def spinning(size: Size) -> Finding:
         f"CPUs in use on average of {len(easy)} accepted sets: {lock:.2f} with the lock, "
         f"{driver:.2f} with the driver"
     )
-    return found(driver > 1.05 * lock, text, {"lock": lock, "driver": driver})
+    return found(driver > 1.1 * lock, text, {"lock": lock, "driver": driver})
 
 
 MACHINE_CLAIMS = (
@@ -220,8 +220,8 @@ MACHINE_CLAIMS = (
         "Table 2", "easy sets",
         "Response 25.00 and 24.95 %, tardiness 0.02 and 0 % of the period, lock and driver.",
         TABLE, "agrees in this reading",
-        "sets in turn from all scenarios of medium tasks, jobs take their worst case; to within 2 % "
-        "of a period",
+        "sets in turn from all scenarios of medium tasks, jobs take their worst case; to within "
+        "2 % of a period",
         easy,
     ),
     Claim(
@@ -244,9 +244,9 @@ MACHINE_CLAIMS = (
         "Response 92.79 and 134.50 %, tardiness 91.97 and 133.50 % of the period, on sets that "
         "cannot be scheduled.",
         TABLE, "differs",
-        "A response less its tardiness is never below the job's work, a tenth of a period for "
-        "medium tasks. The row leaves 0.0082 and 0.01 if read as percentages; read as periods, 0.82 "
-        "and 1.",
+        "a response less its tardiness is never below the job's work, a tenth of a period for "
+        "medium tasks. The row leaves 0.0082 and 0.01 if read as percentages; read as periods, "
+        "0.82 and 1",
         units,
     ),
     Claim(
@@ -279,7 +279,7 @@ MACHINE_CLAIMS = (
     ),
     Claim(
         "Section 6, Observation 1", "spinning raises CPU use",
-        "The driver's spinning on easy sets raises the use of the CPUs much.",
+        "The driver's spinning on easy sets raises the use of the CPUs significantly.",
         ("gs.simulate.host", "gs.analysis.srm"), "agrees", "", spinning,
     ),
     Claim(

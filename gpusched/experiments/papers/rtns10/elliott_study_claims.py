@@ -264,8 +264,8 @@ STUDY_CLAIMS = (
         "to 40 % of the tasks on the GPU.",
         STUDY, "agrees in this reading",
         "with periods of 15 to 60 ms, which the figure does not state. The check is that the "
-        "curves of both methods fall; the figure prints no numbers, and those of the text are in the "
-        "observations",
+        "curves of both methods fall; the figure prints no numbers, and those of the text are in "
+        "the observations",
         figure_5,
     ),
     Claim(
@@ -346,7 +346,8 @@ STUDY_CLAIMS = (
         "About half of the sets are schedulable at 2.0 in (a).",
         STUDY, "agrees in this reading",
         "Eq. (2) where one request of each other task counts (variant 'paper, once' of "
-        "gs.analysis.srm); with two requests (variant 'paper') and in the corrected form half is reached near 1.8",
+        "gs.analysis.srm); with two requests (variant 'paper') and in the corrected form half is "
+        "reached near 1.8",
         half_way,
     ),
     Claim(
