@@ -277,8 +277,8 @@ STUDY_CLAIMS = (
         "Section 5.2, footnote 7", "missing points at high utilizations",
         "Some graphs lack points at high utilizations, where no sets could be generated.",
         STUDY, "differs",
-        "the generator finds sets in all bins above 2.1; between 2 and 2.1 they are rare with heavy "
-        "tasks. The number of sets that the paper drew for a point is not given",
+        "the generator finds sets in all bins above 2.1; between 2 and 2.1 they are rare with "
+        "heavy tasks. The number of sets that the paper drew for a point is not given",
         no_points_above,
     ),
     Claim(
