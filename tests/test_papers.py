@@ -19,6 +19,9 @@ from gpusched.experiments.papers.paper_list import PAPERS, Paper
 
 CLAIMS = [(key, claim) for key, paper in PAPERS.items() for claim in paper.claims]
 
+# Claims whose checks compare numbers of the paper with each other, without a function.
+OF_THE_TEXT = {("RTNS10", "ranges of kernel times")}
+
 
 def named(value: object) -> str | None:
     return f"{value.place}, {value.title}" if isinstance(value, Claim) else None
@@ -37,7 +40,7 @@ def test_verdict(key: str, claim: Claim) -> None:
 
 @pytest.mark.parametrize(("key", "claim"), CLAIMS, ids=named)
 def test_functions_are_public(key: str, claim: Claim) -> None:
-    assert claim.check is None or claim.functions
+    assert claim.check is None or claim.functions or (key, claim.title) in OF_THE_TEXT
     for name in claim.functions:
         root, *steps = name.split(".")
         assert root == "gs"
