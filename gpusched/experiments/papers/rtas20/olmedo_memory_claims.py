@@ -266,8 +266,8 @@ CLAIMS = (
     Claim(
         "Figure 7",
         "copies of other processes, shape",
-        "A vector addition on 50 MB is slower with more processes that copy or set memory, and "
-        "memset slows it down more than memcpy (TX2).",
+        "A vector addition on 50 MB is slower beside processes that copy or set memory; memset "
+        "slows it down more than memcpy (TX2).",
         ("gs.experiments.olmedo_fig7", "gs.experiments.Bandwidth"),
         "agrees in this reading",
         _INPUTS,
