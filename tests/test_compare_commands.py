@@ -288,7 +288,7 @@ HEAD = "version = 1\n[[task]]\n"
         ("", "version: got none, expected 1"),
     ],
 )
-@pytest.mark.parametrize("command", ["compare", "check", "simulate"])
+@pytest.mark.parametrize("command", ["compare", "check", "simulate", "breakdown", "assign"])
 def test_malformed_files_are_one_line(folder: Path, command: str, text: str, line: str) -> None:
     (folder / "bad.toml").write_text(text)
     more = ("--output", "out") if command == "compare" else ("--method", "mpcp")

@@ -14,7 +14,7 @@ from gpusched._support.saved import Saved
 from gpusched._support.text import escape
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.answers.answer import Flags, Ticks, Times
-from gpusched.model.answers.stack_parts import part_of, position
+from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
 from gpusched.model.host_tasks import HostTasks
 
 if TYPE_CHECKING:
@@ -111,12 +111,28 @@ class Assignment(Saved, Frozen):
         said = self.verdict.why(task)
         if self.is_stack or task is not None:
             return said
+        return f"{self.how()}. {said}"
+
+    def how(self) -> str:
+        """Say how the priorities of one set were found, without a full stop.
+
+        >>> hosts = gs.HostTasks.from_segments([10, 22], [[1], [2, (0, 7, 1), 1]], core=[0, 0])
+        >>> gs.analysis.assign_priorities(hosts, "mpcp").how()
+        'Priorities are in the order of the deadlines'
+
+        Raises
+        ------
+        ValueError
+            A stack.
+        """
+        if self.is_stack:
+            raise ValueError("assignment: got a stack, expected one set; index it first")
         found = _FOUND[self.method]
         if not self.accepted and self.method in ("audsley", "exhaustive") and self.optimal:
             found = "The test accepts the set with no priorities; those of the deadlines stand"
         elif not self.accepted:
             found = f"{found}; other priorities may be accepted"
-        return f"{found}. {said}"
+        return found
 
     def __getitem__(self, index: SupportsIndex | slice | npt.ArrayLike) -> Self:
         """Answer for one set of a stack (by number), or for several (slice, numbers, mask).
@@ -128,9 +144,7 @@ class Assignment(Saved, Frozen):
         TypeError
             An answer for a single set; another kind of index.
         """
-        if not self.is_stack:
-            raise TypeError("answer: got an index for a single set, expected a stack")
-        at = position(index, len(self))
+        at = sets_at(self, index)
         rest = {f.name: part_of(getattr(self, f.name), at) for f in fields(self)[2:]}
         verdict = self.verdict[index]
         if self.gpu_priority is not None and isinstance(at, int):
@@ -139,9 +153,7 @@ class Assignment(Saved, Frozen):
 
     def __iter__(self) -> Iterator[Self]:
         """The answers for the sets of a stack."""
-        if not self.is_stack:
-            raise TypeError("answer: got a single set, expected a stack to iterate over")
-        return (self[i] for i in range(len(self)))
+        return sets_of(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per task: that of the verdict, with its priorities.

@@ -16,7 +16,7 @@ from gpusched._support.frozen import Frozen, same
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, shown
 from gpusched.model.answers.answer import Flags, Ticks, missing
-from gpusched.model.answers.stack_parts import part_of, position
+from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
 from gpusched.model.host_tasks import HostTasks
 
 if TYPE_CHECKING:
@@ -174,16 +174,12 @@ class Breakdown(Saved, Frozen):
         TypeError
             An answer for a single set; another kind of index.
         """
-        if not self.is_stack:
-            raise TypeError("answer: got an index for a single set, expected a stack")
-        at = position(index, len(self))
+        at = sets_at(self, index)
         return type(self)(**{f.name: part_of(getattr(self, f.name), at) for f in fields(self)})
 
     def __iter__(self) -> Iterator[Self]:
         """The answers for the sets of a stack."""
-        if not self.is_stack:
-            raise TypeError("answer: got a single set, expected a stack to iterate over")
-        return (self[i] for i in range(len(self)))
+        return sets_of(self)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

@@ -17,11 +17,14 @@ from gpusched.analysis.partitioned_inputs import LOCK_MODES, sm_sets_of
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
 
-__all__ = ["PlacedTest", "TestOptions", "placed_test", "run_test"]
+__all__ = ["PLACED_TESTS", "PlacedTest", "TestOptions", "placed_test", "run_test"]
 
 _TESTS: dict[str, Callable[..., Verdict]] = {
     test.__name__: test for test in (stgm, mpcp, fmlp_plus, gpu_server, time_slices, gcaps)
 }
+PLACED_TESTS = tuple(_TESTS)
+"""Names of the tests, each of which is proven to be monotone in every time."""
+
 _COSTS = {"gpu_server": "overhead", "time_slices": "switch", "gcaps": "update"}
 _FIXED_POINTS = enumeration("analysis.context_fixed_point")
 

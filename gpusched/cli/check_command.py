@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpusched._support.text import clip
-from gpusched.cli.command_parts import columns, status_of
+from gpusched.cli.answer_text import response_table, stated, verdict_line
+from gpusched.cli.command_parts import status_of
 from gpusched.cli.method_options import add_method, options_of
 from gpusched.cli.platform_options import (
     add_platform,
@@ -17,10 +16,6 @@ from gpusched.cli.platform_options import (
     platform_of,
     workload_of,
 )
-from gpusched.model.workload.time_units import time_with_unit
-
-if TYPE_CHECKING:
-    from gpusched.comparison.workload_answer import WorkloadAnswer
 
 
 def add(commands: Any) -> None:
@@ -72,39 +67,11 @@ def run(options: argparse.Namespace) -> int:
             room = margin(workload, platform, options.method, options.margin, **chosen)
         print(json_text(answer_document(answer, room)), end="")
         return status_of(answer.schedulable)
-    print(f"{headline(workload, platform)}\n")
-    print(f"{answer.label}: {answer.verdict} ({answer.claim} test)\n")
-    print(_table(answer))
-    print(f"\n{answer.why()}")
-    for title, texts in (("setup", answer.setup), ("assumptions", answer.assumptions)):
-        if texts:
-            print(f"\n{title}:")
-        for text in texts:
-            print(f"- {clip(text, 400)}")
+    print(f"{headline(workload, platform)}\n\n{verdict_line(answer)}\n")
+    print(f"{response_table(answer)}\n\n{answer.why()}")
+    print(stated(answer))
     if options.margin is not None:  # it may take a while
         sys.stdout.flush()
         room = margin(workload, platform, options.method, options.margin, **chosen)
         print(f"\nmargin: {room}")
     return status_of(answer.schedulable)
-
-
-def _table(answer: WorkloadAnswer) -> str:
-    from gpusched.comparison.comparison_text import signed_time
-    from gpusched.comparison.workload_answer import known_at
-
-    workload, slacks = answer.workload, answer.slack
-    rows: list[Sequence[str]] = [("task", "deadline", "response", "slack")]
-    for i, task in enumerate(workload):
-        response, slack = known_at(answer.response, i), known_at(slacks, i)
-        bound = "–" if response is None else time_with_unit(response, workload.tick_ns)
-        if response is not None and not answer.bounded[i]:
-            bound = f"{bound} or more"
-        rows.append(
-            (
-                clip(task.name, 40),
-                time_with_unit(task.deadline, workload.tick_ns),
-                bound,
-                "–" if slack is None else signed_time(slack, workload.tick_ns),
-            )
-        )
-    return columns(rows)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from gpusched._version import __version__
 from gpusched.cli import (
+    assign_command,
+    breakdown_command,
     check_command,
     compare_command,
     gpu_check_command,
@@ -103,6 +105,8 @@ def _parser() -> argparse.ArgumentParser:
     for command in (
         compare_command,
         check_command,
+        breakdown_command,
+        assign_command,
         simulate_command,
         methods_command,
         sweep_command,

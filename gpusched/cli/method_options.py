@@ -13,10 +13,10 @@ __all__ = ["add_method", "options_of"]
 _ELSEWHERE = ("method", "mode", "overhead")  # arguments of their own, or of the platform
 
 
-def add_method(command: argparse.ArgumentParser) -> None:
-    """Add ``--method``, ``--mode`` and ``--option``."""
+def add_method(command: argparse.ArgumentParser, known: str = "see 'methods'") -> None:
+    """Add ``--method``, ``--mode`` and ``--option``; ``known`` says which methods there are."""
     command.add_argument(
-        "--method", required=True, metavar="NAME", help="the way of sharing the GPU (see 'methods')"
+        "--method", required=True, metavar="NAME", help=f"the way of sharing the GPU ({known})"
     )
     command.add_argument("--mode", metavar="MODE", help="of the method, as suspend or busy")
     command.add_argument(

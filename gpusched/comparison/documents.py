@@ -8,13 +8,15 @@ changes its meaning raises it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
 
 from gpusched._support.registry import Method, methods
 from gpusched._version import __version__
+from gpusched.analysis.assignment_answer import Assignment
+from gpusched.analysis.breakdown_answer import Breakdown
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.rows import Row
@@ -30,6 +32,8 @@ __all__ = [
     "VERSION",
     "Document",
     "answer_document",
+    "assignment_document",
+    "breakdown_document",
     "comparison_document",
     "json_text",
     "methods_document",
@@ -93,6 +97,56 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     if margin is not None:
         document["margin"] = margin_document(margin)
     return document
+
+
+def breakdown_document(answer: WorkloadAnswer, found: Sequence[Breakdown]) -> Document:
+    """The document of an answer and of the breakdown factors of its host tasks.
+
+    Keys beside those of `answer_document`: ``factors``, each with ``scale``, ``task`` (the name of
+    the one task whose times are multiplied, or null), ``factor`` (an exact fraction as text; null
+    where no factor is accepted), ``unlimited``, ``exact``, ``limiting`` (the name of a task),
+    ``utilization`` (at the factor), ``tests`` and ``text``.
+    """
+    names = answer.workload.names
+    return {
+        **answer_document(answer),
+        "format": "gpusched breakdown",
+        "factors": [
+            {
+                "scale": one.scale if one.task < 0 else "task",
+                "task": None if one.task < 0 else names[one.task],
+                "factor": None if one.unlimited or not one.numerator else str(one.factor),
+                "unlimited": bool(one.unlimited),
+                "exact": True,
+                "limiting": None if one.limiting < 0 else names[int(one.limiting)],
+                "utilization": float(one.utilization),
+                "tests": int(one.tests),
+                "text": one.why(),
+            }
+            for one in found
+        ],
+    }
+
+
+def assignment_document(answer: WorkloadAnswer, found: Assignment) -> Document:
+    """The document of priorities and of the answer for the workload with them.
+
+    Keys beside those of `answer_document`: ``of`` ("cpu" or "gpu"), ``priority`` and
+    ``gpu_priority`` (of each task, 0 for the most urgent; the latter null with ``of`` "cpu"),
+    ``method`` (the algorithm), ``optimal``, ``tests`` and ``text``. The ``workload`` has the CPU
+    priorities, unless they were not given and those of the GPU were chosen.
+    """
+    return {
+        **answer_document(answer),
+        "format": "gpusched assignment",
+        "of": found.of,
+        "priority": _plain(found.hosts.priority),
+        "gpu_priority": _plain(found.gpu_priority),
+        "method": found.method,
+        "optimal": bool(found.optimal),
+        "tests": int(found.tests),
+        "text": found.how(),
+    }
 
 
 def run_document(run: WorkloadRun) -> Document:

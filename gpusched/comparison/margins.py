@@ -11,10 +11,12 @@ from gpusched._support.arguments import instance, one_of
 from gpusched._support.budget import Budget
 from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
 from gpusched._support.text import clip, shown
+from gpusched.analysis.placed_tests import PLACED_TESTS
 from gpusched.analysis.sensitivity import breakdown
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import SEARCH_BUDGET, Allocation, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.placed_workloads import host_test_options
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import label_of
 from gpusched.model.workload.platforms import Platform
@@ -22,8 +24,6 @@ from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["Growth", "Margin", "growing_times", "margin"]
-
-_MONOTONE = ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps")
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Growth:
         models = DerivedModels(workload, platform)
         answer = analyzed(models, way, request)
         self._options = answer.options
-        exact = way.name in _MONOTONE and request.options.get("variant", "sound") == "sound"
+        exact = way.name in PLACED_TESTS and request.options.get("variant", "sound") == "sound"
         detail, kept = answer.detail, None
         self._verdict = detail if isinstance(detail, Verdict) else None
         self._platform = models.platform  # its times are ticks
@@ -180,17 +180,10 @@ class Growth:
         them, with costs or for each wave of blocks, grow a little differently.
         """
         what, platform, verdict = self._asked[-1], self._platform, self._verdict
-        options: dict[str, Any] = dict(self._request.options)
         if verdict is None or (what not in ("all", "kernels") and what not in verdict.hosts.name):
             return None
-        if verdict.test == "time_slices":
-            options |= {"slice": platform.timeslice, "switch": platform.context_switch}
-        elif verdict.test == "gcaps":
-            options["update"] = platform.update_cost
-        elif verdict.test == "gpu_server":
-            options |= {"overhead": platform.server_overhead, "server": verdict.server}
+        options = host_test_options(verdict, platform, self._request.options)
         scale = what if what in ("all", "kernels") else verdict.hosts.name.index(what)
-        options |= {"cpus": verdict.cpus, "sms": verdict.sms}
         try:
             found = breakdown(
                 verdict.hosts, verdict.test, scale, stop=self._request.stop, **options

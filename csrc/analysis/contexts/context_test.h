@@ -41,6 +41,10 @@ enum {
     GS_ANALYSIS_CONTEXTS_DEADLINES = 3
 };
 
+/* Options of the tests, as their descriptors list them: the shared ones, then those of GCAPS. */
+enum { GS_ANALYSIS_CONTEXTS_SHARED_OPTIONS = 4, GS_ANALYSIS_CONTEXTS_ALL_OPTIONS = 5 };
+extern const gs_method_option_t gs_analysis_contexts_option_table[GS_ANALYSIS_CONTEXTS_ALL_OPTIONS];
+
 /* Platform and options; each test reads those that it has. */
 typedef struct {
     int64_t cpus;

@@ -475,19 +475,6 @@ int gs_analysis_contexts_gcaps(gs_analysis_contexts_test_t *self, gs_context_t *
                                          answer);
 }
 
-static const char *const MODE[] = {"suspend", "busy", NULL};
-static const char *const FIXED_POINT[] = {"joint", "one_pass", NULL};
-static const char *const VARIANT[] = {"sound", "paper", NULL};
-static const gs_method_option_t OPTIONS[] = {
-    {"mode", "choice", MODE, "suspend", "what a job does with its core during a GPU segment"},
-    {"fixed_point", "choice", FIXED_POINT, "joint",
-     "all bounds at once from below, or one after the other by priority"},
-    {"variant", "choice", VARIANT, "sound",
-     "corrected equations, or those printed, which are unsound"},
-    {"stall", "boolean", NULL, "False", "every update stops the GPU"},
-    {"order_free", "boolean", NULL, "False", "deadlines for all responses that are assumed"},
-};
-
 const gs_method_t gs_analysis_contexts_gcaps_method = {
     .name = "gcaps",
     .model = "HostTasks",
@@ -496,6 +483,6 @@ const gs_method_t gs_analysis_contexts_gcaps_method = {
     .source = "[ECRTS24], Eqs. (9)-(14), corrected",
     .summary = "The GPU belongs to the most urgent task with an open GPU segment; opening and "
                "closing a segment takes an update.",
-    .options = OPTIONS,
-    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .options = gs_analysis_contexts_option_table,
+    .option_count = GS_ANALYSIS_CONTEXTS_ALL_OPTIONS,
 };

@@ -249,18 +249,6 @@ int gs_analysis_contexts_time_slices(gs_analysis_contexts_test_t *self, gs_conte
                                          answer);
 }
 
-static const char *const MODE[] = {"suspend", "busy", NULL};
-static const char *const FIXED_POINT[] = {"joint", "one_pass", NULL};
-static const char *const VARIANT[] = {"sound", "paper", NULL};
-static const gs_method_option_t OPTIONS[] = {
-    {"mode", "choice", MODE, "suspend", "what a job does with its core during a GPU segment"},
-    {"fixed_point", "choice", FIXED_POINT, "joint",
-     "all bounds at once from below, or one after the other by priority"},
-    {"variant", "choice", VARIANT, "sound",
-     "corrected equations, or those printed, which are unsound"},
-    {"order_free", "boolean", NULL, "False", "deadlines for all responses that are assumed"},
-};
-
 const gs_method_t gs_analysis_contexts_time_slices_method = {
     .name = "time_slices",
     .model = "HostTasks",
@@ -268,6 +256,6 @@ const gs_method_t gs_analysis_contexts_time_slices_method = {
     .claim = "sufficient",
     .source = "[ECRTS24], Eqs. (3), (5)-(8), corrected",
     .summary = "Every task has a context; the GPU serves those with kernels in turn, a slice each.",
-    .options = OPTIONS,
-    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .options = gs_analysis_contexts_option_table,
+    .option_count = GS_ANALYSIS_CONTEXTS_SHARED_OPTIONS,
 };

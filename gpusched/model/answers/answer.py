@@ -19,7 +19,7 @@ from gpusched._support.arguments import Int64Array, frozen, task_number
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, shown
-from gpusched.model.answers.stack_parts import part_of, position
+from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
 from gpusched.model.answers.times_in_text import time_in_text
 
 if TYPE_CHECKING:
@@ -251,18 +251,14 @@ class Answer(Saved, Frozen, ABC):
         TypeError
             An answer for a single set; another kind of index.
         """
-        if not self.is_stack:
-            raise TypeError("answer: got an index for a single set, expected a stack")
-        at = position(index, len(self))
+        at = sets_at(self, index)
         n = self._tasks[at].n if self._tasks.is_ragged else None
         changed = {f.name: part_of(getattr(self, f.name), at, n) for f in fields(self)}
         return type(self)(**changed)
 
     def __iter__(self) -> Iterator[Self]:
         """The answers for the sets of a stack."""
-        if not self.is_stack:
-            raise TypeError("answer: got a single set, expected a stack to iterate over")
-        return (self[i] for i in range(len(self)))
+        return sets_of(self)
 
     # Tables and pictures
 

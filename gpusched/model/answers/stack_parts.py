@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
-from typing import Any, Protocol, Self, runtime_checkable
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.text import shown
 
-__all__ = ["part_of", "position"]
+__all__ = ["part_of", "sets_at", "sets_of"]
 
 
 @runtime_checkable
@@ -23,8 +23,37 @@ class MaybeStack(Protocol):
     def _sets(self, index: Any) -> Self: ...
 
 
-def position(index: Any, count: int) -> int | slice | npt.NDArray[Any]:
-    """A set's number, or what selects several sets."""
+class Stackable(Protocol):
+    """Protocol of answers for a set or a stack of sets."""
+
+    @property
+    def is_stack(self) -> bool: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any, /) -> Self: ...
+
+
+Of = TypeVar("Of", bound=Stackable)
+
+
+def sets_at(answer: Stackable, index: Any) -> int | slice | npt.NDArray[Any]:
+    """A set's number in the answer for a stack, or what selects several sets.
+
+    Raises TypeError for an answer for a single set and for another kind of index, IndexError for a
+    set that does not exist.
+    """
+    if not answer.is_stack:
+        raise TypeError("answer: got an index for a single set, expected a stack")
+    return _position(index, len(answer))
+
+
+def sets_of(answer: Of) -> Iterator[Of]:
+    """The answers for the sets of a stack; TypeError for a single set."""
+    if not answer.is_stack:
+        raise TypeError("answer: got a single set, expected a stack to iterate over")
+    return (answer[i] for i in range(len(answer)))
+
+
+def _position(index: Any, count: int) -> int | slice | npt.NDArray[Any]:
     if isinstance(index, slice):
         return index
     if isinstance(index, (list, np.ndarray)) and np.ndim(index) == 1:

@@ -1,0 +1,72 @@
+"""Command ``assign``: priorities with which a test accepts a workload."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from gpusched.cli.answer_text import response_table, stated, verdict_line
+from gpusched.cli.command_parts import natural, status_of
+from gpusched.cli.method_options import add_method, options_of
+from gpusched.cli.platform_options import (
+    add_platform,
+    add_workload,
+    headline,
+    platform_of,
+    workload_of,
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    assign = commands.add_parser(
+        "assign",
+        help="choose priorities with which a test accepts a workload",
+        description="Chooses priorities with which the test of one way of sharing the GPU accepts "
+        "the workload, by Audsley's algorithm, in the order of the deadlines or by a search over "
+        "all orders, and prints its verdict with them. Cores and SMs stay as they are, or as they "
+        "are chosen for the workload as it is.",
+        epilog="Exit code: 0 when every deadline is guaranteed with these priorities, 3 when "
+        "undecided, 2 for an error, such as a task that gets no core.",
+    )
+    add_workload(assign)
+    add_method(assign, "stgm, mpcp, fmlp_plus, gpu_server, time_slices, gcaps")
+    assign.add_argument(
+        "--of",
+        choices=("cpu", "gpu"),
+        default="cpu",
+        help="which priorities: those of the tasks on their cores, or, with gcaps, those of the "
+        "GPU (cpu)",
+    )
+    assign.add_argument(
+        "--tests",
+        type=natural,
+        default=10_000,
+        metavar="N",
+        help="most tests of a search over orders; 0 for no search (10000)",
+    )
+    assign.add_argument("--json", action="store_true", help="print one JSON document")
+    add_platform(assign)
+    assign.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched.comparison.documents import assignment_document, json_text
+    from gpusched.comparison.placed_workloads import assigned
+
+    workload, platform = workload_of(options), platform_of(options)
+    chosen = options_of(options)
+    found, answer = assigned(
+        workload, platform, options.method, of=options.of, search=options.tests, **chosen
+    )
+    if options.json:
+        print(json_text(assignment_document(answer, found)), end="")
+        return status_of(answer.schedulable)
+    more = [("priority", found.hosts.priority)]
+    if found.gpu_priority is not None:
+        more.append(("GPU priority", found.gpu_priority))
+    print(f"{headline(workload, platform)}\n\n{verdict_line(answer)}\n")
+    tests = "1 test" if found.tests == 1 else f"{found.tests:,} tests"
+    print(f"{response_table(answer, *more)}\n\n{found.how()} ({tests}).\n{answer.why()}")
+    print(stated(answer))
+    return status_of(answer.schedulable)

@@ -1,0 +1,139 @@
+"""Workloads placed on cores and SMs: breakdown factors and priorities under one way of sharing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.text import clip
+from gpusched.analysis.assignment_answer import Assignment
+from gpusched.analysis.breakdown_answer import Breakdown
+from gpusched.analysis.placed_tests import PLACED_TESTS
+from gpusched.analysis.priority_assignment import assign_priorities
+from gpusched.analysis.sensitivity import breakdown
+from gpusched.analysis.verdict import Verdict
+from gpusched.comparison.analyses import analyze
+from gpusched.comparison.ways import OptionValue, way_of
+from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.model.hosts.host_arrays import deadline_ranks
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["PlacedWorkload", "assigned", "host_test_options", "placed"]
+
+
+@dataclass(frozen=True)
+class PlacedWorkload:
+    """Answer for a workload of which every task has a core, and its test of host tasks.
+
+    Attributes
+    ----------
+    answer
+        For the workload as it is.
+    verdict
+        The test's verdict for the derived host tasks; its ``hosts`` have cores and SMs.
+    options
+        The options with which ``gs.analysis`` runs the test on them.
+    """
+
+    answer: WorkloadAnswer
+    verdict: Verdict
+    options: dict[str, Any]
+
+    def factor(self, scale: str | int, stop: Any = None) -> Breakdown:
+        """The breakdown factor of the host tasks; see ``gs.analysis.breakdown``."""
+        return breakdown(self.verdict.hosts, self.verdict.test, scale, stop=stop, **self.options)
+
+
+def placed(
+    workload: Workload,
+    platform: Platform,
+    method: str,
+    *,
+    stop: Any = None,
+    **options: Any,
+) -> PlacedWorkload:
+    """Test a workload under a way whose test is one of `PLACED_TESTS`.
+
+    Raises ValueError for another way, for a task that gets no core, and what `analyze` raises.
+    """
+    way = way_of(method)
+    if way.name not in PLACED_TESTS:
+        raise ValueError(f"method: got {way.name!r}, expected one of {', '.join(PLACED_TESTS)}")
+    answer = analyze(workload, platform, way.name, stop=stop, **options)
+    verdict = answer.detail
+    assert isinstance(verdict, Verdict)
+    without = np.flatnonzero(verdict.hosts.core < 0)
+    if len(without):
+        name = clip(workload.names[without[0]], 60)
+        raise ValueError(
+            f"{name}: got no core from {way.name}, expected one for each task; {answer.why()}"
+        )
+    return PlacedWorkload(
+        answer, verdict, host_test_options(verdict, answer.platform, answer.options)
+    )
+
+
+def assigned(
+    workload: Workload,
+    platform: Platform,
+    method: str,
+    *,
+    of: Any = "cpu",
+    search: int = 10_000,
+    stop: Any = None,
+    **options: Any,
+) -> tuple[Assignment, WorkloadAnswer]:
+    """Choose priorities with which the test of a way accepts a workload.
+
+    Cores and SMs are those that the way chooses for the priorities of the workload, or for
+    deadline-monotonic ones. ``search`` is the ``budget`` of ``gs.analysis.assign_priorities``. The
+    answer is for the workload with the priorities; those of the GPU are in the assignment alone.
+    Raises what `placed` and ``assign_priorities`` raise.
+    """
+    if of == "cpu" and all(task.priority is None for task in workload):
+        ranks = deadline_ranks(np.array([task.deadline for task in workload], np.int64))
+        workload = _with_priorities(workload, ranks)
+    found = placed(workload, platform, method, stop=stop, **options)
+    verdict, answer = found.verdict, found.answer
+    chosen = assign_priorities(
+        verdict.hosts, verdict.test, of=of, budget=search, stop=stop, **found.options
+    )
+    if of == "cpu":
+        workload = _with_priorities(workload, chosen.hosts.priority)
+    return chosen, replace(
+        answer,
+        workload=workload,
+        accepted=bool(chosen.accepted),
+        rejected=False,
+        response=chosen.response,
+        bounded=chosen.verdict.bounded,
+        detail=chosen.verdict,
+    )
+
+
+def host_test_options(
+    verdict: Verdict, platform: Platform, options: Mapping[str, OptionValue]
+) -> dict[str, Any]:
+    """The options with which ``gs.analysis`` repeats the test of a verdict on its host tasks.
+
+    ``options`` are those of the way. The times of the platform have to be ticks of the workload.
+    """
+    found: dict[str, Any] = {name: value for name, value in options.items() if name != "apart"}
+    if verdict.test == "time_slices":
+        found |= {"slice": platform.timeslice, "switch": platform.context_switch}
+    elif verdict.test == "gcaps":
+        found["update"] = platform.update_cost
+    elif verdict.test == "gpu_server":
+        found |= {"overhead": platform.server_overhead, "server": verdict.server}
+    return found | {"cpus": verdict.cpus, "sms": verdict.sms}
+
+
+def _with_priorities(workload: Workload, priority: Any) -> Workload:
+    tasks = [
+        task.replace(priority=int(number)) for task, number in zip(workload, priority, strict=True)
+    ]
+    return workload.replace(tasks=tasks)
