@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.papers.claim_pictures import figure_svg
-from gpusched.experiments.yang_figures import yang_bounds, yang_fig3
+from gpusched.experiments.yang_figures import yang_bounds, yang_fig2, yang_fig3
 from gpusched.model.fifo_order import ORDERS, Order
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _RULES: tuple[Order, ...] = ("hardware",)
 
 
 def _attacked() -> KernelTasks:
-    """Two tasks of blocks of one thread on two threads, U = 1.26 (notebook 02, X1)."""
+    """Two tasks of blocks of one thread on two threads, U = 1.26 (X1 in notebook 02)."""
     from gpusched.model.kernel_tasks import KernelTasks
 
     return KernelTasks(period=[110, 100], block_time=[20, 90], blocks=[2, 1], threads=1)
@@ -61,14 +61,18 @@ def _single_threads(size: Size) -> Finding:
         if order in ("hardware", "overlap")
     }
     second = {order: str(simulate.fifo_responses(_tails(), 4, order).outcome) for order in ORDERS}
+    ends = {"diverges": "grow without bound", "repeats": "are bounded, as the schedule repeats"}
+    grow = ends[outcomes["hardware"]]
+    tails = {ends[second[order]] for order in _SEQUENTIAL}
+    overlap = {ends[outcomes["overlap"]], ends[second["overlap"]]}
     safe = bool(fifo_bound(tasks, m, order="overlap").bounded.all())
     diverges = [outcomes["hardware"], *(second[order] for order in _SEQUENTIAL)]
     return found(
         not any(outcome == "diverges" for outcome in diverges),
-        f"Blocks of one thread: with U = {float(limit.utilization):.2f} of {m} threads the rules "
-        f"R1 and R2 give: {outcomes['hardware']}; with U = 3.25 of 4 threads the three orders of "
-        f"sequential jobs: {', '.join(second[order] for order in _SEQUENTIAL)}. Where jobs of a "
-        f"task may overlap: {outcomes['overlap']}, {second['overlap']}; bounded: {safe}.",
+        f"Blocks of one thread: with U = {float(limit.utilization):.2f} of {m} threads responses "
+        f"{grow} by rules R1 and R2; with U = 3.25 of 4 threads they {', '.join(sorted(tails))} in "
+        "all three orders of sequential jobs. Where jobs of a task may overlap, they "
+        f"{', '.join(sorted(overlap))}; bounded by analysis on two threads: {safe}.",
         {"two threads": outcomes, "four threads": second, "overlap bounded": safe},
     )
 
@@ -101,13 +105,54 @@ def _construction(size: Size) -> Finding:
     )
 
 
-def _figure_3(size: Size) -> Finding:
-    table = yang_fig3([0.05], [1024], jobs=20)
-    first = table.where(order="release")["response"][0]
+def _full(size: Size) -> Finding:
+    """Busy threads while the first task runs, and U less m - b_max + 1 for falling epsilon."""
+    from gpusched import simulate
+    from gpusched.analysis import fifo_limit
+    from gpusched.model.kernel_tasks import KernelTasks
+
+    m, ticks = 4096, 1000
+    busy: list[int] = []
+    excess: dict[int, list[float]] = {}
+    for widest in (1024, 768):
+        k = m // widest * widest
+        excess[widest] = []
+        for epsilon in (100, 10, 1):
+            shapes = [(epsilon, k // widest, widest), (ticks, m - k, 1), (ticks, k - widest + 1, 1)]
+            time, blocks, threads = zip(*(s for s in shapes if s[1] > 0), strict=True)
+            tasks = KernelTasks(ticks, None, None, time, blocks, threads)
+            waves = simulate.fifo(tasks, m, until=1).waves
+            assert waves is not None
+            now = (waves.start == 0) & (waves.end >= epsilon)
+            busy.append(int((waves.blocks * tasks.threads[waves.task])[now].sum()))
+            limit = fifo_limit(tasks, m)
+            excess[widest].append(float(limit.utilization - limit.limit))
+    falls = all(
+        abs(more - epsilon * (m // widest * widest)) < 1e-9
+        for widest, values in excess.items()
+        for more, epsilon in zip(values, (0.1, 0.01, 0.001), strict=True)
+    )
     return found(
-        abs(float(first) - 1.05) < 1e-9,
-        f"The first job of the third task has the response time {float(first):g} = 1 + epsilon.",
-        {"first": float(first)},
+        set(busy) == {m} and falls,
+        f"For b_max 1,024 and 768, {min(busy)} of {m} threads are busy from 0 to epsilon. With "
+        "epsilon 0.1, 0.01 and 0.001, U exceeds m - b_max + 1 by "
+        f"{', '.join(f'{more:g}' for more in excess[1024])} and "
+        f"{', '.join(f'{more:g}' for more in excess[768])}: epsilon k.",
+        {"busy": busy, "excess": {str(widest): values for widest, values in excess.items()}},
+    )
+
+
+def _figure_3(size: Size) -> Finding:
+    table = yang_fig3([0.05], [1024, 768], jobs=20)
+    first = {
+        widest: float(table.where(order="release", b_max=widest)["response"][0])
+        for widest in (1024, 768)
+    }
+    return found(
+        all(abs(response - 1.05) < 1e-9 for response in first.values()),
+        f"The first job of the third task has the response time {first[1024]:g} = 1 + epsilon with "
+        f"b_max = 1,024, {first[768]:g} with 768.",
+        {str(widest): response for widest, response in first.items()},
         figure_svg(table.plot),
     )
 
@@ -122,12 +167,30 @@ def _growth(size: Size) -> Finding:
     slower = table.where(b_max=768, epsilon=0.1, order="release")["response"]
     grows = bool(slower[-1] > slower[0])
     return found(
-        error[1024] < 1e-9 and error[768] > 0.1 and grows,
+        max(error.values()) < 1e-9 and grows,
         f"Over {jobs} jobs the response of job j is 1 + epsilon j for b_max = 1,024 (largest "
         f"difference {error[1024]:.1g}). For b_max = 768, which does not divide 4,096, it falls "
         f"behind by up to {error[768]:.2f} periods and reaches {float(slower[-1]):.2f}.",
         {"largest difference": {str(k): v for k, v in error.items()}, "grows": grows},
         figure_svg(table.plot),
+    )
+
+
+def _above(size: Size) -> Finding:
+    from gpusched import simulate
+    from gpusched.analysis import fifo_limit
+    from gpusched.model.kernel_tasks import KernelTasks
+
+    tasks = yang_fig2().run.tasks
+    assert isinstance(tasks, KernelTasks)
+    limit = fifo_limit(tasks, 4096)
+    outcomes = {order: str(simulate.fifo_responses(tasks, 4096, order).outcome) for order in ORDERS}
+    return found(
+        limit.limit == 3073 < limit.utilization and set(outcomes.values()) == {"repeats"},
+        f"Example 2 has U = {float(limit.utilization):.1f}, above m - b_max + 1 = {limit.limit}. "
+        "With periodic releases its schedule repeats in all four orders of FIFO, so its responses "
+        "are bounded then.",
+        {"U": float(limit.utilization), "limit": int(limit.limit), "outcomes": outcomes},
         reading=True,
     )
 
@@ -138,8 +201,8 @@ def _question(size: Size) -> Finding:
 
     rows: dict[str, Any] = {}
     for name, tasks, m, orders in (
-        ("X1", _attacked(), 2, _RULES),
-        ("X2", _tails(), 4, _SEQUENTIAL),
+        ("two threads", _attacked(), 2, _RULES),
+        ("four threads", _tails(), 4, _SEQUENTIAL),
     ):
         limit = fifo_limit(tasks, m)
         grows = [str(simulate.fifo_responses(tasks, m, order).outcome) for order in orders]
@@ -150,7 +213,7 @@ def _question(size: Size) -> Finding:
             "outcomes": grows,
         }
     refuted = all(r["within"] and set(r["outcomes"]) == {"diverges"} for r in rows.values())
-    one, two = rows["X1"], rows["X2"]
+    one, two = rows.values()
     return found(
         not refuted,
         f"Responses grow without bound at U = {one['U']:.2f} <= {one['limit']} (rules R1, R2) and "
@@ -179,7 +242,8 @@ def _overlap(size: Size) -> Finding:
     return found(
         bounded == sets and exceeded == 0,
         f"Of {sets} random sets with U <= m - b_max + 1 {bounded} have bounds for every task by "
-        f"Theorem P of notebook 02; {exceeded} responses of simulations exceed theirs.",
+        f"the theorem on jobs that overlap (P in notebook 02); {exceeded} responses of simulations "
+        "exceed theirs.",
         {"sets": sets, "bounded": bounded, "exceeded": exceeded},
         reading=True,
     )
@@ -204,8 +268,9 @@ def _bounds(size: Size) -> Finding:
     return found(
         violations == 0 and shares["overlap"][:3] == [1, 1, 1],
         f"Tasks with a bound at U/m = 0.2, 0.4, 0.6, 0.8: hardware {shares['hardware']}, release "
-        f"{shares['release']}, strict {shares['strict']}, overlap {shares['overlap']}; saturation "
-        f"level {level:.2f} m on average; {violations} responses above a bound.",
+        f"{shares['release']}, strict {shares['strict']}, overlap {shares['overlap']}; while a "
+        f"block waits, at least {level:.2f} m threads are busy, on average over the sets; "
+        f"{violations} responses above a bound.",
         {"shares": shares, "saturation": level, "violations": violations},
         figure_svg(table.plot),
         reading=True,
@@ -231,8 +296,8 @@ CLAIMS = (
         ("gs.simulate.fifo_responses", "gs.analysis.fifo_bound"),
         "differs",
         "Jobs of a task run one after the other in the paper's model; then responses can grow "
-        "without bound with b_max = 1 and U little above 1 (proof: notebook 02, X1 and X2). It is "
-        "true where jobs of a task may overlap.",
+        "without bound with b_max = 1 and U little above 1; notebook 02 proves it for both sets of "
+        "tasks of the check (there X1 and X2). It is true where jobs of a task may overlap.",
         _single_threads,
     ),
     Claim(
@@ -254,6 +319,16 @@ CLAIMS = (
         _construction,
     ),
     Claim(
+        "Theorem 1",
+        "all threads occupied, limit of the utilization",
+        "The first two tasks occupy all threads in [0, epsilon); U tends to m - b_max + 1 as "
+        "epsilon tends to 0.",
+        ("gs.simulate.fifo", "gs.analysis.fifo_limit"),
+        "agrees",
+        "",
+        _full,
+    ),
+    Claim(
         "Figure 3",
         "first job of the third task",
         "The third task's first job is blocked for epsilon and ends at 1 + epsilon.",
@@ -267,19 +342,31 @@ CLAIMS = (
         "growth in the proof",
         "Job j of the third task has the response time 1 + epsilon j.",
         ("gs.experiments.yang_fig3",),
-        "agrees in this reading",
-        "b_max divides m. Otherwise only a part of the first task's blocks fits at time 1, the "
-        "responses grow more slowly, also without bound: the theorem holds",
+        "differs",
+        "It is so where b_max divides m, but the proof allows any b_max (k has a floor). Otherwise "
+        "only a part of the first task's blocks fits at time 1, and the responses grow more "
+        "slowly, also without bound: the theorem holds.",
         _growth,
     ),
     Claim(
         "Section VI",
+        "utilization above the limit",
+        "Response times can be unbounded if the total utilization exceeds a certain limit.",
+        ("gs.analysis.fifo_limit", "gs.simulate.fifo_responses"),
+        "agrees in this reading",
+        "they can be, and need not: Theorem 1 has such tasks, and the paper's Example 2, which is "
+        "above the limit, too, has bounded responses with periodic releases",
+        _above,
+    ),
+    Claim(
+        "Section VI",
         "open question",
-        "The authors attempt to prove that responses are bounded if U <= m - b_max + 1.",
+        "Conjecture that the authors attempt to prove: responses are bounded if U <= m - b_max + "
+        "1.",
         ("gs.simulate.fifo_responses", "gs.analysis.fifo_limit"),
         "differs",
-        "Counterexamples with proofs (notebook 02): an attacker takes the threads while a job ends "
-        "whose successor is not eligible yet.",
+        "Counterexamples with proofs (X1 and X2 in notebook 02): while a job of one task ends, "
+        "whose next job may not start before, jobs of the other task take the threads.",
         _question,
     ),
     Claim(
@@ -288,18 +375,21 @@ CLAIMS = (
         "The same statement, for tasks whose jobs may run at the same time.",
         ("gs.analysis.fifo_bound",),
         "agrees in this reading",
-        "jobs of one task may overlap (order='overlap'): then even U <= beta suffices, the least "
-        "number of busy threads while a block waits (Theorem P)",
+        "jobs of one task may overlap (order='overlap'): then it suffices that U is at most the "
+        "least number of busy threads while a block waits, which is never below m - b_max + 1 "
+        "(Theorem P of notebook 02)",
         _overlap,
     ),
     Claim(
         "Abstract",
         "response-time bounds",
-        "Obtaining response-time bounds for this model is ongoing work.",
+        "Response-time bounds for this model are sought.",
         ("gs.analysis.fifo_bound", "gs.experiments.yang_bounds"),
         "agrees in this reading",
-        "bounds exist under further conditions (Theorems P, V1, A, V2 and V3 of notebook 02), "
-        "which are not met by all sets below the limit",
+        "bounds exist under further conditions, which are not met by all sets below the limit "
+        "(notebook 02: Theorem P for jobs that overlap, V1 by rules R1 and R2, A where tails of "
+        "kernels idle few threads, V2 for kernels of one block in order of release, V3 for the "
+        "strict order)",
         _bounds,
     ),
 )

@@ -1,8 +1,7 @@
-"""Claims of [ECRTS17], sections I to IV: streams and queues, rules, the example, the task model."""
+"""Claims of [ECRTS17], sections I to III: streams and queues, the rules, the example."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,11 +16,7 @@ if TYPE_CHECKING:
     from gpusched.simulate.fifo_result import FifoRun
     from gpusched.simulate.hierarchy_result import Hierarchy
 
-__all__ = ["CLAIMS"]
-
-# The tasks of Example 2: C, T, g, b; C as a product of threads and time.
-_EXAMPLE = ((1024, "3.8", 8, 1, 1024), (3584, "6", 16, 7, 512), (1024, "6", 17, 1, 1024),
-            (2560, "11.2", 18, 5, 512))  # fmt: skip
+__all__ = ["CLAIMS", "random_sets"]
 
 
 def _kernels(
@@ -83,6 +78,20 @@ def _queues(size: Size) -> Finding:
         f"With 32 queues, a kernel of the 32nd stream waits for {waits[0]} ticks, one of the 33rd "
         f"for {waits[1]}: it shares a queue with a stream whose second kernel waits.",
         {"streams": [32, 33], "wait": waits},
+        reading=True,
+    )
+
+
+def _hyper_q(size: Size) -> Finding:
+    starts = {
+        channels: _kernels([0, 0, 0], 100, [0, 0, 1], [0, 0], channels).first.tolist()
+        for channels in (1, 32)
+    }
+    return found(
+        starts == {1: [0, 100, 100], 32: [0, 100, 0]},
+        "Two kernels of a stream and one of another, launched last: with one hardware queue, as on "
+        f"Fermi, the third starts at {starts[1][2]}, with 32 at {starts[32][2]}.",
+        {str(channels): first for channels, first in starts.items()},
     )
 
 
@@ -100,20 +109,39 @@ def _limits(size: Size) -> Finding:
     )
 
 
-def _threads_only(size: Size) -> Finding:
-    from gpusched.experiments.amert import ecrts2017
+def _example(regs: int, smem: int) -> Hierarchy:
+    """The kernels of Example 1 on a TX1, K5 in the stream of K1."""
+    from gpusched import simulate
+    from gpusched.model.launches import Launches
 
-    one, other = yang_fig2(), ecrts2017()
-    at = [other["kernel"].tolist().index(kernel) for kernel in one["kernel"].tolist()]
-    equal = all(
-        one[a].tolist() == other[b][at].tolist()
-        for a, b in (("start", "first"), ("dispatched", "dispatched"), ("finish", "end"))
+    launches = Launches(
+        [0, 0, 0, 0, 0],
+        [38, 60, 60, 112, 38],
+        stream=[0, 1, 2, 3, 0],
+        blocks=[1, 7, 1, 5, 1],
+        threads=[1024, 512, 1024, 512, 1024],
+        regs=regs,
+        smem=smem,
+        name=["K1", "K2", "K3", "K4", "K5"],
     )
+    return simulate.hierarchy(launches, "TX1")
+
+
+def _threads_only(size: Size) -> Finding:
+    figure = yang_fig2()
+    threads = [figure[name].tolist() for name in ("start", "dispatched", "finish")]
+    same = {}
+    for regs, smem in ((32, 8192), (33, 8192), (32, 24 * 1024)):
+        run = _example(regs, smem)
+        ours = [run.first.tolist(), run.dispatched.tolist(), run.end.tolist()]
+        same[f"{regs} registers, {smem} bytes"] = ours == threads
     return found(
-        equal,
-        "The example's schedule is the same with the registers, shared memory and block slots of "
-        f"two SMs of 2,048 threads: {equal}.",
-        {"equal": equal},
+        list(same.values()) == [True, False, False],
+        "On a TX1 the example's schedule with registers per thread and shared memory per block, "
+        "against that by threads alone: "
+        + "; ".join(f"{name} {'the same' if equal else 'another'}" for name, equal in same.items())
+        + ".",
+        dict(same),
     )
 
 
@@ -142,23 +170,25 @@ def _room(size: Size) -> Finding:
 
 
 def _enqueued(size: Size) -> Finding:
-    from gpusched import simulate
-    from gpusched.model.launches import Launches
-
-    launches = Launches(
-        [0, 0, 0, 0, 0],
-        [38, 60, 60, 112, 38],
-        stream=[0, 1, 2, 3, 0],
-        blocks=[1, 7, 1, 5, 1],
-        threads=[1024, 512, 1024, 512, 1024],
-        name=["K1", "K2", "K3", "K4", "K5"],
-    )
-    run = simulate.hierarchy(launches, "threads4096")
+    run = _example(0, 0)
     text = run.why(4).splitlines()
     return found(
         text[0].startswith("waited 0 .. 38 for K1") and run.first[4] == 120,
         f"K5, launched at 0 behind K1: {text[0]}; it starts at {run.first[4] / 10}.",
         {"why": text, "start": int(run.first[4])},
+    )
+
+
+def _stay(size: Size) -> Finding:
+    run = _example(0, 0)
+    left, end = int(run.dispatched[0]), int(run.end[0])
+    waited = run.why(4).splitlines()[0]
+    return found(
+        left == 0 and end == 38 and waited.startswith("waited 0 .. 38 for K1"),
+        f"K1 leaves the primary queue at {left / 10} and ends at {end / 10}; until then it heads "
+        f"its stream: K5 behind it {waited}.",
+        {"left the primary queue": left, "end": end},
+        figure_svg(run.plot),
     )
 
 
@@ -244,89 +274,6 @@ def _eligible(run: FifoRun) -> Int64Array:
     return eligible
 
 
-def _model(size: Size) -> Finding:
-    tasks = yang_fig2().run.tasks
-    printed = [Fraction(time) * width for width, time, *_ in _EXAMPLE]
-    times = [10 * c / (g * b) for c, (_, _, _, g, b) in zip(printed, _EXAMPLE, strict=True)]
-    ours = tasks.block_time.tolist()
-    deadlines = tasks.deadline.tolist() == tasks.period.tolist()
-    return found(
-        times == ours and deadlines,
-        f"C / (g b) of the example's tasks is {[float(t) / 10 for t in times]}, their block times "
-        f"in the package {[t / 10 for t in ours]}; deadlines are periods: {deadlines}.",
-        {"block times": ours, "deadline is period": deadlines},
-    )
-
-
-def _sequential(size: Size) -> Finding:
-    from gpusched import simulate
-
-    sets = random_sets(size.count(100, 5000), 2)
-    overlaps = wrong = jobs = 0
-    for tasks in (sets[i] for i in range(len(sets))):
-        run = simulate.fifo(tasks, 8, until=400, settle="no")
-        jobs += len(run)
-        for i in range(tasks.n):
-            rows = np.flatnonzero(run.task == i)
-            rows = rows[np.argsort(run.job[rows])]
-            overlaps += int((run.start[rows[1:]] < run.finish[rows[:-1]]).sum())
-            wrong += int(run.worst[i] != (run.finish - run.release)[rows].max())
-    return found(
-        overlaps == wrong == 0,
-        f"Of {jobs} jobs of {len(sets)} random sets {overlaps} start before the previous job of "
-        f"their task ends; {wrong} largest responses are not the maximum of end less release.",
-        {"jobs": jobs, "overlaps": overlaps, "wrong": wrong},
-    )
-
-
-def _ties(size: Size) -> Finding:
-    from gpusched import simulate
-    from gpusched.analysis import fifo_bound
-
-    sets = random_sets(size.count(400, 20000), 3)
-    turned = sets.replace(
-        period=sets.period[:, ::-1],
-        deadline=sets.deadline[:, ::-1],
-        block_time=sets.block_time[:, ::-1],
-        wcet=sets.wcet[:, ::-1],
-        blocks=sets.blocks[:, ::-1],
-        threads=sets.threads[:, ::-1],
-    )
-    bound = fifo_bound(sets, 8)
-    one = simulate.fifo_responses(sets, 8, until=600).worst
-    other = simulate.fifo_responses(turned, 8, until=600).worst[:, ::-1]
-    differ = int((one != other).any(axis=1).sum())
-    over = int(
-        ((np.maximum(one, other) * bound.denominator > bound.numerator) & bound.bounded).sum()
-    )
-    return found(
-        differ > 0 and over == 0,
-        f"With the tasks in the opposite order at ties, the responses of {differ} of {len(sets)} "
-        f"sets change; {over} of {int(bound.bounded.sum())} bounds are exceeded.",
-        {"sets": len(sets), "differ": differ, "exceeded": over},
-    )
-
-
-def _example_2(size: Size) -> Finding:
-    from gpusched.analysis import fifo_limit
-    from gpusched.model.kernel_tasks import KernelTasks
-
-    printed = [Fraction(time) * width / t for width, time, t, _, _ in _EXAMPLE]
-    tasks = yang_fig2().run.tasks
-    assert isinstance(tasks, KernelTasks)
-    limit = fifo_limit(tasks, 4096)
-    total = float(limit.utilization)
-    return found(
-        float(printed[0]) == 486.4
-        and abs(total - 3784.7) < 0.05
-        and sum(printed) == limit.utilization,
-        f"u1 = {float(printed[0])}, U = {total:.2f} of 4,096 threads. The limit of Theorem 1 is "
-        f"{limit.limit} threads, so the example lies above it; while a block waits, at least "
-        f"{limit.saturation} threads are busy.",
-        {"u1": float(printed[0]), "U": total, "limit": limit.limit, "beta": limit.saturation},
-    )
-
-
 CLAIMS = (
     Claim(
         "Section I",
@@ -339,7 +286,7 @@ CLAIMS = (
     Claim(
         "Section I",
         "concurrent kernels",
-        "Kernels of one GPU context may run concurrently, those of different contexts do not.",
+        "Kernels of one GPU context may run concurrently.",
         ("gs.simulate.hierarchy",),
         "agrees",
         "",
@@ -369,8 +316,8 @@ CLAIMS = (
         "32 hardware queues",
         "GPUs since Kepler have up to 32 hardware queues, so up to 32 streams have one each.",
         ("gs.simulate.hierarchy",),
-        "agrees",
-        "",
+        "agrees in this reading",
+        "the number of queues is an input (channels=)",
         _queues,
     ),
     Claim(
@@ -382,6 +329,15 @@ CLAIMS = (
         "A kernel with an unstarted block heads the primary queue: Example 1 itself has K3 wait "
         "for K2 by rule R1 until 3.8. K1 has left at time 0, K2 has not.",
         _figure_1,
+    ),
+    Claim(
+        "Figure 1",
+        "kernels in their streams",
+        "K1 and K2 stay in the queues of their streams until they complete.",
+        ("gs.simulate.hierarchy",),
+        "agrees",
+        "",
+        _stay,
     ),
     Claim(
         "Section III",
@@ -396,7 +352,7 @@ CLAIMS = (
         "Section III",
         "threads are the only resource",
         "Registers and shared memory limit kernels, too; the paper counts threads alone.",
-        ("gs.experiments.ecrts2017", "gs.experiments.yang_fig2"),
+        ("gs.simulate.hierarchy", "gs.experiments.yang_fig2"),
         "agrees",
         "",
         _threads_only,
@@ -422,7 +378,8 @@ CLAIMS = (
     Claim(
         "Rule R2",
         "head of the stream",
-        "A kernel joins the primary queue when it becomes the head of its stream: K5 when K1 ends.",
+        "A kernel reaches the primary queue once no kernel is ahead of it in its stream: K5 when "
+        "K1 ends.",
         ("gs.simulate.hierarchy",),
         "agrees",
         "",
@@ -449,6 +406,15 @@ CLAIMS = (
     ),
     Claim(
         "Section III",
+        "rules of Fermi and Hyper-Q",
+        "The rules are those of Fermi, with the hardware queues that GPUs have since Kepler.",
+        ("gs.simulate.hierarchy",),
+        "agrees",
+        "",
+        _hyper_q,
+    ),
+    Claim(
+        "Section III",
         "experiments on a TX1",
         "Experiments on a TX1 in prior work confirm the rules.",
         (),
@@ -464,47 +430,8 @@ CLAIMS = (
         ("gs.simulate.fifo",),
         "agrees in this reading",
         "the release of a kernel is the instant at which it heads its stream, as the sentence "
-        "before P1 says. By the releases of section IV it does not follow from R1 and R2; order= "
-        "has four readings",
+        "before P1 says. By the releases of section IV it does not follow from R1 and R2; "
+        "gs.simulate.fifo has both readings, as order='hardware' and order='strict'",
         _p1,
-    ),
-    Claim(
-        "Section IV",
-        "task model",
-        "A job of C work in g blocks of b threads has blocks of C / g work, each of which ends "
-        "within C / (g b); the deadline is the next release.",
-        ("gs.KernelTasks",),
-        "agrees",
-        "",
-        _model,
-    ),
-    Claim(
-        "Section IV",
-        "sequential tasks, response times",
-        "Jobs of one task do not overlap; a response time is end less release, a task's the "
-        "largest of its jobs.",
-        ("gs.simulate.fifo",),
-        "agrees",
-        "",
-        _sequential,
-    ),
-    Claim(
-        "Section IV",
-        "ties",
-        "Jobs released together are ordered arbitrarily.",
-        ("gs.analysis.fifo_bound", "gs.simulate.fifo_responses"),
-        "agrees",
-        "",
-        _ties,
-    ),
-    Claim(
-        "Example 2",
-        "utilization",
-        "The tasks of Example 1 have u1 = 486.4 and U = 3784.7 < 4096 = m: more than 1.0, since a "
-        "task occupies many threads.",
-        ("gs.analysis.fifo_limit",),
-        "agrees",
-        "",
-        _example_2,
     ),
 )

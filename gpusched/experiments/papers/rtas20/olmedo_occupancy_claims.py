@@ -55,25 +55,60 @@ def _fits(size: Size) -> Finding:
 
 
 def _equation_1(size: Size) -> Finding:
-    """The printed maximum, and the minimum, against the number of blocks that fit."""
+    """Admission of the n-th block by the maximum and by the minimum of two terms."""
     from gpusched.model.gpu import GPU, occupancy
 
     gpu = GPU.preset("Xavier")
     printed = least = cases = 0
     for warps in range(1, 33):
         for regs in range(8, 256, 8):
-            cases += 1
             # Registers of the warps that four partitions hold; in whole numbers of warps.
             held = 4 * (gpu.regs_per_sm // 4 // (regs * 32))
-            terms = (gpu.warps_per_sm // warps, held // warps)
             fits = occupancy(gpu, 32 * warps, regs)
-            printed += min(max(terms), gpu.blocks_per_sm) != fits
-            least += min(*terms, gpu.blocks_per_sm) != fits
+            for n in range(1, min(fits + 1, gpu.blocks_per_sm) + 1):
+                terms = gpu.warps_per_sm // (n * warps), held // (n * warps)
+                cases += 1
+                printed += (max(terms) >= 1) != (n <= fits)
+                least += (min(terms) >= 1) != (n <= fits)
     return found(
         printed == 0,
-        f"Of {cases} kernels the printed maximum of the terms gives another number of resident "
-        f"blocks in {printed}, their minimum in {least}.",
-        {"kernels": cases, "maximum wrong": printed, "minimum wrong": least},
+        f"A block is admitted if the value is at least 1, with the warps of the SM and its own. "
+        f"With the terms of threads and registers, the printed maximum decides wrongly in "
+        f"{printed} of {cases} cases, the minimum in {least}.",
+        {"cases": cases, "maximum wrong": printed, "minimum wrong": least},
+    )
+
+
+def _shared_memory_term(size: Size) -> Finding:
+    """Blocks per SM by the printed term of shared memory, and those that fit."""
+    from gpusched.model.gpu import occupancy
+
+    blocks = {}
+    for each in (0, 24 * KB):
+        n = 0
+        while 48 * KB >= ((n + 1) * each + 3 * KB) * (n + 1):
+            n += 1
+        blocks[f"{each // KB} KB"] = [n, occupancy("Xavier", 32, 0, each)]
+    return found(
+        all(printed == fits for printed, fits in blocks.values()),
+        "Blocks of one warp per SM by the printed term, and those that fit: "
+        + "; ".join(f"{printed} and {fits} ({name})" for name, (printed, fits) in blocks.items())
+        + ".",
+        dict(blocks),
+    )
+
+
+def _largest_block(size: Size) -> Finding:
+    from gpusched.model.gpu import GPU, occupancy
+
+    names = ("TX1", "TX2", "Xavier")
+    fits = {name: [occupancy(name, threads) for threads in (1024, 1025, 2048)] for name in names}
+    per_sm = {GPU.preset(name).threads_per_sm for name in names}
+    return found(
+        all(counts[2] == 1 for counts in fits.values()),
+        f"An SM of {', '.join(names)} has {per_sm.pop()} threads; of blocks of 1,024, 1,025 and "
+        f"2,048 threads {fits['Xavier']} fit.",
+        dict(fits),
     )
 
 
@@ -101,17 +136,39 @@ def _table_1(size: Size) -> Finding:
 def _threshold(size: Size) -> Finding:
     from gpusched.model.gpu import occupancy
 
-    blocks = occupancy("Xavier", 32, 0, np.arange(8 * KB + 1))
-    changes = (np.flatnonzero(np.diff(blocks)) + 1).tolist()
-    first = changes[0] - 1
-    steps = {(s - 1) % 256 for s in changes}
+    most = 8 * KB
+    blocks = occupancy("Xavier", 32, 0, np.arange(most + 1))
+    # The largest amounts with which as many blocks fit.
+    last = np.flatnonzero(np.diff(blocks)).tolist()
+    multiples = (most - 3 * KB) // 256
     return found(
-        first == 3 * KB and steps == {0},
-        f"Up to {first} bytes of shared memory per block it does not change how many blocks fit "
-        f"(32 block slots in 96 KB); from there the number changes at multiples of 256 bytes only: "
-        f"{steps == {0}}.",
-        {"threshold": first, "changes": changes[:12]},
+        last[0] == 3 * KB and 0 < len(last) < multiples and not any(s % 256 for s in last),
+        f"Up to {last[0]} bytes of shared memory per block {blocks[0]} blocks fit. From there to "
+        f"{most} bytes the number falls at {len(last)} of {multiples} multiples of 256 bytes, to "
+        f"{blocks[-1]}.",
+        {"threshold": last[0], "changes": last, "multiples": multiples},
         reading=True,
+    )
+
+
+def _beside_shared_memory(size: Size) -> Finding:
+    """A block of 1 warp with shared memory, then one of 3 warps without: SMs of both."""
+    from gpusched.model.placement import place
+
+    amounts = (0, 1, 256, KB, 3 * KB - 1, 3 * KB, 4 * KB, 8 * KB)
+    shared = {}
+    for name in ("TX1", "TX2", "Xavier"):
+        pairs = [place(name, [1, 1], [32, 96], smem=[s, 0]).sm.tolist() for s in amounts]
+        shared[name] = [one == other for one, other in pairs]
+    expected = [s < 3 * KB for s in amounts]
+    return found(
+        shared["Xavier"] == expected,
+        "A block of 1 warp with shared memory and one of 3 warps without are on one SM with "
+        + "; ".join(
+            f"{sum(on_one)} of {len(amounts)} amounts ({name})" for name, on_one in shared.items()
+        )
+        + f"; the amounts are {', '.join(map(str, amounts))} bytes.",
+        {"bytes": list(amounts), **shared},
     )
 
 
@@ -179,12 +236,26 @@ OCCUPANCY = (
         "Equation (1)",
         "occupancy",
         "The occupancy is the maximum of three terms: threads, shared memory and registers of the "
-        "SM over those that its blocks need.",
+        "SM over those that its blocks and the new one need.",
         ("gs.occupancy",),
         "differs",
         "Capacity over need is smallest for the resource that limits; with the maximum the least "
-        "scarce one decides. The maximum is right for the reciprocal terms, the used shares.",
+        "scarce one decides. The maximum is right for the reciprocal terms, the used shares. The "
+        "check takes the terms of threads and registers.",
         _equation_1,
+    ),
+    Claim(
+        "Equation (1)",
+        "term of shared memory",
+        "The term is T_SHM / ((U_SHM + epsilon) NB): the largest shared memory of a block, over "
+        "that of the SM's blocks and the new one plus 3 KB, times the number of blocks.",
+        ("gs.occupancy",),
+        "differs",
+        "epsilon is added although less than 3 KB is to be disregarded; in a minimum of the terms "
+        "it stops a kernel without shared memory at 16 blocks. T_SHM limits a block (48 KB), while "
+        "an SM of a Xavier has 96 KB. NB multiplies the need of all blocks; if it leaves out the "
+        "new one, the term divides by 0 on an empty SM (the check counts the new one).",
+        _shared_memory_term,
     ),
     Claim(
         "Table I",
@@ -205,17 +276,50 @@ OCCUPANCY = (
         "needs hardware",
         "execution times of blocks are inputs here",
     ),
+    Claim(
+        "Section III-C",
+        "full use hides memory latency",
+        "An SM is fully used if each warp scheduler can issue in every cycle; the latency of "
+        "memory is hidden then.",
+        (),
+        "needs hardware",
+        "gs.simulate.warps has no memory",
+    ),
+    Claim(
+        "Section III-C1",
+        "threads of a block",
+        "The maximum thread count for a single block is 2,048 (64 warps) per SM.",
+        ("gs.GPU", "gs.occupancy"),
+        "differs",
+        "A block has at most 1,024 threads; 2,048 is the number of an SM, which holds two such "
+        "blocks. Tables II and III end at 1,024 threads, too.",
+        _largest_block,
+    ),
 )
 
 SHARED_MEMORY = (
     Claim(
         "Section III-C2",
-        "3 KB and 256 bytes",
-        "Shared memory matters from 3 KB per block on, then in steps of 256 bytes.",
+        "blocks per SM",
+        "Shared memory below 3 KB per block does not limit how many blocks fit; above it the limit "
+        "moves in units of 256 bytes.",
         ("gs.occupancy",),
         "agrees in this reading",
-        "3 KB is where 32 blocks use up the 96 KB of an SM of a Xavier, not a constant of its own",
+        "3 KB is 96 KB over 32 block slots; the number changes at multiples of 256 bytes, not at "
+        "each",
         _threshold,
+    ),
+    Claim(
+        "Section III-C2",
+        "placement beside a kernel with shared memory",
+        "Beside a stream with less than 3 KB the blocks are placed as in Table II, from 3 KB on "
+        "otherwise.",
+        ("gs.place",),
+        "differs",
+        "On a Xavier the simulated SM of a kernel with any shared memory has another carve-out, so "
+        "a kernel without goes elsewhere from 1 byte on; on TX1 and TX2 its shared memory does not "
+        "matter to a kernel without.",
+        _beside_shared_memory,
     ),
     Claim(
         "Section III-C2",
