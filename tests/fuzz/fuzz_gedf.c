@@ -76,6 +76,7 @@ static bool bound_tardiness(fuzz_t *f, case_t *c, bool blocked)
     }
     fuzz_done(&ctx, status);
     fuzz_end(&ctx);
+    f->group = lock & 1;
     for (int turn = 0; turn < 2; turn++) {
         gs_simulate_host_model_t model = fuzz_hosts_model(f, &c->set);
         model.policy = GS_SIMULATE_HOST_GEDF;
@@ -110,6 +111,7 @@ static void bound_container(fuzz_t *f, case_t *c)
     fuzz_done(&ctx, status);
     fuzz_end(&ctx);
     for (int mode = 0; mode < 2; mode++) {
+        f->group = 2 + mode;
         gs_simulate_host_model_t model = fuzz_hosts_model(f, &c->set);
         model.policy = GS_SIMULATE_HOST_GEDF;
         model.gpu = GS_SIMULATE_HOST_GPU_CONTAINER;

@@ -209,7 +209,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_t f = fuzz_begin(data, size);
     case_t c;
     memset(&c, 0, sizeof c);
-    c.method = &METHODS[fuzz_below(&f, METHOD_COUNT)];
+    f.group = fuzz_below(&f, METHOD_COUNT);
+    c.method = &METHODS[f.group];
     fuzz_hosts_read(&f, &c.set, false);
     c.server = c.set.cpus <= FUZZ_HOSTS_CPUS ? fuzz_number(&f, 0, c.set.cpus) : 0;
     c.cost = fuzz_time(&f, 0, 2);

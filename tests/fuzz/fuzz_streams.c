@@ -87,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_t f = fuzz_begin(data, size);
     case_t c = {.sms = 1 + fuzz_below(&f, 3), .on_sms = fuzz_one_in(&f, 3)};
     c.overlap = fuzz_one_in(&f, 5);
+    f.group = c.on_sms;
     fuzz_kernels_read(&f, &c.set, !c.overlap, c.on_sms ? GS_GPU_WARP_THREADS : 1);
     fuzz_kernels_device(&f, &c.set, (int32_t)c.sms);
     if (c.overlap && !f.hostile) {
