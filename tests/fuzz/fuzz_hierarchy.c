@@ -193,10 +193,11 @@ static void read_ops(fuzz_t *f, system_t *s)
 static void check_sms(const gs_simulate_hierarchy_t *run)
 {
     const gs_simulate_hierarchy_model_t *m = &run->model;
-    for (int64_t a = 0; a < run->block_count; a++) {
+    int64_t count = run->block_count < 200 ? run->block_count : 200;
+    for (int64_t a = 0; a < count; a++) {
         int64_t start = run->block[GS_SIMULATE_HIERARCHY_BLOCK_START][a], warps = 0, blocks = 0;
         int64_t context = m->context[m->stream[run->block[GS_SIMULATE_HIERARCHY_BLOCK_OP][a]]];
-        for (int64_t b = 0; b < run->block_count; b++) {
+        for (int64_t b = 0; b < count; b++) {
             int64_t op = run->block[GS_SIMULATE_HIERARCHY_BLOCK_OP][b];
             int64_t end = run->block[GS_SIMULATE_HIERARCHY_BLOCK_END][b];
             if (run->block[GS_SIMULATE_HIERARCHY_BLOCK_SM][b] ==

@@ -30,11 +30,11 @@ int64_t gs_simulate_hierarchy_duration(const gs_simulate_hierarchy_t *self, int6
 int64_t gs_simulate_hierarchy_block_end(const gs_simulate_hierarchy_t *self)
 {
     if (self->active < 0) {
-        return GS_NEVER;
+        return GS_SIMULATE_HIERARCHY_NO_EVENT;
     }
     const gs_simulate_hierarchy_context_t *context = &self->context[self->active];
     return context->ends.count == 0
-               ? GS_NEVER
+               ? GS_SIMULATE_HIERARCHY_NO_EVENT
                : context->resumed + (context->ends.entry[0].time - context->clock);
 }
 
