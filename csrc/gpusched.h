@@ -82,6 +82,8 @@
 #include "generate/elliott_sets.h"
 #include "generate/elliott_stack.h"
 #include "generate/fifo_sets.h"
+#include "generate/gcaps_sets.h"
+#include "generate/host_parts.h"
 #include "generate/host_sets.h"
 #include "generate/kernel_sets.h"
 #include "generate/uunifast.h"
