@@ -7,7 +7,7 @@
 #ifndef GS_GENERATE_GCAPS_SETS_H
 #define GS_GENERATE_GCAPS_SETS_H
 
-#include "generate/host_parts.h"
+#include "generate/segment_parts.h"
 
 typedef struct {
     int64_t cpus;

@@ -8,7 +8,7 @@
 #ifndef GS_GENERATE_HOST_SETS_H
 #define GS_GENERATE_HOST_SETS_H
 
-#include "generate/host_parts.h"
+#include "generate/segment_parts.h"
 
 typedef struct {
     int64_t n;

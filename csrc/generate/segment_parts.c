@@ -1,5 +1,5 @@
 /* Parts of random tasks with CPU and GPU segments. */
-#include "generate/host_parts.h"
+#include "generate/segment_parts.h"
 
 int gs_generate_check_range(gs_context_t *ctx, const char *field, gs_generate_range_t range,
                             int64_t least, int64_t most, const char *limit)

@@ -1,6 +1,6 @@
 /* Parts of random tasks with CPU and GPU segments: ranges, rounding, cuts. */
-#ifndef GS_GENERATE_HOST_PARTS_H
-#define GS_GENERATE_HOST_PARTS_H
+#ifndef GS_GENERATE_SEGMENT_PARTS_H
+#define GS_GENERATE_SEGMENT_PARTS_H
 
 #include "core/context.h"
 #include "core/rng.h"
