@@ -1,9 +1,9 @@
 """Coverage-guided fuzzing of readers of files, with Atheris; results/fuzz_readers.txt.
 
 Atheris (pip install atheris) instruments the package's Python code, and changes small valid files:
-traces of PyTorch and Nsight Systems, logs and configurations of cuda_scheduling_examiner, workloads,
-sets of other tools. A reader may refuse a file with ValueError, TypeError or OverflowError; any
-other exception, and a crash of the core, is a finding.
+traces of PyTorch and Nsight Systems, logs and configurations of cuda_scheduling_examiner,
+workloads, sets of other tools. A reader may refuse a file with ValueError, TypeError or
+OverflowError; any other exception, and a crash of the core, is a finding.
 
     python benchmarks/fuzz_readers.py [--seconds 60] [--seed 1] [--save] [READER ...]
 """

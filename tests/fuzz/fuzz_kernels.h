@@ -64,7 +64,7 @@ static inline void fuzz_kernels_device(fuzz_t *f, fuzz_kernels_t *s, int32_t sms
                         .partitions = 1};
 }
 
-/* How the releases and times of a run are drawn. */
+/* A system with these tasks, whose releases and times are drawn from the bytes. */
 static inline gs_simulate_fifo_model_t fuzz_kernels_model(fuzz_t *f, fuzz_kernels_t *s, bool chains)
 {
     int64_t longest = 1, rows = chains ? s->begin[s->n] : s->n;
