@@ -27,9 +27,16 @@ LENGTH = 4096
 
 KERNEL = {
     **{"ph": "X", "cat": "kernel", "name": "k", "ts": 1.5, "dur": 2, "pid": 0, "tid": 7},
-    "args": {"grid": [2, 1, 1], "block": [64, 1, 1], "stream": 7, "device": 0, "context": 1},
+    "args": {
+        **{"grid": [2, 1, 1], "block": [64, 1, 1], "stream": 7, "device": 0, "context": 1},
+        **{"registers per thread": 32, "shared memory": 0},
+    },
 }
-DEVICE = {"id": 0, "name": "Tesla V100-SXM2-16GB", "computeMajor": 7, "computeMinor": 0}
+DEVICE = {
+    **{"id": 0, "name": "GPU", "computeMajor": 8, "computeMinor": 0, "numSms": 108},
+    **{"maxThreadsPerMultiprocessor": 2048, "regsPerMultiprocessor": 65536},
+    **{"sharedMemPerMultiprocessor": 167936, "sharedMemPerBlockOptin": 166912},
+}
 LOG = {
     **{"scenario_name": "s", "benchmark_name": "b", "label": "l", "max_resident_threads": 4096},
     **{"data_size": 0, "release_time": 0, "PID": 1, "TID": 2, "times": [{}]},
@@ -66,7 +73,11 @@ def readers(gs: Any) -> dict[str, tuple[str, list[str], Callable[[Path], Any]]]:
     trace = json.dumps({"deviceProperties": [DEVICE], "traceEvents": [KERNEL, KERNEL]})
     log = json.dumps({**LOG, "times": [{}, RUN, {"cpu_times": [0.1, 0.4]}]})
     config = {"name": "c", "max_iterations": 1, "max_time": 0, "cuda_device": 0}
-    tree = {"version": 1, "tick": "us", "task": [{"name": "a", "period": 5, "segments": []}]}
+    tree = {
+        "version": 1,
+        "tick": "us",
+        "task": [{"name": "a", "period": 5, "segments": [{"cpu": 2}]}],
+    }
     return {
         "kineto": (".json", [trace], gs.io.read_trace),
         "nsys_csv": (".csv", [CSV], gs.io.read_trace),
