@@ -1,0 +1,380 @@
+"""Share of small errors in the C code that the tests notice; results/mutation_score.txt.
+
+Mutants (``mutation_score_mutants.py``) of all files under ``csrc`` are taken in random order. Each
+is compiled, linked, and run against the C tests, those of its own part first, then against the
+Python tests of its part, and with ``--wide`` against more of them. A test that fails, crashes or
+uses several times its usual CPU time kills it. Mutants that do not compile, or that ``gcc -O2``
+turns into the same code, do not count.
+
+Every outcome is a line of ``WORK/outcomes.jsonl``, so that a run can be ended and continued: what
+it has then is a random sample all the same. Survivors that no test can kill, and others with a
+reason, stand in ``mutation_score_reasons.txt`` as ``file | function text | change | reason``.
+
+    python benchmarks/mutation_score.py --work DIR [--count 300] [--seed 1] [--wide] [--save]
+
+The kept result was made with the seed 1; 300 mutants take two hours of one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import filecmp
+import hashlib
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy
+from mutation_score_mutants import Mutant, mutants_of
+from mutation_score_parts import WIDE, c_tests_of, tests_of
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+REASONS = HERE / "mutation_score_reasons.txt"
+MEMORY = 16 << 30
+FLAGS = ["-std=c11", "-fPIC", "-w", "-fno-math-errno", "-fvisibility=default"]
+
+
+def version() -> str:
+    return re.search(r'"(.+)"', (ROOT / "gpusched/_version.py").read_text())[1]
+
+
+def include_flags() -> list[str]:
+    """What the files need to be read; the same as in ``setup.py``."""
+    return [
+        "-Icsrc",
+        f"-isystem{numpy.get_include()}",
+        f"-isystem{sysconfig.get_path('include')}",
+        "-DNPY_TARGET_VERSION=NPY_2_0_API_VERSION",
+        "-DNPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION",
+        f'-DGPUSCHED_VERSION="{version()}"',
+        "-DPy_LIMITED_API=0x030b0000",
+    ]
+
+
+def in_child(action: Callable[[], int], cpu: float, wall: float, output: Path) -> str:
+    """Runs an action in a process of its own: "passed", "failed", "crashed" or "time"."""
+    child = os.fork()
+    if child == 0:
+        status = 99
+        try:
+            os.setsid()
+            descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(descriptor, 1)
+            os.dup2(descriptor, 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (int(cpu) + 1, int(cpu) + 1))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            status = action()
+        finally:
+            os._exit(status)
+    end = time.monotonic() + wall
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done or time.monotonic() > end:
+            break
+        time.sleep(0.01)
+    try:
+        os.killpg(child, signal.SIGKILL)  # also what the tests started
+    except ProcessLookupError:
+        pass
+    if not done:
+        os.waitpid(child, 0)
+        return "time"
+    if os.WIFSIGNALED(status):
+        return "time" if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "crashed"
+    return "passed" if os.WEXITSTATUS(status) == 0 else "failed"
+
+
+class Builder:
+    """A copy of the tree with one object per file, linked into the module and a shared library."""
+
+    def __init__(self, work: Path) -> None:
+        self.work, self.tree, self.objects = work, work / "tree", work / "objects"
+        self.flags = include_flags()
+        self.sources = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("csrc/**/*.c"))
+        self.built: dict[str, Path] = {}
+
+    def compile(self, source: Path, target: Path, level: str = "-O1") -> bool:
+        command = ["gcc", level, *FLAGS, *self.flags, "-c", source, "-o", target]
+        return subprocess.run(command, cwd=self.tree, capture_output=True).returncode == 0
+
+    def link(self) -> bool:
+        libraries = ["-ldl", "-lm", "-lpthread"]
+        core = [self.built[name] for name in self.sources if not name.startswith("csrc/python")]
+        for target, objects in (
+            (self.work / "libcore.so", core),
+            (self.tree / "gpusched/_core.abi3.so", [self.built[name] for name in self.sources]),
+        ):
+            part = target.with_suffix(".part")
+            command = ["gcc", "-shared", *objects, *libraries, "-o", part]
+            if subprocess.run(command, capture_output=True).returncode:
+                return False
+            part.replace(target)
+        return True
+
+    def prepare(self) -> None:
+        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+        for name in filter(None, names.stdout.split("\0")):
+            if (ROOT / name).is_file():
+                (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, self.tree / name)
+        self.objects.mkdir(exist_ok=True)
+        for name in self.sources:
+            target = self.objects / (name.replace("/", "-")[:-2] + ".o")
+            newest = (self.tree / name).stat().st_mtime
+            if not target.exists() or target.stat().st_mtime < newest:
+                assert self.compile(self.tree / name, target), name
+                os.utime(target)
+            self.built[name] = target
+        assert self.link()
+        for source in sorted(self.tree.glob("tests/c/test_*.c")):
+            target = self.objects / source.stem
+            if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
+                continue
+            command = ["gcc", "-O1", "-w", "-std=c11", f"-I{source.parent}", "-Icsrc", source]
+            command += [self.work / "libcore.so", f"-Wl,-rpath,{self.work}", "-lm", "-ldl"]
+            subprocess.run([*command, "-pthread", "-o", target], cwd=self.tree, check=True)
+
+    def mutate(self, mutant: Mutant) -> str:
+        """Builds a mutant: "built", "no code" (it does not compile) or "same code"."""
+        source = self.tree / mutant.file
+        text = source.read_bytes()
+        changed, target = self.work / "mutant.c", self.work / "mutant.o"
+        changed.write_bytes(mutant.apply(text))
+        self.flags.append(f"-I{source.parent}")
+        try:
+            if not self.compile(changed, target):
+                return "no code"
+            original, optimised = self.work / "original.O2.o", self.work / "mutant.O2.o"
+            # The same name for both, since it is part of the object.
+            self.compile(changed, optimised, "-O2")
+            changed.write_bytes(text)
+            self.compile(changed, original, "-O2")
+        finally:
+            self.flags.pop()
+        if filecmp.cmp(original, optimised, shallow=False):
+            return "same code"
+        kept, self.built[mutant.file] = self.built[mutant.file], target
+        try:
+            return "built" if self.link() else "no code"
+        finally:
+            self.built[mutant.file] = kept
+
+
+class Tests:
+    """The C tests and groups of Python tests, with limits from a run without a mutant."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.usual: dict[str, tuple[float, float]] = {}
+        self.output = builder.work / "output.txt"
+
+    def c_test(self, name: str) -> Callable[[], int]:
+        program = str(self.builder.objects / name)
+        return lambda: os.execv(program, [program])
+
+    def python_tests(self, names: list[str]) -> Callable[[], int]:
+        def run() -> int:
+            import pytest
+
+            tree = self.builder.tree
+            os.chdir(tree)
+            sys.path.insert(0, str(tree))
+            os.environ.update(PYTHONPATH=str(tree), GPUSCHED_HYPOTHESIS="quick")
+            options = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            options += ["-m", "not source and not python"]
+            return int(pytest.main([*options, *(f"tests/{name}" for name in names)]))
+
+        return run
+
+    def run(self, label: str, action: Callable[[], int]) -> str:
+        cpu, wall = self.usual.get(label, (100.0, 600.0))
+        return in_child(action, 4 * cpu + 2, 6 * wall + 20, self.output)
+
+    def measure(self, label: str, action: Callable[[], int]) -> bool:
+        """Runs tests without a mutant; False if they fail then."""
+        if label in self.usual:
+            return True
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        if self.run(label, action) != "passed":
+            return False
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.usual[label] = (after.ru_utime - before.ru_utime, time.monotonic() - began)
+        return True
+
+    def groups(self, file: str, wide: bool) -> list[tuple[str, Callable[[], int]]]:
+        """What is run against a mutant of a file, in this order."""
+        if wide:
+            done = tests_of(file)
+            return [(name, self.python_tests([name])) for name in WIDE if name not in done]
+        own, others = c_tests_of(file), sorted(self.builder.tree.glob("tests/c/test_*.c"))
+        programs = [*own, *(p.stem for p in others if p.stem not in own)]
+        if file.startswith("csrc/python"):
+            programs = []
+        groups = [(name, self.c_test(name)) for name in programs]
+        python = tests_of(file)
+        return [*groups, (" ".join(python), self.python_tests(python))]
+
+    def outcome(self, file: str, wide: bool) -> tuple[str, str]:
+        for label, action in self.groups(file, wide):
+            result = self.run(label, action)
+            if result != "passed":
+                return ("time-out" if result == "time" else "killed"), self.killer(label)
+        return "survived", ""
+
+    def killer(self, label: str) -> str:
+        """The test that failed, as pytest names it, or the program's name."""
+        text = self.output.read_text(errors="replace")
+        found = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
+        return found[1] if found else label.split()[0]
+
+
+def draw(builder: Builder, seed: int) -> list[Mutant]:
+    """All mutants of all files in random order."""
+    kept = builder.work / "mutants.json"
+    newest = max((builder.tree / name).stat().st_mtime for name in builder.sources)
+    if kept.exists() and kept.stat().st_mtime > newest:
+        found = [Mutant(**row) for row in json.loads(kept.read_text())]
+    else:
+        flags = [flag for flag in builder.flags if flag.startswith(("-I", "-D", "-isystem"))]
+        found = [one for name in builder.sources for one in mutants_of(builder.tree, name, flags)]
+        kept.write_text(json.dumps([asdict(one) for one in found]))
+    # Not a shuffled list: a change of one file leaves the order of all others as it is.
+    return sorted(found, key=lambda one: hashlib.sha256(f"{seed} {one.key}".encode()).digest())
+
+
+def read_outcomes(path: Path) -> dict[str, dict]:
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return {row["key"]: row for row in rows}
+
+
+def reason_for(row: dict, reasons: list[list[str]]) -> str | None:
+    for file, text, change, reason in reasons:
+        if row["file"] == file and text in row["text"] and change == row["change"]:
+            return reason
+    return None
+
+
+def report(outcomes: dict[str, dict], total: int, seed: int) -> str:
+    from machine import describe
+
+    lines = REASONS.read_text().splitlines() if REASONS.exists() else []
+    reasons = [line.split(" | ") for line in lines if line and not line.startswith("#")]
+    rows = [row for row in outcomes.values() if row["outcome"] not in ("no code", "same code")]
+    killed = [row for row in rows if row["outcome"] in ("killed", "time-out")]
+    alive = sorted((r for r in rows if r["outcome"] == "survived"), key=lambda r: r["key"])
+    why = {row["key"]: reason for row in alive if (reason := reason_for(row, reasons))}
+    left_out = len(outcomes) - len(rows)
+    explained = len(killed) + len(why)
+    text = [
+        f"Mutants of the C code against the tests, {describe()}",
+        f"{len(rows)} of {total} mutants in random order, seed {seed}; "
+        f"{left_out} more do not compile or have the same code",
+        "",
+        f"killed               {len(killed):4d}, {100 * len(killed) / max(len(rows), 1):.1f} % "
+        f"({sum(row['outcome'] == 'time-out' for row in killed)} by their time, "
+        f"{sum(row['by'].startswith('test_') for row in killed)} by C tests alone)",
+        f"killed or explained  {explained:4d}, {100 * explained / max(len(rows), 1):.1f} %",
+        "",
+    ]
+    for title, field in (("operator", "operator"), ("file", "file")):
+        text.append(f"{title:56s} mutants killed explained left")
+        groups = defaultdict(list)
+        for row in rows:
+            groups[row[field]].append(row)
+        for name, group in sorted(groups.items()):
+            dead = sum(row["outcome"] != "survived" for row in group)
+            said = sum(row["key"] in why for row in group)
+            text.append(
+                f"{name:56s} {len(group):7d} {dead:6d} {said:9d} {len(group) - dead - said:4d}"
+            )
+        text.append("")
+    for title, chosen in (
+        ("survivors with a reason:", [row for row in alive if row["key"] in why]),
+        ("survivors without one:", [row for row in alive if row["key"] not in why]),
+    ):
+        text.append(title)
+        for row in chosen:
+            text.append(f"{row['file']}:{row['line']} {row['change']}  in  {row['text']}")
+            if row["key"] in why:
+                text.append(f"    {why[row['key']]}")
+        text.append("")
+    return "\n".join(text)
+
+
+def change_of(mutant: Mutant) -> str:
+    old = " ".join(mutant.old.split())
+    return f"[{old if len(old) <= 40 else old[:37] + '...'}] -> [{mutant.new}]"
+
+
+def run(builder: Builder, mutants: list[Mutant], path: Path, wide: bool, again: bool) -> None:
+    import hypothesis.extra.numpy
+    import hypothesis.strategies  # every child has these from here
+    import pytest  # noqa: F401
+
+    tests = Tests(builder)
+    outcomes = read_outcomes(path)
+    for mutant in mutants:
+        before = outcomes.get(mutant.key)
+        if before and not (before["outcome"] == "survived" and (again or wide > before["wide"])):
+            continue
+        began = time.monotonic()
+        builder.link()
+        for label, action in tests.groups(mutant.file, wide):
+            if not tests.measure(label, action):
+                sys.exit(f"without a mutant: {label} fails, see {tests.output}")
+        state, by = builder.mutate(mutant), ""
+        if state == "built":
+            state, by = tests.outcome(mutant.file, wide)
+        row = {
+            "key": mutant.key,
+            "file": mutant.file,
+            "line": mutant.line,
+            "operator": mutant.operator,
+            "change": change_of(mutant),
+            "text": (builder.tree / mutant.file).read_text().splitlines()[mutant.line - 1].strip(),
+            "outcome": state,
+            "by": by,
+            "wide": wide,
+        }
+        outcomes[mutant.key] = row
+        with open(path, "a") as file:
+            file.write(json.dumps(row) + "\n")
+        print(f"{time.monotonic() - began:5.1f} s {state:9s} {mutant.key} {by}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--work", type=Path, required=True, help="folder of the build and outcomes")
+    parser.add_argument("--count", type=int, default=300, help="mutants, with those left out")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--wide", action="store_true", help="more tests against the survivors")
+    parser.add_argument("--again", action="store_true", help="survivors once more, after new tests")
+    parser.add_argument("--save", action="store_true", help="keep the table in benchmarks/results")
+    args = parser.parse_args()
+    builder = Builder(args.work.resolve())
+    builder.prepare()
+    mutants = draw(builder, args.seed)
+    path = builder.work / "outcomes.jsonl"
+    run(builder, mutants[: args.count], path, args.wide, args.again)
+    text = report(read_outcomes(path), len(mutants), args.seed)
+    print(text, end="")
+    if args.save:
+        (HERE / "results" / "mutation_score.txt").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
