@@ -385,6 +385,27 @@ static void test_partitions(void)
     MU_CHECK(ctx.fault.is_bounded && ctx.fault.bound == 2 && ctx.bytes_used == 0);
 }
 
+/* SMs that are freed at one instant are tried in their order, also where the block on the last one
+ * is noted first: the blocks of the third kernel took the places of the first two, last in first
+ * out. */
+static void test_freed_sms(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    system_init(&t, 3);
+    add_kernel(&t, 0, 0, 10, 1, 32, 64);
+    add_kernel(&t, 1, 0, 10, 1, 32, 64);
+    add_kernel(&t, 0, 12, 20, 2, 32, 64);
+    add_kernel(&t, 2, 14, 5, 1, 32, 64);
+    run(&sim, &ctx, &t);
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(sm[0] == 0 && sm[1] == 1 && sm[2] == 0 && sm[3] == 1);
+    MU_CHECK(spans(&sim, 3, 32, 37) && sm[4] == 0);
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 /* With everything that takes memory: channels, contexts, logs and, where wanted, interference, or
  * partitions and kernels whose blocks start together. */
 static void test_failing_allocations(const int64_t *interference, bool partitions)
@@ -456,6 +477,7 @@ int main(void)
     test_deadlock();
     test_orders();
     test_partitions();
+    test_freed_sms();
     test_failing_allocations(NULL, false);
     test_failing_allocations(NULL, true);
     int64_t factors[4 * MOST];
