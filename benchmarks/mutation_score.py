@@ -78,6 +78,8 @@ def in_child(action: Callable[[], int], cpu: float, wall: float, output: Path) -
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             status = action()
         finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
             os._exit(status)
     end = time.monotonic() + wall
     while True:

@@ -1,0 +1,209 @@
+/* Searches under PBS that are stopped, or run out of a budget or of memory, at every place: random
+ * sets in every stage, whose answers are those of undisturbed calls or none. */
+#include "core/rng.h"
+#include "faults.h"
+#include "gpusched.h"
+
+#include <string.h>
+
+enum { MOST = 5, SKIP_QUICK = 1 | 2 | 4 | 8 };
+
+/* A random set and its table. */
+typedef struct {
+    gs_periodic_tasks_t tasks;
+    gs_batch_table_t table, open;
+    int64_t period[MOST], deadline[MOST], offset[MOST];
+    int64_t completion[1 << MOST], undecided[1 << MOST];
+} set_t;
+
+static void draw(set_t *self, gs_rng_t *rng, int32_t n, int kind)
+{
+    static const int64_t periods[] = {12, 16, 24, 48};
+    memset(self, 0, sizeof *self);
+    for (int32_t i = 0; i < n; i++) {
+        self->period[i] = periods[gs_rng_below(rng, 4)];
+        int64_t spread = self->period[i] / 2;
+        self->deadline[i] = self->period[i] - (int64_t)gs_rng_below(rng, (uint64_t)spread);
+        self->deadline[i] += kind == 1 ? spread : 0;
+        self->offset[i] = kind == 2 ? (int64_t)gs_rng_below(rng, 7) : 0;
+    }
+    for (uint32_t b = 1; b < UINT32_C(1) << n; b++) {
+        int64_t rows = __builtin_popcount(b);
+        bool eligible = rows == 1 || gs_rng_below(rng, 3) > 0;
+        int64_t time = 1 + 2 * rows + (int64_t)gs_rng_below(rng, 5);
+        self->completion[b] = eligible ? time : 0;
+        self->undecided[b] = eligible || gs_rng_below(rng, 2) == 0 ? 0 : time;
+    }
+    self->tasks = (gs_periodic_tasks_t){n, self->period, self->deadline, self->offset, 0};
+    self->table = (gs_batch_table_t){.n = n, .completion = self->completion};
+    self->open = self->table;
+    self->open.undecided = self->undecided;
+}
+
+static int search(gs_context_t *ctx, const set_t *set, const gs_batch_table_t *table,
+                  const gs_pbs_search_options_t *options, int *answer)
+{
+    gs_pbs_search_t found;
+    gs_schedule_replay_t replay = {0};
+    gs_pbs_search_init(&found);
+    int status = gs_pbs_search_run(&found, ctx, &set->tasks, table, options);
+    *answer = status == GS_OK ? found.answer : -1;
+    if (*answer == 1) {
+        gs_context_t plain;
+        gs_context_init(&plain);
+        MU_CHECK(gs_schedule_replay(&plain, &set->tasks, table, found.schedule.frames,
+                                    found.schedule.count, options->idling, &replay) == GS_OK);
+        MU_CHECK(replay.rule == GS_SCHEDULE_REPLAY_OK);
+    }
+    if (status == GS_OK && found.answer < 0) {
+        MU_CHECK(found.spent != GS_OK);
+    }
+    gs_pbs_search_free(&found, ctx);
+    return status;
+}
+
+static void disturb(const set_t *set, const gs_batch_table_t *table,
+                    const gs_pbs_search_options_t *options, int64_t most)
+{
+    gs_context_t plain;
+    gs_context_init(&plain);
+    int expected, answer;
+    MU_CHECK(search(&plain, set, table, options, &expected) == GS_OK);
+    for (int kind = 0; kind < FAULT_KINDS; kind++) {
+        fault_t fault = fault_first(kind);
+        for (fault.most = most; fault_next(&fault);) {
+            int status = search(&fault.ctx, set, table, options, &answer);
+            /* Budgets are answers. */
+            MU_CHECK(status == GS_OK || status < 0);
+            MU_CHECK(answer == -1 || answer == expected);
+            fault_check(&fault, status);
+        }
+    }
+}
+
+/* Every stage alone, with proofs and with the feasible instants. */
+static void test_searches(void)
+{
+    const int alone[] = {
+        0,
+        SKIP_QUICK,
+        SKIP_QUICK | GS_PBS_SEARCH_SKIP_CLASSES,
+        SKIP_QUICK | GS_PBS_SEARCH_SKIP_CLASSES | GS_PBS_SEARCH_SHORT_ROUNDS,
+        SKIP_QUICK | GS_PBS_SEARCH_SKIP_CLASSES | GS_PBS_SEARCH_SHORT_ROUNDS |
+            GS_PBS_SEARCH_SKIP_SWEEPS | GS_PBS_SEARCH_SKIP_TRIES,
+        SKIP_QUICK | GS_PBS_SEARCH_SKIP_CLASSES | GS_PBS_SEARCH_SKIP_TRIES |
+            GS_PBS_SEARCH_SKIP_POINTS,
+        SKIP_QUICK | GS_PBS_SEARCH_SKIP_OUTER,
+        SKIP_QUICK | GS_PBS_SEARCH_REDUCE,
+        SKIP_QUICK | GS_PBS_SEARCH_REDUCE | GS_PBS_SEARCH_SKIP_CLASSES,
+        GS_PBS_SEARCH_SKIP_EDF | GS_PBS_SEARCH_SKIP_DEPTH_FIRST | GS_PBS_SEARCH_SKIP_RATES,
+    };
+    gs_rng_t rng;
+    gs_rng_init(&rng, (const uint64_t[4]){1, 2, 3, 5}, 0, 0);
+    set_t set;
+    for (int round = 0; round < 60; round++) {
+        draw(&set, &rng, 3 + round % 3, round % 4);
+        gs_pbs_search_options_t options = {.proof = round % 2 == 0,
+                                           .policy = round % 3 == 0,
+                                           .policy_limit = round % 6 == 0 ? 2 : 0,
+                                           .idling = round % 5 == 0,
+                                           .thorough = round % 7 == 0,
+                                           .skip = alone[round % 10]};
+        disturb(&set, round % 4 == 3 ? &set.open : &set.table, &options, 20);
+    }
+}
+
+static int draw_graph(gs_context_t *ctx, const set_t *set, const gs_pbs_graph_options_t *options,
+                      int *answer)
+{
+    gs_pbs_graph_result_t result;
+    gs_pbs_graph_result_init(&result);
+    int status = gs_pbs_graph_search(ctx, &set->tasks, &set->table, options, &result);
+    *answer = status == GS_OK ? result.schedulable : -1;
+    gs_pbs_graph_result_free(&result, ctx);
+    return status;
+}
+
+static void test_graphs(void)
+{
+    gs_rng_t rng;
+    gs_rng_init(&rng, (const uint64_t[4]){1, 2, 3, 6}, 0, 0);
+    set_t set;
+    for (int round = 0; round < 24; round++) {
+        draw(&set, &rng, 3, 0);
+        int variant = round % 3;
+        gs_pbs_graph_options_t options = {
+            .variant = variant,
+            .pruning = variant == GS_PBS_GRAPH_REPAIRED ? 0 : round / 3 % 3,
+            .merge = round % 4 != 0,
+            .keep = round % 2 == 0,
+            .lifo = variant != GS_PBS_GRAPH_REPAIRED && round % 5 == 0,
+            .idling = variant == GS_PBS_GRAPH_REPAIRED && round % 2 == 0,
+            .first_only = round % 7 == 0,
+            .depth_limit = round % 8 == 7 ? 3 : -1,
+            .states_limit = round % 9 == 8 ? 5 : 0};
+        gs_context_t plain;
+        gs_context_init(&plain);
+        int expected, answer;
+        MU_CHECK(draw_graph(&plain, &set, &options, &expected) == GS_OK);
+        for (int kind = 0; kind < FAULT_KINDS; kind++) {
+            fault_t fault = fault_first(kind);
+            for (fault.most = 20; fault_next(&fault);) {
+                int status = draw_graph(&fault.ctx, &set, &options, &answer);
+                MU_CHECK(status == GS_OK || status < 0);
+                MU_CHECK(answer == -1 || answer == expected);
+                fault_check(&fault, status);
+            }
+        }
+    }
+}
+
+static int assign(gs_context_t *ctx, const set_t *sets, int32_t tables, int32_t gpus, bool idling,
+                  int *answer)
+{
+    gs_pbs_partitioned_assignment_t found;
+    gs_batch_table_t table[] = {sets[0].table, sets[1].table, sets[0].table};
+    gs_pbs_partitioned_assignment_init(&found);
+    int status =
+        gs_pbs_partitioned_assignment_run(&found, ctx, &sets->tasks, table, tables, gpus, idling);
+    *answer = status == GS_OK ? found.answer : -1;
+    gs_pbs_partitioned_assignment_free(&found, ctx);
+    return status;
+}
+
+/* Tasks on two or three GPUs, most of which one GPU cannot take. */
+static void test_assignments(void)
+{
+    gs_rng_t rng;
+    gs_rng_init(&rng, (const uint64_t[4]){1, 2, 3, 7}, 0, 0);
+    set_t sets[2];
+    for (int round = 0; round < 16; round++) {
+        draw(&sets[1], &rng, 5, 0);
+        draw(&sets[0], &rng, 5, round % 3);
+        for (int32_t b = 1; b < 1 << 5; b++) {
+            sets[0].completion[b] += sets[0].completion[b] > 0 ? round % 8 : 0;
+        }
+        int32_t gpus = 2 + round % 2, tables = round % 2 == 0 ? 1 : gpus;
+        gs_context_t plain;
+        gs_context_init(&plain);
+        int expected, answer;
+        MU_CHECK(assign(&plain, sets, tables, gpus, round % 4 == 3, &expected) == GS_OK);
+        for (int kind = 0; kind < FAULT_KINDS; kind++) {
+            fault_t fault = fault_first(kind);
+            for (fault.most = 20; fault_next(&fault);) {
+                int status = assign(&fault.ctx, sets, tables, gpus, round % 4 == 3, &answer);
+                MU_CHECK(status == GS_OK || status < 0);
+                MU_CHECK(answer == -1 || answer == expected);
+                fault_check(&fault, status);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    test_searches();
+    test_graphs();
+    test_assignments();
+    return MU_END();
+}
