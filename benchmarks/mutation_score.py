@@ -1,10 +1,11 @@
 """Share of small errors in the C code that the tests notice; results/mutation_score.txt.
 
 Mutants (``mutation_score_mutants.py``) of all files under ``csrc`` are taken in random order. Each
-is compiled, linked, and run against the C tests, those of its own part first, then against the
-Python tests of its part, and with ``--wide`` against more of them. A test that fails, crashes or
-uses several times its usual CPU time kills it. Mutants that do not compile, or that ``gcc -O2``
-turns into the same code, do not count.
+is compiled, linked, and run against the C and the Python tests of its part
+(``mutation_score_parts.py``), and where it survives, with ``--wide``, against all other C tests and
+more of the Python tests. A test that fails, crashes or takes several times its usual time of the
+processor kills it. Mutants that do not compile, or that survive and of which ``gcc -O2`` makes the
+same code as of the original, do not count.
 
 Every outcome is a line of ``WORK/outcomes.jsonl``, so that a run can be ended and continued: what
 it has then is a random sample all the same. Survivors that no test can kill, and others with a
@@ -18,7 +19,6 @@ The kept result was made with the seed 1; 300 mutants take two hours of one core
 from __future__ import annotations
 
 import argparse
-import filecmp
 import hashlib
 import json
 import os
@@ -30,6 +30,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict
@@ -43,6 +44,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 REASONS = HERE / "mutation_score_reasons.txt"
 MEMORY = 16 << 30
+# Several times what the tests take; of a processor, so that other programs do not matter.
+C_SECONDS, PYTHON_SECONDS = 10.0, 60.0
 FLAGS = ["-std=c11", "-fPIC", "-w", "-fno-math-errno", "-fvisibility=default"]
 
 
@@ -77,6 +80,8 @@ def in_child(action: Callable[[], int], cpu: float, wall: float, output: Path) -
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             status = action()
+        except BaseException:
+            traceback.print_exc()
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -108,8 +113,8 @@ class Builder:
         self.sources = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("csrc/**/*.c"))
         self.built: dict[str, Path] = {}
 
-    def compile(self, source: Path, target: Path, level: str = "-O1") -> bool:
-        command = ["gcc", level, *FLAGS, *self.flags, "-c", source, "-o", target]
+    def compile(self, source: Path, target: Path, level: str, folder: Path) -> bool:
+        command = ["gcc", level, *FLAGS, *self.flags, f"-I{folder}", "-c", source, "-o", target]
         return subprocess.run(command, cwd=self.tree, capture_output=True).returncode == 0
 
     def link(self) -> bool:
@@ -138,7 +143,8 @@ class Builder:
             target = self.objects / (name.replace("/", "-")[:-2] + ".o")
             newest = (self.tree / name).stat().st_mtime
             if not target.exists() or target.stat().st_mtime < newest:
-                assert self.compile(self.tree / name, target), name
+                source = self.tree / name
+                assert self.compile(source, target, "-O1", source.parent), name
                 os.utime(target)
             self.built[name] = target
         assert self.link()
@@ -151,37 +157,35 @@ class Builder:
             subprocess.run([*command, "-pthread", "-o", target], cwd=self.tree, check=True)
 
     def mutate(self, mutant: Mutant) -> str:
-        """Builds a mutant: "built", "no code" (it does not compile) or "same code"."""
+        """Builds a mutant: "built", or "no code" where it does not compile."""
         source = self.tree / mutant.file
-        text = source.read_bytes()
         changed, target = self.work / "mutant.c", self.work / "mutant.o"
-        changed.write_bytes(mutant.apply(text))
-        self.flags.append(f"-I{source.parent}")
-        try:
-            if not self.compile(changed, target):
-                return "no code"
-            original, optimised = self.work / "original.O2.o", self.work / "mutant.O2.o"
-            # The same name for both, since it is part of the object.
-            self.compile(changed, optimised, "-O2")
-            changed.write_bytes(text)
-            self.compile(changed, original, "-O2")
-        finally:
-            self.flags.pop()
-        if filecmp.cmp(original, optimised, shallow=False):
-            return "same code"
+        changed.write_bytes(mutant.apply(source.read_bytes()))
+        if not self.compile(changed, target, "-O1", source.parent):
+            return "no code"
         kept, self.built[mutant.file] = self.built[mutant.file], target
         try:
             return "built" if self.link() else "no code"
         finally:
             self.built[mutant.file] = kept
 
+    def is_the_same(self, mutant: Mutant) -> bool:
+        """Whether the optimiser makes the same code of the file and the mutant."""
+        source = self.tree / mutant.file
+        text, changed = source.read_bytes(), self.work / "mutant.c"
+        objects = [self.work / "mutant.O2.o", self.work / "original.O2.o"]
+        # The same name for both, since it is part of the object.
+        for target, content in zip(objects, (mutant.apply(text), text), strict=True):
+            changed.write_bytes(content)
+            self.compile(changed, target, "-O2", source.parent)
+        return objects[0].read_bytes() == objects[1].read_bytes()
+
 
 class Tests:
-    """The C tests and groups of Python tests, with limits from a run without a mutant."""
+    """The C tests and the Python tests of each part."""
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
-        self.usual: dict[str, tuple[float, float]] = {}
         self.output = builder.work / "output.txt"
 
     def c_test(self, name: str) -> Callable[[], int]:
@@ -197,35 +201,25 @@ class Tests:
             sys.path.insert(0, str(tree))
             os.environ.update(PYTHONPATH=str(tree), GPUSCHED_HYPOTHESIS="quick")
             options = ["-x", "-q", "--tb=line", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # imported before
             options += ["-m", "not source and not python"]
             return int(pytest.main([*options, *(f"tests/{name}" for name in names)]))
 
         return run
 
     def run(self, label: str, action: Callable[[], int]) -> str:
-        cpu, wall = self.usual.get(label, (100.0, 600.0))
-        return in_child(action, 4 * cpu + 2, 6 * wall + 20, self.output)
-
-    def measure(self, label: str, action: Callable[[], int]) -> bool:
-        """Runs tests without a mutant; False if they fail then."""
-        if label in self.usual:
-            return True
-        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-        if self.run(label, action) != "passed":
-            return False
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self.usual[label] = (after.ru_utime - before.ru_utime, time.monotonic() - began)
-        return True
+        cpu = C_SECONDS if "." not in label else PYTHON_SECONDS
+        return in_child(action, cpu, 20 * cpu, self.output)
 
     def groups(self, file: str, wide: bool) -> list[tuple[str, Callable[[], int]]]:
         """What is run against a mutant of a file, in this order."""
         if wide:
-            done = tests_of(file)
-            return [(name, self.python_tests([name])) for name in WIDE if name not in done]
-        own, others = c_tests_of(file), sorted(self.builder.tree.glob("tests/c/test_*.c"))
-        programs = [*own, *(p.stem for p in others if p.stem not in own)]
-        if file.startswith("csrc/python"):
-            programs = []
+            done = [*c_tests_of(file), *tests_of(file)]
+            others = sorted(path.stem for path in self.builder.tree.glob("tests/c/test_*.c"))
+            groups = [(name, self.c_test(name)) for name in others if name not in done]
+            more = [name for name in WIDE if name not in done]
+            return [*groups, (" ".join(more), self.python_tests(more))]
+        programs = [] if file.startswith("csrc/python") else c_tests_of(file)
         groups = [(name, self.c_test(name)) for name in programs]
         python = tests_of(file)
         return [*groups, (" ".join(python), self.python_tests(python))]
@@ -323,8 +317,8 @@ def change_of(mutant: Mutant) -> str:
 
 
 def run(builder: Builder, mutants: list[Mutant], path: Path, wide: bool, again: bool) -> None:
+    # Every child has these from here.
     import hypothesis.extra.numpy
-    import hypothesis.strategies  # every child has these from here
     import pytest  # noqa: F401
 
     tests = Tests(builder)
@@ -334,13 +328,11 @@ def run(builder: Builder, mutants: list[Mutant], path: Path, wide: bool, again: 
         if before and not (before["outcome"] == "survived" and (again or wide > before["wide"])):
             continue
         began = time.monotonic()
-        builder.link()
-        for label, action in tests.groups(mutant.file, wide):
-            if not tests.measure(label, action):
-                sys.exit(f"without a mutant: {label} fails, see {tests.output}")
         state, by = builder.mutate(mutant), ""
         if state == "built":
             state, by = tests.outcome(mutant.file, wide)
+        if state == "survived" and builder.is_the_same(mutant):
+            state = "same code"
         row = {
             "key": mutant.key,
             "file": mutant.file,

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-SEARCH = ("test_search.py", "test_search_stages.py", "test_certificates.py", "test_policy.py")
 HOSTS = ("test_host_analysis.py", "test_host_agreement.py", "test_suspension.py")
 
 # Prefix under csrc: C programs, files of Python tests.
 PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "analysis/allocation": (
-        ("stgm_allocate", "gpu_locks"),
+        ("stgm_allocate", "gpu_locks", "faults_analysis"),
         ("test_host_analysis.py", "test_saha.py", "test_host_agreement.py", "test_host_stacks.py"),
     ),
     "analysis/common": (
-        ("stgm", "gpu_locks", "gedf"),
+        ("stgm", "gpu_locks", "gedf", "faults_analysis"),
         (*HOSTS, "test_context_tests.py", "test_host_stacks.py"),
     ),
     "analysis/contexts": (
-        ("sensitivity",),
+        ("sensitivity", "faults_analysis"),
         ("test_context_tests.py", "test_context_agreement.py", "test_context_sim.py"),
     ),
     "analysis/fifo": (
@@ -47,7 +46,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("test_sensitivity.py", "test_priority_assignment.py"),
     ),
     "core": (
-        ("context", "heap", "vector", "rng", "sorting", "graph", "gedf"),
+        ("context", "heap", "vector", "rng", "sorting", "prices", "graph", "gedf"),
         ("test_graph.py", "test_gedf.py", "test_search.py", "test_simulate.py"),
     ),
     "cuda": (
@@ -77,13 +76,16 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "pbs": (
-        ("search", "batch_list", "chains", "proof"),
-        (*SEARCH, "test_pbs_chains.py", "test_gpusched_counts.py"),
+        ("prices", "search", "batch_list", "chains", "faults_pbs"),
+        ("test_search_stages.py", "test_pbs_chains.py", "test_search.py", "test_policy.py"),
     ),
-    "pbs/graph": (("graph",), ("test_graph.py", "test_gpusched_counts.py")),
+    "pbs/graph": (("graph", "faults_pbs"), ("test_graph.py", "test_gpusched_counts.py")),
     "pbs/large": (("large",), ("test_batch_functions.py", "test_function_search.py")),
     "pbs/oracle": (("oracle", "carveouts"), ("test_oracle.py", "test_launch_orders.py")),
-    "pbs/partitioned": (("partitioned",), ("test_pbs_partition.py", "test_slowdown_margin.py")),
+    "pbs/partitioned": (
+        ("partitioned", "faults_pbs"),
+        ("test_pbs_partition.py", "test_slowdown_margin.py"),
+    ),
     "pbs/proof": (("proof", "chains"), ("test_certificates.py", "test_pbs_chains.py")),
     "simulate": (("warps", "row_text"), ("test_warps.py", "test_run_results.py")),
     "simulate/challenge": (("challenge",), ("test_challenge.py", "test_host_given.py")),
@@ -122,6 +124,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 # Against survivors.
 WIDE = (
+    "test_certificates.py",
     "test_core_calls.py",
     "test_answers.py",
     "test_copies.py",
