@@ -318,7 +318,7 @@ def change_of(mutant: Mutant) -> str:
 
 def run(builder: Builder, mutants: list[Mutant], path: Path, wide: bool, again: bool) -> None:
     # Every child has these from here.
-    import hypothesis.extra.numpy
+    import hypothesis.extra.numpy  # noqa: F401
     import pytest  # noqa: F401
 
     tests = Tests(builder)
