@@ -1,9 +1,9 @@
 """Share of small errors in the C code that the tests notice; results/mutation_score.txt.
 
 Mutants (``mutation_score_mutants.py``) of all files under ``csrc`` are taken in random order. Each
-is compiled, linked, and run against the C and the Python tests of its part
-(``mutation_score_parts.py``), and where it survives, with ``--wide``, against all other C tests and
-more of the Python tests. A test that fails, crashes or takes several times its usual time of the
+is compiled, linked, and run in stages: against the C tests, those of its part first; where it
+survives these, against the Python tests of its part (``mutation_score_parts.py``); at last against
+other Python tests. A test that fails, crashes or takes several times its usual time of the
 processor kills it. Mutants that do not compile, or that survive and of which ``gcc -O2`` makes the
 same code as of the original, do not count.
 
@@ -11,7 +11,7 @@ Every outcome is a line of ``WORK/outcomes.jsonl``, so that a run can be ended a
 it has then is a random sample all the same. Survivors that no test can kill, and others with a
 reason, stand in ``mutation_score_reasons.txt`` as ``file | function text | change | reason``.
 
-    python benchmarks/mutation_score.py --work DIR [--count 300] [--seed 1] [--wide] [--save]
+    python benchmarks/mutation_score.py --work DIR [--count 300] [--seed 1] [--stage 1] [--save]
 
 The kept result was made with the seed 1; 300 mutants take two hours of one core.
 """
@@ -46,11 +46,17 @@ REASONS = HERE / "mutation_score_reasons.txt"
 MEMORY = 16 << 30
 # Several times what the tests take; of a processor, so that other programs do not matter.
 C_SECONDS, PYTHON_SECONDS = 10.0, 60.0
+C_STAGE, PART_STAGE, WIDE_STAGE = range(3)
 FLAGS = ["-std=c11", "-fPIC", "-w", "-fno-math-errno", "-fvisibility=default"]
 
 
 def version() -> str:
     return re.search(r'"(.+)"', (ROOT / "gpusched/_version.py").read_text())[1]
+
+
+def is_binding(file: str) -> bool:
+    """Whether the C tests cannot reach a file."""
+    return file.startswith("csrc/python")
 
 
 def include_flags() -> list[str]:
@@ -117,18 +123,15 @@ class Builder:
         command = ["gcc", level, *FLAGS, *self.flags, f"-I{folder}", "-c", source, "-o", target]
         return subprocess.run(command, cwd=self.tree, capture_output=True).returncode == 0
 
-    def link(self) -> bool:
-        libraries = ["-ldl", "-lm", "-lpthread"]
-        core = [self.built[name] for name in self.sources if not name.startswith("csrc/python")]
-        for target, objects in (
-            (self.work / "libcore.so", core),
-            (self.tree / "gpusched/_core.abi3.so", [self.built[name] for name in self.sources]),
-        ):
-            part = target.with_suffix(".part")
-            command = ["gcc", "-shared", *objects, *libraries, "-o", part]
-            if subprocess.run(command, capture_output=True).returncode:
-                return False
-            part.replace(target)
+    def link(self, module: bool) -> bool:
+        """Links the library of the C tests, or the module."""
+        target = self.tree / "gpusched/_core.abi3.so" if module else self.work / "libcore.so"
+        chosen = [name for name in self.sources if module or not is_binding(name)]
+        part = target.with_suffix(".part")
+        command = ["gcc", "-shared", *(self.built[name] for name in chosen), "-ldl", "-lm"]
+        if subprocess.run([*command, "-lpthread", "-o", part], capture_output=True).returncode:
+            return False
+        part.replace(target)
         return True
 
     def prepare(self) -> None:
@@ -147,7 +150,7 @@ class Builder:
                 assert self.compile(source, target, "-O1", source.parent), name
                 os.utime(target)
             self.built[name] = target
-        assert self.link()
+        assert self.link(False)
         for source in sorted(self.tree.glob("tests/c/test_*.c")):
             target = self.objects / source.stem
             if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
@@ -156,7 +159,7 @@ class Builder:
             command += [self.work / "libcore.so", f"-Wl,-rpath,{self.work}", "-lm", "-ldl"]
             subprocess.run([*command, "-pthread", "-o", target], cwd=self.tree, check=True)
 
-    def mutate(self, mutant: Mutant) -> str:
+    def mutate(self, mutant: Mutant, module: bool) -> str:
         """Builds a mutant: "built", or "no code" where it does not compile."""
         source = self.tree / mutant.file
         changed, target = self.work / "mutant.c", self.work / "mutant.o"
@@ -165,7 +168,7 @@ class Builder:
             return "no code"
         kept, self.built[mutant.file] = self.built[mutant.file], target
         try:
-            return "built" if self.link() else "no code"
+            return "built" if self.link(module) else "no code"
         finally:
             self.built[mutant.file] = kept
 
@@ -211,21 +214,20 @@ class Tests:
         cpu = C_SECONDS if "." not in label else PYTHON_SECONDS
         return in_child(action, cpu, 20 * cpu, self.output)
 
-    def groups(self, file: str, wide: bool) -> list[tuple[str, Callable[[], int]]]:
-        """What is run against a mutant of a file, in this order."""
-        if wide:
-            done = [*c_tests_of(file), *tests_of(file)]
+    def groups(self, file: str, stage: int) -> list[tuple[str, Callable[[], int]]]:
+        """What is run against a mutant of a file in a stage, in this order."""
+        if stage == C_STAGE:
+            own = c_tests_of(file)
             others = sorted(path.stem for path in self.builder.tree.glob("tests/c/test_*.c"))
-            groups = [(name, self.c_test(name)) for name in others if name not in done]
-            more = [name for name in WIDE if name not in done]
-            return [*groups, (" ".join(more), self.python_tests(more))]
-        programs = [] if file.startswith("csrc/python") else c_tests_of(file)
-        groups = [(name, self.c_test(name)) for name in programs]
-        python = tests_of(file)
-        return [*groups, (" ".join(python), self.python_tests(python))]
+            programs = [*own, *(name for name in others if name not in own)]
+            return [(name, self.c_test(name)) for name in programs if not is_binding(file)]
+        chosen = tests_of(file)
+        if stage == WIDE_STAGE:
+            chosen = [name for name in WIDE if name not in chosen]
+        return [(" ".join(chosen), self.python_tests(chosen))]
 
-    def outcome(self, file: str, wide: bool) -> tuple[str, str]:
-        for label, action in self.groups(file, wide):
+    def outcome(self, file: str, stage: int) -> tuple[str, str]:
+        for label, action in self.groups(file, stage):
             result = self.run(label, action)
             if result != "passed":
                 return ("time-out" if result == "time" else "killed"), self.killer(label)
@@ -281,8 +283,8 @@ def report(outcomes: dict[str, dict], total: int, seed: int) -> str:
         f"{left_out} more do not compile or have the same code",
         "",
         f"killed               {len(killed):4d}, {100 * len(killed) / max(len(rows), 1):.1f} % "
-        f"({sum(row['outcome'] == 'time-out' for row in killed)} by their time, "
-        f"{sum(row['by'].startswith('test_') for row in killed)} by C tests alone)",
+        f"({sum(row['stage'] == C_STAGE for row in killed)} by C tests, "
+        f"{sum(row['outcome'] == 'time-out' for row in killed)} by their time)",
         f"killed or explained  {explained:4d}, {100 * explained / max(len(rows), 1):.1f} %",
         "",
     ]
@@ -316,7 +318,8 @@ def change_of(mutant: Mutant) -> str:
     return f"[{old if len(old) <= 40 else old[:37] + '...'}] -> [{mutant.new}]"
 
 
-def run(builder: Builder, mutants: list[Mutant], path: Path, wide: bool, again: bool) -> None:
+def run(builder: Builder, mutants: list[Mutant], path: Path, stage: int, again: bool) -> None:
+    """One stage of what survived the stages before it; ``again``: also of what survived this."""
     # Every child has these from here.
     import hypothesis.extra.numpy  # noqa: F401
     import pytest  # noqa: F401
@@ -325,13 +328,15 @@ def run(builder: Builder, mutants: list[Mutant], path: Path, wide: bool, again: 
     outcomes = read_outcomes(path)
     for mutant in mutants:
         before = outcomes.get(mutant.key)
-        if before and not (before["outcome"] == "survived" and (again or wide > before["wide"])):
+        if before is None and stage != C_STAGE:
+            continue
+        if before and (before["outcome"] != "survived" or before["stage"] + (not again) > stage):
             continue
         began = time.monotonic()
-        state, by = builder.mutate(mutant), ""
+        state, by = builder.mutate(mutant, stage != C_STAGE), ""
         if state == "built":
-            state, by = tests.outcome(mutant.file, wide)
-        if state == "survived" and builder.is_the_same(mutant):
+            state, by = tests.outcome(mutant.file, stage)
+        if state == "survived" and before is None and builder.is_the_same(mutant):
             state = "same code"
         row = {
             "key": mutant.key,
@@ -342,7 +347,7 @@ def run(builder: Builder, mutants: list[Mutant], path: Path, wide: bool, again: 
             "text": (builder.tree / mutant.file).read_text().splitlines()[mutant.line - 1].strip(),
             "outcome": state,
             "by": by,
-            "wide": wide,
+            "stage": stage,
         }
         outcomes[mutant.key] = row
         with open(path, "a") as file:
@@ -355,7 +360,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder of the build and outcomes")
     parser.add_argument("--count", type=int, default=300, help="mutants, with those left out")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--wide", action="store_true", help="more tests against the survivors")
+    parser.add_argument("--stage", type=int, default=C_STAGE, help="0: C, 1: Python, 2: more")
     parser.add_argument("--again", action="store_true", help="survivors once more, after new tests")
     parser.add_argument("--save", action="store_true", help="keep the table in benchmarks/results")
     args = parser.parse_args()
@@ -363,7 +368,7 @@ def main() -> None:
     builder.prepare()
     mutants = draw(builder, args.seed)
     path = builder.work / "outcomes.jsonl"
-    run(builder, mutants[: args.count], path, args.wide, args.again)
+    run(builder, mutants[: args.count], path, args.stage, args.again)
     text = report(read_outcomes(path), len(mutants), args.seed)
     print(text, end="")
     if args.save:
