@@ -1,9 +1,9 @@
 """Share of small errors in the C code that the tests notice; results/mutation_score.txt.
 
 Mutants (``mutation_score_mutants.py``) of all files under ``csrc`` are taken in random order. Each
-is compiled, linked, and run in stages: against the C tests, those of its part first; where it
-survives these, against the Python tests of its part (``mutation_score_parts.py``); at last against
-other Python tests. A test that fails, crashes or takes several times its usual time of the
+is compiled, linked, and run in stages: against the C tests of its part, where it survives these,
+against the Python tests of its part (``mutation_score_parts.py``), at last against the other C
+tests and more Python tests. A test that fails, crashes or takes several times its usual time of the
 processor kills it. Mutants that do not compile, or that survive and of which ``gcc -O2`` makes the
 same code as of the original, do not count.
 
@@ -216,15 +216,17 @@ class Tests:
 
     def groups(self, file: str, stage: int) -> list[tuple[str, Callable[[], int]]]:
         """What is run against a mutant of a file in a stage, in this order."""
+        own = c_tests_of(file)
         if stage == C_STAGE:
-            own = c_tests_of(file)
-            others = sorted(path.stem for path in self.builder.tree.glob("tests/c/test_*.c"))
-            programs = [*own, *(name for name in others if name not in own)]
-            return [(name, self.c_test(name)) for name in programs if not is_binding(file)]
-        chosen = tests_of(file)
-        if stage == WIDE_STAGE:
-            chosen = [name for name in WIDE if name not in chosen]
-        return [(" ".join(chosen), self.python_tests(chosen))]
+            return [(name, self.c_test(name)) for name in own if not is_binding(file)]
+        if stage == PART_STAGE:
+            return [(" ".join(tests_of(file)), self.python_tests(tests_of(file)))]
+        others = sorted(path.stem for path in self.builder.tree.glob("tests/c/test_*.c"))
+        more = [name for name in WIDE if name not in tests_of(file)]
+        return [
+            *((name, self.c_test(name)) for name in others if name not in own),
+            (" ".join(more), self.python_tests(more)),
+        ]
 
     def outcome(self, file: str, stage: int) -> tuple[str, str]:
         for label, action in self.groups(file, stage):
@@ -243,13 +245,15 @@ class Tests:
 def draw(builder: Builder, seed: int) -> list[Mutant]:
     """All mutants of all files in random order."""
     kept = builder.work / "mutants.json"
-    newest = max((builder.tree / name).stat().st_mtime for name in builder.sources)
-    if kept.exists() and kept.stat().st_mtime > newest:
-        found = [Mutant(**row) for row in json.loads(kept.read_text())]
-    else:
-        flags = [flag for flag in builder.flags if flag.startswith(("-I", "-D", "-isystem"))]
-        found = [one for name in builder.sources for one in mutants_of(builder.tree, name, flags)]
-        kept.write_text(json.dumps([asdict(one) for one in found]))
+    known = json.loads(kept.read_text()) if kept.exists() else {}
+    flags = [flag for flag in builder.flags if flag.startswith(("-I", "-D", "-isystem"))]
+    for name in builder.sources:
+        changed = (builder.tree / name).stat().st_mtime
+        if name not in known or known[name][0] != changed:
+            rows = [asdict(one) for one in mutants_of(builder.tree, name, flags)]
+            known[name] = [changed, rows]
+    kept.write_text(json.dumps(known))
+    found = [Mutant(**row) for name in builder.sources for row in known[name][1]]
     # Not a shuffled list: a change of one file leaves the order of all others as it is.
     return sorted(found, key=lambda one: hashlib.sha256(f"{seed} {one.key}".encode()).digest())
 
