@@ -200,9 +200,91 @@ static void test_assignments(void)
     }
 }
 
+static int endless(gs_context_t *ctx, const set_t *set, const gs_batch_table_t *table, bool idling,
+                   int *answer)
+{
+    gs_pbs_infinite_horizon_t found;
+    gs_schedule_replay_t replay = {0};
+    gs_pbs_infinite_horizon_init(&found);
+    int status = gs_pbs_infinite_horizon_run(&found, ctx, &set->tasks, table, idling);
+    *answer = status == GS_OK ? found.answer : -1;
+    if (*answer == 1) {
+        gs_context_t plain;
+        gs_context_init(&plain);
+        MU_CHECK(gs_schedule_replay_cycle(&plain, &set->tasks, table, found.schedule.frames,
+                                          found.schedule.count, idling, found.cycle_from,
+                                          found.cycle_length, &replay) == GS_OK);
+        MU_CHECK(replay.rule == GS_SCHEDULE_REPLAY_OK);
+        /* A cycle that ends a tick later, or that begins in a frame, is none. */
+        MU_CHECK(gs_schedule_replay_cycle(&plain, &set->tasks, table, found.schedule.frames,
+                                          found.schedule.count, idling, found.cycle_from,
+                                          found.cycle_length + 1, &replay) == GS_OK);
+        MU_CHECK(replay.rule == GS_SCHEDULE_REPLAY_CYCLE);
+        const gs_schedule_frame_t *last = &found.schedule.frames[found.schedule.count - 1];
+        MU_CHECK(gs_schedule_replay_cycle(&plain, &set->tasks, table, found.schedule.frames,
+                                          found.schedule.count, idling, last->end - 1,
+                                          found.cycle_length, &replay) == GS_OK);
+        MU_CHECK(replay.rule == GS_SCHEDULE_REPLAY_CYCLE);
+    }
+    gs_pbs_infinite_horizon_free(&found, ctx);
+    return status;
+}
+
+/* Schedules without end; also what a replay of one meets. */
+static void test_endless(void)
+{
+    gs_rng_t rng;
+    gs_rng_init(&rng, (const uint64_t[4]){1, 2, 3, 8}, 0, 0);
+    set_t set;
+    for (int round = 0; round < 32; round++) {
+        draw(&set, &rng, 3, 1 + round % 2);
+        const gs_batch_table_t *table = round % 4 == 3 ? &set.open : &set.table;
+        gs_context_t plain;
+        gs_context_init(&plain);
+        int expected, answer;
+        MU_CHECK(endless(&plain, &set, table, round % 3 == 0, &expected) == GS_OK);
+        for (int kind = 0; kind < FAULT_KINDS; kind++) {
+            fault_t fault = fault_first(kind);
+            for (fault.most = 20; fault_next(&fault);) {
+                int status = endless(&fault.ctx, &set, table, round % 3 == 0, &answer);
+                MU_CHECK(status == GS_OK || status < 0);
+                MU_CHECK(answer == -1 || answer == expected);
+                fault_check(&fault, status);
+            }
+        }
+    }
+}
+
+/* Chains of two kernels, in every stage. */
+static void test_chains(void)
+{
+    static const int skips[] = {0, SKIP_QUICK, SKIP_QUICK | GS_PBS_SEARCH_SKIP_CLASSES};
+    gs_rng_t rng;
+    gs_rng_init(&rng, (const uint64_t[4]){1, 2, 3, 9}, 0, 0);
+    set_t set;
+    for (int round = 0; round < 18; round++) {
+        draw(&set, &rng, 4, round % 3);
+        set.tasks.chained = 5; /* rows 0, 1 and 2, 3 */
+        for (int32_t i = 0; i < 4; i += 2) {
+            set.period[i + 1] = set.period[i];
+            set.deadline[i + 1] = set.deadline[i];
+            set.offset[i + 1] = set.offset[i];
+        }
+        for (uint32_t b = 1; b < 16; b++) {
+            bool twice = (b & 3) == 3 || (b & 12) == 12;
+            set.completion[b] = twice ? 0 : set.completion[b];
+        }
+        gs_pbs_search_options_t options = {
+            .proof = true, .policy = round % 2 == 0, .skip = skips[round / 2 % 3]};
+        disturb(&set, &set.table, &options, 20);
+    }
+}
+
 int main(void)
 {
     test_searches();
+    test_endless();
+    test_chains();
     test_graphs();
     test_assignments();
     return MU_END();
