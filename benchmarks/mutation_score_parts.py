@@ -15,15 +15,15 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (*HOSTS, "test_context_tests.py", "test_host_stacks.py"),
     ),
     "analysis/contexts": (
-        ("sensitivity", "faults_analysis"),
+        ("sensitivity", "refusals_hosts", "faults_analysis"),
         ("test_context_tests.py", "test_context_agreement.py", "test_context_sim.py"),
     ),
     "analysis/fifo": (
-        ("fifo_bound", "saturation", "carveouts"),
+        ("fifo_bound", "saturation", "carveouts", "refusals_fifo"),
         ("test_fifo_bound.py", "test_fifo_sms.py", "test_yang.py"),
     ),
     "analysis/global_edf": (
-        ("gedf", "elliott"),
+        ("gedf", "elliott", "refusals_hosts"),
         ("test_gedf.py", "test_elliott.py", "test_elliott_runs.py"),
     ),
     "analysis/partitioned": (("stgm", "gpu_locks"), HOSTS),
@@ -33,7 +33,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("test_priority_assignment.py", "test_sensitivity.py"),
     ),
     "analysis/priority_streams": (
-        ("stream_partitions",),
+        ("stream_partitions", "faults_analysis"),
         (
             "test_priority_streams.py",
             "test_stream_partitions.py",
@@ -63,7 +63,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "io/rules": (("rules",), ("test_rules.py", "test_examiner.py", "test_replay.py")),
     "model": (
-        ("schedule", "placement", "carveouts", "chains", "batch_list"),
+        ("schedule", "boundaries", "placement", "carveouts", "chains", "batch_list"),
         (
             "test_schedule.py",
             "test_core_calls.py",
@@ -82,6 +82,10 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "pbs/graph": (("graph", "faults_pbs"), ("test_graph.py", "test_gpusched_counts.py")),
     "pbs/large": (("large",), ("test_batch_functions.py", "test_function_search.py")),
     "pbs/oracle": (("oracle", "carveouts"), ("test_oracle.py", "test_launch_orders.py")),
+    "pbs/reduced": (
+        ("boundaries", "search", "chains", "faults_pbs"),
+        ("test_search_stages.py", "test_search.py"),
+    ),
     "pbs/partitioned": (
         ("partitioned", "faults_pbs"),
         ("test_pbs_partition.py", "test_slowdown_margin.py"),
@@ -90,7 +94,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "simulate": (("warps", "row_text"), ("test_warps.py", "test_run_results.py")),
     "simulate/challenge": (("challenge",), ("test_challenge.py", "test_host_given.py")),
     "simulate/fifo": (
-        ("fifo",),
+        ("fifo", "refusals_fifo"),
         (
             "test_simulate.py",
             "test_fifo_releases.py",
@@ -99,7 +103,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "simulate/hierarchy": (
-        ("hierarchy",),
+        ("hierarchy", "refusals_hierarchy"),
         (
             "test_hierarchy.py",
             "test_hierarchy_twin.py",
