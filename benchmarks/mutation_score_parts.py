@@ -76,14 +76,17 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "pbs": (
-        ("prices", "search", "batch_list", "chains", "faults_pbs"),
+        ("prices", "pbs_agreement", "search", "batch_list", "chains", "faults_pbs"),
         ("test_search_stages.py", "test_pbs_chains.py", "test_search.py", "test_policy.py"),
     ),
-    "pbs/graph": (("graph", "faults_pbs"), ("test_graph.py", "test_gpusched_counts.py")),
+    "pbs/graph": (
+        ("graph", "pbs_agreement", "faults_pbs"),
+        ("test_graph.py", "test_gpusched_counts.py"),
+    ),
     "pbs/large": (("large",), ("test_batch_functions.py", "test_function_search.py")),
     "pbs/oracle": (("oracle", "carveouts"), ("test_oracle.py", "test_launch_orders.py")),
     "pbs/reduced": (
-        ("boundaries", "search", "chains", "faults_pbs"),
+        ("boundaries", "pbs_agreement", "search", "chains", "faults_pbs", "faults_many"),
         ("test_search_stages.py", "test_search.py"),
     ),
     "pbs/partitioned": (
