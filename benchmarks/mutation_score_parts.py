@@ -63,7 +63,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "io/rules": (("rules",), ("test_rules.py", "test_examiner.py", "test_replay.py")),
     "model": (
-        ("schedule", "boundaries", "placement", "carveouts", "chains", "batch_list"),
+        ("schedule", "boundaries", "placement", "carveouts", "chains", "batch_list", "faults_pbs"),
         (
             "test_schedule.py",
             "test_core_calls.py",
@@ -93,7 +93,10 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("partitioned", "faults_pbs"),
         ("test_pbs_partition.py", "test_slowdown_margin.py"),
     ),
-    "pbs/proof": (("proof", "chains"), ("test_certificates.py", "test_pbs_chains.py")),
+    "pbs/proof": (
+        ("proof", "pbs_agreement", "chains"),
+        ("test_certificates.py", "test_pbs_chains.py"),
+    ),
     "simulate": (("warps", "row_text"), ("test_warps.py", "test_run_results.py")),
     "simulate/challenge": (("challenge",), ("test_challenge.py", "test_host_given.py")),
     "simulate/fifo": (

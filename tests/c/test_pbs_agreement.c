@@ -5,6 +5,53 @@
 
 enum { SETS = 240 };
 
+enum { WINDOWS = 64, SPANS = 4096 };
+
+/* Whether the check accepts a proof. */
+static bool holds(const set_t *set, const gs_pbs_refutation_t *proof, bool idling)
+{
+    static int64_t first[SPANS], last[SPANS];
+    int64_t subset[GS_PERIODIC_TASKS_MAX], tasks[GS_PERIODIC_TASKS_MAX], scale[WINDOWS];
+    gs_pbs_proof_prices_t prices = {
+        .window = proof->rates.window == GS_PBS_RATES_LONG_RUN ? GS_NEVER : proof->rates.window,
+        .price = proof->rates.price,
+        .scale = proof->rates.scale};
+    gs_pbs_proof_cover_t interval = {.start = proof->interval.from,
+                                     .end = proof->interval.to,
+                                     .task = tasks,
+                                     .least = proof->interval.least};
+    for (uint32_t rest = proof->interval.tasks; rest != 0; rest &= rest - 1) {
+        tasks[interval.count++] = __builtin_ctz(rest);
+    }
+    for (int64_t w = 0; w < proof->windows && w < WINDOWS; w++) {
+        scale[w] = proof->scale;
+    }
+    for (int64_t k = 0; k < proof->span_count && k < SPANS; k++) {
+        first[k] = proof->spans[k].first;
+        last[k] = proof->spans[k].last;
+    }
+    gs_pbs_proof_states_t states = {
+        proof->windows,    proof->deadline,   proof->price,   scale,
+        proof->entries,    proof->start,      proof->pending, proof->latest,
+        proof->span_begin, proof->span_count, first,          last};
+    gs_pbs_proof_t given = {.prices = proof->kind == GS_PBS_REFUTATION_WINDOW ? &prices : NULL,
+                            .interval =
+                                proof->kind == GS_PBS_REFUTATION_INTERVAL ? &interval : NULL,
+                            .states = proof->kind == GS_PBS_REFUTATION_CLOSED ? &states : NULL,
+                            .subset = proof->core == 0 ? NULL : subset};
+    for (uint32_t rest = proof->core; rest != 0; rest &= rest - 1) {
+        subset[given.subset_count++] = __builtin_ctz(rest);
+    }
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_pbs_proof_verdict_t verdict;
+    const gs_pbs_proof_question_t question = {.idling = idling};
+    MU_CHECK(proof->windows <= WINDOWS && proof->span_count <= SPANS);
+    MU_CHECK(gs_pbs_proof_check(&verdict, &ctx, &set->tasks, &set->table, &given, &question) ==
+             GS_OK);
+    return verdict.fault == GS_PBS_PROOF_HOLDS;
+}
+
 static int searched(const set_t *set, int skip, bool idling, bool thorough, bool policy)
 {
     gs_context_t ctx;
@@ -22,6 +69,7 @@ static int searched(const set_t *set, int skip, bool idling, bool thorough, bool
         MU_CHECK(replay.rule == GS_SCHEDULE_REPLAY_OK);
     } else {
         MU_CHECK(answer == 0 && found.proof.kind != GS_PBS_REFUTATION_NONE);
+        MU_CHECK(holds(set, &found.proof, idling));
     }
     gs_pbs_search_free(&found, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
