@@ -399,7 +399,7 @@ static void test_refusals(void)
     model.release = good;
     const gs_simulate_fifo_model_t with = model;
 #define GIVEN(change) (model = with, change, model)
-    refuse(GIVEN(model.release_begin = falling), GS_ERR_VALUE, "release", 1);
+    refuse(GIVEN(model.release_begin = falling), GS_ERR_VALUE, "release_begin", 1);
     refuse(GIVEN((model.release_begin = falling, model.closer = true)), GS_ERR_VALUE,
            "release_begin", 1);
     refuse(GIVEN(model.release_begin = from_one), GS_ERR_VALUE, "release_begin", 0);
