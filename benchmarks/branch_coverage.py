@@ -120,7 +120,7 @@ def run_tests(tree: Path, raw: Path, work: Path, chosen: list[str]) -> str:
     command += ["-p", "no:cacheprovider", f"--basetemp={work / 'pytest'}", *tests]
     with open(work / "pytest.txt", "w") as output:
         subprocess.run(command, cwd=tree, env=environment, stdout=output, stderr=output)
-    return (work / "pytest.txt").read_text().splitlines()[-1]
+    return (work / "pytest.txt").read_text().splitlines()[-1].strip("= ")
 
 
 def export(tree: Path, raw: Path, work: Path) -> dict:
@@ -184,7 +184,7 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:5.1f} %" if whole else "      -"
 
 
-def report(data: dict, tree: Path, closing: str) -> str:
+def report(data: dict, tree: Path, closings: str) -> str:
     counts, lines = branches_of(data, tree), lines_of(data, tree)
     reasons, used = read_reasons(), set()
     per_file: dict[str, list[Branch]] = defaultdict(list)
@@ -202,7 +202,7 @@ def report(data: dict, tree: Path, closing: str) -> str:
     taken = len(counts) - len(missed)
     text = [
         f"Coverage of the core by the tests, {describe()}",
-        f"tests: {closing}",
+        *closings.splitlines(),
         "",
         f"lines     {covered_lines} of {all_lines}, {share(covered_lines, all_lines).strip()}",
         f"branches  {taken} of {len(counts)}, {share(taken, len(counts)).strip()}",
@@ -245,18 +245,19 @@ def main() -> None:
     parser.add_argument("tests", nargs="*", help="files of tests instead of all of them")
     args = parser.parse_args()
     work = (args.work or Path(tempfile.mkdtemp(prefix="branch_coverage_"))).resolve()
-    tree, raw = work / "tree", work / "raw"
+    tree, raw, closings = work / "tree", work / "raw", work / "closings.txt"
     try:
-        if args.report:
-            closing = (work / "pytest.txt").read_text().splitlines()[-1]
-        else:
+        if not args.report:
             if not args.add:
                 shutil.rmtree(raw, ignore_errors=True)
+                closings.unlink(missing_ok=True)
             tree.mkdir(parents=True, exist_ok=True)
             raw.mkdir(exist_ok=True)
             copy_tree(tree)
             closing = run_tests(tree, raw, work, args.tests)
-        text = report(export(tree, raw, work), tree, closing)
+            with open(closings, "a") as file:
+                file.write(f"{' '.join(args.tests) or 'all'}: {closing}\n")
+        text = report(export(tree, raw, work), tree, closings.read_text())
     finally:
         if args.work is None:
             shutil.rmtree(work)

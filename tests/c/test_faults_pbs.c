@@ -125,7 +125,11 @@ static int assign(gs_context_t *ctx, const set_t *sets, int32_t tables, int32_t 
                   int *answer)
 {
     gs_pbs_partitioned_assignment_t found;
-    gs_batch_table_t table[] = {sets[0].table, sets[1].table, sets[0].table};
+    /* Tables with undecided batches where there are three GPUs that wait. */
+    bool open = gpus == 3 && idling;
+    gs_batch_table_t table[] = {open ? sets[0].open : sets[0].table,
+                                open ? sets[1].open : sets[1].table,
+                                open ? sets[0].open : sets[0].table};
     gs_pbs_partitioned_assignment_init(&found);
     int status =
         gs_pbs_partitioned_assignment_run(&found, ctx, &sets->tasks, table, tables, gpus, idling);
