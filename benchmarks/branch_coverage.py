@@ -5,8 +5,8 @@ that enter C code run in it. A branch is one outcome of one condition; the count
 of the C tests are added. Every branch that was not taken is listed with its place, and with a
 reason where ``branch_coverage_reasons.txt`` names one. ``csrc/python`` is not part of the core.
 
-The reasons are lines ``file | function | condition | outcome | reason``, where ``*`` stands for any
-function or condition; a reason that no branch needs any more is reported.
+The reasons are lines ``file | function | condition | outcome | reason`` with patterns of the shell;
+one that no branch needs any more is reported.
 
 Needs clang, llvm-cov and llvm-profdata of one version; half an hour of one core.
 
@@ -24,6 +24,7 @@ import sys
 import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from machine import describe
@@ -64,7 +65,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a branch is not taken by any test."""
+    """A reason that no test takes a branch."""
 
     file: str
     function: str
@@ -74,9 +75,9 @@ class Reason:
 
     def explains(self, branch: Branch) -> bool:
         return (
-            self.file == branch.file
-            and self.function in ("*", branch.function)
-            and self.condition in ("*", branch.condition)
+            fnmatchcase(branch.file, self.file)
+            and fnmatchcase(branch.function, self.function)
+            and fnmatchcase(branch.condition, self.condition)
             and self.outcome in ("*", str(branch.outcome).lower())
         )
 
@@ -146,7 +147,7 @@ def text_between(lines: list[str], first: tuple[int, int], last: tuple[int, int]
 
 
 def branches_of(data: dict, tree: Path) -> dict[Branch, int]:
-    """How often each branch of the core was taken; conditions without a value are left out."""
+    """Counts of the branches of the core; conditions without a value are left out."""
     core = str(tree / "csrc") + "/"
     python = core + "python/"
     sources: dict[str, list[str]] = {}

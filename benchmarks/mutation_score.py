@@ -60,7 +60,7 @@ def is_binding(file: str) -> bool:
 
 
 def include_flags() -> list[str]:
-    """What the files need to be read; the same as in ``setup.py``."""
+    """Options with which the files can be read; the same as in ``setup.py``."""
     return [
         "-Icsrc",
         f"-isystem{numpy.get_include()}",
@@ -215,7 +215,7 @@ class Tests:
         return in_child(action, cpu, 20 * cpu, self.output)
 
     def groups(self, file: str, stage: int) -> list[tuple[str, Callable[[], int]]]:
-        """What is run against a mutant of a file in a stage, in this order."""
+        """Programs and tests that a stage runs against a mutant of a file, in this order."""
         own = c_tests_of(file)
         if stage == C_STAGE:
             return [(name, self.c_test(name)) for name in own if not is_binding(file)]

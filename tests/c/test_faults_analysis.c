@@ -102,7 +102,7 @@ static void test_allocations(void)
 static const char *const METHODS[] = {"stgm",       "mpcp",        "fmlp_plus",
                                       "gpu_server", "time_slices", "gcaps"};
 
-/* What is asked with a test: a factor, priorities, those of the GPU, one run. */
+/* Questions that a test is used for: a factor, priorities, those of the GPU, one run. */
 enum { FACTOR, PRIORITIES, GPU_PRIORITIES, ONE_RUN, QUESTIONS };
 
 static int ask(gs_context_t *ctx, host_set_t *s, int method, int mode, int question,
