@@ -58,6 +58,18 @@ MUTANTS = (
         "test_prices",
     ),
     (
+        "pbs/reduced/groups.c",
+        "*found = status == GS_OK;",
+        "*found = true;",
+        "test_faults_pbs",
+    ),
+    (
+        "pbs/reduced/cores.c",
+        "gs_periodic_tasks_offset(core, i) <= core->period[i] - core->deadline[i]",
+        "gs_periodic_tasks_offset(core, i) < core->period[i] - core->deadline[i]",
+        "test_boundaries",
+    ),
+    (
         "simulate/hierarchy/hierarchy_blocks.c",
         "at > 0 && group->freed[at - 1] > position",
         "at > 1 && group->freed[at - 1] > position",
@@ -81,7 +93,7 @@ def test_a_mutant_fails_its_test(
     file: str, old: str, new: str, test: str, plain_core: Path, compiler: Compiler, tmp_path: Path
 ) -> None:
     text = (CSRC / file).read_text()
-    assert text.count(old) == 1, f"{file} must have this once: {old}"
+    assert text.count(old) == 1, f"{file}: got {text.count(old)} of {old!r}, expected one"
     # Beside the file, whose own symbols then take the place of those in the library.
     source, program = tmp_path / Path(file).name, tmp_path / "mutant"
     source.write_text(text.replace(old, new))
