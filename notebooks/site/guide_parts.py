@@ -1,8 +1,8 @@
 """Parts of guide pages that come from the package: prose of docstrings, methods, ways of sharing.
 
-A line ``{{ doc gs.name }}`` stands for the prose and the notes of a docstring, ``{{ methods a b }}``
-for methods of ``gs.methods()``, ``{{ ways a b }}`` for ways of sharing a GPU, and
-``{{ members gs.name }}`` for the public names of a module with their first sentences.
+A line ``{{ doc gs.name }}`` stands for the prose and the notes of a docstring,
+``{{ methods a b }}`` for methods of ``gs.methods()``, ``{{ ways a b }}`` for ways of sharing a GPU,
+and ``{{ members gs.name }}`` for the public names of a module with their first sentences.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def _ways(names: str) -> str:
     for name in names.split():
         way = way_of(name)
         test = "–" if way.method is None else f"`gs.{way.method.function}`"
-        played = f"`gs.simulate.{way.simulator}`" if way.simulator not in (None, "instances") else "–"
+        played = (
+            f"`gs.simulate.{way.simulator}`" if way.simulator not in (None, "instances") else "–"
+        )
         lines.append(f"| `{way.name}` | {way.title} | {test} | {played} |")
     return "\n".join(lines)
 

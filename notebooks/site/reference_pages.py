@@ -62,7 +62,9 @@ def _without_dead_links(bodies: dict[str, str]) -> dict[str, str]:
 
     return {
         page: re.sub(
-            r'<a href="([^"#]*)#([^"]+)">(.*?)</a>', lambda link, page=page: checked(page, link), body
+            r'<a href="([^"#]*)#([^"]+)">(.*?)</a>',
+            lambda link, page=page: checked(page, link),
+            body,
         )
         for page, body in bodies.items()
     }

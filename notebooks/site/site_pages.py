@@ -44,7 +44,9 @@ def sections() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     guide = tomllib.loads((GUIDE / "contents.toml").read_text("utf-8"))
     found: list[tuple[str, tuple[tuple[str, str], ...]]] = []
     for section in guide["section"]:
-        pages = [(f"guide/{name}.html", title_of(GUIDE / f"{name}.md")) for name in section["pages"]]
+        pages = [
+            (f"guide/{name}.html", title_of(GUIDE / f"{name}.md")) for name in section["pages"]
+        ]
         found.append((section["title"], tuple(pages)))
     books = sorted(NOTEBOOKS.glob("*.ipynb"))
     named = [path.stem.replace("_", " ") for path in books]
@@ -99,7 +101,8 @@ def _navigation(page: str) -> str:
 
 def _contents(page: Page) -> str:
     links = page.contents or tuple(
-        (f"#{name}", re.sub(r"</?a\b[^>]*>", "", text)) for name, text in _HEADING.findall(page.body)
+        (f"#{name}", re.sub(r"</?a\b[^>]*>", "", text))
+        for name, text in _HEADING.findall(page.body)
     )
     if len(links) < 3:
         return ""
