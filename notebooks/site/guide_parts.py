@@ -64,7 +64,7 @@ def _methods(names: str) -> str:
             f"{_CLAIMS[method.claim]}</span>\n\n</dt><dd>\n",
             method.summary,
             "",
-            f'<span class="source">About {method.model}. Source: {method.source}.'
+            f'<span class="source">Input: `gs.{method.model}`. Source: {method.source}.'
             f"{f' Options: {options}.' if options else ''}</span>",
             "\n</dd>",
         ]

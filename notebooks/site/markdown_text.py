@@ -49,6 +49,10 @@ class Renderer(IPythonRenderer):
         self._slugs.add(slug)
         return f'<h{level} id="{slug}">{text}</h{level}>\n'
 
+    def block_code(self, code: str, info: str | None = None) -> str:
+        shown = super().block_code(code, info)
+        return f'<div class="printed">{shown}</div>' if info == "text" else shown
+
     def link(self, text: str, url: str, title: str | None = None) -> str:
         return super().link(text, self.site.link(url, self.source, self.page), title)
 

@@ -43,7 +43,8 @@ def _notebook_page(site: SiteMap, source: Path) -> tuple[Page, list[Picture]]:
     address = site.address(source)
     notebook = nbformat.read(source, as_version=4)
     headings = _headings(notebook)
-    title = headings[0]
+    title = next(line for line in notebook.cells[0].source.splitlines() if line.startswith("# "))
+    title = title.removeprefix("# ")
     exporter = HTMLExporter(template_name="basic")
     exporter.register_filter("markdown2html", converter(site, source, address))
     exporter.register_filter("ansi2html", html.escape)

@@ -56,7 +56,8 @@ def sections() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
             tuple((f"notebooks/{p.stem}.html", t) for p, t in zip(books, named, strict=True)),
         )
     )
-    found[0] = (found[0][0], (*found[0][1], ("gallery.html", "Gallery of pictures")))
+    start = (("index.html", "Overview"), *found[0][1], ("gallery.html", "Gallery of pictures"))
+    found[0] = (found[0][0], start)
     modules = ["gpusched", *(f"gpusched/{name}" for name in reference_modules())]
     found.append(
         ("Reference", tuple((f"reference/{m}.html", m.replace("/", ".")) for m in modules))
@@ -107,8 +108,13 @@ def _contents(page: Page) -> str:
     if len(links) < 3:
         return ""
     items = "".join(f'<li><a href="{address}">{text}</a></li>' for address, text in links)
-    many = " many" if len(links) > 25 else ""
-    return f'<nav class="contents{many}" aria-label="On this page"><ul>{items}</ul></nav>'
+    return f'<nav class="contents" aria-label="On this page"><ul>{items}</ul></nav>'
+
+
+def _with_contents(page: Page) -> str:
+    """The HTML of a page with its contents below its title."""
+    title, end, rest = page.body.partition("</h1>")
+    return f"{title}{end}{_contents(page)}{rest}"
 
 
 def write_page(site: SiteMap, page: Page) -> None:
@@ -120,8 +126,7 @@ def write_page(site: SiteMap, page: Page) -> None:
         root=relative(".", page.address) + "/",
         version=gs.__version__,
         navigation=_navigation(page.address),
-        contents="" if home else _contents(page),
-        body=page.body,
+        body=page.body if home else _with_contents(page),
     )
     path = site.output / page.address
     path.parent.mkdir(parents=True, exist_ok=True)
