@@ -9,6 +9,7 @@ import re
 import types
 import warnings
 from pathlib import Path
+from unittest.mock import patch
 
 import pdoc
 import pdoc.doc
@@ -22,6 +23,12 @@ import gpusched as gs
 __all__ = ["reference_pages"]
 
 TEMPLATES = Path(__file__).parent / "assets" / "reference"
+
+
+class ArrayLike:
+    """The name of NumPy's union of what becomes an array, which is long when it is written out."""
+
+    __module__ = "numpy.typing"
 
 
 def _module(address: str) -> pdoc.doc.Module:
@@ -47,8 +54,8 @@ def _with_links(text: str, page: str) -> str:
         address = reference_address(html.unescape(code[1]))
         return code[0] if address is None else f'<a href="{relative(address, page)}">{code[0]}</a>'
 
-    text = re.sub(r"<code>([^<]*)</code>(?!</a>)", linked, text)
-    return cited_keys(text, page)
+    text = re.sub(r"(?<!<pre>)<code>([^<]*)</code>(?!</a>)", linked, text)
+    return cited_keys(text.replace("::</p>", ":</p>"), page)
 
 
 def _without_dead_links(bodies: dict[str, str]) -> dict[str, str]:
@@ -83,7 +90,7 @@ def reference_pages(site: SiteMap) -> list[Page]:
     bodies, links = {}, {}
     for name, module in modules.items():
         address = f"reference/{name.replace('.', '/')}.html"
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), patch("numpy.typing.ArrayLike", ArrayLike):
             # Annotations of names that only type checkers import stay as they are written.
             warnings.filterwarnings("ignore", "Error parsing type annotation")
             body = pdoc.render.html_module(module, modules)
