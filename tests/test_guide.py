@@ -95,8 +95,8 @@ def test_prose_of_docstrings(site: None) -> None:
 def test_the_site_has_no_broken_links(tmp_path: Path, site: None) -> None:
     for package in ("pdoc", "nbconvert", "latex2mathml"):
         pytest.importorskip(package)
-    from build import build
     from link_check import broken_links
+    from whole_site import build
 
     output = tmp_path / "site"
     assert build(output, frozenset({"notebooks"})) == []

@@ -1,15 +1,8 @@
-"""Website of the project: guide, notebooks, gallery and reference, written to ``build/site``.
-
-    python notebooks/site/build.py [--output FOLDER] [--without notebooks reference]
-
-Needs the extra ``docs``. Ends with a list of broken links and status 1 where there are any.
-"""
+"""Pages, files, search index and link check of the whole site."""
 
 from __future__ import annotations
 
-import argparse
 import shutil
-import sys
 from pathlib import Path
 
 from guide_pages import guide_pages, project_pages
@@ -17,11 +10,11 @@ from link_check import broken_links
 from notebook_pages import notebook_pages
 from picture_gallery import gallery_page
 from reference_pages import reference_pages
-from site_map import ROOT, SiteMap
+from site_map import SiteMap
 from site_pages import Page, write_assets, write_page
 from site_search import write_index
 
-SITE = ROOT / "build" / "site"
+__all__ = ["build"]
 
 
 def build(output: Path, without: frozenset[str] = frozenset()) -> list[str]:
@@ -49,22 +42,3 @@ def build(output: Path, without: frozenset[str] = frozenset()) -> list[str]:
     write_index(site, pages)
     site.copy_files()
     return broken_links(output, without)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Build the website of gpusched.")
-    parser.add_argument("--output", type=Path, default=SITE, help="folder, emptied first")
-    parser.add_argument(
-        "--without", nargs="*", default=[], choices=["notebooks", "reference"], help="parts to skip"
-    )
-    options = parser.parse_args()
-    broken = build(options.output, frozenset(options.without))
-    for line in broken:
-        print(line, file=sys.stderr)
-    pages = len(list(options.output.rglob("*.html")))
-    print(f"{pages} pages in {options.output}, {len(broken)} broken links")
-    return 1 if broken else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
