@@ -2,7 +2,8 @@
 
 A line ``{{ doc gs.name }}`` stands for the prose and the notes of a docstring,
 ``{{ methods a b }}`` for methods of ``gs.methods()``, ``{{ ways a b }}`` for ways of sharing a GPU,
-and ``{{ members gs.name }}`` for the public names of a module with their first sentences.
+and ``{{ members gs.name }}`` for the functions of a module, or else its classes, each with its
+first sentence.
 """
 
 from __future__ import annotations
@@ -85,12 +86,12 @@ def _ways(names: str) -> str:
 
 def _members(name: str) -> str:
     module = named(name)
-    names = module.__all__ if name != "gs" else [n for n in dir(gs) if not n.startswith("__")]
-    lines = ["| name | |", "|---|---|"]
-    for member in names:
-        value = getattr(module, member)
-        if not (inspect.isroutine(value) or (name == "gs" and inspect.isclass(value))):
-            continue
+    values = {member: getattr(module, member) for member in dir(module)}
+    shown = {member: value for member, value in values.items() if inspect.isroutine(value)}
+    if not shown:
+        shown = {member: value for member, value in values.items() if inspect.isclass(value)}
+    lines = ["| name | what it is |", "|---|---|"]
+    for member, value in shown.items():
         first = re.split(r"(?<=\.)\s|\n\n", inspect.getdoc(value) or "")[0]
         lines.append(f"| `{name}.{member}` | {' '.join(first.split())} |")
     return "\n".join(lines)

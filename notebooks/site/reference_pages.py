@@ -22,6 +22,9 @@ import gpusched as gs
 
 __all__ = ["reference_pages"]
 
+# What pdoc leaves of reStructuredText, and of a type that has no name of its own.
+_SHOWN = {"::</p>": ":</p>", "&lt;class &#x27;SupportsIndex&#x27;&gt;": "SupportsIndex"}
+
 TEMPLATES = Path(__file__).parent / "assets" / "reference"
 
 
@@ -55,7 +58,9 @@ def _with_links(text: str, page: str) -> str:
         return code[0] if address is None else f'<a href="{relative(address, page)}">{code[0]}</a>'
 
     text = re.sub(r"(?<!<pre>)<code>([^<]*)</code>(?!</a>)", linked, text)
-    return cited_keys(text.replace("::</p>", ":</p>"), page)
+    for written, shown in _SHOWN.items():
+        text = text.replace(written, shown)
+    return cited_keys(text, page)
 
 
 def _without_dead_links(bodies: dict[str, str]) -> dict[str, str]:
