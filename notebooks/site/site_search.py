@@ -32,6 +32,8 @@ def _entries(page: Page) -> list[dict[str, str]]:
     if _plain(opening):
         found.append(("", page.title, _plain(opening)))
     for name, piece in _PIECE.findall(page.body):
+        if name.endswith(".__init__"):
+            continue
         heading, end, rest = piece.partition("</h")
         title = f"{page.title}.{name}".replace("gpusched", "gs", 1) if reference else ""
         found.append((f"#{name}", title or _plain(heading), _plain(piece if not end else rest[2:])))

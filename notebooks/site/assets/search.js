@@ -1,4 +1,5 @@
-// Search in all pages: every word of the query has to occur; names and titles count more than text.
+// Search in all pages: every word of the query has to occur. Titles count more than text, beginnings
+// of words more than their insides, pages of the guide more than members of classes.
 "use strict";
 (() => {
   const input = document.getElementById("query");
@@ -9,17 +10,23 @@
 
   const score = (entry, words) => {
     const title = entry.title.toLowerCase();
+    const page = entry.page.toLowerCase();
     const text = entry.text.toLowerCase();
     let total = 0;
     for (const word of words) {
+      const begins = new RegExp("(^|[^a-z0-9])" + word.replace(/[^a-z0-9]/g, "\\$&"));
       if (title === word || title.endsWith("." + word)) total += 60;
-      else if (title.startsWith(word)) total += 25;
-      else if (title.includes(word)) total += 15;
-      else if (entry.page.toLowerCase().includes(word)) total += 6;
-      else if (text.includes(word)) total += 2;
+      else if (begins.test(title)) total += 25;
+      else if (title.includes(word)) total += 8;
+      else if (begins.test(page)) total += 12;
+      else if (begins.test(text)) total += 3;
+      else if (text.includes(word)) total += 1;
       else return 0;
     }
-    return total - Math.min(title.length, 60) / 100;
+    if (entry.address.startsWith("guide/")) total *= 1.5;
+    if (!entry.address.includes("#")) total *= 1.5;
+    if (/\.[A-Z]\w*\./.test(entry.title)) total /= 2;
+    return total - Math.min(title.length, 60) / 1000;
   };
 
   const excerpt = (text, word) => {
