@@ -124,6 +124,7 @@ def write_page(site: SiteMap, page: Page) -> None:
     text = template.substitute(
         title="gpusched" if home else f"{html.escape(page.title)} - gpusched",
         root=relative(".", page.address) + "/",
+        page=page.address,
         version=gs.__version__,
         navigation=_navigation(page.address),
         body=page.body if home else _with_contents(page),
