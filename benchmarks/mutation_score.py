@@ -281,6 +281,7 @@ def report(outcomes: dict[str, dict], total: int, seed: int) -> str:
     why = {row["key"]: reason for row in alive if (reason := reason_for(row, reasons))}
     left_out = len(outcomes) - len(rows)
     explained = len(killed) + len(why)
+    waiting = sum(row["stage"] == C_STAGE and row["key"] not in why for row in alive)
     text = [
         f"Mutants of the C code against the tests, {describe()}",
         f"{len(rows)} of {total} mutants in random order, seed {seed}; "
@@ -289,6 +290,7 @@ def report(outcomes: dict[str, dict], total: int, seed: int) -> str:
         f"killed               {len(killed):4d}, {100 * len(killed) / max(len(rows), 1):.1f} % "
         f"({sum(row['stage'] == C_STAGE for row in killed)} by C tests, "
         f"{sum(row['outcome'] == 'time-out' for row in killed)} by their time)",
+        f"not run against the Python tests of their part so far: {waiting}",
         f"killed or explained  {explained:4d}, {100 * explained / max(len(rows), 1):.1f} %",
         "",
     ]
@@ -334,7 +336,7 @@ def run(builder: Builder, mutants: list[Mutant], path: Path, stage: int, again: 
         before = outcomes.get(mutant.key)
         if before is None and stage != C_STAGE:
             continue
-        if before and (before["outcome"] != "survived" or before["stage"] + (not again) > stage):
+        if before and (before["outcome"] != "survived" or not (again or before["stage"] < stage)):
             continue
         began = time.monotonic()
         state, by = builder.mutate(mutant, stage != C_STAGE), ""
@@ -351,7 +353,7 @@ def run(builder: Builder, mutants: list[Mutant], path: Path, stage: int, again: 
             "text": (builder.tree / mutant.file).read_text().splitlines()[mutant.line - 1].strip(),
             "outcome": state,
             "by": by,
-            "stage": stage,
+            "stage": max(stage, before["stage"]) if before and state == "survived" else stage,
         }
         outcomes[mutant.key] = row
         with open(path, "a") as file:
