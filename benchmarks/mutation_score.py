@@ -142,9 +142,10 @@ class Builder:
                 (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, self.tree / name)
         self.objects.mkdir(exist_ok=True)
+        headers = max(path.stat().st_mtime for path in self.tree.glob("csrc/**/*.h"))
         for name in self.sources:
             target = self.objects / (name.replace("/", "-")[:-2] + ".o")
-            newest = (self.tree / name).stat().st_mtime
+            newest = max(headers, (self.tree / name).stat().st_mtime)
             if not target.exists() or target.stat().st_mtime < newest:
                 source = self.tree / name
                 assert self.compile(source, target, "-O1", source.parent), name
@@ -153,7 +154,9 @@ class Builder:
         assert self.link(False)
         for source in sorted(self.tree.glob("tests/c/test_*.c")):
             target = self.objects / source.stem
-            if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
+            shared = max(path.stat().st_mtime for path in source.parent.glob("*.h"))
+            newest = max(headers, shared, source.stat().st_mtime)
+            if target.exists() and target.stat().st_mtime > newest:
                 continue
             command = ["gcc", "-O1", "-w", "-std=c11", f"-I{source.parent}", "-Icsrc", source]
             command += [self.work / "libcore.so", f"-Wl,-rpath,{self.work}", "-lm", "-ldl"]
