@@ -157,7 +157,7 @@ PyObject *gs_python_adopt(int64_t **column, npy_intp length)
         return (PyObject *)gs_python_new(1, &length, NPY_INT64);
     }
     if (*column == NULL) {
-        return PyErr_NoMemory();
+        return gs_python_no_memory();
     }
     PyObject *owner = PyCapsule_New(*column, NULL, free_adopted);
     if (owner == NULL) {
