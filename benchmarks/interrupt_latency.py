@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from long_calls import CALLS, WITHOUT_FLAG
 
 RULE = 0.1
-AFTER = (0.15, 0.3, 0.45)  # seconds of processor time
+AFTER = (0.15, 0.35)  # seconds of processor time
 SHARES = tuple(np.linspace(0.05, 0.95, 10))
 CHANCE = np.random.default_rng(1)
 
