@@ -167,7 +167,7 @@ class Python:
 
 
 class Malloc:
-    """What shared objects ask of the C library."""
+    """Allocations that shared objects make in the C library."""
 
     def __init__(self, library: str, objects: bytes) -> None:
         self.objects = objects

@@ -62,8 +62,13 @@ def stgm() -> Callable[[Any], Any]:
 
 
 def stgm_exhaustive() -> Callable[[Any], Any]:
-    few, many = (gs.generate.stgm(n, seed=2, utilization=(0.1, 0.2)) for n in (2, 20))
-    return sized(lambda it: gs.analysis.stgm_exhaustive(it, 4, 13, states=10**12), few, many)
+    kernel = (1, [40 - 2 * sms for sms in range(13)], 1)
+    segments = [[36 + i] for i in range(10)] + [[8, kernel, 8]] * 6
+    many = gs.HostTasks.from_segments([100 + 7 * i for i in range(16)], segments)
+    options: Any = {"states": 10**9}
+    return sized(
+        lambda it: gs.analysis.stgm_exhaustive(it, 6, 13, **options), many.select([0, 15]), many
+    )
 
 
 def fifo_bound() -> Callable[[Any], Any]:
