@@ -211,8 +211,8 @@ def measured(name: str) -> tuple[str, bool]:
     wall = sorted(one["wall"] for one in found)
     if not found:
         return f"{name:32} too short to be interrupted{note}", True
-    line = f"{name:32} {len(found):2} signals, {cpu[len(cpu) // 2]:6.3f} {cpu[-1]:6.3f}  "
-    return f"{line}{wall[len(wall) // 2]:6.3f} {wall[-1]:6.3f}{note}", cpu[-1] <= RULE
+    line = f"{name:32} {len(found):2} signals, {cpu[(len(cpu) - 1) // 2]:6.3f} {cpu[-1]:6.3f}  "
+    return f"{line}{wall[(len(wall) - 1) // 2]:6.3f} {wall[-1]:6.3f}{note}", cpu[-1] <= RULE
 
 
 def main() -> None:

@@ -41,6 +41,10 @@ def generate_elliott() -> Callable[[Any], Any]:
     return sized(lambda count: gs.generate.elliott("medium", count=count, seed=1), 1, 4 * SETS)
 
 
+def generate_gcaps() -> Callable[[Any], Any]:
+    return sized(lambda count: gs.generate.gcaps(count=count, seed=1), 1, SETS)
+
+
 def repeated(tasks: Any, sets: int) -> Any:
     return type(tasks).stack([tasks])[np.zeros(sets, np.int64)]
 
@@ -95,6 +99,7 @@ STACKS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     f.__name__: f
     for f in (
         *(generate_gpusched, generate_uunifast, generate_fifo, generate_stgm, generate_elliott),
+        generate_gcaps,
         *(gedf, srm, stgm, stgm_exhaustive, fifo_bound, search_stack, large_list, large_array),
     )
 }

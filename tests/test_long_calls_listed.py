@@ -34,6 +34,7 @@ LONG = {
     "compare": "comparison",
     "generate.elliott": "generate_elliott",
     "generate.fifo": "generate_fifo",
+    "generate.gcaps": "generate_gcaps",
     "generate.gpusched": "generate_gpusched",
     "generate.stgm": "generate_stgm",
     "generate.uunifast": "generate_uunifast",

@@ -320,7 +320,7 @@ def _whole(item: Any, name: str, index: tuple[int, ...]) -> int:
 
 
 def _is_fraction(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    return ~(np.isfinite(array) & (array == np.trunc(array)))
+    return np.asarray(~(np.isfinite(array) & (array == np.trunc(array))))
 
 
 def _is_beyond(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
