@@ -1,6 +1,6 @@
 """Calls of which one allocation after the other fails.
 
-Run by test_allocation_faults.py and benchmarks/allocation_faults.py in processes of their own. By
+Run by test_allocation_faults.py in processes of its own. By
 hand: allocation_faults.py WAY LIBRARY STARTS CALL..., where WAY is ``python`` (the allocators of
 Python, through _testcapi), ``malloc`` (what the C module and NumPy ask of the C library, with the
 preloaded LIBRARY, c/fail_malloc.c) or ``core`` (the C module alone). At most STARTS allocations of
