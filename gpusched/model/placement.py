@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
+from gpusched._support.frames import frame_of, optional
 from gpusched._support.frozen import Frozen
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
@@ -103,10 +104,7 @@ class Placement(Saved, Frozen):
 
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per block: kernel, block, sm (missing without room)."""
-        import pandas as pd
-
-        sm = pd.arrays.IntegerArray(self.sm.copy(), self.sm < 0)
-        return pd.DataFrame({"kernel": self.kernel, "block": self.block, "sm": sm})
+        return frame_of({"kernel": self.kernel, "block": self.block, "sm": optional(self.sm)})
 
     def __repr__(self) -> str:
         placed = int((self.sm >= 0).sum())

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, task_number
+from gpusched._support.frames import frame_of
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, shown
@@ -294,13 +295,8 @@ class Answer(Saved, Frozen, ABC):
         )
         for key, values in self._columns().items():
             flat = np.ravel(values)
-            if isinstance(flat, np.ma.MaskedArray):
-                columns[key] = pd.arrays.IntegerArray(
-                    flat.filled(0), np.ma.getmaskarray(flat).copy()
-                )
-            else:
-                columns[key] = flat.astype(object) if flat.dtype.kind == "U" else flat
-        frame = pd.DataFrame(columns)
+            columns[key] = flat.astype(object) if flat.dtype.kind == "U" else flat
+        frame = frame_of(columns)
         if self._PER_SET or not self._tasks.is_ragged:
             return frame
         return frame[self._tasks.is_task.ravel()].reset_index(drop=True)
