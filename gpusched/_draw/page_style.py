@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from gpusched._draw.axes import INK, LATE, MUTED, PALETTE
+from gpusched._draw.svg_document import DARK_INK, DARK_LATE, DARK_MUTED, DARK_PAPER
 
 __all__ = ["STYLE"]
 
@@ -16,17 +17,9 @@ _TEMPLATE = Template("""
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
-    --ink: #e6e6e6; --muted: #a8a8a8; --line: #444a50; --paper: #16191c; --panel: #1f2428;
-    --yes: $yes_dark; --no: #ff7a5c; --open: #a0a0a0; --seen: $seen; --bar: #2f8fc7;
+    --ink: $dark_ink; --muted: $dark_muted; --line: #444a50; --paper: $dark_paper; --panel: #1f2428;
+    --yes: $yes_dark; --no: $dark_no; --open: #a0a0a0; --seen: $seen; --bar: #2f8fc7;
   }
-  .timeline [fill="#ffffff"] { fill: var(--paper); }
-  .timeline [stroke="#ffffff"] { stroke: var(--paper); }
-  .timeline [fill="$ink"] { fill: var(--ink); }
-  .timeline [stroke="$ink"] { stroke: var(--ink); }
-  .timeline [fill="$muted"] { fill: var(--muted); }
-  .timeline [fill="$grey"] { fill: #8f979e; }
-  .timeline [stroke="#e4e4e4"] { stroke: #33393e; }
-  .timeline [stroke="$no"] { stroke: var(--no); }
 }
 * { box-sizing: border-box; }
 body {
@@ -117,6 +110,9 @@ STYLE = _TEMPLATE.substitute(
     yes_dark=PALETTE[4],
     no=LATE,
     seen=PALETTE[1],
-    grey=PALETTE[7],
+    dark_ink=DARK_INK,
+    dark_muted=DARK_MUTED,
+    dark_paper=DARK_PAPER,
+    dark_no=DARK_LATE,
 )
 """The style sheet, in the colours of the package's other pictures."""

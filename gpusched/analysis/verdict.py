@@ -322,7 +322,7 @@ its own segments.'
         if self.is_stack:
             return self._plot_counts(ax)
         parts = [(self._term(name), _COLORS[name], self.terms[name]) for name in TERMS]
-        return self._plot_bars(ax, unit, parts, self._html_order(), self.failed)
+        return self._plot_bars(ax, unit, parts, self._html_order(), self.failed, "not analysed")
 
     def _form(self) -> str:
         form = f"{self.test}, {self.mode}" + (

@@ -342,8 +342,12 @@ class Answer(Saved, Frozen, ABC):
         parts: list[tuple[str, int, Int64Array]],
         order: Int64Array,
         late: int | None = None,
+        nothing: str = "no bound",
     ) -> Axes:
-        """A bar per task, of parts with a label and a colour, and its deadline."""
+        """A bar per task, of parts with a label and a colour, and its deadline.
+
+        The word ``nothing`` stands in the place of a bar of which no part is known.
+        """
         from gpusched._draw import axes as plot
 
         tasks, order = self._tasks, order[:SHOWN_ROWS]
@@ -356,6 +360,9 @@ class Answer(Saved, Frozen, ABC):
             if width.any():
                 ax.barh(y, width, 0.62, left=left, color=plot.color(number), label=label)
                 left += width
+        unknown = np.ma.getmaskarray(self.response)[order] & (left == 0)
+        for row in np.flatnonzero(unknown).tolist():
+            plot.word(ax, row, nothing)
         deadline = tasks.deadline[order] / axis.ticks
         for row, task in enumerate(order.tolist()):
             color = plot.LATE if task == late else plot.INK
