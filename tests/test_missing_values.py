@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched._support.frames import frame_of, nullable, optional
+from gpusched._support.missing_values import frame_of, nullable, optional
 from gpusched._support.results import Results
 
 pytestmark = pytest.mark.python
@@ -61,3 +61,13 @@ def test_runs_name_their_tasks() -> None:
     frame = gs.simulate.fifo(tasks, threads=1, until=9).to_frame()
     assert list(frame.columns)[:3] == ["task", "name", "job"]
     assert sorted(frame["name"]) == ["camera", "lidar"]
+
+
+def test_pictures_say_what_was_not_analysed() -> None:
+    """The second task of a set whose first one fails has no bar, and a word in its place."""
+    pytest.importorskip("matplotlib")
+    hosts = gs.HostTasks([4, 9], [5, 1], core=[0, 0], name=["late", "other"])
+    answer = gs.analysis.mpcp(hosts)
+    assert answer.to_frame()["response"].isna().all()
+    words = [text.get_text() for text in answer.plot().texts]
+    assert words == ["not analysed"]

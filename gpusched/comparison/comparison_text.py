@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched._support.frames import nullable
+from gpusched._support.missing_values import nullable
 from gpusched._support.text import clip, escape
 from gpusched.comparison.rows import Row
 from gpusched.comparison.workload_answer import deadlines_of, known_at

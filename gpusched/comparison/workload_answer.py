@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen
-from gpusched._support.frames import nullable
+from gpusched._support.missing_values import nullable
 from gpusched._support.text import clip
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.ways import OptionValue
