@@ -293,12 +293,12 @@ its own segments.'
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         hosts = self.hosts
-        placed = missing(hosts.core, hosts.core >= 0)
+        analysed = self.terms["own"] > 0
         return {
             "priority": hosts.priority,
-            "core": placed,
+            "core": missing(hosts.core, hosts.core >= 0),
             **super()._columns(),
-            **{name: self.terms[name] for name in TERMS},
+            **{name: missing(self.terms[name], analysed) for name in TERMS},
         }
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
