@@ -19,7 +19,7 @@ from gpusched._support.arguments import Int64Array, frozen, task_number
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip, escape, shown
+from gpusched._support.text import TICKS, clip, escape, shown
 from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
 from gpusched.model.answers.times_in_text import time_in_text
 
@@ -403,7 +403,7 @@ class Answer(Saved, Frozen, ABC):
             rows.append(f"<tr><th>{escape(self._name(i))}</th>{cells}</tr>")
         more = self._tasks.n - SHOWN_ROWS
         note = f"<p>and {more} more tasks</p>" if more > 0 else ""
-        return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>{note}"
+        return f"<table>{TICKS}<tr><th></th>{head}</tr>{''.join(rows)}</table>{note}"
 
     def _task_columns(self) -> dict[str, npt.NDArray[Any]]:
         return Answer._columns(self) if self._PER_SET else self._columns()
