@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.missing_values import nullable
 from gpusched._support.text import clip
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import (
     deadlines_of,
     label_of,
-    nullable,
     tick_unit,
     verdict_word,
 )
@@ -40,6 +40,11 @@ __all__ = ["WorkloadRun"]
 @dataclass(frozen=True, eq=False, repr=False)
 class WorkloadRun:
     """Jobs of a workload of n tasks under one way of sharing the GPU; see ``gs.observe``.
+
+    >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
+    >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
+    >>> print(gs.observe(w, gs.Platform("Xavier"), "streams").why())
+    camera: job 0, released at 0ns, takes 2ms, within its deadline of 10ms.
 
     Attributes
     ----------

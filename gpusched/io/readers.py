@@ -18,7 +18,14 @@ from gpusched.io.block_log import BlockLog
 from gpusched.io.rule_check import Violation
 from gpusched.io.traces import trace_files
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_tables import Names, column, frame_of, known_gpu, occupancy_of, take
+from gpusched.io.traces.trace_tables import (
+    Names,
+    column,
+    known_gpu,
+    occupancy_of,
+    table_frame,
+    take,
+)
 from gpusched.model.gpu import GPU, as_gpu
 
 if TYPE_CHECKING:
@@ -56,6 +63,12 @@ def read_trace(
     Durations include interference by concurrent kernels. Launch calls, annotated ranges, copies and
     memsets are read for ``Trace.workload``, which refuses the trace where one of them is damaged.
     JSON is read piece by piece, and memory is that of what is kept (a pipe is read at once).
+
+    >>> trace = gs.io.read_trace("tests/data/pipeline.pt.trace.json")
+    >>> len(trace), trace.gpu.sms
+    (37, 16)
+    >>> trace.choose(2).tasks().wcet.tolist()
+    [216192, 164832]
 
     Parameters
     ----------
@@ -123,6 +136,10 @@ def read_trace(
 class OccupancyAgreement:
     """Comparison of the profiler's occupancy with the occupancy by the GPU's limits, per launch.
 
+    >>> found = gs.io.occupancy_agreement(gs.io.read_trace("tests/data/pipeline.pt.trace.json"))
+    >>> found.expected[:3].tolist(), found.reported[:3].tolist()
+    ([50, 100, 7], [50, 100, 0])
+
     Attributes
     ----------
     expected, reported
@@ -144,8 +161,8 @@ class OccupancyAgreement:
         return {r: n for r in reasons if (n := int(np.sum(self.reason == r)))}
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per launch."""
-        return frame_of(self)
+        """A pandas DataFrame with one row per launch; ``reported`` is NA where not known."""
+        return table_frame(self, ("reported",))
 
     def __repr__(self) -> str:
         parts = [f"{n} {reason or 'equal'}" for reason, n in self.counts().items()]
@@ -159,6 +176,10 @@ def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
     SM in whole percent, rounded half up. It is computed here as there, in single precision, which
     decides some ties differently than exact arithmetic. For kernels with shared memory above 48
     KiB, which is an opt-in, the profiler reports 0.
+
+    >>> trace = gs.io.read_trace("tests/data/pipeline.pt.trace.json")
+    >>> gs.io.occupancy_agreement(trace)
+    OccupancyAgreement(29 equal; 8 opt-in shared memory above 48 KiB: profiler reports 0)
 
     Parameters
     ----------
@@ -206,6 +227,13 @@ def read_examiner(
     Each file is a stream, in the order given; files with different process ids are different
     contexts. The launch of a kernel is the first of its ``cuda_launch_times``, before the call.
     Seconds are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
+
+    >>> import tempfile
+    >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [0], [100])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = gs.io.write_examiner(folder, log)
+    ...     gs.io.read_examiner(folder).end.tolist()
+    [100]
 
     Parameters
     ----------
@@ -279,6 +307,12 @@ def write_examiner(
 
     One file per stream, ``stream_0.json`` and so on; files of these names are replaced.
     ``read_examiner`` returns an equal log if the rows are in the order of streams and launches.
+
+    >>> import tempfile
+    >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [0], [100])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in gs.io.write_examiner(folder, log, "TX2")]
+    ['stream_0.json']
 
     Parameters
     ----------

@@ -36,6 +36,11 @@ class Waves(Table):
 
     On a GPU with SMs, those on one SM.
 
+    >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
+    >>> waves = gs.simulate.fifo(tasks, threads=256, until=100).waves
+    >>> waves.task.tolist(), waves.start.tolist(), waves.blocks.tolist()
+    ([0, 1, 1], [0, 0, 10], [2, 1, 1])
+
     Attributes
     ----------
     task, job
@@ -72,6 +77,11 @@ class FifoRun(Saved, RunJobs):
     ``Jobs``, whose ``start`` is that of the first block and whose ``finish`` that of the last (-1
     for what has not happened):
 
+    >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
+    >>> run = gs.simulate.fifo(tasks, threads=256, until=200)
+    >>> run.task.tolist(), run.start.tolist(), run.finish.tolist()
+    ([0, 1, 0, 1], [0, 0, 100, 120], [10, 40, 110, 150])
+
     Attributes
     ----------
     dispatched
@@ -103,6 +113,7 @@ class FifoRun(Saved, RunJobs):
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "dispatched")
+    _OPTIONAL: ClassVar[tuple[str, ...]] = (*Jobs._OPTIONAL, "dispatched")
     _KIND: ClassVar[str] = "FifoRun"
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains, Waves, GPU)
 
@@ -143,7 +154,7 @@ class FifoRun(Saved, RunJobs):
         return run_results.html_of(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per job as a ``pandas.DataFrame``."""
+        """One row per job as a ``pandas.DataFrame``; NA for what has not happened."""
         frame: pd.DataFrame = super().to_frame()
         return frame
 
@@ -258,6 +269,10 @@ class FifoResponses(Responses):
     """Largest responses of simulated sets; see ``gs.simulate.fifo_responses``.
 
     For a stack of N sets of n tasks; a single set has no first axis.
+
+    >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
+    >>> gs.simulate.fifo_responses(tasks, threads=256, until=1_000).response.tolist()
+    [20, 40]
 
     Attributes
     ----------

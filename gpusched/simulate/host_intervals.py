@@ -31,6 +31,11 @@ class Intervals(Table):
     do not overlap; where the job suspends during kernels, the lengths of all of them add up to its
     response time.
 
+    >>> hosts = gs.HostTasks.from_segments([20], [[2, (1, 6, 1), 2]], core=[0])
+    >>> run = gs.simulate.host(hosts, cpus=1, protocol="mpcp", until=20)
+    >>> run.intervals.start.tolist(), run.intervals.end.tolist()
+    ([0, 2, 3, 9, 10], [2, 3, 9, 10, 12])
+
     Attributes
     ----------
     task, job
@@ -49,6 +54,7 @@ class Intervals(Table):
     """
 
     _KIND: ClassVar[str] = "Intervals"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("task", "job", "core")
 
     task: Int64Array
     job: Int64Array
@@ -64,7 +70,7 @@ class Intervals(Table):
         return words
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per interval as a ``pandas.DataFrame``, ``what`` in words."""
+        """One row per interval as a ``pandas.DataFrame``, ``what`` in words; NA in place of -1."""
         import pandas as pd
 
         return super().to_frame().assign(what=pd.Categorical.from_codes(self.what, list(WHAT)))

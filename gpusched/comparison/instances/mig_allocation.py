@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.missing_values import nullable
 from gpusched._support.text import clip, escape
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import (
     WorkloadAnswer,
     deadlines_of,
     known_at,
-    nullable,
     tick_unit,
     verdict_word,
 )
@@ -57,6 +57,12 @@ class _Named(NamedTuple):
 @dataclass(frozen=True, eq=False, repr=False)
 class MigAllocation:
     """GPU instances for the tasks of a workload; see ``gs.mig``.
+
+    >>> kernel = gs.Kernel("1ms", blocks=32, threads=256)
+    >>> w = gs.Workload([gs.Task("camera", "8ms", [kernel])], tick="us")
+    >>> answer = gs.mig(w, gs.Platform("H100"))
+    >>> answer.accepted, answer.profiles, answer.instance.tolist()
+    (True, ('7g.80gb',), [0])
 
     Attributes
     ----------

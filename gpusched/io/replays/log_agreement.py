@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, instance, integer, one_of, position
+from gpusched._support.missing_values import frame_of
 from gpusched._support.results import Results
 from gpusched._support.text import clip, escape, shown
 from gpusched.io import rule_check
@@ -79,6 +80,13 @@ class Run(Protocol):
 class Difference:
     """A kernel whose simulated start differs from the measured one, and the rule that says why.
 
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> shape, starts = (1, 1024, 0, 0), ([0, 130], [100, 200])
+    >>> log = gs.io.BlockLog(["a", "b"], [0, 1], [0, 10], *shape, [0, 1], 0, 0, *starts)
+    >>> run = gs.simulate.hierarchy(log.launches().launches, gpu)
+    >>> [(each.kernel, each.error, each.rule) for each in gs.io.agreement(run, log).differences]
+    [(1, -30, 'idle')]
+
     Attributes
     ----------
     kernel
@@ -111,6 +119,12 @@ class Agreement:
     """Agreement of a simulation with the log that it replays; see ``gs.io.agreement``.
 
     Arrays are read-only; errors are simulated minus measured times, in ticks.
+
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [0], [100])
+    >>> run = gs.simulate.hierarchy(log.launches().launches, gpu)
+    >>> gs.io.agreement(run, log).exact
+    True
 
     Attributes
     ----------
@@ -315,15 +329,13 @@ class Agreement:
 
     def to_frame(self, by: Literal["kernel", "block"] = "kernel") -> pd.DataFrame:
         """A ``pandas.DataFrame``: ``kernels``, or one row per block in the order of the log."""
-        import pandas as pd
-
         one_of(by, ("kernel", "block"), "by")
         if by == "kernel":
-            return pd.DataFrame(dict(self.kernels.columns))
+            return self.kernels.to_frame()
         log = self.log
         columns = {key: getattr(log, key) for key in ("kernel", "block", "sm", "start", "end")}
         columns |= {"start_error": self.block_start_error, "same_sm": self.same_sm}
-        return pd.DataFrame(columns)
+        return frame_of(columns)
 
     def __repr__(self) -> str:
         return f"<Agreement: {self._summary()}>"
