@@ -153,9 +153,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--save", action="store_true", help="keep the table in benchmarks/results")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    args, options = parser.parse_known_args()
+    args = parser.parse_args()
     if args.child is not None:
-        child(args.reader[0], args.child, [option for option in options if option != "--"])
+        child(args.reader[0], args.child, args.reader[1:])
         return
     from machine import describe
 
