@@ -87,6 +87,7 @@ extern PyMethodDef gs_python_host_sim_methods[];
 extern PyMethodDef gs_python_host_challenge_methods[];
 extern PyMethodDef gs_python_gedf_methods[];
 extern PyMethodDef gs_python_elliott_methods[];
+extern PyMethodDef gs_python_arrow_methods[];
 extern PyMethodDef gs_python_cuda_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import FloatArray, frozen
+from gpusched._support.arrow import Tabular
 from gpusched._support.text import clip, escape
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def by_column(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Results:
+class Results(Tabular):
     """A table: ``columns`` maps names to read-only arrays of equal length."""
 
     columns: Mapping[str, npt.NDArray[Any]]
@@ -102,6 +103,9 @@ class Results:
         for name, value in values.items():
             chosen &= self[name] == value
         return Results({name: column[chosen] for name, column in self.columns.items()})
+
+    def _table(self) -> Mapping[str, npt.NDArray[Any]]:
+        return self.columns
 
     def to_frame(self) -> pd.DataFrame:
         """The table as a ``pandas.DataFrame`` with the same columns."""
