@@ -19,6 +19,7 @@ from gpusched.study.execution import SweepError
 from gpusched.study.points import Point, column_of, describe
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 __all__ = ["Sweep", "columns_of", "table_of"]
@@ -131,6 +132,48 @@ class Sweep(Results):
             means.append(float((shares * self[quantity][chosen]).sum() / shares.sum()))
         columns[quantity] = means
         return Results(columns)
+
+    def to_xarray(self, units: Mapping[str, str] | None = None) -> xr.Dataset:
+        """Make a dataset of xarray with an axis for each parameter of the grid.
+
+        Parameters
+        ----------
+        units
+            Units by the names of parameters and variables, such as ``{"period": "ms"}``: their
+            attribute ``units``. Shares have "1".
+
+        Returns
+        -------
+        xarray.Dataset
+            The parameters are the coordinates, in the order of the grid. A column is a variable
+            over all of them; those of ``arrays`` have further axes, named after them with a number
+            from 1. Those of ``values`` are called ``<quantity>_values``, with the further axis
+            ``set``.
+
+        Raises
+        ------
+        ImportError
+            xarray is not installed.
+        ValueError
+            Units of a name that there is not, two variables of one name, or rows that are not a
+            whole grid.
+
+        Examples
+        --------
+        >>> import gpusched as gs
+        >>> import numpy as np
+        >>> def test(*, utilization, speed, count, first, seed):
+        ...     return {"met": np.arange(first, first + count) * utilization <= speed}
+        >>> grid = {"utilization": [1, 2], "speed": [1, 4]}
+        >>> data = gs.sweep(test, grid, count=4, seed=1).to_xarray({"speed": "GHz"})
+        >>> data["met"].dims, data["met"].sel(utilization=2).values.tolist()
+        (('utilization', 'speed'), [0.25, 0.75])
+        >>> data["speed"].attrs, data["met_low"].attrs["long_name"]
+        ({'units': 'GHz'}, 'met, lower end of the 95 % interval')
+        """
+        from gpusched.study.sweep_dataset import dataset_of
+
+        return dataset_of(self, units or {})
 
     def plot(self, *quantities: str, x: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw quantities over a parameter of the grid.
