@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched import _core
-from gpusched._support.arrow import Coded, Tabular
+from gpusched._support.arrow import Tabular
+from gpusched._support.frames import Coded
 from gpusched._support.results import Results
 
 NUMBERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")

@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
+from gpusched._support.frames import Coded
 from gpusched._support.text import shown
 
-__all__ = ["Coded", "Tabular"]
+__all__ = ["Tabular"]
 
 _FORMATS = {
     "int8": "c",
@@ -36,13 +37,6 @@ _FORMATS = {
 }
 _Node = tuple[str, str, int, tuple[Any, ...], tuple[Any, ...], Any]
 """A column as ``csrc/python/arrow/arrow_data.h`` describes it."""
-
-
-class Coded(NamedTuple):
-    """A column of few different words: int8 places in ``words`` (at most 127)."""
-
-    codes: npt.NDArray[np.int8]
-    words: tuple[str, ...]
 
 
 class Tabular:

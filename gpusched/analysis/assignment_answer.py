@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.arrow import Tabular
+from gpusched._support.frames import frame_of
 from gpusched._support.frozen import Frozen
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape
@@ -32,7 +34,7 @@ _FOUND = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment(Saved, Frozen):
+class Assignment(Tabular, Saved, Frozen):
     """Priorities for one set, or for a stack of N sets; see `assign_priorities`.
 
     Attributes
@@ -160,10 +162,13 @@ class Assignment(Saved, Frozen):
 
         It has the column ``gpu_priority``, too, where these were chosen.
         """
-        frame = self.verdict.to_frame()
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        columns = self.verdict._table()
         if self.gpu_priority is not None:
-            frame["gpu_priority"] = self.gpu_priority[self.hosts.is_task]
-        return frame
+            columns["gpu_priority"] = self.gpu_priority[self.hosts.is_task]
+        return columns
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw the verdict; see ``Verdict.plot``."""

@@ -12,10 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.arrow import Tabular
+from gpusched._support.frames import frame_of, optional
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, shown
-from gpusched.model.answers.answer import Flags, Ticks, missing
+from gpusched.model.answers.answer import Flags, Ticks
 from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
 from gpusched.model.host_tasks import HostTasks
 
@@ -29,7 +31,7 @@ _GROWS = {"all": "All times", "kernels": "Kernels", "copies": "Copies", "cpu": "
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Breakdown(Saved, Frozen):
+class Breakdown(Tabular, Saved, Frozen):
     """Largest factor on execution times at which a test accepts a set; see `breakdown`.
 
     Values are those of one set, or arrays ``(N,)`` for a stack, which indexes like an array.
@@ -195,23 +197,21 @@ class Breakdown(Saved, Frozen):
         It has the columns ``set``, ``factor``, ``numerator``, ``denominator``, ``limiting`` (NA for
         none), ``unlimited``, ``utilization`` and ``tests``.
         """
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         limiting: Int64Array = np.atleast_1d(self.limiting)
-        late = missing(limiting, limiting >= 0)
         factor = np.atleast_1d(np.asarray(self.factor, np.float64))
-        return pd.DataFrame(
-            {
-                "set": np.arange(len(factor)),
-                "factor": factor,
-                "numerator": np.atleast_1d(self.numerator),
-                "denominator": np.atleast_1d(self.denominator),
-                "limiting": pd.arrays.IntegerArray(late.filled(0), np.ma.getmaskarray(late).copy()),
-                "unlimited": np.atleast_1d(self.unlimited),
-                "utilization": np.atleast_1d(self.utilization),
-                "tests": np.atleast_1d(self.tests),
-            }
-        )
+        return {
+            "set": np.arange(len(factor)),
+            "factor": factor,
+            "numerator": np.atleast_1d(self.numerator),
+            "denominator": np.atleast_1d(self.denominator),
+            "limiting": optional(limiting),
+            "unlimited": np.atleast_1d(self.unlimited),
+            "utilization": np.atleast_1d(self.utilization),
+            "tests": np.atleast_1d(self.tests),
+        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of sets that are accepted, by the factor.

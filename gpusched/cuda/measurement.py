@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, one_of
+from gpusched._support.arrow import Tabular
+from gpusched._support.frames import frame_of
 from gpusched.cuda.device import Device, Operation
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.batches import members
+from gpusched.model.batches import members, names_of
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ MOST_TASKS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measurement:
+class Measurement(Tabular):
     """Completion times of every batch of n tasks, measured R times.
 
     Attributes
@@ -63,11 +65,19 @@ class Measurement:
         return BatchTable(-(-ns // self.tick), order=self.order)
 
     def to_frame(self) -> pd.DataFrame:
-        """A ``pandas.DataFrame`` with one row per sample: batch, sample, ns."""
-        import pandas as pd
+        """A ``pandas.DataFrame`` with one row per sample: tasks, names, sample, ns.
 
+        ``tasks`` are the indices of the tasks of the batch in their order of submission, ``names``
+        their names.
+        """
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
         mask, sample = np.nonzero(self.samples)
-        return pd.DataFrame({"batch": mask, "sample": sample, "ns": self.samples[mask, sample]})
+        orders = {m: tuple(i for i in self.order[m].tolist() if i >= 0) for m in set(mask.tolist())}
+        columns: dict[str, Any] = {"tasks": [orders[m] for m in mask.tolist()]}
+        columns["names"] = [names_of(tasks, self.tasks.name) for tasks in columns["tasks"]]
+        return {**columns, "sample": sample, "ns": self.samples[mask, sample]}
 
     def __repr__(self) -> str:
         n = self.tasks.n

@@ -11,14 +11,23 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, instance, integer, is_sequence, one_of
+from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.frames import frame_of
 from gpusched._support.paths import path_text
 from gpusched.io import examiner, rule_check
 from gpusched.io.block_log import BlockLog
 from gpusched.io.rule_check import Violation
 from gpusched.io.traces import trace_files
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_tables import Names, column, frame_of, known_gpu, occupancy_of, take
+from gpusched.io.traces.trace_tables import (
+    Names,
+    column,
+    known_gpu,
+    occupancy_of,
+    table_of,
+    take,
+)
 from gpusched.model.gpu import GPU, as_gpu
 
 if TYPE_CHECKING:
@@ -120,7 +129,7 @@ def read_trace(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OccupancyAgreement:
+class OccupancyAgreement(Tabular):
     """Comparison of the profiler's occupancy with the occupancy by the GPU's limits, per launch.
 
     Attributes
@@ -144,8 +153,11 @@ class OccupancyAgreement:
         return {r: n for r in reasons if (n := int(np.sum(self.reason == r)))}
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per launch."""
-        return frame_of(self)
+        """A pandas DataFrame with one row per launch; ``reported`` is NA where not known."""
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        return table_of(self, ("reported",))
 
     def __repr__(self) -> str:
         parts = [f"{n} {reason or 'equal'}" for reason, n in self.counts().items()]

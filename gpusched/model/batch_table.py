@@ -22,7 +22,9 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
+from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.frames import frame_of
 from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 from gpusched.model.batches import (
@@ -38,6 +40,7 @@ from gpusched.model.batches import (
     completion_time,
     key_order,
     members,
+    names_of,
     order_text,
     order_tuples,
     orders_by_index,
@@ -73,7 +76,7 @@ _ROWS = 40  # shown in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchTable(NoArray):
+class BatchTable(NoArray, Tabular):
     """Completion times of every batch of n tasks, or of a stack of N such sets.
 
     >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (1, 0): 4})
@@ -548,24 +551,38 @@ class BatchTable(NoArray):
     def __reduce__(self) -> Any:
         return (BatchTable._make, self._arrays())
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
         """Make a pandas table with one row per eligible or undecided batch.
 
-        The columns are ``set`` (of a stack), ``mask``, ``size``, ``tasks`` in the order of
-        submission, ``completion`` (for an undecided batch the time it would take) and
-        ``undecided``.
+        The columns are ``set`` (of a stack), ``size``, ``tasks`` in the order of submission,
+        ``completion`` (for an undecided batch the time it would take) and ``undecided``.
 
         >>> stack = gs.BatchTable([[0, 1, 3, 4], [0, 1, 3, 0]])
         >>> print(stack.to_frame().to_string(index=False))
-         set  mask  size  tasks  completion  undecided
-           0     1     1   (0,)           1      False
-           0     2     1   (1,)           3      False
-           0     3     2 (0, 1)           4      False
-           1     1     1   (0,)           1      False
-           1     2     1   (1,)           3      False
-        """
-        import pandas as pd
+         set  size  tasks  completion  undecided
+           0     1   (0,)           1      False
+           0     1   (1,)           3      False
+           0     2 (0, 1)           4      False
+           1     1   (0,)           1      False
+           1     1   (1,)           3      False
 
+        Parameters
+        ----------
+        names
+            Those of the n tasks: ``tasks`` has names instead of indices, and `from_frame` does not
+            take such a table.
+
+        Raises
+        ------
+        ValueError
+            Another number of names.
+
+        >>> stack[0].to_frame(["camera", "lidar"])["tasks"].tolist()
+        [('camera',), ('lidar',), ('camera', 'lidar')]
+        """
+        return frame_of(self._table(names))
+
+    def _table(self, names: Sequence[str] | None = None) -> dict[str, Any]:
         completion = np.atleast_2d(self.completion)
         undecided = np.zeros_like(completion)
         if self.undecided is not None:
@@ -573,15 +590,18 @@ class BatchTable(NoArray):
         sets, masks = np.nonzero(completion + undecided)
         decided = completion[sets, masks] > 0
         tasks = self._submissions(sets, masks, decided)
+        if names is not None:
+            if len(names) != self.n:
+                raise ValueError(f"names: got {len(names)}, expected {self.n}, one per task")
+            tasks[:] = [names_of(batch, names) for batch in tasks]
         columns: dict[str, Any] = {"set": sets} if self.is_stack else {}
         columns |= {
-            "mask": masks,
             "size": np.bitwise_count(masks).astype(np.int64),
-            "tasks": pd.Series(tasks, dtype=object),
+            "tasks": tasks.tolist(),
             "completion": completion[sets, masks] + undecided[sets, masks],
             "undecided": ~decided,
         }
-        return pd.DataFrame(columns)
+        return columns
 
     def _submissions(
         self, sets: Int64Array, masks: Int64Array, decided: npt.NDArray[np.bool_]

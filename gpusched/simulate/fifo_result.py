@@ -60,8 +60,8 @@ class Waves(Table):
     sm: Int64Array | None = None
     kernel: Int64Array | None = None
 
-    def _shown(self) -> dict[str, npt.NDArray[Any]]:
-        return {name: column for name, column in super()._shown().items() if column is not None}
+    def _table(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: column for name, column in super()._table().items() if column is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +103,7 @@ class FifoRun(Saved, RunJobs):
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "dispatched")
+    _OPTIONAL: ClassVar[tuple[str, ...]] = (*Jobs._OPTIONAL, "dispatched")
     _KIND: ClassVar[str] = "FifoRun"
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains, Waves, GPU)
 
@@ -143,7 +144,7 @@ class FifoRun(Saved, RunJobs):
         return run_results.html_of(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per job as a ``pandas.DataFrame``."""
+        """One row per job as a ``pandas.DataFrame``; NA for what has not happened."""
         frame: pd.DataFrame = super().to_frame()
         return frame
 

@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer
+from gpusched._support.arrow import Tabular
+from gpusched._support.frames import frame_of, optional
 from gpusched._support.frozen import Frozen
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
@@ -51,7 +53,7 @@ _COLUMNS = ("head", "joined", "first", "dispatched", "end")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy(Saved, Frozen):
+class Hierarchy(Tabular, Saved, Frozen):
     """Launches under the scheduling hierarchy; see ``gs.simulate.hierarchy``.
 
     Arrays are read-only int64 with one entry per launch, copies and kernels alike, in ticks; -1 for
@@ -152,7 +154,8 @@ class Hierarchy(Saved, Frozen):
     def kernels(self) -> Results:
         """Table of the kernels.
 
-        Columns: launch, name, stream, time, head, joined, first, dispatched, end, response.
+        Columns: launch, name, stream, time, head, joined, first, dispatched, end, response; the
+        last six masked for what has not happened.
         """
         return self._results(np.flatnonzero(self.launches.kind == 0))
 
@@ -166,19 +169,18 @@ class Hierarchy(Saved, Frozen):
         columns["name"] = np.array([self.launches.name[i] for i in rows.tolist()], dtype=np.str_)
         columns["stream"] = self.launches.stream[rows]
         columns["time"] = self.launches.time[rows]
-        columns |= {name: getattr(self, name)[rows] for name in _COLUMNS}
-        columns["response"] = self.response[rows]
+        columns |= {name: optional(getattr(self, name)[rows]) for name in _COLUMNS}
+        columns["response"] = optional(self.response[rows])
         return Results(columns)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per launch as a ``pandas.DataFrame``."""
-        import pandas as pd
+        """One row per launch as a ``pandas.DataFrame``; NA for what has not happened."""
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         columns = dict(self._results(np.arange(len(self))).columns)
-        columns = {"launch": columns.pop("launch"), "name": columns.pop("name"), **columns}
-        frame = pd.DataFrame(columns)
-        frame.insert(2, "kind", np.array(KINDS)[self.launches.kind])
-        return frame
+        first = {key: columns.pop(key) for key in ("launch", "name")}
+        return {**first, "kind": np.array(KINDS)[self.launches.kind], **columns}
 
     def overlap(self, one: int, other: int) -> int:
         """Ticks in which two launches were both between their first block's start and their end.

@@ -36,6 +36,7 @@ class Blocks(Table):
     """
 
     _KIND: ClassVar[str] = "Blocks"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("end",)
 
     kernel: Int64Array
     block: Int64Array
@@ -75,6 +76,7 @@ class Waits(Table):
     """
 
     _KIND: ClassVar[str] = "Waits"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("blocker", "sm", "end")
 
     launch: Int64Array
     why: Int64Array
@@ -88,8 +90,8 @@ class Waits(Table):
         """``why`` in words."""
         return np.array(REASONS)[self.why]
 
-    def _shown(self) -> dict[str, npt.NDArray[Any]]:
-        columns = super()._shown()
+    def _table(self) -> dict[str, npt.NDArray[Any]]:
+        columns = super()._table()
         del columns["why"]
         return {"launch": columns.pop("launch"), "reason": self.reason, **columns}
 
@@ -108,6 +110,7 @@ class Slices(Table):
     """
 
     _KIND: ClassVar[str] = "Slices"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("end",)
 
     context: Int64Array
     start: Int64Array

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, integer
+from gpusched._support.arrow import Tabular
+from gpusched._support.frames import frame_of
 from gpusched._support.text import shown, time_text
 from gpusched.io.traces.kernel_names import labels
 from gpusched.io.traces.trace_events import TraceEvents
@@ -23,9 +25,9 @@ from gpusched.io.traces.trace_tables import (
     INT64_MAX,
     Names,
     column,
-    frame_of,
     gpu_text,
     searcher,
+    table_of,
     take,
     written,
 )
@@ -48,7 +50,7 @@ _PART = 100  # of the GPU time, which a kernel has to take to be preferred
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace:
+class Trace(Tabular):
     """Kernel launches of one device, sorted by start: read-only arrays, one entry per launch.
 
     Attributes
@@ -347,8 +349,14 @@ class Trace:
         return trace_replay(self, device, latency, streams)
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per launch; its columns are the arrays' names."""
-        return frame_of(self)
+        """A pandas DataFrame with one row per launch; its columns are the arrays' names.
+
+        ``occupancy`` and ``call`` are NA where the file has none.
+        """
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        return table_of(self, ("occupancy", "call"))
 
     def __repr__(self) -> str:
         return f"Trace({_summary(self)})"

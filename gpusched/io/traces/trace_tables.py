@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.frames import optional
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:
-    import pandas as pd
     from _typeshed import DataclassInstance
 
     from gpusched.model.gpu import GPU
@@ -85,12 +85,14 @@ def take(table: Table, chosen: NDArray[Any]) -> Table:
     return replace(table, **columns)
 
 
-def frame_of(table: Any) -> pd.DataFrame:
-    """The arrays of a table as the columns of a pandas DataFrame."""
-    import pandas as pd
+def table_of(table: Any, missing: Sequence[str] = ()) -> dict[str, Any]:
+    """The arrays of a table by name.
 
+    ``missing``: names of the arrays in which -1 stands for nothing, masked here.
+    """
     columns = {f.name: getattr(table, f.name) for f in fields(table)}
-    return pd.DataFrame({k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
+    arrays = {k: v for k, v in columns.items() if isinstance(v, np.ndarray)}
+    return {k: optional(v) if k in missing else v for k, v in arrays.items()}
 
 
 def searcher(pattern: str | re.Pattern[str]) -> Callable[[str], bool]:

@@ -1,0 +1,65 @@
+"""Columns of tables, with missing values: masked arrays, and the nullable columns of pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Coded", "frame_of", "optional"]
+
+
+class Coded(NamedTuple):
+    """A column of few different words: int8 places in ``words`` (at most 127)."""
+
+    codes: npt.NDArray[np.int8]
+    words: tuple[str, ...]
+
+
+def optional(values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Any:
+    """Integers masked where there is no value.
+
+    Parameters
+    ----------
+    values
+        Array of integers.
+    known
+        Whether there is a value, a bool array of the same shape; unless given, where the number is
+        not negative.
+    """
+    data = np.asarray(values, np.int64)
+    there = data >= 0 if known is None else np.asarray(known, np.bool_)
+    return np.ma.array(data, mask=~there)
+
+
+def frame_of(columns: Mapping[str, Any]) -> pd.DataFrame:
+    """A pandas table of columns as those of ``Tabular``: NA where they are masked.
+
+    Masked numbers are of type Int64, truth values boolean, strings string; what is no array is of
+    type object.
+    """
+    import pandas as pd
+
+    return pd.DataFrame({name: _of_pandas(column) for name, column in columns.items()})
+
+
+def _of_pandas(column: Any) -> Any:
+    import pandas as pd
+
+    if isinstance(column, Coded):
+        return pd.Categorical.from_codes(column.codes, list(column.words))
+    if not isinstance(column, np.ndarray):
+        return pd.Series(list(column), dtype=object)
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    if column.dtype.kind == "O":
+        return pd.array(column.tolist(), dtype="string")
+    mask = np.ma.getmaskarray(column).copy()
+    if column.dtype.kind == "b":
+        return pd.arrays.BooleanArray(column.filled(False), mask)
+    return pd.arrays.IntegerArray(np.asarray(column.filled(0), np.int64), mask)

@@ -1,0 +1,63 @@
+"""Tables with missing values: NA in pandas, a dash in text, an empty field in CSV, never -1."""
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched._support.frames import frame_of, optional
+from gpusched._support.results import Results
+
+pytestmark = pytest.mark.python
+
+pd = pytest.importorskip("pandas")
+
+
+def test_optional_masks_what_is_negative_or_not_known() -> None:
+    assert optional([3, -1, 0]).tolist() == [3, None, 0]
+    assert optional([3, 7], [False, True]).tolist() == [None, 7]
+    column = frame_of({"a": optional([3, -1])})["a"]
+    assert column.dtype == "Int64" and column.isna().tolist() == [False, True]
+    frame = frame_of({"a": np.arange(2), "b": optional([3, -1])})
+    assert frame["a"].dtype == np.int64 and frame["b"].dtype == "Int64"
+
+
+def test_results_keep_missing_values(tmp_path) -> None:
+    table = Results({"name": np.array(["x", "y"]), "end": optional([4, -1])})
+    assert str(table).split() == ["name", "end", "x", "4", "y", "–"]
+    assert "<td>–</td>" in table._repr_html_() and "-1" not in table._repr_html_()
+    assert table.to_frame()["end"].isna().tolist() == [False, True]
+    table.save_csv(tmp_path / "table.csv")
+    assert (tmp_path / "table.csv").read_text().splitlines() == ["name,end", "x,4", "y,"]
+    same = Results({"name": np.array(["x", "y"]), "end": optional([4, -7])})
+    assert table == same and table != Results({**same.columns, "end": np.array([4, -1])})
+    for part in (table["end"].data, table["end"].mask):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 0
+    assert table.where(name="y")["end"].tolist() == [None]
+
+
+def test_what_has_not_happened_is_missing() -> None:
+    gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=8)
+    work = gs.Launches([0, 0], 50, stream=[0, 1], threads=1024)
+    run = gs.simulate.hierarchy(work, gpu, budget=gs.Budget(1))
+    assert run.outcome == "budget"
+    frame = run.to_frame()
+    assert frame["response"].isna().any() and frame["end"].dtype == "Int64"
+    assert run.kernels["end"].mask.tolist() == (run.end < 0).tolist()
+    assert run.waits.to_frame()[["blocker", "sm", "end"]].dtypes.eq("Int64").all()
+    assert "-1" not in run.kernels._repr_html_()
+
+
+def test_launches_without_a_setting() -> None:
+    work = gs.Launches([0, 5], 3, carveout=[-1, 4096])
+    frame = work.to_frame()
+    assert frame["carveout"].isna().tolist() == [True, False]
+    assert frame["graph"].isna().all() and frame["trigger"].isna().all()
+    assert gs.Launches.from_frame(frame) == work
+
+
+def test_runs_name_their_tasks() -> None:
+    tasks = gs.KernelTasks([9, 9], [2, 3], name=["camera", "lidar"])
+    frame = gs.simulate.fifo(tasks, threads=1, until=9).to_frame()
+    assert list(frame.columns)[:3] == ["task", "name", "job"]
+    assert sorted(frame["name"]) == ["camera", "lidar"]
