@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from gpusched import _core
 from gpusched._support.arrow import Tabular
-from gpusched._support.frames import Coded
+from gpusched._support.missing_values import Coded
 from gpusched._support.results import Results
 
 NUMBERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")

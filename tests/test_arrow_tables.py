@@ -1,4 +1,4 @@
-"""Every table goes out as Arrow data with the columns of its ``to_frame``; other libraries read it."""
+"""Every table as Arrow data: the columns of its ``to_frame``, read by other libraries."""
 
 from __future__ import annotations
 

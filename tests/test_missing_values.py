@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched._support.frames import frame_of, optional
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
 
 pytestmark = pytest.mark.python

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.frames import Coded
+from gpusched._support.missing_values import Coded
 from gpusched._support.text import shown
 
 __all__ = ["Tabular"]

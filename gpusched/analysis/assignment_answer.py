@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.arrow import Tabular
-from gpusched._support.frames import frame_of
 from gpusched._support.frozen import Frozen
+from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape
 from gpusched.analysis.verdict import Verdict

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.arrow import Tabular
-from gpusched._support.frames import frame_of, optional
 from gpusched._support.frozen import Frozen, same
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, shown
 from gpusched.model.answers.answer import Flags, Ticks

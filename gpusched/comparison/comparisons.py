@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
 from gpusched._support.arrow import Tabular
 from gpusched._support.budget import Budget
-from gpusched._support.frames import frame_of
+from gpusched._support.missing_values import frame_of
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import shown

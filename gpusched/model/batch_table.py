@@ -24,7 +24,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.frames import frame_of
+from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 from gpusched.model.batches import (

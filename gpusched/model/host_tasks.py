@@ -17,7 +17,7 @@ from gpusched._support.arguments import (
     int_array,
     task_names,
 )
-from gpusched._support.frames import frame_of
+from gpusched._support.missing_values import frame_of
 from gpusched.model.hosts.host_arrays import (
     JOB_FIELDS,
     LEAST,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
-from gpusched._support.frames import frame_of
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import escape
 from gpusched.model.task_sets import TaskSet, unless_derived
 

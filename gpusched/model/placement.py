@@ -15,8 +15,8 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
 from gpusched._support.arrow import Tabular
-from gpusched._support.frames import frame_of, optional
 from gpusched._support.frozen import Frozen
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.model.gpu import GPU, as_gpu, kernel_columns

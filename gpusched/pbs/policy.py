@@ -24,8 +24,8 @@ from gpusched._support.arguments import (
     seed_key,
 )
 from gpusched._support.arrow import Tabular
-from gpusched._support.frames import frame_of
 from gpusched._support.frozen import Frozen, same
+from gpusched._support.missing_values import frame_of
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape, shown

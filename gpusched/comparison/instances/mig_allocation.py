@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.arrow import Tabular
-from gpusched._support.frames import frame_of
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import clip, escape
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.arrow import Tabular
-from gpusched._support.frames import frame_of
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import shown, time_text
 from gpusched.io.traces.kernel_names import labels
 from gpusched.io.traces.trace_events import TraceEvents

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.arrow import Tabular
-from gpusched._support.frames import frame_of
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import time_text
 from gpusched.io.traces.chosen_periods import harmonic_periods
 from gpusched.io.traces.trace_tables import Names, gpu_text, known_gpu, occupancy_of, table_of

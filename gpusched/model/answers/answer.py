@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, task_number
 from gpusched._support.arrow import Tabular
-from gpusched._support.frames import frame_of
 from gpusched._support.frozen import Frozen, same
+from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, shown
 from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of

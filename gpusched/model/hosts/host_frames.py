@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.frames import optional
+from gpusched._support.missing_values import optional
 from gpusched.model.frames import Table
 from gpusched.model.hosts.host_arrays import ROW_FIELDS, rows_below, with_zeros
 from gpusched.model.hosts.host_columns import MAX_SMS, HostColumns

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._support.frames import optional
+from gpusched._support.missing_values import optional
 from gpusched.model.launching.launch_columns import COLUMNS, KINDS, STREAM_COLUMNS, STREAM_KINDS
 from gpusched.model.launching.launch_partitions import PARTITION_COLUMNS
 

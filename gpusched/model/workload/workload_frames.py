@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from gpusched._support.frames import optional
+from gpusched._support.missing_values import optional
 from gpusched._support.text import shown
 from gpusched.model.frames import Table
 from gpusched.model.workload.periodic_task import Task

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, SupportsIn
 from gpusched._support.arguments import instance, is_sequence, one_of, position
 from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.frames import frame_of
+from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
 from gpusched._support.text import clip, shown
 from gpusched.model.host_tasks import HostTasks
