@@ -61,3 +61,26 @@ def test_runs_name_their_tasks() -> None:
     frame = gs.simulate.fifo(tasks, threads=1, until=9).to_frame()
     assert list(frame.columns)[:3] == ["task", "name", "job"]
     assert sorted(frame["name"]) == ["camera", "lidar"]
+
+
+def test_pictures_say_what_was_not_analysed() -> None:
+    """The second task of a set whose first one fails has no bar, and a word in its place."""
+    pytest.importorskip("matplotlib")
+    hosts = gs.HostTasks([4, 9], [5, 1], core=[0, 0], name=["late", "other"])
+    answer = gs.analysis.mpcp(hosts)
+    assert answer.to_frame()["response"].isna().all()
+    assert answer.to_frame()["own"].isna().tolist() == [False, True]
+    words = [text.get_text() for text in answer.plot().texts]
+    assert words == ["not analysed"]
+    assert ">–</td>" in answer._repr_html_()
+
+
+def test_parts_of_a_bound_that_there_is_not_are_missing() -> None:
+    chains = gs.KernelChains(
+        [10, 10], [[6], [10]], [[2], [1]], offset=[1, 0], priority=[0, 1], deadline=[10, 10_000]
+    )
+    frame = gs.analysis.priority_streams(chains, threads=2).to_frame()
+    assert frame[["response", "denominator", "own", "residue"]].isna().all(axis=None)
+    tasks = gs.KernelTasks([110, 100], block_time=[20, 90], blocks=[2, 1], threads=1)
+    frame = gs.analysis.fifo_bound(tasks, threads=2).to_frame()
+    assert frame["numerator"].tolist()[0] == 75 and frame["numerator"].isna().tolist()[1]

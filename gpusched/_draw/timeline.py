@@ -320,6 +320,8 @@ class Timeline:
         More pieces, for traces.
     marks, keys, notes
         Instants, the legend, and what the picture leaves out.
+    numbers
+        What numbers on pieces count, "jobs" say; a note explains it.
     counters
         For traces.
     since, end
@@ -348,6 +350,7 @@ class Timeline:
     width: float = 7.2
     other: Mapping[str, Any] = field(default_factory=dict)
     rasters: tuple[Raster, ...] = ()
+    numbers: str = ""
 
     @property
     def axis(self) -> TimeAxis:
@@ -357,7 +360,8 @@ class Timeline:
     def note_lines(self, length: int) -> list[str]:
         """The notes in lines of ``length`` characters, or longer by a note that is longer."""
         lines: list[str] = []
-        for note in self.notes:
+        numbers = (f"numbers: {self.numbers}",) if self.numbers else ()
+        for note in (*numbers, *self.notes):
             if lines and len(lines[-1]) + len(note) + 2 <= length:
                 lines[-1] += f"; {note}"
             else:

@@ -695,12 +695,12 @@ class BatchTable(NoArray, Tabular):
         masks = np.flatnonzero(self.completion)
         rows = "".join(
             f"<tr><td>{order_text(self.submission_order(int(mask)))}</td>"
-            f"<td>{int(self.completion[mask])}</td></tr>"
+            f"<td>{int(self.completion[mask]):,}</td></tr>"
             for mask in masks[:_ROWS]
         )
         more = f"<p>and {len(masks) - _ROWS} more</p>" if len(masks) > _ROWS else ""
         return (
-            f"<table><caption>BatchTable: {self._counts()}</caption>"
+            f"<table><caption>BatchTable: {self._counts()}; ticks</caption>"
             f"<tr><th>batch</th><th>completion</th></tr>{rows}</table>{more}"
         )
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import escape, shown
+from gpusched._support.text import TICKS, escape, shown
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.task_sets import TaskSet, unless_derived
 
@@ -328,12 +328,12 @@ class KernelChains(TaskSet):
         columns = [getattr(self, key).tolist() for key in keys]
         rows = "".join(
             f"<tr><th>{escape(self.name[i][:60])}</th>"
-            + "".join(f"<td>{column[i]}</td>" for column in columns)
+            + "".join(f"<td>{column[i]:,}</td>" for column in columns)
             + "</tr>"
             for i in range(min(self.n, _ROWS))
         )
         note = f"<p>and {self.n - _ROWS} more tasks</p>" if self.n > _ROWS else ""
-        return f"<table><tr><th></th>{head}</tr>{rows}</table>{note}"
+        return f"<table>{TICKS}<tr><th></th>{head}</tr>{rows}</table>{note}"
 
 
 def _padded(

@@ -599,6 +599,8 @@ class Launches(NoArray, Tabular, Saved):
                     text = "yes" if value else "no"
                 elif key == "stream":
                     text = clip(self.stream_name[value], 40)
+                elif value < 0 and key in ("carveout", "graph", "trigger"):
+                    text = "–"
                 cells.append(f"<td>{escape(text)}</td>")
             body.append(f"<tr><th>{escape(clip(self.name[i], 60))}</th>{''.join(cells)}</tr>")
         more = len(self) - _SHOWN

@@ -146,6 +146,7 @@ def picture(
         keys=tuple(keys),
         notes=tuple(notes),
         title=title,
+        numbers="jobs" if not labels and any(piece.label for piece in pieces) else "",
     )
 
 

@@ -20,7 +20,7 @@ from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip, escape, shown
+from gpusched._support.text import TICKS, clip, escape, shown
 from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
 from gpusched.model.answers.times_in_text import time_in_text
 
@@ -342,8 +342,12 @@ class Answer(Tabular, Saved, Frozen, ABC):
         parts: list[tuple[str, int, Int64Array]],
         order: Int64Array,
         late: int | None = None,
+        nothing: str = "no bound",
     ) -> Axes:
-        """A bar per task, of parts with a label and a colour, and its deadline."""
+        """A bar per task, of parts with a label and a colour, and its deadline.
+
+        The word ``nothing`` stands in the place of a bar of which no part is known.
+        """
         from gpusched._draw import axes as plot
 
         tasks, order = self._tasks, order[:SHOWN_ROWS]
@@ -356,6 +360,9 @@ class Answer(Tabular, Saved, Frozen, ABC):
             if width.any():
                 ax.barh(y, width, 0.62, left=left, color=plot.color(number), label=label)
                 left += width
+        unknown = np.ma.getmaskarray(self.response)[order] & (left == 0)
+        for row in np.flatnonzero(unknown).tolist():
+            plot.word(ax, row, nothing)
         deadline = tasks.deadline[order] / axis.ticks
         for row, task in enumerate(order.tolist()):
             color = plot.LATE if task == late else plot.INK
@@ -396,7 +403,7 @@ class Answer(Tabular, Saved, Frozen, ABC):
             rows.append(f"<tr><th>{escape(self._name(i))}</th>{cells}</tr>")
         more = self._tasks.n - SHOWN_ROWS
         note = f"<p>and {more} more tasks</p>" if more > 0 else ""
-        return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>{note}"
+        return f"<table>{TICKS}<tr><th></th>{head}</tr>{''.join(rows)}</table>{note}"
 
     def _task_columns(self) -> dict[str, npt.NDArray[Any]]:
         return Answer._columns(self) if self._PER_SET else self._columns()
