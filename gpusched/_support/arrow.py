@@ -112,9 +112,11 @@ def _of_array(name: str, values: npt.NDArray[Any], valid: npt.NDArray[np.uint8] 
 
 def _of_objects(name: str, entries: Sequence[Any]) -> _Node:
     """A column of strings or of tuples, which are lists in Arrow; of strings if all are missing."""
-    there = np.fromiter((entry is not None for entry in entries), np.bool_, len(entries))
-    valid = None if there.all() else _bits(there)
-    kinds = {type(entry) for entry in entries} - {type(None)}
+    kinds = set(map(type, entries))
+    valid = None
+    if type(None) in kinds:
+        valid = _bits(np.array([entry is not None for entry in entries], np.bool_))
+        kinds.discard(type(None))
     if kinds == {tuple}:
         sizes = [len(entry or ()) for entry in entries]
         flat = list(chain.from_iterable(entry or () for entry in entries))
@@ -125,14 +127,14 @@ def _of_objects(name: str, entries: Sequence[Any]) -> _Node:
         other = next(e for e in entries if e is not None and not isinstance(e, str))
         raise _refused(name, shown(other))
     # A lone surrogate, which is no character, becomes a question mark.
-    encoded = [(entry or "").encode("utf-8", "replace") for entry in entries]
+    words = {entry: (entry or "").encode("utf-8", "replace") for entry in set(entries)}
+    encoded = [words[entry] for entry in entries]
     text = np.frombuffer(b"".join(encoded), np.uint8)
     return (name, "U", len(entries), (valid, _offsets(map(len, encoded)), text), (), None)
 
 
 def _offsets(sizes: Any) -> npt.NDArray[np.int64]:
-    steps = np.array([0, *sizes], np.int64)
-    return np.cumsum(steps, out=steps)
+    return np.cumsum(np.fromiter(chain([0], sizes), np.int64))
 
 
 def _whole(name: str, numbers: list[int]) -> npt.NDArray[np.int64]:
