@@ -345,7 +345,7 @@ def _different(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDA
 
 
 def _attributes(name: str, table: Sweep) -> dict[str, str]:
-    """What is known of a column: shares and their intervals have no unit."""
+    """Attributes of a column: shares and their intervals have no unit."""
     of, _, end = name.rpartition("_")
     if name == "count":
         return {"long_name": "task sets", "units": "1"}
