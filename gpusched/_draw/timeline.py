@@ -7,7 +7,7 @@ A result describes itself as a `Timeline`; `timeline_axes` (Matplotlib), `svg` (
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -38,6 +38,7 @@ __all__ = [
     "differs_key",
     "fill_of",
     "in_window",
+    "labelled",
     "late_key",
     "window",
 ]
@@ -61,6 +62,7 @@ NOTHING = -(2**63)
 
 _LABEL = 28  # characters of a lane's name
 _MOST_NUMBERS = 24  # labels that are numbers
+_TEXT = 12.0  # height of a label, in points
 _NAME = 200  # of a piece's, in its tooltip
 
 Item = TypeVar("Item")
@@ -427,6 +429,14 @@ class Timeline:
             every = numbers[::step]
             kept += [at for at in every if all(abs(at[0] - k[0]) >= room - 1e-6 for k in kept)]
         return sorted(kept)
+
+
+def labelled(pieces: Iterable[Piece], lanes: Sequence[Lane]) -> bool:
+    """Whether a piece is high enough for its label."""
+    return any(
+        piece.label and (piece.place()[1] - piece.place()[0]) * lanes[piece.lane].height >= _TEXT
+        for piece in pieces
+    )
 
 
 def fill_of(shade: int | str) -> str:

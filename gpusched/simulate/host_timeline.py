@@ -19,6 +19,7 @@ from gpusched._draw.timeline import (
     Timeline,
     Words,
     in_window,
+    labelled,
     late_key,
     window,
 )
@@ -129,7 +130,7 @@ def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
         marks=marks,
         keys=tuple(keys),
         notes=(f"{hidden} later bars not shown",) if hidden else (),
-        numbers="jobs" if any(piece.label for piece in pieces) else "",
+        numbers="jobs" if labelled(pieces, places.lanes) else "",
     )
 
 

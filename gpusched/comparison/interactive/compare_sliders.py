@@ -31,6 +31,12 @@ _FAST = 0.15  # seconds of a comparison that follows a slider while it moves
 class CompareSliders:
     """A comparison that follows sliders for the periods and the times; see `compare_sliders`.
 
+    >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
+    >>> view = gs.compare_sliders(w, gs.Platform("Xavier"), methods=["mpcp"])
+    >>> view.times["kernels"].value = 200
+    >>> view.workload["a"].segments[1].time, view.comparison["mpcp"].answer.slack.tolist()
+    (6, [1])
+
     Attributes
     ----------
     comparison
