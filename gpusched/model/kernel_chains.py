@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
+from gpusched._support.large_arrays import spread
 from gpusched._support.missing_values import frame_of
 from gpusched._support.text import TICKS, escape, shown
 from gpusched.model.kernel_tasks import KernelTasks
@@ -146,7 +147,7 @@ class KernelChains(TaskSet):
             if key != "priority":
                 at_least(array, _LEAST.get(key, 1), key)
             try:
-                array = np.ascontiguousarray(np.broadcast_to(array, times.shape))
+                array = spread(array, times.shape)
             except ValueError:
                 raise ValueError(
                     f"{key}: got shape {array.shape}, expected {times.shape} as of period"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
+from gpusched._support.large_arrays import spread
 from gpusched._support.missing_values import frame_of
 from gpusched._support.text import TICKS, escape
 from gpusched.model.task_sets import TaskSet, unless_derived
@@ -161,7 +162,7 @@ class KernelTasks(TaskSet):
             if key != "priority":
                 at_least(array, _LEAST.get(key, 1), key)
             try:
-                array = np.ascontiguousarray(np.broadcast_to(array, shape))
+                array = spread(array, shape)
             except ValueError:
                 raise ValueError(
                     f"{key}: got shape {array.shape}, expected {shape} as of {widest}"
