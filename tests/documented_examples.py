@@ -10,6 +10,7 @@ import ast
 import doctest
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, ModuleType
@@ -34,11 +35,15 @@ class Example:
         names = dict(self.names)
         names["print"] = lambda *values, **_: shown.append(" ".join(map(str, values)))
         try:
-            value = eval(self.code, names)
+            result = eval(self.code, names)
         except Exception as error:
             return f"{type(error).__name__}: {error}"
-        defined = [names[key] for key in names if names[key] is not self.names.get(key)]
-        return "\n".join([*shown, repr(value), *map(repr, defined[2:])])
+        defined = [
+            repr(value)
+            for key, value in names.items()
+            if key not in ("print", "__builtins__") and value is not self.names.get(key)
+        ]
+        return re.sub(r" at 0x[0-9a-f]+", "", "\n".join([*shown, repr(result), *defined]))
 
 
 def modules_of(package: ModuleType) -> Iterator[str]:
