@@ -7,10 +7,12 @@ benchmarks/thread_stress.py.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import sysconfig
+import textwrap
 import threading
 from pathlib import Path
 from typing import Any
@@ -32,20 +34,25 @@ def without_gil() -> bool:
     return not getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
+def in_new_process(code: str) -> str:
+    """The output of code in a process that has used nothing of the package before."""
+    done = subprocess.run(
+        # A module that does not say that it can do without would turn the GIL on, with a warning.
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        cwd=Path(gs.__file__).parents[1],
+        env={key: value for key, value in os.environ.items() if key != "PYTHON_GIL"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 def test_the_import_leaves_the_gil_off() -> None:
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("an interpreter with a GIL")
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHON_GIL"}
-    # A module that does not say it can do without would turn the GIL on, with a warning.
-    code = "import sys, gpusched; print(sys._is_gil_enabled())"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        cwd=Path(gs.__file__).parents[1],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stdout.strip()) == (0, "False"), done.stderr
+    assert in_new_process("import sys, gpusched; print(sys._is_gil_enabled())") == "False"
     assert without_gil()
 
 
@@ -69,34 +76,26 @@ def test_documented_calls_answer_as_alone(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_names_are_first_used_by_many_threads() -> None:
-    # In a process in which nothing of the package has been used before.
-    code = """
-import threading
-import gpusched as gs
-names = [name for name in dir(gs) if not name.startswith("__")]
-start, found, errors = threading.Barrier(8), [], []
-def use(number):
-    start.wait()
-    try:
-        order = names[number:] + names[:number]
-        found.append([getattr(gs, name) for name in sorted(order, key=order.index)])
-        found[-1] = dict(zip(order, map(id, found[-1])))
-        gs.analysis, gs.pbs.search, gs.GPU.preset("a100"), gs.methods()
-    except BaseException as error:
-        errors.append(error)
-threads = [threading.Thread(target=use, args=(number,)) for number in range(8)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-assert not errors, errors
-assert len(found) == 8 and all(one == found[0] for one in found)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(gs.__file__).parents[1],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    in_new_process("""
+        import threading
+        import gpusched as gs
+
+        names = [name for name in dir(gs) if not name.startswith("__")]
+        start, found = threading.Barrier(8), []
+
+        def work(number):
+            start.wait()
+            objects = {name: id(getattr(gs, name)) for name in names[number:] + names[:number]}
+            gs.GPU.preset("a100"), gs.methods(), gs.analysis.mpcp, gs.pbs.search
+            found.append(objects)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 8 and all(one == found[0] for one in found)
+    """)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "host", "hierarchy"])
@@ -166,55 +165,57 @@ def test_a_stop_flag_ends_the_calls_of_its_threads() -> None:
 
 
 def test_progress_is_told_to_the_calling_thread() -> None:
-    # One function for all threads; in one of them it raises, which ends that call alone.
-    told: list[tuple[int, int, int]] = []
-    ended: dict[int, int] = {}
+    # One function for all threads; in the first of them it raises, which ends that call alone.
+    tasks = gs.KernelTasks(period=[1000], block_time=5, blocks=100)
+    told: list[tuple[int, int]] = []
+    numbers: dict[int, int] = {}
 
     class Enough(Exception):
         pass
 
     def progress(done: int, total: int) -> None:
-        told.append((threading.get_ident(), done, total))
-        if ended.get(threading.get_ident()) == -1 and done > total // 2:
+        number = numbers[threading.get_ident()]
+        told.append((number, done))
+        if number == 0 and done > total // 2:
             raise Enough
 
     def work(number: int) -> None:
-        own = threading.get_ident()
-        ended[own] = 0
-        if number == 0:
-            ended[own] = -1
-            with pytest.raises(Enough):
-                gs.simulate.fifo(LONELY, 1, until=10**7, waves=False, progress=progress)
-        else:
-            gs.simulate.fifo(LONELY, 1, until=10**7, waves=False, progress=progress)
-            ended[own] = 1
+        numbers[threading.get_ident()] = number
+        expected = pytest.raises(Enough) if number == 0 else contextlib.nullcontext()
+        with expected:
+            gs.simulate.fifo(tasks, 1, until=5 * 10**6, waves=False, progress=progress)
 
     together(THREADS, work)
-    for thread, state in ended.items():
-        mine = [done for who, done, _ in told if who == thread]
-        total = {total for who, _, total in told if who == thread}
-        assert mine == sorted(mine) and len(mine) > 2 and len(total) == 1
-        assert (mine[-1] == max(total)) is (state == 1)
-    assert sorted(ended.values()) == [-1, 1, 1, 1]
+    for number in range(THREADS):
+        mine = [done for who, done in told if who == number]
+        assert mine == sorted(mine) and len(mine) > 3
+    last = [max(done for who, done in told if who == number) for number in range(THREADS)]
+    assert last[0] < last[1] == last[2] == last[3]
 
 
 @pytest.mark.python
-def test_bars_in_many_threads_leave_the_warnings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bars_of_many_threads_leave_the_warnings_alone() -> None:
+    # The import of tqdm is silenced, which changes the filters of the whole process.
     pytest.importorskip("tqdm")
-    import warnings
+    in_new_process("""
+        import sys, threading, warnings
+        from gpusched._support.progress import reporter
 
-    from gpusched._support.progress import reporter
+        def work():
+            start.wait()
+            for _ in range(50):
+                with reporter(True, 3, "set", delay=60.0) as report:
+                    report(1)
 
-    before = list(warnings.filters)
-
-    def work(_: int) -> None:
-        for _ in range(20):
-            monkeypatch.delitem(sys.modules, "tqdm.auto", raising=False)
-            with reporter(True, 3, "set", delay=60.0) as report:
-                report(1)
-
-    together(THREADS, work)
-    assert list(warnings.filters) == before
+        sys.setswitchinterval(1e-5)
+        before, start = list(warnings.filters), threading.Barrier(8)
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert warnings.filters == before, warnings.filters
+    """)
 
 
 def test_a_random_set_is_the_same_in_every_thread() -> None:
