@@ -70,7 +70,7 @@ def documented_calls() -> Iterator[Call]:
 def repeatable(calls: Sequence[Call]) -> tuple[list[tuple[Call, Any]], list[str]]:
     """Calls with the answer of one thread, and the places of those that answer anew every time.
 
-    The latter change what they are called on (recorders of launches), or name temporary folders.
+    The latter change what they are called on (recorders of launches), or tell how long they took.
     """
     kept, others = [], []
     for call in calls:
@@ -120,8 +120,8 @@ def differences(
 ) -> list[str]:
     """Make every call in every thread so many times; the places and answers that differ.
 
-    Of two threads that follow each other, the first two have one order, so that equal calls meet;
-    the others have orders of their own.
+    The first two threads have one order, so that equal calls meet; the others have orders of their
+    own.
     """
     found: list[str] = []
 
