@@ -70,7 +70,7 @@ def test_documented_calls_answer_as_alone(monkeypatch: pytest.MonkeyPatch) -> No
     expected, others = repeatable(list(documented_calls()))
     assert len(expected) > 400
     # Recorders collect launches, and some answers tell how long they took.
-    assert len(others) < 12, others
+    assert len(others) < len(expected) / 10, others
     # With a GIL two threads find what more of them find, in half the time.
     assert differences(expected, THREADS if without_gil() else 2, rounds=1, seed=1) == []
 
