@@ -131,8 +131,8 @@ typedef struct {
     double load;                             /* a lower bound of the growth of f per tick */
     gs_analysis_contexts_growing_t *growing; /* 2 n: parts of f that grow without a limit */
     int64_t growing_count;
-    bool capped;                             /* `cap` bounds the jobs of more urgent tasks */
-    bool crosses;                            /* GCAPS, busy: other cores delay it */
+    bool capped;  /* `cap` bounds the jobs of more urgent tasks */
+    bool crosses; /* GCAPS, busy: other cores delay it */
 } gs_analysis_contexts_test_t;
 
 int gs_analysis_contexts_test_init(gs_analysis_contexts_test_t *self, gs_context_t *ctx, int64_t n);
