@@ -2,6 +2,7 @@
  * refusals. */
 #include "simulate/fifo/fifo.h"
 
+#include "faults.h"
 #include "minunit.h"
 
 #include <stdlib.h>
@@ -232,33 +233,26 @@ static void test_releases(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-static void test_failing_allocations(void)
+static void test_faults(int kind)
 {
     int64_t t[4][8];
     random_set(11, 8, t);
     for (int run = 0; run < 8; run++) {
         int order = run % 4; /* on threads, then on SMs */
-        int64_t failed = 0;
-        int status = GS_ERR_MEMORY;
-        for (int64_t at = 1; status != GS_OK; at++) {
-            gs_context_t ctx;
+        for (fault_t fault = fault_first(kind); fault_next(&fault);) {
             gs_simulate_fifo_t fifo;
-            gs_context_init(&ctx);
-            ctx.fail_at = at;
             gs_simulate_fifo_model_t model = model_of(8, t[0], t[1], t[2], t[3], 64, order, 2000);
             model.settle = GS_SIMULATE_FIFO_SETTLE_NOTE;
             model.placement = order % 3;
             model = run < 4 ? model : on_sms(model, &SMALL);
-            status = gs_simulate_fifo_init(&fifo, &ctx, &model);
+            int status = gs_simulate_fifo_init(&fifo, &fault.ctx, &model);
             if (status == GS_OK) {
-                status = run_to_end(&fifo, &ctx, INT64_MAX);
+                status = run_to_end(&fifo, &fault.ctx, INT64_MAX);
             }
-            gs_simulate_fifo_free(&fifo, &ctx);
-            MU_CHECK(ctx.bytes_used == 0);
-            MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
-            failed += status != GS_OK;
+            gs_simulate_fifo_free(&fifo, &fault.ctx);
+            fault_check(&fault, status);
+            MU_CHECK(kind != FAULT_MEMORY || status != GS_OK || fault.at > 25);
         }
-        MU_CHECK(failed > 25);
     }
 }
 
@@ -405,7 +399,7 @@ static void test_refusals(void)
     model.release = good;
     const gs_simulate_fifo_model_t with = model;
 #define GIVEN(change) (model = with, change, model)
-    refuse(GIVEN(model.release_begin = falling), GS_ERR_VALUE, "release", 1);
+    refuse(GIVEN(model.release_begin = falling), GS_ERR_VALUE, "release_begin", 1);
     refuse(GIVEN((model.release_begin = falling, model.closer = true)), GS_ERR_VALUE,
            "release_begin", 1);
     refuse(GIVEN(model.release_begin = from_one), GS_ERR_VALUE, "release_begin", 0);
@@ -461,7 +455,9 @@ int main(void)
     test_slices();
     test_sms();
     test_releases();
-    test_failing_allocations();
+    for (int kind = 0; kind < FAULT_KINDS; kind++) {
+        test_faults(kind);
+    }
     test_chains();
     test_budgets();
     test_refusals();

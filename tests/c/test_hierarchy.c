@@ -1,6 +1,7 @@
 /* Tests of the hierarchy simulator: schedules observed by [RTSS17], waits, refusals. */
 #include "simulate/hierarchy/hierarchy.h"
 
+#include "faults.h"
 #include "minunit.h"
 
 #include <string.h>
@@ -385,9 +386,30 @@ static void test_partitions(void)
     MU_CHECK(ctx.fault.is_bounded && ctx.fault.bound == 2 && ctx.bytes_used == 0);
 }
 
+/* SMs that are freed at one instant are tried in their order, also where the block on the last one
+ * is noted first: the blocks of the third kernel took the places of the first two, last in first
+ * out. */
+static void test_freed_sms(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    system_init(&t, 3);
+    add_kernel(&t, 0, 0, 10, 1, 32, 64);
+    add_kernel(&t, 1, 0, 10, 1, 32, 64);
+    add_kernel(&t, 0, 12, 20, 2, 32, 64);
+    add_kernel(&t, 2, 14, 5, 1, 32, 64);
+    run(&sim, &ctx, &t);
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(sm[0] == 0 && sm[1] == 1 && sm[2] == 0 && sm[3] == 1);
+    MU_CHECK(spans(&sim, 3, 32, 37) && sm[4] == 0);
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 /* With everything that takes memory: channels, contexts, logs and, where wanted, interference, or
  * partitions and kernels whose blocks start together. */
-static void test_failing_allocations(const int64_t *interference, bool partitions)
+static void test_faults(int kind, const int64_t *interference, bool partitions)
 {
     const int64_t partition[] = {0, 1, 2, 3}, set_begin[] = {0, 0, 1, 1, 1}, set[] = {1};
     const int64_t limit[] = {0, 0, 1, 1}, own[] = {0, 1, 0, 1};
@@ -396,11 +418,9 @@ static void test_failing_allocations(const int64_t *interference, bool partition
         cooperative[k] = k % 4 == 3;
         cluster[k] = 1 + k % 2;
     }
-    int64_t failed = 0;
-    for (int64_t at = 1;; at++) {
-        gs_context_t ctx;
-        gs_simulate_hierarchy_t sim;
-        system_t t;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    for (fault_t fault = fault_first(kind); fault_next(&fault);) {
         system_init(&t, 4);
         t.model.channels = 3;
         t.model.contexts = 2;
@@ -428,21 +448,14 @@ static void test_failing_allocations(const int64_t *interference, bool partition
         t.graph[13] = t.graph[14] = 0;
         t.programmatic[15] = 1;
         t.trigger[10] = t.trigger[11] = 50;
-        gs_context_init(&ctx);
-        ctx.fail_at = at;
-        int status = gs_simulate_hierarchy_init(&sim, &ctx, &t.model);
+        int status = gs_simulate_hierarchy_init(&sim, &fault.ctx, &t.model);
         while (status == GS_OK && !sim.done) {
-            status = gs_simulate_hierarchy_run(&sim, &ctx, 10);
+            status = gs_simulate_hierarchy_run(&sim, &fault.ctx, 10);
         }
-        gs_simulate_hierarchy_free(&sim, &ctx);
-        MU_CHECK(ctx.bytes_used == 0);
-        if (status == GS_OK) {
-            break;
-        }
-        MU_CHECK(status == GS_ERR_MEMORY);
-        failed++;
+        gs_simulate_hierarchy_free(&sim, &fault.ctx);
+        fault_check(&fault, status);
+        MU_CHECK(kind != FAULT_MEMORY || status != GS_OK || fault.at > 30);
     }
-    MU_CHECK(failed > 30);
 }
 
 int main(void)
@@ -456,12 +469,16 @@ int main(void)
     test_deadlock();
     test_orders();
     test_partitions();
-    test_failing_allocations(NULL, false);
-    test_failing_allocations(NULL, true);
+    test_freed_sms();
     int64_t factors[4 * MOST];
     for (int k = 0; k < 4 * MOST; k++) {
         factors[k] = 1500;
     }
-    test_failing_allocations(factors, false);
+    for (int kind = 0; kind < FAULT_KINDS; kind++) {
+        test_faults(kind, NULL, false);
+        test_faults(kind, NULL, true);
+        test_faults(kind, factors, false);
+        test_faults(kind, factors, true);
+    }
     return MU_END();
 }

@@ -3,6 +3,7 @@
  */
 #include "simulate/host/host.h"
 
+#include "faults.h"
 #include "minunit.h"
 
 #include <stdlib.h>
@@ -420,8 +421,8 @@ static void test_container(void)
     }
 }
 
-/* Every allocation fails once; nothing leaks, and the status says why. */
-static void test_allocations(void)
+/* Something goes wrong at every place; nothing leaks, and the status says why. */
+static void test_faults(int kind)
 {
     const system_t sys = vector_a();
     for (int gpu = GS_SIMULATE_HOST_GPU_STGM; gpu <= GS_SIMULATE_HOST_GPU_CONTAINER; gpu++) {
@@ -432,19 +433,14 @@ static void test_allocations(void)
                                                          : GS_SIMULATE_HOST_PARTITIONED;
         model.server_period = 40;
         model.low = (gs_simulate_host_share_t){1, 2};
-        int status = GS_ERR_MEMORY;
-        for (int64_t at = 1; status != GS_OK; at++) {
-            gs_context_t ctx;
+        for (fault_t fault = fault_first(kind); fault_next(&fault);) {
             gs_simulate_host_t host;
-            gs_context_init(&ctx);
-            ctx.fail_at = at;
-            status = gs_simulate_host_init(&host, &ctx, &model);
+            int status = gs_simulate_host_init(&host, &fault.ctx, &model);
             if (status == GS_OK) {
-                status = run_to_end(&host, &ctx, 7);
+                status = run_to_end(&host, &fault.ctx, 7);
             }
-            MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
-            gs_simulate_host_free(&host, &ctx);
-            MU_CHECK(ctx.bytes_used == 0 && at < 200);
+            gs_simulate_host_free(&host, &fault.ctx);
+            fault_check(&fault, status);
         }
     }
 }
@@ -475,7 +471,9 @@ int main(void)
     test_victim();
     test_container();
     test_refusals();
-    test_allocations();
+    for (int kind = 0; kind < FAULT_KINDS; kind++) {
+        test_faults(kind);
+    }
     test_budget();
     return MU_END();
 }

@@ -1,6 +1,7 @@
 /* Eligibility by placement and by utilization: the library against all orders of every set. */
 #include "pbs/oracle/oracle.h"
 
+#include "faults.h"
 #include "minunit.h"
 
 #include <string.h>
@@ -243,18 +244,13 @@ static void test_failures(void)
     int8_t order[128 * 7];
     gs_pbs_oracle_found_t found;
     puzzle(kernels);
-    int status = GS_ERR_MEMORY, failures = 0;
-    for (int64_t at = 1; status != GS_OK; at++, failures++) {
-        gs_context_t ctx;
-        gs_context_init(&ctx);
-        ctx.fail_at = at;
-        status = gs_pbs_oracle_by_placement(&ctx, &gpu, 7, kernels, completion, undecided, order,
-                                            &found);
-        MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
-        MU_CHECK(ctx.bytes_used == 0);
-        MU_CHECK(failures < 100);
+    for (int kind = 0; kind < FAULT_KINDS; kind++) {
+        for (fault_t fault = fault_first(kind); fault_next(&fault);) {
+            int status = gs_pbs_oracle_by_placement(&fault.ctx, &gpu, 7, kernels, completion,
+                                                    undecided, order, &found);
+            fault_check(&fault, status);
+        }
     }
-    MU_CHECK(failures > 4);
 
     /* 20 kernels in 2^20 sets: every loop can be interrupted. */
     gs_gpu_kernel_t many[20];

@@ -1,6 +1,7 @@
 /* The check of proofs, called from C. */
 #include "gpusched.h"
 
+#include "faults.h"
 #include "minunit.h"
 
 /* Periods 4 and 6; the longest batches end too late for the other task, whatever comes first. */
@@ -97,7 +98,7 @@ static void test_subset(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-static void test_every_allocation_may_fail(void)
+static void test_faults(void)
 {
     static const int64_t both[] = {0, 1};
     gs_pbs_proof_cover_t interval = {0, 6, both, 2, 6};
@@ -105,19 +106,11 @@ static void test_every_allocation_may_fail(void)
         {.states = &states, .subset = both, .subset_count = 2},
         {.interval = &interval, .subset = both, .subset_count = 2},
     };
-    for (int kind = 0; kind < 2; kind++) {
-        for (int64_t fail_at = 1;; fail_at++) {
-            gs_context_t ctx;
+    for (int kind = 0; kind < 2 * FAULT_KINDS; kind++) {
+        for (fault_t fault = fault_first(kind / 2); fault_next(&fault);) {
             gs_pbs_proof_verdict_t verdict;
-            gs_context_init(&ctx);
-            ctx.fail_at = fail_at;
-            int status = check(&verdict, &ctx, &proofs[kind]);
-            MU_CHECK(ctx.bytes_used == 0);
-            if (status == GS_OK) {
-                MU_CHECK(fail_at > 3);
-                break;
-            }
-            MU_CHECK(status == GS_ERR_MEMORY);
+            int status = check(&verdict, &fault.ctx, &proofs[kind % 2]);
+            fault_check(&fault, status);
         }
     }
 }
@@ -146,7 +139,7 @@ int main(void)
     test_states();
     test_prices_and_intervals();
     test_subset();
-    test_every_allocation_may_fail();
+    test_faults();
     test_tasks_that_are_refused();
     return MU_END();
 }

@@ -2,6 +2,7 @@
 #include "analysis/fifo/saturation.h"
 #include "analysis/fifo/subset_sums.h"
 
+#include "faults.h"
 #include "minunit.h"
 
 enum { TASKS = 3 };
@@ -177,20 +178,20 @@ static void test_failures(void)
     static const int64_t ones[] = {1, 1, 1}, blocks[] = {2, 3, 1}, threads[] = {96, 64, 33};
     static const int64_t regs[] = {32, 0, 16}, smem[] = {0, 256, 512};
     const gs_kernel_tasks_t k = {3, ones, ones, blocks, threads};
-    for (int of_gpu = 0; of_gpu < 2; of_gpu++) {
-        int status = GS_ERR_MEMORY;
-        int64_t fail_at = 1, beta;
-        for (; status != GS_OK && fail_at < 100; fail_at++) {
-            gs_context_t ctx;
-            gs_context_init(&ctx);
-            ctx.fail_at = fail_at;
-            status = of_gpu
-                         ? gs_analysis_fifo_saturation_gpu(&ctx, &k, &gpu, regs, smem, false, &beta)
-                         : gs_analysis_fifo_saturation(&ctx, &k, 160, false, &beta);
-            MU_CHECK(status == GS_OK || status == GS_ERR_MEMORY);
-            MU_CHECK(ctx.bytes_used == 0);
+    for (int of_gpu = 0; of_gpu < 4; of_gpu++) {
+        for (int kind = 0; kind < FAULT_KINDS; kind++) {
+            for (fault_t fault = fault_first(kind); fault_next(&fault);) {
+                int64_t value, from[3];
+                bool overlap = of_gpu == 2;
+                int status =
+                    of_gpu == 0  ? gs_analysis_fifo_saturation(&fault.ctx, &k, 160, false, &value)
+                    : of_gpu < 3 ? gs_analysis_fifo_saturation_gpu(&fault.ctx, &k, &gpu, regs, smem,
+                                                                   overlap, &value)
+                                 : gs_analysis_fifo_saturation_shortages(&fault.ctx, &k, &gpu, regs,
+                                                                         smem, false, from);
+                fault_check(&fault, status);
+            }
         }
-        MU_CHECK(status == GS_OK && fail_at > 4);
     }
     gs_context_t ctx;
     gs_context_init(&ctx);

@@ -155,12 +155,12 @@ int gs_pbs_reduced_groups_try(const gs_pbs_reduced_groups_t *self, gs_context_t 
     gs_pbs_search_init(&search);
     int status = gs_pbs_search_run(&search, ctx, &group_tasks, &group_table, &options);
     if (status == GS_OK && search.answer == 1) {
-        *found = true;
         for (int64_t f = 0; f < search.schedule.count && status == GS_OK; f++) {
             const gs_schedule_frame_t *frame = &search.schedule.frames[f];
             status = gs_schedule_append(schedule, ctx, frame->start, frame->end,
                                         tasks_of(self, frame->batch));
         }
+        *found = status == GS_OK; /* not where memory ends before the schedule does */
     } else if (status == GS_OK) {
         status = search.spent;
     }

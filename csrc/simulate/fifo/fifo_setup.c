@@ -80,11 +80,13 @@ static int check_releases(gs_context_t *ctx, const gs_simulate_fifo_model_t *mod
         return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
                        "-1 where releases are given");
     }
-    for (int64_t i = 0; i < kernels->n; i++) {
+    for (int64_t i = 0; i < kernels->n; i++) { /* all of them, before any is used */
         if (begin[i + 1] < begin[i] || begin[0] != 0) {
             return gs_fail(ctx, GS_ERR_VALUE, "release_begin", i, begin[i],
                            "offsets from 0 in ascending order");
         }
+    }
+    for (int64_t i = 0; i < kernels->n; i++) {
         int64_t least = 0, apart = model->closer ? 0 : kernels->period[i];
         for (int64_t k = begin[i]; k < begin[i + 1]; k++) {
             if (release[k] < least) {

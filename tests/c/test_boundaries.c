@@ -1,0 +1,71 @@
+/* Comparisons whose two sides are equal: parts that other tests reach, but not at their limits. */
+#include "minunit.h"
+#include "model/placement.h"
+#include "pbs/reduced/cores.h"
+
+/* Blocks resumed on freed SMs begin with the SM after the last one, itself among them. */
+static void test_round_robin_on_freed_sms(void)
+{
+    const gs_gpu_t gpu = {.sms = 4,
+                          .warps_per_sm = 4,
+                          .blocks_per_sm = 4,
+                          .regs_per_sm = 65536,
+                          .smem_per_sm = 65536,
+                          .smem_per_block = 65536,
+                          .smem_unit = 256,
+                          .reg_unit = 256,
+                          .partitions = 4};
+    const gs_gpu_kernel_t kernel = {1, 32, 0, 0};
+    const gs_gpu_footprint_t take = {.warps = 1};
+    static const int32_t all[] = {0, 1, 2, 3}, early[] = {0, 1}, late[] = {2, 3};
+    const struct {
+        const int32_t *at;
+        int32_t count, expected;
+    } cases[] = {{all, 4, 1}, {early, 2, 1}, {late, 2, 2}, {early, 1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        gs_placement_t placer;
+        int32_t sm = -1;
+        int64_t placed = 0;
+        MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, GS_PLACEMENT_ROUND_ROBIN) == GS_OK);
+        MU_CHECK(gs_placement_kernel(&placer, &ctx, &kernel, 0, &sm, &placed) == GS_OK);
+        MU_CHECK(placed == 1 && sm == 0); /* so the next one is SM 1 */
+        MU_CHECK(gs_placement_resume(&placer, &ctx, &take, 1, cases[i].at, cases[i].count, &sm,
+                                     &placed) == GS_OK);
+        MU_CHECK(placed == 1 && sm == cases[i].expected);
+        gs_placement_free(&placer, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
+    }
+}
+
+/* A core stands for the whole where its jobs are due within their periods, or where both have the
+ * same hyperperiod. */
+static void test_cores(void)
+{
+    static const int64_t period[] = {4, 6}, in_time[] = {4, 5}, offset[] = {0, 1}, late[] = {1, 1};
+    static const int64_t beyond[] = {5, 6};
+    const gs_periodic_tasks_t whole = {2, period, period, NULL, 0};
+    gs_periodic_tasks_t core = {1, period, period, NULL, 0};
+    MU_CHECK(gs_pbs_reduced_cores_apply(&core, &whole)); /* due exactly at the end */
+    core.offset = late;
+    MU_CHECK(!gs_pbs_reduced_cores_apply(&core, &whole));
+    core.offset = NULL;
+    core.deadline = beyond;
+    MU_CHECK(!gs_pbs_reduced_cores_apply(&core, &whole));
+    core = (gs_periodic_tasks_t){2, period, in_time, offset, 0};
+    MU_CHECK(gs_pbs_reduced_cores_apply(&core, &whole));
+    core.offset = late; /* the first task is late, the hyperperiod is the same */
+    MU_CHECK(gs_pbs_reduced_cores_apply(&core, &whole));
+    static const int64_t prime[] = {INT64_C(1000000007), INT64_C(998244353), INT64_C(999999937)};
+    static const int64_t three[] = {1, 1, 1};
+    const gs_periodic_tasks_t endless = {3, prime, prime, three, 0};
+    MU_CHECK(!gs_pbs_reduced_cores_apply(&endless, &endless)); /* no hyperperiod on the clock */
+}
+
+int main(void)
+{
+    test_round_robin_on_freed_sms();
+    test_cores();
+    return MU_END();
+}
