@@ -1,6 +1,8 @@
 /* Backward computation of the latest starts. */
 #include "pbs/latest_start.h"
 
+#include "pbs/latest_start_row.h"
+
 /* The latest start of a batch if it exceeds best, else best. */
 static int64_t latest_start_of_batch(const gs_pbs_latest_start_t *self,
                                      const gs_pbs_transitions_t *transitions, int64_t class_index,
@@ -128,7 +130,7 @@ static void find_fixed(const gs_pbs_problem_t *p, const shortest_t *shortest, in
 
 /* Computes the intervals before the tail, backwards. */
 static int sweep(gs_pbs_latest_start_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
-                 const shortest_t *shortest)
+                 gs_pbs_latest_start_row_t *row, const shortest_t *shortest)
 {
     const gs_pbs_problem_t *p = self->problem;
     uint32_t left = 0, done = 0;
@@ -138,6 +140,10 @@ static int sweep(gs_pbs_latest_start_t *self, gs_context_t *ctx, gs_pbs_transiti
         status = gs_count_states(ctx, p->classes);
         if (shortest != NULL) {
             find_fixed(p, shortest, k, &left, &done);
+        }
+        if (row != NULL && status == GS_OK) {
+            status = gs_pbs_latest_start_row_fill(row, ctx, transitions, self->latest, left, done);
+            continue;
         }
         /* Batches lead to smaller classes of the same interval, or to later intervals. */
         for (int64_t c = 0; c < p->classes && status == GS_OK; c++) {
@@ -199,7 +205,9 @@ int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
                              bool all)
 {
     *self = (gs_pbs_latest_start_t){.problem = problem};
+    bool by_row = gs_pbs_latest_start_row_applies(problem);
     bool met = problem->simple && problem->limit != GS_NEVER && !all;
+    gs_pbs_latest_start_row_t row = {.problem = problem};
     shortest_t shortest;
     int64_t size;
     if (!gs_mul(problem->intervals, problem->classes, &size)) {
@@ -214,13 +222,17 @@ int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
     if (status == GS_OK && met) {
         status = find_shortest(&shortest, ctx, problem);
     }
+    if (status == GS_OK && by_row) {
+        status = gs_pbs_latest_start_row_init(&row, ctx, problem);
+    }
     bool changed = true;
     while (status == GS_OK && changed) {
-        status = sweep(self, ctx, transitions, met ? &shortest : NULL);
+        status = sweep(self, ctx, transitions, by_row ? &row : NULL, met ? &shortest : NULL);
         if (status == GS_OK) {
             status = copy_to_tail(self, ctx, &changed);
         }
     }
+    gs_pbs_latest_start_row_free(&row, ctx);
     return status;
 }
 
