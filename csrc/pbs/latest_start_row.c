@@ -1,4 +1,4 @@
-/* Maximum over the sets that are left, in increasing order of classes. */
+/* Classes in increasing order; each set that is left raises the classes that lead to it. */
 #include "pbs/latest_start_row.h"
 
 #include "pbs/latest_start.h"
@@ -6,61 +6,161 @@
 
 #include <string.h>
 
+static int sets_init(gs_pbs_latest_start_sets_t *self, gs_context_t *ctx, size_t masks)
+{
+    self->bits = gs_alloc(ctx, masks / 64 + 1, sizeof *self->bits);
+    self->blocks =
+        self->bits == NULL ? NULL : gs_alloc(ctx, masks / 4096 + 1, sizeof *self->blocks);
+    return self->blocks == NULL ? ctx->status : GS_OK;
+}
+
+static void sets_free(gs_pbs_latest_start_sets_t *self, gs_context_t *ctx)
+{
+    gs_free(ctx, self->bits);
+    gs_free(ctx, self->blocks);
+    self->bits = self->blocks = NULL;
+}
+
+/* Takes the sets whose entry of an array is in a range. */
+static void sets_fill(gs_pbs_latest_start_sets_t *self, uint32_t all, const int64_t *array,
+                      int64_t least, int64_t most)
+{
+    memset(self->blocks, 0, ((size_t)all / 4096 + 1) * sizeof *self->blocks);
+    for (uint32_t block = 0; block <= all / 64; block++) {
+        uint64_t bits = 0;
+        for (uint32_t bit = 0; bit < 64 && block * 64 + bit <= all; bit++) {
+            int64_t entry = array[block * 64 + bit];
+            bits |= (uint64_t)(entry >= least && entry <= most) << bit;
+        }
+        self->bits[block] = bits;
+        self->blocks[block / 64] |= (uint64_t)(bits != 0) << block % 64;
+    }
+}
+
+/* The sets within a mask. */
+typedef struct {
+    const gs_pbs_latest_start_sets_t *sets;
+    uint64_t low, middle;  /* the sets of the first 6 tasks within the mask, and of the next 6 */
+    uint32_t highs, high;  /* the other tasks of the mask; those of the current block of blocks */
+    uint64_t blocks, bits; /* still to come */
+    uint32_t block;
+    int64_t *work;
+} within_t;
+
+static within_t within(const gs_pbs_latest_start_sets_t *sets, uint32_t mask, int64_t *work)
+{
+    uint32_t highs = mask >> 12;
+    uint64_t middle = gs_pbs_transitions_low_batches(mask >> 6);
+    return (within_t){.sets = sets,
+                      .low = gs_pbs_transitions_low_batches(mask),
+                      .middle = middle,
+                      .highs = highs,
+                      .high = highs,
+                      .blocks = sets->blocks[highs] & middle,
+                      .work = work};
+}
+
+static inline bool within_next(within_t *self, uint32_t *mask)
+{
+    ++*self->work;
+    while (self->bits == 0) {
+        while (self->blocks == 0) {
+            if (self->high == 0) {
+                return false;
+            }
+            self->high = (self->high - 1) & self->highs;
+            self->blocks = self->sets->blocks[self->high] & self->middle;
+        }
+        self->block = self->high * 64 + (uint32_t)__builtin_ctzll(self->blocks);
+        self->blocks &= self->blocks - 1;
+        self->bits = self->sets->bits[self->block] & self->low;
+        ++*self->work;
+    }
+    *mask = self->block * 64 + (uint32_t)__builtin_ctzll(self->bits);
+    self->bits &= self->bits - 1;
+    return true;
+}
+
 int gs_pbs_latest_start_row_init(gs_pbs_latest_start_row_t *self, gs_context_t *ctx,
                                  const gs_pbs_problem_t *problem)
 {
     size_t masks = (size_t)1 << problem->n;
     *self = (gs_pbs_latest_start_row_t){.problem = problem};
     self->partition = gs_alloc(ctx, masks, sizeof *self->partition);
-    self->last = self->partition == NULL ? NULL : gs_alloc(ctx, masks, sizeof *self->last);
-    self->kept = self->last == NULL ? NULL : gs_alloc(ctx, masks / 64 + 1, sizeof *self->kept);
-    self->blocks =
-        self->kept == NULL ? NULL : gs_alloc(ctx, masks / 4096 + 1, sizeof *self->blocks);
-    if (self->blocks == NULL) {
-        return ctx->status;
+    self->beyond = self->partition == NULL ? NULL : gs_alloc(ctx, masks, sizeof *self->beyond);
+    int status = self->beyond == NULL ? ctx->status : sets_init(&self->runs, ctx, masks);
+    if (status == GS_OK) {
+        status = sets_init(&self->leaves, ctx, masks);
     }
-    return gs_pbs_partition_times_fill(ctx, problem->n, problem->completion, self->partition);
+    for (uint32_t b = 1; b <= problem->all; b++) {
+        int64_t c = problem->completion[b];
+        self->longest = c > self->longest ? c : self->longest;
+    }
+    return status == GS_OK
+               ? gs_pbs_partition_times_fill(ctx, problem->n, problem->completion, self->partition)
+               : status;
 }
 
 void gs_pbs_latest_start_row_free(gs_pbs_latest_start_row_t *self, gs_context_t *ctx)
 {
     gs_free(ctx, self->partition);
-    gs_free(ctx, self->last);
-    gs_free(ctx, self->kept);
-    gs_free(ctx, self->blocks);
-    self->partition = self->last = NULL;
-    self->kept = self->blocks = NULL;
+    gs_free(ctx, self->beyond);
+    self->partition = self->beyond = NULL;
+    sets_free(&self->runs, ctx);
+    sets_free(&self->leaves, ctx);
 }
 
-static void keep(gs_pbs_latest_start_row_t *self, uint32_t mask, int64_t last)
+/* Fills `beyond` and the sets of it. */
+static int find_leaves(gs_pbs_latest_start_row_t *self, gs_context_t *ctx,
+                       const gs_pbs_transitions_t *transitions, const int64_t *latest)
 {
-    self->last[mask] = last;
-    self->kept[mask / 64] |= UINT64_C(1) << mask % 64;
-    self->blocks[mask / 4096] |= UINT64_C(1) << mask / 64 % 64;
-}
-
-/* The maximum over the sets kept so far, if it exceeds best, else best. */
-static int64_t over_kept(const gs_pbs_latest_start_row_t *self, uint32_t mask, int64_t best,
-                         int64_t *work)
-{
-    uint64_t low = gs_pbs_transitions_low_batches(mask);
-    uint64_t middle = gs_pbs_transitions_low_batches(mask >> 6);
-    uint32_t highs = mask >> 12;
-    for (uint32_t high = highs;; high = (high - 1) & highs) {
-        for (uint64_t blocks = self->blocks[high] & middle; blocks != 0; blocks &= blocks - 1) {
-            uint32_t block = high * 64 + (uint32_t)__builtin_ctzll(blocks);
-            for (uint64_t bits = self->kept[block] & low; bits != 0; bits &= bits - 1) {
-                uint32_t left = block * 64 + (uint32_t)__builtin_ctzll(bits);
-                int64_t start = self->last[left] - self->partition[mask ^ left];
-                best = start > best ? start : best;
-                ++*work;
-            }
-            ++*work;
+    const gs_pbs_problem_t *p = self->problem;
+    int64_t k = transitions->k, next = transitions->last + 1;
+    uint32_t arrived = 0;
+    int status = GS_OK;
+    for (int64_t c = 0; c < p->classes; c++) {
+        self->beyond[c] = next;
+    }
+    for (int64_t to = k + 1; to < p->intervals && p->start[to] < next + self->longest; to++) {
+        uint32_t arrivals = (uint32_t)(p->arrived[to] - p->arrived[to - 1]);
+        if ((arrived & arrivals) != 0) {
+            break; /* a batch that ends here makes a job late that arrived meanwhile */
         }
-        if (high == 0) {
-            return best;
+        arrived |= arrivals;
+        const int64_t *row = latest + to * p->classes;
+        /* Of the tasks that arrived, none was left: its job would be late. */
+        uint32_t others = p->all & ~arrived;
+        for (uint32_t mask = others;; mask = (mask - 1) & others) {
+            int64_t end = row[mask | arrived] < transitions->wait[mask] ? row[mask | arrived]
+                                                                        : transitions->wait[mask];
+            self->beyond[mask] = end > self->beyond[mask] ? end : self->beyond[mask];
+            if (mask == 0) {
+                break;
+            }
+        }
+        status = gs_poll(ctx, p->classes);
+        if (status != GS_OK) {
+            return status;
         }
     }
+    sets_fill(&self->leaves, p->all, self->beyond, next + 1, INT64_MAX);
+    return gs_poll(ctx, 2 * p->classes);
+}
+
+/* Raises the latest starts of the classes that leave a set F when they end at last(F) or before. */
+static int64_t raise(const gs_pbs_latest_start_row_t *self, int64_t *row, int64_t first,
+                     uint32_t left, int64_t last)
+{
+    int64_t work = 1;
+    uint32_t run;
+    within_t rest = within(&self->runs, self->problem->all & ~left, &work);
+    while (within_next(&rest, &run)) {
+        int64_t start = last - self->partition[run];
+        if (start >= first && start > row[left | run]) {
+            row[left | run] = start;
+        }
+    }
+    return work;
 }
 
 /* The maximum over the sets without the urgent tasks of a class, which are done by `due`. */
@@ -118,20 +218,16 @@ static int64_t leave_by(const gs_pbs_latest_start_row_t *self,
 static int64_t leave(const gs_pbs_latest_start_row_t *self, const gs_pbs_transitions_t *transitions,
                      const int64_t *latest, uint32_t mask, int64_t best, int64_t *work)
 {
-    uint64_t low = gs_pbs_transitions_low_batches(mask);
-    for (uint32_t blocks = mask / 64, block = blocks;; block = (block - 1) & blocks) {
-        for (uint64_t bits = transitions->useful[block] & low; bits != 0; bits &= bits - 1) {
-            uint32_t batch = block * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (transitions->latest[batch] > best) {
-                best = leave_by(self, transitions, latest, mask, batch, best);
-            }
-            ++*work;
-        }
-        ++*work;
-        if (block == 0) {
-            return best;
+    const gs_pbs_problem_t *p = self->problem;
+    uint32_t left;
+    within_t rest = within(&self->leaves, mask, work);
+    while (within_next(&rest, &left)) {
+        uint32_t batch = mask ^ left;
+        if (self->beyond[left] - p->completion[batch] > best && transitions->latest[batch] > best) {
+            best = leave_by(self, transitions, latest, mask, batch, best);
         }
     }
+    return best;
 }
 
 int gs_pbs_latest_start_row_fill(gs_pbs_latest_start_row_t *self, gs_context_t *ctx,
@@ -139,33 +235,37 @@ int gs_pbs_latest_start_row_fill(gs_pbs_latest_start_row_t *self, gs_context_t *
                                  uint32_t left, uint32_t done)
 {
     const gs_pbs_problem_t *p = self->problem;
-    int64_t k = transitions->k, next = transitions->last + 1;
+    int64_t k = transitions->k, first = transitions->first, next = transitions->last + 1;
     int64_t *row = latest + k * p->classes;
     bool is_last = k + 1 == p->intervals;
     int64_t arrivals = is_last ? 0 : p->arrived[k + 1] - p->arrived[k];
-    memset(self->kept, 0, ((size_t)p->all / 64 + 1) * sizeof *self->kept);
-    memset(self->blocks, 0, ((size_t)p->all / 4096 + 1) * sizeof *self->blocks);
-    int status = GS_OK;
+    for (int64_t c = 0; c < p->classes; c++) {
+        row[c] = GS_PBS_DEAD;
+    }
+    sets_fill(&self->runs, p->all, self->partition, 1, next - first);
+    int status = gs_poll(ctx, 2 * p->classes);
+    if (status == GS_OK) {
+        status = find_leaves(self, ctx, transitions, latest);
+    }
     for (uint32_t mask = 0; mask <= p->all && status == GS_OK; mask++) {
-        int64_t due = transitions->wait[mask] + 1, best = transitions->first - 1, work = 1;
+        int64_t due = transitions->wait[mask] + 1, last = GS_PBS_DEAD, work = 1;
+        int64_t best = row[mask] < first ? first - 1 : row[mask];
         bool met = (left & ~mask) == 0 && (done & mask) == 0;
         bool waits = due > next && !is_last && row[p->classes + mask + arrivals] != GS_PBS_DEAD;
         if (waits) {
-            keep(self, mask, next);
-            best = transitions->last;
+            last = next;
+            best = next - 1;
         } else if (mask == 0 && is_last) {
             best = GS_NEVER;
         } else if (met && due < next) {
             best = over_later(self, transitions, row, mask, due, &work);
-        } else if (met) {
-            best = over_kept(self, mask, best, &work);
-            int64_t own = due > next ? leave(self, transitions, latest, mask, best, &work) : best;
-            if (own > best) {
-                keep(self, mask, own);
-                best = own;
-            }
+        } else if (met && due > next) {
+            int64_t own = leave(self, transitions, latest, mask, best, &work);
+            last = own > best ? own : GS_PBS_DEAD;
+            best = own;
         }
-        row[mask] = met && best >= transitions->first ? best : GS_PBS_DEAD;
+        row[mask] = met && best >= first ? best : GS_PBS_DEAD;
+        work += last == GS_PBS_DEAD ? 0 : raise(self, row, first, mask, last);
         status = gs_poll(ctx, work);
     }
     return status;

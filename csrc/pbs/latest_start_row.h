@@ -21,12 +21,20 @@
 
 #include "pbs/transitions.h"
 
+/* Some of the sets of tasks. */
+typedef struct {
+    uint64_t *bits;   /* [mask / 64]: one for each set */
+    uint64_t *blocks; /* [mask / 4096]: one for each word of bits that is not zero */
+} gs_pbs_latest_start_sets_t;
+
 typedef struct {
     const gs_pbs_problem_t *problem;
+    int64_t longest;    /* completion time of a batch */
     int64_t *partition; /* [mask]: P */
-    int64_t *last;      /* [mask]: last(F) of the sets that are not left out */
-    uint64_t *kept;     /* [mask / 64]: whether a set is not left out, a bit each */
-    uint64_t *blocks;   /* [mask / 4096]: whether a word of kept is not zero, a bit each */
+    int64_t *beyond;    /* [mask]: the latest end, after s, of a batch that leaves the set and after
+                           which some class of it and the arrivals is alive, or a later instant */
+    gs_pbs_latest_start_sets_t runs;   /* sets whose P fits into the interval */
+    gs_pbs_latest_start_sets_t leaves; /* sets with beyond > s */
 } gs_pbs_latest_start_row_t;
 
 /* Whether a problem is of the kind that this file is about. */
