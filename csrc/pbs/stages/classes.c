@@ -161,9 +161,8 @@ static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
     if (status == GS_OK && self->answer == 0 && options->proof &&
         self->proof.kind == GS_PBS_REFUTATION_NONE) {
         int64_t states = ctx->states;
-        ctx->states = 0; /* the proof has a budget of its own, and is not counted */
+        ctx->states = 0; /* the states of the proof have a budget of their own, not counted */
         status = gs_pbs_stages_certify(self, ctx, &engine, options);
-        status = status > 0 ? GS_OK : status; /* the answer stands without it */
         ctx->states = states;
     }
     gs_pbs_lazy_engine_free(&engine);
