@@ -1,8 +1,8 @@
 /* Recursion over the batch that runs the lowest task of a mask. */
-#include "pbs/partition_times.h"
+#include "pbs/latest/partition_times.h"
 
-int gs_pbs_partition_times_fill(gs_context_t *ctx, int32_t n, const int64_t *completion,
-                                int64_t *time)
+int gs_pbs_latest_partition_times_fill(gs_context_t *ctx, int32_t n, const int64_t *completion,
+                                       int64_t *time)
 {
     uint32_t all = (uint32_t)((UINT64_C(1) << n) - 1);
     time[0] = 0;

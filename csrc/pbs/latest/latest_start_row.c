@@ -1,8 +1,8 @@
 /* Classes in increasing order; each set that is left raises the classes that lead to it. */
-#include "pbs/latest_start_row.h"
+#include "pbs/latest/latest_start_row.h"
 
-#include "pbs/latest_start.h"
-#include "pbs/partition_times.h"
+#include "pbs/latest/latest_start.h"
+#include "pbs/latest/partition_times.h"
 
 #include <string.h>
 
@@ -96,9 +96,9 @@ int gs_pbs_latest_start_row_init(gs_pbs_latest_start_row_t *self, gs_context_t *
         int64_t c = problem->completion[b];
         self->longest = c > self->longest ? c : self->longest;
     }
-    return status == GS_OK
-               ? gs_pbs_partition_times_fill(ctx, problem->n, problem->completion, self->partition)
-               : status;
+    return status == GS_OK ? gs_pbs_latest_partition_times_fill(
+                                 ctx, problem->n, problem->completion, self->partition)
+                           : status;
 }
 
 void gs_pbs_latest_start_row_free(gs_pbs_latest_start_row_t *self, gs_context_t *ctx)
@@ -177,7 +177,7 @@ static int64_t over_later(const gs_pbs_latest_start_row_t *self,
     for (uint32_t left = others;; left = (left - 1) & others) {
         int64_t end = row[left] < due ? row[left] : due;
         int64_t start = end - self->partition[mask ^ left];
-        best = end != GS_PBS_DEAD && start > best ? start : best;
+        best = end != GS_PBS_LATEST_DEAD && start > best ? start : best;
         ++*work;
         if (left == 0) {
             return best;
@@ -240,7 +240,7 @@ int gs_pbs_latest_start_row_fill(gs_pbs_latest_start_row_t *self, gs_context_t *
     bool is_last = k + 1 == p->intervals;
     int64_t arrivals = is_last ? 0 : p->arrived[k + 1] - p->arrived[k];
     for (int64_t c = 0; c < p->classes; c++) {
-        row[c] = GS_PBS_DEAD;
+        row[c] = GS_PBS_LATEST_DEAD;
     }
     sets_fill(&self->runs, p->all, self->partition, 1, next - first);
     int status = gs_poll(ctx, 2 * p->classes);
@@ -248,10 +248,11 @@ int gs_pbs_latest_start_row_fill(gs_pbs_latest_start_row_t *self, gs_context_t *
         status = find_leaves(self, ctx, transitions, latest);
     }
     for (uint32_t mask = 0; mask <= p->all && status == GS_OK; mask++) {
-        int64_t due = transitions->wait[mask] + 1, last = GS_PBS_DEAD, work = 1;
+        int64_t due = transitions->wait[mask] + 1, last = GS_PBS_LATEST_DEAD, work = 1;
         int64_t best = row[mask] < first ? first - 1 : row[mask];
         bool met = (left & ~mask) == 0 && (done & mask) == 0;
-        bool waits = due > next && !is_last && row[p->classes + mask + arrivals] != GS_PBS_DEAD;
+        bool waits =
+            due > next && !is_last && row[p->classes + mask + arrivals] != GS_PBS_LATEST_DEAD;
         if (waits) {
             last = next;
             best = next - 1;
@@ -261,11 +262,11 @@ int gs_pbs_latest_start_row_fill(gs_pbs_latest_start_row_t *self, gs_context_t *
             best = over_later(self, transitions, row, mask, due, &work);
         } else if (met && due > next) {
             int64_t own = leave(self, transitions, latest, mask, best, &work);
-            last = own > best ? own : GS_PBS_DEAD;
+            last = own > best ? own : GS_PBS_LATEST_DEAD;
             best = own;
         }
-        row[mask] = met && best >= first ? best : GS_PBS_DEAD;
-        work += last == GS_PBS_DEAD ? 0 : raise(self, row, first, mask, last);
+        row[mask] = met && best >= first ? best : GS_PBS_LATEST_DEAD;
+        work += last == GS_PBS_LATEST_DEAD ? 0 : raise(self, row, first, mask, last);
         status = gs_poll(ctx, work);
     }
     return status;

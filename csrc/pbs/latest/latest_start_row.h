@@ -16,8 +16,8 @@
  * last(F) below latest(F) can be left out: to the set F' that gives latest(F) lead sequences from
  * m that start later. No F with e = s has a last(F). A class with last(m) = s waits.
  */
-#ifndef GS_PBS_LATEST_START_ROW_H
-#define GS_PBS_LATEST_START_ROW_H
+#ifndef GS_PBS_LATEST_LATEST_START_ROW_H
+#define GS_PBS_LATEST_LATEST_START_ROW_H
 
 #include "pbs/transitions.h"
 
@@ -49,8 +49,8 @@ int gs_pbs_latest_start_row_init(gs_pbs_latest_start_row_t *self, gs_context_t *
 void gs_pbs_latest_start_row_free(gs_pbs_latest_start_row_t *self, gs_context_t *ctx);
 
 /* Fills latest[k * classes ...] for the interval that the transitions are prepared for, from the
- * values of later intervals: GS_PBS_DEAD for the classes without a task of `left` or with one of
- * `done`. Polls. */
+ * values of later intervals: GS_PBS_LATEST_DEAD for the classes without a task of `left` or with
+ * one of `done`. Polls. */
 int gs_pbs_latest_start_row_fill(gs_pbs_latest_start_row_t *self, gs_context_t *ctx,
                                  const gs_pbs_transitions_t *transitions, int64_t *latest,
                                  uint32_t left, uint32_t done);
