@@ -13,8 +13,9 @@ enum {
     LAST_CLASSES = 1 << 23, /* but in the end, where there are at most so many ... */
     LAST_ROWS = 1 << 25,    /* ... or so many, and their latest starts are found row by row */
     FEW_CLASSES = 1 << 21,  /* and soon, where there are at most so many */
-    ROUNDS = 3,             /* of reductions before that */
-    FEW_ROUNDS = 0,         /* before the classes where they are few */
+    FEW_ROUNDS = 0,         /* of reductions after the first one, before few classes ... */
+    ROUNDS = 3,             /* ... before at most LAST_CLASSES ... */
+    MANY_ROUNDS = 6,        /* ... and before more of them */
     OUTER_SPANS = 8,
     OUTER_CLASSES = 1 << 18, /* with more, no outer approximation */
     FIRST_WORK = 16,         /* of the lazy search per class, before that ... */
@@ -63,6 +64,14 @@ static bool can_look_at_all(const gs_context_t *ctx, const gs_pbs_problem_t *p)
     }
     bytes = ctx->bytes_limit != 0 ? ctx->bytes_limit - ctx->bytes_used : bytes;
     return classes <= bytes / (int64_t)sizeof(int64_t);
+}
+
+/* Rounds of reductions after the first one, before that. */
+static int32_t rounds_before(const gs_pbs_problem_t *p)
+{
+    return few_classes(p, FEW_CLASSES)    ? FEW_ROUNDS
+           : few_classes(p, LAST_CLASSES) ? ROUNDS
+                                          : MANY_ROUNDS;
 }
 
 /* The next round of groups and cores. */
@@ -116,9 +125,8 @@ static int search_rounds(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_e
             work = work == 0 ? LARGE_WORK : 2 * work;
         }
         status = run_rounds(self, engine, options, GS_PBS_LAZY_ROUNDS_ALL, work);
-        int32_t rounds = few_classes(&self->problem, FEW_CLASSES) ? FEW_ROUNDS : ROUNDS;
-        if (reductions == NULL ||
-            (reductions->round > rounds && can_look_at_all(ctx, &self->problem))) {
+        if (reductions == NULL || (reductions->round > rounds_before(&self->problem) &&
+                                   can_look_at_all(ctx, &self->problem))) {
             break;
         }
         if (status == GS_OK && self->answer < 0) {
