@@ -195,6 +195,14 @@ def generate_hosts(
 
 # period, segments, cpu, copy_in, kernel, copy_out, profile
 
+# The same on cores (py_generate_gcaps.c)
+
+def generate_gcaps(
+    key: _In, *, cpus: int, count: int, first: int, ticks: int, ranges: _In
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+# size, period, core, segments, cpu, copy_in, kernel
+
 # Tables (py_oracle.c)
 
 def oracle_by_utilization(

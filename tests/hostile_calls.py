@@ -309,6 +309,9 @@ def arguments(name: str) -> dict[str, Any]:
         blocks = ([0, 0, 1], [1, 0, 0], [0, 1, 2], [0, 0, 4], [9, 8, 7])
         values["kernels"] = tuple(np.array(row) for row in kernels)
         values["blocks"] = tuple(np.array(row) for row in blocks)
+    if name == "generate_gcaps":
+        pairs = [[1, 3], [400_000, 600_000], [30, 500], [0, 10**6], [1, 3], [0, 10**6], [0, 10**6]]
+        values |= {"ranges": np.array(pairs), "ticks": 1000}
     if name == "row_text":
         values["kind"] = np.array([2, 3])
     if name == "sm_occupancy":

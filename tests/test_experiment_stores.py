@@ -30,6 +30,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "sharing",
         {"utilizations": (0.4, 1.2), "n": 3, "count": 3, "ways": ("mpcp", "pbs")},
     ),
+    "gcaps_fig8": ("gcaps_fig8", {"values": (0.1, 0.3), "count": 5, "tests": ["MPCP busy"]}),
     "stgm_fig4": ("stgm_fig4", {"tasks": (6, 8, 8), "count": 5, "tests": ["STGM busy"]}),
     "stgm_fig5": ("stgm_fig5", {"sms": (2, 13), "count": 20, "tests": ["STGM busy"]}),
     "stgm_options": ("stgm_options", {"n": 8, "count": 5, "tests": ["STGM busy", "GPU server"]}),

@@ -5,23 +5,6 @@
 
 #include "core/rng.h"
 
-static int check_range(gs_context_t *ctx, const char *field, gs_generate_range_t range,
-                       int64_t least, int64_t most, const char *limit)
-{
-    if (range.least < least) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, 0, range.least,
-                       least > 0 ? "a positive number" : "a number of at least 0");
-    }
-    if (range.most < range.least) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, 1, range.most,
-                       "at least the first number of the range");
-    }
-    if (range.most > most) {
-        return gs_fail(ctx, GS_ERR_VALUE, field, 1, range.most, limit);
-    }
-    return GS_OK;
-}
-
 static int check_profiles(gs_context_t *ctx, const gs_generate_hosts_t *spec)
 {
     if (spec->columns < 1 || spec->columns > INT32_MAX) {
@@ -53,84 +36,35 @@ static int check_profiles(gs_context_t *ctx, const gs_generate_hosts_t *spec)
 
 static int check(gs_context_t *ctx, const gs_generate_hosts_t *spec)
 {
-    int64_t most, longest;
     int status;
     if (spec->n < 1 || spec->n > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, spec->n, "a positive number below 2**31");
     }
-    if (spec->ticks < 1) {
-        return gs_fail(ctx, GS_ERR_VALUE, "ticks", -1, spec->ticks, "a positive number");
-    }
-    if ((status = check_range(ctx, "periods", spec->period, 1, INT64_MAX, NULL)) != GS_OK ||
-        (status = check_range(ctx, "utilization", spec->utilization, 0, GS_GENERATE_PARTS,
-                              "at most 1000000 parts")) != GS_OK ||
-        (status = check_range(ctx, "gpu_ratio", spec->gpu_ratio, 0, INT32_MAX,
-                              "a number below 2**31")) != GS_OK ||
-        (status = check_range(ctx, "segments", spec->segments, 1, INT16_MAX,
-                              "a number below 2**15")) != GS_OK ||
-        (status = check_range(ctx, "cpu_ratio", spec->cpu_ratio, 0, INT32_MAX,
-                              "a number below 2**31")) != GS_OK ||
-        (status = check_range(ctx, "kernel_ratio", spec->kernel, 0, GS_GENERATE_PARTS,
-                              "at most 1000000 parts")) != GS_OK) {
+    if ((status = gs_generate_check_periods(ctx, spec->period, spec->ticks)) != GS_OK ||
+        (status = gs_generate_check_range(ctx, "utilization", spec->utilization, 0,
+                                          GS_GENERATE_PARTS, "at most 1000000 parts")) != GS_OK ||
+        (status = gs_generate_check_range(ctx, "gpu_ratio", spec->gpu_ratio, 0, INT32_MAX,
+                                          "a number below 2**31")) != GS_OK ||
+        (status = gs_generate_check_range(ctx, "segments", spec->segments, 1, INT16_MAX,
+                                          "a number below 2**15")) != GS_OK ||
+        (status = gs_generate_check_range(ctx, "cpu_ratio", spec->cpu_ratio, 0, INT32_MAX,
+                                          "a number below 2**31")) != GS_OK ||
+        (status = gs_generate_check_range(ctx, "kernel_ratio", spec->kernel, 0, GS_GENERATE_PARTS,
+                                          "at most 1000000 parts")) != GS_OK) {
         return status;
     }
-    /* Lengths are multiplied by parts. */
-    if (!gs_mul(spec->period.most, spec->ticks, &most) ||
-        !gs_mul(most, GS_GENERATE_PARTS, &longest) || longest >= GS_NEVER / 2) {
-        return gs_fail(ctx, GS_ERR_OVERFLOW, "periods", 1, spec->period.most,
-                       "a period below 2**60 / 10**6 ticks");
-    }
     return check_profiles(ctx, spec);
-}
-
-static int64_t draw(gs_rng_t *rng, gs_generate_range_t range)
-{
-    return range.least + (int64_t)gs_rng_below(rng, (uint64_t)(range.most - range.least) + 1);
-}
-
-/* a / b to the nearest integer, for non-negative a and b. */
-static int64_t divided(int64_t a, int64_t b)
-{
-    return (a + b / 2) / b;
 }
 
 /* Marks the GPU-using tasks in segments: all choices of their number of tasks are equally
  * likely. */
 static void choose(gs_rng_t *rng, const gs_generate_hosts_t *spec, int64_t *segments)
 {
-    int64_t ratio = draw(rng, spec->gpu_ratio);
-    int64_t left = divided(spec->n * ratio, GS_GENERATE_PARTS + ratio);
+    int64_t ratio = gs_generate_draw(rng, spec->gpu_ratio);
+    int64_t left = gs_generate_divided(spec->n * ratio, GS_GENERATE_PARTS + ratio);
     for (int64_t i = 0; i < spec->n; i++) {
         segments[i] = (int64_t)gs_rng_below(rng, (uint64_t)(spec->n - i)) < left;
         left -= segments[i];
-    }
-}
-
-/* Cuts total into count pieces of at least `least` each, at uniform points or evenly. */
-static void cut(gs_rng_t *rng, bool even, int64_t total, int64_t least, int64_t count,
-                int64_t *piece)
-{
-    int64_t spare = total - least * count;
-    if (even) {
-        for (int64_t j = 0; j < count; j++) {
-            piece[j] = least + spare / count + (j < spare % count);
-        }
-        return;
-    }
-    /* Sorted points between 0 and spare, by insertion: pieces are few. */
-    for (int64_t j = 0; j < count - 1; j++) {
-        int64_t place = (int64_t)gs_rng_below(rng, (uint64_t)spare + 1), k = j;
-        for (; k > 0 && piece[k - 1] > place; k--) {
-            piece[k] = piece[k - 1];
-        }
-        piece[k] = place;
-    }
-    piece[count - 1] = spare;
-    for (int64_t j = count - 1; j > 0; j--) {
-        piece[j] -= piece[j - 1];
-    }
-    for (int64_t j = 0; j < count; j++) {
-        piece[j] += least;
     }
 }
 
@@ -140,7 +74,7 @@ static void fill_segment(gs_rng_t *rng, const gs_generate_hosts_t *spec, const i
                          int64_t length, int64_t share, int64_t *copy_in, int64_t *kernel,
                          int64_t *copy_out)
 {
-    int64_t there = divided(length * share, GS_GENERATE_PARTS);
+    int64_t there = gs_generate_divided(length * share, GS_GENERATE_PARTS);
     int64_t whole = there * GS_GENERATE_PARTS / part[spec->at - 1];
     for (int64_t k = 0; k < spec->columns; k++) {
         /* ceil(whole part / GS_GENERATE_PARTS), in two steps that do not overflow */
@@ -149,7 +83,7 @@ static void fill_segment(gs_rng_t *rng, const gs_generate_hosts_t *spec, const i
                     (rest % GS_GENERATE_PARTS != 0);
     }
     int64_t half[2];
-    cut(rng, spec->even_copy, length - there, 0, 2, half);
+    gs_generate_cut(rng, spec->even_copy, length - there, 0, 2, half);
     *copy_in = half[0];
     *copy_out = half[1];
 }
@@ -159,7 +93,7 @@ static int gpu_time(gs_context_t *ctx, const gs_generate_hosts_t *spec, int64_t 
                     int64_t share, int64_t *time)
 {
     int64_t parts = ratio + (spec->cpu_only ? GS_GENERATE_PARTS - share : GS_GENERATE_PARTS);
-    *time = divided(work * GS_GENERATE_PARTS, parts > 0 ? parts : 1);
+    *time = gs_generate_divided(work * GS_GENERATE_PARTS, parts > 0 ? parts : 1);
     /* Segments are multiplied by parts. */
     return *time < GS_NEVER / 2 / GS_GENERATE_PARTS
                ? GS_OK
@@ -177,8 +111,10 @@ typedef struct {
 static int fill_job(gs_context_t *ctx, streams_t *rng, const gs_generate_hosts_t *spec, int64_t i,
                     int64_t work, const gs_generate_host_columns_t *set)
 {
-    int64_t width = spec->segments.most, count = draw(&rng->parts, spec->segments), time;
-    int64_t ratio = draw(&rng->parts, spec->cpu_ratio), share = draw(&rng->parts, spec->kernel);
+    int64_t width = spec->segments.most, count = gs_generate_draw(&rng->parts, spec->segments),
+            time;
+    int64_t ratio = gs_generate_draw(&rng->parts, spec->cpu_ratio),
+            share = gs_generate_draw(&rng->parts, spec->kernel);
     int status = gpu_time(ctx, spec, work, ratio, share, &time);
     if (status != GS_OK) {
         return status;
@@ -186,15 +122,15 @@ static int fill_job(gs_context_t *ctx, streams_t *rng, const gs_generate_hosts_t
     int64_t *in = set->copy_in + i * width, *out = set->copy_out + i * width;
     int64_t gpu = time < count ? count : time, copies = 0;
     set->segments[i] = count;
-    cut(&rng->cut, spec->even, gpu, 1, count, in);
+    gs_generate_cut(&rng->cut, spec->even, gpu, 1, count, in);
     for (int64_t j = 0; j < count; j++) {
         fill_segment(&rng->copy, spec, spec->profile + set->profile[i] * spec->columns, in[j],
                      share, &in[j], set->kernel + (i * width + j) * spec->columns, &out[j]);
         copies += in[j] + out[j];
     }
     int64_t counted = spec->cpu_only ? copies : gpu;
-    cut(&rng->cut, spec->even, work > counted ? work - counted : 0, 0, count + 1,
-        set->cpu + i * (width + 1));
+    gs_generate_cut(&rng->cut, spec->even, work > counted ? work - counted : 0, 0, count + 1,
+                    set->cpu + i * (width + 1));
     return GS_OK;
 }
 
@@ -231,8 +167,9 @@ int gs_generate_hosts(gs_context_t *ctx, const gs_generate_hosts_t *spec, const 
     gs_rng_init(&job.cut, key, index, GS_RNG_STREAM_CUT);
     gs_rng_init(&job.copy, key, index, GS_RNG_STREAM_COPY);
     for (int64_t i = 0; status == GS_OK && i < spec->n; i++) {
-        set->period[i] = draw(&rng, spec->period) * spec->ticks;
-        int64_t work = divided(draw(&share, spec->utilization) * set->period[i], GS_GENERATE_PARTS);
+        set->period[i] = gs_generate_draw(&rng, spec->period) * spec->ticks;
+        int64_t work = gs_generate_divided(
+            gs_generate_draw(&share, spec->utilization) * set->period[i], GS_GENERATE_PARTS);
         work = work < 1 ? 1 : work;
         if (set->segments[i] > 0) {
             status = fill_job(ctx, &job, spec, i, work, set);

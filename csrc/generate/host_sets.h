@@ -8,15 +8,7 @@
 #ifndef GS_GENERATE_HOST_SETS_H
 #define GS_GENERATE_HOST_SETS_H
 
-#include "core/context.h"
-
-#define GS_GENERATE_PARTS 1000000
-
-/* Both ends included. */
-typedef struct {
-    int64_t least;
-    int64_t most;
-} gs_generate_range_t;
+#include "generate/segment_parts.h"
 
 typedef struct {
     int64_t n;

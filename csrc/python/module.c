@@ -118,6 +118,7 @@ static int module_exec(PyObject *module)
         gs_python_sensitivity_methods,
         gs_python_host_sim_methods,
         gs_python_host_challenge_methods,
+        gs_python_generate_gcaps_methods,
         gs_python_generate_hosts_methods,
         gs_python_gedf_methods,
         gs_python_elliott_methods,

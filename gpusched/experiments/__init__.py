@@ -4,9 +4,10 @@ Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 
 ``gpusched_*``: the Parallel Batch Scheduler [RTNS24]; ``yang_*``: concurrent kernels in FIFO order
 [ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
-hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``ecrts2017`` and ``rtss2017``:
-schedules observed on a TX2 [RTSS17]. ``sharing`` puts random systems through all ways of sharing a
-GPU. ``report`` checks every claim of the papers.
+hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``gcaps_*``: a GPU context per
+task, or a lock [ECRTS24]; ``ecrts2017`` and ``rtss2017``: schedules observed on a TX2 [RTSS17].
+``sharing`` puts random systems through all ways of sharing a GPU. ``report`` checks every claim of
+the papers.
 
 Functions over random task sets take ``executor=``, ``workers=``, ``progress=``, ``store=`` and
 ``shard=`` as ``gs.sweep`` does; single schedules and searches for one set, which take a moment,
@@ -25,6 +26,12 @@ from gpusched.experiments.elliott_growth import ElliottGrowth, elliott_fig6
 from gpusched.experiments.elliott_runs import PRINTED_TABLE2, ElliottRuns, elliott_table2
 from gpusched.experiments.elliott_simulated import CATEGORIES, RUN_METHODS
 from gpusched.experiments.elliott_study import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
+from gpusched.experiments.gcaps_figures import (
+    GCAPS_PUBLISHED,
+    GCAPS_TESTS,
+    GcapsSchedulability,
+    gcaps_fig8,
+)
 from gpusched.experiments.gpusched_figures import (
     SCHEDULERS,
     SLOWDOWNS,
@@ -80,6 +87,8 @@ __all__ = [
     "ALLOCATORS",
     "ARCHITECTURES",
     "CATEGORIES",
+    "GCAPS_PUBLISHED",
+    "GCAPS_TESTS",
     "PRINTED_TABLE2",
     "RUN_METHODS",
     "SCENARIOS",
@@ -103,6 +112,7 @@ __all__ = [
     "Figure5",
     "Figure6",
     "Finding",
+    "GcapsSchedulability",
     "GraphSize",
     "Mispredictions",
     "Observed",
@@ -120,6 +130,7 @@ __all__ = [
     "elliott_fig5",
     "elliott_fig6",
     "elliott_table2",
+    "gcaps_fig8",
     "gpusched_fig4",
     "gpusched_fig5",
     "olmedo_fig3",

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from gpusched.generate.elliott_sets import elliott
 from gpusched.generate.fifo_sets import fifo
+from gpusched.generate.gcaps_sets import gcaps
 from gpusched.generate.host_sets import stgm
 from gpusched.generate.kernel_sets import gpusched, uunifast, uunifast_discard
 
 __all__ = [
     "elliott",
     "fifo",
+    "gcaps",
     "gpusched",
     "stgm",
     "uunifast",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -10,16 +9,14 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import (
-    Int64Array,
-    int_array,
     integer,
     integer64,
     one_of,
-    real,
     seed_key,
     set_number,
 )
 from gpusched._support.text import shown
+from gpusched.generate.ranges import parts_range, whole_range
 from gpusched.model import profiles
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.hosts.host_arrays import deadline_ranks
@@ -125,12 +122,12 @@ def stgm(
     width = profiles._sms(sms)
     ranges = np.array(
         [
-            _whole(periods, "periods"),
-            _parts(utilization, "utilization", 1),
-            _parts(gpu_ratio, "gpu_ratio", 2000),
-            _whole(segments, "segments"),
-            _parts(cpu_ratio, "cpu_ratio", 2000),
-            _parts(kernel_ratio, "kernel_ratio", 1),
+            whole_range(periods, "periods"),
+            parts_range(utilization, "utilization", 1),
+            parts_range(gpu_ratio, "gpu_ratio", 2000),
+            whole_range(segments, "segments"),
+            parts_range(cpu_ratio, "cpu_ratio", 2000),
+            parts_range(kernel_ratio, "kernel_ratio", 1),
         ]
     )
     rows = np.stack([p._columns(width) for p in _profiles(profile)])
@@ -179,26 +176,3 @@ def _profiles(profile: Any) -> list[profiles.Profile]:
     if not profile:
         raise ValueError("profile: got an empty list, expected at least one profile")
     return list(profile)
-
-
-def _pair(value: Any, name: str) -> tuple[Any, Any]:
-    try:
-        least, most = value
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: got {shown(value)}, expected a pair, least and most") from None
-    return least, most
-
-
-def _whole(value: Any, name: str) -> Int64Array:
-    return int_array(list(_pair(value, name)), name)
-
-
-def _parts(value: Any, name: str, limit: float) -> Int64Array:
-    """A range of shares or ratios, in millionths."""
-    ends = [real(end, f"{name}[{i}]") for i, end in enumerate(_pair(value, name))]
-    for i, share in enumerate(ends):
-        if not (math.isfinite(share) and 0 <= share <= limit):
-            raise ValueError(f"{name}[{i}]: got {share}, expected 0 to {limit}")
-    if ends[0] > ends[1]:
-        raise ValueError(f"{name}[1]: got {ends[1]}, expected at least {ends[0]}")
-    return np.array([round(share * profiles.PARTS) for share in ends], np.int64)

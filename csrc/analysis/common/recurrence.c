@@ -1,6 +1,7 @@
 /* Fixed-point iteration for response-time recurrences, with demands updated incrementally. */
 #include <string.h>
 
+#include "analysis/common/growth.h"
 #include "analysis/common/recurrence.h"
 
 void gs_analysis_common_recurrence_init(gs_analysis_common_recurrence_t *self,
@@ -125,48 +126,28 @@ int64_t gs_analysis_common_recurrence_value(const gs_analysis_common_recurrence_
     return sum;
 }
 
-/* A lower bound of every solution from `window` on; deadline + 1 where there is none up to the
- * deadline.
- *
- * A demand without a limit has jobs(W) >= jobs + each (W - until) / period, so every solution has
- *     W = f(W) >= base + rate W,  rate = sum of each work / period,
- *     base = f(window) - sum of (each work / period) until.
- * In floating point, with margins far above its errors. Where the rate is near 1, or there are too
- * many demands for the margin: the window itself. */
-static int64_t skip_ahead(const gs_analysis_common_recurrence_t *self, int64_t window,
+/* A lower bound of every solution from `value` on, the right-hand side at the current window;
+ * deadline + 1 where there is none up to the deadline. */
+static int64_t skip_ahead(const gs_analysis_common_recurrence_t *self, int64_t value,
                           int64_t deadline)
 {
-    enum { FEW = 10000 };
-    const double margin = 1e-6, near = 1e-3;
-    double rate = 0, past = 0, value = (double)gs_analysis_common_recurrence_value(self);
     bool limited = self->request_most < GS_ANALYSIS_COMMON_LIMIT;
+    gs_analysis_common_growth_t growth;
+    gs_analysis_common_growth_start(&growth, value);
     for (int64_t k = 0; k < self->count; k++) {
         const gs_analysis_common_demand_t *demand = &self->demands[k];
         if (demand->most == GS_ANALYSIS_COMMON_DEMAND_UNLIMITED &&
             !(limited && demand->term == GS_ANALYSIS_COMMON_REQUEST)) {
-            double own = (double)demand->each * (double)demand->work / (double)demand->period;
-            rate += own;
-            past += own * (double)demand->until;
+            gs_analysis_common_growth_add(&growth, demand->each, demand->work, demand->period,
+                                          demand->until);
         }
     }
-    if (self->count > FEW || (rate > 1 - near && rate < 1 + near)) {
-        return window;
-    }
-    if (rate > 1) { /* W (rate - 1) <= past - value */
-        double most = (past - value + margin * (past + value)) / (rate - 1) * (1 + margin);
-        return (double)window > most ? deadline + 1 : window;
-    }
-    double least = (value - past - margin * (past + value)) / (1 - rate) * (1 - margin);
-    if (least <= (double)window) {
-        return window;
-    }
-    return least > (double)deadline * (1 + margin) ? deadline + 1 : (int64_t)least;
+    return gs_analysis_common_growth_least(&growth, deadline);
 }
 
 int gs_analysis_common_recurrence_solve(gs_analysis_common_recurrence_t *self, gs_context_t *ctx,
                                         int64_t start, int64_t deadline, int64_t *least)
 {
-    enum { SKIP_PERIOD = 32 };
     int64_t window = gs_analysis_common_max(start, gs_analysis_common_recurrence_value(self));
     *least = -1;
     for (int64_t step = 1; window <= deadline; step++) {
@@ -176,7 +157,8 @@ int gs_analysis_common_recurrence_solve(gs_analysis_common_recurrence_t *self, g
             *least = window;
             return GS_OK;
         }
-        window = step % SKIP_PERIOD == 0 ? skip_ahead(self, value, deadline) : value;
+        window =
+            step % GS_ANALYSIS_COMMON_GROWTH_STEPS == 0 ? skip_ahead(self, value, deadline) : value;
         int status = gs_poll(ctx, self->count + 1);
         if (status != GS_OK) {
             return status;

@@ -2,6 +2,7 @@
  */
 #include <string.h>
 
+#include "analysis/common/growth.h"
 #include "analysis/contexts/context_test.h"
 #include "core/rational.h"
 
@@ -29,7 +30,9 @@ int gs_analysis_contexts_test_init(gs_analysis_contexts_test_t *self, gs_context
     self->first = gs_alloc(ctx, (size_t)n + 1, sizeof *self->first);
     self->scratch = gs_alloc(ctx, (size_t)n, 3 * sizeof *self->scratch);
     bool made = self->order != NULL && self->task != NULL && self->member != NULL;
-    return made && self->first != NULL && self->scratch != NULL ? GS_OK : ctx->status;
+    self->growing = gs_alloc(ctx, (size_t)n, 2 * sizeof *self->growing);
+    made = made && self->first != NULL && self->scratch != NULL && self->growing != NULL;
+    return made ? GS_OK : ctx->status;
 }
 
 void gs_analysis_contexts_test_free(gs_analysis_contexts_test_t *self, gs_context_t *ctx)
@@ -39,6 +42,7 @@ void gs_analysis_contexts_test_free(gs_analysis_contexts_test_t *self, gs_contex
     gs_free(ctx, self->member);
     gs_free(ctx, self->first);
     gs_free(ctx, self->scratch);
+    gs_free(ctx, self->growing);
     memset(self, 0, sizeof *self);
 }
 
@@ -181,6 +185,22 @@ static int64_t least_by_load(const gs_analysis_contexts_test_t *self, double own
     return least > (double)deadline ? deadline + 1 : least > 1 ? (int64_t)least : 1;
 }
 
+/* A lower bound of the longest ready interval of a task, from the value of its right-hand side, in
+ * which the jobs of windows longer by `more` count. */
+static int64_t skip_piece(const gs_analysis_contexts_test_t *self,
+                          const gs_analysis_contexts_task_t *task, int64_t value, int64_t more)
+{
+    gs_analysis_common_growth_t growth;
+    gs_analysis_common_growth_start(&growth, value);
+    for (int64_t place = 0; place < task->place; place++) {
+        const gs_analysis_contexts_task_t *k =
+            &self->task[gs_analysis_contexts_test_at(self, task->group, place)];
+        const gs_analysis_contexts_count_t *count = &k->count[GS_ANALYSIS_CONTEXTS_COUNT_PIECE];
+        gs_analysis_common_growth_add(&growth, 1, k->on_core, count->period, count->until - more);
+    }
+    return gs_analysis_common_growth_least(&growth, task->deadline);
+}
+
 int64_t gs_analysis_contexts_test_piece(gs_analysis_contexts_test_t *self, int64_t h, int64_t work,
                                         int64_t blocks, bool caps)
 {
@@ -201,8 +221,10 @@ int64_t gs_analysis_contexts_test_piece(gs_analysis_contexts_test_t *self, int64
     }
     double base = (double)own + (work == 0 ? load : 0); /* floor(v / T) + 1 >= (v + 1) / T */
     least = gs_analysis_common_max(least, least_by_load(self, base, load, deadline));
-    for (int64_t before = -1; least != before && least <= deadline;) {
-        before = least;
+    int64_t before = -1;
+    for (int64_t step = 1; least != before && least <= deadline; step++) {
+        bool skips = step % GS_ANALYSIS_COMMON_GROWTH_STEPS == 0;
+        before = skips ? skip_piece(self, task, least, more) : least;
         least = own;
         for (int64_t place = 0; place < task->place; place++) {
             gs_analysis_contexts_task_t *k = &self->task[higher[place]];
@@ -237,6 +259,19 @@ static int64_t evaluate(gs_analysis_contexts_test_t *self, const gs_analysis_con
     return sum;
 }
 
+/* A lower bound of the fixed point, from the value of the right-hand side at the last window. */
+static int64_t skip_ahead(const gs_analysis_contexts_test_t *self, int64_t value, int64_t deadline)
+{
+    gs_analysis_common_growth_t growth;
+    gs_analysis_common_growth_start(&growth, value);
+    for (int64_t k = 0; k < self->growing_count; k++) {
+        const gs_analysis_contexts_growing_t *part = &self->growing[k];
+        gs_analysis_common_growth_add(&growth, 1, part->work, part->count->period,
+                                      part->count->until);
+    }
+    return gs_analysis_common_growth_least(&growth, deadline);
+}
+
 /* The least window that is a fixed point, -1 if it would exceed the deadline. The terms are those
  * of that window or of the deadline. */
 static int solve(gs_analysis_contexts_test_t *self, gs_context_t *ctx,
@@ -245,14 +280,17 @@ static int solve(gs_analysis_contexts_test_t *self, gs_context_t *ctx,
     const gs_analysis_contexts_task_t *t = &self->task[i];
     memset(self->terms, 0, sizeof self->terms);
     self->load = 0;
+    self->growing_count = 0;
     side->prepare(self, i);
     int64_t window = t->crowded ? t->deadline + 1 : first_window(self, t), value = 0;
-    for (; window <= t->deadline; window = value) {
+    for (int64_t step = 1; window <= t->deadline; step++) {
         value = evaluate(self, side, i, window);
         if (value <= window) {
             *least = value; /* less than the window of 1 only where there is nothing to do */
             return GS_OK;
         }
+        bool skips = step % GS_ANALYSIS_COMMON_GROWTH_STEPS == 0;
+        window = skips ? skip_ahead(self, value, t->deadline) : value;
         int status = gs_poll(ctx, 2 * self->n + 1);
         if (status != GS_OK) {
             return status;

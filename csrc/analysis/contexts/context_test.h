@@ -107,6 +107,12 @@ typedef struct {
     gs_analysis_contexts_count_t count[GS_ANALYSIS_CONTEXTS_COUNTS];
 } gs_analysis_contexts_task_t;
 
+/* Work that a right-hand side counts without a limit. */
+typedef struct {
+    const gs_analysis_contexts_count_t *count;
+    int64_t work; /* of each job */
+} gs_analysis_contexts_growing_t;
+
 /* Memory for tests of sets of at most as many tasks as it was made for, and the state of one test.
  * The arrays are owned. */
 typedef struct {
@@ -123,6 +129,8 @@ typedef struct {
     /* Of the task under test. */
     int64_t terms[GS_ANALYSIS_COMMON_TERMS]; /* of the last window */
     double load;                             /* a lower bound of the growth of f per tick */
+    gs_analysis_contexts_growing_t *growing; /* 2 n: parts of f that grow without a limit */
+    int64_t growing_count;
     bool capped;                             /* `cap` bounds the jobs of more urgent tasks */
     bool crosses;                            /* GCAPS, busy: other cores delay it */
 } gs_analysis_contexts_test_t;
@@ -163,6 +171,16 @@ int gs_analysis_contexts_test_run(gs_analysis_contexts_test_t *self, gs_context_
  * exceeds the deadline. With `caps` the n_k are added to the caps of these tasks. */
 int64_t gs_analysis_contexts_test_piece(gs_analysis_contexts_test_t *self, int64_t h, int64_t work,
                                         int64_t blocks, bool caps);
+
+/* Says that f includes the work of all jobs of a count; at most two counts of a task. */
+static inline void gs_analysis_contexts_test_grows(gs_analysis_contexts_test_t *self,
+                                                   const gs_analysis_contexts_task_t *task,
+                                                   int kind, int64_t work)
+{
+    self->load += (double)work * task->rate;
+    self->growing[self->growing_count++] =
+        (gs_analysis_contexts_growing_t){&task->count[kind], work};
+}
 
 /* Starts a count of the jobs of a task of which each takes at most `work`: N(w, R, work, T). */
 static inline void gs_analysis_contexts_count_start(gs_analysis_contexts_task_t *task, int kind,

@@ -247,20 +247,27 @@ static void prepare_suspend(gs_analysis_contexts_test_t *self, int64_t i)
 {
     const gs_analysis_contexts_task_t *t = &self->task[i];
     int64_t size = gs_analysis_contexts_test_size(self, t->group);
-    double open = 0, capped = 0; /* A and B */
+    double open = 0, capped = 0; /* A and B, where both count */
     find_caps(self, i);
     for (int64_t place = 0; place < t->place; place++) {
         gs_analysis_contexts_task_t *h = at(self, t->group, place);
         gs_analysis_contexts_count_start(h, CORE, h->on_core);
-        open += h->share;
-        if (t->segments > 0 && h->segments > 0) {
-            int64_t hold = self->capped ? hold_of(self, (int64_t)(h - self->task)) : 0;
-            gs_analysis_contexts_count_start(h, GPU, h->local);
-            gs_analysis_contexts_count_start(h, HOLD, hold);
-            open += (double)h->local * h->rate;
+        bool both_use = t->segments > 0 && h->segments > 0;
+        int64_t local = both_use ? h->local : 0;
+        int64_t hold = both_use && self->capped ? hold_of(self, (int64_t)(h - self->task)) : 0;
+        gs_analysis_contexts_count_start(h, GPU, local);
+        gs_analysis_contexts_count_start(h, HOLD, hold);
+        if (self->capped) {
+            open += h->share + (double)local * h->rate;
             capped += (double)hold * h->rate;
+        } else {
+            gs_analysis_contexts_test_grows(self, h, CORE, h->on_core);
+            if (both_use) {
+                gs_analysis_contexts_test_grows(self, h, GPU, local);
+            }
         }
     }
+    self->load += capped < open ? capped : open;
     for (int64_t place = 0; place < size; place++) {
         gs_analysis_contexts_task_t *k = at(self, t->group, place);
         gs_analysis_contexts_count_start(k, UPDATE, 0);
@@ -268,7 +275,6 @@ static void prepare_suspend(gs_analysis_contexts_test_t *self, int64_t i)
             gs_analysis_contexts_count_start(k, CORE, k->on_core);
         }
     }
-    self->load = self->capped && capped < open ? capped : open;
     if (t->segments > 0) {
         prepare_cores(self, i, t->level);
         prepare_stall(self, i);
@@ -361,7 +367,7 @@ static void prepare_busy(gs_analysis_contexts_test_t *self, int64_t i)
     for (int64_t place = 0; place < t->place; place++) {
         gs_analysis_contexts_task_t *h = at(self, t->group, place);
         gs_analysis_contexts_count_releases(h, CORE);
-        self->load += h->share;
+        gs_analysis_contexts_test_grows(self, h, CORE, h->on_core);
     }
     self->crosses = find_level(self, i, &level);
     if (self->crosses) {

@@ -45,12 +45,15 @@ static void prepare(gs_analysis_contexts_test_t *self, int64_t i)
             }
             h->on_core = plus(h->cpu + h->copies, busy ? 0 : both);
             h->local = t->segments == 0 ? 0 : plus(h->kernels, busy ? both : 0);
-            self->load += (double)(h->on_core + h->local) * h->rate;
+            gs_analysis_contexts_test_grows(self, h, HIGHER, h->on_core);
+            gs_analysis_contexts_test_grows(self, h, REMOTE, h->local);
         } else if (!local && h->segments > 0 && (t->segments > 0 || busy)) {
             h->above = t->segments > 0 ? h->level < t->level : r < i; /* Eq. (11) */
             h->remote = plus(h->kernels, both);
             start_count(self, h, REMOTE, h->kernels);
-            self->load += h->above ? (double)h->remote * h->rate : 0;
+            if (h->above) {
+                gs_analysis_contexts_test_grows(self, h, REMOTE, h->remote);
+            }
         }
     }
     self->terms[GS_ANALYSIS_COMMON_OWN] = plus(t->cpu + t->gpu, updates);

@@ -80,7 +80,9 @@ static void prepare_suspend(gs_analysis_contexts_test_t *self, int64_t i)
     for (int64_t place = 0; place < t->place; place++) {
         int64_t h = gs_analysis_contexts_test_at(self, t->group, place);
         gs_analysis_contexts_count_start(&self->task[h], HIGHER, self->task[h].on_core);
-        self->load += self->capped ? 0 : self->task[h].share;
+        if (!self->capped) {
+            gs_analysis_contexts_test_grows(self, &self->task[h], HIGHER, self->task[h].on_core);
+        }
     }
     for (int64_t k = 0; k < self->n && t->slices > 0; k++) {
         if (is_in_ring(self, i, k)) {
@@ -124,7 +126,7 @@ static void prepare_busy(gs_analysis_contexts_test_t *self, int64_t i)
         gs_analysis_contexts_task_t *h =
             &self->task[gs_analysis_contexts_test_at(self, t->group, place)];
         gs_analysis_contexts_count_releases(h, HIGHER);
-        self->load += h->share;
+        gs_analysis_contexts_test_grows(self, h, HIGHER, h->on_core);
         slices += (double)h->slices * h->rate;
     }
     for (int64_t k = 0; k < self->n; k++) {
@@ -201,7 +203,7 @@ static void prepare_paper(gs_analysis_contexts_test_t *self, int64_t i)
             gs_analysis_contexts_count_start(h, HIGHER, work);
             h->on_core = work;
         }
-        self->load += (double)h->on_core * h->rate;
+        gs_analysis_contexts_test_grows(self, h, HIGHER, h->on_core);
     }
     self->terms[GS_ANALYSIS_COMMON_OWN] = t->cpu + t->gpu;
     self->terms[GS_ANALYSIS_COMMON_REQUEST] =
