@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 import inspect
 import re
@@ -94,8 +93,3 @@ def test_limits() -> None:
     assert registry.limit("pbs.tasks") == 24
     assert registry.limit("model.never") == (2**63 - 1) // 4
     assert all(value > 0 for value in _core.LIMITS.values())
-
-
-def test_examples() -> None:
-    assert doctest.testmod(registry).attempted >= 1
-    assert doctest.testmod(registry).failed == 0

@@ -14,6 +14,11 @@ __all__ = ["Budget", "as_budget"]
 class Budget:
     """Limits on the computation of one task set; None means no limit.
 
+    >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
+    >>> gs.pbs.search(tasks, table, budget=gs.Budget(states=10**6)).schedulable
+    True
+
     Parameters
     ----------
     states

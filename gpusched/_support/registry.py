@@ -39,6 +39,10 @@ class Option:
 class Method:
     """A way to share the GPU, or to analyse one: what it takes, what it claims, where it is from.
 
+    >>> method = gs.methods()["mpcp"]
+    >>> method.model, method.claim, method.choices("mode")
+    ('HostTasks', 'sufficient', ('suspend', 'busy', 'spin'))
+
     Attributes
     ----------
     name

@@ -35,6 +35,12 @@ _FOUND = {
 class Assignment(Saved, Frozen):
     """Priorities for one set, or for a stack of N sets; see `assign_priorities`.
 
+    >>> jobs = [[2, (0, 2, 0), 1], [3, (0, 3, 0), 1]]
+    >>> hosts = gs.HostTasks.from_segments([10, 20], jobs, core=[0, 1])
+    >>> found = gs.analysis.assign_priorities(hosts, "mpcp")
+    >>> found.accepted, found.hosts.priority.tolist()
+    (True, [0, 1])
+
     Attributes
     ----------
     verdict

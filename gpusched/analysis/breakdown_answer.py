@@ -34,6 +34,11 @@ class Breakdown(Saved, Frozen):
 
     Values are those of one set, or arrays ``(N,)`` for a stack, which indexes like an array.
 
+    >>> jobs = [[2, (0, 2, 0), 1], [3, (0, 3, 0), 1]]
+    >>> hosts = gs.HostTasks.from_segments([10, 20], jobs, core=[0, 1])
+    >>> gs.analysis.breakdown(hosts, "mpcp")
+    <Breakdown: factor 1, utilization 0.85 (mpcp, suspend, all)>
+
     Attributes
     ----------
     hosts, test, mode, sms

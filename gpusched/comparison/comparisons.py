@@ -43,6 +43,12 @@ class Comparison:
     It prints as a table, is a sequence of its rows, and finds a row by its label, such as
     "mpcp (busy)", or the first of a way by the way's name.
 
+    >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
+    >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
+    >>> ways = gs.compare(w, gs.Platform("Xavier"), methods=["streams", "pbs"])
+    >>> [(row.label, row.schedulable) for row in ways]
+    [('streams', True), ('pbs', True)]
+
     Attributes
     ----------
     workload, platform

@@ -30,6 +30,12 @@ __all__ = ["Growth", "Margin", "growing_times", "margin"]
 class Margin:
     """Factor by which times may grow while a test accepts a workload; see ``gs.margin``.
 
+    >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
+    >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
+    >>> margin = gs.margin(w, gs.Platform("Xavier"), "streams")
+    >>> margin.factor, margin.way
+    (Fraction(5, 1), 'streams')
+
     Attributes
     ----------
     way, options

@@ -68,6 +68,12 @@ class Detail(Protocol):
 class WorkloadAnswer:
     """Answer of one method for a workload of n tasks on a platform; see ``gs.analyze``.
 
+    >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
+    >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
+    >>> answer = gs.analyze(w, gs.Platform("Xavier"), "streams")
+    >>> answer.schedulable, answer.response.tolist()
+    (True, [2000])
+
     Attributes
     ----------
     workload, platform

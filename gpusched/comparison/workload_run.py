@@ -41,6 +41,11 @@ __all__ = ["WorkloadRun"]
 class WorkloadRun:
     """Jobs of a workload of n tasks under one way of sharing the GPU; see ``gs.observe``.
 
+    >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
+    >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
+    >>> print(gs.observe(w, gs.Platform("Xavier"), "streams").why())
+    camera: job 0, released at 0ns, takes 2ms, within its deadline of 10ms.
+
     Attributes
     ----------
     workload, platform

@@ -28,6 +28,10 @@ STREAM_KINDS = enumeration("cuda.stream_kind")
 class Operation:
     """A spin kernel, a copy or a memset to launch.
 
+    >>> kernel = gs.cuda.Operation(stream=0, blocks=4, threads=256, ns=10_000, name="camera")
+    >>> kernel.kind, kernel.blocks
+    ('kernel', 4)
+
     Attributes
     ----------
     stream
@@ -75,6 +79,9 @@ class Stream:
 
     ``kind`` is "non_blocking", "blocking" (synchronises with the NULL stream) or "null" (the NULL
     stream). A smaller ``priority`` is more urgent.
+
+    >>> gs.cuda.Stream(priority=-1).kind
+    'non_blocking'
     """
 
     priority: int = 0
@@ -84,6 +91,11 @@ class Stream:
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """Record of R repetitions of N operations with B blocks; times in ns, int64 arrays.
+
+    >>> kernel = gs.cuda.Operation(stream=0, blocks=4, threads=256, ns=10_000)
+    >>> if gs.cuda.is_available():
+    ...     with gs.cuda.Device(0) as device:
+    ...         run = device.run([kernel], [gs.cuda.Stream()])
 
     Attributes
     ----------
@@ -215,6 +227,10 @@ class Run:
 class OccupancyCheck:
     """Comparison of computed occupancies with the driver's.
 
+    >>> check = gs.cuda.OccupancyCheck(*np.array([[256], [32], [0], [8], [8]]))
+    >>> bool((check.ours == check.driver).all())
+    True
+
     Attributes
     ----------
     threads, regs, smem
@@ -244,6 +260,10 @@ class OccupancyCheck:
 @dataclass(eq=False)
 class Device:
     """A CUDA device in use: its primary context, which PyTorch and CuPy share.
+
+    >>> if gs.cuda.is_available():
+    ...     with gs.cuda.Device(0) as device:
+    ...         gpu = device.gpu
 
     Parameters
     ----------

@@ -32,17 +32,31 @@ __all__ = [
 
 
 def why_not() -> str | None:
-    """Reason why no device can be used, one sentence; None when one can be used."""
+    """Reason why no device can be used, one sentence; None when one can be used.
+
+    >>> reason = gs.cuda.why_not()
+    >>> reason is None or reason == " ".join(reason.split())
+    True
+    """
     return driver.why_not()
 
 
 def is_available() -> bool:
-    """True when a device can be used."""
+    """True when a device can be used.
+
+    >>> gs.cuda.is_available() == (gs.cuda.why_not() is None)
+    True
+    """
     return why_not() is None
 
 
 def devices() -> tuple[str, ...]:
-    """Names of the devices, in the order of their indices."""
+    """Names of the devices, in the order of their indices.
+
+    >>> names = gs.cuda.devices() if gs.cuda.is_available() else ()
+    >>> len(names) > 0 or not gs.cuda.is_available()
+    True
+    """
     return driver.names()
 
 
@@ -50,6 +64,10 @@ def gpu(index: int = 0) -> GPU:
     """The GPU of a CUDA device, with the limits that its driver reports.
 
     The SM order is an assumption (evens then odds); ``gs.cuda.probe`` measures it.
+
+    >>> gpu = gs.cuda.gpu() if gs.cuda.is_available() else gs.GPU.preset("Xavier")
+    >>> gpu.sms > 0
+    True
 
     Raises
     ------
@@ -81,6 +99,10 @@ def measure(
     wait for all. A batch of two or more is eligible when, for some order of submission, all blocks
     of all kernels were resident at one instant in each of ``checks`` runs with longer kernels of
     the same shapes.
+
+    >>> tasks = gs.KernelTasks([10**6, 10**6], block_time=[10**4, 10**4], threads=64)
+    >>> if gs.cuda.is_available():
+    ...     table = gs.cuda.measure(tasks, repeats=5).table()
 
     Parameters
     ----------
@@ -150,6 +172,11 @@ def play(
 
     Method of [RTNS24], section 4.1: each task has a stream; a dispatcher thread submits one batch
     per frame and waits for it.
+
+    >>> tasks = gs.KernelTasks([10**6], wcet=[10**5], threads=64)
+    >>> found = gs.pbs.search(tasks, gs.BatchTable.from_dict(1, {(0,): 10**5}))
+    >>> if gs.cuda.is_available():
+    ...     played = gs.cuda.play(found.schedule)
 
     Parameters
     ----------
@@ -243,6 +270,9 @@ def probe(
 
     Sources: [RTAS20] for placement and interference; [RTSS17] for queues and priorities.
 
+    >>> if gs.cuda.is_available():
+    ...     found = gs.cuda.probe(quick=True)
+
     Parameters
     ----------
     device
@@ -281,6 +311,10 @@ def partition_times(
     stop: Any = None,
 ) -> PartitionTimes:
     """Measure execution times of kernels on k SMs ([RTCSA19], Figure 3), in green contexts.
+
+    >>> tasks = gs.KernelTasks([10**6], block_time=[10**4], threads=64)
+    >>> if gs.cuda.is_available() and gs.cuda.gpu().cc >= (9, 0):
+    ...     times = gs.cuda.partition_times(tasks, repeats=5)
 
     Parameters
     ----------

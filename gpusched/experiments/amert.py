@@ -48,7 +48,12 @@ _KERNELS: dict[int, tuple[tuple[str, _Row], ...]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed(Results):
-    """The table of ``rtss2017`` or ``ecrts2017``; see there. ``run`` is the simulation."""
+    """The table of ``rtss2017`` or ``ecrts2017``; see there. ``run`` is the simulation.
+
+    >>> table = gs.experiments.ecrts2017()
+    >>> list(table.columns)[:5], len(table)
+    (['kernel', 'stream', 'priority', 'launched', 'first'], 5)
+    """
 
     run: Hierarchy
     ticks: int
@@ -69,6 +74,9 @@ class Observed(Results):
 
 def rtss2017(number: int) -> Observed:
     """Simulate an experiment of [RTSS17] on a TX2.
+
+    >>> len(gs.experiments.rtss2017(1))
+    4
 
     Parameters
     ----------
@@ -113,6 +121,10 @@ def ecrts2017() -> Observed:
 
     Five kernels on 2 x 2,048 threads. The schedule equals that of ``yang_fig2``, which models
     threads only.
+
+    >>> found = gs.experiments.ecrts2017()
+    >>> list(found.columns), len(found)
+    (['kernel', 'stream', 'priority', 'launched', 'first', 'dispatched', 'end'], 5)
 
     Returns
     -------

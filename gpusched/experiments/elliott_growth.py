@@ -31,7 +31,11 @@ __all__ = ["ElliottGrowth", "elliott_fig6"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ElliottGrowth(Results):
-    """Result of ``elliott_fig6``: its table, its task set and the drawn task."""
+    """Result of ``elliott_fig6``: its table, its task set and the drawn task.
+
+    >>> list(gs.experiments.elliott_fig6(seconds=1).columns)
+    ['method', 'release', 'tardiness']
+    """
 
     tasks: HostTasks
     task: int
@@ -72,6 +76,10 @@ def elliott_fig6(
 
     An unschedulable set with a lock, with the driver alone (a model, see ``elliott_table2``), and
     in a container if it fits. The task is the one with the largest tardiness under the driver.
+
+    >>> growth = gs.experiments.elliott_fig6(seconds=1)
+    >>> sorted(set(growth["method"].tolist()))
+    ['Driver', 'SRM']
 
     Parameters
     ----------

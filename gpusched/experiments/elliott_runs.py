@@ -58,6 +58,10 @@ _CONTAINER = (False, False, True, True)  # methods of sets that fit into a conta
 class ElliottRuns(Results):
     """Result of ``elliott_table2``: its table, and the values of each set.
 
+    >>> table = gs.experiments.elliott_table2(count=2, seconds=1, progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['category', 'method', 'sets', 'response', 'tardiness'], 12)
+
     Attributes
     ----------
     scenario
@@ -155,6 +159,10 @@ def elliott_table2(
     Sets are those of ``gs.generate.elliott``, with GPU-using tasks, in turn from all scenarios of
     ``utilization`` that have such sets (the paper does not say from which): all 90 of medium tasks,
     and of heavy ones the 72 where at least a fifth of four CPUs' tasks use the GPU.
+
+    >>> table = gs.experiments.elliott_table2(count=2, seconds=1, progress=False)
+    >>> table.where(category="difficult")["sets"].tolist()
+    [2, 2, 2, 2]
 
     Parameters
     ----------

@@ -18,7 +18,11 @@ LETTERS = "abcdefghi"
 
 
 class Scenario(NamedTuple):
-    """Parameters of a distribution of task sets, one of the paper's 270 combinations."""
+    """Parameters of a distribution of task sets, one of the paper's 270 combinations.
+
+    >>> gs.experiments.SCENARIOS[0]
+    Scenario(number=0, utilization='light', periods='short', gpu=0.25, share=0.0)
+    """
 
     number: int
     utilization: str

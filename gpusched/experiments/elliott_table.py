@@ -28,6 +28,10 @@ METHODS = ("SRM", "Container", "SRM with FMLP", "SRM or Container")
 class ElliottStudy(Results):
     """Result of ``elliott_fig5``: its table, and the counts.
 
+    >>> table = gs.experiments.elliott_fig5([0], count=1000, progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['scenario', 'utilization', 'periods', 'gpu', 'share'], 256)
+
     Attributes
     ----------
     scenarios

@@ -82,7 +82,13 @@ _PANELS = {
 
 
 class GcapsSchedulability(Results):
-    """Table of ``gcaps_fig8``."""
+    """Table of ``gcaps_fig8``.
+
+    >>> tests = ["time slices suspend"]
+    >>> table = gs.experiments.gcaps_fig8("tasks", [2], count=10, tests=tests, progress=False)
+    >>> list(table.columns)[:4], len(table)
+    (['parameter', 'value', 'test', 'count'], 1)
+    """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw a diagram for each form of the tests; return the array of axes."""

@@ -48,7 +48,12 @@ _CHUNK_BATCHES = 2**15
 
 
 class Schedulability(Results):
-    """Table of ``gpusched_fig4``."""
+    """Table of ``gpusched_fig4``.
+
+    >>> table = gs.experiments.gpusched_fig4("a", [0.4], count=10, progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['panel', 'slowdown', 'utilization', 'n', 'count'], 3)
+    """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw one diagram per panel and return the array of axes."""
@@ -121,6 +126,10 @@ def gpusched_fig4(
     Task sets and GPU are those of section 6.1: periods from 400 to 1600 (times 1,000 ticks),
     utilizations by UUniFast-Discard, occupancies in proportion to them, 8 SMs of 1,024 threads and
     32 blocks, one slowdown factor per batch. All schedulers and panels use the same task sets.
+
+    >>> table = gs.experiments.gpusched_fig4("a", [0.4, 1.2], count=10, progress=False)
+    >>> table["scheduler"].tolist()[:3], table["schedulable"].tolist()[:3]
+    (['GPUSched', 'EDFserial', 'EDFParallel'], [1.0, 1.0, 1.0])
 
     Parameters
     ----------

@@ -47,7 +47,12 @@ __all__ = ["GraphSize", "SearchTimes", "TimesByTasks", "gpusched_fig5"]
 
 
 class SearchTimes(Results):
-    """Table of ``gpusched_fig5("a")``."""
+    """Table of ``gpusched_fig5("a")``.
+
+    >>> table = gs.experiments.gpusched_fig5("a", count=3, utilizations=[0.4], progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['utilization', 'method', 'set', 'seconds', 'schedulable'], 6)
+    """
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a box plot of the times per utilization and method; returns the axes."""
@@ -84,7 +89,12 @@ class SearchTimes(Results):
 
 
 class TimesByTasks(Results):
-    """Table of ``gpusched_fig5("b")``."""
+    """Table of ``gpusched_fig5("b")``.
+
+    >>> table = gs.experiments.gpusched_fig5("b", count=3, tasks=[2], progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['n', 'work', 'count', 'seconds', 'seconds_median'], 3)
+    """
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw mean times over the number of tasks, with a band from median to maximum.
@@ -108,7 +118,12 @@ class TimesByTasks(Results):
 
 
 class GraphSize(Results):
-    """Table of ``gpusched_fig5("c")``."""
+    """Table of ``gpusched_fig5("c")``.
+
+    >>> table = gs.experiments.gpusched_fig5("c", count=3, tasks=[2], progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['depth', 'merging', 'count', 'vertices', 'vertices_min'], 30)
+    """
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the number of vertices over the number of executed jobs; returns the axes."""
@@ -272,6 +287,10 @@ def gpusched_fig5(
 
     Task sets as in Figure 4, with large slowdown factors. **Times are measured** and differ between
     machines and runs; everything else is equal for equal seeds.
+
+    >>> table = gs.experiments.gpusched_fig5("c", count=3, tasks=[2, 3], progress=False)
+    >>> type(table).__name__, len(table)
+    ('GraphSize', 30)
 
     Parameters
     ----------

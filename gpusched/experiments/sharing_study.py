@@ -59,7 +59,12 @@ _COLUMNS = 4  # of diagrams
 
 
 class WaysOfSharing(Results):
-    """Table of ``sharing``."""
+    """Table of ``sharing``.
+
+    >>> table = gs.experiments.sharing([0.4], n=3, count=2, ways="streams", progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['utilization', 'n', 'count', 'way', 'guaranteed'], 1)
+    """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw a diagram per way, with the three shares as areas; return the array of axes."""

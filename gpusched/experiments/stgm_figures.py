@@ -63,7 +63,12 @@ _LINES = {"suspend": "-", "busy": (0, (5, 2)), "spin": (0, (1, 1.2)), "server": 
 
 
 class StgmSchedulability(Results):
-    """Table of ``stgm_fig4`` and ``stgm_fig5``."""
+    """Table of ``stgm_fig4`` and ``stgm_fig5``.
+
+    >>> table = gs.experiments.stgm_fig4([8], count=20, tests="STGM suspend", progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['n', 'cpus', 'sms', 'test', 'count'], 1)
+    """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw the sound tests on the left, tests with their unsound variants on the right.
@@ -179,6 +184,11 @@ def stgm_fig4(
     ``gs.analysis.stgm_allocate``; for the others, cores by the same worst-fit rule
     (``gs.analysis.partition``), the server's too.
 
+    >>> tests = ["STGM suspend", "MPCP suspend"]
+    >>> table = gs.experiments.stgm_fig4([8], count=20, tests=tests, progress=False)
+    >>> table["schedulable"].tolist()
+    [1.0, 0.55]
+
     Parameters
     ----------
     tasks
@@ -249,6 +259,10 @@ def stgm_fig5(
     of tasks in ``tasks`` (default two to four per core), at least ``count`` in all; the sets are
     the same for every point. According to the paper, the curves of the other protocols are almost
     constant; with ``baselines="same"`` they are not.
+
+    >>> table = gs.experiments.stgm_fig5([2, 4], count=20, tests="STGM suspend", progress=False)
+    >>> table["sms"].tolist()
+    [2, 4]
     """
     numbers, widths = _numbers(tasks, cpus), points_of(sms, "sms")
     if integer(count, "count") < 1:

@@ -36,7 +36,12 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 
 
 class Options(Results):
-    """Table of ``stgm_options``."""
+    """Table of ``stgm_options``.
+
+    >>> table = gs.experiments.stgm_options(n=8, count=10, tests="STGM suspend", progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['option', 'n', 'cpus', 'sms', 'test'], 7)
+    """
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a row per choice and a mark per test; returns the axes."""
@@ -83,6 +88,10 @@ def stgm_options(
     shard: tuple[int, int] | None = None,
 ) -> Options | StoredStudy:  # fmt: skip
     """Shares of schedulable sets of [RTCSA19] with one open choice changed at a time.
+
+    >>> table = gs.experiments.stgm_options(n=8, count=10, tests="STGM suspend", progress=False)
+    >>> table["option"].tolist()[:2]
+    ['as drawn', 'lock or server: all SMs']
 
     Parameters
     ----------

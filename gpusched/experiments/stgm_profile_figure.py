@@ -18,7 +18,11 @@ __all__ = ["Profiles", "stgm_fig3"]
 
 
 class Profiles(Results):
-    """Table of ``stgm_fig3``."""
+    """Table of ``stgm_fig3``.
+
+    >>> gs.experiments.stgm_fig3()
+    <Profiles: 168 rows of gpu, benchmark, sms, time>
+    """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw one diagram per GPU and return the array of axes."""
@@ -48,6 +52,10 @@ def stgm_fig3(
 
     The data of the figure are not available. The default profiles (``gs.profiles.benchmarks``) have
     shapes that follow the paper's text; measured profiles can be given instead.
+
+    >>> table = gs.experiments.stgm_fig3().where(gpu="xavier", benchmark="backprop")
+    >>> table["sms"].tolist()
+    [1, 2, 3, 4, 5, 6, 7, 8]
 
     Parameters
     ----------

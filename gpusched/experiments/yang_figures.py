@@ -47,7 +47,11 @@ _TENTHS = 10  # ticks per unit of the paper's times, which have one decimal
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figure2(Results):
-    """Table of ``yang_fig2``; ``run`` is the simulation."""
+    """Table of ``yang_fig2``; ``run`` is the simulation.
+
+    >>> gs.experiments.yang_fig2()
+    <Figure2: 5 rows of kernel, task, job, release, start, dispatched, finish>
+    """
 
     run: FifoRun
 
@@ -72,6 +76,10 @@ def yang_fig2(order: Order = "hardware") -> Figure2:
     released at 8. (In Example 1 it waits in its stream for K1, and starts at the same time.)
     According to the text, K5 starts when K4 finishes. By rule R1 it starts when K3 finishes, at 12:
     then 1,536 threads are free, and it needs 1,024.
+
+    >>> table = gs.experiments.yang_fig2()
+    >>> table["kernel"].tolist(), table["finish"].tolist()
+    (['K1', 'K2', 'K3', 'K4', 'K5'], [38, 98, 120, 172, 158])
 
     Parameters
     ----------
@@ -123,7 +131,12 @@ def _number(value: Any, name: str) -> float:
 
 
 class Figure3(Results):
-    """Table of ``yang_fig3``."""
+    """Table of ``yang_fig3``.
+
+    >>> table = gs.experiments.yang_fig3([0.1], [1024], jobs=3, orders=["hardware"])
+    >>> list(table.columns)[:5], len(table)
+    (['order', 'threads', 'b_max', 'epsilon', 'utilization'], 3)
+    """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw response times over the job number, one diagram per largest block.
@@ -178,6 +191,10 @@ def yang_fig3(
     third has the response time 1 + epsilon j. This holds where b_max divides m; otherwise the
     schedule of Figure 3 does not continue after its first periods, and the response times grow more
     slowly, also without bound.
+
+    >>> table = gs.experiments.yang_fig3([0.1], [1024], jobs=3, orders=["hardware"])
+    >>> table["response"].tolist(), table["outcome"].tolist()
+    ([1.1, 1.2, 1.3], ['diverges', 'diverges', 'diverges'])
 
     Parameters
     ----------
@@ -267,7 +284,12 @@ _SETS = 64  # in a chunk, for a short time to an interrupt
 
 
 class Bounds(Results):
-    """Table of ``yang_bounds``."""
+    """Table of ``yang_bounds``.
+
+    >>> table = gs.experiments.yang_bounds([0.4], count=5, orders=["hardware"], progress=False)
+    >>> list(table.columns)[:5], len(table)
+    (['order', 'utilization', 'n', 'threads', 'count'], 1)
+    """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
         """Draw the share of bounded tasks, and bounds and observed responses relative to periods.
@@ -328,6 +350,10 @@ def yang_bounds(
     sporadic releases and shorter execution times, and once per task with releases of the others
     that are chosen to maximise its response time. The observed response of a task is its largest in
     these runs.
+
+    >>> table = gs.experiments.yang_bounds([0.4], count=5, orders=["hardware"], progress=False)
+    >>> table["violations"].tolist()
+    [0]
 
     Parameters
     ----------

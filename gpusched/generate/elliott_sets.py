@@ -105,7 +105,7 @@ def elliott(
 
     >>> sets = gs.generate.elliott("medium", count=1000, seed=1)
     >>> sets.sizes[:5].tolist(), sets[2].n
-    ([12, 9, 10, 9, 10], 10)
+    ([9, 7, 11, 15, 13], 11)
     >>> bool((sets.utilization("busy", sms=1).sum(axis=-1) < 4).all())
     True
     >>> answer = gs.analysis.srm(sets, cpus=4)

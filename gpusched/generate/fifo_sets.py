@@ -46,6 +46,10 @@ def fifo(
     ``block_time`` is u T / (g b) to the nearest tick, but at least 1 and at most what lets the
     kernel alone end within its period; ``wcet`` is block_time times ceil(g / floor(threads / b)).
 
+    >>> tasks = gs.generate.fifo(3, 0.5, count=2, seed=1)
+    >>> tasks.period.shape, bool((tasks.threads <= 4096).all())
+    ((2, 3), True)
+
     Parameters
     ----------
     n, count, seed, first

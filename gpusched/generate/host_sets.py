@@ -52,6 +52,10 @@ def stgm(
     ``gpu_ratio`` is drawn once per set. For a ratio r, the share r / (1 + r) of the tasks, to the
     nearest whole number, uses the GPU; these tasks are chosen with equal probabilities.
 
+    >>> hosts = gs.generate.stgm(count=2, seed=1, cpus=2)
+    >>> hosts.period.shape, hosts.kernel.shape               # sets, tasks, segments, SMs
+    ((2, 6), (2, 6, 3, 13))
+
     Parameters
     ----------
     n

@@ -36,6 +36,10 @@ def uunifast(
     UUniFast (Bini and Buttazzo, "Measuring the performance of schedulability tests", 2005): each
     share has the distribution of ``utilization`` times a Beta(1, n-1) variable, and may exceed 1.
 
+    >>> shares = gs.generate.uunifast(3, 1.0, count=2, seed=1)
+    >>> shares.shape, shares.sum(axis=1).round(6).tolist()
+    ((2, 3), [1.0, 1.0])
+
     Parameters
     ----------
     n
@@ -79,6 +83,9 @@ def uunifast_discard(
     for ``n - utilization`` and every share u is replaced by 1 - u, which has the same distribution
     and discards few sets. Parameters and result are those of `uunifast`.
 
+    >>> bool((gs.generate.uunifast_discard(3, 2.0, count=100, seed=1) <= 1).all())
+    True
+
     Raises
     ------
     ValueError
@@ -111,6 +118,10 @@ def gpusched(
     Periods are drawn from a list and utilizations u by `uunifast_discard`; ``wcet`` is u times the
     period, to the nearest tick and at least one. A kernel has ``floor(u * capacity)`` blocks of 32
     threads, at least one, where the capacity is the number of such blocks that the GPU can host.
+
+    >>> tasks = gs.generate.gpusched(3, utilization=1.0, count=2, seed=1)
+    >>> tasks.period.shape, tasks.utilization.round(2).tolist()
+    ((2, 3), [1.0, 1.0])
 
     Parameters
     ----------

@@ -43,6 +43,10 @@ class BlockLog(Frozen):
     Columns are stored as read-only int64 arrays; a single number is repeated for all rows. Times
     are integer ticks of one clock, ns when read from files.
 
+    >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [0], [100])
+    >>> log.sm.tolist(), log.end.tolist()
+    ([0], [100])
+
     Parameters
     ----------
     name

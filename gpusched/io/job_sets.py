@@ -60,6 +60,16 @@ def read_job_set(
     least relative deadline; ``assumptions`` says where jobs differ from that, and what the workload
     has no place for.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> rows = ["task,job,Amin,Amax,Cmin,Cmax,D,P", "1,1,0,0,1,2,10,10", "1,2,10,10,1,2,20,20"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "jobs.csv")
+    ...     _ = path.write_text("\\n".join(rows))
+    ...     w = gs.io.read_job_set(path, tick="us")
+    >>> [(task.name, task.period) for task in w.tasks]
+    [('task 1', 10)]
+
     Parameters
     ----------
     path
@@ -116,6 +126,15 @@ def write_job_set(
 
     Tasks are numbered from 1 in the order of the workload, their jobs from 1 through the file. The
     least cost of a job is its greatest.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> w = gs.Workload([gs.Task("a", "10us", [gs.CPU("2us")])], tick="us")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gs.io.write_job_set(w, Path(folder, "jobs.csv"))
+    ...     print(Path(folder, "jobs.csv").read_text(), end="")
+    Task ID,Job ID,Arrival min,Arrival max,Cost min,Cost max,Deadline,Priority
+    1,1,0,0,2,2,10,10
 
     Parameters
     ----------

@@ -57,6 +57,12 @@ def read_trace(
     memsets are read for ``Trace.workload``, which refuses the trace where one of them is damaged.
     JSON is read piece by piece, and memory is that of what is kept (a pipe is read at once).
 
+    >>> trace = gs.io.read_trace("tests/data/pipeline.pt.trace.json")
+    >>> len(trace), trace.gpu.sms
+    (37, 16)
+    >>> trace.choose(2).tasks().wcet.tolist()
+    [216192, 164832]
+
     Parameters
     ----------
     path
@@ -123,6 +129,10 @@ def read_trace(
 class OccupancyAgreement:
     """Comparison of the profiler's occupancy with the occupancy by the GPU's limits, per launch.
 
+    >>> found = gs.io.occupancy_agreement(gs.io.read_trace("tests/data/pipeline.pt.trace.json"))
+    >>> found.expected[:3].tolist(), found.reported[:3].tolist()
+    ([50, 100, 7], [50, 100, 0])
+
     Attributes
     ----------
     expected, reported
@@ -159,6 +169,10 @@ def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
     SM in whole percent, rounded half up. It is computed here as there, in single precision, which
     decides some ties differently than exact arithmetic. For kernels with shared memory above 48
     KiB, which is an opt-in, the profiler reports 0.
+
+    >>> trace = gs.io.read_trace("tests/data/pipeline.pt.trace.json")
+    >>> gs.io.occupancy_agreement(trace)
+    OccupancyAgreement(29 equal; 8 opt-in shared memory above 48 KiB: profiler reports 0)
 
     Parameters
     ----------
@@ -206,6 +220,13 @@ def read_examiner(
     Each file is a stream, in the order given; files with different process ids are different
     contexts. The launch of a kernel is the first of its ``cuda_launch_times``, before the call.
     Seconds are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
+
+    >>> import tempfile
+    >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [0], [100])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = gs.io.write_examiner(folder, log)
+    ...     gs.io.read_examiner(folder).end.tolist()
+    [100]
 
     Parameters
     ----------
@@ -279,6 +300,12 @@ def write_examiner(
 
     One file per stream, ``stream_0.json`` and so on; files of these names are replaced.
     ``read_examiner`` returns an equal log if the rows are in the order of streams and launches.
+
+    >>> import tempfile
+    >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [0], [100])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in gs.io.write_examiner(folder, log, "TX2")]
+    ['stream_0.json']
 
     Parameters
     ----------

@@ -25,6 +25,12 @@ _BLOCKS = ("kernel", "block", "sm", "start", "end")
 class Violation:
     """A violation of a rule, with the event that violates it.
 
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [50], [100])
+    >>> found = gs.io.check_rules(log, gpu)[0]
+    >>> found.rule, found.kernel, found.time
+    ('idle', 0, 0)
+
     Attributes
     ----------
     rule

@@ -31,6 +31,16 @@ def read_schedcat(
 ) -> Workload:
     """Read a task set of SchedCAT as a workload of CPU work.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> xml = '<taskset><properties/><task id="1" period="10000" wcet="2000"/></taskset>'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "taskset.xml")
+    ...     _ = path.write_text(xml)
+    ...     w = gs.io.read_schedcat(path)
+    >>> [(task.name, task.period) for task in w.tasks]
+    [('task 1', 10000)]
+
     Parameters
     ----------
     path

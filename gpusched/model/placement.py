@@ -35,6 +35,11 @@ class Placement(Saved, Frozen):
 
     All arrays are read-only and int64. B is the number of blocks, K of kernels.
 
+    >>> gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=16)
+    >>> placed = gs.place(gpu, blocks=[2, 1], threads=[512, 256])
+    >>> placed.kernel.tolist(), placed.sm.tolist()
+    ([0, 0, 1], [0, 1, 0])
+
     Attributes
     ----------
     gpu, placement

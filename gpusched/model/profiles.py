@@ -153,6 +153,9 @@ def table(times: Sequence[float], *, monotone: bool = False, name: str = "") -> 
     number of SMs is replaced by the largest with as many SMs or more; it is refused otherwise.
     Raises ValueError for times that are not positive and finite, or that grow, and TypeError for
     entries that are not numbers.
+
+    >>> gs.profiles.table([8, 4, 3]).times(1000).tolist()
+    [1000, 500, 375]
     """
     if isinstance(times, str) or not np.iterable(times):
         raise TypeError(f"times: got {shown(times)}, expected times on 1, 2, ... SMs")
@@ -177,14 +180,22 @@ def table(times: Sequence[float], *, monotone: bool = False, name: str = "") -> 
 
 
 def amdahl(parallel: float, sms: int, *, name: str = "") -> Profile:
-    """(1 - parallel) + parallel / k on k SMs, for the share ``parallel`` of the work, 0 to 1."""
+    """(1 - parallel) + parallel / k on k SMs, for the share ``parallel`` of the work, 0 to 1.
+
+    >>> gs.profiles.amdahl(0.5, sms=4).times(1000).tolist()
+    [1000, 750, 667, 625]
+    """
     share = _share(parallel, "parallel")
     k = np.arange(1, _sms(sms) + 1)
     return Profile(np.maximum(PARTS - share - (-share // k), 1), name)
 
 
 def plateau(at: int, sms: int, *, parallel: float = 1.0, name: str = "") -> Profile:
-    """As ``amdahl`` up to ``at`` SMs, and no faster on more of them."""
+    """As ``amdahl`` up to ``at`` SMs, and no faster on more of them.
+
+    >>> gs.profiles.plateau(2, sms=4).times(1000).tolist()
+    [1000, 500, 500, 500]
+    """
     last = integer(at, "at")
     if last < 1:
         raise ValueError(f"at: got {last}, expected a positive number of SMs")
@@ -194,7 +205,11 @@ def plateau(at: int, sms: int, *, parallel: float = 1.0, name: str = "") -> Prof
 
 def waves(blocks: int, sms: int, *, per_sm: int = 1, name: str = "") -> Profile:
     """A kernel of equal blocks, ``per_sm`` of them at a time on an SM: ceil(blocks / (per_sm k))
-    waves. Raises ValueError for a number of blocks that is not positive."""
+    waves. Raises ValueError for a number of blocks that is not positive.
+
+    >>> gs.profiles.waves(4, sms=4).times(1000).tolist()
+    [1000, 500, 500, 250]
+    """
     for what, number in (("blocks", blocks), ("per_sm", per_sm)):
         if integer(number, what) < 1:
             raise ValueError(f"{what}: got {number}, expected a positive number")
@@ -226,6 +241,9 @@ def benchmarks(gpu: str = "gtx970") -> dict[str, Profile]:
     (MMUL), are a choice. Pass other profiles to ``gs.generate.stgm`` to see their effect.
 
     Raises ValueError for a GPU that is neither "gtx970" nor "xavier".
+
+    >>> sorted(gs.profiles.benchmarks())[:2]
+    ['MMUL', 'b+tree']
     """
     one_of(gpu, GPUS, "gpu")
     sms = GPUS[gpu]

@@ -55,6 +55,14 @@ class ScheduleError(ValueError):
 
     ``rule`` is one of "overlap", "ineligible", "length", "not ready", "miss", "idle",
     "unfinished" and "cycle".
+
+    >>> tasks = gs.KernelTasks([4], wcet=[1])
+    >>> table = gs.BatchTable.from_dict(1, {(0,): 1})
+    >>> try:
+    ...     gs.Schedule([0], [2], [1], tasks, table).validate()
+    ... except gs.ScheduleError as error:
+    ...     print(error)
+    frame 0 does not last as long as its batch takes by the table, at 2
     """
 
     def __init__(self, rule: str, frame: int, task: int | None, time: int, message: str) -> None:

@@ -55,6 +55,11 @@ class Graph(Saved, Frozen):
 
     Vertices are numbered in order of creation, from the root 0.
 
+    >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
+    >>> gs.pbs.graph.search(tasks, table, graph=True).graph
+    <Graph: 7 vertices, 7 times, 8 edges>
+
     Attributes
     ----------
     names
@@ -287,6 +292,12 @@ class GraphSearch(BatchAnswer):
 
     Exact with the repaired graph: accepted with a schedule, rejected when everything was explored
     without one, undecided otherwise.
+
+    >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
+    >>> found = gs.pbs.graph.search(tasks, table)
+    >>> found.schedulable, found.schedule.end.tolist()
+    (True, [4, 5, 9, 10])
 
     Attributes
     ----------

@@ -47,6 +47,13 @@ _STRATEGIES = enumeration("pbs.dispatch")
 class Play(Saved, Frozen):
     """Result of R simulated runs of one hyperperiod by a dispatcher, arrays of length R.
 
+    >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
+    >>> found = gs.pbs.search(tasks, table, policy=True)
+    >>> play = found.policy.play(found.schedule, runs=10, seed=1)
+    >>> type(play).__name__
+    'Play'
+
     Attributes
     ----------
     misses, jobs

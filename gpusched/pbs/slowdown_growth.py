@@ -42,6 +42,12 @@ _ZERO = Fraction(0)
 class SlowdownMargin:
     """Factor by which the slowdown of batches may grow; see `margin`.
 
+    >>> tasks = gs.KernelTasks([10, 20], wcet=[2, 5])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 5, (0, 1): 6})
+    >>> margin = gs.pbs.margin(tasks, table)
+    >>> margin.unlimited, margin.exact
+    (True, True)
+
     Attributes
     ----------
     tasks, table, idling

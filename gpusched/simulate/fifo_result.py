@@ -36,6 +36,11 @@ class Waves(Table):
 
     On a GPU with SMs, those on one SM.
 
+    >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
+    >>> waves = gs.simulate.fifo(tasks, threads=256, until=100).waves
+    >>> waves.task.tolist(), waves.start.tolist(), waves.blocks.tolist()
+    ([0, 1, 1], [0, 0, 10], [2, 1, 1])
+
     Attributes
     ----------
     task, job
@@ -71,6 +76,11 @@ class FifoRun(Saved, RunJobs):
     Arrays are read-only, one entry per job or per task, times in ticks. Beside the columns of
     ``Jobs``, whose ``start`` is that of the first block and whose ``finish`` that of the last (-1
     for what has not happened):
+
+    >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
+    >>> run = gs.simulate.fifo(tasks, threads=256, until=200)
+    >>> run.task.tolist(), run.start.tolist(), run.finish.tolist()
+    ([0, 1, 0, 1], [0, 0, 100, 120], [10, 40, 110, 150])
 
     Attributes
     ----------
@@ -258,6 +268,10 @@ class FifoResponses(Responses):
     """Largest responses of simulated sets; see ``gs.simulate.fifo_responses``.
 
     For a stack of N sets of n tasks; a single set has no first axis.
+
+    >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
+    >>> gs.simulate.fifo_responses(tasks, threads=256, until=1_000).response.tolist()
+    [20, 40]
 
     Attributes
     ----------

@@ -321,6 +321,10 @@ def fifo_responses(
 ) -> FifoResponses:
     """Largest response of each task in ``fifo`` simulations of many sets: one call into C.
 
+    >>> tasks = gs.generate.fifo(3, 0.5, count=2, seed=1)
+    >>> gs.simulate.fifo_responses(tasks, threads=4096, until=10**6).response.shape
+    (2, 3)
+
     Parameters
     ----------
     tasks

@@ -57,6 +57,14 @@ class Hierarchy(Saved, Frozen):
     Arrays are read-only int64 with one entry per launch, copies and kernels alike, in ticks; -1 for
     what has not happened.
 
+    >>> work = gs.Launches.build()
+    >>> for stream in (work.stream(), work.stream()):
+    ...     _ = work.kernel(stream, blocks=1, threads=1024, duration=100)
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> run = gs.simulate.hierarchy(work.done(), gpu)
+    >>> run.first.tolist(), run.end.tolist(), run.outcome
+    ([0, 100], [100, 200], 'done')
+
     Attributes
     ----------
     head

@@ -90,6 +90,14 @@ def hierarchy(
     do so in the order of launch; contexts change; blocks start. The nodes of a graph are launched
     one after the other, where its first one is.
 
+    >>> work = gs.Launches.build()
+    >>> a = work.kernel(work.stream(), blocks=4, threads=512, duration=900)
+    >>> b = work.kernel(work.stream(), blocks=4, threads=256, duration=300, at=100)
+    >>> gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=16)
+    >>> run = gs.simulate.hierarchy(work.done(), gpu)
+    >>> run.end.tolist(), run.overlap(a, b)
+    ([900, 1200], 0)
+
     Parameters
     ----------
     launches

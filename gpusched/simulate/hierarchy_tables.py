@@ -22,6 +22,13 @@ REASONS = enumeration("simulate.wait_reason")
 class Blocks(Table):
     """Blocks in order of start: read-only int64 arrays, (blocks,).
 
+    >>> work = gs.Launches.build()
+    >>> kernel = work.kernel(work.stream(), blocks=2, threads=512, duration=100)
+    >>> gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=16)
+    >>> run = gs.simulate.hierarchy(work.done(), gpu)
+    >>> run.blocks.sm.tolist(), run.blocks.end.tolist()
+    ([0, 1], [100, 100])
+
     Attributes
     ----------
     kernel
@@ -47,6 +54,14 @@ class Blocks(Table):
 @dataclass(frozen=True, eq=False, repr=False)
 class Waits(Table):
     """Waits of launches, in order of their ends: read-only int64 arrays, (waits,).
+
+    >>> work = gs.Launches.build()
+    >>> for stream in (work.stream(), work.stream()):
+    ...     _ = work.kernel(stream, blocks=1, threads=1024, duration=100)
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> waits = gs.simulate.hierarchy(work.done(), gpu).waits
+    >>> waits.launch.tolist(), waits.blocker.tolist(), waits.reason.tolist()
+    ([1], [-1], ['warps'])
 
     Attributes
     ----------
@@ -98,6 +113,14 @@ class Waits(Table):
 class Slices(Table):
     """Time slices of contexts: read-only int64 arrays, (slices,).
 
+    >>> work = gs.Launches.build()
+    >>> for stream in (work.stream(context=0), work.stream(context=1)):
+    ...     _ = work.kernel(stream, blocks=1, threads=512, duration=100)
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> slices = gs.simulate.hierarchy(work.done(), gpu, timeslice=60).slices
+    >>> slices.context.tolist(), slices.start.tolist(), slices.end.tolist()
+    ([0, 1, 0, 1], [0, 60, 120, 160], [60, 120, 160, 200])
+
     Attributes
     ----------
     context
@@ -120,6 +143,13 @@ class Occupancy(Table):
 
     One row per change, by SM and time, valid until the SM's next row; an SM is empty before its
     first row. Frozen blocks do not count.
+
+    >>> work = gs.Launches.build()
+    >>> kernel = work.kernel(work.stream(), blocks=2, threads=512, duration=100)
+    >>> gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=16)
+    >>> load = gs.simulate.hierarchy(work.done(), gpu).occupancy()
+    >>> load.sm.tolist(), load.time.tolist(), load.threads.tolist()
+    ([0, 0, 1, 1], [0, 100, 0, 100], [512, 0, 512, 0])
 
     Attributes
     ----------
@@ -156,6 +186,14 @@ class Occupancy(Table):
 @dataclass(frozen=True)
 class Deadlock:
     """Launches that wait for each other, so that none of them can go on.
+
+    >>> work = gs.Launches.build()
+    >>> stream = work.stream()
+    >>> first = work.kernel(stream, duration=10, after=1)
+    >>> second = work.kernel(stream, duration=10)
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> gs.simulate.hierarchy(work.done(), gpu).deadlock.chain
+    ((0, 'after', 1), (1, 'stream', 0))
 
     Attributes
     ----------

@@ -32,6 +32,12 @@ class HostRun(Saved, RunJobs):
     ``Jobs``, whose ``start`` is when the job first ran (or the server took its request) and whose
     ``finish`` is -1 for what has not happened:
 
+    >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]
+    >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
+    >>> run = gs.simulate.host(hosts, cpus=2, protocol="mpcp", until=40)
+    >>> run.task.tolist(), run.release.tolist(), run.finish.tolist()
+    ([0, 1, 0, 1], [0, 0, 20, 30], [12, 22, 32, 45])
+
     Attributes
     ----------
     intervals
@@ -265,6 +271,11 @@ class HostResponses(Responses):
     """Largest responses of simulated sets; see ``gs.simulate.host_responses``.
 
     For a stack of N sets of n tasks; a single set has no first axis.
+
+    >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]
+    >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
+    >>> gs.simulate.host_responses(hosts, 2, protocol="mpcp", until=600).response.tolist()
+    [13, 22]
 
     Attributes
     ----------

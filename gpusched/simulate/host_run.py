@@ -134,6 +134,12 @@ def host(
     segments begin, and the GPU is given out; requests of one instant are in order of priority. A
     part of length 0 is none. The rules are stated in full in ``csrc/simulate/host/host.h``.
 
+    >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]     # CPU, (copy, kernel, copy), CPU
+    >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
+    >>> run = gs.simulate.host(hosts, cpus=2, protocol="mpcp", until=600)
+    >>> [int(run.response[run.task == task].max()) for task in range(2)]
+    [13, 22]
+
     Parameters
     ----------
     hosts
@@ -345,6 +351,11 @@ def host_responses(
     stop: Any = None,
 ) -> HostResponses:
     """Largest response of each task in ``host`` simulations of many sets: one call into C.
+
+    >>> hosts = gs.generate.stgm(count=3, seed=1, cpus=2)
+    >>> placed = gs.analysis.partition(hosts, cpus=2, sms=13, protocol="mpcp").hosts
+    >>> gs.simulate.host_responses(placed, 2, protocol="mpcp", until=10**6).response.shape
+    (3, 6)
 
     Parameters
     ----------

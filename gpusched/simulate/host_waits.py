@@ -50,6 +50,12 @@ class HostWaits(Table):
 
     The lengths add up to the response time.
 
+    >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]
+    >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
+    >>> run = gs.simulate.host(hosts, cpus=2, protocol="mpcp", until=40)
+    >>> run.waits(1, 0)
+    <HostWaits: 3 rows>
+
     Attributes
     ----------
     start, end

@@ -31,6 +31,9 @@ def warps(
     floating-point instructions alternate as evenly as they can. The usual numbers are those of
     Volta's single precision; there is no memory in this model.
 
+    >>> gs.simulate.warps([4, 4], [0, 4]).tolist()           # instructions of two warps, in cycles
+    [16, 32]
+
     Parameters
     ----------
     integer, floating
@@ -96,6 +99,9 @@ def block_times(
 
     A kernel whose SMs hold k of its blocks at once has blocks of about
     ``block_times(k, ...).max()`` cycles; k is ``gs.occupancy(gpu, threads)`` for a large grid.
+
+    >>> gs.simulate.block_times(2, 4, 100, 100).tolist()
+    [800, 802]
 
     Parameters
     ----------

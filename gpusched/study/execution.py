@@ -16,7 +16,16 @@ __all__ = ["Execution", "SweepError", "worker_count"]
 
 
 class SweepError(RuntimeError):
-    """Failure of the function at a point; ``point`` has its parameters, ``__cause__`` the error."""
+    """Failure of the function at a point; ``point`` has its parameters, ``__cause__`` the error.
+
+    >>> def inverse(*, x, count, first, seed):
+    ...     return {"y": [1 / x]}
+    >>> try:
+    ...     gs.sweep(inverse, {"x": [0]}, count=1)
+    ... except gs.SweepError as error:
+    ...     print(error)
+    at x=0, task sets 0 to 0: ZeroDivisionError: division by zero
+    """
 
     def __init__(self, message: str, point: Mapping[str, Any]) -> None:
         super().__init__(message, dict(point))

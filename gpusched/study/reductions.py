@@ -36,6 +36,9 @@ class Reduction(ABC):
 
     ``join`` must be exact, associative and commutative. An object's attributes determine what it
     does: a store compares them.
+
+    >>> isinstance(gs.reductions.Mean(), gs.reductions.Reduction)
+    True
     """
 
     kinds: ClassVar[str] = "biuf"
@@ -61,6 +64,12 @@ class Share(Reduction):
     The usual reduction of booleans and of verdicts (int8: 1 yes, 0 no, -1 undecided). Columns q,
     q_low and q_high, and for verdicts q_undecided, the share of -1; the interval covers the cases
     that none and that all of the undecided sets are 1.
+
+    >>> def below(*, x, count, first, seed):
+    ...     return {"y": np.arange(first, first + count) < x}
+    >>> kept = {"y": gs.reductions.Share()}
+    >>> gs.sweep(below, {"x": [1, 3]}, count=4, seed=1, reduce=kept)["y"].tolist()
+    [0.25, 0.75]
     """
 
     kinds: ClassVar[str] = "bi"
@@ -97,6 +106,12 @@ class Mean(Reduction):
     """Mean of all sets' values, rounded once; column q.
 
     The usual reduction of numbers. It is NaN when a value is, or when both infinities occur.
+
+    >>> def numbers(*, x, count, first, seed):
+    ...     return {"y": x * np.arange(first, first + count)}
+    >>> kept = {"y": gs.reductions.Mean()}
+    >>> gs.sweep(numbers, {"x": [1, 2]}, count=4, seed=1, reduce=kept)["y"].tolist()
+    [1.5, 3.0]
     """
 
     def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
@@ -111,7 +126,15 @@ class Mean(Reduction):
 
 @dataclass(frozen=True)
 class Extremes(Reduction):
-    """Least and largest value, NaNs left out; columns q_min and q_max (NaN without a value)."""
+    """Least and largest value, NaNs left out; columns q_min and q_max (NaN without a value).
+
+    >>> def numbers(*, x, count, first, seed):
+    ...     return {"y": x * np.arange(first, first + count)}
+    >>> kept = {"y": gs.reductions.Extremes()}
+    >>> table = gs.sweep(numbers, {"x": [1, 2]}, count=4, seed=1, reduce=kept)
+    >>> table["y_min"].tolist(), table["y_max"].tolist()
+    ([0, 0], [3, 6])
+    """
 
     def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
         held = values[~np.isnan(values)] + 0.0 if values.dtype.kind == "f" else values  # no -0.0
@@ -130,6 +153,13 @@ class Extremes(Reduction):
 @dataclass(frozen=True, init=False)
 class Histogram(Reduction):
     """Numbers of values between given edges; column q_counts, an array per point.
+
+    >>> def numbers(*, x, count, first, seed):
+    ...     return {"y": x * np.arange(first, first + count)}
+    >>> kept = {"y": gs.reductions.Histogram([0, 2, 4])}
+    >>> table = gs.sweep(numbers, {"x": [1, 2]}, count=4, seed=1, reduce=kept)
+    >>> table.arrays["y_counts"].tolist()
+    [[0, 2, 2, 0], [0, 1, 1, 2]]
 
     Parameters
     ----------
@@ -167,6 +197,12 @@ class Quantiles(Reduction):
     Values are counted in classes of equal relative width, by the first bits of their binary form.
     A quantile p is the middle of the class that contains the value number ceil(p n) of the n values
     in order (NaNs left out; NaN without a value).
+
+    >>> def numbers(*, x, count, first, seed):
+    ...     return {"y": x * np.arange(first, first + count)}
+    >>> kept = {"y": gs.reductions.Quantiles(0.5)}
+    >>> gs.sweep(numbers, {"x": [1, 2]}, count=101, seed=1, reduce=kept)["y_p50"].tolist()
+    [50.125, 100.25]
 
     Parameters
     ----------
@@ -232,6 +268,12 @@ class Weighted(Reduction):
     Bastoni, Brandenburg and Anderson (2010) of the sets of a point: the sum of weight times value
     over the sum of the weights. ``Sweep.weighted`` has it over the points of a parameter.
     Undecided verdicts (-1) count as 0.
+
+    >>> def weighed(*, x, count, first, seed):
+    ...     return {"y": np.arange(first, first + count) < x, "u": np.ones(count)}
+    >>> kept = {"y": gs.reductions.Weighted("u")}
+    >>> gs.sweep(weighed, {"x": [1, 3]}, count=4, seed=1, reduce=kept)["y_weighted"].tolist()
+    [0.25, 0.75]
 
     Attributes
     ----------

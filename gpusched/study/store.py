@@ -50,7 +50,19 @@ _TABLES = """
 
 
 class StoreError(RuntimeError):
-    """A file is not a store of this study, or is damaged or in use; it was not changed."""
+    """A file is not a store of this study, or is damaged or in use; it was not changed.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "study.db")
+    ...     _ = path.write_text("no store")
+    ...     try:
+    ...         gs.open_store(path)
+    ...     except gs.StoreError as error:
+    ...         print(str(error).replace(folder, ""))
+    /study.db: expected a store (another file, or damaged)
+    """
 
 
 class Store:

@@ -24,6 +24,17 @@ __all__ = ["StoredStudy", "merge", "open_store"]
 class StoredStudy:
     """Contents of a store, or of several that ``gs.merge`` joined.
 
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> def halves(*, x, count, first, seed):
+    ...     return {"y": np.full(count, x / 2)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.db")
+    ...     _ = gs.sweep(halves, {"x": [1, 2]}, count=4, seed=1, store=path, key="halves")
+    ...     study = gs.open_store(path)
+    ...     study.count, study.points
+    (4, [{'x': 1}, {'x': 2}])
+
     Attributes
     ----------
     study
@@ -211,6 +222,19 @@ def merge(
     stores: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str] | None = None
 ) -> StoredStudy:
     """Join stores of one study, such as the shards of a sweep, in any order.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> def halves(*, x, count, first, seed):
+    ...     return {"y": np.full(count, x / 2)}
+    >>> def part(i):
+    ...     return {"store": Path(folder, f"part{i}.db"), "shard": (i, 2), "key": "halves"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for i in range(2):
+    ...         _ = gs.sweep(halves, {"x": [1, 2]}, count=10, seed=1, **part(i))
+    ...     whole = gs.merge([part(0)["store"], part(1)["store"]], Path(folder, "all.db"))
+    ...     whole.table()["y"].tolist()
+    [0.5, 1.0]
 
     Parameters
     ----------

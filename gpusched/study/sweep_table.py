@@ -28,6 +28,12 @@ __all__ = ["Sweep", "columns_of", "table_of"]
 class Sweep(Results):
     """Result of a sweep: a tidy table with one row per point of the grid.
 
+    >>> def halves(*, x, count, first, seed):
+    ...     return {"y": np.full(count, x / 2)}
+    >>> table = gs.sweep(halves, {"x": [1, 2]}, count=4, seed=1)
+    >>> table["x"].tolist(), table["y"].tolist()
+    ([1, 2], [0.5, 1.0])
+
     Attributes
     ----------
     columns

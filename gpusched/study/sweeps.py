@@ -61,6 +61,14 @@ def sweep(
 ) -> Sweep | StoredStudy:
     """Call ``function`` for ``count`` task sets at every point of a grid.
 
+    >>> def bounded(*, utilization, count, first, seed):
+    ...     tasks = gs.generate.fifo(5, utilization, count=count, first=first, seed=seed)
+    ...     bound = gs.analysis.fifo_bound(tasks, threads=4096)
+    ...     return {"bounded": bound.bounded.all(axis=1)}
+    >>> table = gs.sweep(bounded, {"utilization": [0.2, 0.6]}, count=100, seed=1)
+    >>> table["bounded"].tolist()
+    [0.98, 0.57]
+
     Parameters
     ----------
     function

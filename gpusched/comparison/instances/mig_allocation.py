@@ -58,6 +58,12 @@ class _Named(NamedTuple):
 class MigAllocation:
     """GPU instances for the tasks of a workload; see ``gs.mig``.
 
+    >>> kernel = gs.Kernel("1ms", blocks=32, threads=256)
+    >>> w = gs.Workload([gs.Task("camera", "8ms", [kernel])], tick="us")
+    >>> answer = gs.mig(w, gs.Platform("H100"))
+    >>> answer.accepted, answer.profiles, answer.instance.tolist()
+    (True, ('7g.80gb',), [0])
+
     Attributes
     ----------
     workload, platform

@@ -91,8 +91,8 @@ class Bandwidth:
             Points that do not determine the parameters, or are out of range.
 
         >>> measured = [("memset", 10**6, 3.0), ("memset", 10**8, 4.96)]
-        >>> round(gs.experiments.Bandwidth.fit(measured).half)
-        1000000
+        >>> round(gs.experiments.Bandwidth.fit(measured).half, -4)
+        1000000.0
         """
         given = [_point(point, i) for i, point in enumerate(points)]
         kinds = list(dict.fromkeys(by for by, _, _ in given))

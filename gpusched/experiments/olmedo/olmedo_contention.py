@@ -35,7 +35,12 @@ _SOURCES = {
 
 
 class Contention(Results):
-    """Table of ``olmedo_fig7``, ``olmedo_fig8`` or ``olmedo_fig9``."""
+    """Table of ``olmedo_fig7``, ``olmedo_fig8`` or ``olmedo_fig9``.
+
+    >>> table = gs.experiments.olmedo_fig7(processes=(0, 1))
+    >>> list(table.columns)[:5], len(table)
+    (['by', 'processes', 'factor', 'response', 'relative'], 4)
+    """
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the response time relative to that of the kernel alone; returns the axes.
@@ -145,6 +150,9 @@ def olmedo_fig7(
     ticks in every ``period`` ticks, one after the other on the copy engine. Meanwhile the kernel's
     blocks are slower by a factor, which is an input.
 
+    >>> gs.experiments.olmedo_fig7(processes=(0, 1))["response"].tolist()
+    [1000, 1334, 1000, 1438]
+
     Parameters
     ----------
     factors
@@ -228,6 +236,10 @@ def olmedo_fig8(
     One other process copies (or sets) ``copied`` bytes repeatedly. The slowdown for each footprint
     is an input: the paper has measurements, no formula.
 
+    >>> table = gs.experiments.olmedo_fig8(interference="bandwidth", footprints=[10**6, 10**8])
+    >>> sorted(set(table["footprint"].tolist()))
+    [1000000, 100000000]
+
     Parameters
     ----------
     factors
@@ -281,6 +293,10 @@ def olmedo_fig9(
     is on SM 1, next to SM 0; or, by another SM order, on SM 3, in another GPC. The response is that
     of the block on SM 0. The factors are inputs: the paper has measurements, up to 10 in the same
     GPC, and no formula.
+
+    >>> table = gs.experiments.olmedo_fig9(interference="bandwidth", footprints=[10**6, 10**8])
+    >>> sorted(set(table["footprint"].tolist()))
+    [1000000, 100000000]
 
     Parameters
     ----------

@@ -30,7 +30,11 @@ __all__ = ["ARCHITECTURES", "Figure5", "Figure6", "olmedo_fig5", "olmedo_fig6"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figure5(Results):
-    """Table of ``olmedo_fig5``; ``runs`` are its two simulations."""
+    """Table of ``olmedo_fig5``; ``runs`` are its two simulations.
+
+    >>> gs.experiments.olmedo_fig5()
+    <Figure5: 16 rows of panel, kernel, block, sm, start, end>
+    """
 
     runs: tuple[Hierarchy, Hierarchy]
 
@@ -58,6 +62,9 @@ def olmedo_fig5(
 
     Left: all blocks have 128 threads, and each is alone on an SM. Right: those of the second kernel
     have 160, and share SMs with those of the first, although half of the SMs are idle.
+
+    >>> gs.experiments.olmedo_fig5().where(panel="left")["sm"].tolist()
+    [0, 2, 4, 6, 1, 3, 5, 7]
 
     Parameters
     ----------
@@ -108,7 +115,11 @@ ARCHITECTURES: Mapping[str, Mapping[str, Any]] = {
 
 
 class Figure6(Results):
-    """Table of ``olmedo_fig6``."""
+    """Table of ``olmedo_fig6``.
+
+    >>> gs.experiments.olmedo_fig6(instructions=100, warps=8)
+    <Figure6: 4 rows of architecture, mix, cycles, relative>
+    """
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the times relative to each baseline as bars; returns the axes."""
@@ -135,6 +146,9 @@ def olmedo_fig6(
 
     A block of 16 warps: all do floating-point arithmetic (FP), or half of them integer arithmetic
     (FP/I). With separate pipelines, from Volta on, both kinds execute concurrently.
+
+    >>> gs.experiments.olmedo_fig6(instructions=100, warps=8)["cycles"].tolist()
+    [601, 601, 402, 401]
 
     Parameters
     ----------

@@ -24,7 +24,12 @@ _GRIDS = ("each", "equal")
 
 
 class Mispredictions(Results):
-    """Table of ``olmedo_fig3``."""
+    """Table of ``olmedo_fig3``.
+
+    >>> table = gs.experiments.olmedo_fig3(count=10, streams=[2])
+    >>> list(table.columns)[:5], len(table)
+    (['model', 'against', 'streams', 'count', 'rate'], 2)
+    """
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a bar per model and number of streams, with 95 % intervals; returns the axes."""

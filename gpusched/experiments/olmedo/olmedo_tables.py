@@ -23,7 +23,11 @@ __all__ = ["SharedSMs", "olmedo_table2", "olmedo_table3", "olmedo_table4"]
 
 
 class SharedSMs(Results):
-    """Table of ``olmedo_table2``, ``olmedo_table3`` and ``olmedo_table4``."""
+    """Table of ``olmedo_table2``, ``olmedo_table3`` and ``olmedo_table4``.
+
+    >>> gs.experiments.olmedo_table2(most=4)
+    <SharedSMs: 16 rows of x, y, left, same, rule>
+    """
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a cell for each pair, gray where both blocks share an SM; returns the axes.
@@ -87,6 +91,10 @@ def olmedo_table2(
 
     Two streams launch a block of x and a block of y warps on an idle GPU.
 
+    >>> table = gs.experiments.olmedo_table2(most=4)
+    >>> int(table["same"].sum()), bool((table["same"] == table["rule"]).all())
+    (1, True)
+
     Parameters
     ----------
     gpu
@@ -114,7 +122,12 @@ def olmedo_table3(
     most: int = 32,
     against: str | None = None,
 ) -> SharedSMs:
-    """Table III of [RTAS20]: ``olmedo_table2`` on Turing's SMs of 32 warps."""
+    """Table III of [RTAS20]: ``olmedo_table2`` on Turing's SMs of 32 warps.
+
+    >>> table = gs.experiments.olmedo_table3(most=4)
+    >>> int(table["same"].sum()), bool((table["same"] == table["rule"]).all())
+    (2, True)
+    """
     return _shared(gpu, placement, most, (), against)
 
 

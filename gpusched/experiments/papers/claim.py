@@ -58,6 +58,9 @@ class Size:
 class Finding:
     """Result of a check.
 
+    >>> gs.experiments.Finding("3 of 4", "agrees").verdict
+    'agrees'
+
     Attributes
     ----------
     computed
@@ -95,6 +98,12 @@ def found(
 @dataclass(frozen=True)
 class Claim:
     """A statement of a paper.
+
+    >>> def check():
+    ...     return gs.experiments.Finding("3 of 4", "agrees")
+    >>> claim = gs.experiments.Claim("Figure 4", "Shares", "Most sets.", (), "agrees", "", check)
+    >>> claim.check().verdict == claim.verdict
+    True
 
     Attributes
     ----------
@@ -144,7 +153,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """A claim of a paper with its finding and the seconds that its check took."""
+    """A claim of a paper with its finding and the seconds that its check took.
+
+    >>> finding = gs.experiments.Finding("3 of 4", "agrees")
+    >>> text = ("Figure 4", "Shares", "Most sets.")
+    >>> claim = gs.experiments.Claim(*text, (), "agrees", "", lambda: finding)
+    >>> gs.experiments.CheckedClaim("RTNS24", claim, finding, 0.1).finding.computed
+    '3 of 4'
+    """
 
     paper: str
     claim: Claim

@@ -79,6 +79,13 @@ class Run(Protocol):
 class Difference:
     """A kernel whose simulated start differs from the measured one, and the rule that says why.
 
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> shape, starts = (1, 1024, 0, 0), ([0, 130], [100, 200])
+    >>> log = gs.io.BlockLog(["a", "b"], [0, 1], [0, 10], *shape, [0, 1], 0, 0, *starts)
+    >>> run = gs.simulate.hierarchy(log.launches().launches, gpu)
+    >>> [(each.kernel, each.error, each.rule) for each in gs.io.agreement(run, log).differences]
+    [(1, -30, 'idle')]
+
     Attributes
     ----------
     kernel
@@ -111,6 +118,12 @@ class Agreement:
     """Agreement of a simulation with the log that it replays; see ``gs.io.agreement``.
 
     Arrays are read-only; errors are simulated minus measured times, in ticks.
+
+    >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
+    >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [0], [100])
+    >>> run = gs.simulate.hierarchy(log.launches().launches, gpu)
+    >>> gs.io.agreement(run, log).exact
+    True
 
     Attributes
     ----------

@@ -41,6 +41,10 @@ class Replay:
 class TraceReplay(Replay):
     """Launches of a trace (``Trace.launches``).
 
+    >>> replay = gs.io.read_trace("tests/data/pipeline.pt.trace.json").launches()
+    >>> len(replay.launches), int((replay.kernel >= 0).sum())
+    (45, 37)
+
     Parameters
     ----------
     launches, origin, assumptions

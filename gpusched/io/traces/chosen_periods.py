@@ -30,6 +30,9 @@ def harmonic_periods(
     three times the largest; where it would exceed 48 times the smallest period, the smallest
     periods are increased.
 
+    >>> gs.io.harmonic_periods([20_000, 30_000], utilization=0.5).tolist()
+    [100000, 150000]
+
     Parameters
     ----------
     wcet

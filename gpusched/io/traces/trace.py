@@ -51,6 +51,10 @@ _PART = 100  # of the GPU time, which a kernel has to take to be preferred
 class Trace:
     """Kernel launches of one device, sorted by start: read-only arrays, one entry per launch.
 
+    >>> trace = gs.io.read_trace("tests/data/pipeline.pt.trace.json")
+    >>> len(trace), int(trace.blocks[0]), int(trace.threads[0])
+    (37, 48, 256)
+
     Attributes
     ----------
     name

@@ -27,6 +27,10 @@ class TraceKernels:
 
     All attributes but ``gpu`` are read-only arrays with one entry per kernel.
 
+    >>> kernels = gs.io.read_trace("tests/data/pipeline.pt.trace.json").choose(2)
+    >>> kernels.count.tolist(), kernels.wcet.tolist()
+    ([8, 8], [216192, 164832])
+
     Attributes
     ----------
     name, label

@@ -61,6 +61,10 @@ class Answer(Saved, Frozen, ABC):
     smaller set's tasks, masked arrays are masked and the others are 0 or False. The answer for one
     set, ``answer[i]``, has its own tasks alone.
 
+    >>> answer = gs.analysis.gedf_tardiness(gs.HostTasks([30, 30], cpu=[20, 20]), cpus=2)
+    >>> isinstance(answer, gs.analysis.Answer), answer.schedulable, answer.claim
+    (True, True, 'sufficient')
+
     Attributes
     ----------
     accepted

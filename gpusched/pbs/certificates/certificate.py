@@ -54,7 +54,18 @@ _WRONG = {
 
 
 class CertificateError(ValueError):
-    """A certificate that does not prove that the tasks miss a deadline."""
+    """A certificate that does not prove that the tasks miss a deadline.
+
+    >>> late = gs.KernelTasks([4, 6], wcet=[2, 4])
+    >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 4, (0, 1): 6})
+    >>> proof = gs.pbs.search(late, table).certificate
+    >>> short = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 1, (0, 1): 2})
+    >>> try:
+    ...     proof.verify(late.replace(wcet=[1, 1]), short)
+    ... except gs.pbs.CertificateError as error:
+    ...     print(error)
+    batch {0} is worth more than its completion time
+    """
 
 
 class Certificate(Saved, ABC):

@@ -43,6 +43,12 @@ _BY = {
 class Sharing(Saved, Frozen):
     """Parameters of a protocol for a shared GPU, as ``gs.simulate.host`` takes them.
 
+    >>> jobs = [[2, (1, 7, 1), 2], [3, (1, 12, 1), 3]]
+    >>> hosts = gs.HostTasks.from_segments([24, 30], jobs, core=[0, 1])
+    >>> sharing = gs.analysis.gcaps(hosts, update=1).challenge().sharing
+    >>> sharing.update, sharing.stall
+    (1, False)
+
     Attributes
     ----------
     overhead
@@ -93,6 +99,12 @@ class Sharing(Saved, Frozen):
 @dataclass(frozen=True, eq=False, repr=False)
 class LateJobs(Table):
     """Jobs of counterexamples, by set and task in order of release: read-only arrays.
+
+    >>> jobs = [[2, (1, 7, 1), 2], [3, (1, 12, 1), 3]]
+    >>> hosts = gs.HostTasks.from_segments([24, 30], jobs, core=[0, 1])
+    >>> late = gs.analysis.mpcp(hosts).challenge().late
+    >>> type(late).__name__, len(late.task) == len(late.release)
+    ('LateJobs', True)
 
     Attributes
     ----------

@@ -1,0 +1,110 @@
+"""Parts of guide pages that come from the package: prose of docstrings, methods, ways of sharing.
+
+A line ``{{ doc gs.name }}`` stands for the prose and the notes of a docstring,
+``{{ methods a b }}`` for methods of ``gs.methods()``, ``{{ ways a b }}`` for ways of sharing a GPU,
+and ``{{ members gs.name }}`` for the functions of a module, or else its classes, each with its
+first sentence.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+
+import gpusched as gs
+from gpusched.comparison.ways import way_of
+
+__all__ = ["expanded", "named", "prose"]
+
+_PART = re.compile(r"^\{\{ (\w+) (.+) \}\}$", re.MULTILINE)
+_SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
+_EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+_CLAIMS = {
+    "exact": "accepts exactly the systems that meet every deadline",
+    "sufficient": "what it accepts meets every deadline; of the rest it says nothing",
+    "necessary": "what it rejects misses a deadline; of the rest it says nothing",
+    "simulation": "one run, which shows misses and guarantees nothing",
+}
+
+
+def named(name: str) -> object:
+    """The public object that is written ``gs.name``; AttributeError for another name."""
+    parts = name.split(".")
+    if parts[0] != "gs":
+        raise AttributeError(f"name: got {name!r}, expected one that begins with 'gs.'")
+    found: object = gs
+    for part in parts[1:]:
+        found = getattr(found, part)
+    return found
+
+
+def prose(docstring: str) -> str:
+    """A docstring as Markdown without its examples and its sections, but with notes."""
+    pieces = _SECTION.split(inspect.cleandoc(docstring))
+    text = pieces[0]
+    for heading, section in zip(pieces[1::2], pieces[2::2], strict=True):
+        if heading in ("Notes", "Assumptions"):
+            text += f"\n\n{section}"
+    text = _EXAMPLE.sub("", text)
+    return re.sub(r"\n{3,}", "\n\n", text.replace("::\n", ":\n")).strip()
+
+
+def _doc(name: str) -> str:
+    text = prose(inspect.getdoc(named(name)) or "")
+    return f'<div class="doc">\n\n`{name}`: {text}\n\n</div>'
+
+
+def _methods(names: str) -> str:
+    lines = ['<dl class="methods">']
+    for name in names.split():
+        method = gs.methods()[name]
+        options = ", ".join(f"`{option.name}=`" for option in method.options)
+        lines += [
+            f'<dt>\n\n`gs.{method.function}` <span class="claim">{method.claim}: '
+            f"{_CLAIMS[method.claim]}</span>\n\n</dt><dd>\n",
+            method.summary,
+            "",
+            f'<span class="source">Input: `gs.{method.model}`. Source: {method.source}.'
+            f"{f' Options: {options}.' if options else ''}</span>",
+            "\n</dd>",
+        ]
+    return "\n".join([*lines, "</dl>"])
+
+
+def _ways(names: str) -> str:
+    lines = ["| way | rule | test | simulation |", "|---|---|---|---|"]
+    for name in names.split():
+        way = way_of(name)
+        test = "–" if way.method is None else f"`gs.{way.method.function}`"
+        played = (
+            f"`gs.simulate.{way.simulator}`" if way.simulator not in (None, "instances") else "–"
+        )
+        lines.append(f"| `{way.name}` | {way.title} | {test} | {played} |")
+    return "\n".join(lines)
+
+
+def _members(name: str) -> str:
+    module = named(name)
+    values = {member: getattr(module, member) for member in dir(module)}
+    shown = {member: value for member, value in values.items() if inspect.isroutine(value)}
+    if not shown:
+        shown = {member: value for member, value in values.items() if inspect.isclass(value)}
+    lines = ["| name | what it is |", "|---|---|"]
+    for member, value in shown.items():
+        first = re.split(r"(?<=\.)\s|\n\n", inspect.getdoc(value) or "")[0]
+        lines.append(f"| `{name}.{member}` | {' '.join(first.split())} |")
+    return "\n".join(lines)
+
+
+_PARTS: dict[str, Callable[[str], str]] = {
+    "doc": _doc,
+    "members": _members,
+    "methods": _methods,
+    "ways": _ways,
+}
+
+
+def expanded(text: str) -> str:
+    """A guide page with its parts filled in; KeyError for an unknown part or method."""
+    return _PART.sub(lambda part: _PARTS[part[1]](part[2]), text)

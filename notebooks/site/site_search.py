@@ -1,0 +1,55 @@
+"""Index of the search: a piece of text per heading, and per name of the reference."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+from site_map import SiteMap
+from site_pages import Page
+
+__all__ = ["write_index"]
+
+_PIECE = re.compile(
+    r'<(?:h[123]|section|div)\b[^>]*? id="([^"]+)"[^>]*>(.*?)'
+    r'(?=<(?:h[123]|section|div)\b[^>]*? id="|\Z)',
+    re.DOTALL,
+)
+_LONGEST = 1500
+
+
+def _plain(body: str) -> str:
+    body = re.sub(r"<(style|script|annotation)\b.*?</\1>", "", body, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def _entries(page: Page) -> list[dict[str, str]]:
+    reference = page.address.startswith("reference/")
+    found = []
+    first = _PIECE.search(page.body)
+    opening = page.body[: first.start()] if first else page.body
+    if _plain(opening):
+        found.append(("", page.title, _plain(opening)))
+    for name, piece in _PIECE.findall(page.body):
+        if name.endswith(".__init__"):
+            continue
+        heading, end, rest = piece.partition("</h")
+        title = f"{page.title}.{name}".replace("gpusched", "gs", 1) if reference else ""
+        found.append((f"#{name}", title or _plain(heading), _plain(piece if not end else rest[2:])))
+    return [
+        {
+            "address": page.address + anchor,
+            "title": title,
+            "page": page.title,
+            "text": text[:_LONGEST],
+        }
+        for anchor, title, text in found
+    ]
+
+
+def write_index(site: SiteMap, pages: list[Page]) -> None:
+    """Write the index as a script, which works from a file, too."""
+    entries = [entry for page in pages for entry in _entries(page)]
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    (site.output / "assets" / "search-index.js").write_text(f"window.SEARCH_INDEX={text};", "utf-8")

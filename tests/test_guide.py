@@ -1,0 +1,117 @@
+"""Guide pages: their code runs and prints what they show, their links and names lead somewhere.
+
+The website is built where the extra ``docs`` is installed, without the notebooks, and its links
+are checked.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpusched as gs
+
+pytestmark = pytest.mark.python
+
+ROOT = Path(__file__).parent.parent
+GUIDE = ROOT / "notebooks" / "guide"
+SITE = ROOT / "notebooks" / "site"
+PAGES = sorted(GUIDE.glob("*.md"))
+FENCES = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The modules of the builder can be imported."""
+    monkeypatch.syspath_prepend(str(SITE))
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    sections = tomllib.loads((GUIDE / "contents.toml").read_text("utf-8"))["section"]
+    listed = [name for section in sections for name in section["pages"]]
+    assert sorted(listed) == [path.stem for path in PAGES]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_code_runs_and_prints_what_the_page_shows(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fences = FENCES.findall(path.read_text("utf-8"))
+    names: dict[str, Any] = {}
+    for at, (language, text) in enumerate(fences):
+        assert language in ("python", "text", "sh"), language
+        if language != "python":
+            continue
+        exec(compile(text, path.name, "exec"), names)
+        shown = fences[at + 1][1] if fences[at + 1 : at + 2] and fences[at + 1][0] == "text" else ""
+        assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_links_and_names_lead_somewhere(path: Path, site: None) -> None:
+    from guide_parts import expanded, named
+
+    text = FENCES.sub("", path.read_text("utf-8"))
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        target = (path.parent / link.partition("#")[0]).resolve()
+        assert link.startswith("https://") or target.is_file(), link
+    for name in re.findall(r"`(gs(?:\.\w+)+)", text):
+        assert named(name) is not None
+    assert "{{" not in expanded(text)  # methods, ways and docstrings exist
+
+
+def test_examples_in_the_cheat_sheet_are_calls_that_work() -> None:
+    text = (GUIDE / "cheat_sheet.md").read_text("utf-8").partition("## Ask")[0]
+    calls = [call for call in re.findall(r"`(gs\.[^`]*\))`", text) if "(path)" not in call]
+    assert len(calls) >= 10
+    for call in calls:
+        assert eval(call, {"gs": gs}) is not None
+
+
+def test_prose_of_docstrings(site: None) -> None:
+    from guide_parts import prose
+
+    def example() -> None:
+        """Summary.
+
+        Model::
+
+            a picture
+
+        >>> 1 + 1
+        2
+
+        Parameters
+        ----------
+        a
+            b
+
+        Notes
+        -----
+        An assumption.
+        """
+
+    assert prose(example.__doc__ or "") == "Summary.\n\nModel:\n\n    a picture\n\nAn assumption."
+
+
+@pytest.mark.filterwarnings("default")  # of the packages that build the site, not of ours
+def test_the_site_has_no_broken_links(tmp_path: Path, site: None) -> None:
+    for package in ("pdoc", "nbconvert", "latex2mathml"):
+        pytest.importorskip(package)
+    from link_check import broken_links
+    from whole_site import build
+
+    output = tmp_path / "site"
+    assert build(output, frozenset({"notebooks"})) == []
+    assert (output / "reference" / "gpusched.html").stat().st_size > 10_000
+    index = output / "index.html"
+    index.write_text(index.read_text("utf-8") + '<a href="no.html">x</a><a href="#no">y</a>')
+    found = broken_links(output, frozenset({"notebooks"}))
+    assert found == ["index.html: no.html: no such file", "index.html: #no: no such heading"]
+    assert not [name for name in sys.modules if name == "gpusched.profiles"]
+    assert not hasattr(gs, "__all__")
