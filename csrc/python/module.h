@@ -138,8 +138,8 @@ PyObject *gs_python_table(gs_python_row_t *row, const void *of, int columns, int
  * and, 20 times a second, at pending signals. */
 typedef struct {
     gs_context_t ctx;
-    PyThreadState *thread; /* saved while the GIL is released */
-    const volatile unsigned char *stop;
+    PyThreadState *thread;     /* saved while the GIL is released */
+    const unsigned char *stop; /* read atomically */
     Py_buffer stop_buffer;
     int64_t seconds_ns;  /* the budget of time for each task set; 0: none */
     int64_t deadline_ns; /* when it ends */
