@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from gpusched.comparison.comparisons import compare as compare
     from gpusched.comparison.instances.mig_allocation import MigAllocation as MigAllocation
     from gpusched.comparison.instances.mig_choice import mig as mig
+    from gpusched.comparison.interactive.compare_sliders import CompareSliders as CompareSliders
+    from gpusched.comparison.interactive.compare_sliders import compare_sliders as compare_sliders
     from gpusched.comparison.margins import Margin as Margin
     from gpusched.comparison.margins import margin as margin
     from gpusched.comparison.observations import observe as observe
@@ -116,6 +118,7 @@ _MEMBERS = {
     "BatchFunction": "model.functions.batch_function",
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
+    "CompareSliders": "comparison.interactive.compare_sliders",
     "Comparison": "comparison.comparisons",
     "CudaError": "_core",
     "GPU": "model.gpu",
@@ -145,6 +148,7 @@ _MEMBERS = {
     "WorkloadRun": "comparison.workload_run",
     "analyze": "comparison.analyses",
     "compare": "comparison.comparisons",
+    "compare_sliders": "comparison.interactive.compare_sliders",
     "margin": "comparison.margins",
     "observe": "comparison.observations",
     "occupancy": "model.gpu",

@@ -19,6 +19,7 @@ from typing import Any
 
 import forked
 import numpy as np
+from long_stacks import STACKS
 
 import gpusched as gs
 from gpusched import _core
@@ -269,7 +270,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
         *(challenge_search, challenge_exploration),
     )
 }
-WITHOUT_FLAG = {"read_trace": read_trace}
+WITHOUT_FLAG = {"read_trace": read_trace} | STACKS
 
 
 def interrupted(call: Callable[[Any], Any]) -> dict[str, Any]:

@@ -414,7 +414,9 @@ def test_the_notebook_where_there_is_a_device(standin: Standin) -> None:
     pytest.importorskip("matplotlib")
     path = Path(__file__).parent.parent / "notebooks" / "07_does_your_gpu_keep_to_the_plan.ipynb"
     cells = json.loads(path.read_text())["cells"]
-    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    code = ("".join(c["source"]) for c in cells if c["cell_type"] == "code")
+    lines = "\n".join(code).splitlines()
+    text = "\n".join(line for line in lines if not line.startswith("%"))  # settings of IPython
     environment = os.environ | {"MPLBACKEND": "Agg"}
     done = subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, env=environment, timeout=120

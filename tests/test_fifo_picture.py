@@ -84,7 +84,7 @@ def test_plot() -> None:
 
     for run in runs():
         shown = assert_legible(run.plot().figure)
-        assert {"threads", "time (ticks)", "release"} <= set(shown)
+        assert {"threads", "time (ticks); numbers: jobs", "release"} <= set(shown)
     run = gs.simulate.fifo(EXAMPLE, 4096, until=81)
     shown = assert_legible(run.plot(labels={(0, 0): "K1", (0, 1): "K5"}, unit="us").figure)
     assert {"K1", "K5", "camera", "a name that is far too long…", "time (µs)"} <= set(shown)

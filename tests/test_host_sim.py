@@ -289,7 +289,8 @@ def test_a_run_is_a_value():
     frame = run.intervals.to_frame()
     assert set(frame["what"]) >= {"cpu", "copy in", "kernel", "wait for core"}
     assert (frame["what"] == run.intervals.label).all()
-    assert list(run.to_frame().columns)[:2] == ["task", "job"]
+    assert list(run.to_frame().columns)[:3] == ["task", "name", "job"]
+    assert frame["core"].isna().tolist() == (run.intervals.core < 0).tolist()
     bare = gs.simulate.host(VECTOR_A, 2, until=200, intervals=False)
     assert bare.intervals is None and (bare.finish == run.finish).all()
     for call in (bare.spent, bare.to_svg, bare.plot):

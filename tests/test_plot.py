@@ -46,7 +46,7 @@ def many(frames=1000):
 @pytest.mark.parametrize("schedule", [GOOD, LATE, WAITS])
 def test_gantt_chart_is_legible(schedule):
     shown = assert_legible(schedule.plot().figure)
-    for label in (*TASKS.name, "time (ticks)", "release", "deadline"):
+    for label in (*TASKS.name, "time (ticks); numbers: jobs", "release", "deadline"):
         assert shown.count(label) == 1
     assert ("missed deadline" in shown) == (schedule is not GOOD)
     assert ("waits " in shown) == (schedule is WAITS)
@@ -144,7 +144,7 @@ def test_units():
     schedule = Schedule([0], [1_500_000], [1], tasks)
     for unit, label in (("ns", "time (ms)"), ("us", "time (s)"), (None, "time (ticks)")):
         ax = schedule.plot(unit=unit)
-        assert ax.get_xlabel() == label
+        assert ax.get_xlabel() == f"{label}; numbers: jobs"
         assert label in schedule.to_svg(unit=unit)
         assert_legible(ax.figure)
     assert plot.time_axis("ns", 1999).label == "time (ns)"
@@ -289,6 +289,9 @@ def test_svgs_leave_the_page_around_them_alone():
     ):
         root = ElementTree.fromstring(run.to_svg())
         assert root.tag == f"{SVG}svg"
-        assert not [
-            node for node in root.iter() if node.tag == f"{SVG}style" or "class" in node.attrib
-        ]
+        assert [node for node in root.iter() if "class" in node.attrib] == [root]
+        assert root.get("class") == "gpusched"
+        (style,) = root.iter(f"{SVG}style")
+        media, _, rules = style.text.partition("{")
+        assert media == "@media screen and (prefers-color-scheme:dark)"
+        assert all(part.startswith(".gpusched") for part in rules[:-1].split("}")[:-1])

@@ -89,9 +89,9 @@ def test_missed_jobs_end_late_or_wait_at_their_deadline():
     rows = schedule(frames_of(1, 6, 3)).missed().to_frame()
     assert rows[["task", "job", "deadline", "finish"]].values.tolist() == [[0, 1, 8, 9]]
     waiting = schedule([(0, 3, 2), (3, 6, 4)]).missed()
-    assert waiting.to_frame()[["task", "job", "deadline", "start"]].values.tolist() == [
-        [0, 0, 4, -1]
-    ]
+    frame = waiting.to_frame()
+    assert frame[["task", "job", "deadline"]].values.tolist() == [[0, 0, 4]]
+    assert frame[["start", "finish", "response"]].isna().all(axis=None)
     assert waiting.response.tolist() == [-1]
 
 
@@ -239,8 +239,8 @@ def test_schedules_are_values():
         s.start = s.end
     assert repr(s) == "<Schedule: 9 frames of 3 tasks, busy 95.0% of 20 ticks>"
     frame = s.to_frame()
-    assert list(frame.columns) == ["start", "end", "batch", "tasks"]
-    assert frame["tasks"][3] == (1, 2)
+    assert list(frame.columns) == ["start", "end", "tasks", "names"]
+    assert frame["tasks"][3] == (1, 2) and frame["names"][3] == ("t2", "t3")
     jobs = s.jobs()
     assert jobs == s.jobs()
     assert isinstance(pickle.loads(pickle.dumps(jobs)), Jobs)

@@ -550,7 +550,7 @@ def test_pickles_and_tables() -> None:
     assert run != simulate.fifo(EXAMPLE, 4096, until=600)
     assert run != 3 and run.waves != 3
     frame = run.to_frame()
-    assert list(frame) == [*simulate.FifoRun.COLUMNS, "response"]
+    assert list(frame) == ["task", "name", *simulate.FifoRun.COLUMNS[1:], "response"]
     assert frame["dispatched"].tolist() == run.dispatched.tolist()
     assert run.waves.to_frame()["blocks"].tolist() == run.waves.blocks.tolist()
     assert repr(run.waves) == f"<Waves: {len(run.waves)} rows>"
@@ -559,6 +559,8 @@ def test_pickles_and_tables() -> None:
         "<FifoRun: 5 jobs of 4 tasks on 4096 threads, order hardware; no deadline missed; all jobs "
         "finished by 172>"
     )
+    never = simulate.fifo_responses(EXAMPLE, 4096, until=0).to_frame()["worst"]
+    assert never.isna().all() and never.dtype == "Int64"
     nothing = simulate.fifo(EXAMPLE, 4096, until=0)
     assert len(nothing) == len(nothing.waves) == 0 and nothing.worst.tolist() == [0] * 4
 

@@ -106,7 +106,10 @@ def test_pickle(table: gs.BatchTable) -> None:
 
 def test_frame() -> None:
     frame = mixed_table().to_frame()
-    assert frame["mask"].tolist() == [1, 2, 3, 4, 5, 7]
+    named = mixed_table().to_frame(["a", "b", "c"])["tasks"].tolist()
+    assert named[2:4] == [("b", "a"), ("c",)]
+    with pytest.raises(ValueError, match=r"^names: got 1, expected 3, one per task"):
+        mixed_table().to_frame(["a"])
     assert frame["tasks"].tolist() == [(0,), (1,), (1, 0), (2,), (0, 2), (2, 0, 1)]
     assert frame["size"].tolist() == [1, 1, 2, 1, 2, 3]
     assert frame["completion"].tolist() == [5, 6, 9, 7, 11, 12]

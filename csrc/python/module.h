@@ -158,6 +158,9 @@ void gs_python_acquire(gs_python_call_t *call);
 void gs_python_call_restart(gs_python_call_t *call);
 int64_t gs_python_now(void); /* monotonic nanoseconds */
 
+/* Sets a MemoryError that says what it is about; returns NULL. */
+PyObject *gs_python_no_memory(void);
+
 /* Sets the exception for an error status (negative) or a budget that a function cannot report in
  * its result; always returns NULL. Needs the GIL. */
 PyObject *gs_python_raise(PyObject *module, const gs_python_call_t *call, int status);

@@ -38,6 +38,7 @@ __all__ = [
     "pyplot",
     "save_figure",
     "time_axis",
+    "word",
 ]
 
 # Several panels: as they are returned, and as they are taken. Strings, since Matplotlib is not
@@ -139,6 +140,12 @@ def legend(ax: Axes, **options: Any) -> None:
     """Legend whose names are taken literally: a dollar sign does not start a formula."""
     for text in ax.legend(**options).get_texts():
         text.set_parse_math(False)
+
+
+def word(ax: Axes, row: int, text: str) -> None:
+    """A word at the left end of a row, in the place of a bar."""
+    across = ax.get_yaxis_transform()
+    ax.text(0.01, row, text, transform=across, fontsize=8, color=MUTED, va="center")
 
 
 def key(ax: Axes, handles: list[Any]) -> None:

@@ -84,6 +84,7 @@ def joined(named: Sequence[tuple[str, Timeline, int]]) -> Timeline:
         title=head.title if same else "",
         width=head.width,
         other=other,
+        numbers=head.numbers if all(part.numbers == head.numbers for _, part, _ in named) else "",
     )
 
 

@@ -1,32 +1,66 @@
-"""Style sheet of report pages: light, dark and on paper."""
+"""Style sheets of report pages and of views in notebooks: light, dark and on paper."""
 
 from __future__ import annotations
 
 from string import Template
 
 from gpusched._draw.axes import INK, LATE, MUTED, PALETTE
+from gpusched._draw.svg_document import DARK_INK, DARK_LATE, DARK_MUTED, DARK_PAPER, PAPER
 
-__all__ = ["STYLE"]
+__all__ = ["STYLE", "VIEW", "VIEW_STYLE"]
+
+VIEW = "gpusched-view"
+
+_LIGHT = f"""
+  --ink: {INK}; --muted: {MUTED}; --line: #d4d4d4; --paper: {PAPER}; --panel: #f5f6f7;
+  --yes: {PALETTE[0]}; --no: {LATE}; --open: #6b6b6b; --seen: {PALETTE[1]}; --bar: {PALETTE[0]};
+"""
+_DARK = f"""
+  --ink: {DARK_INK}; --muted: {DARK_MUTED}; --line: #444a50; --paper: {DARK_PAPER};
+  --panel: #1f2428; --yes: {PALETTE[4]}; --no: {DARK_LATE}; --open: #a0a0a0;
+  --seen: {PALETTE[1]}; --bar: #2f8fc7;
+"""
+
+_VERDICTS = """
+.way { display: block; font-weight: 400; color: var(--muted); font-size: .85em; }
+.verdict { white-space: nowrap; font-weight: 600; color: var(--open); }
+.verdict.yes { color: var(--yes); }
+.verdict.no { color: var(--no); }
+.verdict.out { font-weight: 400; font-style: italic; }
+"""
+
+_FIGURES = """
+.tasks {
+  display: grid; gap: 1.2rem 2rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr));
+}
+figure { margin: 0; min-width: 0; }
+figcaption { font-weight: 600; overflow-wrap: anywhere; }
+figure svg { width: 100%; height: auto; display: block; }
+.key { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; margin: .4rem 0 1rem; font-size: .9em; }
+.key svg { width: 26px; height: 14px; vertical-align: -2px; margin-right: .3rem; }
+.p text { fill: var(--ink); font-size: 12px; }
+.p .m { fill: var(--muted); }
+.p .e { text-anchor: end; }
+.p .c { text-anchor: middle; }
+.p .g { stroke: var(--line); stroke-width: 1; }
+.p .d { stroke: var(--ink); stroke-width: 2.5; }
+.p .b { fill: var(--bar); }
+.p .l { fill: var(--no); }
+.p .u { fill: none; stroke: var(--open); stroke-width: 1.2; stroke-dasharray: 4 2; }
+.p .o { fill: var(--seen); stroke: var(--paper); stroke-width: 1; }
+.p .x { stroke: var(--no); stroke-width: 2.6; fill: none; }
+"""
 
 _TEMPLATE = Template("""
 :root {
   color-scheme: light dark;
-  --ink: $ink; --muted: $muted; --line: #d4d4d4; --paper: #ffffff; --panel: #f5f6f7;
-  --yes: $yes; --no: $no; --open: #6b6b6b; --seen: $seen; --bar: $yes;
+  $light
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
-    --ink: #e6e6e6; --muted: #a8a8a8; --line: #444a50; --paper: #16191c; --panel: #1f2428;
-    --yes: $yes_dark; --no: #ff7a5c; --open: #a0a0a0; --seen: $seen; --bar: #2f8fc7;
+    $dark
   }
-  .timeline [fill="#ffffff"] { fill: var(--paper); }
-  .timeline [stroke="#ffffff"] { stroke: var(--paper); }
-  .timeline [fill="$ink"] { fill: var(--ink); }
-  .timeline [stroke="$ink"] { stroke: var(--ink); }
-  .timeline [fill="$muted"] { fill: var(--muted); }
-  .timeline [fill="$grey"] { fill: #8f979e; }
-  .timeline [stroke="#e4e4e4"] { stroke: #33393e; }
-  .timeline [stroke="$no"] { stroke: var(--no); }
 }
 * { box-sizing: border-box; }
 body {
@@ -47,11 +81,7 @@ th:last-child, td:last-child { padding-right: .3rem; }
 tr { border-bottom: 1px solid var(--line); }
 th { font-weight: 600; }
 td.number, th.number { text-align: right; white-space: nowrap; }
-.way { display: block; font-weight: 400; color: var(--muted); font-size: .85em; }
-.verdict { white-space: nowrap; font-weight: 600; color: var(--open); }
-.verdict.yes { color: var(--yes); }
-.verdict.no { color: var(--no); }
-.verdict.out { font-weight: 400; font-style: italic; }
+$verdicts
 tr.best { background: var(--panel); }
 tr.best th:first-child { box-shadow: inset 4px 0 var(--yes); padding-left: .7rem; }
 dl { margin: 0; }
@@ -62,28 +92,9 @@ details { border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0; pa
 summary { cursor: pointer; padding: .4rem 0; font-weight: 600; }
 details[open] { padding-bottom: .7rem; }
 pre { background: var(--panel); padding: .8rem; overflow-x: auto; font-size: .82em; }
-.tasks {
-  display: grid; gap: 1.2rem 2rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 32rem), 1fr));
-}
-figure { margin: 0; min-width: 0; }
-figcaption { font-weight: 600; overflow-wrap: anywhere; }
-figure svg { width: 100%; height: auto; display: block; }
+$figures
 .timeline { overflow-x: auto; }
 .timeline svg { width: 100%; min-width: 46rem; height: auto; display: block; }
-.key { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; margin: .4rem 0 1rem; font-size: .9em; }
-.key svg { width: 26px; height: 14px; vertical-align: -2px; margin-right: .3rem; }
-.p text { fill: var(--ink); font-size: 12px; }
-.p .m { fill: var(--muted); }
-.p .e { text-anchor: end; }
-.p .c { text-anchor: middle; }
-.p .g { stroke: var(--line); stroke-width: 1; }
-.p .d { stroke: var(--ink); stroke-width: 2.5; }
-.p .b { fill: var(--bar); }
-.p .l { fill: var(--no); }
-.p .u { fill: none; stroke: var(--open); stroke-width: 1.2; stroke-dasharray: 4 2; }
-.p .o { fill: var(--seen); stroke: var(--paper); stroke-width: 1; }
-.p .x { stroke: var(--no); stroke-width: 2.6; fill: none; }
 footer { margin-top: 3rem; color: var(--muted); font-size: .85em; }
 a { color: var(--yes); }
 @media print {
@@ -110,13 +121,17 @@ a { color: var(--yes); }
 }
 """)
 
-STYLE = _TEMPLATE.substitute(
-    ink=INK,
-    muted=MUTED,
-    yes=PALETTE[0],
-    yes_dark=PALETTE[4],
-    no=LATE,
-    seen=PALETTE[1],
-    grey=PALETTE[7],
-)
+STYLE = _TEMPLATE.substitute(light=_LIGHT, dark=_DARK, verdicts=_VERDICTS, figures=_FIGURES)
 """The style sheet, in the colours of the package's other pictures."""
+
+VIEW_STYLE = f"""
+.{VIEW} {{
+  {_LIGHT}
+  background: var(--paper); color: var(--ink); padding: .5rem;
+  table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+  th, td {{ text-align: left; padding: .15rem 1rem .15rem 0; color: var(--ink); }}
+  {_VERDICTS}{_FIGURES}
+}}
+@media screen and (prefers-color-scheme: dark) {{ .{VIEW} {{{_DARK}}} }}
+"""
+"""The style sheet of a part of a page, an element of the class `VIEW`."""

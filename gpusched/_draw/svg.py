@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from gpusched._draw.axes import INK, LATE, MUTED, TimeAxis
+from gpusched._draw.axes import LATE, MUTED, TimeAxis
+from gpusched._draw.svg_document import PAPER, RULE, document
 from gpusched._draw.timeline import (
     ALPHA,
     PIXELS_PER_POINT,
@@ -20,7 +21,7 @@ from gpusched._support.text import xml
 __all__ = ["svg"]
 
 _THIN = 2.0  # pixels; a lighter edge would leave little of what is not as high
-_AXIS = f'stroke="{INK}" fill="none"'
+_AXIS = 'stroke="currentColor" fill="none"'
 _SCALE = PIXELS_PER_POINT
 _NOTE = 120  # characters of a line of notes
 _TRIANGLES = {
@@ -33,8 +34,7 @@ _TRIANGLES = {
 def svg(timeline: Timeline) -> str:
     """Draw a timeline as SVG text.
 
-    The size of the text grows with the timeline's pieces and marks alone. There is no style sheet:
-    it would reach the page around the picture.
+    The size of the text grows with the timeline's pieces and marks alone.
     """
     width = round(106 * timeline.width)
     labels = timeline.labels(11.0)
@@ -58,7 +58,7 @@ def svg(timeline: Timeline) -> str:
     for note in timeline.note_lines(_NOTE):
         out.append(_text(left + width, end + 6, note, "end", f' fill="{MUTED}"'))
         end += 14
-    return _document(out, left + width + 24, round(end))
+    return document(out, left + width + 24, round(end))
 
 
 class _Picture:
@@ -102,15 +102,17 @@ class _Picture:
         for lane, top in zip(self.timeline.lanes[:-1], self.tops, strict=False):
             if lane.line and lane.height:
                 y = top + _SCALE * lane.height
-                out.append(f'<path d="M{self.left} {y:.1f}h{self.width}" stroke="#e4e4e4"/>')
+                out.append(f'<path d="M{self.left} {y:.1f}h{self.width}" stroke="{RULE}"/>')
         return out
 
     def band(self, piece: Piece) -> str:
         low, high = self.timeline.cut(piece)
         return (
             f'<rect x="{self.x(low):.1f}" y="{self.top}" width="{self.x(high) - self.x(low):.1f}" '
-            f'height="{_SCALE * self.timeline.height:.1f}" fill="{fill_of(piece.color)}" '
-            f'stroke="#d0d0d0" stroke-width=".5"><title>{xml(piece.tip(self.axis))}</title></rect>'
+            f'height="{_SCALE * self.timeline.height:.1f}" fill="currentColor" '
+            f'fill-opacity="{_strength(fill_of(piece.color))}" stroke="currentColor" '
+            'stroke-opacity=".2" stroke-width=".5">'
+            f"<title>{xml(piece.tip(self.axis))}</title></rect>"
         )
 
     def raster(self, raster: Raster) -> str:
@@ -139,7 +141,7 @@ class _Picture:
         alpha = ALPHA[piece.style]
         opacity = f' fill-opacity="{alpha}"' if alpha < 1 else ""
         thin = min((lower - upper for upper, lower in piece.spans), default=1.0) * height < _THIN
-        edge = "" if thin else ' stroke="#ffffff" stroke-width=".5"'
+        edge = "" if thin else f' stroke="{PAPER}" stroke-width=".5"'
         if piece.outlined:
             edge = f' stroke="{LATE}"'
         boxes = "".join(
@@ -160,7 +162,7 @@ class _Picture:
         x, y = (left + right) / 2, self.tops[piece.lane] + height * (upper + lower) / 2
         return (
             f'<rect x="{x - half:.1f}" y="{y - 7:.1f}" width="{2 * half:.1f}" height="14" rx="3" '
-            f'fill="#ffffff"/>{_text(x, y + 4, piece.label)}'
+            f'fill="{PAPER}"/>{_text(x, y + 4, piece.label)}'
         )
 
     def mark(self, mark: Mark) -> str:
@@ -180,14 +182,6 @@ class _Picture:
         return f'<path d="{shaft}" stroke="{fill}"/>{shape}'
 
 
-def _document(body: Iterable[str], width: int, height: int) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}"><rect width="100%" height="100%" fill="#ffffff"/>'
-        f'<g font-family="sans-serif" font-size="11" fill="{INK}">{"".join(body)}</g></svg>'
-    )
-
-
 def _time_scale(
     axis: TimeAxis, since: int, end: int, left: int, width: int, level: float
 ) -> list[str]:
@@ -198,6 +192,11 @@ def _time_scale(
         out.append(f'<path d="M{x:.1f} {level:.1f}v5" {_AXIS}/>')
         out.append(_text(x, level + 17, axis.text(time)))
     return [*out, _text(left + width / 2, level + 34, axis.label)]
+
+
+def _strength(grey: str) -> float:
+    """Opacity with which ink looks like a grey on white."""
+    return round(1 - int(grey[1:3], 16) / 255, 3)
 
 
 def _text(x: float, y: float, text: str, anchor: str = "middle", more: str = "") -> str:
@@ -227,6 +226,6 @@ def _sample(entry: Key, x: int, y: int) -> str:
         return f'<path d="M{x} {y}{_TRIANGLES[entry.mark][1]}" fill="{fill}"/>'
     box = f'<rect x="{x}" y="{y}" width="12" height="10"'
     if entry.style in ("late", "differs"):
-        return f'{box} fill="#ffffff" stroke="{LATE}" stroke-width="1.5"/>'
+        return f'{box} fill="{PAPER}" stroke="{LATE}" stroke-width="1.5"/>'
     alpha = ALPHA[entry.style]
     return f'{box} fill="{fill}"' + (f' fill-opacity="{alpha}"/>' if alpha < 1 else "/>")

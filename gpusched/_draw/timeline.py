@@ -7,7 +7,7 @@ A result describes itself as a `Timeline`; `timeline_axes` (Matplotlib), `svg` (
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -38,6 +38,7 @@ __all__ = [
     "differs_key",
     "fill_of",
     "in_window",
+    "labelled",
     "late_key",
     "window",
 ]
@@ -61,6 +62,7 @@ NOTHING = -(2**63)
 
 _LABEL = 28  # characters of a lane's name
 _MOST_NUMBERS = 24  # labels that are numbers
+_TEXT = 12.0  # height of a label, in points
 _NAME = 200  # of a piece's, in its tooltip
 
 Item = TypeVar("Item")
@@ -320,6 +322,8 @@ class Timeline:
         More pieces, for traces.
     marks, keys, notes
         Instants, the legend, and what the picture leaves out.
+    numbers
+        What numbers on pieces count, "jobs" say; a note explains it.
     counters
         For traces.
     since, end
@@ -348,6 +352,7 @@ class Timeline:
     width: float = 7.2
     other: Mapping[str, Any] = field(default_factory=dict)
     rasters: tuple[Raster, ...] = ()
+    numbers: str = ""
 
     @property
     def axis(self) -> TimeAxis:
@@ -357,7 +362,8 @@ class Timeline:
     def note_lines(self, length: int) -> list[str]:
         """The notes in lines of ``length`` characters, or longer by a note that is longer."""
         lines: list[str] = []
-        for note in self.notes:
+        numbers = (f"numbers: {self.numbers}",) if self.numbers else ()
+        for note in (*numbers, *self.notes):
             if lines and len(lines[-1]) + len(note) + 2 <= length:
                 lines[-1] += f"; {note}"
             else:
@@ -423,6 +429,14 @@ class Timeline:
             every = numbers[::step]
             kept += [at for at in every if all(abs(at[0] - k[0]) >= room - 1e-6 for k in kept)]
         return sorted(kept)
+
+
+def labelled(pieces: Iterable[Piece], lanes: Sequence[Lane]) -> bool:
+    """Whether a piece is high enough for its label."""
+    return any(
+        piece.label and (piece.place()[1] - piece.place()[0]) * lanes[piece.lane].height >= _TEXT
+        for piece in pieces
+    )
 
 
 def fill_of(shade: int | str) -> str:

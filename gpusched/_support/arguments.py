@@ -5,13 +5,15 @@ Messages read ``name[row]: got <value>, expected <what>``.
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._support.large_arrays import copied, first_where, joined
 from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 
@@ -19,6 +21,7 @@ Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _LIMIT = 2**63
+_LONG = 50_000  # entries of a list that NumPy converts in some milliseconds
 _FITS = "a number that fits 64 bits"
 # Arguments that are not times: the message about a fraction does not suggest a smaller unit.
 _COUNTS = (
@@ -47,6 +50,14 @@ def int_array(value: Any, name: str) -> Int64Array:
     """
     if isinstance(value, NoArray):
         raise TypeError(f"{name}: {value._refusal()}")
+    if isinstance(value, (list, tuple)) and len(value) > _LONG:
+        # In parts, as Ctrl-C waits for NumPy; where one is refused, the whole says which entry.
+        with contextlib.suppress(ValueError, TypeError, OverflowError):
+            width = len(value[0]) if isinstance(value[0], (list, tuple)) else 1
+            step = max(1, _LONG // max(1, width))
+            return joined(
+                [int_array(value[i : i + step], name) for i in range(0, len(value), step)]
+            )
     try:
         array = np.asarray(value)
         if array.dtype.kind == "f" and isinstance(value, (list, tuple)):
@@ -63,15 +74,12 @@ def int_array(value: Any, name: str) -> Int64Array:
             exact[index] = _whole(item, name, index)
         return exact
     if array.dtype.kind == "f":
-        whole = np.isfinite(array) & (array == np.trunc(array))
-        _refuse(~whole, array, name, _whole_number(name))
-        _refuse(np.abs(array.astype(np.float64)) >= 2.0**63, array, name, _FITS, OverflowError)
-        return array.astype(np.int64)
+        _refuse(array, _is_fraction, name, _whole_number(name))
+        _refuse(array, _is_beyond, name, _FITS, OverflowError)
     if array.dtype.kind == "u":
-        _refuse(array >= _LIMIT, array, name, _FITS, OverflowError)
-        return array.astype(np.int64)
-    if array.dtype.kind == "i":
-        return array.astype(np.int64)
+        _refuse(array, lambda part: part >= _LIMIT, name, _FITS, OverflowError)
+    if array.dtype.kind in "fui":
+        return copied(array, np.int64)
     if array.size == 0:
         return array.astype(np.int64)
     raise TypeError(f"{name}: got dtype {array.dtype}, expected numbers")
@@ -80,7 +88,7 @@ def int_array(value: Any, name: str) -> Int64Array:
 def at_least(array: Int64Array, least: int, name: str) -> None:
     """Raise a ``ValueError`` that names the first entry below ``least``."""
     what = {0: "a non-negative number", 1: "a positive number"}.get(least, f"at least {least}")
-    _refuse(array < least, array, name, what)
+    _refuse(array, lambda part: part < least, name, what)
 
 
 def frozen(array: Array) -> Array:
@@ -311,15 +319,24 @@ def _whole(item: Any, name: str, index: tuple[int, ...]) -> int:
     return whole
 
 
+def _is_fraction(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.asarray(~(np.isfinite(array) & (array == np.trunc(array))))
+
+
+def _is_beyond(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.abs(array.astype(np.float64)) >= 2.0**63)
+
+
 def _refuse(
-    bad: npt.NDArray[np.bool_],
     array: npt.NDArray[Any],
+    bad: Callable[[npt.NDArray[Any]], npt.NDArray[np.bool_]],
     name: str,
     what: str,
     error: type[Exception] = ValueError,
 ) -> None:
-    if bad.any():
-        index = tuple(int(i) for i in np.argwhere(bad)[0])
+    """Raise an error that names the first entry that is bad."""
+    index = first_where(array, bad)
+    if index is not None:
         raise error(f"{_entry(name, index)}: got {array[index]}, expected {what}")
 
 

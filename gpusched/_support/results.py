@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import FloatArray, frozen
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import clip, escape
 
 if TYPE_CHECKING:
@@ -57,14 +58,18 @@ def by_column(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results:
-    """A table: ``columns`` maps names to read-only arrays of equal length."""
+    """A table: ``columns`` maps names to read-only arrays of equal length.
+
+    Values may be missing: they are masked in the array, NA in a table of pandas, empty in a CSV
+    file, and a dash in text.
+    """
 
     columns: Mapping[str, npt.NDArray[Any]]
 
     def __post_init__(self) -> None:
         columns: dict[str, npt.NDArray[Any]] = {}
         for name, values in self.columns.items():
-            columns[name] = frozen(np.array(values))  # a copy, which the caller cannot change
+            columns[name] = _copied(values)  # which the caller cannot change
         lengths = {array.shape for array in columns.values()}
         if len(lengths) > 1 or any(len(shape) != 1 for shape in lengths):
             shapes = ", ".join(f"{name} {array.shape}" for name, array in columns.items())
@@ -104,10 +109,8 @@ class Results:
         return Results({name: column[chosen] for name, column in self.columns.items()})
 
     def to_frame(self) -> pd.DataFrame:
-        """The table as a ``pandas.DataFrame`` with the same columns."""
-        import pandas as pd
-
-        return pd.DataFrame(dict(self.columns))
+        """The table as a ``pandas.DataFrame`` with the same columns; NA for missing values."""
+        return frame_of(self.columns)
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV with a header line and floats in full precision.
@@ -164,10 +167,30 @@ _SHOWN_WIDTH = 120
 
 
 def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
-    """True when two arrays are equal; a NaN (a missing value) equals a NaN."""
+    """True when two arrays are equal; a NaN equals a NaN, a masked value a masked value."""
+    if _is_masked(one) or _is_masked(other):
+        mask = np.ma.getmaskarray(one)
+        if not np.array_equal(mask, np.ma.getmaskarray(other)):
+            return False
+        one, other = np.ma.getdata(one)[~mask], np.ma.getdata(other)[~mask]
     floats = one.dtype.kind == other.dtype.kind == "f"
     return bool(np.array_equal(one, other, equal_nan=floats))
 
 
+def _copied(values: Any) -> npt.NDArray[Any]:
+    """A read-only copy, as an array."""
+    if not _is_masked(values):
+        return frozen(np.array(values))
+    mask = np.array(np.ma.getmaskarray(values))
+    copied: npt.NDArray[Any] = np.ma.array(frozen(np.array(values.data)), mask=frozen(mask))
+    return copied
+
+
+def _is_masked(values: Any) -> bool:
+    return isinstance(values, np.ma.MaskedArray)
+
+
 def _text(value: Any) -> str:
+    if value is None:
+        return "–"
     return clip(f"{value:.4g}" if isinstance(value, float) else str(value), 60)

@@ -11,6 +11,9 @@ import numpy as np
 UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9}
 """Nanoseconds in a unit of time."""
 
+TICKS = "<caption>times in ticks</caption>"
+"""Caption of tables of times in HTML."""
+
 
 def time_text(ns: int, digits: int) -> str:
     """A time in the largest unit in which it is 1 or more, such as 1.5 ms."""

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.frozen import Frozen, same
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, shown
-from gpusched.model.answers.answer import Flags, Ticks, missing
+from gpusched.model.answers.answer import Flags, Ticks
 from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
 from gpusched.model.host_tasks import HostTasks
 
@@ -200,18 +201,15 @@ class Breakdown(Saved, Frozen):
         It has the columns ``set``, ``factor``, ``numerator``, ``denominator``, ``limiting`` (NA for
         none), ``unlimited``, ``utilization`` and ``tests``.
         """
-        import pandas as pd
-
         limiting: Int64Array = np.atleast_1d(self.limiting)
-        late = missing(limiting, limiting >= 0)
         factor = np.atleast_1d(np.asarray(self.factor, np.float64))
-        return pd.DataFrame(
+        return frame_of(
             {
                 "set": np.arange(len(factor)),
                 "factor": factor,
                 "numerator": np.atleast_1d(self.numerator),
                 "denominator": np.atleast_1d(self.denominator),
-                "limiting": pd.arrays.IntegerArray(late.filled(0), np.ma.getmaskarray(late).copy()),
+                "limiting": optional(limiting),
                 "unlimited": np.atleast_1d(self.unlimited),
                 "utilization": np.atleast_1d(self.utilization),
                 "tests": np.atleast_1d(self.tests),

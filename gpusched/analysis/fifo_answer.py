@@ -13,7 +13,7 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.analysis.fifo_threads import COMMON
 from gpusched.analysis.rational_answer import RationalAnswer
-from gpusched.model.answers.answer import Claim, Flags, Ticks
+from gpusched.model.answers.answer import Claim, Flags, Ticks, missing
 from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["REASONS", "STATUSES", "THEOREMS", "FifoBound"]
@@ -185,10 +185,11 @@ class FifoBound(RationalAnswer):
         return f"{text} No bound from {'; '.join(others)}." if others else text
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        known = self.denominator > 0
         return {
             **super()._columns(),
-            "numerator": self.numerator,
-            "denominator": self.denominator,
+            "numerator": missing(self.numerator, known),
+            "denominator": missing(self.denominator, known),
             "theorem": self.theorem,
             "status": self.status,
         }

@@ -12,7 +12,7 @@ from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.analysis.rational_answer import RationalAnswer
-from gpusched.model.answers.answer import Claim, Flags
+from gpusched.model.answers.answer import Claim, Flags, missing
 from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.kernel_chains import KernelChains
 
@@ -233,11 +233,13 @@ class PriorityStreamsBound(RationalAnswer):
         return ""
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
+        parts = {name: self._term(name) for name in PRIORITY_TERMS if name != "theorem"}
+        known = parts["denominator"] > 0
         return {
             "priority": self.tasks.priority,
             **super()._columns(),
             "theorem": self.theorem,
-            **{name: self._term(name) for name in PRIORITY_TERMS if name != "theorem"},
+            **{name: missing(values, known) for name, values in parts.items()},
         }
 
     def _form(self) -> str:

@@ -293,12 +293,12 @@ its own segments.'
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         hosts = self.hosts
-        placed = missing(hosts.core, hosts.core >= 0)
+        analysed = self.terms["own"] > 0
         return {
             "priority": hosts.priority,
-            "core": placed,
+            "core": missing(hosts.core, hosts.core >= 0),
             **super()._columns(),
-            **{name: self.terms[name] for name in TERMS},
+            **{name: missing(self.terms[name], analysed) for name in TERMS},
         }
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
@@ -322,7 +322,7 @@ its own segments.'
         if self.is_stack:
             return self._plot_counts(ax)
         parts = [(self._term(name), _COLORS[name], self.terms[name]) for name in TERMS]
-        return self._plot_bars(ax, unit, parts, self._html_order(), self.failed)
+        return self._plot_bars(ax, unit, parts, self._html_order(), self.failed, "not analysed")
 
     def _form(self) -> str:
         form = f"{self.test}, {self.mode}" + (

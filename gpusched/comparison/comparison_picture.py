@@ -61,6 +61,8 @@ def _panel(ax: Axes, rows: Sequence[Row], workload: Workload, i: int) -> None:
     end = min(max([deadline, *times]), _WIDEST * deadline)
     for y, row in enumerate(rows):
         bound, worst = _times(row, i)
+        if bound is None and worst is None:
+            plot_axes.word(ax, y, "no bound, not simulated")
         if bound is not None and row.answer is not None:
             look = _NO_BOUND
             if row.answer.bounded[i]:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpusched._support.missing_values import nullable
 from gpusched._support.text import clip, escape
 from gpusched.comparison.rows import Row
-from gpusched.comparison.workload_answer import deadlines_of, known_at, nullable
+from gpusched.comparison.workload_answer import deadlines_of, known_at
 from gpusched.model.answers.answer import Times, missing
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload

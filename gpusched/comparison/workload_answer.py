@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.missing_values import nullable
 from gpusched._support.text import clip
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.ways import OptionValue
@@ -288,13 +289,6 @@ def _spans(numbers: list[int]) -> str:
         else:
             spans.append([number, number])
     return ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in spans) or "none"
-
-
-def nullable(values: Times) -> object:
-    """A column of pandas with NA where a value is masked."""
-    import pandas as pd
-
-    return pd.arrays.IntegerArray(values.filled(0), np.ma.getmaskarray(values).copy())
 
 
 def tick_unit(workload: Workload) -> str | None:

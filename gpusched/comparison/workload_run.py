@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.missing_values import nullable
 from gpusched._support.text import clip
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import (
     deadlines_of,
     label_of,
-    nullable,
     tick_unit,
     verdict_word,
 )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, frozen, one_of
 from gpusched.cuda.device import Device, Operation
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.batches import members
+from gpusched.model.batches import members, names_of
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
@@ -63,11 +63,18 @@ class Measurement:
         return BatchTable(-(-ns // self.tick), order=self.order)
 
     def to_frame(self) -> pd.DataFrame:
-        """A ``pandas.DataFrame`` with one row per sample: batch, sample, ns."""
+        """A ``pandas.DataFrame`` with one row per sample: tasks, names, sample, ns.
+
+        ``tasks`` are the indices of the tasks of the batch in their order of submission, ``names``
+        their names.
+        """
         import pandas as pd
 
         mask, sample = np.nonzero(self.samples)
-        return pd.DataFrame({"batch": mask, "sample": sample, "ns": self.samples[mask, sample]})
+        orders = {m: tuple(i for i in self.order[m].tolist() if i >= 0) for m in set(mask.tolist())}
+        columns: dict[str, Any] = {"tasks": [orders[m] for m in mask.tolist()]}
+        columns["names"] = [names_of(tasks, self.tasks.name) for tasks in columns["tasks"]]
+        return pd.DataFrame({**columns, "sample": sample, "ns": self.samples[mask, sample]})
 
     def __repr__(self) -> str:
         n = self.tasks.n

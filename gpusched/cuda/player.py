@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
 from gpusched.cuda.device import Device, Operation, whole
+from gpusched.model.batches import members, names_of
 from gpusched.model.jobs import Jobs
 from gpusched.model.kernel_chains import rows_of
 from gpusched.model.kernel_tasks import KernelTasks
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 STRATEGIES = enumeration("pbs.dispatch")
 WAITS = enumeration("cuda.wait")
 NEVER = limit("model.never")
+_PLANNED = ("planned", "due")
 
 
 @dataclass(frozen=True)
@@ -174,11 +177,17 @@ class Played:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """A ``pandas.DataFrame`` with one row per frame, times in ns."""
-        import pandas as pd
+        """A ``pandas.DataFrame`` with one row per frame, times in ns.
 
-        names = ("planned", "due", "dispatch", "submitted", "done", "batch")
-        return pd.DataFrame({name: getattr(self, name) for name in names})
+        Its columns are ``planned`` (NA with a policy), ``due`` (NA: immediately), ``dispatch``,
+        ``submitted``, ``done``, and of the tasks of the batch the indices, ``tasks``, and
+        ``names``, as tuples.
+        """
+        columns: dict[str, Any] = {name: optional(getattr(self, name)) for name in _PLANNED}
+        columns |= {name: getattr(self, name) for name in ("dispatch", "submitted", "done")}
+        columns["tasks"] = [members(mask) for mask in self.batch.tolist()]
+        columns["names"] = [names_of(tasks, self.tasks.name) for tasks in columns["tasks"]]
+        return frame_of(columns)
 
 
 def operations(

@@ -65,7 +65,7 @@ class Observed(Results):
         step = max(1, round(last / 8)) if last > 5 else 0.5
         places = np.arange(0, last + 1e-9, step)
         ax.set_xticks(places * self.ticks, [f"{place:g}" for place in places])
-        ax.set_xlabel("time")
+        ax.set_xlabel("time (units of the paper)")
         return ax
 
     def _repr_svg_(self) -> str:

@@ -65,7 +65,7 @@ class Figure2(Results):
         last = int(self["finish"].max()) // _TENTHS
         ticks = range(0, last + 1, 2)
         ax.set_xticks([_TENTHS * tick for tick in ticks], [str(tick) for tick in ticks])
-        ax.set_xlabel("time")
+        ax.set_xlabel("time (units of the paper)")
         return ax
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.arguments import FloatArray, integer
+from gpusched._support.large_arrays import copied, same_numbers
 from gpusched._support.text import shown
 
 __all__ = ["sums_of"]
@@ -30,7 +31,7 @@ def sums_of(n: Any, utilization: Any, count: int | None, discard: bool) -> Float
             raise ValueError(
                 f"utilization: got {value}, expected at most {tasks}, 1 for each of the tasks"
             )
-        return np.full(sets, value)
+        return same_numbers(sets, value)
     if count is None or sums.shape != (sets,):
         raise ValueError(
             f"utilization: got shape {sums.shape}, expected one number or one per set ({sets})"
@@ -44,7 +45,7 @@ def _floats(value: Any, name: str) -> FloatArray:
         given = np.asarray(value)
         if given.dtype.kind not in "iufO":
             raise TypeError
-        return given.astype(np.float64)
+        return copied(given, np.float64)
     except (TypeError, ValueError):
         raise TypeError(
             f"{name}: got {shown(value)}, expected a number or a list of numbers"

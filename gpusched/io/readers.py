@@ -18,7 +18,14 @@ from gpusched.io.block_log import BlockLog
 from gpusched.io.rule_check import Violation
 from gpusched.io.traces import trace_files
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_tables import Names, column, frame_of, known_gpu, occupancy_of, take
+from gpusched.io.traces.trace_tables import (
+    Names,
+    column,
+    known_gpu,
+    occupancy_of,
+    table_frame,
+    take,
+)
 from gpusched.model.gpu import GPU, as_gpu
 
 if TYPE_CHECKING:
@@ -154,8 +161,8 @@ class OccupancyAgreement:
         return {r: n for r in reasons if (n := int(np.sum(self.reason == r)))}
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per launch."""
-        return frame_of(self)
+        """A pandas DataFrame with one row per launch; ``reported`` is NA where not known."""
+        return table_frame(self, ("reported",))
 
     def __repr__(self) -> str:
         parts = [f"{n} {reason or 'equal'}" for reason, n in self.counts().items()]

@@ -38,6 +38,7 @@ from gpusched.model.batches import (
     completion_time,
     key_order,
     members,
+    names_of,
     order_text,
     order_tuples,
     orders_by_index,
@@ -548,21 +549,34 @@ class BatchTable(NoArray):
     def __reduce__(self) -> Any:
         return (BatchTable._make, self._arrays())
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
         """Make a pandas table with one row per eligible or undecided batch.
 
-        The columns are ``set`` (of a stack), ``mask``, ``size``, ``tasks`` in the order of
-        submission, ``completion`` (for an undecided batch the time it would take) and
-        ``undecided``.
+        The columns are ``set`` (of a stack), ``size``, ``tasks`` in the order of submission,
+        ``completion`` (for an undecided batch the time it would take) and ``undecided``.
 
         >>> stack = gs.BatchTable([[0, 1, 3, 4], [0, 1, 3, 0]])
         >>> print(stack.to_frame().to_string(index=False))
-         set  mask  size  tasks  completion  undecided
-           0     1     1   (0,)           1      False
-           0     2     1   (1,)           3      False
-           0     3     2 (0, 1)           4      False
-           1     1     1   (0,)           1      False
-           1     2     1   (1,)           3      False
+         set  size  tasks  completion  undecided
+           0     1   (0,)           1      False
+           0     1   (1,)           3      False
+           0     2 (0, 1)           4      False
+           1     1   (0,)           1      False
+           1     1   (1,)           3      False
+
+        Parameters
+        ----------
+        names
+            Those of the n tasks: ``tasks`` has names instead of indices, and `from_frame` does not
+            take such a table.
+
+        Raises
+        ------
+        ValueError
+            Another number of names.
+
+        >>> stack[0].to_frame(["camera", "lidar"])["tasks"].tolist()
+        [('camera',), ('lidar',), ('camera', 'lidar')]
         """
         import pandas as pd
 
@@ -573,9 +587,12 @@ class BatchTable(NoArray):
         sets, masks = np.nonzero(completion + undecided)
         decided = completion[sets, masks] > 0
         tasks = self._submissions(sets, masks, decided)
+        if names is not None:
+            if len(names) != self.n:
+                raise ValueError(f"names: got {len(names)}, expected {self.n}, one per task")
+            tasks[:] = [names_of(batch, names) for batch in tasks]
         columns: dict[str, Any] = {"set": sets} if self.is_stack else {}
         columns |= {
-            "mask": masks,
             "size": np.bitwise_count(masks).astype(np.int64),
             "tasks": pd.Series(tasks, dtype=object),
             "completion": completion[sets, masks] + undecided[sets, masks],
@@ -675,12 +692,12 @@ class BatchTable(NoArray):
         masks = np.flatnonzero(self.completion)
         rows = "".join(
             f"<tr><td>{order_text(self.submission_order(int(mask)))}</td>"
-            f"<td>{int(self.completion[mask])}</td></tr>"
+            f"<td>{int(self.completion[mask]):,}</td></tr>"
             for mask in masks[:_ROWS]
         )
         more = f"<p>and {len(masks) - _ROWS} more</p>" if len(masks) > _ROWS else ""
         return (
-            f"<table><caption>BatchTable: {self._counts()}</caption>"
+            f"<table><caption>BatchTable: {self._counts()}; ticks</caption>"
             f"<tr><th>batch</th><th>completion</th></tr>{rows}</table>{more}"
         )
 

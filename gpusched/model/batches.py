@@ -27,6 +27,11 @@ def members(mask: int) -> tuple[int, ...]:
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
+def names_of(tasks: Iterable[int], names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the tasks of a batch."""
+    return tuple(names[i] for i in tasks)
+
+
 def set_text(mask: int) -> str:
     """A batch as messages write it: {0, 2}."""
     return f"{{{', '.join(map(str, members(mask)))}}}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.frozen import Frozen
+from gpusched._support.missing_values import frame_of, optional
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +36,7 @@ class Jobs(Frozen):
 
     COLUMNS: ClassVar[tuple[str, ...]] = ("task", "job", "release", "deadline", "start", "finish")
     """The attributes with an entry per job."""
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("start", "finish", "response")
 
     task: Int64Array
     job: Int64Array
@@ -63,11 +65,21 @@ class Jobs(Frozen):
         return (self.finish < 0) | (self.finish > self.deadline)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per job: the attributes and ``response``."""
-        import pandas as pd
+        """Make a pandas table with one row per job: the attributes and ``response``.
 
-        columns = {name: getattr(self, name) for name in self.COLUMNS}
-        return pd.DataFrame({**columns, "response": self.response})
+        What has not happened is NA, in columns of type Int64. Runs, which know the tasks, have the
+        column ``name``, too.
+
+        >>> run = gs.simulate.fifo(gs.KernelTasks([9], [4]), threads=1, until=9)
+        >>> run.to_frame()[["name", "job", "finish", "response"]].values.tolist()
+        [['task 0', 0, 4, 4]]
+        """
+        return frame_of(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        """The attributes and the responses, masked where something has not happened."""
+        columns = {name: getattr(self, name) for name in (*self.COLUMNS, "response")}
+        return {k: optional(v) if k in self._OPTIONAL else v for k, v in columns.items()}
 
     def __repr__(self) -> str:
         return f"<Jobs: {len(self)}>"
@@ -77,8 +89,7 @@ class Jobs(Frozen):
             return None
         from gpusched._support.results import Results
 
-        columns = {name: getattr(self, name) for name in self.COLUMNS}
-        return Results({**columns, "response": self.response})._repr_html_()
+        return Results(self._columns())._repr_html_()
 
 
 class RunJobs(Jobs):
@@ -86,6 +97,11 @@ class RunJobs(Jobs):
 
     tasks: KernelTasks | KernelChains | HostTasks
     now: int
+
+    def _columns(self) -> dict[str, Any]:
+        columns = super()._columns()
+        names = np.array(self.tasks.name, dtype=object)[self.task]
+        return {"task": columns.pop("task"), "name": names, **columns}
 
     @property
     def late(self) -> npt.NDArray[np.bool_]:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
-from gpusched._support.text import escape, shown
+from gpusched._support.large_arrays import spread
+from gpusched._support.text import TICKS, escape, shown
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.task_sets import TaskSet, unless_derived
 
@@ -145,7 +146,7 @@ class KernelChains(TaskSet):
             if key != "priority":
                 at_least(array, _LEAST.get(key, 1), key)
             try:
-                array = np.ascontiguousarray(np.broadcast_to(array, times.shape))
+                array = spread(array, times.shape)
             except ValueError:
                 raise ValueError(
                     f"{key}: got shape {array.shape}, expected {times.shape} as of period"
@@ -326,12 +327,12 @@ class KernelChains(TaskSet):
         columns = [getattr(self, key).tolist() for key in keys]
         rows = "".join(
             f"<tr><th>{escape(self.name[i][:60])}</th>"
-            + "".join(f"<td>{column[i]}</td>" for column in columns)
+            + "".join(f"<td>{column[i]:,}</td>" for column in columns)
             + "</tr>"
             for i in range(min(self.n, _ROWS))
         )
         note = f"<p>and {self.n - _ROWS} more tasks</p>" if self.n > _ROWS else ""
-        return f"<table><tr><th></th>{head}</tr>{rows}</table>{note}"
+        return f"<table>{TICKS}<tr><th></th>{head}</tr>{rows}</table>{note}"
 
 
 def _padded(

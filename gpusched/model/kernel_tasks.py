@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
-from gpusched._support.text import escape
+from gpusched._support.large_arrays import spread
+from gpusched._support.text import TICKS, escape
 from gpusched.model.task_sets import TaskSet, unless_derived
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class KernelTasks(TaskSet):
             if key != "priority":
                 at_least(array, _LEAST.get(key, 1), key)
             try:
-                array = np.ascontiguousarray(np.broadcast_to(array, shape))
+                array = spread(array, shape)
             except ValueError:
                 raise ValueError(
                     f"{key}: got shape {array.shape}, expected {shape} as of {widest}"
@@ -264,12 +265,12 @@ class KernelTasks(TaskSet):
         head = "".join(f"<th>{key}</th>" for key in keys)
         rows = "".join(
             f"<tr><th>{escape(self.name[i][:60])}</th>"
-            + "".join(f"<td>{int(getattr(self, key)[i])}</td>" for key in keys)
+            + "".join(f"<td>{int(getattr(self, key)[i]):,}</td>" for key in keys)
             + "</tr>"
             for i in range(min(self.n, _ROWS))
         )
         note = f"<p>and {self.n - _ROWS} more tasks</p>" if self.n > _ROWS else ""
-        return f"<table><tr><th></th>{head}</tr>{rows}</table>{note}"
+        return f"<table>{TICKS}<tr><th></th>{head}</tr>{rows}</table>{note}"
 
 
 def _short(array: Int64Array) -> str:

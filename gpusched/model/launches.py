@@ -530,13 +530,14 @@ class Launches(NoArray, Saved):
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per launch.
 
-        The columns are ``name``; the fields of the launch, with names for codes and tuples in
-        ``after``; its stream's ``stream_name``, ``stream_context``, ``stream_priority``,
-        ``stream_kind`` and ``stream_partition``; and, where there are any, ``block_times`` (tuples,
-        missing for launches without), ``interference_sm``, ``_gpc``, ``_gpu`` and ``_copy`` in
-        thousandths, and the ``partition_sms`` (tuples), ``partition_limit`` and ``partition_name``
-        of its stream's partition. Streams without launches, if any, follow with a row each in which
-        the rest is missing.
+        The columns are ``name``; the fields of the launch, with names for codes, tuples in
+        ``after``, and NA for no ``carveout``, ``graph`` and ``trigger``; its stream's
+        ``stream_name``, ``stream_context``, ``stream_priority``, ``stream_kind`` and
+        ``stream_partition``; and, where there are any, ``block_times`` (tuples, missing for
+        launches without), ``interference_sm``, ``_gpc``, ``_gpu`` and ``_copy`` in thousandths, and
+        the ``partition_sms`` (tuples), ``partition_limit`` and ``partition_name`` of its stream's
+        partition. Streams without launches, if any, follow with a row each in which the rest is
+        missing.
         """
         return frame_of({f.name: getattr(self, f.name) for f in fields(self)})
 
@@ -593,6 +594,8 @@ class Launches(NoArray, Saved):
                     text = "yes" if value else "no"
                 elif key == "stream":
                     text = clip(self.stream_name[value], 40)
+                elif value < 0 and key in ("carveout", "graph", "trigger"):
+                    text = "–"
                 cells.append(f"<td>{escape(text)}</td>")
             body.append(f"<tr><th>{escape(clip(self.name[i], 60))}</th>{''.join(cells)}</tr>")
         more = len(self) - _SHOWN

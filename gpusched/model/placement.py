@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
 from gpusched._support.frozen import Frozen
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.model.gpu import GPU, as_gpu, kernel_columns
@@ -108,10 +109,7 @@ class Placement(Saved, Frozen):
 
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per block: kernel, block, sm (missing without room)."""
-        import pandas as pd
-
-        sm = pd.arrays.IntegerArray(self.sm.copy(), self.sm < 0)
-        return pd.DataFrame({"kernel": self.kernel, "block": self.block, "sm": sm})
+        return frame_of({"kernel": self.kernel, "block": self.block, "sm": optional(self.sm)})
 
     def __repr__(self) -> str:
         placed = int((self.sm >= 0).sum())
@@ -283,6 +281,8 @@ class _Boxes:
 
 
 def _svg(placement: Placement) -> str:
+    from gpusched._draw.svg_document import PAPER, RULE, document
+
     sms, most = placement.gpu.sms, placement.gpu.warps_per_sm
     columns = min(sms, _MOST_COLUMNS)
     pitch = max(5, min(48, 900 // columns))
@@ -312,7 +312,7 @@ def _svg(placement: Placement) -> str:
     axis.append(_text(left + columns * pitch / 2, base + 32, "SM"))
     for warps in sorted({0, most // 2, most}):
         y = base - warps * scale
-        axis.append(f'<path stroke="#ccc" d="M{left} {y:.1f}H{left + columns * pitch}"/>')
+        axis.append(f'<path stroke="{RULE}" d="M{left} {y:.1f}H{left + columns * pitch}"/>')
         axis.append(_text(left - 5, y + 3.5, f"{warps}", "end"))
     missing = int((placement.sm < 0).sum())
     notes = [f"{len(placement.sm) - missing} of {len(placement.sm)} blocks placed, by warps"]
@@ -329,16 +329,12 @@ def _svg(placement: Placement) -> str:
         legend.append(_text(left + 350, 32, "and so on, colours repeat", "start"))
     width = max(width, left + 7 * len("; ".join(notes)), left + 380 + 150 * (kernels > 10))
     body = "".join(f'<path fill="{color}" d="{"".join(d)}"/>' for color, d in paths.items())
-    # Attributes, no style sheet: that of a picture inside a page holds for the whole page.
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {base + 40}" '
-        f'width="{width}" height="{base + 40}" role="img"><title>Blocks on SMs</title>'
-        f'<rect width="{width}" height="{base + 40}" fill="#fff"/>'
-        '<g font-family="sans-serif" font-size="11" fill="#222">'
-        f"{''.join(axis)}{''.join(legend)}</g>"
-        f'<g stroke="#fff" stroke-width="0.5">{body}</g>'
-        f'<g font-family="sans-serif" font-size="11" fill="#fff">{"".join(labels)}</g></svg>'
-    )
+    parts = [
+        *axis,
+        *legend,
+        f'<g stroke="{PAPER}" stroke-width="0.5">{body}</g><g fill="#fff">{"".join(labels)}</g>',
+    ]
+    return document(parts, width, base + 40, "Blocks on SMs")
 
 
 def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:

@@ -26,7 +26,7 @@ from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.batches import members
+from gpusched.model.batches import members, names_of
 from gpusched.model.functions.batch_function import BatchFunction, as_masks
 from gpusched.model.jobs import Jobs, KernelRuns
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
@@ -366,18 +366,25 @@ class Schedule(NoArray):
         raise ScheduleError(name, frame, task, time, f"frame {frame} {text}{who}, at {time}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per frame: start, end, batch, tasks in order.
+        """Make a pandas table with one row per frame.
 
-        Of chains also ``kernels``: of each of these tasks the job and its kernel, from 0.
+        The columns are ``start``, ``end``, and of the tasks of its batch in order the indices,
+        ``tasks``, and ``names``, as tuples. Of chains also ``kernels``: of each of these tasks the
+        job and its kernel, from 0.
+
+        >>> tasks = gs.KernelTasks([6, 6], [2, 3], name=["camera", "lidar"])
+        >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
+        >>> gs.pbs.search(tasks, table).schedule.to_frame().values.tolist()
+        [[0, 2, (0,), ('camera',)], [2, 5, (1,), ('lidar',)]]
         """
         import pandas as pd
 
         columns: dict[str, Any] = {
             "start": self.start,
             "end": self.end,
-            "batch": self.batch,
             "tasks": [self.members(frame) for frame in range(len(self))],
         }
+        columns["names"] = [names_of(tasks, self.tasks.name) for tasks in columns["tasks"]]
         if isinstance(self.tasks, KernelChains):
             runs = self.runs()
             at = zip(runs.start.tolist(), runs.task.tolist(), strict=True)

@@ -83,6 +83,7 @@ def picture(schedule: Frames, unit: str | None, until: Any) -> Timeline:
         keys=tuple(keys),
         notes=tuple(notes),
         width=min(12.0, max(5.6, 0.3 * max(shown, most))),
+        numbers="jobs, or job.kernel" if isinstance(schedule.tasks, KernelChains) else "jobs",
     )
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, instance, int_array, one_of
 from gpusched._support.frozen import Frozen
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
@@ -112,11 +113,9 @@ class Graph(Saved, Frozen):
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per vertex.
 
-        Columns: vertex, depth, times, earliest, latest (-1 without a time), state, and
+        Columns: vertex, depth, times, earliest, latest (NA without a time), state, and
         ``executed <task>`` and ``ready <task>`` for each task.
         """
-        import pandas as pd
-
         count = np.diff(self.first)
         some = count > 0
         earliest = np.full(len(self), -1)
@@ -127,14 +126,14 @@ class Graph(Saved, Frozen):
             "vertex": np.arange(len(self)),
             "depth": self.depth,
             "times": count,
-            "earliest": earliest,
-            "latest": latest,
+            "earliest": optional(earliest, some),
+            "latest": optional(latest, some),
             "state": np.array(STATES, dtype=object)[self.state],
         }
         for i, name in enumerate(self.names):
             columns[f"executed {name}"] = self.executed[:, i]
             columns[f"ready {name}"] = self.ready[:, i]
-        return pd.DataFrame(columns)
+        return frame_of(columns)
 
     def to_dot(self, path: str | os.PathLike[str] | None = None, max_vertices: int = 2000) -> str:
         """Write the graph in the DOT language of Graphviz, and to ``path`` when given.

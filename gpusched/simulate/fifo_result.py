@@ -113,6 +113,7 @@ class FifoRun(Saved, RunJobs):
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "dispatched")
+    _OPTIONAL: ClassVar[tuple[str, ...]] = (*Jobs._OPTIONAL, "dispatched")
     _KIND: ClassVar[str] = "FifoRun"
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains, Waves, GPU)
 
@@ -153,7 +154,7 @@ class FifoRun(Saved, RunJobs):
         return run_results.html_of(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per job as a ``pandas.DataFrame``."""
+        """One row per job as a ``pandas.DataFrame``; NA for what has not happened."""
         frame: pd.DataFrame = super().to_frame()
         return frame
 

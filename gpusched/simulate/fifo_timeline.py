@@ -23,6 +23,7 @@ from gpusched._draw.timeline import (
     Timeline,
     Words,
     in_window,
+    labelled,
     late_key,
     window,
 )
@@ -146,6 +147,7 @@ def picture(
         keys=tuple(keys),
         notes=tuple(notes),
         title=title,
+        numbers="jobs" if not labels and labelled(pieces, lanes) else "",
     )
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.frozen import Frozen
+from gpusched._support.missing_values import optional
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape
@@ -160,7 +161,8 @@ class Hierarchy(Saved, Frozen):
     def kernels(self) -> Results:
         """Table of the kernels.
 
-        Columns: launch, name, stream, time, head, joined, first, dispatched, end, response.
+        Columns: launch, name, stream, time, head, joined, first, dispatched, end, response; the
+        last six masked for what has not happened.
         """
         return self._results(np.flatnonzero(self.launches.kind == 0))
 
@@ -174,17 +176,13 @@ class Hierarchy(Saved, Frozen):
         columns["name"] = np.array([self.launches.name[i] for i in rows.tolist()], dtype=np.str_)
         columns["stream"] = self.launches.stream[rows]
         columns["time"] = self.launches.time[rows]
-        columns |= {name: getattr(self, name)[rows] for name in _COLUMNS}
-        columns["response"] = self.response[rows]
+        columns |= {name: optional(getattr(self, name)[rows]) for name in _COLUMNS}
+        columns["response"] = optional(self.response[rows])
         return Results(columns)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per launch as a ``pandas.DataFrame``."""
-        import pandas as pd
-
-        columns = dict(self._results(np.arange(len(self))).columns)
-        columns = {"launch": columns.pop("launch"), "name": columns.pop("name"), **columns}
-        frame = pd.DataFrame(columns)
+        """One row per launch as a ``pandas.DataFrame``; NA for what has not happened."""
+        frame = self._results(np.arange(len(self))).to_frame()
         frame.insert(2, "kind", np.array(KINDS)[self.launches.kind])
         return frame
 

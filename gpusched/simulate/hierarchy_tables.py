@@ -43,6 +43,7 @@ class Blocks(Table):
     """
 
     _KIND: ClassVar[str] = "Blocks"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("end",)
 
     kernel: Int64Array
     block: Int64Array
@@ -90,6 +91,7 @@ class Waits(Table):
     """
 
     _KIND: ClassVar[str] = "Waits"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("blocker", "sm", "end")
 
     launch: Int64Array
     why: Int64Array
@@ -131,6 +133,7 @@ class Slices(Table):
     """
 
     _KIND: ClassVar[str] = "Slices"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("end",)
 
     context: Int64Array
     start: Int64Array

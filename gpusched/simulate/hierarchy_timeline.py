@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._draw.axes import time_axis
+from gpusched._draw.axes import PALETTE, time_axis
 from gpusched._draw.block_columns import BlockColumns, sm_lanes, trace_columns
 from gpusched._draw.block_lanes import SHOWN_BOXES, block_lanes
 from gpusched._draw.lanes import side_by_side
@@ -27,6 +27,7 @@ from gpusched._draw.timeline import (
 )
 from gpusched._support.arguments import Int64Array, one_of
 from gpusched._support.text import clip
+from gpusched.model.launches import Launches
 from gpusched.simulate import hierarchy_why
 from gpusched.simulate.hierarchy_tables import REASONS, Blocks, Slices
 
@@ -98,7 +99,7 @@ def trace(run: Records) -> Timeline:
     lanes += copies
     contexts = len(lanes)
     if launches.contexts > 1:
-        lanes += [Lane(f"context {c}", _CONTEXTS) for c in range(launches.contexts)]
+        lanes += [Lane(name, _CONTEXTS) for name in _context_names(launches)]
 
     def pieces() -> Iterator[Piece]:
         names = NameColors(launches.name)
@@ -108,7 +109,7 @@ def trace(run: Records) -> Timeline:
         if copies:
             yield from _copies(run, begun[launches.kind[begun] > 0], names, engines)
         if launches.contexts > 1:
-            yield from _slices(run, np.arange(len(run.slices)), contexts, apart=True)
+            yield from _slices(run, np.arange(len(run.slices)), contexts)
 
     def columns() -> Iterator[PieceColumns | CounterColumns]:
         if blocks is not None:
@@ -150,10 +151,17 @@ def _columns(run: Records) -> BlockColumns:
     )
 
 
+def _colors(launches: Launches) -> NameColors:
+    """Colours by the names of launches; by those of streams where only these are few enough."""
+    if len(set(launches.name)) > len(PALETTE) >= launches.streams:
+        return NameColors(tuple(launches.stream_name[s] for s in launches.stream.tolist()))
+    return NameColors(launches.name)
+
+
 def _by_sm(run: Records, unit: str | None, since: int, until: int | None, least: int) -> Timeline:
     copies = _copy_lanes(run)
     several = run.launches.contexts > 1
-    names, last = NameColors(run.launches.name), max(run.now, 1)
+    names, last = _colors(run.launches), max(run.now, 1)
     axis = time_axis(unit, last if until is None else until)
     more = len(copies) + several
     drawn = block_lanes([_columns(run)], names, axis, since, until, last, least, more)
@@ -166,7 +174,7 @@ def _by_sm(run: Records, unit: str | None, since: int, until: int | None, least:
     pieces = list(_copies(run, begun, names, sms))
     drawn.colors |= {piece.color for piece in pieces if isinstance(piece.color, int)}
     if several:
-        pieces += _slices(run, _slices_inside(run, since, end), len(lanes) - 1)
+        pieces += _slices(run, _slices_inside(run, since, end), len(lanes) - 1, names)
     notes = [f"{hidden} more copies are not shown"] if hidden else []
     return Timeline(
         lanes=tuple(lanes),
@@ -220,19 +228,39 @@ def _slices_inside(run: Records, since: int, end: int) -> Int64Array:
     return np.flatnonzero((ends > since) & (run.slices.start < end))[: SHOWN_BOXES[1]]
 
 
-def _slices(run: Records, rows: Int64Array, lane: int, apart: bool = False) -> Iterator[Piece]:
-    """Pieces of time slices, in one lane or in one per context."""
+def _context_names(launches: Launches) -> list[str]:
+    """A context is named after its streams where they have one name: a process of one stream."""
+    found: list[set[str]] = [set() for _ in range(launches.contexts)]
+    for name, context in zip(launches.stream_name, launches.stream_context.tolist(), strict=True):
+        found[context].add(name)
+    alone = [min(names) if len(names) == 1 else "" for names in found]
+    return [
+        name if name and alone.count(name) == 1 else f"context {c}" for c, name in enumerate(alone)
+    ]
+
+
+def _slices(
+    run: Records, rows: Int64Array, lane: int, colors: NameColors | None = None
+) -> Iterator[Piece]:
+    """Pieces of time slices, in one lane in the colours of pictures, or in one per context."""
+    names, apart = _context_names(run.launches), colors is None
     for k in rows.tolist():
         context, end = int(run.slices.context[k]), int(run.slices.end[k])
         yield Piece(
             lane=lane + context * apart,
             start=int(run.slices.start[k]),
             end=end if end >= 0 else run.now,
-            name="slice" if apart else f"context {context}",
-            color=_SHADES[context % len(_SHADES)],
-            label=str(context),
+            name="slice" if apart else f"slice of {names[context]}",
+            color=_shade(context, names[context], colors),
+            label=clip(names[context].removeprefix("context "), 16),
             unfinished=end < 0,
         )
+
+
+def _shade(context: int, name: str, colors: NameColors | None) -> int | str:
+    """The colour of a context whose stream has one, else a grey."""
+    found = None if colors is None else colors.index.get(name)
+    return _SHADES[context % len(_SHADES)] if found is None else found
 
 
 # Streams
@@ -256,17 +284,18 @@ def _streams(run: Records) -> StreamColumns:
 
 def _by_stream(run: Records, unit: str | None, since: int, until: int | None) -> Timeline:
     several = run.launches.contexts > 1
-    names = NameColors(run.launches.name)
+    names = _colors(run.launches)
     drawn = stream_lanes([_streams(run)], names, since, until, several)
     lanes = list(drawn.lanes)
     lanes += [Lane("context", _CONTEXTS, drawn.height)] if several else []
-    keys = names.keys(drawn.colors())
+    by_name = names.names is run.launches.name
+    keys = names.keys(drawn.colors()) if by_name else []  # lanes have the names of streams
     waiting = list(_waiting(run, drawn.shown, since, drawn.end))
     told = {piece.color for piece in waiting}
     keys += [Key(f"wait: {r.replace('_', ' ')}", _WAITS[r]) for r in _WAITS if _WAITS[r] in told]
     pieces = [*drawn.pieces, *waiting]
     if several:
-        pieces += _slices(run, _slices_inside(run, since, drawn.end), len(lanes) - 1)
+        pieces += _slices(run, _slices_inside(run, since, drawn.end), len(lanes) - 1, names)
     return Timeline(
         lanes=tuple(lanes),
         pieces=tuple(pieces),

@@ -54,6 +54,7 @@ class Intervals(Table):
     """
 
     _KIND: ClassVar[str] = "Intervals"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("task", "job", "core")
 
     task: Int64Array
     job: Int64Array
@@ -69,7 +70,7 @@ class Intervals(Table):
         return words
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per interval as a ``pandas.DataFrame``, ``what`` in words."""
+        """One row per interval as a ``pandas.DataFrame``, ``what`` in words; NA in place of -1."""
         import pandas as pd
 
         return super().to_frame().assign(what=pd.Categorical.from_codes(self.what, list(WHAT)))

@@ -93,7 +93,7 @@ class HostRun(Saved, RunJobs):
         return run_results.html_of(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per job as a ``pandas.DataFrame``."""
+        """One row per job as a ``pandas.DataFrame``; NA for what has not happened."""
         frame: pd.DataFrame = super().to_frame()
         return frame
 

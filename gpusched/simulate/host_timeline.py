@@ -19,6 +19,7 @@ from gpusched._draw.timeline import (
     Timeline,
     Words,
     in_window,
+    labelled,
     late_key,
     window,
 )
@@ -129,6 +130,7 @@ def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
         marks=marks,
         keys=tuple(keys),
         notes=(f"{hidden} later bars not shown",) if hidden else (),
+        numbers="jobs" if labelled(pieces, places.lanes) else "",
     )
 
 
@@ -184,7 +186,8 @@ class _Places:
         if run.protocol == "stgm":
             self.used = {t: np.flatnonzero(run.tasks.sm[t]).tolist() for t in tasks}
         numbers = sorted({sm for sms in self.used.values() for sm in sms})[:most]
-        self.sms = {sm: self._add(f"SM {sm}", _GPU) for sm in numbers}
+        whole = run.protocol != "stgm" and run.sms == 1  # the kernel times are those of all SMs
+        self.sms = {sm: self._add("GPU" if whole else f"SM {sm}", _GPU) for sm in numbers}
 
     def _add(self, name: str, group: str) -> int:
         self.lanes.append(Lane(name, group))

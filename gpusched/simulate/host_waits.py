@@ -73,6 +73,7 @@ class HostWaits(Table):
     """
 
     _KIND: ClassVar[str] = "HostWaits"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("task",)
 
     start: Int64Array
     end: Int64Array

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.frozen import Frozen
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape
@@ -27,17 +28,19 @@ _MOST_DOTS = 20_000
 class Table(Saved, Frozen):
     """Columns of equal length: read-only arrays."""
 
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ()
+    """Columns in which -1 stands for nothing: missing in tables."""
+
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
 
     def _shown(self) -> dict[str, npt.NDArray[Any]]:
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        columns = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {k: optional(v) if k in self._OPTIONAL else v for k, v in columns.items()}
 
     def to_frame(self) -> pd.DataFrame:
-        """The columns as a ``pandas.DataFrame``."""
-        import pandas as pd
-
-        return pd.DataFrame(self._shown())
+        """The columns as a ``pandas.DataFrame``; NA in the place of -1."""
+        return frame_of(self._shown())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)} rows>"
@@ -102,10 +105,11 @@ class Responses(Saved, Frozen):
         return ""
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per task (and set) as a ``pandas.DataFrame``."""
-        import pandas as pd
+        """One row per task (and set) as a ``pandas.DataFrame``.
 
-        return pd.DataFrame(self._columns())
+        ``worst`` is NA where no job has finished.
+        """
+        return frame_of(self._columns())
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         sets, n = np.atleast_2d(self.worst).shape
@@ -117,6 +121,7 @@ class Responses(Saved, Frozen):
             column = getattr(self, field.name)
             if column.shape == self.worst.shape:
                 columns[field.name] = column.ravel()
+        columns["worst"] = optional(columns["worst"], columns["finished"] > 0)
         columns["outcome"] = np.repeat(np.atleast_1d(self.outcome), n)
         return columns
 
@@ -149,7 +154,7 @@ def html_of(run: Any) -> str:
     """HTML of a run: its text, and below it the picture, or a table where there is none."""
     picture = run._repr_svg_()
     if picture is None:
-        picture = Results({name: getattr(run, name) for name in run.COLUMNS})._repr_html_()
+        picture = Results(run._columns())._repr_html_()
     return f"<p>{escape(repr(run)[1:-1])}</p>{picture}"
 
 

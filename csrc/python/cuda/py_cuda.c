@@ -32,7 +32,7 @@ static PyObject *cuda_driver(PyObject *module, PyObject *const *args, Py_ssize_t
     gs_python_driver_t *self = PyMem_Calloc(1, sizeof *self);
     PyObject *handle = NULL;
     if (self == NULL) {
-        PyErr_NoMemory();
+        gs_python_no_memory();
         goto out;
     }
     gs_python_release(&call);
@@ -154,7 +154,7 @@ static PyObject *cuda_device(PyObject *object, PyObject *const *args, Py_ssize_t
     PyObject *result = NULL;
     gs_python_cuda_t *self = PyMem_Calloc(1, sizeof *self);
     if (self == NULL) {
-        PyErr_NoMemory();
+        gs_python_no_memory();
         goto out;
     }
     atomic_flag_clear(&self->busy);

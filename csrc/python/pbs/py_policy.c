@@ -54,7 +54,7 @@ static bool read_feasible(policy_t *self, PyArrayObject *begin, PyArrayObject *f
     self->feasible.begin = gs_alloc(&self->ctx, (size_t)classes + 1, sizeof(int64_t));
     self->feasible.spans = gs_alloc(&self->ctx, (size_t)count, sizeof(gs_pbs_span_t));
     if (self->feasible.begin == NULL || self->feasible.spans == NULL) {
-        PyErr_NoMemory();
+        gs_python_no_memory();
         return false;
     }
     memcpy(self->feasible.begin, offsets, ((size_t)classes + 1) * sizeof(int64_t));
@@ -100,7 +100,7 @@ static PyObject *policy_open(PyObject *module, PyObject *const *args, Py_ssize_t
     PyArrayObject *spans[3] = {NULL};
     policy_t *self = PyMem_Calloc(1, sizeof *self);
     if (self == NULL) {
-        return PyErr_NoMemory();
+        return gs_python_no_memory();
     }
     gs_python_call_t call;
     gs_context_init(&self->ctx);
@@ -190,7 +190,7 @@ static PyObject *policy_safe(PyObject *object, PyObject *const *args, Py_ssize_t
     }
     uint32_t *batches = PyMem_Calloc((size_t)1 << self->problem.n, sizeof *batches);
     if (batches == NULL) {
-        return PyErr_NoMemory();
+        return gs_python_no_memory();
     }
     npy_intp count = (npy_intp)gs_pbs_policy_safe(&self->feasible, instant, class_index, batches);
     PyArrayObject *result = gs_python_new(1, &count, NPY_INT64);
@@ -296,7 +296,7 @@ static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t
     npy_intp count = PyArray_DIM(column[0], 0), length = (npy_intp)runs;
     frames = gs_alloc(&call.ctx, (size_t)count, sizeof *frames);
     if (frames == NULL) {
-        PyErr_NoMemory();
+        gs_python_no_memory();
         goto out;
     }
     for (npy_intp f = 0; f < count; f++) {

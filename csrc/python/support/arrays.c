@@ -26,6 +26,36 @@ static PyArrayObject *copy_small(PyArrayObject *given, int typenum)
     return array;
 }
 
+/* Bytes that are copied between two looks for signals: some milliseconds. */
+#define PIECE_BYTES (8 << 20)
+
+/* A copy of an array of several pieces, of the type `descr`, which it takes. */
+static PyArrayObject *copy_large(PyArrayObject *given, PyArray_Descr *descr)
+{
+    PyArrayObject *array =
+        (PyArrayObject *)PyArray_Empty(PyArray_NDIM(given), PyArray_DIMS(given), descr, 0);
+    if (array == NULL) {
+        return NULL;
+    }
+    npy_intp rows = PyArray_DIM(array, 0), row_bytes = PyArray_NBYTES(array) / rows;
+    npy_intp step = row_bytes < PIECE_BYTES ? PIECE_BYTES / row_bytes : 1;
+    for (npy_intp row = 0; row < rows; row += step) {
+        npy_intp end = rows - row < step ? rows : row + step;
+        PyObject *from = PySequence_GetSlice((PyObject *)given, row, end);
+        PyObject *to = PySequence_GetSlice((PyObject *)array, row, end);
+        bool good = from != NULL && to != NULL &&
+                    PyArray_CopyInto((PyArrayObject *)to, (PyArrayObject *)from) == 0 &&
+                    PyErr_CheckSignals() == 0;
+        Py_XDECREF(from);
+        Py_XDECREF(to);
+        if (!good) {
+            Py_DECREF(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
 /* A copy as a plain array: __array_finalize__ of a subclass would be handed the memory.
  *
  * FromAny alone would cut the fractions off a list of floats, so the cast is a second step. */
@@ -50,11 +80,13 @@ static PyArrayObject *convert(PyObject *obj, const char *name, int ndim, int typ
         PyErr_Format(PyExc_ValueError, "%s: got %d dimension(s), expected %d", name,
                      PyArray_NDIM(given), ndim);
     } else {
-        Py_INCREF((PyObject *)descr); /* which FromArray takes */
-        array =
-            (PyArrayObject *)PyArray_FromArray(given, descr,
-                                               NPY_ARRAY_IN_ARRAY | NPY_ARRAY_NOTSWAPPED |
-                                                   NPY_ARRAY_ENSURECOPY | NPY_ARRAY_ENSUREARRAY);
+        Py_INCREF((PyObject *)descr); /* which both take */
+        array = PyArray_CheckExact(given) && PyArray_NBYTES(given) > PIECE_BYTES
+                    ? copy_large(given, descr)
+                    : (PyArrayObject *)PyArray_FromArray(given, descr,
+                                                         NPY_ARRAY_IN_ARRAY | NPY_ARRAY_NOTSWAPPED |
+                                                             NPY_ARRAY_ENSURECOPY |
+                                                             NPY_ARRAY_ENSUREARRAY);
     }
     Py_DECREF(descr);
     Py_DECREF(given);
@@ -125,7 +157,7 @@ PyObject *gs_python_adopt(int64_t **column, npy_intp length)
         return (PyObject *)gs_python_new(1, &length, NPY_INT64);
     }
     if (*column == NULL) {
-        return PyErr_NoMemory();
+        return gs_python_no_memory();
     }
     PyObject *owner = PyCapsule_New(*column, NULL, free_adopted);
     if (owner == NULL) {

@@ -24,7 +24,8 @@ static int poll_call(void *arg)
     if (call->deadline_ns != 0 && now >= call->deadline_ns) {
         return GS_SPENT_SECONDS;
     }
-    if (now - call->signals_ns < SIGNAL_PERIOD_NS) {
+    int64_t since = now - call->signals_ns;
+    if (since >= 0 && since < SIGNAL_PERIOD_NS) { /* below 0: the clock was set back */
         return GS_OK;
     }
     call->signals_ns = now;
@@ -140,6 +141,13 @@ static PyObject *fault_text(const gs_fault_t *fault)
     return text;
 }
 
+PyObject *gs_python_no_memory(void)
+{
+    PyErr_SetString(PyExc_MemoryError, "memory: got none, expected enough for this call; it takes "
+                                       "less for fewer sets, or with a budget");
+    return NULL;
+}
+
 PyObject *gs_python_raise(PyObject *module, const gs_python_call_t *call, int status)
 {
     if (PyErr_Occurred()) { /* a signal handler raised, KeyboardInterrupt as a rule */
@@ -149,7 +157,7 @@ PyObject *gs_python_raise(PyObject *module, const gs_python_call_t *call, int st
     PyObject *type;
     switch (status) {
     case GS_ERR_MEMORY:
-        return PyErr_NoMemory();
+        return gs_python_no_memory();
     case GS_ERR_VALUE:
         type = PyExc_ValueError;
         break;

@@ -8,7 +8,7 @@ void *gs_python_simulation_new(const gs_python_simulator_t *simulator)
 {
     gs_python_simulation_t *self = PyMem_Calloc(1, simulator->size);
     if (self == NULL) {
-        return PyErr_NoMemory();
+        return gs_python_no_memory();
     }
     self->simulator = simulator;
     gs_context_init(&self->ctx);

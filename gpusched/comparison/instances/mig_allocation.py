@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.missing_values import nullable
 from gpusched._support.text import clip, escape
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import (
     WorkloadAnswer,
     deadlines_of,
     known_at,
-    nullable,
     tick_unit,
     verdict_word,
 )

@@ -18,11 +18,10 @@ from gpusched.comparison.report.page_inputs import platform_html, workload_html
 from gpusched.comparison.report.page_reasons import assumptions_html, reasons_html, sign_of
 from gpusched.comparison.report.page_timelines import timelines_html
 from gpusched.comparison.report.response_picture import (
-    KEY,
     WIDEST,
     chosen_tasks,
     drawn_rows,
-    response_svg,
+    figures_html,
 )
 from gpusched.comparison.report.short_runs import ShortRun
 from gpusched.model.workload.time_units import time_with_unit
@@ -179,10 +178,6 @@ def _responses(found: Findings) -> str:
     rows, workload = drawn_rows(found.rows), found.workload
     if not rows:
         return ""
-    key = "".join(
-        f'<span><svg class="p" viewBox="0 0 26 14" aria-hidden="true">{symbol}</svg>{text}</span>'
-        for symbol, text in KEY
-    )
     numbers = chosen_tasks(rows, workload, _PICTURES)
     cut = f"Pictures end at {WIDEST} deadlines at most, the numbers beside them do not."
     if len(numbers) < len(workload):
@@ -190,18 +185,5 @@ def _responses(found: Findings) -> str:
             f"{len(numbers)} of {len(workload):,} tasks are drawn: those with the least slack for "
             f"their deadlines. {cut}"
         )
-    figures = []
-    for i in numbers:
-        task = workload[i]
-        facts = f"deadline {time_with_unit(task.deadline, workload.tick_ns)}"
-        if task.deadline != task.period:
-            facts += f", period {time_with_unit(task.period, workload.tick_ns)}"
-        figures.append(
-            f"<figure><figcaption>{xml(clip(task.name, 60))} "
-            f'<span class="way">{facts}</span></figcaption>{response_svg(rows, workload, i)}'
-            "</figure>"
-        )
-    return (
-        f'<h2>Response times</h2>\n<p class="note">{cut}</p>\n<div class="key">{key}</div>\n'
-        '<div class="tasks">\n' + "\n".join(figures) + "\n</div>"
-    )
+    figures = figures_html(rows, workload, numbers)
+    return f'<h2>Response times</h2>\n<p class="note">{cut}</p>\n{figures}'

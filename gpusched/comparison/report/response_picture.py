@@ -16,7 +16,7 @@ from gpusched.comparison.workload_answer import known_at, tick_unit
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["KEY", "WIDEST", "chosen_tasks", "drawn_rows", "response_svg"]
+__all__ = ["WIDEST", "chosen_tasks", "drawn_rows", "figures_html"]
 
 WIDEST = 3
 """Deadlines at which bars end."""
@@ -25,7 +25,7 @@ _LEFT, _PLOT, _COLUMN = 142, 300, 62
 _ROW, _TOP, _BOTTOM = 19, 20, 38
 _WIDTH = _LEFT + _PLOT + 2 * _COLUMN + 6
 
-KEY = (
+_KEY = (
     ('<rect class="b" y="2" width="26" height="10"/>', "response bound"),
     ('<rect class="l" y="2" width="26" height="10"/>', "bound later than the deadline"),
     (
@@ -73,7 +73,28 @@ def chosen_tasks(rows: Sequence[Row], workload: Workload, most: int) -> list[int
     return sorted(sorted(range(len(workload)), key=lambda i: least[i])[:most])
 
 
-def response_svg(rows: Sequence[Row], workload: Workload, i: int) -> str:
+def figures_html(rows: Sequence[Row], workload: Workload, numbers: Sequence[int]) -> str:
+    """The pictures of some tasks, with the symbols above them."""
+    key = "".join(
+        f'<span><svg class="p" viewBox="0 0 26 14" aria-hidden="true">{symbol}</svg>{text}</span>'
+        for symbol, text in _KEY
+    )
+    figures = []
+    for i in numbers:
+        task = workload[i]
+        facts = f"deadline {time_with_unit(task.deadline, workload.tick_ns)}"
+        if task.deadline != task.period:
+            facts += f", period {time_with_unit(task.period, workload.tick_ns)}"
+        figures.append(
+            f"<figure><figcaption>{xml(clip(task.name, 60))} "
+            f'<span class="way">{facts}</span></figcaption>{_response_svg(rows, workload, i)}'
+            "</figure>"
+        )
+    drawn = "\n".join(figures)
+    return f'<div class="key">{key}</div>\n<div class="tasks">\n{drawn}\n</div>'
+
+
+def _response_svg(rows: Sequence[Row], workload: Workload, i: int) -> str:
     """The picture of task ``i``."""
     deadline, tick = workload[i].deadline, workload.tick_ns
     found = [_found(row, i) for row in rows]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, instance, integer, one_of, position
+from gpusched._support.missing_values import frame_of
 from gpusched._support.results import Results
 from gpusched._support.text import clip, escape, shown
 from gpusched.io import rule_check
@@ -328,15 +329,13 @@ class Agreement:
 
     def to_frame(self, by: Literal["kernel", "block"] = "kernel") -> pd.DataFrame:
         """A ``pandas.DataFrame``: ``kernels``, or one row per block in the order of the log."""
-        import pandas as pd
-
         one_of(by, ("kernel", "block"), "by")
         if by == "kernel":
-            return pd.DataFrame(dict(self.kernels.columns))
+            return self.kernels.to_frame()
         log = self.log
         columns = {key: getattr(log, key) for key in ("kernel", "block", "sm", "start", "end")}
         columns |= {"start_error": self.block_start_error, "same_sm": self.same_sm}
-        return pd.DataFrame(columns)
+        return frame_of(columns)
 
     def __repr__(self) -> str:
         return f"<Agreement: {self._summary()}>"

@@ -23,9 +23,9 @@ from gpusched.io.traces.trace_tables import (
     INT64_MAX,
     Names,
     column,
-    frame_of,
     gpu_text,
     searcher,
+    table_frame,
     take,
     written,
 )
@@ -351,8 +351,11 @@ class Trace:
         return trace_replay(self, device, latency, streams)
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per launch; its columns are the arrays' names."""
-        return frame_of(self)
+        """A pandas DataFrame with one row per launch; its columns are the arrays' names.
+
+        ``occupancy`` and ``call`` are NA where the file has none.
+        """
+        return table_frame(self, ("occupancy", "call"))
 
     def __repr__(self) -> str:
         return f"Trace({_summary(self)})"

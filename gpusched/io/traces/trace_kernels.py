@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import time_text
 from gpusched.io.traces.chosen_periods import harmonic_periods
-from gpusched.io.traces.trace_tables import Names, frame_of, gpu_text, known_gpu, occupancy_of
+from gpusched.io.traces.trace_tables import Names, gpu_text, known_gpu, occupancy_of, table_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +157,7 @@ class TraceKernels:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per kernel; its columns are the arrays' names."""
-        return frame_of(self)
+        return table_frame(self)
 
     def __repr__(self) -> str:
         shown = ", ".join(self.label[:5]) + (", ..." if len(self) > 5 else "")

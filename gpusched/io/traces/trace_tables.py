@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:
@@ -85,12 +86,14 @@ def take(table: Table, chosen: NDArray[Any]) -> Table:
     return replace(table, **columns)
 
 
-def frame_of(table: Any) -> pd.DataFrame:
-    """The arrays of a table as the columns of a pandas DataFrame."""
-    import pandas as pd
+def table_frame(table: Any, missing: Sequence[str] = ()) -> pd.DataFrame:
+    """The arrays of a table as the columns of a pandas DataFrame.
 
+    ``missing``: names of the arrays in which -1 stands for nothing, NA in the frame.
+    """
     columns = {f.name: getattr(table, f.name) for f in fields(table)}
-    return pd.DataFrame({k: v for k, v in columns.items() if isinstance(v, np.ndarray)})
+    arrays = {k: v for k, v in columns.items() if isinstance(v, np.ndarray)}
+    return frame_of({k: optional(v) if k in missing else v for k, v in arrays.items()})
 
 
 def searcher(pattern: str | re.Pattern[str]) -> Callable[[str], bool]:

@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, task_number
 from gpusched._support.frozen import Frozen, same
+from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip, escape, shown
+from gpusched._support.text import TICKS, clip, escape, shown
 from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
 from gpusched.model.answers.times_in_text import time_in_text
 
@@ -298,13 +299,8 @@ class Answer(Saved, Frozen, ABC):
         )
         for key, values in self._columns().items():
             flat = np.ravel(values)
-            if isinstance(flat, np.ma.MaskedArray):
-                columns[key] = pd.arrays.IntegerArray(
-                    flat.filled(0), np.ma.getmaskarray(flat).copy()
-                )
-            else:
-                columns[key] = flat.astype(object) if flat.dtype.kind == "U" else flat
-        frame = pd.DataFrame(columns)
+            columns[key] = flat.astype(object) if flat.dtype.kind == "U" else flat
+        frame = frame_of(columns)
         if self._PER_SET or not self._tasks.is_ragged:
             return frame
         return frame[self._tasks.is_task.ravel()].reset_index(drop=True)
@@ -350,8 +346,12 @@ class Answer(Saved, Frozen, ABC):
         parts: list[tuple[str, int, Int64Array]],
         order: Int64Array,
         late: int | None = None,
+        nothing: str = "no bound",
     ) -> Axes:
-        """A bar per task, of parts with a label and a colour, and its deadline."""
+        """A bar per task, of parts with a label and a colour, and its deadline.
+
+        The word ``nothing`` stands in the place of a bar of which no part is known.
+        """
         from gpusched._draw import axes as plot
 
         tasks, order = self._tasks, order[:SHOWN_ROWS]
@@ -364,6 +364,9 @@ class Answer(Saved, Frozen, ABC):
             if width.any():
                 ax.barh(y, width, 0.62, left=left, color=plot.color(number), label=label)
                 left += width
+        unknown = np.ma.getmaskarray(self.response)[order] & (left == 0)
+        for row in np.flatnonzero(unknown).tolist():
+            plot.word(ax, row, nothing)
         deadline = tasks.deadline[order] / axis.ticks
         for row, task in enumerate(order.tolist()):
             color = plot.LATE if task == late else plot.INK
@@ -404,7 +407,7 @@ class Answer(Saved, Frozen, ABC):
             rows.append(f"<tr><th>{escape(self._name(i))}</th>{cells}</tr>")
         more = self._tasks.n - SHOWN_ROWS
         note = f"<p>and {more} more tasks</p>" if more > 0 else ""
-        return f"<table><tr><th></th>{head}</tr>{''.join(rows)}</table>{note}"
+        return f"<table>{TICKS}<tr><th></th>{head}</tr>{''.join(rows)}</table>{note}"
 
     def _task_columns(self) -> dict[str, npt.NDArray[Any]]:
         return Answer._columns(self) if self._PER_SET else self._columns()

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, int_array
+from gpusched._support.large_arrays import spread
 
 __all__ = [
     "GPU_FIELDS",
@@ -73,7 +74,7 @@ def _tail(key: str, ndim: int) -> int:
 def fit(array: Any, shape: tuple[int, ...], key: str) -> Any:
     """The array broadcast to a shape, contiguous."""
     try:
-        return np.ascontiguousarray(np.broadcast_to(array, shape))
+        return spread(array, shape)
     except ValueError:
         raise ValueError(f"{key}: got shape {array.shape}, expected {shape}") from None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.text import clip, escape
+from gpusched._support.text import TICKS, clip, escape
 from gpusched.model.hosts.host_columns import HostColumns
 
 __all__ = ["html_of", "job_of", "text_of"]
@@ -47,7 +47,7 @@ def html_of(hosts: HostColumns) -> str:
         for i in range(min(hosts.n, _SHOWN_ROWS))
     )
     note = f"<p>and {hosts.n - _SHOWN_ROWS} more tasks</p>" if hosts.n > _SHOWN_ROWS else ""
-    return f"<table><tr><th></th>{head}</tr>{rows}</table>{note}"
+    return f"<table>{TICKS}<tr><th></th>{head}</tr>{rows}</table>{note}"
 
 
 def _stack(hosts: HostColumns) -> str:

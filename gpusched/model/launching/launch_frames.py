@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusched._support.missing_values import frame_of as table_of
+from gpusched._support.missing_values import optional
 from gpusched.model.launching.launch_columns import COLUMNS, KINDS, STREAM_COLUMNS, STREAM_KINDS
 from gpusched.model.launching.launch_partitions import PARTITION_COLUMNS
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["arguments_of", "frame_of"]
 
+_OPTIONAL = {"carveout": -1, "graph": -1, "trigger": -1}
+"""Columns with missing values, and the numbers that stand for them."""
+
 _FACTORS = tuple(f"interference_{what}" for what in ("sm", "gpc", "gpu", "copy"))
 
 
@@ -21,14 +26,14 @@ def frame_of(fields: dict[str, Any]) -> pd.DataFrame:
     """The table of launches with these fields; see ``Launches.to_frame``."""
     import pandas as pd
 
-    count, streams = len(fields["time"]), len(fields["stream_context"])
-    unused = np.setdiff1d(np.arange(streams), fields["stream"])
+    unused = np.setdiff1d(np.arange(len(fields["stream_context"])), fields["stream"])
     columns: dict[str, Any] = {key: fields[key] for key in COLUMNS}
+    columns |= {key: optional(columns[key]) for key in _OPTIONAL}
     if fields["interference"] is not None:
         columns |= dict(zip(_FACTORS, fields["interference"].T, strict=True))
-    gone = np.arange(count + len(unused)) >= count
     for key, column in columns.items() if len(unused) else ():
-        columns[key] = pd.arrays.IntegerArray(np.append(column, unused * 0), gone)
+        known = np.append(~np.ma.getmaskarray(column), unused < 0)
+        columns[key] = optional(np.append(np.ma.getdata(column), unused), known)
     stream = np.append(fields["stream"], unused)
     absent: list[Any] = [None] * len(unused)
     columns["stream"] = stream
@@ -48,7 +53,7 @@ def frame_of(fields: dict[str, Any]) -> pd.DataFrame:
             is_number = key == "partition_limit"
             columns[key] = pd.Series(entries, dtype=np.int64 if is_number else object)
     name = pd.Series([*fields["name"], *absent], dtype=object)
-    return pd.DataFrame({"name": name} | columns)
+    return table_of({"name": name} | columns)
 
 
 def arguments_of(frame: pd.DataFrame) -> dict[str, Any]:
@@ -65,7 +70,7 @@ def arguments_of(frame: pd.DataFrame) -> dict[str, Any]:
     values: dict[str, Any] = {"stream": [group[row] for row in launched]}
     for key in COLUMNS:
         if key in rows and key not in ("kind", "stream"):
-            values[key] = np.array(rows.whole(key), np.int64)
+            values[key] = np.array(rows.whole(key, _OPTIONAL.get(key)), np.int64)
     for key in ("stream_context", "stream_priority", "stream_partition"):
         if key in streams:
             values[key] = streams.whole(key)

@@ -1,0 +1,1 @@
+"""Comparisons with sliders, for notebooks (needs ipywidgets)."""

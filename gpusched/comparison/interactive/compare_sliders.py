@@ -1,0 +1,215 @@
+"""A comparison in a notebook with sliders for periods and times (``gs.compare_sliders``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from gpusched._support.arguments import instance, is_sequence
+from gpusched._support.budget import Budget
+from gpusched._support.text import clip, shown
+from gpusched.comparison.comparisons import Comparison, compare
+from gpusched.comparison.interactive.view_html import view_html
+from gpusched.comparison.report.response_picture import chosen_tasks, drawn_rows
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["CompareSliders", "compare_sliders"]
+
+_TIMES = ("kernels", "cpu", "copies")
+_PERCENT = (50, 300, 5)  # of the given times: least, most, step
+_PERIODS = (50, 60, 70, 75, 80, 90, 100, 110, 120, 125, 140, 150, 175, 200)  # percent
+_SLIDERS = 12  # periods of tasks
+_PICTURES = 4  # tasks that are drawn
+_FAST = 0.15  # seconds of a comparison that follows a slider while it moves
+
+
+class CompareSliders:
+    """A comparison that follows sliders for the periods and the times; see `compare_sliders`.
+
+    >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
+    >>> view = gs.compare_sliders(w, gs.Platform("Xavier"), methods=["mpcp"])
+    >>> view.times["kernels"].value = 200
+    >>> view.workload["a"].segments[1].time, view.comparison["mpcp"].answer.slack.tolist()
+    (6, [1])
+
+    Attributes
+    ----------
+    comparison
+        The ``Comparison`` at the present positions of the sliders.
+    periods
+        By names of tasks, the sliders (``ipywidgets.SelectionSlider``) whose ``value`` is the
+        period in ticks. They offer periods from half to twice the given one.
+    times
+        For "kernels", "cpu" and "copies", the sliders (``ipywidgets.IntSlider``) whose ``value`` is
+        the share of all given times of that kind in percent, from 50 to 300.
+    widget
+        All of the view: what a notebook shows.
+    """
+
+    comparison: Comparison
+    periods: Mapping[str, Any]
+    times: Mapping[str, Any]
+    widget: Any
+
+    def __init__(
+        self, workload: Workload, platform: Platform, tasks: Iterable[str], options: dict[str, Any]
+    ) -> None:
+        widgets = _ipywidgets()
+        self._given, self._platform, self._options = workload, platform, options
+        self.comparison = self._compared(workload)
+        rows = drawn_rows(self.comparison.rows)
+        self._drawn = chosen_tasks(rows, workload, _PICTURES)
+        look = {
+            "continuous_update": self.comparison.seconds < _FAST,
+            "style": {"description_width": "9em"},
+            "layout": {"width": "28em"},
+        }
+        self.periods = MappingProxyType(
+            {
+                name: widgets.SelectionSlider(
+                    options=_offered(workload[name], workload.tick_ns),
+                    value=workload[name].period,
+                    description=clip(name, 20),
+                    **look,
+                )
+                for name in tasks
+            }
+        )
+        least, most, step = _PERCENT
+        self.times = MappingProxyType(
+            {
+                kind: widgets.IntSlider(100, least, most, step, description=f"{kind} (%)", **look)
+                for kind in _TIMES
+            }
+        )
+        self._shown = widgets.HTML(view_html(self.comparison, self._drawn))
+        self.widget = widgets.VBox(
+            [
+                widgets.HBox(
+                    [
+                        widgets.VBox([widgets.Label("Periods"), *self.periods.values()]),
+                        widgets.VBox([widgets.Label("Times"), *self.times.values()]),
+                    ]
+                ),
+                self._shown,
+            ]
+        )
+        for slider in (*self.periods.values(), *self.times.values()):
+            slider.observe(self._follow, "value")
+
+    @property
+    def workload(self) -> Workload:
+        """The workload at the present positions of the sliders."""
+        return self.comparison.workload
+
+    def _compared(self, workload: Workload) -> Comparison:
+        return compare(workload, self._platform, progress=False, **self._options)
+
+    def _follow(self, _change: object) -> None:
+        """Compare again, for the values of the sliders."""
+        given = self._given
+        for name, slider in self.periods.items():
+            if slider.value != given[name].period:
+                given = given.with_task(_with_period(given[name], slider.value))
+        factors = {kind: Fraction(slider.value, 100) for kind, slider in self.times.items()}
+        if any(factor != 1 for factor in factors.values()):
+            given = given.scaled(**factors)
+        self.comparison = self._compared(given)
+        self._shown.value = view_html(self.comparison, self._drawn)
+
+    def __repr__(self) -> str:
+        return f"<CompareSliders: {len(self.periods)} periods; {repr(self.comparison)[1:-1]}>"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """The widget, and what it shows now for pages that have no widgets."""
+        bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_())
+        return {**bundle, "text/plain": repr(self), "text/html": self._shown.value}
+
+
+def compare_sliders(
+    workload: Workload,
+    platform: Platform,
+    *,
+    tasks: Iterable[str] | None = None,
+    methods: Iterable[str] | None = None,
+    simulate: bool = False,
+    budget: Budget | None = None,
+) -> CompareSliders:
+    """Compare all ways of sharing the GPU in a notebook, with sliders for periods and times.
+
+    Each move of a slider compares anew, as `compare` does; without simulations that takes some tens
+    of milliseconds for a workload of eight tasks.
+
+    >>> w = gs.Workload([
+    ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
+    ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
+    ... ], tick="us")
+    >>> view = gs.compare_sliders(w, gs.Platform("AGX Orin", cpus=2), methods=["mpcp"])
+    >>> view.comparison["mpcp"].verdict
+    'schedulable'
+    >>> view.times["kernels"].value = 300
+    >>> view.periods["camera"].value = 20_000
+    >>> view.comparison["mpcp"].verdict
+    'undecided'
+
+    Parameters
+    ----------
+    workload, platform
+        As of `compare`. Where a period is moved below a deadline that was given, the deadline is
+        the period.
+    tasks
+        Names of the tasks that have a slider for the period; the first twelve unless given.
+    methods, simulate, budget
+        As of `compare`.
+
+    Returns
+    -------
+    CompareSliders
+        The view: the last expression of a cell shows it. A page without widgets shows its state at
+        the end of the cell.
+
+    Raises
+    ------
+    ImportError
+        ipywidgets is not installed.
+    KeyError
+        A task that the workload does not have.
+    TypeError, ValueError
+        As of `compare`.
+    """
+    instance(workload, Workload, "workload")
+    names = workload.names[:_SLIDERS] if tasks is None else tasks
+    if not is_sequence(names):
+        raise TypeError(f"tasks: got {shown(tasks)}, expected a list of names")
+    chosen = list(dict.fromkeys(workload[name].name for name in names))
+    ways = methods if methods is None or not is_sequence(methods) else list(methods)
+    options = {"methods": ways, "simulate": simulate, "budget": budget}
+    return CompareSliders(workload, platform, chosen, options)
+
+
+def _offered(task: Task, tick: int) -> list[tuple[str, int]]:
+    """Periods in whole ticks, with their text."""
+    periods = [task.period * percent // 100 for percent in _PERIODS]
+    return [(time_with_unit(period, tick), period) for period in dict.fromkeys(periods) if period]
+
+
+def _with_period(task: Task, period: int) -> Task:
+    """The task with another period, and a deadline that is not later than it."""
+    if task.has_deadline and task.deadline > period:
+        return task.replace(period=period, deadline=period)
+    return task.replace(period=period)
+
+
+def _ipywidgets() -> Any:
+    try:
+        import ipywidgets
+    except ImportError as error:
+        raise ImportError(
+            "sliders need ipywidgets: pip install 'gpusched[widgets]'", name="ipywidgets"
+        ) from error
+    return ipywidgets
