@@ -89,8 +89,9 @@ int64_t gs_pbs_feasible_spans(const gs_pbs_feasible_t *self, int64_t k, int64_t 
                               const gs_pbs_span_t **spans)
 {
     int64_t r = rank(self, k, class_index);
-    *spans = self->spans + self->begin[r];
-    return self->begin[r + 1] - self->begin[r];
+    int64_t count = self->begin[r + 1] - self->begin[r];
+    *spans = count == 0 ? NULL : self->spans + self->begin[r];
+    return count;
 }
 
 bool gs_pbs_feasible_holds(const gs_pbs_feasible_t *self, int64_t k, int64_t class_index,

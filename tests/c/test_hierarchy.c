@@ -458,6 +458,32 @@ static void test_faults(int kind, const int64_t *interference, bool partitions)
     }
 }
 
+/* Copies and blocks whose waiting brings their ends to tick 2**61 - 1 or later are errors, not the
+ * end of the run. */
+static void test_ends_beyond_all_instants(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    for (int kernels = 0; kernels < 2; kernels++) {
+        system_init(&t, 1);
+        for (int k = 0; k < 6; k++) {
+            if (kernels != 0) {
+                add_kernel(&t, 0, 0, GS_SIMULATE_HIERARCHY_LATEST - 1, 1, 32, 0);
+            } else {
+                add_copy(&t, 0, 0, GS_SIMULATE_HIERARCHY_LATEST - 1,
+                         GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+            }
+        }
+        gs_context_init(&ctx);
+        MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_OK);
+        MU_CHECK(gs_simulate_hierarchy_run(&sim, &ctx, 100) == GS_ERR_OVERFLOW);
+        MU_CHECK(!sim.done && sim.ended == 4 && strcmp(ctx.fault.field, "duration") == 0);
+        gs_simulate_hierarchy_free(&sim, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
+    }
+}
+
 int main(void)
 {
     test_observed();
@@ -480,5 +506,6 @@ int main(void)
         test_faults(kind, factors, false);
         test_faults(kind, factors, true);
     }
+    test_ends_beyond_all_instants();
     return MU_END();
 }

@@ -82,6 +82,11 @@ int gs_analysis_placed_test_init(gs_analysis_placed_test_t *self, gs_context_t *
     if (self->family == GS_ANALYSIS_PLACED_CONTEXT) { /* checks its mode and its SMs itself */
         return gs_analysis_contexts_test_init(&self->context, ctx, n);
     }
+    if (options->fixed_point < GS_ANALYSIS_CONTEXTS_JOINT ||
+        options->fixed_point > GS_ANALYSIS_CONTEXTS_ONE_PASS) {
+        return gs_fail(ctx, GS_ERR_VALUE, "fixed_point", -1, options->fixed_point,
+                       "0 (joint) or 1 (one pass)");
+    }
     if (self->family == GS_ANALYSIS_PLACED_LOCK) {
         int status =
             gs_analysis_partitioned_lock_method_check(self->lock_method, ctx, options->mode);

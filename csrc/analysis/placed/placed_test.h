@@ -59,8 +59,8 @@ typedef struct gs_analysis_placed_test {
 /* Whether there is a test of that name. */
 bool gs_analysis_placed_test_exists(const char *name);
 
-/* Finds the test of that name and takes its memory. Errors: GS_ERR_VALUE for a name or a mode that
- * does not exist and numbers of SMs that are not positive, GS_ERR_MEMORY. */
+/* Finds the test of that name and takes its memory. Errors: GS_ERR_VALUE for a name, a mode or
+ * a fixed point that does not exist and numbers of SMs that are not positive, GS_ERR_MEMORY. */
 int gs_analysis_placed_test_init(gs_analysis_placed_test_t *self, gs_context_t *ctx,
                                  const char *name, const gs_analysis_placed_options_t *options,
                                  int64_t n);

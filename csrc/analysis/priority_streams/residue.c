@@ -145,8 +145,8 @@ int gs_analysis_priority_streams_residue_steps(gs_analysis_priority_streams_resi
         self->known[self->known_count++] =
             (gs_analysis_priority_streams_residue_of_t){kap, begin, self->steps - begin};
     }
-    *step = self->step + self->known[at].begin;
     *steps = self->known[at].count;
+    *step = *steps == 0 ? NULL : self->step + self->known[at].begin;
     return GS_OK;
 }
 

@@ -59,7 +59,8 @@ int gs_pbs_lazy_rounds(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_rounds_opti
     if (options->idling) {
         return search_idling(self, schedule, answer);
     }
-    while (status == GS_OK && *answer == GS_PBS_LAZY_OPEN && self->work < end) {
+    bool any = (options->parts & GS_PBS_LAZY_ROUNDS_ALL) != 0; /* else no round does any work */
+    while (any && status == GS_OK && *answer == GS_PBS_LAZY_OPEN && self->work < end) {
         if ((options->parts & GS_PBS_LAZY_ROUNDS_TRIES) != 0) {
             status = try_all(self, width, work / 4, schedule, answer);
         }

@@ -88,7 +88,7 @@ static int end_copies(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         if (self->copy_end[engine] == self->now) {
             int64_t op = self->copying[engine];
             self->copying[engine] = -1;
-            self->copy_end[engine] = GS_NEVER;
+            self->copy_end[engine] = GS_SIMULATE_HIERARCHY_NO_EVENT;
             status = end_op(self, ctx, op);
         }
     }
@@ -295,9 +295,12 @@ int gs_simulate_hierarchy_run(gs_simulate_hierarchy_t *self, gs_context_t *ctx, 
     int status = GS_OK;
     while (status == GS_OK && !self->done && self->blocks < last) {
         int64_t instant = next_instant(self);
-        if (instant == GS_NEVER) {
+        if (instant == GS_SIMULATE_HIERARCHY_NO_EVENT) {
             self->done = true;
             status = self->active >= 0 ? stop_context(self, ctx) : GS_OK;
+        } else if (instant >= GS_NEVER) { /* time slices of others, or copies, delay it that long */
+            status = gs_fail(ctx, GS_ERR_OVERFLOW, "duration", -1, instant,
+                             "a schedule that ends before tick 2**61 - 1");
         } else {
             status = advance(self, ctx, instant);
         }

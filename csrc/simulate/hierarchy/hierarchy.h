@@ -367,8 +367,8 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 
 /* Runs until done or until `blocks` more blocks have started. If not all operations have ended when
  * it is done, the others are in a deadlock, given by op[].why and op[].blocker. GS_ERR_OVERFLOW
- * when a block would end at GS_NEVER or later. After an error the logs hold what happened up to
- * then, and the simulation cannot continue. */
+ * when a block, a copy or a time slice would end at GS_NEVER or later. After an error the logs hold
+ * what happened up to then, and the simulation cannot continue. */
 int gs_simulate_hierarchy_run(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t blocks);
 
 void gs_simulate_hierarchy_free(gs_simulate_hierarchy_t *self, gs_context_t *ctx);

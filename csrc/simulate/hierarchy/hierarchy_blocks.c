@@ -30,11 +30,11 @@ int64_t gs_simulate_hierarchy_duration(const gs_simulate_hierarchy_t *self, int6
 int64_t gs_simulate_hierarchy_block_end(const gs_simulate_hierarchy_t *self)
 {
     if (self->active < 0) {
-        return GS_NEVER;
+        return GS_SIMULATE_HIERARCHY_NO_EVENT;
     }
     const gs_simulate_hierarchy_context_t *context = &self->context[self->active];
     return context->ends.count == 0
-               ? GS_NEVER
+               ? GS_SIMULATE_HIERARCHY_NO_EVENT
                : context->resumed + (context->ends.entry[0].time - context->clock);
 }
 
@@ -189,7 +189,7 @@ static int start_placed(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                         gs_simulate_hierarchy_context_t *context, int64_t op, int64_t count)
 {
     gs_simulate_hierarchy_op_t *state = &self->op[op];
-    int64_t first = self->model.blocks[op] - state->waiting;
+    int64_t first = self->model.blocks[op] - state->waiting, log = self->block_count;
     int status = make_log_room(self, ctx, count);
     if (status == GS_OK) {
         status = gs_simulate_hierarchy_is_constant(self, op)
@@ -197,6 +197,7 @@ static int start_placed(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                      : start_each(self, ctx, context, op, first, count);
     }
     if (status != GS_OK) {
+        self->block_count = log; /* rows of blocks that did not all start are not complete */
         return status;
     }
     self->blocks += count;

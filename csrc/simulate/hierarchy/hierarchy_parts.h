@@ -4,6 +4,10 @@
 
 #include "simulate/hierarchy/hierarchy.h"
 
+/* Instant of an event that does not happen: later than any that does, which may be GS_NEVER or
+ * later. */
+#define GS_SIMULATE_HIERARCHY_NO_EVENT INT64_MAX
+
 /* Queues (hierarchy_queue.c) ------------------------------------------------------------------- */
 
 int gs_simulate_hierarchy_push(gs_simulate_hierarchy_queue_t *self, gs_context_t *ctx, int64_t op);

@@ -354,7 +354,7 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     }
     self->active = self->last = self->turn = -1;
     self->copying[0] = self->copying[1] = -1;
-    self->copy_end[0] = self->copy_end[1] = GS_NEVER;
+    self->copy_end[0] = self->copy_end[1] = GS_SIMULATE_HIERARCHY_NO_EVENT;
     int status = gs_gpu_check(ctx, &model->gpu);
     if (status == GS_OK) {
         status = check(ctx, &self->model);

@@ -1,0 +1,178 @@
+"""Coverage-guided fuzzing of readers of files, with Atheris; results/fuzz_readers.txt.
+
+Atheris (pip install atheris) instruments the package's Python code, and changes small valid files:
+traces of PyTorch and Nsight Systems, logs and configurations of cuda_scheduling_examiner,
+workloads, sets of other tools. A reader may refuse a file with ValueError, TypeError or
+OverflowError; any other exception, and a crash of the core, is a finding.
+
+    python benchmarks/fuzz_readers.py [--seconds 60] [--seed 1] [--save] [READER ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+REFUSED = (ValueError, TypeError, OverflowError)
+LENGTH = 4096
+
+KERNEL = {
+    **{"ph": "X", "cat": "kernel", "name": "k", "ts": 1.5, "dur": 2, "pid": 0, "tid": 7},
+    "args": {
+        **{"grid": [2, 1, 1], "block": [64, 1, 1], "stream": 7, "device": 0, "context": 1},
+        **{"registers per thread": 32, "shared memory": 0},
+    },
+}
+DEVICE = {
+    **{"id": 0, "name": "GPU", "computeMajor": 8, "computeMinor": 0, "numSms": 108},
+    **{"maxThreadsPerMultiprocessor": 2048, "regsPerMultiprocessor": 65536},
+    **{"sharedMemPerMultiprocessor": 167936, "sharedMemPerBlockOptin": 166912},
+}
+LOG = {
+    **{"scenario_name": "s", "benchmark_name": "b", "label": "l", "max_resident_threads": 4096},
+    **{"data_size": 0, "release_time": 0, "PID": 1, "TID": 2, "times": [{}]},
+}
+RUN = {
+    **{"kernel_name": "k", "block_count": 1, "thread_count": 64, "shared_memory": 0},
+    **{"cuda_launch_times": [0.1, 0.2, 0.3], "block_times": [0.2, 0.3], "block_smids": [0]},
+}
+BENCHMARK = {
+    **{"filename": "./bin/timer_spin.so", "log_name": "a.json", "label": "a", "data_size": 0},
+    **{"thread_count": 64, "block_count": 2, "additional_info": 1000},
+}
+WORKLOAD = """version = 1
+tick = "us"
+[[task]]
+name = "a"
+period = "33ms"
+deadline = "30ms"
+segments = [{ cpu = "2ms" }, { kernel = "4.1ms", blocks = 12, threads = 256 }, { copy_out = 12 }]
+"""
+JOBS = """Task ID,Job ID,Arrival min,Arrival max,Cost min,Cost max,Deadline,Priority
+1,1,0,0,1,2,10,10
+1,2,10,10,1,2,20,20
+"""
+CSV = """Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (B),\
+DymSMem (B),Bytes (B),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name
+5,7,1,2,1,1,64,1,1,32,0,0,,,,,Tesla V100-SXM2-16GB (0),1,,7,k
+"""
+XML = '<taskset><task id="1" period="10000" wcet="2000" partition="1"/></taskset>'
+
+
+def readers(gs: Any) -> dict[str, tuple[str, list[str], Callable[[Path], Any]]]:
+    """Name, ending of the file, valid files, and the call."""
+    trace = json.dumps({"deviceProperties": [DEVICE], "traceEvents": [KERNEL, KERNEL]})
+    log = json.dumps({**LOG, "times": [{}, RUN, {"cpu_times": [0.1, 0.4]}]})
+    config = {"name": "c", "max_iterations": 1, "max_time": 0, "cuda_device": 0}
+    tree = {
+        "version": 1,
+        "tick": "us",
+        "task": [{"name": "a", "period": 5, "segments": [{"cpu": 2}]}],
+    }
+    return {
+        "kineto": (".json", [trace], gs.io.read_trace),
+        "nsys_csv": (".csv", [CSV], gs.io.read_trace),
+        "examiner": (".json", [log], gs.io.read_examiner),
+        "examiner_config": (
+            ".json",
+            [json.dumps({**config, "benchmarks": [BENCHMARK]})],
+            gs.io.read_examiner_config,
+        ),
+        "workload_toml": (".toml", [WORKLOAD], gs.Workload.load),
+        "workload_json": (".json", [json.dumps(tree)], gs.Workload.load),
+        "job_set": (".csv", [JOBS], gs.io.read_job_set),
+        "schedcat": (".xml", [XML], gs.io.read_schedcat),
+    }
+
+
+def child(name: str, folder: Path, options: list[str]) -> None:
+    """Fuzzes one reader in this process, which libFuzzer ends."""
+    import atheris
+
+    with atheris.instrument_imports(include=["gpusched.io", "gpusched.model.workload"]):
+        import gpusched as gs
+
+        table = readers(gs)
+    ending, valid, read = table[name]
+    inputs, file = folder / "inputs", folder / f"file{ending}"
+    inputs.mkdir(exist_ok=True)
+    for number, text in enumerate(valid):
+        (inputs / f"valid_{number}").write_text(text)
+        read((folder / f"valid{ending}", file.write_text(text), file)[2])  # must be accepted
+
+    def one(data: bytes) -> None:
+        file.write_bytes(data)
+        try:
+            read(file)
+        except REFUSED:
+            pass
+
+    atheris.Setup([sys.argv[0], *options, str(inputs)], one)
+    atheris.Fuzz()
+
+
+def number(pattern: str, text: str) -> int:
+    found = re.findall(pattern, text)
+    return int(found[-1]) if found else 0
+
+
+def fuzz(name: str, args: argparse.Namespace) -> tuple[str, bool]:
+    """A line of the table, and whether nothing was found."""
+    with tempfile.TemporaryDirectory() as temporary:
+        options = [f"-max_total_time={args.seconds}", f"-seed={args.seed}", f"-max_len={LENGTH}"]
+        options += ["-print_final_stats=1", f"-artifact_prefix={temporary}/found_", "-timeout=20"]
+        began = time.perf_counter()
+        command = [sys.executable, __file__, "--child", temporary, name, "--", *options]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        seconds = time.perf_counter() - began
+        executions = number(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
+        edges = number(r"cov: (\d+)", done.stderr)
+        found = sorted(Path(temporary).glob("found_*"))
+        for path in found:
+            print(path.name, path.read_bytes()[:2000])
+        if done.returncode != 0:
+            print(done.stdout[-3000:], done.stderr[-3000:])
+        line = f"{name:16s} {seconds:7.0f} {executions:10d} {edges:7d} {len(found):9d}"
+        print(line, flush=True)
+        return line, done.returncode == 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("reader", nargs="*", help="all by default")
+    parser.add_argument("--seconds", type=int, default=60, help="of each reader")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save", action="store_true", help="keep the table in benchmarks/results")
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    args, options = parser.parse_known_args()
+    if args.child is not None:
+        child(args.reader[0], args.child, [option for option in options if option != "--"])
+        return
+    from machine import describe
+
+    import gpusched as gs
+
+    rows = [fuzz(name, args) for name in args.reader or readers(gs)]
+    lines = [
+        f"Fuzzing of readers of files with Atheris, seed {args.seed}, {describe()}",
+        "exceptions other than ValueError, TypeError and OverflowError are findings",
+        "",
+        f"{'reader':16s} {'seconds':>7s} {'executions':>10s} {'edges':>7s} {'findings':>9s}",
+        *(line for line, _ in rows),
+    ]
+    if args.save:
+        (HERE / "results" / "fuzz_readers.txt").write_text("\n".join(lines) + "\n")
+    sys.exit(not all(fine for _, fine in rows))
+
+
+if __name__ == "__main__":
+    main()

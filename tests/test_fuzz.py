@@ -1,0 +1,51 @@
+"""Replay of the corpora of the fuzz harnesses (tests/fuzz), without a fuzzer.
+
+Each harness is compiled with the core of the C tests, and with the sanitizers that were asked for.
+../benchmarks/fuzz_campaign.py fuzzes, and CI lets it run a little.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from native import CSRC, Compiler, clean_environment
+
+FOLDER = Path(__file__).parent / "fuzz"
+FAMILIES = sorted(path.stem.removeprefix("fuzz_") for path in FOLDER.glob("fuzz_*.c"))
+LIBRARIES = ("-lm", "-ldl", "-pthread")
+SECONDS = 120
+
+
+def corpus(family: str) -> list[Path]:
+    return sorted((FOLDER / "corpus" / family).iterdir())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_replay(family: str, core: Path, compiler: Compiler, tmp_path: Path) -> None:
+    """Inputs that were findings once, and the fewest that reach the edges of a campaign."""
+    program, inputs = tmp_path / family, corpus(family)
+    sources = (FOLDER / f"fuzz_{family}.c", FOLDER / "replay.c")
+    compiler.run(f"-I{CSRC}", f"-I{FOLDER}", *sources, core, *LIBRARIES, "-o", program)
+    options = f"{os.environ.get('ASAN_OPTIONS', '')}:detect_leaks=1:allocator_may_return_null=1"
+    done = subprocess.run(
+        [program, *inputs],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=SECONDS,
+        env=clean_environment(ASAN_OPTIONS=options),
+    )
+    if done.returncode != 0:
+        text = f"{family} ended with {done.returncode}\n{done.stderr[-6000:]}"
+        pytest.fail(text, pytrace=False)
+    assert done.stderr.splitlines() == [str(path) for path in inputs]
+
+
+def test_the_corpora_are_small() -> None:
+    assert {path.name for path in (FOLDER / "corpus").iterdir()} == set(FAMILIES)
+    for family in FAMILIES:
+        sizes = [path.stat().st_size for path in corpus(family)]
+        assert 5 <= len(sizes) <= 400 and max(sizes) <= 512
