@@ -264,6 +264,21 @@ ARGUMENTS: dict[str, Any] = {
     "stream_priority": np.array([0, -1]),
     "subset": None,
     "switch_time": 3,
+    "table": (
+        *("", "+s", 3, (None,)),
+        (
+            ("a", "l", 3, (np.array([5], np.uint8), np.arange(3)), (), None),
+            (
+                "b",
+                "U",
+                3,
+                (None, np.array([0, 1, 1, 3]), np.frombuffer(b"xyz", np.uint8)),
+                (),
+                None,
+            ),
+        ),
+        None,
+    ),
     "task": 1,
     "tasks": np.array([0, 1, 2]),
     "texts": np.frombuffer(b"onetwo", np.uint8),

@@ -276,8 +276,10 @@ WITHOUT_FLAG = {"read_trace": read_trace} | STACKS
 def interrupted(call: Callable[[Any], Any]) -> dict[str, Any]:
     """Ctrl-C during the call: which exception, and how long after the signal."""
     sent = [0.0]
+    begin = threading.Event()
 
     def send() -> None:
+        begin.wait()
         time.sleep(DELAY)
         sent[0] = time.monotonic()
         os.kill(os.getpid(), signal.SIGINT)
@@ -285,6 +287,7 @@ def interrupted(call: Callable[[Any], Any]) -> dict[str, Any]:
     thread = threading.Thread(target=send)
     thread.start()
     ended = False
+    begin.set()  # not before: without a GIL the signal could arrive while the thread starts
     try:
         call(None)
         ended = True  # before the signal: the call was not long

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import built_once
 from native import CSRC, Compiler, clean_environment
 
 FOLDER = Path(__file__).parent / "c"
@@ -36,6 +38,56 @@ def test_c(source: Path, core: Path, compiler: Compiler, tmp_path: Path) -> None
     if done.returncode != 0:
         text = f"{source.name} ended with {done.returncode}\n{done.stdout}{done.stderr}"
         pytest.fail(text, pytrace=False)
+
+
+# Two threads that write to one variable: reported where ThreadSanitizer works.
+RACE = """
+#include <pthread.h>
+int written;
+static void *write_it(void *arg) { written++; return arg; }
+int main(void)
+{
+    pthread_t one, two;
+    pthread_create(&one, 0, write_it, 0);
+    pthread_create(&two, 0, write_it, 0);
+    pthread_join(one, 0);
+    return pthread_join(two, 0) + 0 * written;
+}
+"""
+RACED = 66
+
+
+def run_threads(program: Path) -> tuple[int, str]:
+    """The exit code, RACED after a report, and the reports."""
+    done = subprocess.run(
+        [program],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        env=clean_environment(TSAN_OPTIONS=f"exitcode={RACED}"),
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_threads_under_tsan(
+    compiler: Compiler, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if compiler.sanitizers:
+        pytest.skip("a build has one kind of sanitizer")
+    threads = replace(compiler, sanitizers="thread")
+    race = tmp_path / "race.c"
+    race.write_text(RACE)
+    flags = ("-fsanitize=thread", "-pthread")
+    command = [*compiler.command, *flags, str(race), "-o", str(tmp_path / "race")]
+    built = subprocess.run(command, capture_output=True, timeout=SECONDS, env=clean_environment())
+    if built.returncode or run_threads(tmp_path / "race")[0] != RACED:
+        pytest.skip("ThreadSanitizer does not work here")
+    library = built_once(threads, tmp_path_factory, "threads", sanitized=True)
+    program = tmp_path / "test_threads"
+    source = FOLDER / "test_threads.c"
+    threads.run(f"-I{CSRC}", f"-I{FOLDER}", source, library, *LIBRARIES, "-o", program)
+    status, output = run_threads(program)
+    assert status == 0, output
 
 
 def test_there_are_c_tests() -> None:

@@ -7,27 +7,17 @@ looks constant is not. The arrays of these tests are of that kind.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
-from hostile_calls import arguments, named, public_names
+from core_answers import LATER, UNLIMITED, good, plain
+from hostile_calls import named, public_names
 from native import CSRC, positional
 
 from gpusched import _core
-
-UNLIMITED: dict[str, Any] = {"bytes": 0, "seconds": 0.0, "stop": None}
-# What an opened object answers later.
-LATER: dict[str, Callable[[Any], Any]] = {
-    "fifo_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.result(), it.jobs()),
-    "host_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.result(), it.jobs()),
-    "hierarchy_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.ops(), it.blocks()),
-    "policy_open": lambda it: [it.choose(instant, [1, 1, 1]) for instant in range(4)],
-}
-# What no good call of hostile_calls has.
-MORE = {"place": {"load": np.zeros((8, 5), np.int64)}}
 
 
 class Lent:
@@ -57,10 +47,6 @@ class Asked:
         return self.array
 
 
-def good(name: str) -> dict[str, Any]:
-    return arguments(name) | MORE.get(name, {})
-
-
 def lend(values: dict[str, Any]) -> dict[tuple[str, int], Lent]:
     """Every array of the arguments by its parameter and place in a tuple."""
     lent = {}
@@ -83,30 +69,8 @@ def call(name: str, values: dict[str, Any], given: dict[tuple[str, int], Any]) -
     return positional(named(name))(*changed.values())
 
 
-def plain(name: str, answer: Any) -> list[Any]:
-    """The numbers of an answer without the times and the memory that a call took."""
-    if name.startswith("CudaDevice."):  # times of its own: it is enough that nothing was refused
-        return []
-    if name == "graph_search":
-        answer = {key: value for key, value in answer.items() if key not in ("seconds", "bytes")}
-    if name == "pbs_search":
-        answer = (answer[0][:4], *answer[1:])
-    return list(leaves(answer))
-
-
-def leaves(answer: Any) -> Iterator[Any]:
-    if isinstance(answer, dict):
-        answer = list(answer.values())
-    if isinstance(answer, (tuple, list)):
-        for item in answer:
-            yield from leaves(item)
-    else:
-        yield answer.tolist() if isinstance(answer, np.ndarray) else answer
-
-
 def answers(name: str, values: dict[str, Any], lent: dict[tuple[str, int], Any]) -> list[Any]:
-    answer = call(name, values, lent)
-    return plain(name, LATER[name](answer) if name in LATER else answer)
+    return plain(name, call(name, values, lent))
 
 
 def with_arrays() -> list[str]:
@@ -148,7 +112,7 @@ def test_opened_objects_keep_copies(name: str) -> None:
     opened = call(name, values, {key: one.array for key, one in lent.items()})
     for one in lent.values():
         one.spoil()
-    assert plain(name, LATER[name](opened)) == answers(name, values, {})
+    assert plain(name, opened) == answers(name, values, {})
 
 
 def test_another_thread_writes_during_a_search() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched._support.missing_values import frame_of, nullable, optional
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
 
 pytestmark = pytest.mark.python
@@ -15,7 +15,7 @@ pd = pytest.importorskip("pandas")
 def test_optional_masks_what_is_negative_or_not_known() -> None:
     assert optional([3, -1, 0]).tolist() == [3, None, 0]
     assert optional([3, 7], [False, True]).tolist() == [None, 7]
-    column = pd.Series(nullable(optional([3, -1])))
+    column = frame_of({"a": optional([3, -1])})["a"]
     assert column.dtype == "Int64" and column.isna().tolist() == [False, True]
     frame = frame_of({"a": np.arange(2), "b": optional([3, -1])})
     assert frame["a"].dtype == np.int64 and frame["b"].dtype == "Int64"

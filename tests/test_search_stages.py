@@ -157,6 +157,20 @@ def test_a_proof_with_undecided_batches_is_about_the_best_case() -> None:
     assert pbs_refutation.violations(proof, [4, 4], [4, 4], [0, 0], best) == []
 
 
+def test_a_budget_includes_the_proof() -> None:
+    rng = np.random.default_rng(5)
+    answers: Counter[tuple[int, int]] = Counter()
+    for i in range(150):
+        case = random_set(rng, int(rng.integers(2, 5)), ("implicit", "constrained")[i % 2])
+        for states in (1, 2, 3, 5, 8, 13, 21, 34, 55):
+            alone = ask(case, 0, False, proof=False, states=states)[0]
+            answer, _, _, proof = ask(case, 0, False, states=states)
+            assert (answer == 0) == (proof is not None), (case, states)
+            answers[alone, answer] += 1
+    # Refused without a proof, and left undecided where the proof takes more states than allowed.
+    assert answers.keys() == {(-1, -1), (0, -1), (0, 0), (1, 1)}
+
+
 def test_a_stack_has_no_proofs() -> None:
     tasks = gs.KernelTasks(period=[[4, 4]] * 2, wcet=[3, 3])
     found = gs.pbs.search(tasks, gs.BatchTable(completion=[0, 3, 3, 0]))

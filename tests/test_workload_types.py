@@ -1,8 +1,9 @@
-"""Types from a workload to the answers of its comparison, as two type checkers infer them."""
+"""Types from a workload to the answers of its comparison, and of a script, by two type checkers."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import gpusched
 
+SCRIPT = Path(__file__).parent / "data" / "user_script.py"
 EXPRESSIONS = (
     *("w", "w.names", "w['a'].segments", "w[:1]", "w.kernel_times(p)", "w.utilization()"),
     *("w.kernels(p).tasks", "w.batches(p).table", "w.hosts(p).tasks", "w.launches(p, 9).launches"),
@@ -53,7 +55,7 @@ def check(revealed: list[str]) -> None:
 @pytest.mark.source
 def test_mypy_knows_every_type(code: Path) -> None:
     api = pytest.importorskip("mypy.api")
-    text, _, _ = api.run(["--strict", str(code)])
+    text, _, _ = api.run(["--strict", str(code), str(SCRIPT)])
     assert "error:" not in text, text
     check([line for line in text.splitlines() if "Revealed type" in line])
 
@@ -64,6 +66,7 @@ def test_pyright_knows_every_type(code: Path) -> None:
     pytest.importorskip("pyright")
     package = Path(gpusched.__file__).parent.parent
     settings = {"extraPaths": [str(package)], "pythonVersion": "3.11"}
+    shutil.copy(SCRIPT, code.parent)
     (code.parent / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
     done = subprocess.run(
@@ -74,3 +77,12 @@ def test_pyright_knows_every_type(code: Path) -> None:
     found = json.loads(done.stdout)["generalDiagnostics"]
     assert [item for item in found if item["severity"] == "error"] == []
     check([item["message"] for item in found if item["message"].startswith("Type of")])
+
+
+def test_the_script_of_a_user_runs() -> None:
+    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    assert shown.pop("best") in ("streams", "mpcp (suspend)", "mpcp (busy)", "mpcp (spin)")
+    assert shown.pop("plan").startswith("(True, [(")
+    assert set(shown.values()) == {"True"} and len(shown) == 3

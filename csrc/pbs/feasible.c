@@ -254,7 +254,7 @@ static int add_tail(gs_pbs_feasible_t *self, gs_context_t *ctx, const gs_pbs_lat
     const gs_pbs_problem_t *p = self->problem;
     if (before == NULL) {
         int64_t latest = gs_pbs_latest_start_at(bound, k, class_index);
-        return latest == GS_PBS_DEAD ? GS_OK : push(self, ctx, p->start[k], latest);
+        return latest == GS_PBS_LATEST_DEAD ? GS_OK : push(self, ctx, p->start[k], latest);
     }
     const gs_pbs_span_t *spans;
     int64_t count = gs_pbs_feasible_spans(before, k - p->cycle, class_index, &spans);
@@ -272,7 +272,7 @@ static int add_before_tail(gs_pbs_feasible_t *self, gs_context_t *ctx,
 {
     const gs_pbs_problem_t *p = self->problem;
     int64_t latest = gs_pbs_latest_start_at(bound, k, class_index);
-    if (latest == GS_PBS_DEAD) {
+    if (latest == GS_PBS_LATEST_DEAD) {
         return GS_OK;
     }
     if (idling || (class_index == 0 && latest == GS_NEVER)) {

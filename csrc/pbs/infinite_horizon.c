@@ -125,7 +125,8 @@ static int decide(gs_pbs_infinite_horizon_t *self, gs_context_t *ctx,
     if (status == GS_OK) {
         status = gs_pbs_latest_start_init(&bound, ctx, problem, &transitions, true);
     }
-    if (status == GS_OK && gs_pbs_latest_start_at(&bound, 0, problem->arrived[0]) == GS_PBS_DEAD) {
+    if (status == GS_OK &&
+        gs_pbs_latest_start_at(&bound, 0, problem->arrived[0]) == GS_PBS_LATEST_DEAD) {
         self->answer = 0;
     } else if (status == GS_OK) {
         status = gs_pbs_feasible_init(&feasible, ctx, problem, &transitions, &bound, idling,

@@ -55,7 +55,7 @@ typedef struct {
     bool policy;          /* compute F in any case and keep it: gs_pbs_search_t.feasible */
     int64_t policy_limit; /* 0: all of F; else the most spans per class, the longest ones, raised
                              until they hold the first instant */
-    bool proof;           /* prove a negative answer */
+    bool proof;           /* prove a negative answer, else leave it undecided */
     int skip;             /* GS_PBS_SEARCH_SKIP_* */
     int64_t most_work;    /* give up after this much work in the lazy search; 0: never */
 } gs_pbs_search_options_t;
@@ -65,7 +65,7 @@ typedef struct {
     int stage;
     int spent;                 /* when undecided: GS_SPENT_* or GS_UNDECIDED */
     gs_schedule_t schedule;    /* when schedulable */
-    gs_pbs_refutation_t proof; /* when not schedulable and asked for, within the budgets */
+    gs_pbs_refutation_t proof; /* when not schedulable and asked for */
     bool has_policy;
     gs_pbs_problem_t problem; /* the problem that feasible refers to */
     gs_pbs_feasible_t feasible;

@@ -123,6 +123,7 @@ static int module_exec(PyObject *module)
         gs_python_gedf_methods,
         gs_python_elliott_methods,
         gs_python_generate_elliott_methods,
+        gs_python_arrow_methods,
         gs_python_cuda_methods,
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -165,6 +166,8 @@ static int module_clear(PyObject *module)
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)module_exec},
 #ifdef Py_GIL_DISABLED
+    /* Functions share nothing that is written to, policies are immutable, and simulations and
+     * devices refuse a second thread. tests/test_threads.py runs it. */
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},

@@ -88,6 +88,7 @@ extern PyMethodDef gs_python_host_sim_methods[];
 extern PyMethodDef gs_python_host_challenge_methods[];
 extern PyMethodDef gs_python_gedf_methods[];
 extern PyMethodDef gs_python_elliott_methods[];
+extern PyMethodDef gs_python_arrow_methods[];
 extern PyMethodDef gs_python_cuda_methods[];
 
 /* Arrays (arrays.c) -------------------------------------------------------------------------- */
@@ -137,8 +138,8 @@ PyObject *gs_python_table(gs_python_row_t *row, const void *of, int columns, int
  * and, 20 times a second, at pending signals. */
 typedef struct {
     gs_context_t ctx;
-    PyThreadState *thread; /* saved while the GIL is released */
-    const volatile unsigned char *stop;
+    PyThreadState *thread;     /* saved while the GIL is released */
+    const unsigned char *stop; /* read atomically */
     Py_buffer stop_buffer;
     int64_t seconds_ns;  /* the budget of time for each task set; 0: none */
     int64_t deadline_ns; /* when it ends */

@@ -1,9 +1,9 @@
-"""Columns with missing values: masked arrays, and the nullable columns of pandas."""
+"""Columns of tables, with missing values: masked arrays, and the nullable columns of pandas."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,14 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["frame_of", "nullable", "optional"]
+__all__ = ["Coded", "frame_of", "optional"]
+
+
+class Coded(NamedTuple):
+    """A column of few different words: int8 places in ``words`` (at most 127)."""
+
+    codes: npt.NDArray[np.int8]
+    words: tuple[str, ...]
 
 
 def optional(values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Any:
@@ -30,22 +37,29 @@ def optional(values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Any:
     return np.ma.array(data, mask=~there)
 
 
-def nullable(values: Any) -> Any:
-    """A column of pandas, of type Int64, with NA where a masked array is masked."""
-    import pandas as pd
-
-    return pd.arrays.IntegerArray(
-        np.asarray(values.filled(0), np.int64), np.ma.getmaskarray(values).copy()
-    )
-
-
 def frame_of(columns: Mapping[str, Any]) -> pd.DataFrame:
-    """A pandas table of columns, those that are masked arrays nullable."""
+    """A pandas table of columns as those of ``Tabular``: NA where they are masked.
+
+    Masked numbers are of type Int64, truth values boolean, strings string; what is no array is of
+    type object.
+    """
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            name: nullable(column) if isinstance(column, np.ma.MaskedArray) else column
-            for name, column in columns.items()
-        }
-    )
+    return pd.DataFrame({name: _of_pandas(column) for name, column in columns.items()})
+
+
+def _of_pandas(column: Any) -> Any:
+    import pandas as pd
+
+    if isinstance(column, Coded):
+        return pd.Categorical.from_codes(column.codes, list(column.words))
+    if not isinstance(column, np.ndarray):
+        return pd.Series(list(column), dtype=object)
+    if not isinstance(column, np.ma.MaskedArray):
+        return column
+    if column.dtype.kind == "O":
+        return pd.array(column.tolist(), dtype="string")
+    mask = np.ma.getmaskarray(column).copy()
+    if column.dtype.kind == "b":
+        return pd.arrays.BooleanArray(column.filled(False), mask)
+    return pd.arrays.IntegerArray(np.asarray(column.filled(0), np.int64), mask)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +15,8 @@ from gpusched._support.arguments import flag
 __all__ = ["Progress", "reporter"]
 
 Progress = bool | Callable[[int, int], object] | None
+
+_importing = threading.Lock()
 
 
 @contextlib.contextmanager
@@ -70,8 +73,12 @@ def _in_notebook() -> bool:
 
 def _bar_class() -> Any:
     """The class of bars that suits the place; None without tqdm."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a notebook without ipywidgets
+    # catch_warnings changes the filters of the process: two threads in it at once would leave those
+    # of one of them in place. It is needed for the first import alone.
+    with _importing, contextlib.ExitStack() as quiet:
+        if "tqdm.auto" not in sys.modules:
+            quiet.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore")  # of a notebook without ipywidgets
         try:
             automatic = importlib.import_module("tqdm.auto").tqdm
         except ImportError:

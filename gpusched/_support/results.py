@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import FloatArray, frozen
+from gpusched._support.arrow import Tabular
 from gpusched._support.missing_values import frame_of
 from gpusched._support.text import clip, escape
 
@@ -57,7 +58,7 @@ def by_column(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Results:
+class Results(Tabular):
     """A table: ``columns`` maps names to read-only arrays of equal length.
 
     Values may be missing: they are masked in the array, NA in a table of pandas, empty in a CSV
@@ -108,9 +109,12 @@ class Results:
             chosen &= self[name] == value
         return Results({name: column[chosen] for name, column in self.columns.items()})
 
+    def _table(self) -> Mapping[str, npt.NDArray[Any]]:
+        return self.columns
+
     def to_frame(self) -> pd.DataFrame:
         """The table as a ``pandas.DataFrame`` with the same columns; NA for missing values."""
-        return frame_of(self.columns)
+        return frame_of(self._table())
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV with a header line and floats in full precision.

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
+from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape
 from gpusched.analysis.verdict import Verdict
@@ -32,7 +34,7 @@ _FOUND = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assignment(Saved, Frozen):
+class Assignment(Tabular, Saved, Frozen):
     """Priorities for one set, or for a stack of N sets; see `assign_priorities`.
 
     >>> jobs = [[2, (0, 2, 0), 1], [3, (0, 3, 0), 1]]
@@ -166,10 +168,13 @@ class Assignment(Saved, Frozen):
 
         It has the column ``gpu_priority``, too, where these were chosen.
         """
-        frame = self.verdict.to_frame()
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        columns = self.verdict._table()
         if self.gpu_priority is not None:
-            frame["gpu_priority"] = self.gpu_priority[self.hosts.is_task]
-        return frame
+            columns["gpu_priority"] = self.gpu_priority[self.hosts.is_task]
+        return columns
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw the verdict; see ``Verdict.plot``."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.saved import Saved
@@ -30,7 +31,7 @@ _GROWS = {"all": "All times", "kernels": "Kernels", "copies": "Copies", "cpu": "
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Breakdown(Saved, Frozen):
+class Breakdown(Tabular, Saved, Frozen):
     """Largest factor on execution times at which a test accepts a set; see `breakdown`.
 
     Values are those of one set, or arrays ``(N,)`` for a stack, which indexes like an array.
@@ -201,20 +202,21 @@ class Breakdown(Saved, Frozen):
         It has the columns ``set``, ``factor``, ``numerator``, ``denominator``, ``limiting`` (NA for
         none), ``unlimited``, ``utilization`` and ``tests``.
         """
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
         limiting: Int64Array = np.atleast_1d(self.limiting)
         factor = np.atleast_1d(np.asarray(self.factor, np.float64))
-        return frame_of(
-            {
-                "set": np.arange(len(factor)),
-                "factor": factor,
-                "numerator": np.atleast_1d(self.numerator),
-                "denominator": np.atleast_1d(self.denominator),
-                "limiting": optional(limiting),
-                "unlimited": np.atleast_1d(self.unlimited),
-                "utilization": np.atleast_1d(self.utilization),
-                "tests": np.atleast_1d(self.tests),
-            }
-        )
+        return {
+            "set": np.arange(len(factor)),
+            "factor": factor,
+            "numerator": np.atleast_1d(self.numerator),
+            "denominator": np.atleast_1d(self.denominator),
+            "limiting": optional(limiting),
+            "unlimited": np.atleast_1d(self.unlimited),
+            "utilization": np.atleast_1d(self.utilization),
+            "tests": np.atleast_1d(self.tests),
+        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of sets that are accepted, by the factor.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from gpusched._support.missing_values import nullable
 from gpusched._support.text import clip, escape
 from gpusched.comparison.rows import Row
 from gpusched.comparison.workload_answer import deadlines_of, known_at
@@ -16,9 +16,9 @@ from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
-__all__ = ["HEAD", "cells_of", "frame_of", "html_of", "text_of"]
+__all__ = ["HEAD", "cells_of", "html_of", "table_of", "text_of"]
 
 
 HEAD = ("method", "claim", "verdict", "tightest task", "slack", "worst observed")
@@ -73,32 +73,36 @@ def html_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> st
     return f"<table><tr>{head}</tr>{''.join(body)}</table>{below}"
 
 
-def frame_of(rows: Sequence[Row], workload: Workload) -> pd.DataFrame:
-    """A row per method and task."""
-    import pandas as pd
+def _joined(parts: Sequence[Times]) -> Times:
+    """Times one behind the other, masked where they were."""
+    values = [np.ma.getdata(part) for part in parts]
+    known = [~np.ma.getmaskarray(part) for part in parts]
+    return missing(np.concatenate(values), np.concatenate(known))
 
-    n = len(workload)
+
+def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
+    """The columns of a table with a row per method and task."""
+    n, count = len(workload), len(rows)
     empty = missing(np.zeros(n, np.int64), np.zeros(n, np.bool_))
-    parts = []
+    verdicts = [row.schedulable for row in rows]
+    times: dict[str, list[Times]] = {"response": [], "slack": [], "observed": [], "missed": []}
     for row in rows:
         answer, run = row.answer, row.run
-        columns: dict[str, Times] = {
-            "response": empty if answer is None else answer.response,
-            "slack": empty if answer is None else answer.slack,
-            "observed": empty if run is None else run.worst,
-            "missed": empty if run is None else missing(run.missed, np.ones(n, np.bool_)),
-        }
-        parts.append(
-            pd.DataFrame(
-                {
-                    "method": [row.label] * n,
-                    "claim": [row.claim] * n,
-                    "schedulable": pd.array([row.schedulable] * n, dtype="boolean"),
-                    "task": list(workload.names),
-                    "deadline": deadlines_of(workload),
-                    **{key: nullable(values) for key, values in columns.items()},
-                    "reason": [row.why()] * n,
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
+        times["response"].append(empty if answer is None else answer.response)
+        times["slack"].append(empty if answer is None else answer.slack)
+        times["observed"].append(empty if run is None else run.worst)
+        times["missed"].append(empty if run is None else missing(run.missed, np.ones(n, np.bool_)))
+
+    def words(given: Sequence[str]) -> npt.NDArray[np.object_]:
+        return np.repeat(np.array(given, object), n)
+
+    yes = np.array([verdict is True for verdict in verdicts])
+    return {
+        "method": words([row.label for row in rows]),
+        "claim": words([row.claim for row in rows]),
+        "schedulable": np.ma.array(yes, mask=[v is None for v in verdicts]).repeat(n),
+        "task": np.tile(np.array(workload.names, object), count),
+        "deadline": np.tile(deadlines_of(workload), count),
+        **{key: _joined(each) for key, each in times.items()},
+        "reason": words([row.why() for row in rows]),
+    }

@@ -9,7 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
+from gpusched._support.arrow import Tabular
 from gpusched._support.budget import Budget
+from gpusched._support.missing_values import frame_of
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import shown
@@ -37,7 +39,7 @@ _NO_MEMORY = "memory: got none, expected enough for the model or the simulation"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Tabular):
     """A workload under several ways of sharing the GPU; see ``gs.compare``.
 
     It prints as a table, is a sequence of its rows, and finds a row by its label, such as
@@ -150,7 +152,10 @@ class Comparison:
         ``response``, ``slack``, ``observed``, ``missed`` and ``reason``; times are ticks, missing
         values NA.
         """
-        return comparison_text.frame_of(self.rows, self.workload)
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        return comparison_text.table_of(self.rows, self.workload)
 
     def plot(
         self, axes: AxesLike | None = None, *, tasks: Iterable[str] | None = None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen
-from gpusched._support.missing_values import nullable
+from gpusched._support.arrow import Tabular
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import clip
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.ways import OptionValue
@@ -66,7 +67,7 @@ class Detail(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorkloadAnswer:
+class WorkloadAnswer(Tabular):
     """Answer of one method for a workload of n tasks on a platform; see ``gs.analyze``.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
@@ -227,17 +228,16 @@ class WorkloadAnswer:
         Its columns are ``task``, ``deadline``, ``response``, ``bounded`` and ``slack``, in ticks;
         missing values are NA.
         """
-        import pandas as pd
+        return frame_of(self._table())
 
-        return pd.DataFrame(
-            {
-                "task": list(self.workload.names),
-                "deadline": self.deadline,
-                "response": nullable(self.response),
-                "bounded": self.bounded,
-                "slack": nullable(self.slack),
-            }
-        )
+    def _table(self) -> dict[str, Any]:
+        return {
+            "task": np.array(self.workload.names, object),
+            "deadline": self.deadline,
+            "response": self.response,
+            "bounded": self.bounded,
+            "slack": self.slack,
+        }
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the answer of the method for the derived model; see ``detail``."""

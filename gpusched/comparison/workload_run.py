@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.missing_values import nullable
+from gpusched._support.arrow import Tabular
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import clip
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import (
@@ -38,7 +39,7 @@ __all__ = ["WorkloadRun"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorkloadRun:
+class WorkloadRun(Tabular):
     """Jobs of a workload of n tasks under one way of sharing the GPU; see ``gs.observe``.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
@@ -167,19 +168,18 @@ class WorkloadRun:
         Its columns are ``task`` (the name), ``job``, ``release``, ``finish``, ``response`` and
         ``late``, in ticks; missing values are NA.
         """
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         names = np.array(self.workload.names, object)
-        return pd.DataFrame(
-            {
-                "task": names[self.task],
-                "job": self.job,
-                "release": self.release,
-                "finish": nullable(missing(self.finish, self.finish >= 0)),
-                "response": nullable(self.response),
-                "late": self.late,
-            }
-        )
+        return {
+            "task": names[self.task],
+            "job": self.job,
+            "release": self.release,
+            "finish": missing(self.finish, self.finish >= 0),
+            "response": self.response,
+            "late": self.late,
+        }
 
     def plot(self, ax: Axes | None = None, *, since: int = 0, until: int | None = None) -> Axes:
         """Draw the run with Matplotlib, in the unit of the workload's ticks; see ``detail.plot``.

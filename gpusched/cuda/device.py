@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -22,6 +23,7 @@ INVALID_VALUE = 1
 WARM_NS = 50_000_000
 """Time for which a device is kept busy before calibration."""
 STREAM_KINDS = enumeration("cuda.stream_kind")
+_opening = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,14 @@ class Device:
     def __post_init__(self) -> None:
         if self.channels is not None and not 1 <= integer(self.channels, "channels") <= 32:
             raise ValueError(f"channels: got {self.channels}, expected 1 to 32")
+        with _opening:  # which sets a variable of the environment that others would read
+            was_active = self._open()
+        if was_active and self.channels is not None:
+            self.close()
+            raise ValueError("channels: expected None, as this process already uses the device")
+
+    def _open(self) -> bool:
+        """Open the device; whether this process had used it before."""
         variable = "CUDA_DEVICE_MAX_CONNECTIONS"
         before = os.environ.get(variable)
         if self.channels is not None:
@@ -314,12 +324,10 @@ class Device:
                     del os.environ[variable]
                 else:
                     os.environ[variable] = before
-        if was_active and self.channels is not None:
-            self.close()
-            raise ValueError("channels: expected None, as this process already uses the device")
         self.regs = tuple(regs.tolist())
         self.priorities = (greatest, least)
         self._steps: dict[Operation, tuple[float, float]] = {}
+        return bool(was_active)
 
     def close(self) -> None:
         """Release the device; may be called twice."""

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, one_of
+from gpusched._support.arrow import Tabular
+from gpusched._support.missing_values import frame_of
 from gpusched.cuda.device import Device, Operation
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members, names_of
@@ -24,7 +26,7 @@ MOST_TASKS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Measurement:
+class Measurement(Tabular):
     """Completion times of every batch of n tasks, measured R times.
 
     Attributes
@@ -68,13 +70,14 @@ class Measurement:
         ``tasks`` are the indices of the tasks of the batch in their order of submission, ``names``
         their names.
         """
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         mask, sample = np.nonzero(self.samples)
         orders = {m: tuple(i for i in self.order[m].tolist() if i >= 0) for m in set(mask.tolist())}
         columns: dict[str, Any] = {"tasks": [orders[m] for m in mask.tolist()]}
         columns["names"] = [names_of(tasks, self.tasks.name) for tasks in columns["tasks"]]
-        return pd.DataFrame({**columns, "sample": sample, "ns": self.samples[mask, sample]})
+        return {**columns, "sample": sample, "ns": self.samples[mask, sample]}
 
     def __repr__(self) -> str:
         n = self.tasks.n

@@ -10,6 +10,8 @@ import numpy as np
 
 from gpusched._core import CudaError
 from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.arrow import Tabular
+from gpusched._support.missing_values import frame_of
 from gpusched.cuda.device import Device, Operation
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ NO_SUCH_PARTITION = 915
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartitionTimes:
+class PartitionTimes(Tabular):
     """Times of n kernels on K partitions of growing size, measured R times.
 
     Attributes
@@ -55,17 +57,16 @@ class PartitionTimes:
 
     def to_frame(self) -> pd.DataFrame:
         """A ``pandas.DataFrame`` with rows kernel, sms, worst, median."""
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         n, count = self.worst.shape
-        return pd.DataFrame(
-            {
-                "kernel": np.repeat(np.array(self.name, dtype=object), count),
-                "sms": np.tile(self.sms, n),
-                "worst": self.worst.ravel(),
-                "median": np.median(self.samples, axis=2).ravel(),
-            }
-        )
+        return {
+            "kernel": np.repeat(np.array(self.name, dtype=object), count),
+            "sms": np.tile(self.sms, n),
+            "worst": self.worst.ravel(),
+            "median": np.median(self.samples, axis=2).ravel(),
+        }
 
     def __repr__(self) -> str:
         return f"<PartitionTimes: {len(self.name)} kernels on {self.sms.tolist()} SMs>"

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
+from gpusched._support.arrow import Tabular
 from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
@@ -66,7 +67,7 @@ class Overhead:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Played:
+class Played(Tabular):
     """Record of the playback of F frames with J jobs; times in ns after tick 0.
 
     Attributes
@@ -183,11 +184,14 @@ class Played:
         ``submitted``, ``done``, and of the tasks of the batch the indices, ``tasks``, and
         ``names``, as tuples.
         """
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
         columns: dict[str, Any] = {name: optional(getattr(self, name)) for name in _PLANNED}
         columns |= {name: getattr(self, name) for name in ("dispatch", "submitted", "done")}
         columns["tasks"] = [members(mask) for mask in self.batch.tolist()]
         columns["names"] = [names_of(tasks, self.tasks.name) for tasks in columns["tasks"]]
-        return frame_of(columns)
+        return columns
 
 
 def operations(

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ _LEAST = {"blocks": 1, "threads": 1} | dict.fromkeys(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BlockLog(Frozen):
+class BlockLog(Tabular, Frozen):
     """K kernels (one launch each) and their B blocks.
 
     Columns are stored as read-only int64 arrays; a single number is repeated for all rows. Times
@@ -282,12 +284,12 @@ class BlockLog(Frozen):
 
     def to_frame(self) -> pd.DataFrame:
         """A ``pandas.DataFrame`` with one row per block: its columns and those of its kernel."""
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         table = {key: getattr(self, key) for key in _BLOCKS}
-        return pd.DataFrame(
-            table | {key: getattr(self, key)[self.kernel] for key in ("name", "joined", *_KERNELS)}
-        )
+        of_kernels = ("name", "joined", *_KERNELS)
+        return table | {key: getattr(self, key)[self.kernel] for key in of_kernels}
 
     # Pictures
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, instance, integer, is_sequence, one_of
+from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.missing_values import frame_of
 from gpusched._support.paths import path_text
 from gpusched.io import examiner, rule_check
 from gpusched.io.block_log import BlockLog
@@ -23,7 +25,7 @@ from gpusched.io.traces.trace_tables import (
     column,
     known_gpu,
     occupancy_of,
-    table_frame,
+    table_of,
     take,
 )
 from gpusched.model.gpu import GPU, as_gpu
@@ -133,7 +135,7 @@ def read_trace(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OccupancyAgreement:
+class OccupancyAgreement(Tabular):
     """Comparison of the profiler's occupancy with the occupancy by the GPU's limits, per launch.
 
     >>> found = gs.io.occupancy_agreement(gs.io.read_trace("tests/data/pipeline.pt.trace.json"))
@@ -162,7 +164,10 @@ class OccupancyAgreement:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per launch; ``reported`` is NA where not known."""
-        return table_frame(self, ("reported",))
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        return table_of(self, ("reported",))
 
     def __repr__(self) -> str:
         parts = [f"{n} {reason or 'equal'}" for reason, n in self.counts().items()]

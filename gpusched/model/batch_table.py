@@ -22,7 +22,9 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
+from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 from gpusched.model.batches import (
@@ -74,7 +76,7 @@ _ROWS = 40  # shown in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchTable(NoArray):
+class BatchTable(NoArray, Tabular):
     """Completion times of every batch of n tasks, or of a stack of N such sets.
 
     >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (1, 0): 4})
@@ -578,8 +580,9 @@ class BatchTable(NoArray):
         >>> stack[0].to_frame(["camera", "lidar"])["tasks"].tolist()
         [('camera',), ('lidar',), ('camera', 'lidar')]
         """
-        import pandas as pd
+        return frame_of(self._table(names))
 
+    def _table(self, names: Sequence[str] | None = None) -> dict[str, Any]:
         completion = np.atleast_2d(self.completion)
         undecided = np.zeros_like(completion)
         if self.undecided is not None:
@@ -594,11 +597,11 @@ class BatchTable(NoArray):
         columns: dict[str, Any] = {"set": sets} if self.is_stack else {}
         columns |= {
             "size": np.bitwise_count(masks).astype(np.int64),
-            "tasks": pd.Series(tasks, dtype=object),
+            "tasks": tasks.tolist(),
             "completion": completion[sets, masks] + undecided[sets, masks],
             "undecided": ~decided,
         }
-        return pd.DataFrame(columns)
+        return columns
 
     def _submissions(
         self, sets: Int64Array, masks: Int64Array, decided: npt.NDArray[np.bool_]

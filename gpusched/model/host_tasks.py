@@ -17,6 +17,7 @@ from gpusched._support.arguments import (
     int_array,
     task_names,
 )
+from gpusched._support.missing_values import frame_of
 from gpusched.model.hosts.host_arrays import (
     JOB_FIELDS,
     LEAST,
@@ -403,9 +404,12 @@ class HostTasks(HostColumns):
         >>> hosts.to_frame()[["task", "cpu", "kernel_1", "period"]].values.tolist()
         [[0, 3, 6, 60], [0, 0, <NA>, 60], [1, 5, <NA>, 80]]
         """
-        from gpusched.model.hosts.host_frames import frame_of
+        return frame_of(self._table())
 
-        return frame_of(self)
+    def _table(self) -> dict[str, Any]:
+        from gpusched.model.hosts.host_frames import table_of
+
+        return table_of(self)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> HostTasks:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of, optional
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Jobs(Frozen):
+class Jobs(Tabular, Frozen):
     """Jobs as a structure of arrays: read-only int64, one entry per job, times in ticks.
 
     Attributes
@@ -74,9 +75,9 @@ class Jobs(Frozen):
         >>> run.to_frame()[["name", "job", "finish", "response"]].values.tolist()
         [['task 0', 0, 4, 4]]
         """
-        return frame_of(self._columns())
+        return frame_of(self._table())
 
-    def _columns(self) -> dict[str, Any]:
+    def _table(self) -> dict[str, Any]:
         """The attributes and the responses, masked where something has not happened."""
         columns = {name: getattr(self, name) for name in (*self.COLUMNS, "response")}
         return {k: optional(v) if k in self._OPTIONAL else v for k, v in columns.items()}
@@ -89,7 +90,7 @@ class Jobs(Frozen):
             return None
         from gpusched._support.results import Results
 
-        return Results(self._columns())._repr_html_()
+        return Results(self._table())._repr_html_()
 
 
 class RunJobs(Jobs):
@@ -98,8 +99,8 @@ class RunJobs(Jobs):
     tasks: KernelTasks | KernelChains | HostTasks
     now: int
 
-    def _columns(self) -> dict[str, Any]:
-        columns = super()._columns()
+    def _table(self) -> dict[str, Any]:
+        columns = super()._table()
         names = np.array(self.tasks.name, dtype=object)[self.task]
         return {"task": columns.pop("task"), "name": names, **columns}
 

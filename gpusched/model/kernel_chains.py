@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.large_arrays import spread
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import TICKS, escape, shown
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.task_sets import TaskSet, unless_derived
@@ -284,8 +285,9 @@ class KernelChains(TaskSet):
 
         The columns are ``set`` (of a stack), ``task``, ``name``, ``kernel`` and the fields.
         """
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         has = self.block_time > 0
         at = np.nonzero(has)
         columns: dict[str, Any] = {"set": at[0]} if self.is_stack else {}
@@ -296,7 +298,7 @@ class KernelChains(TaskSet):
             columns[key] = getattr(self, key)[at[:-1]]
         for key in _OF_KERNEL:
             columns[key] = getattr(self, key)[has]
-        return pd.DataFrame(columns)
+        return columns
 
     @classmethod
     def _alike(cls, parts: Sequence[KernelChains]) -> list[dict[str, npt.NDArray[Any]]]:

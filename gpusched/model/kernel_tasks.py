@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.large_arrays import spread
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import TICKS, escape
 from gpusched.model.task_sets import TaskSet, unless_derived
 
@@ -205,7 +206,7 @@ class KernelTasks(TaskSet):
 
         The columns are ``set`` (of a stack), ``task``, ``name`` and the fields.
         """
-        return self._task_frame()
+        return frame_of(self._table())
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> KernelTasks:

@@ -23,6 +23,8 @@ from gpusched._support.arguments import (
     names,
     ticks,
 )
+from gpusched._support.arrow import Tabular
+from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape
@@ -47,7 +49,7 @@ from gpusched.model.launching.launch_columns import (
     row_count,
     switches,
 )
-from gpusched.model.launching.launch_frames import arguments_of, frame_of
+from gpusched.model.launching.launch_frames import arguments_of, table_of
 from gpusched.model.launching.launch_partitions import read_partitions
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ Codes = npt.ArrayLike | Sequence[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Launches(NoArray, Saved):
+class Launches(NoArray, Tabular, Saved):
     """Kernels and copies, one row each, and the streams that they are launched in.
 
     All columns are stored as read-only int64 arrays of shape ``(n,)``; a column given as one number
@@ -539,7 +541,10 @@ class Launches(NoArray, Saved):
         partition. Streams without launches, if any, follow with a row each in which the rest is
         missing.
         """
-        return frame_of({f.name: getattr(self, f.name) for f in fields(self)})
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        return table_of({f.name: getattr(self, f.name) for f in fields(self)})
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Launches:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration
@@ -31,7 +32,7 @@ PLACEMENTS: dict[str, int] = {name: i for i, name in enumerate(enumeration("mode
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Placement(Saved, Frozen):
+class Placement(Tabular, Saved, Frozen):
     """The SMs of the blocks of some kernels; made by `place`.
 
     All arrays are read-only and int64. B is the number of blocks, K of kernels.
@@ -109,7 +110,10 @@ class Placement(Saved, Frozen):
 
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per block: kernel, block, sm (missing without room)."""
-        return frame_of({"kernel": self.kernel, "block": self.block, "sm": optional(self.sm)})
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "block": self.block, "sm": optional(self.sm)}
 
     def __repr__(self) -> str:
         placed = int((self.sm >= 0).sum())

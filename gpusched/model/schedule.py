@@ -22,7 +22,9 @@ from gpusched._support.arguments import (
     int_array,
     position,
 )
+from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
@@ -77,7 +79,7 @@ class ScheduleError(ValueError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Schedule(NoArray):
+class Schedule(NoArray, Tabular):
     """Frames one after the other, each running one batch of jobs ([RTNS24], section 2.4).
 
     Of chains a frame runs at most one kernel of a task, of each the next one of the oldest job that
@@ -377,8 +379,9 @@ class Schedule(NoArray):
         >>> gs.pbs.search(tasks, table).schedule.to_frame().values.tolist()
         [[0, 2, (0,), ('camera',)], [2, 5, (1,), ('lidar',)]]
         """
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         columns: dict[str, Any] = {
             "start": self.start,
             "end": self.end,
@@ -395,7 +398,7 @@ class Schedule(NoArray):
                 tuple(found[start, task] for task in tasks)
                 for start, tasks in zip(starts, columns["tasks"], strict=True)
             ]
-        return pd.DataFrame(columns)
+        return columns
 
     def __repr__(self) -> str:
         return (

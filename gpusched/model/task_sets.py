@@ -9,19 +9,17 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, SupportsIndex
+from typing import Any, ClassVar, Self, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, task_names
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.no_array import NoArray
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["TaskSet"]
 
@@ -37,7 +35,7 @@ Index = (
 """Selection of sets or tasks: a number, a slice, numbers, a bool mask, a name or names."""
 
 
-class TaskSet(NoArray, Saved, Frozen):
+class TaskSet(NoArray, Tabular, Saved, Frozen):
     """Base of sets of tasks: one set of n tasks, or a stack of N sets.
 
     A set indexes like a list of its tasks, a stack like a list of its sets; names select tasks in
@@ -293,10 +291,8 @@ class TaskSet(NoArray, Saved, Frozen):
         keys = (*self._arrays(), "name")
         return {key: getattr(self, key) for key in keys if key not in self._derived}
 
-    def _task_frame(self) -> pd.DataFrame:
-        """A pandas table with one row per task of every set: set, task, name, numbers of tasks."""
-        import pandas as pd
-
+    def _table(self) -> dict[str, Any]:
+        """One row per task of every set: set, task, name, numbers of tasks."""
         sets, n = np.atleast_2d(self.period).shape
         columns: dict[str, Any] = {}
         if self.is_stack:
@@ -306,7 +302,7 @@ class TaskSet(NoArray, Saved, Frozen):
         for key in self._ARRAYS:
             if getattr(self, key).ndim == self.period.ndim:
                 columns[key] = getattr(self, key).ravel()
-        return pd.DataFrame(columns)
+        return columns
 
     # As any object
 

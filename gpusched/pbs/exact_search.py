@@ -93,8 +93,10 @@ def search(
     thorough
         Skip the quick stages and decide by the feasible instants alone. Not with "graph".
     budget
-        A ``Budget`` for each task set; by default 2 GiB. Without a limit on seconds or states, a
-        search of more than 24 tasks ends after a fixed number of rounds.
+        A ``Budget`` for each task set; by default 2 GiB. It includes the proof that a single set
+        has no schedule, with as many states again: a set whose proof does not fit is undecided. A
+        stack has no proofs, so a stack of one may be rejected sooner. Without a limit on seconds or
+        states, a search of more than 24 tasks ends after a fixed number of rounds.
     progress
         Of the rounds of a search of more than 24 tasks: a callable ``(rounds, of)``, True for a
         bar, False for none, None for a bar in a notebook or a terminal.

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, instance, int_array, one_of
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration
@@ -51,7 +52,7 @@ _BYTES = 2 << 30  # the budget where none is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph(Saved, Frozen):
+class Graph(Tabular, Saved, Frozen):
     """A scheduling graph, or the part of it that was explored.
 
     Vertices are numbered in order of creation, from the root 0.
@@ -116,6 +117,9 @@ class Graph(Saved, Frozen):
         Columns: vertex, depth, times, earliest, latest (NA without a time), state, and
         ``executed <task>`` and ``ready <task>`` for each task.
         """
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
         count = np.diff(self.first)
         some = count > 0
         earliest = np.full(len(self), -1)
@@ -133,7 +137,7 @@ class Graph(Saved, Frozen):
         for i, name in enumerate(self.names):
             columns[f"executed {name}"] = self.executed[:, i]
             columns[f"ready {name}"] = self.ready[:, i]
-        return frame_of(columns)
+        return columns
 
     def to_dot(self, path: str | os.PathLike[str] | None = None, max_vertices: int = 2000) -> str:
         """Write the graph in the DOT language of Graphviz, and to ``path`` when given.

@@ -23,7 +23,9 @@ from gpusched._support.arguments import (
     one_of,
     seed_key,
 )
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen, same
+from gpusched._support.missing_values import frame_of
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape, shown
@@ -44,7 +46,7 @@ _STRATEGIES = enumeration("pbs.dispatch")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Play(Saved, Frozen):
+class Play(Tabular, Saved, Frozen):
     """Result of R simulated runs of one hyperperiod by a dispatcher, arrays of length R.
 
     >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
@@ -81,10 +83,11 @@ class Play(Saved, Frozen):
 
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per run."""
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         columns = {f.name: getattr(self, f.name) for f in fields(self)}
-        return pd.DataFrame({"run": np.arange(len(self)), **columns})
+        return {"run": np.arange(len(self)), **columns}
 
     def __repr__(self) -> str:
         late, jobs = int(self.misses.sum()), int(self.jobs.sum())
@@ -92,7 +95,7 @@ class Play(Saved, Frozen):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Policy(Saved):
+class Policy(Tabular, Saved):
     """Feasible instants of every state of one task set, and the decisions that follow from them.
 
     ``pending`` in the methods is a bit mask of tasks with one pending job, or a sequence of n
@@ -181,21 +184,20 @@ class Policy(Saved):
         pending jobs as a tuple, and ``first`` and ``last``, the first and the last feasible
         instant.
         """
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         radix = self._radix()
         count = int(np.prod(radix))
         row = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
         stride = np.concatenate(([1], np.cumprod(radix)[:-1]))
         pending = (row % count)[:, None] // stride % radix
-        return pd.DataFrame(
-            {
-                "interval": row // count,
-                "pending": pd.Series([tuple(counts) for counts in pending.tolist()], dtype=object),
-                "first": self.first,
-                "last": self.last,
-            }
-        )
+        return {
+            "interval": row // count,
+            "pending": [tuple(counts) for counts in pending.tolist()],
+            "first": self.first,
+            "last": self.last,
+        }
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw the feasible instants of the first 40 states with pending jobs, one row per state.

@@ -86,9 +86,10 @@ class Search(BatchAnswer):
         Of an accepted single set: a schedule that meets every deadline. None for a stack, and for a
         set that was taken from one: search it alone for its schedule.
     certificate
-        Of a single set that is rejected, a proof of it where one was found: an `Overload`,
-        `DeadInterval`, `DeadStates` or `InfeasibleSubset`, which ``certificate.verify`` checks
-        independently of the search. None otherwise.
+        Of a single set that is rejected, a proof of it: an `Overload`, `DeadInterval`, `DeadStates`
+        or `InfeasibleSubset`, which ``certificate.verify`` checks independently of the search. A
+        set whose proof does not fit into the budget is undecided. None for a stack, with
+        "graph", and for a schedule that has to repeat where only an `Overload` is looked for.
     policy
         The run-time policy of a single set, with ``policy=True``; else None.
     repeats

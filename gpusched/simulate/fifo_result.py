@@ -65,8 +65,8 @@ class Waves(Table):
     sm: Int64Array | None = None
     kernel: Int64Array | None = None
 
-    def _shown(self) -> dict[str, npt.NDArray[Any]]:
-        return {name: column for name, column in super()._shown().items() if column is not None}
+    def _table(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: column for name, column in super()._table().items() if column is not None}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

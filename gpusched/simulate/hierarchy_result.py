@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import optional
+from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape
@@ -52,7 +53,7 @@ _COLUMNS = ("head", "joined", "first", "dispatched", "end")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Hierarchy(Saved, Frozen):
+class Hierarchy(Tabular, Saved, Frozen):
     """Launches under the scheduling hierarchy; see ``gs.simulate.hierarchy``.
 
     Arrays are read-only int64 with one entry per launch, copies and kernels alike, in ticks; -1 for
@@ -182,9 +183,12 @@ class Hierarchy(Saved, Frozen):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per launch as a ``pandas.DataFrame``; NA for what has not happened."""
-        frame = self._results(np.arange(len(self))).to_frame()
-        frame.insert(2, "kind", np.array(KINDS)[self.launches.kind])
-        return frame
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        columns = dict(self._results(np.arange(len(self))).columns)
+        first = {key: columns.pop(key) for key in ("launch", "name")}
+        return {**first, "kind": np.array(KINDS)[self.launches.kind], **columns}
 
     def overlap(self, one: int, other: int) -> int:
         """Ticks in which two launches were both between their first block's start and their end.

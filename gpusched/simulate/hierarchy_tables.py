@@ -105,8 +105,8 @@ class Waits(Table):
         """``why`` in words."""
         return np.array(REASONS)[self.why]
 
-    def _shown(self) -> dict[str, npt.NDArray[Any]]:
-        columns = super()._shown()
+    def _table(self) -> dict[str, npt.NDArray[Any]]:
+        columns = super()._table()
         del columns["why"]
         return {"launch": columns.pop("launch"), "reason": self.reason, **columns}
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.missing_values import Coded, frame_of
 from gpusched.simulate.run_results import Table
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Intervals(Table):
 
     def to_frame(self) -> pd.DataFrame:
         """One row per interval as a ``pandas.DataFrame``, ``what`` in words; NA in place of -1."""
-        import pandas as pd
+        return frame_of(self._table())
 
-        return super().to_frame().assign(what=pd.Categorical.from_codes(self.what, list(WHAT)))
+    def _table(self) -> dict[str, Any]:
+        return super()._table() | {"what": Coded(self.what.astype(np.int8), WHAT)}

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
@@ -25,7 +26,7 @@ _MOST_DOTS = 20_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Table(Saved, Frozen):
+class Table(Tabular, Saved, Frozen):
     """Columns of equal length: read-only arrays."""
 
     _OPTIONAL: ClassVar[tuple[str, ...]] = ()
@@ -34,23 +35,23 @@ class Table(Saved, Frozen):
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
 
-    def _shown(self) -> dict[str, npt.NDArray[Any]]:
+    def _table(self) -> dict[str, Any]:
         columns = {f.name: getattr(self, f.name) for f in fields(self)}
         return {k: optional(v) if k in self._OPTIONAL else v for k, v in columns.items()}
 
     def to_frame(self) -> pd.DataFrame:
         """The columns as a ``pandas.DataFrame``; NA in the place of -1."""
-        return frame_of(self._shown())
+        return frame_of(self._table())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self)} rows>"
 
     def _repr_html_(self) -> str:
-        return Results(self._shown())._repr_html_()
+        return Results(self._table())._repr_html_()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Responses(Saved, Frozen):
+class Responses(Tabular, Saved, Frozen):
     """Largest responses of simulated sets: columns of shape (N, n) for a stack of N sets of n
     tasks, and an outcome per set; a single set has no first axis."""
 
@@ -109,9 +110,9 @@ class Responses(Saved, Frozen):
 
         ``worst`` is NA where no job has finished.
         """
-        return frame_of(self._columns())
+        return frame_of(self._table())
 
-    def _columns(self) -> dict[str, npt.NDArray[Any]]:
+    def _table(self) -> dict[str, Any]:
         sets, n = np.atleast_2d(self.worst).shape
         columns: dict[str, npt.NDArray[Any]] = {}
         if self.is_stack:
@@ -147,14 +148,14 @@ class Responses(Saved, Frozen):
         return ax
 
     def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self)[1:-1])}</p>" + Results(self._columns())._repr_html_()
+        return f"<p>{escape(repr(self)[1:-1])}</p>" + Results(self._table())._repr_html_()
 
 
 def html_of(run: Any) -> str:
     """HTML of a run: its text, and below it the picture, or a table where there is none."""
     picture = run._repr_svg_()
     if picture is None:
-        picture = Results(run._columns())._repr_html_()
+        picture = Results(run._table())._repr_html_()
     return f"<p>{escape(repr(run)[1:-1])}</p>{picture}"
 
 

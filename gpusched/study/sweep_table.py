@@ -1,4 +1,4 @@
-"""The table of a sweep: a row per point, with its picture and its weighted means."""
+"""The table of a sweep: a row per point, its picture, its weighted means, its axes for xarray."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from gpusched._support.results import Results
 from gpusched._support.text import clip
 from gpusched.study.accumulators import PerSet, State
 from gpusched.study.execution import SweepError
-from gpusched.study.points import Point, column_of, describe
+from gpusched.study.points import Point, canonical, column_of, describe
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 __all__ = ["Sweep", "columns_of", "table_of"]
+
+_ENDS = {"low": "lower end of the 95 % interval", "high": "upper end of the 95 % interval"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,6 +141,46 @@ class Sweep(Results):
         columns[quantity] = means
         return Results(columns)
 
+    def to_xarray(self, units: Mapping[str, str] | None = None) -> xr.Dataset:
+        """Make a dataset of xarray with an axis for each parameter of the grid.
+
+        Parameters
+        ----------
+        units
+            Units by the names of parameters and variables, such as ``{"period": "ms"}``: their
+            attribute ``units``. Shares have "1".
+
+        Returns
+        -------
+        xarray.Dataset
+            The parameters are the coordinates, in the order of the grid. A column is a variable
+            over all of them; those of ``arrays`` have further axes, named after them with a number
+            from 1. Those of ``values`` are called ``<quantity>_values``, with the further axis
+            ``set``.
+
+        Raises
+        ------
+        ImportError
+            xarray is not installed.
+        ValueError
+            Units of a name that there is not, two variables of one name, or rows that are not a
+            whole grid.
+
+        Examples
+        --------
+        >>> import gpusched as gs
+        >>> import numpy as np
+        >>> def test(*, utilization, speed, count, first, seed):
+        ...     return {"met": np.arange(first, first + count) * utilization <= speed}
+        >>> grid = {"utilization": [1, 2], "speed": [1, 4]}
+        >>> data = gs.sweep(test, grid, count=4, seed=1).to_xarray({"speed": "GHz"})
+        >>> data["met"].dims, data["met"].sel(utilization=2).values.tolist()
+        (('utilization', 'speed'), [0.25, 0.75])
+        >>> data["speed"].attrs, data["met_low"].attrs["long_name"]
+        ({'units': 'GHz'}, 'met, lower end of the 95 % interval')
+        """
+        return _dataset_of(self, units or {})
+
     def plot(self, *quantities: str, x: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw quantities over a parameter of the grid.
 
@@ -251,3 +294,67 @@ def table_of(
         else:
             columns[name] = np.array(column)
     return Sweep(columns, values, arrays)
+
+
+def _dataset_of(table: Sweep, units: Mapping[str, str]) -> xr.Dataset:
+    """The dataset; see ``Sweep.to_xarray``."""
+    try:
+        import xarray as xr
+    except ModuleNotFoundError as error:
+        if error.name != "xarray":
+            raise
+        raise ImportError("to_xarray needs xarray: pip install xarray", name="xarray") from None
+
+    axes = {name: _different(table[name]) for name in table.parameters}
+    shape = tuple(len(rows) for rows, _ in axes.values())
+    places = [place for _, place in axes.values()]
+    at = np.full(int(np.prod(shape)), -1)  # the row of each point
+    flat = np.ravel_multi_index(places, shape) if axes else np.zeros(1, np.int64)
+    at[flat] = np.arange(len(table))
+    if len(table) != at.size or at.min() < 0:
+        raise ValueError(f"points: got {len(table)}, expected all {at.size} of a grid")
+
+    variables: dict[str, tuple[tuple[str, ...], npt.NDArray[Any], dict[str, str]]] = {}
+
+    def add(
+        name: str, rows: npt.NDArray[Any], more: tuple[str, ...], attrs: dict[str, str]
+    ) -> None:
+        for taken in (name, *more):
+            if taken in axes or taken in variables:
+                raise ValueError(f"columns: got {taken!r} twice, expected different names")
+        variables[name] = ((*axes, *more), rows[at].reshape((*shape, *rows.shape[1:])), attrs)
+
+    for name in list(table.columns)[len(axes) :]:
+        add(name, table[name], (), _attributes(name, table))
+    for name, array in table.arrays.items():
+        add(name, array, tuple(f"{name}_{k}" for k in range(1, array.ndim)), {})
+    for name, array in table.values.items():
+        add(f"{name}_values", array, ("set",), {"long_name": f"{name} of each task set"})
+    coordinates: dict[str, tuple[str, npt.NDArray[Any], dict[str, str]]] = {
+        name: (name, table[name][rows], {}) for name, (rows, _) in axes.items()
+    }
+    for name, unit in units.items():
+        one_of(name, [*coordinates, *variables], "units")
+        (coordinates if name in coordinates else variables)[name][2]["units"] = unit
+    return xr.Dataset(variables, coordinates)
+
+
+def _different(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """First rows of the different values of a parameter, and the place of each row among them."""
+    first: dict[str, int] = {}
+    texts = [canonical(value, "grid") for value in column]
+    for row, text in enumerate(texts):
+        first.setdefault(text, row)
+    number = {text: i for i, text in enumerate(first)}
+    places = np.array([number[text] for text in texts], np.int64)
+    return np.array([*first.values()], np.int64), places
+
+
+def _attributes(name: str, table: Sweep) -> dict[str, str]:
+    """Attributes of a column: shares and their intervals have no unit."""
+    of, _, end = name.rpartition("_")
+    if name == "count":
+        return {"long_name": "task sets", "units": "1"}
+    if end in _ENDS and of in table.columns:
+        return {"long_name": f"{of}, {_ENDS[end]}", "units": "1"}
+    return {"units": "1"} if f"{name}_low" in table.columns else {}

@@ -85,7 +85,7 @@ static void test_latest_starts(void)
     MU_CHECK(gs_pbs_latest_start_init(&met, &ctx, &problem, &transitions, false) == GS_OK);
     MU_CHECK(met.latest[problem.arrived[0]] == all.latest[problem.arrived[0]]);
     for (int64_t j = 0; j < problem.intervals * problem.classes; j++) {
-        MU_CHECK(met.latest[j] == all.latest[j] || met.latest[j] == GS_PBS_DEAD);
+        MU_CHECK(met.latest[j] == all.latest[j] || met.latest[j] == GS_PBS_LATEST_DEAD);
         fewer += met.latest[j] != all.latest[j];
     }
     MU_CHECK(fewer > 0);

@@ -82,7 +82,7 @@ int gs_pbs_stages_certify(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_
     const gs_pbs_windows_t *used = engine->store.windows;
     if (status == GS_OK && (used == NULL || !prove_by_window(self, used))) {
         int64_t first = self->problem.arrived[0];
-        if (bound != NULL && gs_pbs_latest_start_at(bound, 0, first) == GS_PBS_DEAD) {
+        if (bound != NULL && gs_pbs_latest_start_at(bound, 0, first) == GS_PBS_LATEST_DEAD) {
             status = prove_idle(self, ctx, used);
         }
         if (status == GS_OK && self->proof.kind == GS_PBS_REFUTATION_NONE) {

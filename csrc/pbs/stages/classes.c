@@ -1,6 +1,7 @@
 /* The latest starts, the feasible instants and the lazy search, with groups and cores between. */
 #include "pbs/stages/classes.h"
 
+#include "pbs/latest/latest_start_row.h"
 #include "pbs/lazy/rounds.h"
 #include "pbs/reduced/reductions.h"
 #include "pbs/stages/certify.h"
@@ -9,10 +10,12 @@
 enum {
     TASKS = 12,             /* with more, classes are not all looked at */
     CLASSES = 1 << 22,      /* nor with more of them */
-    LAST_CLASSES = 1 << 23, /* but in the end, where there are at most so many */
+    LAST_CLASSES = 1 << 23, /* but in the end, where there are at most so many ... */
+    LAST_ROWS = 1 << 25,    /* ... or so many, and their latest starts are found row by row */
     FEW_CLASSES = 1 << 21,  /* and soon, where there are at most so many */
-    ROUNDS = 3,             /* of reductions before that */
-    FEW_ROUNDS = 1,         /* before the classes where they are few */
+    FEW_ROUNDS = 0,         /* of reductions after the first one, before few classes ... */
+    ROUNDS = 3,             /* ... before at most LAST_CLASSES ... */
+    MANY_ROUNDS = 6,        /* ... and before more of them */
     OUTER_SPANS = 8,
     OUTER_CLASSES = 1 << 18, /* with more, no outer approximation */
     FIRST_WORK = 16,         /* of the lazy search per class, before that ... */
@@ -48,6 +51,27 @@ static bool few_classes(const gs_pbs_problem_t *p, int64_t most)
 {
     int64_t classes;
     return gs_mul(p->intervals, p->classes, &classes) && classes <= most;
+}
+
+/* Whether the latest starts of all classes can be had in the end: they are not too many, and fit
+ * into the memory that is left with the tables of an interval. */
+static bool can_look_at_all(const gs_context_t *ctx, const gs_pbs_problem_t *p)
+{
+    int64_t classes, bytes = INT64_MAX;
+    int64_t most = gs_pbs_latest_start_row_applies(p) ? LAST_ROWS : LAST_CLASSES;
+    if (!few_classes(p, most) || !gs_mul(p->intervals + 8, p->classes, &classes)) {
+        return false;
+    }
+    bytes = ctx->bytes_limit != 0 ? ctx->bytes_limit - ctx->bytes_used : bytes;
+    return classes <= bytes / (int64_t)sizeof(int64_t);
+}
+
+/* Rounds of reductions after the first one, before that. */
+static int32_t rounds_before(const gs_pbs_problem_t *p)
+{
+    return few_classes(p, FEW_CLASSES)    ? FEW_ROUNDS
+           : few_classes(p, LAST_CLASSES) ? ROUNDS
+                                          : MANY_ROUNDS;
 }
 
 /* The next round of groups and cores. */
@@ -101,9 +125,8 @@ static int search_rounds(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_e
             work = work == 0 ? LARGE_WORK : 2 * work;
         }
         status = run_rounds(self, engine, options, GS_PBS_LAZY_ROUNDS_ALL, work);
-        int32_t rounds = few_classes(&self->problem, FEW_CLASSES) ? FEW_ROUNDS : ROUNDS;
-        if (reductions == NULL ||
-            (reductions->round > rounds && few_classes(&self->problem, LAST_CLASSES))) {
+        if (reductions == NULL || (reductions->round > rounds_before(&self->problem) &&
+                                   can_look_at_all(ctx, &self->problem))) {
             break;
         }
         if (status == GS_OK && self->answer < 0) {
@@ -161,9 +184,8 @@ static int search_lazily(gs_pbs_search_t *self, gs_context_t *ctx,
     if (status == GS_OK && self->answer == 0 && options->proof &&
         self->proof.kind == GS_PBS_REFUTATION_NONE) {
         int64_t states = ctx->states;
-        ctx->states = 0; /* the proof has a budget of its own, and is not counted */
+        ctx->states = 0; /* the states of the proof have a budget of their own, not counted */
         status = gs_pbs_stages_certify(self, ctx, &engine, options);
-        status = status > 0 ? GS_OK : status; /* the answer stands without it */
         ctx->states = states;
     }
     gs_pbs_lazy_engine_free(&engine);
@@ -188,7 +210,7 @@ int gs_pbs_stages_classes_run(gs_pbs_search_t *self, gs_context_t *ctx,
         status = gs_pbs_latest_start_init(&bound, ctx, p, &transitions, options->policy);
     }
     if (status == GS_OK && self->answer < 0) {
-        if (gs_pbs_latest_start_at(&bound, 0, p->arrived[0]) == GS_PBS_DEAD) {
+        if (gs_pbs_latest_start_at(&bound, 0, p->arrived[0]) == GS_PBS_LATEST_DEAD) {
             gs_pbs_search_decide(self, GS_PBS_STAGE_LATEST_START, false);
         } else if (!options->thorough || options->idling) {
             /* With idling the search never backtracks; without, it usually succeeds. */

@@ -16,7 +16,8 @@ int64_t gs_python_now(void)
 static int poll_call(void *arg)
 {
     gs_python_call_t *call = arg;
-    if (call->stop != NULL && *call->stop != 0) {
+    /* Another thread writes the byte without the GIL, or where there is none. */
+    if (call->stop != NULL && __atomic_load_n(call->stop, __ATOMIC_RELAXED) != 0) {
         return GS_ERR_INTERRUPTED;
     }
     int64_t now = gs_python_now();

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen
-from gpusched._support.missing_values import nullable
+from gpusched._support.arrow import Tabular
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import clip, escape
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import (
@@ -55,7 +56,7 @@ class _Named(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MigAllocation:
+class MigAllocation(Tabular):
     """GPU instances for the tasks of a workload; see ``gs.mig``.
 
     >>> kernel = gs.Kernel("1ms", blocks=32, threads=256)
@@ -205,24 +206,23 @@ class MigAllocation:
         Its columns are ``task``, ``profile`` (NA without an instance), ``start``, ``sms``,
         ``deadline``, ``response``, ``bounded`` and ``slack``, in ticks; missing values are NA.
         """
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         at = self.instance
         names = np.array([*self.profiles, None], object)
         places = np.array([*self.starts, 0], np.int64)
         sms = np.array([*(part.instance.profile.sms for part in self.parts), 0], np.int64)
-        return pd.DataFrame(
-            {
-                "task": list(self.workload.names),
-                "profile": pd.array(names[at], dtype="string"),
-                "start": nullable(missing(places[at], at >= 0)),
-                "sms": nullable(missing(sms[at], at >= 0)),
-                "deadline": deadlines_of(self.workload),
-                "response": nullable(self.response),
-                "bounded": self.bounded,
-                "slack": nullable(self.slack),
-            }
-        )
+        return {
+            "task": np.array(self.workload.names, object),
+            "profile": np.ma.array(names[at], mask=at < 0),
+            "start": missing(places[at], at >= 0),
+            "sms": missing(sms[at], at >= 0),
+            "deadline": deadlines_of(self.workload),
+            "response": self.response,
+            "bounded": self.bounded,
+            "slack": self.slack,
+        }
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw response bounds and deadlines, the tasks in the order of their instances.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex
@@ -10,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, instance, integer, one_of, position
+from gpusched._support.arrow import Tabular
 from gpusched._support.missing_values import frame_of
 from gpusched._support.results import Results
 from gpusched._support.text import clip, escape, shown
@@ -115,7 +117,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Agreement:
+class Agreement(Tabular):
     """Agreement of a simulation with the log that it replays; see ``gs.io.agreement``.
 
     Arrays are read-only; errors are simulated minus measured times, in ticks.
@@ -331,11 +333,14 @@ class Agreement:
         """A ``pandas.DataFrame``: ``kernels``, or one row per block in the order of the log."""
         one_of(by, ("kernel", "block"), "by")
         if by == "kernel":
-            return self.kernels.to_frame()
+            return frame_of(self._table())
         log = self.log
         columns = {key: getattr(log, key) for key in ("kernel", "block", "sm", "start", "end")}
         columns |= {"start_error": self.block_start_error, "same_sm": self.same_sm}
         return frame_of(columns)
+
+    def _table(self) -> Mapping[str, Any]:
+        return self.kernels.columns
 
     def __repr__(self) -> str:
         return f"<Agreement: {self._summary()}>"

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, integer
+from gpusched._support.arrow import Tabular
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import shown, time_text
 from gpusched.io.traces.kernel_names import labels
 from gpusched.io.traces.trace_events import TraceEvents
@@ -25,7 +27,7 @@ from gpusched.io.traces.trace_tables import (
     column,
     gpu_text,
     searcher,
-    table_frame,
+    table_of,
     take,
     written,
 )
@@ -48,7 +50,7 @@ _PART = 100  # of the GPU time, which a kernel has to take to be preferred
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trace:
+class Trace(Tabular):
     """Kernel launches of one device, sorted by start: read-only arrays, one entry per launch.
 
     >>> trace = gs.io.read_trace("tests/data/pipeline.pt.trace.json")
@@ -355,7 +357,10 @@ class Trace:
 
         ``occupancy`` and ``call`` are NA where the file has none.
         """
-        return table_frame(self, ("occupancy", "call"))
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        return table_of(self, ("occupancy", "call"))
 
     def __repr__(self) -> str:
         return f"Trace({_summary(self)})"

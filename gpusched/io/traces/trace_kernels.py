@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.arrow import Tabular
+from gpusched._support.missing_values import frame_of
 from gpusched._support.text import time_text
 from gpusched.io.traces.chosen_periods import harmonic_periods
-from gpusched.io.traces.trace_tables import Names, gpu_text, known_gpu, occupancy_of, table_frame
+from gpusched.io.traces.trace_tables import Names, gpu_text, known_gpu, occupancy_of, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TraceKernels:
+class TraceKernels(Tabular):
     """Kernels of a trace (launches with equal name and shape), by decreasing total time.
 
     All attributes but ``gpu`` are read-only arrays with one entry per kernel.
@@ -157,7 +159,10 @@ class TraceKernels:
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per kernel; its columns are the arrays' names."""
-        return table_frame(self)
+        return frame_of(self._table())
+
+    def _table(self) -> dict[str, Any]:
+        return table_of(self)
 
     def __repr__(self) -> str:
         shown = ", ".join(self.label[:5]) + (", ..." if len(self) > 5 else "")

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, frozen
-from gpusched._support.missing_values import frame_of, optional
+from gpusched._support.missing_values import optional
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:
-    import pandas as pd
     from _typeshed import DataclassInstance
 
     from gpusched.model.gpu import GPU
@@ -86,14 +85,14 @@ def take(table: Table, chosen: NDArray[Any]) -> Table:
     return replace(table, **columns)
 
 
-def table_frame(table: Any, missing: Sequence[str] = ()) -> pd.DataFrame:
-    """The arrays of a table as the columns of a pandas DataFrame.
+def table_of(table: Any, missing: Sequence[str] = ()) -> dict[str, Any]:
+    """The arrays of a table by name.
 
-    ``missing``: names of the arrays in which -1 stands for nothing, NA in the frame.
+    ``missing``: names of the arrays in which -1 stands for nothing, masked here.
     """
     columns = {f.name: getattr(table, f.name) for f in fields(table)}
     arrays = {k: v for k, v in columns.items() if isinstance(v, np.ndarray)}
-    return frame_of({k: optional(v) if k in missing else v for k, v in arrays.items()})
+    return {k: optional(v) if k in missing else v for k, v in arrays.items()}
 
 
 def searcher(pattern: str | re.Pattern[str]) -> Callable[[str], bool]:

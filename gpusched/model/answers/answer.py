@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, task_number
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
@@ -55,7 +56,7 @@ def missing(values: npt.ArrayLike, known: npt.ArrayLike, filler: int = _NONE) ->
     return found
 
 
-class Answer(Saved, Frozen, ABC):
+class Answer(Tabular, Saved, Frozen, ABC):
     """Answer of one method for one set of n tasks, or for a stack of N sets.
 
     Arrays of a stack whose sets differ in size have rows for the tasks of the largest; beyond a
@@ -283,8 +284,9 @@ class Answer(Saved, Frozen, ABC):
         It has the columns ``set`` (of a stack), ``task``, ``name``, ``schedulable``, ``deadline``,
         ``response``, ``bounded``, ``slack``, and those of the method. Missing values are NA.
         """
-        import pandas as pd
+        return frame_of(self._table())
 
+    def _table(self) -> dict[str, Any]:
         sets, n = (len(self) if self.is_stack else 1), self._tasks.n
         rows = 1 if self._PER_SET else n
         columns: dict[str, Any] = {}
@@ -294,16 +296,14 @@ class Answer(Saved, Frozen, ABC):
             columns["task"] = np.tile(np.arange(n), sets)
             columns["name"] = np.tile(np.array(self._tasks.name, dtype=object), sets)
         yes = np.repeat(np.atleast_1d(self.accepted), rows)
-        columns["schedulable"] = pd.arrays.BooleanArray(
-            yes, np.repeat(np.atleast_1d(self.undecided), rows)
-        )
+        columns["schedulable"] = np.ma.array(yes, mask=np.repeat(self.undecided, rows))
         for key, values in self._columns().items():
             flat = np.ravel(values)
             columns[key] = flat.astype(object) if flat.dtype.kind == "U" else flat
-        frame = frame_of(columns)
         if self._PER_SET or not self._tasks.is_ragged:
-            return frame
-        return frame[self._tasks.is_task.ravel()].reset_index(drop=True)
+            return columns
+        are_tasks = self._tasks.is_task.ravel()
+        return {key: column[are_tasks] for key, column in columns.items()}
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw response bounds and deadlines of a set, or the numbers of answers of a stack.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._support.missing_values import optional
 from gpusched.model.frames import Table
 from gpusched.model.hosts.host_arrays import ROW_FIELDS, rows_below, with_zeros
 from gpusched.model.hosts.host_columns import MAX_SMS, HostColumns
@@ -17,13 +18,11 @@ if TYPE_CHECKING:
 
     from gpusched._support.arguments import Int64Array
 
-__all__ = ["fields_of", "frame_of"]
+__all__ = ["fields_of", "table_of"]
 
 
-def frame_of(hosts: HostColumns) -> pd.DataFrame:
-    """The table of `HostTasks.to_frame`."""
-    import pandas as pd
-
+def table_of(hosts: HostColumns) -> dict[str, Any]:
+    """The columns of `HostTasks.to_frame`."""
     # Rows of each task of each set, none where a set has fewer tasks than the largest.
     count = np.where(hosts.is_task, hosts.segments + 1, 0).ravel()
     tasks = np.repeat(np.arange(len(count)), count)
@@ -44,17 +43,17 @@ def frame_of(hosts: HostColumns) -> pd.DataFrame:
     gpu["copy_out"] = hosts.copy_out.reshape(size)
     for key, array in gpu.items():
         values = array[tasks, at] if hosts.width else np.zeros(len(tasks), np.int64)
-        columns[key] = pd.arrays.IntegerArray(values, last)
+        columns[key] = optional(values, ~last)
     for key in ROW_FIELDS[:-2]:
         columns[key] = getattr(hosts, key).ravel()[tasks]
     core = hosts.core.ravel()[tasks]
-    columns["core"] = pd.arrays.IntegerArray(core, core < 0)
+    columns["core"] = optional(core)
     flags = hosts.sm.reshape(len(count), hosts.sms)
     sets = [tuple(np.flatnonzero(row).tolist()) for row in flags]
-    columns["sm"] = pd.Series([sets[i] for i in tasks.tolist()], dtype=object)
-    columns["sms"] = hosts.sms
-    columns["width"] = hosts.width
-    return pd.DataFrame(columns)
+    columns["sm"] = [sets[i] for i in tasks.tolist()]
+    columns["sms"] = np.full(len(tasks), hosts.sms)
+    columns["width"] = np.full(len(tasks), hosts.width)
+    return columns
 
 
 def fields_of(frame: pd.DataFrame) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched._support.missing_values import frame_of as table_of
 from gpusched._support.missing_values import optional
 from gpusched.model.launching.launch_columns import COLUMNS, KINDS, STREAM_COLUMNS, STREAM_KINDS
 from gpusched.model.launching.launch_partitions import PARTITION_COLUMNS
@@ -14,7 +13,7 @@ from gpusched.model.launching.launch_partitions import PARTITION_COLUMNS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["arguments_of", "frame_of"]
+__all__ = ["arguments_of", "table_of"]
 
 _OPTIONAL = {"carveout": -1, "graph": -1, "trigger": -1}
 """Columns with missing values, and the numbers that stand for them."""
@@ -22,10 +21,8 @@ _OPTIONAL = {"carveout": -1, "graph": -1, "trigger": -1}
 _FACTORS = tuple(f"interference_{what}" for what in ("sm", "gpc", "gpu", "copy"))
 
 
-def frame_of(fields: dict[str, Any]) -> pd.DataFrame:
-    """The table of launches with these fields; see ``Launches.to_frame``."""
-    import pandas as pd
-
+def table_of(fields: dict[str, Any]) -> dict[str, Any]:
+    """The columns of launches with these fields; see ``Launches.to_frame``."""
     unused = np.setdiff1d(np.arange(len(fields["stream_context"])), fields["stream"])
     columns: dict[str, Any] = {key: fields[key] for key in COLUMNS}
     columns |= {key: optional(columns[key]) for key in _OPTIONAL}
@@ -38,11 +35,11 @@ def frame_of(fields: dict[str, Any]) -> pd.DataFrame:
     absent: list[Any] = [None] * len(unused)
     columns["stream"] = stream
     kinds = np.array(KINDS, dtype=object)[fields["kind"]].tolist()
-    columns["kind"] = pd.Series([*kinds, *absent], dtype=object)
-    columns["after"] = pd.Series([*fields["after"], *absent], dtype=object)
+    columns["kind"] = [*kinds, *absent]
+    columns["after"] = [*fields["after"], *absent]
     if fields["block_times"] is not None:
         times = [None if row is None else tuple(row.tolist()) for row in fields["block_times"]]
-        columns["block_times"] = pd.Series([*times, *absent], dtype=object)
+        columns["block_times"] = [*times, *absent]
     for key in STREAM_COLUMNS:
         columns[key] = fields[key][stream]
     columns["stream_kind"] = np.array(STREAM_KINDS, dtype=object)[columns["stream_kind"]]
@@ -50,10 +47,8 @@ def frame_of(fields: dict[str, Any]) -> pd.DataFrame:
     for key in PARTITION_COLUMNS:
         if fields[key] is not None:
             entries = [fields[key][p] for p in columns["stream_partition"].tolist()]
-            is_number = key == "partition_limit"
-            columns[key] = pd.Series(entries, dtype=np.int64 if is_number else object)
-    name = pd.Series([*fields["name"], *absent], dtype=object)
-    return table_of({"name": name} | columns)
+            columns[key] = np.array(entries, np.int64) if key == "partition_limit" else entries
+    return {"name": [*fields["name"], *absent]} | columns
 
 
 def arguments_of(frame: pd.DataFrame) -> dict[str, Any]:

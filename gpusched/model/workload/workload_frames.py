@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gpusched._support.missing_values import optional
 from gpusched._support.text import shown
 from gpusched.model.frames import Table
 from gpusched.model.workload.periodic_task import Task
@@ -15,7 +16,7 @@ from gpusched.model.workload.workload_parts import Parts
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["frame_of", "parts_of"]
+__all__ = ["parts_of", "table_of"]
 
 _TASK_TIMES = ("period", "deadline", "offset", "jitter")
 _TASK_NUMBERS = ("priority", "stream_priority", "gpu_priority", "core")
@@ -38,10 +39,8 @@ _OF_KIND = {
 _WRONG = (ValueError, TypeError, OverflowError)
 
 
-def frame_of(parts: Parts) -> pd.DataFrame:
-    """The table; see ``Workload.to_frame``."""
-    import pandas as pd
-
+def table_of(parts: Parts) -> dict[str, Any]:
+    """The columns; see ``Workload.to_frame``."""
     columns: dict[str, list[object]] = {key: [] for key in ("task", *_TASK, "segment", *_SEGMENT)}
     for i, task in enumerate(parts.tasks):
         facts = {key: getattr(task, key) for key in _TASK}
@@ -51,15 +50,17 @@ def frame_of(parts: Parts) -> pd.DataFrame:
             for key, column in columns.items():
                 column.append(row.get(key))
     texts = ("name", *_TASK_TEXTS, "kind", "sms", "by", "label")
-    frame = pd.DataFrame(
-        {
-            key: pd.Series(column, dtype=object if key in texts else "Int64")
-            for key, column in columns.items()
-        }
-    )
-    frame["tick"] = tick_text(parts.tick)
-    frame.attrs["notes"] = list(parts.notes)
-    return frame
+    made: dict[str, Any] = {
+        key: column if key in texts else _numbers(column) for key, column in columns.items()
+    }
+    made["tick"] = [tick_text(parts.tick)] * len(made["task"])
+    return made
+
+
+def _numbers(column: list[Any]) -> Any:
+    """Whole numbers, masked where there are none."""
+    there = [value is not None for value in column]
+    return optional([0 if value is None else value for value in column], there)
 
 
 def parts_of(frame: pd.DataFrame, tick: str | None) -> Parts:

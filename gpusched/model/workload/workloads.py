@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, SupportsIndex, overload
 
 from gpusched._support.arguments import instance, is_sequence, one_of, position
+from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
 from gpusched._support.text import clip, shown
 from gpusched.model.host_tasks import HostTasks
@@ -36,7 +38,7 @@ from gpusched.model.workload.time_units import (
     tick_text,
 )
 from gpusched.model.workload.workload_files import read_workload, write_workload
-from gpusched.model.workload.workload_frames import frame_of, parts_of
+from gpusched.model.workload.workload_frames import parts_of, table_of
 from gpusched.model.workload.workload_parts import Parts
 from gpusched.model.workload.workload_text import html_of, repr_of, text_of
 
@@ -62,7 +64,7 @@ class Utilization(NamedTuple):
     gpu: float
 
 
-class Workload(NoArray):
+class Workload(NoArray, Tabular):
     """Tasks with CPU work, copies and kernels, stated once for all methods.
 
     >>> w = gs.Workload([
@@ -372,7 +374,12 @@ class Workload(NoArray):
         out", "kernel"), label (its name), and the arguments of the segments; tick. Notes are in
         ``frame.attrs``.
         """
-        return frame_of(Parts(self.tasks, self._tick, self.notes))
+        frame = frame_of(self._table())
+        frame.attrs["notes"] = list(self.notes)
+        return frame
+
+    def _table(self) -> dict[str, Any]:
+        return table_of(Parts(self.tasks, self._tick, self.notes))
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, tick: str | None = None) -> Workload:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, position
+from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
@@ -133,7 +134,7 @@ class LateJobs(Table):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Challenge(Saved, Frozen):
+class Challenge(Tabular, Saved, Frozen):
     """Answer of a search for a late job in one set of n tasks, or in each of a stack of N sets.
 
     >>> hosts = gs.HostTasks.from_segments([7, 9], [[2, (0, 2, 0), 1], [4]], core=[0, 0])
@@ -347,6 +348,9 @@ class Challenge(Saved, Frozen):
     def to_frame(self) -> pd.DataFrame:
         """One row per job of the counterexamples as a ``pandas.DataFrame``."""
         return self.late.to_frame()
+
+    def _table(self) -> dict[str, Any]:
+        return self.late._table()
 
     def __repr__(self) -> str:
         form = f"{self.protocol}, {self.mode}"

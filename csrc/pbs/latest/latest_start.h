@@ -6,18 +6,18 @@
  * table-driven dispatcher may wait while jobs are ready), and without it no state that starts later
  * can be completed.
  */
-#ifndef GS_PBS_LATEST_START_H
-#define GS_PBS_LATEST_START_H
+#ifndef GS_PBS_LATEST_LATEST_START_H
+#define GS_PBS_LATEST_LATEST_START_H
 
 #include "pbs/transitions.h"
 
 /* Latest start of a class from which no continuation meets every deadline. */
-#define GS_PBS_DEAD (-1)
+#define GS_PBS_LATEST_DEAD (-1)
 
 typedef struct {
     const gs_pbs_problem_t *problem;
-    int64_t *latest; /* [k * classes + class]: GS_PBS_DEAD, an instant of I_k, or GS_NEVER (any
-                        instant) */
+    int64_t *latest; /* [k * classes + class]: GS_PBS_LATEST_DEAD, an instant of I_k, or GS_NEVER
+                        (any instant) */
 } gs_pbs_latest_start_t;
 
 /* Computes all of them backwards; in an infinite-horizon problem repeatedly, until the last
@@ -26,7 +26,7 @@ typedef struct {
  *
  * all: also the classes in which a job was done sooner after its release than the shortest batch
  * with it. No schedule of full batches meets them, a dispatcher may when a batch ends early. Else
- * they count as GS_PBS_DEAD; no move of another class leads to them. */
+ * they count as GS_PBS_LATEST_DEAD; no move of another class leads to them. */
 int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
                              const gs_pbs_problem_t *problem, gs_pbs_transitions_t *transitions,
                              bool all);

@@ -1,5 +1,7 @@
 /* Backward computation of the latest starts. */
-#include "pbs/latest_start.h"
+#include "pbs/latest/latest_start.h"
+
+#include "pbs/latest/latest_start_row.h"
 
 /* The latest start of a batch if it exceeds best, else best. */
 static int64_t latest_start_of_batch(const gs_pbs_latest_start_t *self,
@@ -41,14 +43,14 @@ static int64_t latest_start(const gs_pbs_latest_start_t *self, gs_pbs_transition
     int64_t k = transitions->k;
     uint32_t left = gs_pbs_problem_left(p, class_index);
     if (p->tasks.chained != 0 && !gs_pbs_problem_is_ordered(p, class_index)) {
-        return GS_PBS_DEAD; /* no state has this class */
+        return GS_PBS_LATEST_DEAD; /* no state has this class */
     }
     if (k + 1 < p->intervals) {
         /* Waiting for the next arrival is allowed while nothing pending reaches its deadline. */
         gs_pbs_transitions_prepare_class(transitions, class_index);
         int64_t after = class_index + p->arrived[k + 1] - p->arrived[k];
         if (transitions->wait[left] > transitions->last &&
-            self->latest[(k + 1) * p->classes + after] != GS_PBS_DEAD) {
+            self->latest[(k + 1) * p->classes + after] != GS_PBS_LATEST_DEAD) {
             return transitions->last;
         }
     } else if (left == 0) {
@@ -69,7 +71,7 @@ static int64_t latest_start(const gs_pbs_latest_start_t *self, gs_pbs_transition
             }
         }
         if (block == 0 || best == transitions->last) {
-            return best < transitions->first ? GS_PBS_DEAD : best;
+            return best < transitions->first ? GS_PBS_LATEST_DEAD : best;
         }
     }
 }
@@ -128,7 +130,7 @@ static void find_fixed(const gs_pbs_problem_t *p, const shortest_t *shortest, in
 
 /* Computes the intervals before the tail, backwards. */
 static int sweep(gs_pbs_latest_start_t *self, gs_context_t *ctx, gs_pbs_transitions_t *transitions,
-                 const shortest_t *shortest)
+                 gs_pbs_latest_start_row_t *row, const shortest_t *shortest)
 {
     const gs_pbs_problem_t *p = self->problem;
     uint32_t left = 0, done = 0;
@@ -139,12 +141,16 @@ static int sweep(gs_pbs_latest_start_t *self, gs_context_t *ctx, gs_pbs_transiti
         if (shortest != NULL) {
             find_fixed(p, shortest, k, &left, &done);
         }
+        if (row != NULL && status == GS_OK) {
+            status = gs_pbs_latest_start_row_fill(row, ctx, transitions, self->latest, left, done);
+            continue;
+        }
         /* Batches lead to smaller classes of the same interval, or to later intervals. */
         for (int64_t c = 0; c < p->classes && status == GS_OK; c++) {
             int64_t work = 1, *latest = &self->latest[k * p->classes + c];
             bool fixed = (left & ~(uint32_t)c) == 0 && (done & (uint32_t)c) == 0;
-            *latest =
-                shortest == NULL || fixed ? latest_start(self, transitions, c, &work) : GS_PBS_DEAD;
+            *latest = shortest == NULL || fixed ? latest_start(self, transitions, c, &work)
+                                                : GS_PBS_LATEST_DEAD;
             status = gs_poll(ctx, work);
         }
     }
@@ -167,7 +173,7 @@ static int init_tail(gs_pbs_latest_start_t *self, gs_context_t *ctx)
                 int64_t d = gs_pbs_problem_deadline(p, k, c, __builtin_ctz(rest)) - 1;
                 latest = d < latest ? d : latest;
             }
-            self->latest[k * p->classes + c] = latest < p->start[k] ? GS_PBS_DEAD : latest;
+            self->latest[k * p->classes + c] = latest < p->start[k] ? GS_PBS_LATEST_DEAD : latest;
         }
     }
     return GS_OK;
@@ -186,7 +192,7 @@ static int copy_to_tail(gs_pbs_latest_start_t *self, gs_context_t *ctx, bool *ch
         for (int64_t c = 0; c < p->classes; c++) {
             int64_t *tail = &self->latest[k * p->classes + c];
             int64_t latest = self->latest[(k - p->cycle) * p->classes + c];
-            latest += latest == GS_PBS_DEAD ? 0 : p->hyperperiod;
+            latest += latest == GS_PBS_LATEST_DEAD ? 0 : p->hyperperiod;
             *changed = *changed || *tail != latest;
             *tail = latest;
         }
@@ -199,7 +205,9 @@ int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
                              bool all)
 {
     *self = (gs_pbs_latest_start_t){.problem = problem};
+    bool by_row = gs_pbs_latest_start_row_applies(problem);
     bool met = problem->simple && problem->limit != GS_NEVER && !all;
+    gs_pbs_latest_start_row_t row = {.problem = problem};
     shortest_t shortest;
     int64_t size;
     if (!gs_mul(problem->intervals, problem->classes, &size)) {
@@ -214,13 +222,17 @@ int gs_pbs_latest_start_init(gs_pbs_latest_start_t *self, gs_context_t *ctx,
     if (status == GS_OK && met) {
         status = find_shortest(&shortest, ctx, problem);
     }
+    if (status == GS_OK && by_row) {
+        status = gs_pbs_latest_start_row_init(&row, ctx, problem);
+    }
     bool changed = true;
     while (status == GS_OK && changed) {
-        status = sweep(self, ctx, transitions, met ? &shortest : NULL);
+        status = sweep(self, ctx, transitions, by_row ? &row : NULL, met ? &shortest : NULL);
         if (status == GS_OK) {
             status = copy_to_tail(self, ctx, &changed);
         }
     }
+    gs_pbs_latest_start_row_free(&row, ctx);
     return status;
 }
 
