@@ -35,7 +35,8 @@ enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS };
 typedef struct {
     fuzz_hosts_t set;
     const method_t *method;
-    int64_t server, cost, slice, fixed_point;
+    int64_t server, cost, slice;
+    int fixed_point;
     bool stall, jitter, own_levels, paper;
 } case_t;
 
@@ -103,7 +104,7 @@ static int run_contexts(gs_context_t *ctx, const case_t *c, verdict_t *v)
         .cpus = c->set.cpus,
         .sms = c->set.sms,
         .mode = c->method->mode,
-        .fixed_point = c->paper ? GS_ANALYSIS_CONTEXTS_ONE_PASS : (int)c->fixed_point,
+        .fixed_point = c->paper ? GS_ANALYSIS_CONTEXTS_ONE_PASS : c->fixed_point,
         .paper = c->paper,
         .slice = c->slice,
         .cost = c->cost,
@@ -145,7 +146,7 @@ static bool run_placed(fuzz_t *f, const case_t *c, verdict_t *v)
     gs_analysis_placed_options_t options = {.cpus = c->set.cpus,
                                             .sms = c->set.sms,
                                             .mode = c->method->mode,
-                                            .fixed_point = (int)c->fixed_point,
+                                            .fixed_point = c->fixed_point,
                                             .slice = c->slice,
                                             .cost = c->cost,
                                             .stall = c->stall,
@@ -215,7 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     c.server = c.set.cpus <= FUZZ_HOSTS_CPUS ? fuzz_number(&f, 0, c.set.cpus) : 0;
     c.cost = fuzz_time(&f, 0, 2);
     c.slice = fuzz_time(&f, 1, 8);
-    c.fixed_point = fuzz_number(&f, 0, c.method->family == GS_ANALYSIS_PLACED_CONTEXT ? 2 : 1);
+    c.fixed_point = (int)fuzz_number(&f, 0, c.method->family == GS_ANALYSIS_PLACED_CONTEXT ? 2 : 1);
     c.stall = fuzz_one_in(&f, 4);
     c.jitter = fuzz_one_in(&f, 4);
     c.own_levels = fuzz_one_in(&f, 3) && c.fixed_point < GS_ANALYSIS_CONTEXTS_ORDER_FREE;
