@@ -1,17 +1,18 @@
 """Replay of the corpora of the fuzz harnesses (tests/fuzz), without a fuzzer.
 
-Each harness is compiled with the core of the C tests, and with the sanitizers that were asked for.
-../benchmarks/fuzz_campaign.py fuzzes, and CI lets it run a little.
+Each harness is compiled with the core of the C tests. ../benchmarks/fuzz_campaign.py fuzzes, under
+sanitizers, and CI lets it run a little.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 from native import CSRC, Compiler, clean_environment
+
+pytestmark = pytest.mark.python
 
 FOLDER = Path(__file__).parent / "fuzz"
 FAMILIES = sorted(path.stem.removeprefix("fuzz_") for path in FOLDER.glob("fuzz_*.c"))
@@ -29,14 +30,13 @@ def test_replay(family: str, core: Path, compiler: Compiler, tmp_path: Path) -> 
     program, inputs = tmp_path / family, corpus(family)
     sources = (FOLDER / f"fuzz_{family}.c", FOLDER / "replay.c")
     compiler.run(f"-I{CSRC}", f"-I{FOLDER}", *sources, core, *LIBRARIES, "-o", program)
-    options = f"{os.environ.get('ASAN_OPTIONS', '')}:detect_leaks=1:allocator_may_return_null=1"
     done = subprocess.run(
         [program, *inputs],
         capture_output=True,
         text=True,
         errors="replace",
         timeout=SECONDS,
-        env=clean_environment(ASAN_OPTIONS=options),
+        env=clean_environment(),
     )
     if done.returncode != 0:
         text = f"{family} ended with {done.returncode}\n{done.stderr[-6000:]}"

@@ -11,6 +11,8 @@ from test_generate import distance
 import gpusched as gs
 from gpusched.experiments import GCAPS_PUBLISHED, GCAPS_TESTS, gcaps_fig8
 
+pytestmark = pytest.mark.python
+
 FINE: dict[str, Any] = {"ticks": 10**6, "seed": 5}  # rounding to ticks does not show
 
 

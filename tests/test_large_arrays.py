@@ -12,6 +12,8 @@ from gpusched._support.large_arrays import copied, first_where, joined, parts, s
 
 SHAPES = [(), (0,), (5,), (64,), (7, 9), (2, 40), (1, 100), (3, 4, 30), (4, 0, 3)]
 
+pytestmark = pytest.mark.python
+
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from native import CSRC, Compiler, clean_environment
 
+pytestmark = pytest.mark.python
+
 FOLDER = Path(__file__).parent / "c"
 SECONDS = 60
 MUTANTS = (

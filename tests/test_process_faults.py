@@ -14,6 +14,8 @@ from forked import Server
 from native import Compiler
 from process_faults import DEEP, LARGE, SHORT
 
+pytestmark = pytest.mark.python
+
 FOLDER = Path(__file__).parent
 SCRIPT = FOLDER / "process_faults.py"
 SECONDS = 120  # a call that takes longer hangs

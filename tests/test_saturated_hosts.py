@@ -12,6 +12,8 @@ import pytest
 
 import gpusched as gs
 
+pytestmark = pytest.mark.python
+
 FAR = 10**17
 SETS = {
     "equal": gs.HostTasks([2, 2, FAR], [1, 1, 1], core=0, priority=[0, 1, 2]),
