@@ -32,6 +32,7 @@ LONG = {
     "analysis.time_slices": "context_test",
     "analyze": "comparison",
     "compare": "comparison",
+    "compare_sliders": "comparison",
     "generate.elliott": "generate_elliott",
     "generate.fifo": "generate_fifo",
     "generate.gcaps": "generate_gcaps",
