@@ -218,7 +218,7 @@ def slow(*, load: float, count: int, first: int, seed: Any) -> dict[str, Any]:
 
 
 def daemon_sweep() -> None:
-    gs.sweep(slow, {"load": [0.5] * 4}, count=8, workers=2, progress=False, key="1")
+    gs.sweep(slow, {"load": [0.2, 0.4, 0.6, 0.8]}, count=8, workers=2, progress=False, key="1")
 
 
 def end(name: str) -> None:
