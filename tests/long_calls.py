@@ -159,8 +159,9 @@ def stack_of(sets: int, *rows: tuple[int, int]) -> Any:
 
 
 def host_test() -> Callable[[Any], Any]:
-    # The first two take all of the core, so the last one's window grows by a few ticks a step.
-    hosts = stack_of(1, (2, 1), (4, 2), (2**58, 1))
+    # The first two take nearly all of the core: their jobs meet the window of the last one in
+    # turns, by a tick more each time, until they leave room for it.
+    hosts = stack_of(1, (2**29, 2**28), (2**29 + 1, 2**28), (2**59, 1))
     options = {"method": "mpcp", "cpus": 1, "sms": 1, "mode": 0, "paper": False, "overhead": 0}
     options |= {"one_pass": False, "jitter": False}
     cores = np.zeros((1, 3), int)

@@ -213,12 +213,13 @@ def fork(name: str) -> None:
 
 
 def slow(*, load: float, count: int, first: int, seed: Any) -> dict[str, Any]:
-    long("search")
+    time.sleep(0.05)  # Python waits for the calls of its pools that have been handed over
     return {"share": np.zeros(count)}
 
 
 def daemon_sweep() -> None:
-    gs.sweep(slow, {"load": [0.2, 0.4, 0.6, 0.8]}, count=8, workers=2, progress=False, key="1")
+    options: dict[str, Any] = {"workers": 2, "progress": False, "key": "1", "chunk": 1}
+    gs.sweep(slow, {"load": [0.2, 0.4, 0.6, 0.8]}, count=10**6, **options)
 
 
 def end(name: str) -> None:

