@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, position
 from gpusched._support.arrow import Tabular
