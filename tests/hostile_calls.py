@@ -18,6 +18,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -56,8 +57,10 @@ def named(name: str) -> Callable[..., Any]:
     return found
 
 
-def parameters_of(name: str) -> list[str]:
-    return list(inspect.signature(named(name)).parameters)
+# Kept, since CPython 3.11 cannot read the signatures of several built-ins in threads at once.
+@cache
+def parameters_of(name: str) -> tuple[str, ...]:
+    return tuple(inspect.signature(named(name)).parameters)
 
 
 PERIOD = np.array([[4, 5, 10]])
