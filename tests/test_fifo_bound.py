@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import QUICK, cases
 from native import positional
 from reference import fifo_bound as twin
 from reference.hierarchy import carveout
@@ -122,7 +123,7 @@ def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twin, "JOBS", 100)
     rng = random.Random(20170627)
     compared = better = fits = 0
-    for _ in range(300):
+    for _ in range(cases(300)):
         n, m = rng.randint(1, 4), rng.randint(2, 16)
         columns = random_set(rng, n, m)
         tasks = gs.KernelTasks(**columns)
@@ -143,8 +144,8 @@ def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
                     assert mine is not None and (value is None or mine < value)
                     assert found.theorem[k] in ("V1, case 2", "A refined")
                     better += 1
-    assert compared > 1000
-    assert better < 0.02 * compared and fits < 0.1 * compared
+    assert compared > 1000 or QUICK
+    assert (better < 0.02 * compared and fits < 0.1 * compared) or QUICK
 
 
 def test_recurrences_are_fixed_points(monkeypatch: pytest.MonkeyPatch) -> None:
