@@ -17,8 +17,6 @@ from test_rules import arbitrary, fitting
 import gpusched as gs
 from gpusched.io import Agreement, BlockLog, agreement, read_examiner, write_examiner
 
-pytestmark = pytest.mark.python
-
 MS = 10**6
 # 80 SMs of a V100, with the split of L1 and shared memory of its capability.
 V100 = gs.GPU(sms=80, threads_per_sm=2048, blocks_per_sm=32, smem_per_sm=96 * 1024, cc=(7, 0))
