@@ -196,7 +196,7 @@ def test_rounded_shares() -> None:
 
 
 def test_v2_of_large_numbers() -> None:
-    """Times so long that products overflow, at the first set of tasks or later: rounded up, a bit."""
+    """Times so long that products overflow: rounded up, and no more than that."""
     rng = random.Random(5)
     compared = 0
     for _ in range(150):
