@@ -147,6 +147,7 @@ WIDE = (
     "test_compare.py",
     "test_compare_soundness.py",
     "test_registry.py",
+    "test_cuda_play.py",
     "test_mig.py",
     "test_green_contexts.py",
     "test_mps.py",
