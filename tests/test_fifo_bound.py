@@ -196,6 +196,33 @@ def test_rounded_shares() -> None:
     assert compared > 200 and lost < 0.05 * compared
 
 
+def test_v2_of_large_numbers() -> None:
+    """Times so long that products overflow: rounded up, and no more than that."""
+    rng = random.Random(5)
+    compared = 0
+    for _ in range(150):
+        n, m = rng.randint(2, 6), rng.randint(2, 12)
+        columns = random_set(rng, n, m) | {"blocks": [1] * n}
+        factor = max(1, 2 ** rng.randint(20, 60) // math.lcm(*columns["period"]))
+        columns["period"] = [x * factor for x in columns["period"]]
+        columns["block_time"] = [
+            max(1, x * factor - rng.randint(0, x * factor // 7)) for x in columns["block_time"]
+        ]
+        try:
+            tasks = gs.KernelTasks(**columns)
+            found = fifo_bound(tasks, m, order="release", theorems=["V2"])
+        except OverflowError:
+            continue
+        if found.saturation == 0:
+            continue
+        for mine, value in zip(found.exact, twin.theorem_v2(*columns.values(), m), strict=True):
+            assert (mine is None) == (value is None)
+            if mine is not None:
+                assert value <= mine <= value * (1 + Fraction(1, 10**8)) + 1
+                compared += 1
+    assert compared > 200
+
+
 def least_y(b: list[int], c: list[int], T: list[int], beta: int) -> Fraction:
     """Y of Theorem V2, by a table over all numbers of threads."""
     C = [x * y for x, y in zip(b, c, strict=True)]
