@@ -89,6 +89,21 @@ def timed(call: Callable[[], Any], rounds: int) -> tuple[float, Any]:
     return min(seconds), answer
 
 
+def partitioned(hosts: Any) -> Any:
+    """Cores by the partition search with MPCP, and its answers."""
+    return _core.host_partition(
+        hosts,
+        cpus=CPUS,
+        sms=SMS,
+        method="mpcp",
+        mode=0,
+        overhead=0,
+        one_pass=False,
+        jitter=False,
+        stop=None,
+    )
+
+
 def tests(sets: int, rounds: int, seed: int) -> list[str]:
     """Microseconds per set and the share that passes."""
     stacks = [
@@ -97,20 +112,7 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
     ]
     spread = np.zeros((sets, TASKS, SMS), np.uint8)
     spread[:, np.arange(TASKS), np.arange(TASKS) % SMS] = 1
-    cores = [
-        _core.host_partition(
-            h,
-            cpus=CPUS,
-            sms=SMS,
-            method="mpcp",
-            mode=0,
-            overhead=0,
-            one_pass=False,
-            jitter=False,
-            stop=None,
-        )[4]
-        for h in stacks
-    ]
+    cores = [partitioned(h)[4] for h in stacks]
     server = np.full(sets, CPUS)
     calls: dict[str, Callable[[Any, Any], Any]] = {
         "mpcp suspend": lambda h, c: lock_test("mpcp", h, c),
@@ -135,17 +137,7 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
         "stgm printed": lambda h, c: _core.host_stgm(
             h, c, spread, cpus=CPUS, busy=False, paper=1, split=False, stop=None
         ),
-        "partition + mpcp": lambda h, c: _core.host_partition(
-            h,
-            cpus=CPUS,
-            sms=SMS,
-            method="mpcp",
-            mode=0,
-            overhead=0,
-            one_pass=False,
-            jitter=False,
-            stop=None,
-        ),
+        "partition + mpcp": lambda h, c: partitioned(h),
     }
     lines = [
         f"{sets:,} sets of {TASKS} tasks on {CPUS} cores: us per set, share that passes",

@@ -1,9 +1,7 @@
 """The command line, in an empty folder: each command once as a program, otherwise by its main."""
 
-import contextlib
 import functools
 import importlib.util
-import io
 import json
 import os
 import signal
@@ -13,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import run
 
 import gpusched as gs
-from gpusched.cli.main import main
 
 pytestmark = pytest.mark.python
 
@@ -24,18 +22,6 @@ RANGES = Path(__file__).parent / "data" / "perception.pt.trace.json.gz"
 NEEDS_MATPLOTLIB = pytest.mark.skipif(
     importlib.util.find_spec("matplotlib") is None, reason="draws with matplotlib"
 )
-
-
-def run(folder, *arguments):
-    """A command in this process, which saves the start of another."""
-    out, err = io.StringIO(), io.StringIO()
-    streams = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err))
-    with contextlib.chdir(folder), streams[0], streams[1]:
-        try:
-            status = main(list(map(str, arguments)))
-        except SystemExit as end:  # of argparse
-            status = end.code
-    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 def run_program(folder, *arguments, env=None):

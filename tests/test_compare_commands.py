@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import html.parser
-import io
 import json
 import os
 import re
@@ -13,14 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import ORIN, refused, run
 
 import gpusched as gs
-from gpusched.cli.main import main
 from gpusched.comparison.report import report_folder, report_page
 
 pytestmark = pytest.mark.python
-
-ORIN = ("--gpu", "AGX Orin", "--cpus", "2")
 
 PIPELINE = """\
 version = 1
@@ -52,34 +48,12 @@ task = [{ name = "a", period = 40, jitter = 2, segments = [{ kernel = 3 }] }]
 """
 
 
-def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """A command in this process, which saves the start of another."""
-    out, err = io.StringIO(), io.StringIO()
-    streams = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err))
-    with contextlib.chdir(folder), streams[0], streams[1]:
-        try:
-            status = main(list(map(str, arguments)))
-        except SystemExit as end:  # of argparse
-            status = int(end.code or 0)
-    return subprocess.CompletedProcess([], status, out.getvalue(), err.getvalue())
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with three workloads."""
     for name, text in (("good", PIPELINE), ("overload", OVERLOAD), ("jitter", JITTER)):
         (tmp_path / f"{name}.toml").write_text(text)
     return tmp_path
-
-
-def refused(folder: Path, *arguments: object) -> str:
-    """The one line on stderr, of a command that fails with 2 and leaves nothing behind."""
-    before = sorted(folder.rglob("*"))
-    done = run(folder, *arguments)
-    assert (done.returncode, done.stdout) == (2, ""), done
-    assert sorted(folder.rglob("*")) == before
-    assert done.stderr.startswith(f"gpusched {arguments[0]}: ") and done.stderr.count("\n") == 1
-    return done.stderr.removeprefix(f"gpusched {arguments[0]}: ")
 
 
 # Statuses -----------------------------------------------------------------------------------------

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
-import subprocess
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from commands import ORIN, refused, run
 
 import gpusched as gs
 from gpusched.analysis.placed_tests import PLACED_TESTS
-from gpusched.cli.main import main
 
 pytestmark = pytest.mark.python
-
-ORIN = ("--gpu", "AGX Orin", "--cpus", "2")
 
 # Deadline-monotonic priorities are not accepted by mpcp, others are.
 ORDERED = gs.Workload(
@@ -35,26 +30,6 @@ PIPELINE = gs.Workload(
     ],
     tick="us",
 )
-
-
-def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """A command in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    streams = (contextlib.redirect_stdout(out), contextlib.redirect_stderr(err))
-    with contextlib.chdir(folder), streams[0], streams[1]:
-        try:
-            status = main(list(map(str, arguments)))
-        except SystemExit as end:  # of argparse
-            status = int(end.code or 0)
-    return subprocess.CompletedProcess([], status, out.getvalue(), err.getvalue())
-
-
-def refused(folder: Path, *arguments: object) -> str:
-    """The one line on stderr of a command that fails with 2."""
-    done = run(folder, *arguments)
-    assert (done.returncode, done.stdout) == (2, ""), done
-    assert done.stderr.startswith(f"gpusched {arguments[0]}: ") and done.stderr.count("\n") == 1
-    return done.stderr.removeprefix(f"gpusched {arguments[0]}: ")
 
 
 @pytest.fixture

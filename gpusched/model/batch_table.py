@@ -17,7 +17,6 @@ from gpusched._support.arguments import (
     instance,
     int_array,
     integer,
-    is_sequence,
     position,
     seed_key,
     set_number,
@@ -32,22 +31,18 @@ from gpusched.model.batches import (
     Collected,
     Orders,
     ascending,
-    ascending_rows,
     by_index,
     check_orders,
     check_singletons,
     check_times,
     completion_time,
     key_order,
+    mask_of,
     members,
-    names_of,
     order_text,
-    order_tuples,
-    orders_by_index,
     refuse,
     set_text,
     task_count,
-    task_index,
     tasks_of,
 )
 from gpusched.model.kernel_chains import KernelChains
@@ -504,12 +499,7 @@ class BatchTable(NoArray, Tabular):
 
     def batch_mask(self, members: Iterable[int]) -> int:
         """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
-        if not is_sequence(members):
-            raise TypeError(f"members: got {shown(members)}, expected the indices of tasks")
-        mask = 0
-        for member in members:
-            mask |= 1 << task_index(member, self.n, "members")
-        return mask
+        return mask_of(members, self.n)
 
     def members(self, mask: int) -> tuple[int, ...]:
         """The tasks of a batch, by increasing index."""
@@ -583,39 +573,9 @@ class BatchTable(NoArray, Tabular):
         return frame_of(self._table(names))
 
     def _table(self, names: Sequence[str] | None = None) -> dict[str, Any]:
-        completion = np.atleast_2d(self.completion)
-        undecided = np.zeros_like(completion)
-        if self.undecided is not None:
-            undecided = np.atleast_2d(self.undecided)
-        sets, masks = np.nonzero(completion + undecided)
-        decided = completion[sets, masks] > 0
-        tasks = self._submissions(sets, masks, decided)
-        if names is not None:
-            if len(names) != self.n:
-                raise ValueError(f"names: got {len(names)}, expected {self.n}, one per task")
-            tasks[:] = [names_of(batch, names) for batch in tasks]
-        columns: dict[str, Any] = {"set": sets} if self.is_stack else {}
-        columns |= {
-            "size": np.bitwise_count(masks).astype(np.int64),
-            "tasks": tasks.tolist(),
-            "completion": completion[sets, masks] + undecided[sets, masks],
-            "undecided": ~decided,
-        }
-        return columns
+        from gpusched.model.tables.table_frames import table_of
 
-    def _submissions(
-        self, sets: Int64Array, masks: Int64Array, decided: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.object_]:
-        """Tasks of batches in the order of submission, equal tuples made once."""
-        by_index = np.empty(1 << self.n, object)
-        different = np.flatnonzero(np.bincount(masks, minlength=len(by_index)))
-        by_index[different] = order_tuples(orders_by_index(different, self.n))
-        tasks: npt.NDArray[np.object_] = by_index[masks]
-        if self.order is not None:
-            orders = self.order.reshape(-1, *self.order.shape[-2:])[sets, masks]
-            other = np.flatnonzero(decided & ~ascending_rows(orders))
-            tasks[other] = order_tuples(orders[other])
-        return tasks
+        return table_of(self, names)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> BatchTable:
@@ -644,39 +604,9 @@ class BatchTable(NoArray, Tabular):
         >>> gs.BatchTable.from_frame(table.to_frame()) == table
         True
         """
-        from gpusched.model.frames import Table
+        from gpusched.model.tables.table_frames import arrays_of
 
-        known = ["set", "mask", "size", "tasks", "undecided"]
-        rows = Table(frame, ["completion"], known, ["set"])
-        if "tasks" not in rows and "mask" not in rows:
-            raise ValueError("frame: got no column 'tasks', expected tasks or mask")
-        keys = rows.entries("tasks") if "tasks" in rows else rows.whole("mask")
-        masks = rows.whole("mask") if "mask" in rows else None
-        most = max(_largest_task(key, row) for row, key in enumerate(keys))
-        n = task_count(most + 1)
-        sets = rows.whole("set") if "set" in rows else [0] * rows.length
-        if sorted(set(sets)) != list(range(max(sets) + 1)):
-            raise ValueError("frame: got sets that are not numbered from 0, expected all of them")
-        collected = [Collected(n) for _ in range(max(sets) + 1)]
-        seen = set()
-        times, undecided = rows.whole("completion"), rows.entries("undecided")
-        for row, key in enumerate(keys):
-            what = f"frame: row {row}"
-            order = key_order(key, n, what)
-            mask = sum(1 << task for task in order)
-            if masks is not None and masks[row] != mask:
-                raise ValueError(f"{what}: got mask {masks[row]}, expected {mask} as of the tasks")
-            if (sets[row], mask) in seen:
-                raise ValueError(f"{what}: got batch {set_text(mask)} twice, expected it once")
-            if undecided[row] not in (None, False, True):
-                raise ValueError(f"{what}: got undecided = {undecided[row]!r:.60}, expected a bool")
-            seen.add((sets[row], mask))
-            time = completion_time(times[row], what)
-            collected[sets[row]].add(order, time, not undecided[row])
-        parts = [one.arrays() for one in collected]
-        if "set" not in rows:
-            return cls(*parts[0])
-        return cls(*(np.stack(arrays) for arrays in zip(*parts, strict=True)))
+        return cls(*arrays_of(frame))
 
     def __repr__(self) -> str:
         if self.is_stack:
@@ -703,15 +633,6 @@ class BatchTable(NoArray, Tabular):
             f"<table><caption>BatchTable: {self._counts()}; ticks</caption>"
             f"<tr><th>batch</th><th>completion</th></tr>{rows}</table>{more}"
         )
-
-
-def _largest_task(key: Any, row: int) -> int:
-    """The largest index of a batch, by its tasks or its mask."""
-    if isinstance(key, int):
-        return key.bit_length() - 1
-    if not isinstance(key, (tuple, list)) or not all(isinstance(task, int) for task in key):
-        raise ValueError(f"frame: tasks[{row}]: got {key!r:.60}, expected a tuple of indices")
-    return max(key, default=0)
 
 
 def _check_tasks(tasks: Any) -> None:

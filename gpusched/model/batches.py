@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, int_array, integer
+from gpusched._support.arguments import Int64Array, int_array, integer, is_sequence
 from gpusched._support.registry import limit
 from gpusched._support.text import clip, shown
 
@@ -61,6 +61,16 @@ def task_index(value: Any, n: int, what: str) -> int:
     if isinstance(value, bool) or not 0 <= task < n:
         raise ValueError(f"{what}: got task {shown(value)}, expected one from 0 to {n - 1}")
     return task
+
+
+def mask_of(members: Any, n: int) -> int:
+    """The bit mask of a batch of some of n tasks."""
+    if not is_sequence(members):
+        raise TypeError(f"members: got {shown(members)}, expected the indices of tasks")
+    mask = 0
+    for member in members:
+        mask |= 1 << task_index(member, n, "members")
+    return mask
 
 
 def by_index(key: Any, names: Sequence[str], what: str) -> Any:

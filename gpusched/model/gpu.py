@@ -17,10 +17,8 @@ from gpusched import _core
 from gpusched._support.arguments import (
     Int64Array,
     at_least,
-    frozen,
     int_array,
     is_sequence,
-    one_of,
 )
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
@@ -31,8 +29,14 @@ from gpusched.model.gpus.capabilities import (
     as_capability,
     block_memory_of,
     carveouts_of,
-    is_amd,
-    limits_of,
+)
+from gpusched.model.gpus.gpu_fields import (
+    CARVEOUT_RULES,
+    carveout_fields,
+    count_of,
+    order_name,
+    order_of,
+    traced_fields,
 )
 from gpusched.model.gpus.gpu_presets import PRESET_NAMES, preset_fields
 from gpusched.model.gpus.mig_placements import MigInstance, placed, placements, product_of
@@ -43,15 +47,8 @@ MAX_SMS = limit("model.sms")
 
 __all__ = ["CARVEOUT_RULES", "GPU", "MAX_SMS", "WARP_THREADS", "occupancy"]
 
-_INT32_MAX = 2**31 - 1
-
 # Limits of the number of blocks, in the order of the core's numbers.
 _LIMIT_NAMES = enumeration("model.gpu_limit")
-
-
-CARVEOUT_RULES = enumeration("model.carveout_rule")
-"""Rules for blocks of kernels with different carve-outs; see ``GPU``."""
-_MOST_CARVEOUTS = limit("model.carveouts")
 
 
 class _Changes(TypedDict, total=False):
@@ -176,30 +173,30 @@ class GPU(Saved):
         sms_per_gpc: int | None = None,
     ) -> None:
         values: dict[str, Any] = {
-            "sms": _count(sms, "sms", 1, MAX_SMS),
-            "threads_per_sm": _count(threads_per_sm, "threads_per_sm", WARP_THREADS),
-            "blocks_per_sm": _count(blocks_per_sm, "blocks_per_sm", 1),
-            "regs_per_sm": _count(regs_per_sm, "regs_per_sm", 0),
-            "smem_per_sm": _count(smem_per_sm, "smem_per_sm", 0),
+            "sms": count_of(sms, "sms", 1, MAX_SMS),
+            "threads_per_sm": count_of(threads_per_sm, "threads_per_sm", WARP_THREADS),
+            "blocks_per_sm": count_of(blocks_per_sm, "blocks_per_sm", 1),
+            "regs_per_sm": count_of(regs_per_sm, "regs_per_sm", 0),
+            "smem_per_sm": count_of(smem_per_sm, "smem_per_sm", 0),
             "cc": as_capability(cc),
-            "copy_engines": _count(copy_engines, "copy_engines", 0),
-            "channels": None if channels is None else _count(channels, "channels", 0),
-            "sms_per_gpc": None if sms_per_gpc is None else _count(sms_per_gpc, "sms_per_gpc", 1),
+            "copy_engines": count_of(copy_engines, "copy_engines", 0),
+            "channels": None if channels is None else count_of(channels, "channels", 0),
+            "sms_per_gpc": None if sms_per_gpc is None else count_of(sms_per_gpc, "sms_per_gpc", 1),
         }
-        values["sm_order"] = _order(sm_order, values["sms"])
+        values["sm_order"] = order_of(sm_order, values["sms"])
         available = max(values["smem_per_sm"] - allocation_units(values["cc"])[0], 0)
         if smem_per_block is None:
             known = block_memory_of(values["cc"])
             values["smem_per_block"] = available if known is None else min(available, known)
         else:
-            most = _count(smem_per_block, "smem_per_block", 0)
+            most = count_of(smem_per_block, "smem_per_block", 0)
             if most > values["smem_per_sm"]:
                 raise ValueError(
                     f"smem_per_block: got {most}, expected at most the "
                     f"{values['smem_per_sm']} of smem_per_sm"
                 )
             values["smem_per_block"] = most
-        values |= _carveouts(values["cc"], carveout_rule, carveouts)
+        values |= carveout_fields(values["cc"], carveout_rule, carveouts)
         if not isinstance(name, str):
             raise TypeError(f"name: got {type(name).__name__}, expected a string")
         values["name"] = name
@@ -314,37 +311,7 @@ takes 3 compute slices, and 1 of 7 are left
         ValueError that names missing fields, or when the compute capability is unknown, and for a
         GPU of AMD.
         """
-        named = {
-            "sms": "numSms",
-            "threads_per_sm": "maxThreadsPerMultiprocessor",
-            "regs_per_sm": "regsPerMultiprocessor",
-            "smem_per_sm": "sharedMemPerMultiprocessor",
-            "smem_per_block": "sharedMemPerBlockOptin",
-        }
-        if not isinstance(properties, Mapping):
-            raise TypeError(f"properties: got {type(properties).__name__}, expected a mapping")
-        if is_amd(properties):
-            raise ValueError(
-                f"deviceProperties: got {shown(properties.get('name'))} with warpSize "
-                f"{shown(properties.get('warpSize'))}, expected a GPU of NVIDIA (AMD GPUs are not "
-                "supported)"
-            )
-        needed = (*named.values(), "computeMajor", "computeMinor")
-        if missing := [key for key in needed if key not in properties]:
-            raise ValueError(f"deviceProperties: got no {', '.join(missing)}, expected all of them")
-        values: dict[str, Any] = {
-            ours: _count(properties[theirs], theirs, 0) for ours, theirs in named.items()
-        }
-        cc = (
-            _count(properties["computeMajor"], "computeMajor", 0),
-            _count(properties["computeMinor"], "computeMinor", 0),
-        )
-        return GPU(
-            **values,
-            blocks_per_sm=limits_of(cc).blocks_per_sm,
-            cc=cc,
-            name=str(properties.get("name", "")),
-        )
+        return GPU(**traced_fields(properties))
 
     @property
     def _limits(self) -> Int64Array:
@@ -396,7 +363,7 @@ takes 3 compute slices, and 1 of 7 are left
         ]
         if self.cc is not None:
             parts.append(f"cc={self.cc}")
-        if (order := _order_name(self.sm_order)) != "evens_then_odds":
+        if (order := order_name(self.sm_order)) != "evens_then_odds":
             ids = ", ".join(map(str, self.sm_order[:20].tolist()))
             dots = ", ..." if self.sms > 20 else ""
             parts.append(f"sm_order={order!r}" if order else f"sm_order=[{ids}{dots}]")
@@ -424,7 +391,7 @@ takes 3 compute slices, and 1 of 7 are left
             "shared memory per SM": f"{self.smem_per_sm:,} bytes",
             "shared memory per block": f"{self.smem_per_block:,} bytes",
             "compute capability": "unknown" if self.cc is None else "{}.{}".format(*self.cc),
-            "SM order": (_order_name(self.sm_order) or "its own").replace("_", " "),
+            "SM order": (order_name(self.sm_order) or "its own").replace("_", " "),
             "copy engines": str(self.copy_engines),
             "channels": "unknown" if self.channels is None else str(self.channels or "no limit"),
             "SMs of a GPC": "unknown" if self.sms_per_gpc is None else f"{self.sms_per_gpc:,}",
@@ -436,24 +403,6 @@ takes 3 compute slices, and 1 of 7 are left
         body = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
         caption = f"<caption>{escape(self.name[:60])}</caption>" if self.name else ""
         return f"<table>{caption}{body}</table>"
-
-
-def _carveouts(cc: tuple[int, int] | None, rule: Any, given: Any) -> dict[str, Any]:
-    """The fields ``carveout_rule`` and ``carveouts``."""
-    sizes = carveouts_of(cc)
-    if given is not None:
-        sizes = tuple(_count(size, f"carveouts[{i}]", 0) for i, size in enumerate(given))
-        if len(sizes) > _MOST_CARVEOUTS or list(sizes) != sorted(set(sizes)):
-            raise ValueError(
-                f"carveouts: got {shown(sizes)}, expected at most {_MOST_CARVEOUTS} sizes in "
-                "ascending order"
-            )
-    if rule is None:
-        rule = "match" if sizes else "ignore"
-    one_of(rule, CARVEOUT_RULES, "carveout_rule")
-    if rule != "ignore" and not sizes:
-        raise ValueError(f"carveouts: got none, expected some with carveout_rule={rule!r}")
-    return {"carveout_rule": rule, "carveouts": sizes}
 
 
 @overload
@@ -564,54 +513,3 @@ def kernel_columns(**given: Any) -> list[Int64Array]:
     except ValueError:
         shapes = ", ".join(f"{key} {array.shape}" for key, array in arrays.items())
         raise ValueError(f"kernels: got {shapes}, expected shapes that fit each other") from None
-
-
-def _count(value: Any, name: str, least: int, most: int = _INT32_MAX) -> int:
-    array = int_array(value, name)
-    if array.ndim:
-        raise TypeError(f"{name}: got shape {array.shape}, expected one number")
-    at_least(array, least, name)
-    if array > most:
-        raise ValueError(f"{name}: got {array}, expected at most {most}")
-    return int(array)
-
-
-_ORDERS = ("evens_then_odds", "ascending", "descending")
-
-
-def _named_order(name: str, sms: int) -> Int64Array:
-    ids = np.arange(sms, dtype=np.int64)
-    if name == "evens_then_odds":
-        return np.concatenate([ids[::2], ids[1::2]])
-    return ids if name == "ascending" else ids[::-1].copy()
-
-
-def _order_name(order: Int64Array) -> str:
-    """Name of the order, "" when it has none."""
-    names = (name for name in _ORDERS if np.array_equal(order, _named_order(name, len(order))))
-    return next(names, "")
-
-
-def _order(order: Any, sms: int) -> Int64Array:
-    if order is None:
-        order = "evens_then_odds"
-    if isinstance(order, str):
-        if order not in _ORDERS:
-            names = ", ".join(_ORDERS)
-            raise ValueError(
-                f"sm_order: got {shown(order)}, expected one of {names}, or the SM ids"
-            )
-        ids = _named_order(order, sms)
-    else:
-        ids = int_array(order, "sm_order")
-        if ids.shape != (sms,):
-            raise ValueError(f"sm_order: got shape {ids.shape}, expected ({sms},)")
-        first = np.unique(ids, return_index=True)[1]
-        wrong = (ids < 0) | (ids >= sms)
-        wrong[np.delete(np.arange(sms), first)] = True
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            inside = 0 <= ids[at] < sms
-            what = "each SM once" if inside else f"an SM from 0 to {sms - 1}"
-            raise ValueError(f"sm_order[{at}]: got {ids[at]}, expected {what}")
-    return frozen(ids)

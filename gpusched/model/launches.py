@@ -18,21 +18,17 @@ from gpusched._support.arguments import (
     Int64Array,
     at_least,
     frozen,
-    instance,
     int_array,
     names,
-    ticks,
 )
 from gpusched._support.arrow import Tabular
 from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip, escape
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launching.launch_columns import (
     COLUMNS,
     KINDS,
-    MOST_STREAMS,
     STREAM_KINDS,
     Changes,
     changed,
@@ -49,6 +45,7 @@ from gpusched.model.launching.launch_columns import (
     row_count,
     switches,
 )
+from gpusched.model.launching.launch_fields import flat_rows, nested_rows
 from gpusched.model.launching.launch_frames import arguments_of, table_of
 from gpusched.model.launching.launch_partitions import read_partitions
 
@@ -62,9 +59,6 @@ __all__ = ["KINDS", "STREAM_KINDS", "Launches"]
 
 _LEAST = {"blocks": 1, "threads": 1, "duration": 1, "longest": 1}
 _NONE = ("carveout", "graph", "trigger")  # -1: none
-_USUAL = dict.fromkeys(COLUMNS, 0) | dict.fromkeys(_NONE, -1) | {"cluster": 1}
-_SHOWN = 40
-
 
 Numbers = npt.ArrayLike | None
 Codes = npt.ArrayLike | Sequence[str]
@@ -343,39 +337,9 @@ class Launches(NoArray, Tabular, Saved):
         >>> gs.Launches.from_tasks(tasks, until=10).time.tolist()
         [0, 0, 4, 6, 8]
         """
-        instance(tasks, KernelTasks, "tasks")
-        if tasks.is_stack:
-            raise ValueError(f"tasks: got a stack of {len(tasks)} sets, expected one set")
-        last = ticks(until, "until")
-        if last < 0:
-            raise ValueError(f"until: got {last}, expected a non-negative number")
-        counts = np.maximum(0, -((tasks.offset - last) // tasks.period))
-        if int(counts.sum()) > 10**8:
-            raise ValueError(
-                f"until: got {last} with {counts.sum()} launches, expected at most {10**8}"
-            )
-        task = np.repeat(np.arange(tasks.n), counts)
-        job = np.arange(len(task)) - np.repeat(np.cumsum(counts) - counts, counts)
-        time = tasks.offset[task] + job * tasks.period[task]
-        order = np.lexsort((task, tasks.priority[task], time))
-        task, time = task[order], time[order]
-        streams = np.arange(tasks.n) if stream is None else int_array(stream, "stream")
-        streams = one_each(streams, tasks.n, "stream", "tasks")
-        at_least(streams, 0, "stream")
-        for i in np.flatnonzero(streams >= MOST_STREAMS)[:1].tolist():
-            raise ValueError(f"stream[{i}]: got {streams[i]}, expected less than {MOST_STREAMS}")
-        return Launches(
-            time,
-            tasks.block_time[task],
-            stream=streams[task],
-            blocks=tasks.blocks[task],
-            threads=tasks.threads[task],
-            regs=tasks.regs[task],
-            smem=tasks.smem[task],
-            name=[tasks.name[i] for i in task.tolist()],
-            stream_context=np.zeros(int(streams.max()) + 1, dtype=np.int64),
-            stream_name=list(tasks.name) if stream is None else None,
-        )
+        from gpusched.model.launching.launch_sources import launches_of_tasks
+
+        return Launches(**launches_of_tasks(tasks, until, stream))
 
     @staticmethod
     def from_schedule(schedule: Schedule, *, interference: Numbers = None) -> Launches:
@@ -398,30 +362,9 @@ class Launches(NoArray, Tabular, Saved):
             Frame by frame, and within a frame in the order of submission. Each task has a stream.
             Names are those of the tasks, or of the kernels of chains.
         """
-        from gpusched.model.kernel_chains import rows_of
-        from gpusched.model.schedule import Schedule as Plan
+        from gpusched.model.launching.launch_sources import launches_of_schedule
 
-        if not isinstance(schedule, Plan):
-            raise TypeError(f"schedule: got {type(schedule).__name__}, expected Schedule")
-        tasks, rows = schedule.tasks, rows_of(schedule.tasks)
-        task = np.array(
-            [i for frame in range(len(schedule)) for i in schedule.members(frame)], dtype=np.int64
-        )
-        batches = [schedule._order(mask) for mask in schedule.batch.tolist()]
-        row = np.array([i for batch in batches for i in batch], dtype=np.int64)
-        return Launches(
-            np.repeat(schedule.start, [len(batch) for batch in batches]),
-            rows.block_time[row],
-            stream=task,
-            blocks=rows.blocks[row],
-            threads=rows.threads[row],
-            regs=rows.regs[row],
-            smem=rows.smem[row],
-            interference=interference,
-            name=[rows.name[i] for i in row.tolist()],
-            stream_context=np.zeros(tasks.n, dtype=np.int64),
-            stream_name=list(tasks.name),
-        )
+        return Launches(**launches_of_schedule(schedule), interference=interference)
 
     def replace(self, **changes: Unpack[Changes]) -> Launches:
         """Make launches with other columns; what had been derived from them is derived anew.
@@ -500,34 +443,11 @@ class Launches(NoArray, Tabular, Saved):
 
     def _fields(self) -> dict[str, Any]:
         """As few arrays: those of the rows are put end to end, with their lengths."""
-        values = super()._fields()
-        values["after"] = np.array([i for row in self.after for i in row], dtype=np.int64)
-        values["after_count"] = np.array([len(row) for row in self.after], dtype=np.int64)
-        values["block_times_count"] = None
-        if self.block_times is not None:
-            rows = [() if row is None else row for row in self.block_times]
-            values["block_times"] = np.concatenate([*rows, np.zeros(0, np.int64)]).astype(np.int64)
-            values["block_times_count"] = np.array([len(row) for row in rows], dtype=np.int64)
-        values["partition_sms_count"] = None
-        if self.partition_sms is not None:
-            sets = [row or () for row in self.partition_sms]
-            values["partition_sms"] = np.array([sm for row in sets for sm in row], dtype=np.int64)
-            values["partition_sms_count"] = np.array([len(row) for row in sets], dtype=np.int64)
-        return values
+        return flat_rows(self, super()._fields())
 
     @classmethod
     def _from_fields(cls, values: dict[str, Any]) -> Launches:
-        counts = {key: values.pop(f"{key}_count") for key in ("after", "block_times")}
-        sizes = values.pop("partition_sms_count", None)  # not in files of earlier versions
-        after = [row.tolist() for row in _cut(values["after"], counts["after"], "after")]
-        values["after"] = after
-        if values["block_times"] is not None:
-            rows = _cut(values["block_times"], counts["block_times"], "block_times")
-            values["block_times"] = [row if len(row) else None for row in rows]
-        if sizes is not None:
-            rows = _cut(values["partition_sms"], sizes, "partition_sms")
-            values["partition_sms"] = [row if len(row) else None for row in rows]
-        return cls(**values)
+        return cls(**nested_rows(values))
 
     def to_frame(self) -> pd.DataFrame:
         """Make a pandas table with one row per launch.
@@ -579,42 +499,10 @@ class Launches(NoArray, Tabular, Saved):
         return f"<Launches: {kernels} kernels{copies} in {self.streams} streams{contexts}>"
 
     def _repr_html_(self) -> str:
-        shown = [
-            key
-            for key, value in _USUAL.items()
-            if key == "time" or (getattr(self, key) != value).any()
-        ]
-        if np.array_equal(self.longest, self.duration):
-            shown.remove("longest")
-        head = "".join(f"<th>{key}</th>" for key in ("", *shown))
-        body = []
-        for i in range(min(len(self), _SHOWN)):
-            cells = []
-            for key in shown:
-                value = int(getattr(self, key)[i])
-                text = str(value)
-                if key == "kind":
-                    text = KINDS[value].replace("_", " ")
-                elif key in ("cooperative", "programmatic"):
-                    text = "yes" if value else "no"
-                elif key == "stream":
-                    text = clip(self.stream_name[value], 40)
-                elif value < 0 and key in ("carveout", "graph", "trigger"):
-                    text = "–"
-                cells.append(f"<td>{escape(text)}</td>")
-            body.append(f"<tr><th>{escape(clip(self.name[i], 60))}</th>{''.join(cells)}</tr>")
-        more = len(self) - _SHOWN
-        note = f"<p>and {more} more launches</p>" if more > 0 else ""
-        return f"<table><tr>{head}</tr>{''.join(body)}</table>{note}"
+        from gpusched.model.launching.launch_text import html_of
+
+        return html_of(self)
 
 
 def _unpickle(values: dict[str, Any]) -> Launches:
     return Launches(**values)
-
-
-def _cut(flat: Any, counts: Any, name: str) -> list[Int64Array]:
-    """The rows of an array that holds them end to end."""
-    ends = np.cumsum(counts)
-    if len(flat) != (ends[-1] if len(ends) else 0) or (np.asarray(counts) < 0).any():
-        raise ValueError(f"{name}: got {len(flat)} entries, expected {counts.sum()}")
-    return np.split(flat, ends[:-1]) if len(ends) else []

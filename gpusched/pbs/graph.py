@@ -9,7 +9,6 @@ orders of magnitude; this module is for the paper's figures and for looking at t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,17 +16,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, frozen, instance, int_array, one_of
+from gpusched._support.arguments import Int64Array, frozen, instance, one_of
 from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip, shown
+from gpusched._support.text import shown
 from gpusched.model.answers.answer import Claim
-from gpusched.model.batches import members
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
+from gpusched.pbs.graph_arguments import budget_limits, table_arrays
 from gpusched.pbs.search_inputs import PRINTED, BatchAnswer
 
 if TYPE_CHECKING:
@@ -46,9 +45,6 @@ ORDERS = ("fifo", "lifo")
 PRUNINGS = enumeration("pbs.graph_pruning")
 REASONS = enumeration("pbs.graph_outcome")
 STATES = enumeration("pbs.graph_vertex")
-
-_INLINE = 60  # vertices in a drawing that a notebook shows by itself
-_BYTES = 2 << 30  # the budget where none is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,24 +146,9 @@ class Graph(Tabular, Saved, Frozen):
         ValueError
             The graph has more than ``max_vertices`` vertices.
         """
-        self._bounded(max_vertices)
-        lines = ["digraph scheduling_graph {", "  node [shape=box, fontsize=10];"]
-        lines += ["  edge [fontsize=9];"]
-        shapes = {0: "style=dashed", 2: "peripheries=2", 3: "style=dotted, color=gray"}
-        for v in range(len(self)):
-            more = shapes.get(int(self.state[v]))
-            label = _quoted(f"t = {self._time_label(v)}\nready {self._ready_label(v)}")
-            lines.append(f"  v{v} [label={label}{f', {more}' if more else ''}];")
-        for depth in np.unique(self.depth):
-            row = " ".join(f"v{v};" for v in np.flatnonzero(self.depth == depth))
-            lines.append(f"  {{ rank=same; {row} }}")
-        for source, target, batch in self._edges():
-            style = ", style=dashed" if batch <= 0 else ""
-            lines.append(
-                f"  v{source} -> v{target} [label={_quoted(self._batch_label(batch))}{style}];"
-            )
-        lines.append("}")
-        text = "\n".join(lines) + "\n"
+        from gpusched.pbs.graph_drawing import dot_text
+
+        text = dot_text(self, max_vertices)
         if path is not None:
             from gpusched._support.files import replacing
 
@@ -186,107 +167,18 @@ class Graph(Tabular, Saved, Frozen):
         ValueError
             The graph has more than ``max_vertices`` vertices.
         """
-        from gpusched._draw.axes import axes
+        from gpusched.pbs.graph_drawing import drawn
 
-        self._bounded(max_vertices)
-        x, y = self._layout()
-        height = max(2.5, 0.8 * float(np.bincount(self.depth).max()))
-        width = max(4.0, 1.7 * float(self.depth.max() + 1))
-        ax = axes(ax, (width, height))
-        colors = ("white", "lightsteelblue", "lightgreen", "lightgray")
-        for source, target, batch in self._edges():
-            dashed = "--" if batch <= 0 else "-"
-            arrow = {"arrowstyle": "->", "color": "gray", "linestyle": dashed}
-            arrow["connectionstyle"] = "arc3,rad=0.08"
-            ends = (float(x[target]), float(y[target])), (float(x[source]), float(y[source]))
-            ax.annotate("", *ends, arrowprops={**arrow, "shrinkA": 14, "shrinkB": 14})
-            ax.text(
-                # Nearer to where the edge comes from: edges part there and meet at their targets.
-                0.6 * ends[1][0] + 0.4 * ends[0][0],
-                0.6 * ends[1][1] + 0.4 * ends[0][1],
-                "+".join(map(str, members(batch))) if batch > 0 else self._batch_label(batch),
-                fontsize=8,
-                ha="center",
-                va="center",
-                bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
-            )
-        for v in range(len(self)):
-            box = {"boxstyle": "round", "facecolor": colors[self.state[v]], "edgecolor": "black"}
-            ax.text(x[v], y[v], self._time_label(v), ha="center", va="center", fontsize=8, bbox=box)
-        ax.set_xlim(x.min() - 0.6, x.max() + 0.6)
-        ax.set_ylim(y.min() - 0.6, y.max() + 0.6)
-        batches = ", ".join(f"{i}: {clip(name, 20)}" for i, name in enumerate(self.names))
-        words = f"executed jobs (in boxes: time; on edges: batches of {batches})"
-        ax.set_xlabel(words, parse_math=False)
-        ax.set_yticks([])
-        ax.locator_params(axis="x", integer=True)
-        return ax
+        return drawn(self, ax, max_vertices)
 
     def _repr_svg_(self) -> str | None:
         """A drawing for notebooks; None for graphs of more than a few dozen vertices."""
-        if len(self) > _INLINE:
-            return None
-        try:
-            from matplotlib.backends.backend_svg import FigureCanvasSVG
-            from matplotlib.figure import Figure
-        except ImportError:
-            return None
-        import io
+        from gpusched.pbs.graph_drawing import svg_text
 
-        rows = int(np.bincount(self.depth).max())
-        size = (max(4.0, 1.7 * (int(self.depth.max()) + 1)), max(2.5, 0.8 * rows))
-        figure = Figure(figsize=size)
-        FigureCanvasSVG(figure)
-        self.plot(figure.add_subplot())
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None})
-        return buffer.getvalue()
+        return svg_text(self)
 
     def __repr__(self) -> str:
         return f"<Graph: {len(self)} vertices, {len(self.time)} times, {len(self.batch)} edges>"
-
-    def _bounded(self, max_vertices: int) -> None:
-        if len(self) > max_vertices:
-            raise ValueError(
-                f"max_vertices: got {max_vertices}, expected at least {len(self)}, the vertices of "
-                "the graph; search with depth=... for its beginning, or allow more"
-            )
-
-    def _edges(self) -> Iterator[tuple[int, int, int]]:
-        yield from zip(self.source.tolist(), self.target.tolist(), self.batch.tolist(), strict=True)
-
-    def _layout(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Columns by depth, within them in order of creation, centred."""
-        depth = self.depth
-        x = depth.astype(np.float64)
-        y = np.zeros(len(self))
-        for d in np.unique(depth):
-            members = np.flatnonzero(depth == d)
-            y[members] = (len(members) - 1) / 2 - np.arange(len(members))
-            # Splits and waiting lead to the same depth: neighbours must not hide each other.
-            if len(members) > 1:
-                x[members] += np.where(np.arange(len(members)) % 2 == 1, 0.18, 0.0)
-        return x, y
-
-    def _time_label(self, vertex: int) -> str:
-        times = self.times(vertex).tolist()
-        if len(times) > 4:
-            return f"{times[0]}, {times[1]}, ... {times[-1]} ({len(times)} times)"
-        return ", ".join(map(str, times)) or "-"
-
-    def _ready_label(self, vertex: int) -> str:
-        ready = self.ready[vertex].tolist()
-        parts = [
-            self.names[i] if count == 1 else f"{count} x {self.names[i]}"
-            for i, count in enumerate(ready)
-            if count
-        ]
-        return "{" + ", ".join(parts) + "}"
-
-    def _batch_label(self, batch: int) -> str:
-        if batch <= 0:
-            return "wait" if batch == 0 else "split"
-        return ", ".join(self.names[i] for i in members(batch))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -477,7 +369,7 @@ def search(
     instance(tasks, KernelTasks, "tasks")
     if tasks.is_stack:
         raise ValueError("tasks: got a stack, expected one task set; index the stack")
-    completion, undecided = _table(table, tasks.n)
+    completion, undecided = table_arrays(table, tasks.n)
     result = _run(
         tasks.period,
         tasks.deadline,
@@ -493,7 +385,7 @@ def search(
         graph=graph,
         stop=stop,
         pruning=pruning,
-        **_budget(budget),
+        **budget_limits(budget),
     )
     arrays = result["graph"]
     return GraphSearch(
@@ -569,50 +461,3 @@ def _run(
         want_graph=graph,
         stop=stop,
     )
-
-
-def _table(table: Any, n: int) -> tuple[Int64Array, Int64Array | None]:
-    given = getattr(table, "completion", table)
-    undecided = getattr(table, "undecided", None)
-    completion = int_array(given, "completion")
-    if completion.shape != (1 << n,):
-        raise ValueError(
-            f"completion: got shape {completion.shape}, expected {1 << n} entries for {n} tasks"
-        )
-    if undecided is None:
-        return completion, None
-    times = int_array(undecided, "undecided")
-    if times.shape != completion.shape:
-        raise ValueError(f"undecided: got shape {times.shape}, expected {1 << n} entries")
-    return completion, times
-
-
-def _budget(budget: Any) -> dict[str, Any]:
-    """The limits as numbers, 0 where there is none."""
-    if budget is None:
-        return {"bytes": _BYTES}
-    keys = ("states", "bytes", "seconds")
-    if isinstance(budget, Mapping):
-        unknown = set(budget) - set(keys)
-        if unknown:
-            found = ", ".join(sorted(map(str, unknown)))
-            raise ValueError(f"budget: got {found}, expected some of {', '.join(keys)}")
-        limits = {key: budget.get(key) for key in keys}
-    else:
-        limits = {key: getattr(budget, key, None) for key in keys}
-        if all(limit is None for limit in limits.values()) and not any(
-            hasattr(budget, key) for key in keys
-        ):
-            raise TypeError(f"budget: got {shown(budget)}, expected states, bytes or seconds")
-    for key, limit in limits.items():
-        whole = (int, np.integer) if key != "seconds" else (int, float, np.number)
-        if limit is not None and (not isinstance(limit, whole) or not 0 <= limit < 2**63):
-            raise ValueError(
-                f"budget: {key}: got {shown(limit)}, expected a non-negative number, or None"
-            )
-    return {key: 0 if limit is None else limit for key, limit in limits.items()}
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

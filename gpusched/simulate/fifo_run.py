@@ -10,8 +10,7 @@ the model of ``gs.analysis.priority_streams``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -19,45 +18,46 @@ from gpusched import _core
 from gpusched._support.arguments import (
     Int64Array,
     flag,
-    instance,
-    int_array,
     integer,
     one_of,
     seed_key,
     set_number,
-    some_of,
-    ticks,
 )
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
-from gpusched._support.registry import enumeration, limit
 from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.fifo_order import ORDERS, Order
-from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
+from gpusched.model.gpu import GPU
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.placement import PLACEMENTS
-from gpusched.simulate.fifo_releases import GivenReleases, Releases, read_releases
-from gpusched.simulate.fifo_result import OUTCOMES, FifoResponses, FifoRun, Waves
-from gpusched.simulate.run_arguments import (
-    execution_shares,
-    gap_share,
-    is_one,
-    per_set,
-    victim_per_set,
+from gpusched.simulate.arguments.fifo_arguments import (
+    DRAWS,
+    LATEST,
+    SETTLE,
+    Draw,
+    Settle,
+    block_times,
+    check_chain_options,
+    check_endless,
+    check_task_set,
+    core_columns,
+    given_releases,
+    hardware,
+    refuse_beside,
+    release_slack,
+    settling,
+    shared_streams,
+    sm_arguments,
+    trigger_bits,
 )
+from gpusched.simulate.arguments.run_arguments import is_one, per_set, victim_per_set
+from gpusched.simulate.fifo_releases import Releases
+from gpusched.simulate.fifo_result import OUTCOMES, FifoResponses, FifoRun, Waves
 from gpusched.simulate.run_slices import run_to_end
 
 __all__ = ["Order", "fifo", "fifo_responses"]
 
-Draw = Literal["job", "wave", "block"]
-Settle = Literal["no", "note", "stop"]
-
-_LATEST = limit("simulate.fifo_latest")  # no simulated job is released at or after it
-_SETTLE_TASKS = limit("simulate.fifo_settle_tasks")
-_DRAWS = enumeration("simulate.fifo_draw")
-_TRIGGERS = enumeration("simulate.fifo_trigger")
-_SETTLE = enumeration("simulate.fifo_settle")
 _VERDICTS = np.array(OUTCOMES)
 
 
@@ -205,43 +205,43 @@ def fifo(
     gpusched.Cancelled
         Stopped by ``stop``.
     """
-    _task_set(tasks)
+    check_task_set(tasks)
     budget = as_budget(budget)
     if tasks.is_stack:
         raise ValueError(
             f"tasks: got a stack of {len(tasks)} sets, expected one set; fifo_responses gives the "
             "largest responses of a stack"
         )
-    m, device = _hardware(threads, gpu)
+    m, device = hardware(threads, gpu)
     one_of(placement, PLACEMENTS, "placement")
     one_of(order, ORDERS, "order")
-    one_of(draw, _DRAWS, "draw")
+    one_of(draw, DRAWS, "draw")
     n = tasks.n
     victims = -1 if victim is None else integer(victim, "victim")
     if victim is not None and not 0 <= victims < n:
         raise ValueError(f"victim: got {victims}, expected 0 to {n - 1}, a task's index")
     chains = isinstance(tasks, KernelChains)
     if chains:
-        _alone(stream is not None, "stream", stream, "chains")
-        _alone(times is not None, "times", times, "chains")
-    streams = _streams(stream, n, order, victims)
-    least, most = _execution(tasks, execution)
-    slack = _slack(tasks, gap)
+        refuse_beside(stream is not None, "stream", stream, "chains")
+        refuse_beside(times is not None, "times", times, "chains")
+    streams = shared_streams(stream, n, order, victims)
+    least, most = block_times(tasks, execution)
+    slack = release_slack(tasks, gap)
     fixed = victim is None and not slack.any() and np.array_equal(least, most)
-    given, last = _releases(releases, times, tasks, flag(closer, "closer"), until)
+    given, last = given_releases(releases, times, tasks, flag(closer, "closer"), until)
     if given is not None:
-        _alone(victim is not None, "victim", victim)
-        _alone(bool(slack.any()), "gap", gap)
+        refuse_beside(victim is not None, "victim", victim)
+        refuse_beside(bool(slack.any()), "gap", gap)
         drawn = not (least == tasks.block_time).all()
-        _alone(times is not None and drawn, "execution", execution, "times")
-    kernels = _kernels(tasks, least, most, latency)
+        refuse_beside(times is not None and drawn, "execution", execution, "times")
+    kernels = core_columns(tasks, least, most, latency)
     if isinstance(tasks, KernelChains):
-        _chains(order, last, settle)
+        check_chain_options(order, last, settle)
         chosen = "no"
     else:
-        chosen, last = _settle(settle, last, fixed and given is None, ("no", "note"))
+        chosen, last = settling(settle, last, fixed and given is None, ("no", "note"))
         if last is None:
-            _check_endless(tasks, order)
+            check_endless(tasks, order)
         refuse_derived_block_time(tasks, m, device)
     late = np.flatnonzero(tasks.deadline >= 2**62)
     if late.size:
@@ -254,18 +254,18 @@ def fifo(
         begin=kernels["begin"],
         latency=kernels["latency"],
         soonest=kernels["soonest"],
-        **_on(device, placement, kernels["regs"], kernels["smem"]),
+        **sm_arguments(device, placement, kernels["regs"], kernels["smem"]),
         release_begin=None if given is None else given.begin,
         release=None if given is None else given.release,
         given=None if given is None else given.given,
         closer=closer,
         m=m,
         order=ORDERS.index(order),
-        draw=_DRAWS.index(draw),
-        settle=_SETTLE.index(chosen),
-        until=_LATEST if last is None else last,
+        draw=DRAWS.index(draw),
+        settle=SETTLE.index(chosen),
+        until=LATEST if last is None else last,
         victim=victims,
-        triggers=_triggers(triggers),
+        triggers=trigger_bits(triggers),
         key=seed_key(seed),
         index=set_number(index, "index"),
         log_waves=flag(waves, "waves"),
@@ -354,10 +354,10 @@ def fifo_responses(
     ValueError, OverflowError, gpusched.Cancelled
         As ``fifo``; the message has the set's number.
     """
-    _task_set(tasks)
+    check_task_set(tasks)
     states = as_budget(budget).states
     one_of(order, ORDERS, "order")
-    one_of(draw, _DRAWS, "draw")
+    one_of(draw, DRAWS, "draw")
     period, offset, priority = (
         np.atleast_2d(getattr(tasks, name)) for name in ("period", "offset", "priority")
     )
@@ -366,31 +366,31 @@ def fifo_responses(
     if gpu is None and not is_one(threads, "threads"):
         m, device = per_set(threads, sets, "threads"), None
     else:
-        one, device = _hardware(threads, gpu)
+        one, device = hardware(threads, gpu)
         m = np.full(sets, one)
     victims = victim_per_set(victim, sets, n)
-    least, most = _execution(tasks, execution)
+    least, most = block_times(tasks, execution)
     kernels: dict[str, Any] = {
         name: None if column is None else np.atleast_2d(column)
-        for name, column in _kernels(tasks, least, most, latency).items()
+        for name, column in core_columns(tasks, least, most, latency).items()
     }
-    slack = np.atleast_2d(_slack(tasks, gap))
+    slack = np.atleast_2d(release_slack(tasks, gap))
     fixed = bool((victims < 0).all()) and not slack.any() and np.array_equal(least, most)
     lasts: Int64Array
     if isinstance(tasks, KernelChains):
-        _chains(order, until, settle)
+        check_chain_options(order, until, settle)
         chosen = "no"
         lasts = per_set(until, sets, "until")
     elif is_one(until, "until"):
-        chosen, last = _settle(settle, until, fixed, ("no", "no"))
-        lasts = np.full(sets, _LATEST if last is None else last)
+        chosen, last = settling(settle, until, fixed, ("no", "no"))
+        lasts = np.full(sets, LATEST if last is None else last)
         if last is None:
             for i in range(sets):
                 where = f"set {i}: " if tasks.is_stack else ""
-                _check_endless(tasks[i] if tasks.is_stack else tasks, order, where)
+                check_endless(tasks[i] if tasks.is_stack else tasks, order, where)
     else:
         lasts = per_set(until, sets, "until")
-        chosen, _ = _settle(settle, int(lasts.min(initial=0)), fixed, ("no", "no"))
+        chosen, _ = settling(settle, int(lasts.min(initial=0)), fixed, ("no", "no"))
     if isinstance(tasks, KernelTasks):
         refuse_derived_block_time(tasks, m if tasks.is_stack else m[0], device)
     worst, finished, verdict, waves = _core.fifo_responses(
@@ -399,14 +399,14 @@ def fifo_responses(
         begin=kernels["begin"],
         latency=kernels["latency"],
         soonest=kernels["soonest"],
-        **_on(device, placement, kernels["regs"], kernels["smem"]),
+        **sm_arguments(device, placement, kernels["regs"], kernels["smem"]),
         m=m,
         order=ORDERS.index(order),
-        draw=_DRAWS.index(draw),
-        settle=_SETTLE.index(chosen),
+        draw=DRAWS.index(draw),
+        settle=SETTLE.index(chosen),
         until=lasts,
         victim=victims,
-        triggers=np.full(sets, _triggers(triggers)),
+        triggers=np.full(sets, trigger_bits(triggers)),
         key=seed_key(seed),
         first=set_number(first),
         states=states or 0,
@@ -418,206 +418,8 @@ def fifo_responses(
     return FifoResponses(worst, finished, np.asarray(outcome), np.asarray(waves))
 
 
-# Arguments of both functions
-
-
-def _task_set(tasks: Any) -> None:
-    if not isinstance(tasks, KernelChains):
-        instance(tasks, KernelTasks, "tasks")
-
-
-def _kernels(
-    tasks: KernelTasks | KernelChains, least: Int64Array, most: Int64Array, latency: Any
-) -> dict[str, Any]:
-    """The core's columns of kernels: per task, or of chains those of all tasks one by one."""
-    columns: dict[str, Any] = {"block_time": most, "least": least}
-    columns |= {name: getattr(tasks, name) for name in ("blocks", "threads", "regs", "smem")}
-    low, high = execution_shares(latency, "latency", name="latency", zero=True)
-    if not isinstance(tasks, KernelChains):
-        if low != 1:
-            raise ValueError(f"latency: got {latency!r:.60} without chains, expected KernelChains")
-        return columns | {"begin": None, "latency": None, "soonest": None}
-    columns["soonest"] = _scaled(tasks.latency, low, up=True)
-    columns["latency"] = np.maximum(_scaled(tasks.latency, high, up=False), columns["soonest"])
-    has = tasks.block_time > 0
-    lead = has.shape[:-2]
-    order = np.argsort(~has.reshape(*lead, -1), axis=-1, kind="stable")  # kernels first
-    columns = {
-        name: np.take_along_axis(column.reshape(*lead, -1), order, axis=-1)
-        for name, column in columns.items()
-    }
-    begin = np.zeros((*lead, has.shape[-2] + 1), np.int64)
-    np.cumsum(has.sum(axis=-1), axis=-1, out=begin[..., 1:])
-    if not tasks.is_stack:
-        columns = {name: column[: begin[-1]] for name, column in columns.items()}
-    return columns | {"begin": begin}
-
-
-def _chains(order: str, until: Any, settle: Any) -> None:
-    """Refuse options that chains do not have."""
-    if order != "hardware":
-        raise ValueError(f"order: got {order!r}, expected 'hardware' with chains")
-    if until is None:
-        raise ValueError("until: got None, expected the end of the releases of chains")
-    if settle not in (None, False, "no"):
-        raise ValueError(f"settle: got {settle!r:.60}, expected 'no' with chains")
-
-
 def _waves(columns: Sequence[Int64Array], chains: bool) -> Waves:
     """Columns of the core; behind those of all waves the kernel of chains, and the SM."""
     task, job, blocks, start, end, *more = columns
     kernel = more.pop(0) if chains else None
     return Waves(task, job, blocks, start, end, more[0] if more else None, kernel)
-
-
-def _threads(threads: Any) -> int:
-    m = integer(threads, "threads")
-    if not 1 <= m < 2**31:
-        raise ValueError(f"threads: got {m}, expected 1 to 2**31 - 1")
-    return m
-
-
-def _hardware(threads: Any, gpu: Any) -> tuple[int, GPU | None]:
-    """Number of threads, and the GPU unless they are one pool."""
-    if gpu is None:
-        return _threads(threads), None
-    if threads is not None:
-        raise ValueError("threads: got both threads and gpu, expected one of them")
-    device = as_gpu(gpu)
-    return device.sms * device.warps_per_sm * WARP_THREADS, device
-
-
-def _on(device: GPU | None, placement: str, regs: Int64Array, smem: Int64Array) -> dict[str, Any]:
-    """The core's arguments about SMs."""
-    pool = device is None
-    return {
-        "regs": None if pool else regs,
-        "smem": None if pool else smem,
-        "limits": None if device is None else device._limits,
-        "sm_order": None if device is None else device.sm_order,
-        "placement": PLACEMENTS[placement],
-    }
-
-
-def _releases(
-    releases: Any, times: Any, tasks: KernelTasks | KernelChains, closer: bool, until: Any
-) -> tuple[GivenReleases | None, Any]:
-    """The releases, None unless given, and the bound on them; with them at most all."""
-    if releases is None:
-        if times is not None:
-            raise ValueError("times: got times without releases, expected both or neither")
-        if closer:
-            raise ValueError("closer: got True without releases, expected False")
-        return None, until
-    given = read_releases(releases, times, tasks, closer, _LATEST)
-    return given, int(given.release.max(initial=0)) + 1 if until is None else until
-
-
-def _alone(refused: bool, name: str, value: Any, beside: str = "releases") -> None:
-    """Refuse an option that says what ``releases`` or ``times`` say."""
-    if refused:
-        raise ValueError(f"{name}: got {value!r:.60} beside {beside}, expected one of them")
-
-
-def _streams(stream: Any, n: int, order: str, victim: int) -> Int64Array | None:
-    """Streams numbered from 0, or None where no two tasks share one."""
-    if stream is None:
-        return None
-    given = int_array(stream, "stream")
-    if given.shape != (n,):
-        raise ValueError(f"stream: got shape {given.shape}, expected one number per task ({n})")
-    names, numbers = np.unique(given, return_inverse=True)
-    if len(names) == n:
-        return None
-    if order == "overlap":
-        raise ValueError("stream: got shared streams, expected none with order='overlap'")
-    if victim >= 0:
-        raise ValueError("stream: got shared streams, expected none with a victim")
-    return numbers.astype(np.int64)
-
-
-def _execution(tasks: KernelTasks | KernelChains, execution: Any) -> tuple[Int64Array, Int64Array]:
-    """The shortest and the longest time of a block."""
-    low, high = execution_shares(execution, "block_time")
-    least = np.maximum(_scaled(tasks.block_time, low, up=True), 1)
-    return least, np.maximum(_scaled(tasks.block_time, high, up=False), least)
-
-
-def _slack(tasks: KernelTasks | KernelChains, gap: Any) -> Int64Array:
-    share = gap_share(gap)
-    try:
-        slack = _scaled(tasks.period, share, up=False)
-        if int(slack.max(initial=0)) < _LATEST:
-            return slack
-    except OverflowError:
-        pass
-    longest = int(tasks.period.max())
-    raise OverflowError(
-        f"gap: got {gap}, expected a share of the longest period ({longest}) below 2**59 ticks"
-    )
-
-
-def _scaled(times: Int64Array, share: Fraction, up: bool) -> Int64Array:
-    """share times each time, exactly, rounded up or down."""
-    if share == 1:
-        return times
-    if share == 0:
-        return np.zeros_like(times)
-    over, under = share.numerator, share.denominator
-    more = under - 1 if up else 0
-    exact = [(time * over + more) // under for time in times.ravel().tolist()]
-    return np.array(exact, dtype=np.int64).reshape(times.shape)
-
-
-def _triggers(triggers: Any) -> int:
-    bits = 0
-    for name in some_of(triggers, _TRIGGERS, "triggers"):
-        bits |= 1 << _TRIGGERS.index(name)
-    if bits == 0:
-        raise ValueError(f"triggers: got none, expected some of {', '.join(_TRIGGERS)}")
-    return bits
-
-
-def _settle(
-    settle: Any, until: Any, fixed: bool, usual: tuple[Settle, Settle]
-) -> tuple[Settle, int | None]:
-    """``settle`` and the bound on releases; ``usual``: defaults with and without random times."""
-    last = None if until is None else ticks(until, "until")
-    if last is not None and last < 0:
-        raise ValueError(f"until: got {last}, expected 0 or more")
-    if last is not None and last > _LATEST:
-        raise OverflowError(f"until: got {last}, expected at most {_LATEST}")
-    if isinstance(settle, bool):
-        settle = "stop" if settle else "no"
-    if settle is not None:
-        one_of(settle, _SETTLE, "settle")
-    if last is None:
-        if settle not in (None, "stop"):
-            raise ValueError(f"until: got None, expected ticks with settle={settle!r}")
-        if not fixed:
-            raise ValueError(
-                "until: got None, expected ticks unless releases are periodic (gap=0, no victim) "
-                "and execution times constant"
-            )
-        return "stop", None
-    if settle is None:
-        return usual[fixed], last
-    if settle != "no" and not fixed:
-        raise ValueError(
-            f"settle: got {settle!r}, expected 'no' unless releases are periodic (gap=0, no "
-            "victim) and execution times constant"
-        )
-    chosen: Settle = settle
-    return chosen, last
-
-
-def _check_endless(tasks: KernelTasks, order: str, where: str = "") -> None:
-    """Refuse sets whose schedules the core cannot follow until they repeat."""
-    hyperperiod = tasks.hyperperiod
-    if 2 * hyperperiod + int(tasks.offset.max()) >= _LATEST:
-        raise ValueError(f"{where}until: got None, expected ticks, as the hyperperiod is too large")
-    if order == "release" and tasks.n > _SETTLE_TASKS:
-        raise ValueError(
-            f"{where}until: got None, expected ticks with more than {_SETTLE_TASKS} "
-            "tasks in order 'release'"
-        )

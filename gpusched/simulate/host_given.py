@@ -12,8 +12,8 @@ from gpusched._support.registry import limit
 from gpusched._support.text import shown
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.jobs import Jobs
+from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
 from gpusched.simulate.fifo_releases import read_releases
-from gpusched.simulate.run_arguments import execution_shares, gap_share
 
 __all__ = ["read_given"]
 

@@ -6,33 +6,49 @@
 #include "python/arrow/arrow_data.h"
 #include "python/support/parameters.h"
 
-/* Destructor and allocation of the capsules of one structure. */
-#define CAPSULE(kind, type, label)                                                                 \
-    static void free_##kind(PyObject *capsule)                                                     \
-    {                                                                                              \
-        type *held = PyCapsule_GetPointer(capsule, label);                                         \
-        if (held->release != NULL) {                                                               \
-            held->release(held);                                                                   \
-        }                                                                                          \
-        PyMem_Free(held);                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    static PyObject *new_##kind(type **held)                                                       \
-    {                                                                                              \
-        *held = PyMem_Calloc(1, sizeof **held);                                                    \
-        if (*held == NULL) {                                                                       \
-            return PyErr_NoMemory();                                                               \
-        }                                                                                          \
-        PyObject *capsule = PyCapsule_New(*held, label, free_##kind);                              \
-        if (capsule == NULL) {                                                                     \
-            PyMem_Free(*held);                                                                     \
-        }                                                                                          \
-        return capsule;                                                                            \
-    }
+static const char SCHEMA[] = "arrow_schema", ARRAY[] = "arrow_array",
+                  STREAM[] = "arrow_array_stream";
 
-CAPSULE(schema, gs_python_arrow_schema_t, "arrow_schema")
-CAPSULE(array, gs_python_arrow_array_t, "arrow_array")
-CAPSULE(stream, gs_python_arrow_stream_t, "arrow_array_stream")
+static void free_schema(PyObject *capsule)
+{
+    gs_python_arrow_schema_t *held = PyCapsule_GetPointer(capsule, SCHEMA);
+    if (held->release != NULL) {
+        held->release(held);
+    }
+    PyMem_Free(held);
+}
+
+static void free_array(PyObject *capsule)
+{
+    gs_python_arrow_array_t *held = PyCapsule_GetPointer(capsule, ARRAY);
+    if (held->release != NULL) {
+        held->release(held);
+    }
+    PyMem_Free(held);
+}
+
+static void free_stream(PyObject *capsule)
+{
+    gs_python_arrow_stream_t *held = PyCapsule_GetPointer(capsule, STREAM);
+    if (held->release != NULL) {
+        held->release(held);
+    }
+    PyMem_Free(held);
+}
+
+/* A capsule that holds a structure of this size, all zero, so that there is nothing to release. */
+static PyObject *new_capsule(size_t size, const char *name, PyCapsule_Destructor free_held)
+{
+    void *held = PyMem_Calloc(1, size);
+    if (held == NULL) {
+        return PyErr_NoMemory();
+    }
+    PyObject *capsule = PyCapsule_New(held, name, free_held);
+    if (capsule == NULL) {
+        PyMem_Free(held);
+    }
+    return capsule;
+}
 
 PyDoc_STRVAR(arrow_schema_doc, "arrow_schema(table)\n"
                                "--\n\n"
@@ -48,9 +64,9 @@ static PyObject *arrow_schema(PyObject *Py_UNUSED(module), PyObject *const *args
     if (!gs_python_parse(&ARROW_SCHEMA_SIGNATURE, args, nargs, kwnames, &table)) {
         return NULL;
     }
-    gs_python_arrow_schema_t *schema;
-    PyObject *capsule = new_schema(&schema);
-    if (capsule != NULL && !gs_python_arrow_schema_new(table, 0, schema)) {
+    PyObject *capsule = new_capsule(sizeof(gs_python_arrow_schema_t), SCHEMA, free_schema);
+    if (capsule != NULL &&
+        !gs_python_arrow_schema_new(table, 0, PyCapsule_GetPointer(capsule, SCHEMA))) {
         Py_CLEAR(capsule);
     }
     return capsule;
@@ -70,16 +86,16 @@ static PyObject *arrow_array(PyObject *Py_UNUSED(module), PyObject *const *args,
     if (!gs_python_parse(&ARROW_ARRAY_SIGNATURE, args, nargs, kwnames, &table)) {
         return NULL;
     }
-    gs_python_arrow_schema_t *schema;
-    gs_python_arrow_array_t *array;
-    PyObject *first = new_schema(&schema), *second = NULL;
-    if (first != NULL && (second = new_array(&array)) != NULL &&
-        gs_python_arrow_schema_new(table, 0, schema) &&
-        gs_python_arrow_array_new(table, 0, array)) {
-        pair = PyTuple_Pack(2, first, second);
+    PyObject *schema = new_capsule(sizeof(gs_python_arrow_schema_t), SCHEMA, free_schema);
+    PyObject *array =
+        schema == NULL ? NULL : new_capsule(sizeof(gs_python_arrow_array_t), ARRAY, free_array);
+    if (schema != NULL && array != NULL &&
+        gs_python_arrow_schema_new(table, 0, PyCapsule_GetPointer(schema, SCHEMA)) &&
+        gs_python_arrow_array_new(table, 0, PyCapsule_GetPointer(array, ARRAY))) {
+        pair = PyTuple_Pack(2, schema, array);
     }
-    Py_XDECREF(first);
-    Py_XDECREF(second);
+    Py_XDECREF(schema);
+    Py_XDECREF(array);
     return pair;
 }
 
@@ -97,16 +113,15 @@ static PyObject *arrow_stream(PyObject *Py_UNUSED(module), PyObject *const *args
     if (!gs_python_parse(&ARROW_STREAM_SIGNATURE, args, nargs, kwnames, &table)) {
         return NULL;
     }
-    gs_python_arrow_stream_t *stream;
     gs_python_arrow_schema_t schema = {.release = NULL};
     gs_python_arrow_array_t array = {.release = NULL};
-    PyObject *capsule = new_stream(&stream);
+    PyObject *capsule = new_capsule(sizeof(gs_python_arrow_stream_t), STREAM, free_stream);
     if (capsule == NULL) {
         return NULL;
     }
     if (!gs_python_arrow_schema_new(table, 0, &schema) ||
         !gs_python_arrow_array_new(table, 0, &array) ||
-        !gs_python_arrow_stream_new(&schema, &array, stream)) {
+        !gs_python_arrow_stream_new(&schema, &array, PyCapsule_GetPointer(capsule, STREAM))) {
         Py_CLEAR(capsule);
     }
     if (schema.release != NULL) {

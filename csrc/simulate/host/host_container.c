@@ -6,6 +6,48 @@
  */
 #include "simulate/host/host_parts.h"
 
+#include "core/rational.h"
+
+/* Set-up -------------------------------------------------------------------------------------- */
+
+/* Length of a job, copies and kernels included; below GS_NEVER. */
+static int64_t work_of(const gs_simulate_host_model_t *model, int64_t i)
+{
+    const gs_host_tasks_t *hosts = &model->hosts;
+    int64_t work = gs_host_tasks_cpu(hosts, i)[0];
+    for (int64_t j = 0; j < hosts->segments[i]; j++) {
+        work += gs_host_tasks_copy_in(hosts, i, j) + gs_host_tasks_copy_out(hosts, i, j) +
+                gs_host_tasks_kernel(hosts, i, j, model->sms) + gs_host_tasks_cpu(hosts, i)[j + 1];
+    }
+    return work;
+}
+
+int gs_simulate_host_container_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                                    const gs_simulate_host_model_t *model)
+{
+    size_t n = (size_t)self->n;
+    int64_t inside = 0;
+    int64_t *work = gs_alloc(ctx, 4 * n, sizeof *work);
+    if (work == NULL) {
+        return ctx->status;
+    }
+    int64_t *period = work + n, *scratch = work + 2 * n;
+    for (int32_t r = 0; r < self->n; r++) {
+        int64_t i = self->thread[r].task;
+        if (model->hosts.segments[i] > 0) {
+            self->thread[r].inside = GS_SIMULATE_HOST_INSIDE_IDLE;
+            work[inside] = work_of(model, i);
+            period[inside++] = model->hosts.period[i];
+        }
+    }
+    int status = gs_rational_share(ctx, work, period, inside, model->server_period, scratch,
+                                   &self->container.full);
+    gs_free(ctx, work);
+    self->container.suspended = -1;
+    self->container.runs = self->container.was = -1;
+    return status;
+}
+
 static gs_simulate_host_job_t *record_of(const gs_simulate_host_state_t *self, int64_t job)
 {
     return &self->job[job];

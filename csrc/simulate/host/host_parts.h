@@ -283,6 +283,10 @@ int32_t gs_simulate_host_take_end(gs_simulate_host_state_t *self);
 
 /* Set-up -------------------------------------------------------------------------------------- */
 
+/* Checks a model; checks that a time is not negative and not too large. */
+int gs_simulate_host_check(gs_context_t *ctx, const gs_simulate_host_model_t *model);
+int gs_simulate_host_check_clock(gs_context_t *ctx, const char *field, int64_t i, int64_t value);
+
 /* The number of SMs that the kernels of a task run on. */
 int64_t gs_simulate_host_sms(const gs_simulate_host_model_t *model, int64_t i);
 
@@ -376,8 +380,10 @@ static inline void gs_simulate_host_insert(gs_simulate_host_state_t *self,
 
 /* Protocols ----------------------------------------------------------------------------------- */
 
-/* Events of a protocol: a GPU segment begins; a copy has ended; a kernel has ended; grant resources
- * (called when the requests of an instant are known). */
+/* Events of a protocol: set-up; a GPU segment begins; a copy has ended; a kernel has ended; grant
+ * resources (called when the requests of an instant are known). */
+int gs_simulate_host_stgm_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                               const gs_simulate_host_model_t *model);
 void gs_simulate_host_stgm_begin(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_stgm_copied(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *self, int32_t r);
@@ -392,6 +398,10 @@ void gs_simulate_host_server_begin(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_server_worked(gs_simulate_host_state_t *self);
 void gs_simulate_host_server_kernel_ended(gs_simulate_host_state_t *self);
 void gs_simulate_host_server_grant(gs_simulate_host_state_t *self);
+
+/* The tasks of the container and its budget. */
+int gs_simulate_host_container_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                                    const gs_simulate_host_model_t *model);
 
 /* A thread of the container begins a CPU segment; its job has ended; its work on a CPU has ended
  * (true: it was not the end of a CPU segment, and has been handled). */

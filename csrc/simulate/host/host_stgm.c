@@ -1,6 +1,48 @@
 /* STGM: copy engine and kernels on shared SMs, [RTCSA19], section IV. */
 #include "simulate/host/host_parts.h"
 
+/* Set-up -------------------------------------------------------------------------------------- */
+
+static bool share_sm(const gs_simulate_host_model_t *model, int64_t i, int64_t k)
+{
+    const uint8_t *one = model->sm + i * model->sms, *two = model->sm + k * model->sms;
+    for (int64_t m = 0; m < model->sms; m++) {
+        if (one[m] != 0 && two[m] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int gs_simulate_host_stgm_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                               const gs_simulate_host_model_t *model)
+{
+    size_t n = (size_t)self->n, words = self->words = (n + 63) / 64;
+    if ((self->conflicts = gs_alloc(ctx, n * words, sizeof(uint64_t))) == NULL ||
+        (self->blockers = gs_alloc(ctx, n * words, sizeof(uint64_t))) == NULL ||
+        (self->pending = gs_alloc(ctx, words, sizeof(uint64_t))) == NULL) {
+        return ctx->status;
+    }
+    for (size_t r = 0; r < n; r++) {
+        int status = gs_poll(ctx, (int64_t)r * model->sms);
+        if (status != GS_OK) {
+            return status;
+        }
+        int64_t i = self->thread[r].task;
+        for (size_t q = 0; q < r; q++) {
+            int64_t k = self->thread[q].task;
+            if (model->hosts.segments[i] > 0 && model->hosts.segments[k] > 0 &&
+                share_sm(model, i, k)) {
+                self->conflicts[r * words + q / 64] |= UINT64_C(1) << (q % 64);
+                self->conflicts[q * words + r / 64] |= UINT64_C(1) << (r % 64);
+            }
+        }
+    }
+    return GS_OK;
+}
+
+/* Segments ------------------------------------------------------------------------------------ */
+
 /* Lets the thread wait: it spins (busy mode) or is suspended. */
 static void wait(gs_simulate_host_state_t *self, int32_t r, int8_t doing)
 {

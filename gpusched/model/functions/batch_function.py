@@ -16,7 +16,6 @@ from gpusched._support.arguments import (
     instance,
     int_array,
     integer,
-    is_sequence,
     seed_key,
     set_number,
 )
@@ -24,7 +23,7 @@ from gpusched._support.registry import limit
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable, Seed, Slowdown
-from gpusched.model.batches import MAX_TASKS, members, set_text, task_index
+from gpusched.model.batches import MAX_TASKS, mask_of, members, set_text
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.slowdown import ONE, factors
 
@@ -222,12 +221,7 @@ class BatchFunction(Saved):
 
     def batch_mask(self, members: Iterable[int]) -> int:
         """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
-        if not is_sequence(members):
-            raise TypeError(f"members: got {shown(members)}, expected the indices of tasks")
-        mask = 0
-        for member in members:
-            mask |= 1 << task_index(member, self.n, "members")
-        return mask
+        return mask_of(members, self.n)
 
     def members(self, mask: int) -> tuple[int, ...]:
         """The tasks of a batch, by increasing index."""

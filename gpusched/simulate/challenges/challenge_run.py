@@ -12,8 +12,14 @@ from gpusched._support.arguments import Int64Array, flag, instance, one_of, seed
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.registry import enumeration
 from gpusched.model.host_tasks import HostTasks
+from gpusched.simulate.arguments.host_arguments import (
+    Contexts,
+    HostModel,
+    Mode,
+    Ring,
+    host_model,
+)
 from gpusched.simulate.challenges.challenge_result import Challenge, LateJobs, Sharing
-from gpusched.simulate.host_run import Contexts, HostModel, Mode, Ring, host_model
 
 __all__ = ["challenge"]
 
