@@ -106,8 +106,9 @@ def child(name: str, folder: Path, options: list[str]) -> None:
     inputs, file = folder / "inputs", folder / f"file{ending}"
     inputs.mkdir(exist_ok=True)
     for number, text in enumerate(valid):
-        (inputs / f"valid_{number}").write_text(text)
-        read((folder / f"valid{ending}", file.write_text(text), file)[2])  # must be accepted
+        for path in (inputs / f"valid_{number}", file):
+            path.write_text(text)
+        read(file)  # must be accepted
 
     def one(data: bytes) -> None:
         file.write_bytes(data)

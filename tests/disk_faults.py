@@ -32,6 +32,7 @@ RUN = gs.simulate.fifo(gs.KernelTasks([40], block_time=[5], blocks=2, threads=32
 COMPARED = gs.compare(WORKLOAD, gs.Platform("xavier", cpus=2))
 NOBODY = 65534
 STORE = "store.gpusched"
+REPORT = "report"  # a folder
 OLD = b"old content"
 
 
@@ -44,7 +45,7 @@ def stored(path: Path) -> None:
     gs.sweep(share, {"load": [0.5]}, store=path, **options)
 
 
-# Those that refuse to replace what is not theirs begin without a file.
+# The store, which refuses to replace what is not its own, and the folder begin with nothing.
 WRITERS: dict[str, Callable[[Path], Any]] = {
     "table.npz": TABLE.save,
     "table.json": TABLE.to_file,
@@ -60,7 +61,7 @@ WRITERS: dict[str, Callable[[Path], Any]] = {
     "workload.json": WORKLOAD.save,
     "jobs.csv": lambda path: gs.io.write_job_set(JOBS, path),
     "results.csv": Results({"a": np.arange(3)}).save_csv,
-    "report.html": COMPARED.save_report,
+    REPORT: COMPARED.save_report,
     STORE: stored,
 }
 
@@ -124,7 +125,7 @@ def another_user() -> None:
 def prepared(folder: Path, name: str) -> Path:
     folder.mkdir()
     path = folder / name
-    if name != STORE and path.suffix != ".html":
+    if name not in (STORE, REPORT):
         path.write_bytes(OLD)
     return path
 
@@ -140,6 +141,7 @@ class Faults:
         place = self.folder / f"good-{name}"
         place.mkdir()
         self.write(place / name)
+        self.names = {file.name for file in place.rglob("*")}
         self.good = (place / name).read_bytes() if (place / name).is_file() else b""
 
     def judge(self, how: str, before: Callable[[], None], at: int = 0, mode: int = 0o755) -> bool:
@@ -160,6 +162,10 @@ class Faults:
                 problem += f"the next save left {left}" if left != [self.name] else ""
         elif status not in (0, 3):
             problem = f"ended with {status}"
+        elif status == 3:
+            left = {file.name for file in path.rglob("*")} - self.names
+            problem = f"left behind: {left}" if left else ""
+            self.write(path)  # a store goes on where it was
         if problem:
             self.wrong.append(f"{how} at {at}: {self.name}: {problem}")
         return status != 0

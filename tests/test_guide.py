@@ -99,6 +99,21 @@ def test_prose_of_docstrings(site: None) -> None:
     assert prose(example.__doc__ or "") == "Summary.\n\nModel:\n\n    a picture\n\nAn assumption."
 
 
+def test_only_a_site_is_emptied(site: None, tmp_path: Path) -> None:
+    from site_map import INDEX, begin_site
+
+    kept = tmp_path / "notes.txt"
+    kept.write_text("mine")
+    with pytest.raises(FileExistsError, match=r"got a folder with other files, expected a site$"):
+        begin_site(tmp_path)
+    assert kept.read_text() == "mine"
+    made = tmp_path / "build" / "site"
+    begin_site(made)
+    (made / "index.html").write_text("")
+    begin_site(made)
+    assert [path for path in made.rglob("*") if path.is_file()] == [made / INDEX]
+
+
 def test_the_search_knows_headings_texts_and_summaries(site: None) -> None:
     pytest.importorskip("pygments")
     from site_pages import Page

@@ -21,6 +21,26 @@ def test_optional_masks_what_is_negative_or_not_known() -> None:
     assert frame["a"].dtype == np.int64 and frame["b"].dtype == "Int64"
 
 
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (np.array([0.5, 1.5, 7.25]), "Float64"),
+        (np.array([0.5, 1.5, 7.25], np.float32), "Float64"),
+        (np.array([2**64 - 1, 2, 3], np.uint64), "UInt64"),
+        (np.array([-(2**63), 2, 3]), "Int64"),
+        (np.array([1, 2, 3], np.int8), "Int64"),
+        (np.array([True, False, True]), "boolean"),
+        (np.array(["a", "b", "c"]), "string"),
+        (np.array(["a", None, "c"], object), "string"),
+    ],
+)
+def test_masked_values_of_every_type_stay_what_they_are(values, dtype) -> None:
+    mask = [False, True, False]
+    column = frame_of({"a": np.ma.array(values, mask=mask)})["a"]
+    assert column.dtype == dtype and column.isna().tolist() == mask
+    assert column.dropna().tolist() == values[[0, 2]].tolist()
+
+
 def test_results_keep_missing_values(tmp_path) -> None:
     table = Results({"name": np.array(["x", "y"]), "end": optional([4, -1])})
     assert str(table).split() == ["name", "end", "x", "4", "y", "–"]

@@ -295,3 +295,23 @@ def test_svgs_leave_the_page_around_them_alone():
         media, _, rules = style.text.partition("{")
         assert media == "@media screen and (prefers-color-scheme:dark)"
         assert all(part.startswith(".gpusched") for part in rules[:-1].split("}")[:-1])
+
+
+def _luminance(color: str) -> float:
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_every_color_is_seen_on_dark_pages() -> None:
+    """A contrast of 3 to the background, which WCAG 2.1 (1.4.11) asks of graphics."""
+    from gpusched._draw.axes import PALETTE
+    from gpusched._draw.svg_document import _DARK, DARK_PAPER
+    from gpusched.model.placement import _COLORS
+    from gpusched.simulate.hierarchy_timeline import _WAITS
+
+    for color in (*PALETTE, *_COLORS, *_WAITS.values()):
+        shown = _luminance(_DARK.get(color, color))
+        assert (shown + 0.05) / (_luminance(DARK_PAPER) + 0.05) >= 3, color

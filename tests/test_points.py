@@ -100,7 +100,7 @@ def test_values_without_contents_to_compare_are_refused():
     for value, message in (
         (
             (i for i in ()),
-            r"x: got <generator.*, expected a value whose contents can be compared, or s",
+            r"x: got <generator.*, expected a value whose contents can be compared \(",
         ),
         (nested, "x: got values nested more than 50 deep, expected fewer"),
         (cycle, "x: got values nested more than 50 deep, expected fewer"),

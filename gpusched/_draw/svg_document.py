@@ -33,6 +33,8 @@ _DARK = {
     "#276419": "#5fae4d",
     "#7B3294": "#b07cc6",
     "#B2182B": "#e4606f",
+    "#01665E": "#35a79c",
+    "#aa3377": "#c9609b",
 }
 """Colours of light documents, and those in their place."""
 

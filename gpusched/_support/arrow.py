@@ -10,7 +10,7 @@ https://arrow.apache.org/docs/format/CDataInterface.html.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -121,11 +121,14 @@ def _of_objects(name: str, entries: Sequence[Any]) -> _Node:
         sizes = [len(entry or ()) for entry in entries]
         flat = list(chain.from_iterable(entry or () for entry in entries))
         whole = all(isinstance(item, int) for item in flat)
+        first = next((type(item) for item in flat if item is not None), str)
+        item_kind = (first if first in (str, tuple) else (), type(None))
+        if not whole and not all(isinstance(item, item_kind) for item in flat):
+            raise _mixed(name, entries, lambda e: all(isinstance(i, item_kind) for i in e or ()))
         items = ("item", *_node(name, _whole(name, flat) if whole else flat)[1:])
         return (name, "+L", len(entries), (valid, _offsets(sizes)), (items,), None)
     if not all(issubclass(kind, str) for kind in kinds):
-        other = next(e for e in entries if e is not None and not isinstance(e, str))
-        raise _refused(name, shown(other))
+        raise _mixed(name, entries, lambda entry: isinstance(entry, (str, type(None))))
     # A lone surrogate, which is no character, becomes a question mark.
     words = {entry: (entry or "").encode("utf-8", "replace") for entry in set(entries)}
     encoded = [words[entry] for entry in entries]
@@ -144,8 +147,13 @@ def _whole(name: str, numbers: list[int]) -> npt.NDArray[np.int64]:
         raise _refused(name, "a whole number of more than 64 bits") from None
 
 
+def _mixed(name: str, entries: Sequence[Any], fits: Callable[[Any], bool]) -> TypeError:
+    row = next(row for row, entry in enumerate(entries) if not fits(entry))
+    return _refused(f"{name}[{row}]", f"{shown(entries[row])} in a column of objects")
+
+
 def _refused(name: str, found: str) -> TypeError:
     return TypeError(
-        f"{name}: got {found}, expected numbers, truth values, strings or tuples of them; "
-        "to_frame() makes a pandas table of any values"
+        f"{name}: got {found}, expected a column of numbers, truth values, strings or tuples of "
+        "them; to_frame() makes a pandas table of any values"
     )

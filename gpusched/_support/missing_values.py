@@ -40,8 +40,8 @@ def optional(values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Any:
 def frame_of(columns: Mapping[str, Any]) -> pd.DataFrame:
     """A pandas table of columns as those of ``Tabular``: NA where they are masked.
 
-    Masked numbers are of type Int64, truth values boolean, strings string; what is no array is of
-    type object.
+    Masked numbers are of type Int64, UInt64 or Float64, truth values boolean, strings string; what
+    is no array is of type object.
     """
     import pandas as pd
 
@@ -57,9 +57,12 @@ def _of_pandas(column: Any) -> Any:
         return pd.Series(list(column), dtype=object)
     if not isinstance(column, np.ma.MaskedArray):
         return column
-    if column.dtype.kind == "O":
+    if column.dtype.kind in "OU":
         return pd.array(column.tolist(), dtype="string")
     mask = np.ma.getmaskarray(column).copy()
     if column.dtype.kind == "b":
         return pd.arrays.BooleanArray(column.filled(False), mask)
-    return pd.arrays.IntegerArray(np.asarray(column.filled(0), np.int64), mask)
+    if column.dtype.kind == "f":
+        return pd.arrays.FloatingArray(np.asarray(column.filled(0), np.float64), mask)
+    wide = np.uint64 if column.dtype.kind == "u" else np.int64
+    return pd.arrays.IntegerArray(np.asarray(column.filled(0), wide), mask)

@@ -191,8 +191,7 @@ def _object(value: Any, name: str, inside: Any) -> str:
         reduced = value.__reduce_ex__(4)
     except Exception as error:
         raise ValueError(
-            f"{name}: got {shown(value)}, expected a value whose contents can be compared, or "
-            f"seed_by= without this parameter ({error})"
+            f"{name}: got {shown(value)}, expected a value whose contents can be compared ({error})"
         ) from None
     if isinstance(reduced, str):
         return f"{kind} {reduced}"

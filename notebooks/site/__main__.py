@@ -19,12 +19,20 @@ SITE = ROOT / "build" / "site"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Build the website of gpusched.")
-    parser.add_argument("--output", type=Path, default=SITE, help="folder, emptied first")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=SITE,
+        help="folder: new, empty, or with a site, which is removed",
+    )
     parser.add_argument(
         "--without", nargs="*", default=[], choices=["notebooks", "reference"], help="parts to skip"
     )
     options = parser.parse_args()
-    broken = build(options.output, frozenset(options.without))
+    try:
+        broken = build(options.output, frozenset(options.without))
+    except FileExistsError as error:
+        parser.error(str(error))
     for line in broken:
         print(line, file=sys.stderr)
     pages = len(list(options.output.rglob("*.html")))

@@ -26,6 +26,9 @@ PROJECT = {
 }
 """Texts of the repository that are pages, beside the README and the guide."""
 
+INDEX = "assets/search-index.js"
+"""The index of the search, a file that every site has."""
+
 _NAME = re.compile(r"gs(?:\.[A-Za-z]\w*)+")
 
 
@@ -72,6 +75,16 @@ class SiteMap:
             target = self.output / address
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
+
+
+def begin_site(folder: Path) -> None:
+    """Make a folder with an empty index, in the place of a site; FileExistsError for others."""
+    if folder.is_dir() and any(folder.iterdir()):
+        if not (folder / INDEX).is_file():
+            raise FileExistsError(f"{folder}: got a folder with other files, expected a site")
+        shutil.rmtree(folder)
+    (folder / INDEX).parent.mkdir(parents=True)
+    (folder / INDEX).touch()  # a site that was begun can be replaced, too
 
 
 def relative(address: str, page: str) -> str:

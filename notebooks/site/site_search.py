@@ -6,7 +6,7 @@ import html
 import json
 import re
 
-from site_map import SiteMap
+from site_map import INDEX, SiteMap
 from site_pages import Page
 
 __all__ = ["write_index"]
@@ -54,4 +54,4 @@ def write_index(site: SiteMap, pages: list[Page]) -> None:
     """Write the index as a script, which works from a file, too."""
     entries = [entry for page in pages for entry in _entries(page)]
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
-    (site.output / "assets" / "search-index.js").write_text(f"window.SEARCH_INDEX={text};", "utf-8")
+    (site.output / INDEX).write_text(f"window.SEARCH_INDEX={text};", "utf-8")

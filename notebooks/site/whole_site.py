@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from guide_pages import guide_pages, project_pages
@@ -10,7 +9,7 @@ from link_check import broken_links
 from notebook_pages import notebook_pages
 from picture_gallery import gallery_page
 from reference_pages import reference_pages
-from site_map import SiteMap
+from site_map import SiteMap, begin_site
 from site_pages import Page, write_assets, write_page
 from site_search import write_index
 
@@ -21,10 +20,9 @@ def build(output: Path, without: frozenset[str] = frozenset()) -> list[str]:
     """Write the site to a folder, which is emptied first, and return its broken links.
 
     ``without`` leaves out "notebooks" or "reference"; links to what is left out are not checked.
+    FileExistsError for a folder with anything but a site.
     """
-    if output.exists():
-        shutil.rmtree(output)
-    output.mkdir(parents=True)
+    begin_site(output)
     site = SiteMap(output)
     pages: list[Page] = []
     pictures = []

@@ -164,8 +164,10 @@ def compare_sliders(
         the period.
     tasks
         Names of the tasks that have a slider for the period; the first twelve unless given.
-    methods, simulate, budget
+    methods, budget
         As of `compare`.
+    simulate
+        Whether to simulate, too; unlike `compare`, not unless asked.
 
     Returns
     -------
