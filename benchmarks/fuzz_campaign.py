@@ -3,7 +3,8 @@
 Builds the core once with clang's coverage and sanitizers, links it with each harness of tests/fuzz,
 and lets libFuzzer run every one, beginning with its corpus in tests/fuzz/corpus. A finding (a
 crash, a failed check, a leak, an input that takes longer than five seconds) stays in the folder of
-the campaign, and the fuzzer goes on. CI gives each harness a fixed number of executions.
+the campaign, or without one in fuzz-findings, and the fuzzer goes on. The status is 0 where all
+harnesses ran and found nothing. CI gives each harness a fixed number of executions.
 
     python benchmarks/fuzz_campaign.py [--seconds 600] [--seed 1] [--jobs 1] [--save]
         [--runs] [--keep] [--folder FOLDER] [FAMILY ...]
@@ -88,6 +89,12 @@ class Outcome:
     all_edges: int = 0
     inputs: int = 0
     findings: list[Path] = field(default_factory=list)
+    failures: int = 0  # ends with an error but without a finding: it did not start, or was killed
+
+    @property
+    def good(self) -> bool:
+        """Whether it ran, and found nothing."""
+        return self.executions > 0 and not self.findings and not self.failures
 
     def line(self) -> str:
         return (
@@ -116,13 +123,15 @@ def fuzz(folder: Path, family: str, args: argparse.Namespace) -> Outcome:
         command += [f"-max_len={LENGTH}", "-len_control=20", f"-timeout={TIMEOUT}"]
         command += ["-print_final_stats=1", f"-artifact_prefix={findings}/", inputs]
         command += [CORPUS / family] if (CORPUS / family).is_dir() else []
+        before = len(list(findings.iterdir()))
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
         outcome.executions += number(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
         outcome.edges = max(outcome.edges, number(r"cov: (\d+)", done.stderr))
         outcome.all_edges = number(r"\((\d+) PCs\)", done.stderr)
         if done.returncode != 0:
             print(f"{family}: {done.stderr[-5000:]}", flush=True)
-        if args.runs or time.perf_counter() - began >= args.seconds - 1:
+            outcome.failures += len(list(findings.iterdir())) == before
+        if outcome.failures or args.runs or time.perf_counter() - began >= args.seconds - 1:
             break
     outcome.seconds = time.perf_counter() - began
     outcome.inputs = len(list(inputs.iterdir()))
@@ -185,12 +194,11 @@ def main() -> None:
         if args.keep:
             for family in families:
                 keep(folder, family)
-        found = sum(len(outcome.findings) for outcome in outcomes)
-        if found and args.folder is None:
+        if any(outcome.findings for outcome in outcomes) and args.folder is None:
             shutil.copytree(folder / "findings", ROOT / "fuzz-findings", dirs_exist_ok=True)
     if args.save:
         save(outcomes, args.seed)
-    sys.exit(found > 0)
+    sys.exit(not all(outcome.good for outcome in outcomes))
 
 
 def save(outcomes: list[Outcome], seed: int) -> None:

@@ -1,6 +1,6 @@
 """Figures 8 and 9 of [ECRTS24]; results/gcaps_figures.txt and gcaps_utilization.png.
 
-About ten minutes with 1,000 sets a point.
+About a minute with 1,000 sets a point.
 
     python benchmarks/gcaps_figures.py [--count 1000] [--save]
 """

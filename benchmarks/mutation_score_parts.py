@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+FOLDER = Path(__file__).parent.parent / "tests"
 HOSTS = ("test_host_analysis.py", "test_host_agreement.py", "test_suspension.py")
 
 # Prefix under csrc: C programs, files of Python tests.
@@ -49,9 +52,10 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("context", "heap", "vector", "rng", "sorting", "prices", "graph", "gedf"),
         ("test_graph.py", "test_gedf.py", "test_search.py", "test_simulate.py"),
     ),
+    "arrow": ((), ("test_arrow.py", "test_arrow_tables.py")),
     "cuda": (
         ("cuda", "host_clock"),
-        ("test_cuda_play.py",),  # test_cuda.py also looks at the way in which the module was built
+        ("test_cuda_play.py", "test_cuda.py"),
     ),
     "generate": (
         ("generate", "generate_blocks", "generate_hosts", "elliott"),
@@ -83,7 +87,11 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("graph", "pbs_agreement", "faults_pbs"),
         ("test_graph.py", "test_gpusched_counts.py"),
     ),
-    "pbs/large": (("large",), ("test_batch_functions.py", "test_function_search.py")),
+    "pbs/large": (("dispatch", "large"), ("test_batch_functions.py", "test_function_search.py")),
+    "pbs/lazy": (
+        ("lazy", "pbs_agreement", "search", "faults_pbs"),
+        ("test_search_stages.py", "test_search.py"),
+    ),
     "pbs/oracle": (("oracle", "carveouts"), ("test_oracle.py", "test_launch_orders.py")),
     "pbs/reduced": (
         ("boundaries", "pbs_agreement", "search", "chains", "faults_pbs", "faults_many"),
@@ -97,6 +105,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("proof", "pbs_agreement", "chains"),
         ("test_certificates.py", "test_pbs_chains.py"),
     ),
+    "support": ((), ("test_host_stacks.py", "test_threads.py")),
     "simulate": (("warps", "row_text"), ("test_warps.py", "test_run_results.py")),
     "simulate/challenge": (("challenge",), ("test_challenge.py", "test_host_given.py")),
     "simulate/fifo": (
@@ -138,6 +147,7 @@ WIDE = (
     "test_compare.py",
     "test_compare_soundness.py",
     "test_registry.py",
+    "test_cuda_play.py",
     "test_mig.py",
     "test_green_contexts.py",
     "test_mps.py",
@@ -149,7 +159,13 @@ WIDE = (
     "test_interrupt.py",
 )
 
-BINDINGS = ("test_core_calls.py", "test_copies.py", "test_wrong_types.py", "test_registry.py")
+BINDINGS = (
+    "test_array_lengths.py",
+    "test_core_calls.py",
+    "test_copies.py",
+    "test_wrong_types.py",
+    "test_registry.py",
+)
 
 
 def _part(file: str) -> str:
@@ -170,7 +186,10 @@ def c_tests_of(file: str) -> list[str]:
 
 
 def tests_of(file: str) -> list[str]:
-    """The files of Python tests of a file's part; for the bindings, one of each part of the family.
+    """The files of Python tests of a file's part.
+
+    For the bindings: those of all bindings, the one of the same name, one of each part of the
+    family.
 
     Examples
     --------
@@ -181,4 +200,6 @@ def tests_of(file: str) -> list[str]:
         return list(PARTS[_part(file)][1])
     family = _part(file).split("/")[0]
     parts = [tests for part, (_, tests) in PARTS.items() if part.split("/")[0] == family]
-    return list(dict.fromkeys([*BINDINGS, *(tests[0] for tests in parts)]))
+    own = f"test_{Path(file).stem.removeprefix('py_')}.py"
+    named = [own] if (FOLDER / own).exists() else []
+    return list(dict.fromkeys([*BINDINGS, *named, *(tests[0] for tests in parts)]))

@@ -12,6 +12,7 @@ GPUSCHED_HYPOTHESIS   default; ci (the same examples every time); quick (few of 
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shlex
 import shutil
@@ -50,6 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if any(item.iter_markers("source")) or any(item.iter_markers("python")):
                 item.add_marker(skipped)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the thousands of tests out of what is looked through for garbage later."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -32,9 +32,10 @@ class Compiler:
 
     command: tuple[str, ...]
     sanitizers: str
+    level: str = "-O1"
 
     def flags(self, sanitized: bool) -> list[str]:
-        flags = ["-std=c11", "-O1", "-g", *WARNINGS]
+        flags = ["-std=c11", self.level, "-g", *WARNINGS]
         if os.environ.get("GPUSCHED_WERROR"):
             flags.append("-Werror")
         if sanitized and self.sanitizers:

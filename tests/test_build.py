@@ -206,6 +206,16 @@ def test_the_conda_recipe_needs_what_the_wheel_needs() -> None:
         assert needed in lines
 
 
+def test_the_repository_holds_nothing_that_was_built() -> None:
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("needs a clone")
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, timeout=60
+    ).stdout.splitlines()
+    built = re.compile(r"\.(o|so|a|pyc|gcda|gcno|profraw|whl)$|(^|/)(build|dist)/")
+    assert [name for name in listed if built.search(name)] == []
+
+
 def test_a_source_distribution_is_complete(tmp_path: Path) -> None:
     """Every file of the tree that a build or a test reads, and nothing that was built."""
     pytest.importorskip("setuptools")

@@ -9,6 +9,8 @@ import pytest
 
 import gpusched as gs
 
+pytestmark = pytest.mark.python
+
 XAVIER = gs.Platform("xavier", cpus=4)
 PRIMES = (
     *(1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049, 1051, 1061, 1063, 1069, 1087, 1091),

@@ -7,6 +7,7 @@ from itertools import groupby
 
 import numpy as np
 import pytest
+from amounts import QUICK, cases
 from context_vectors import VECTORS, hosts_of, tasks_of
 from reference.context_sim import Contexts, responses, simulate
 from reference.host_sim import Job, worst
@@ -69,7 +70,7 @@ def lengths(tasks, sms, intervals):
 def test_the_simulator_job_by_job(protocol, mode):
     rng, jobs = random.Random(f"{protocol} {mode}"), 0
     full, gaps, less = (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)
-    for stack in sets(rng, 14):
+    for stack in sets(rng, cases(14)):
         for tasks in stack:
             sms = rng.randint(1, 2)
             times = [time for t in tasks for g in worst(t, sms)[1] for time in g]
@@ -105,7 +106,7 @@ def test_the_simulator_job_by_job(protocol, mode):
                 for j in found
             ]
             jobs += len(rows)
-    assert jobs > 500
+    assert jobs > 500 or QUICK
 
 
 def largest(key, protocol, mode, offset, **more):

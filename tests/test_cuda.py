@@ -100,7 +100,7 @@ def test_build_without_kernels(standin: Standin, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(_core, "CUDA_MISSING", "built without the CUDA toolkit")
     assert gs.cuda.why_not() == "built without the CUDA toolkit"
     if missing:
-        with pytest.raises(ValueError, match="there are no kernels in this build"):
+        with pytest.raises(ValueError, match="image: got 0, expected a build with kernels"):
             driver.driver().device(0, None)
 
 
@@ -121,8 +121,12 @@ def test_limits(standin: Standin) -> None:
     assert (gpu.sms, gpu.threads_per_sm, gpu.blocks_per_sm, gpu.cc) == (12, 2048, 32, (9, 0))
     assert (gpu.smem_per_sm, gpu.smem_per_block) == (228 * 1024, 227 * 1024)
     assert gpu.name == "Stand-in 1"
-    with pytest.raises(ValueError, match="device: got 2, expected a device of this machine"):
-        gs.cuda.gpu(2)
+    for index in (-1, 2):
+        told = f"device: got {index}, expected a device of this machine"
+        with pytest.raises(ValueError, match=told):
+            gs.cuda.gpu(index)
+        with pytest.raises(ValueError, match=told):
+            Device(index)
 
 
 def test_two_devices(standin: Standin) -> None:

@@ -23,6 +23,8 @@ from gpusched.cuda.noise import noisy
 from gpusched.cuda.probes import block_order, carveouts, interference, queues
 from gpusched.cuda.probes.bench import Bench, Finding, attempt
 
+pytestmark = pytest.mark.python
+
 
 @pytest.fixture
 def device(standin: Standin) -> Iterator[Device]:
@@ -265,7 +267,6 @@ def check(tmp_path: Path, *options: str) -> tuple[int, Any]:
     return code, json.loads(output.read_text()) if output.exists() else None
 
 
-@pytest.mark.python
 def test_gpu_check(
     standin: Standin,
     tmp_path: Path,
@@ -294,7 +295,6 @@ def test_gpu_check(
     assert all(line.startswith(("pass", "figure", "skip")) for line in printed.splitlines()[2:-1])
 
 
-@pytest.mark.python
 def test_gpu_check_that_fails(
     standin: Standin,
     tmp_path: Path,
@@ -408,7 +408,6 @@ def test_gpu_check_without_a_device(
 # The notebook
 
 
-@pytest.mark.python
 def test_the_notebook_where_there_is_a_device(standin: Standin) -> None:
     """CI runs it without a device; its other half runs here."""
     pytest.importorskip("matplotlib")

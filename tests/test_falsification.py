@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.python
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 

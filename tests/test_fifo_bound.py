@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from amounts import QUICK, cases
 from native import positional
 from reference import fifo_bound as twin
 from reference.hierarchy import carveout
@@ -122,7 +123,7 @@ def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twin, "JOBS", 100)
     rng = random.Random(20170627)
     compared = better = fits = 0
-    for _ in range(300):
+    for _ in range(cases(300)):
         n, m = rng.randint(1, 4), rng.randint(2, 16)
         columns = random_set(rng, n, m)
         tasks = gs.KernelTasks(**columns)
@@ -143,8 +144,8 @@ def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
                     assert mine is not None and (value is None or mine < value)
                     assert found.theorem[k] in ("V1, case 2", "A refined")
                     better += 1
-    assert compared > 1000
-    assert better < 0.02 * compared and fits < 0.1 * compared
+    assert compared > 1000 or QUICK
+    assert (better < 0.02 * compared and fits < 0.1 * compared) or QUICK
 
 
 def test_recurrences_are_fixed_points(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,6 +194,33 @@ def test_rounded_shares() -> None:
                     assert value <= mine <= value * (1 + Fraction(1, 10**8)) + 1
                     compared += 1
     assert compared > 200 and lost < 0.05 * compared
+
+
+def test_v2_of_large_numbers() -> None:
+    """Times so long that products overflow: rounded up, and no more than that."""
+    rng = random.Random(5)
+    compared = 0
+    for _ in range(150):
+        n, m = rng.randint(2, 6), rng.randint(2, 12)
+        columns = random_set(rng, n, m) | {"blocks": [1] * n}
+        factor = max(1, 2 ** rng.randint(20, 60) // math.lcm(*columns["period"]))
+        columns["period"] = [x * factor for x in columns["period"]]
+        columns["block_time"] = [
+            max(1, x * factor - rng.randint(0, x * factor // 7)) for x in columns["block_time"]
+        ]
+        try:
+            tasks = gs.KernelTasks(**columns)
+            found = fifo_bound(tasks, m, order="release", theorems=["V2"])
+        except OverflowError:
+            continue
+        if found.saturation == 0:
+            continue
+        for mine, value in zip(found.exact, twin.theorem_v2(*columns.values(), m), strict=True):
+            assert (mine is None) == (value is None)
+            if mine is not None:
+                assert value <= mine <= value * (1 + Fraction(1, 10**8)) + 1
+                compared += 1
+    assert compared > 200
 
 
 def least_y(b: list[int], c: list[int], T: list[int], beta: int) -> Fraction:

@@ -13,6 +13,7 @@ import pytest
 from reference import batch_function as twin
 
 import gpusched as gs
+from gpusched._support.registry import enumeration
 from gpusched.pbs.certificates import certificate_of
 from gpusched.pbs.certificates.price_bounds import overpriced
 from gpusched.pbs.function_search import FunctionSearch, search_function
@@ -242,6 +243,19 @@ def test_budgets_and_progress() -> None:
         found_none = gs.pbs.search(few, table, budget=budget)
         assert found_none.reason == name
         assert found_none.why() == f"The budget of {name} was spent."
+
+
+def test_rounds_without_bytes() -> None:
+    """Parts of which a table does not fit are left out, and the answer says so."""
+    period = [100, 200, 300, 400, 500, 600, 800, 1000, 1200, 1500, 2000, 3000]
+    tasks = gs.KernelTasks(period=period, wcet=[1, 2, 3] * 4)
+    times = gs.BatchFunction.from_utilization(tasks, (1.1, 1.9))
+    found = rounds(tasks, times, skip=ALL - GROUPS, rounds=2)
+    assert (found.answer, found.spent, found.tried[:3]) == (1, 0, (1, 0, 1))
+    short = rounds(tasks, times, skip=ALL - GROUPS, rounds=2, budget=gs.Budget(bytes=1 << 14))
+    assert short.answer == -1
+    assert enumeration("core.status")[short.spent] == "bytes"
+    assert short.tried[2] > 0
 
 
 def test_rounds_end_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:

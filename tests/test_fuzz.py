@@ -6,11 +6,17 @@ sanitizers, and CI lets it run a little.
 
 from __future__ import annotations
 
+import argparse
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from native import CSRC, Compiler, clean_environment
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+from fuzz_campaign import RUNS, fuzz
 
 pytestmark = pytest.mark.python
 
@@ -49,3 +55,24 @@ def test_the_corpora_are_small() -> None:
     for family in FAMILIES:
         sizes = [path.stat().st_size for path in corpus(family)]
         assert 5 <= len(sizes) <= 400 and max(sizes) <= 512
+
+
+def test_a_campaign_gives_every_harness_some_runs() -> None:
+    assert set(RUNS) == set(FAMILIES) and min(RUNS.values()) > 0
+
+
+@pytest.mark.parametrize(
+    ("program", "good"),
+    [
+        ("echo stat::number_of_executed_units: 5 >&2", True),
+        ("exit 1", False),  # it did not start
+        ("echo stat::number_of_executed_units: 5 >&2; kill -9 $$", False),
+        ("true", False),  # no runs
+    ],
+)
+def test_a_fuzzer_that_ends_without_a_finding(program: str, good: bool, tmp_path: Path) -> None:
+    fuzzer = tmp_path / "fifo"
+    fuzzer.write_text(f"#!/bin/sh\n{program}\n")
+    fuzzer.chmod(0o755)
+    outcome = fuzz(tmp_path, "fifo", argparse.Namespace(seconds=1, seed=1, runs=True))
+    assert outcome.good is good and outcome.findings == []

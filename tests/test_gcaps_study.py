@@ -9,7 +9,7 @@ import pytest
 from test_generate import distance
 
 import gpusched as gs
-from gpusched.experiments import GCAPS_PUBLISHED, GCAPS_TESTS, gcaps_fig8
+from gpusched.experiments import GCAPS_PUBLISHED, GCAPS_TESTS, gcaps_fig8, gcaps_figures
 
 pytestmark = pytest.mark.python
 
@@ -142,6 +142,27 @@ def test_every_parameter(vary: str) -> None:
     assert len(found.plot()[0]) == 1
 
 
+def test_sets_depend_on_neither_calls_nor_other_points() -> None:
+    """A chunk's longest period must not decide how long its other sets are simulated."""
+    simulated = [name for name, (*_, form) in GCAPS_TESTS.items() if form == "simulated"]
+    given: dict[str, Any] = {
+        **{
+            "value": 0.6,
+            "vary": "utilization",
+            "tests": simulated,
+            "seed": np.random.SeedSequence(1),
+        },
+        **{"slice": 1000, "switch": 200, "update": 1000, "sets": {"tasks": (1, 3)}},
+    }
+    together = gcaps_figures._schedulable(count=40, first=0, **given)
+    for name in simulated:
+        alone = [gcaps_figures._schedulable(count=1, first=i, **given)[name][0] for i in range(40)]
+        assert together[name].tolist() == alone
+    tests = ["time slices suspend"]
+    both = gcaps_fig8("tasks", [3, 2], count=40, tests=tests)
+    assert both["schedulable"][1] == gcaps_fig8("tasks", [2], count=40, tests=tests)["schedulable"]
+
+
 def test_published_shares() -> None:
     """Theirs are of 100 sets by other tests: ours accept more with MPCP and time slices, and sound
     tests accept less with GCAPS; FMLP+ in their code is not sound."""
@@ -165,6 +186,21 @@ def test_published_shares() -> None:
         (lambda: gcaps_fig8("period"), ValueError, "vary: got 'period'"),
         (lambda: gcaps_fig8("tasks", [1.5]), ValueError, r"values\[0\]: got 1.5, expected a whole"),
         (lambda: gcaps_fig8("tasks", []), ValueError, "values: got no values"),
+        (
+            lambda: gcaps_fig8("tasks", [2, np.nan]),
+            ValueError,
+            r"values\[1\]: got nan",
+        ),
+        (
+            lambda: gcaps_fig8("cpus", [np.inf]),
+            ValueError,
+            r"values\[0\]: got inf",
+        ),
+        (
+            lambda: gcaps_fig8("tasks", [2, 3, 2]),
+            ValueError,
+            r"values\[2\]: got 2.0 twice",
+        ),
         (lambda: gcaps_fig8("tasks", "12"), TypeError, "values: got '12', expected a list"),
         (lambda: gcaps_fig8("tasks", [2], tests=["EDF"]), ValueError, "tests"),
         (lambda: gcaps_fig8("tasks", [2], sets=[1]), TypeError, "sets: got"),

@@ -11,6 +11,8 @@ from gpusched.cli.main import main
 from gpusched.model.gpus.capabilities import partition_units
 from gpusched.model.workload.green_contexts import green_sms
 
+pytestmark = pytest.mark.python
+
 GREEN = {"camera": 16, ("planner", "map"): 24}
 
 

@@ -99,6 +99,20 @@ def test_prose_of_docstrings(site: None) -> None:
     assert prose(example.__doc__ or "") == "Summary.\n\nModel:\n\n    a picture\n\nAn assumption."
 
 
+def test_the_search_knows_headings_texts_and_summaries(site: None) -> None:
+    pytest.importorskip("pygments")
+    from site_pages import Page
+    from site_search import _entries
+
+    guide = Page("guide/a.html", "A", '<h1 id="a">A</h1><p>x</p><h2 id="b">B</h2><p>y</p>')
+    assert [(e["title"], e["text"]) for e in _entries(guide)] == [("A", "x"), ("B", "y")]
+    body = '<section id="f"><div class="attr">def f():</div><p>Summary.</p>'
+    body += '<h6 id="parameters">Parameters</h6><p>x</p></section>'
+    (entry,) = _entries(Page("reference/gpusched.html", "gpusched", body))
+    assert (entry["title"], entry["address"]) == ("gs.f", "reference/gpusched.html#f")
+    assert entry["text"] == "Summary. Parameters x"
+
+
 @pytest.mark.filterwarnings("default")  # of the packages that build the site, not of ours
 def test_the_site_has_no_broken_links(tmp_path: Path, site: None) -> None:
     for package in ("pdoc", "nbconvert", "latex2mathml"):

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from amounts import QUICK, cases
 from reference import host_tests as ht
 from reference.host_sim import Job, simulate, worst
 from reference.host_tests import Task
@@ -61,7 +62,7 @@ def same(answer, results):
 def stacks(seed, count, cpus, sms):
     """Stacks of 8 random sets of 1 to 6 tasks."""
     rng = random.Random(seed)
-    for _ in range(count):
+    for _ in range(cases(count)):
         n = rng.randint(1, 6)
         load = rng.choice([(30, 90), (60, 200), (200, 900)])
         yield [random_set(rng, n, cpus, sms, T=load, least=rng.randint(0, 1)) for _ in range(8)]
@@ -90,7 +91,7 @@ def test_stgm(busy, paper, split):
         )
         same(answer, [ht.stgm(tasks, bool(busy), variant, split=split) for tasks in stack])
         fine += answer[0].sum()
-    assert fine > 10
+    assert fine > 10 or QUICK
 
 
 def lock_test(method, stack, server=None, way=(True, True), *, sms=2, mode=0, paper=False, **more):
@@ -127,7 +128,7 @@ def test_mpcp(mode, sms, way):
         answer = lock_test("mpcp", stack, None, way, sms=sms, mode=mode)
         same(answer, [ht.mpcp(tasks, name, sms, *way) for tasks in stack])
         fine += answer[0].sum()
-    assert fine > 10
+    assert fine > 10 or QUICK
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -140,7 +141,7 @@ def test_fmlp_plus(busy, paper, way):
         variant = "code" if paper else "sound"
         same(answer, [ht.fmlp_plus(tasks, bool(busy), variant, 2, *way) for tasks in stack])
         fine += answer[0].sum()
-    assert fine > 10
+    assert fine > 10 or QUICK
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -156,7 +157,7 @@ def test_gpu_server(eps, way):
             [ht.gpu_server(tasks, p, eps, 2, *way) for tasks, p in zip(stack, server, strict=True)],
         )
         fine += answer[0].sum()
-    assert fine > 10
+    assert fine > 10 or QUICK
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ def test_partition(test, mode, name):
             assert answer[5].tolist() == [-1 if p is None else p for _, p, _ in found]
             same(answer[:4], [result for _, _, result in found])
             fine += answer[0].sum()
-    assert fine > 10
+    assert fine > 10 or QUICK
 
 
 MODES = {
@@ -338,7 +339,7 @@ def test_the_simulator_job_by_job(protocol):
                 for j in found
             ]
             jobs += len(rows)
-    assert jobs > 500
+    assert jobs > 500 or QUICK
 
 
 FLAGS = {"one_task": 1, "cpu_only": 2, "sign": 4, "no_reset": 8, "past_end": 16}
@@ -398,18 +399,18 @@ def test_allocations(busy, names):
     for stack in [[A4], *stacks(f"allocate {busy} {names}", 6, 1, 1)]:
         for cpus, sms, paper in ((1, 2, 0), (2, 4, 0), (2, 3, 1)):
             fine += agree(stack, cpus, sms, busy, paper, names)
-    assert fine > 10
+    assert fine > 10 or QUICK
 
 
 def test_allocations_of_odd_sets():
     rng = random.Random("odd")
     fine = 0
-    for _ in range(250):
+    for _ in range(cases(250)):
         names = [name for name in FLAGS if rng.random() < 0.2]
         stack = [odd_set(rng, rng.randint(1, 6))]
         cpus, sms = rng.randint(1, 8), rng.randint(1, 4)
         fine += agree(stack, cpus, sms, rng.randint(0, 1), rng.choice((0, 0, 1, 2)), names)
-    assert 20 < fine < 230
+    assert 20 < fine < 230 or QUICK
 
 
 def test_a_core_is_full_at_one():

@@ -24,6 +24,8 @@ import gpusched as gs
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.input_files import content, gunzip
 
+pytestmark = pytest.mark.python
+
 CONFIGURATION = """{"name": "n", "max_iterations": 1, "max_time": 0, "benchmarks": [
     {"filename": "timer_spin.so", "thread_count": 32, "block_count": 1, "data_size": 0}]}"""
 TRACE = Path(__file__).parent / "data" / "pipeline.pt.trace.json"

@@ -17,6 +17,8 @@ from gpusched.comparison.instances import instance_tests
 from gpusched.comparison.instances.allocation_search import MOST_UNITS
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 
+pytestmark = pytest.mark.python
+
 H100 = gs.Platform("H100", cpus=8)
 
 

@@ -13,6 +13,8 @@ import gpusched as gs
 from gpusched import experiments
 from gpusched.experiments.olmedo.olmedo_bandwidth import PAPER_POINTS
 
+pytestmark = pytest.mark.python
+
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from legible import assert_legible  # noqa: E402

@@ -17,6 +17,8 @@ from gpusched.experiments.papers import paper_list, papers_report
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.papers.paper_list import PAPERS, Paper
 
+pytestmark = pytest.mark.python
+
 CLAIMS = [(key, claim) for key, paper in PAPERS.items() for claim in paper.claims]
 
 # Claims whose checks compare numbers of the paper with each other, without a function.

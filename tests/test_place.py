@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from amounts import QUICK, cases
 from reference import place as reference
 
 import gpusched as gs
@@ -178,7 +179,7 @@ def test_agrees_with_the_twin(policy):
     rng = np.random.default_rng(7)
     stuck = 0
     differ = dict.fromkeys(reference.RULES, 0)
-    for _ in range(700):
+    for _ in range(cases(700)):
         gpu, blocks, threads, regs, smem, load = random_case(rng, int(rng.integers(1, 12)))
         mine = gs.place(gpu, blocks, threads, regs, smem, placement=policy, load=load)
         per_block = -(-threads // 32)
@@ -193,8 +194,9 @@ def test_agrees_with_the_twin(policy):
         assert sms(mine) == twin
         stuck += not mine.all_placed
         differ[rule] += twin != reference.place(gpu.sms, limits, order, kernels, policy, before)
-    assert 70 < stuck < 600
-    assert differ["ignore"] == 0 < 50 < min(differ["match"], differ["at_least"])
+    assert 70 < stuck < 600 or QUICK
+    assert differ["ignore"] == 0
+    assert min(differ["match"], differ["at_least"]) > 50 or QUICK
 
 
 # Properties of every placement
@@ -203,7 +205,7 @@ def test_agrees_with_the_twin(policy):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_no_sm_holds_more_than_it_can(policy):
     rng = np.random.default_rng(11)
-    for _ in range(150):
+    for _ in range(cases(150)):
         gpu, blocks, threads, _, smem, load = random_case(rng, int(rng.integers(1, 20)))
         regs = rng.integers(0, 256, len(blocks))
         placed = gs.place(gpu, blocks, threads, regs, smem, placement=policy, load=load)

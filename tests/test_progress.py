@@ -14,6 +14,8 @@ import pytest
 
 from gpusched._support.progress import reporter
 
+pytestmark = pytest.mark.python
+
 LOOP = """
 from gpusched._support.progress import reporter
 with reporter({progress}, 3, "set") as report:

@@ -5,12 +5,15 @@ import math
 import tempfile
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import sweep as twin
 
 import gpusched as gs
 from gpusched.study.points import seeds_of, spawn
+
+pytestmark = pytest.mark.python
 
 R = gs.reductions
 REDUCTIONS = {

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.python
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
@@ -22,7 +24,6 @@ def test_a_kernel_alone_ends_at_one_tick() -> None:
     assert "end at one tick in four models" in campaign("law", 2)[0]
 
 
-@pytest.mark.python
 def test_workloads_are_the_same_after_files() -> None:
     assert campaign("files", 2)[0].startswith("files: 100 workloads are the same")
 

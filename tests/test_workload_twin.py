@@ -10,6 +10,8 @@ from reference import workload_views as twin
 
 import gpusched as gs
 
+pytestmark = pytest.mark.python
+
 SEEDS = range(80)
 
 

@@ -11,6 +11,8 @@ from workload_strategies import random_workload
 
 import gpusched as gs
 
+pytestmark = pytest.mark.python
+
 FOUR = gs.GPU(sms=4, threads_per_sm=1024, blocks_per_sm=32, name="four")
 PLATFORM = gs.Platform(FOUR, cpus=2)
 

@@ -19,7 +19,7 @@ from gpusched._support.text import clip, escape
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Results", "by_column", "wilson"]
+__all__ = ["Results", "by_column", "equal_columns", "wilson"]
 
 # The 97.5 % quantile of the normal distribution, for intervals of 95 %.
 _QUANTILE = 1.959963984540054
@@ -93,7 +93,7 @@ class Results(Tabular):
         if not isinstance(other, type(self)):
             return NotImplemented
         return list(self.columns) == list(other.columns) and all(
-            _equal(column, other.columns[name]) for name, column in self.columns.items()
+            equal_columns(column, other.columns[name]) for name, column in self.columns.items()
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -106,7 +106,11 @@ class Results(Tabular):
         """Rows in which every named column has the given value."""
         chosen = np.ones(len(self), dtype=bool)
         for name, value in values.items():
-            chosen &= self[name] == value
+            column = self[name]
+            if column.dtype.kind == "O":  # whose values may be arrays or lists
+                chosen &= [_same(one, value) for one in column.tolist()]
+            else:
+                chosen &= column == value
         return Results({name: column[chosen] for name, column in self.columns.items()})
 
     def _table(self) -> Mapping[str, npt.NDArray[Any]]:
@@ -170,15 +174,24 @@ _SHOWN_ROWS = 40
 _SHOWN_WIDTH = 120
 
 
-def _equal(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
+def equal_columns(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> bool:
     """True when two arrays are equal; a NaN equals a NaN, a masked value a masked value."""
     if _is_masked(one) or _is_masked(other):
         mask = np.ma.getmaskarray(one)
         if not np.array_equal(mask, np.ma.getmaskarray(other)):
             return False
         one, other = np.ma.getdata(one)[~mask], np.ma.getdata(other)[~mask]
+    if one.dtype.kind == other.dtype.kind == "O":
+        return one.shape == other.shape and all(map(_same, one.flat, other.flat))
     floats = one.dtype.kind == other.dtype.kind == "f"
     return bool(np.array_equal(one, other, equal_nan=floats))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """True when two values of an object column are equal; they may be arrays."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return type(one) is type(other) and equal_columns(one, other)
+    return one is other or bool(one == other)
 
 
 def _copied(values: Any) -> npt.NDArray[Any]:

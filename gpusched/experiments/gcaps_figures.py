@@ -8,6 +8,7 @@ figures also have best-effort tasks, which these models have not.
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
 from gpusched.study.execution import Execution
-from gpusched.study.points import spawn
+from gpusched.study.points import seeds_of, spawn
 from gpusched.study.runs import named_columns, run
 from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
@@ -170,8 +171,8 @@ def gcaps_fig8(
         The parameter: "tasks" (of a core), "gpu_ratio", "utilization" (of a core), "cpus" or
         "gpu_share"; the others keep the ranges of Table 3.
     values
-        Its values, each in place of the range; default those of the published code, and 1 to 8
-        tasks per core.
+        Its values, each in place of the range and once; default those of the published code, and 1
+        to 8 tasks per core. The sets of a value do not depend on the other values.
     count, seed
         Task sets per point (1,000 in the paper); equal seeds give equal tables.
     tests
@@ -195,7 +196,10 @@ def gcaps_fig8(
     Raises
     ------
     ValueError
-        An unknown parameter or test, no values, what the generator and the tests refuse.
+        An unknown parameter or test; no values, a value twice, one that is not finite or, of
+        "tasks" and "cpus", not whole.
+    gpusched.SweepError
+        What the generator and the tests refuse, such as a utilization above 1.
 
     >>> found = gs.experiments.gcaps_fig8("tasks", [2, 4], count=50, tests=["time slices suspend"])
     >>> found["value"].tolist(), found["count"].tolist()
@@ -220,7 +224,7 @@ def gcaps_fig8(
     found = run(
         functools.partial(_schedulable, **fixed),
         points,
-        [spawn(root, index) for index in range(len(points))],
+        seeds_of(root, points, ["value"]),
         count=count,
         execution=Execution(executor, workers, progress, None, store, shard),
         name="gs.experiments.gcaps_fig8",
@@ -247,8 +251,12 @@ def _values(vary: str, values: Any) -> list[float]:
         raise TypeError(f"values: got {shown(values)}, expected a list of numbers")
     found = [real(value, f"values[{i}]") for i, value in enumerate(values)]
     for i, value in enumerate(found):
-        if vary in ("tasks", "cpus") and value != int(value):
+        if not math.isfinite(value):
+            raise ValueError(f"values[{i}]: got {value}, expected a finite number")
+        if vary in ("tasks", "cpus") and not value.is_integer():
             raise ValueError(f"values[{i}]: got {value}, expected a whole number")
+        if value in found[:i]:
+            raise ValueError(f"values[{i}]: got {value} twice, expected values that differ")
     if not found:
         raise ValueError("values: got no values, expected at least one")
     return found
@@ -285,7 +293,7 @@ def _schedulable(
             answers[name] = found.verdict.accepted
         elif form == SIMULATED:
             cores = int(hosts.core.max(initial=0)) + 1
-            until = _HORIZON * int(hosts.period.max(initial=1))
+            until = _HORIZON * hosts.period.max(axis=-1)
             options |= {"protocol": test, "until": until, "sms": 1}
             runs = simulate.host_responses(hosts, cores, **options)
             answers[name] = ~runs.missed.any(axis=-1)

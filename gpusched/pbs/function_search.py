@@ -20,6 +20,7 @@ __all__ = ["FunctionSearch", "search_function", "table_within"]
 
 _ROUNDS: int = limit("pbs.function_rounds")
 _SPENT = enumeration("core.status")
+_BYTES = _SPENT.index("bytes")
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,14 @@ def search_function(
 ) -> FunctionSearch:
     """Run rounds until one decides, the budget is spent or, without seconds, all have ended.
 
+    A round in which one of several ways exceeds the bytes is followed by others, which need more or
+    less; ``spent`` says so in the end.
+
     ``skip``: ways left out, ``GS_PBS_LARGE_SKIP_*``, and ``rounds``, for tests.
     """
     began = perf_counter()
     most = rounds or (None if budget.seconds or budget.states else _ROUNDS)
-    done = states = size = 0
+    done = states = size = lacked = 0
     tried = np.zeros(3, np.int64)
     load = 0.0
     with reporter(progress, most, "round") as report:
@@ -83,6 +87,8 @@ def search_function(
             tried += counts[:3]
             load = max(load, counts[3])
             report(done)
+            if spent == _BYTES and visited:
+                lacked, spent = spent, 0
             if budget.seconds and perf_counter() - began >= budget.seconds:
                 spent = spent or _SPENT.index("seconds")
             if budget.states and states >= budget.states:
@@ -91,6 +97,7 @@ def search_function(
                 break
     seconds = perf_counter() - began
     work = (done, *tried.tolist(), load)
+    spent = spent or lacked
     return FunctionSearch(answer, stage, spent, states, size, seconds, frames, proof, work)
 
 

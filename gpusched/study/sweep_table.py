@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import frozen, one_of
-from gpusched._support.results import Results
+from gpusched._support.results import Results, equal_columns
 from gpusched._support.text import clip
 from gpusched.study.accumulators import PerSet, State
 from gpusched.study.execution import SweepError
@@ -69,7 +69,7 @@ class Sweep(Results):
         if not isinstance(other, Sweep):
             return NotImplemented
         return bool(super().__eq__(other)) and all(
-            list(one) == list(two) and all(np.array_equal(one[name], two[name]) for name in one)
+            list(one) == list(two) and all(equal_columns(one[name], two[name]) for name in one)
             for one, two in ((self.values, other.values), (self.arrays, other.arrays))
         )
 
@@ -126,14 +126,12 @@ class Sweep(Results):
         if weights.dtype.kind not in "iuf" or not (weights >= 0).all():
             raise ValueError(f"over: got {over!r}, expected a parameter of non-negative numbers")
         others = [name for name in self.parameters if name != over]
-        rows: dict[tuple[str, ...], list[int]] = {}
-        for row in range(len(self)):
-            rows.setdefault(tuple(repr(self[name][row]) for name in others), []).append(row)
-        first = [chosen[0] for chosen in rows.values()]
+        groups = _groups(self, others)
+        first = [chosen[0] for chosen in groups]
         columns: dict[str, Any] = {name: self[name][first] for name in others}
-        columns["count"] = [int(self["count"][chosen].sum()) for chosen in rows.values()]
+        columns["count"] = [int(self["count"][chosen].sum()) for chosen in groups]
         means = []
-        for chosen in rows.values():
+        for chosen in groups:
             shares = weights[chosen] * self["count"][chosen]
             if not shares.sum():
                 raise ValueError(f"over: got {over!r} with no weight above 0, expected one")
@@ -222,13 +220,15 @@ class Sweep(Results):
             one_of(name, drawn, "quantities")
         chosen = quantities or [q for q in drawn if f"{q}_low" in names] or drawn
         others = [p for p in parameters if p != over]
-        lines: dict[str, list[int]] = {}
-        for row in range(len(self)):
-            label = ", ".join(f"{p} = {clip(str(self[p][row]), 30)}" for p in others)
-            lines.setdefault(label, []).append(row)
+        lines: dict[str, npt.NDArray[np.int64]] = {}
+        for rows in _groups(self, others):
+            label = ", ".join(f"{p} = {clip(str(self[p][rows[0]]), 30)}" for p in others)
+            if label in lines:  # different values with one text
+                label += f" ({len(lines) + 1})"
+            lines[label] = rows
         ax = plot.axes(ax)
         for index, (name, label) in enumerate(itertools.product(chosen, lines)):
-            rows = np.array(lines[label])
+            rows = lines[label]
             if self[over].dtype.kind in "iuf":
                 rows = rows[np.argsort(self[over][rows], kind="stable")]
             y = self[name][rows]
@@ -337,6 +337,15 @@ def _dataset_of(table: Sweep, units: Mapping[str, str]) -> xr.Dataset:
         one_of(name, [*coordinates, *variables], "units")
         (coordinates if name in coordinates else variables)[name][2]["units"] = unit
     return xr.Dataset(variables, coordinates)
+
+
+def _groups(table: Sweep, names: Sequence[str]) -> list[npt.NDArray[np.int64]]:
+    """The rows of each combination of values of some parameters, in the order of the table."""
+    texts = [[canonical(value, name) for value in table[name]] for name in names]
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for row in range(len(table)):
+        groups.setdefault(tuple(column[row] for column in texts), []).append(row)
+    return [np.array(rows, np.int64) for rows in groups.values()]
 
 
 def _different(column: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -12,10 +12,11 @@ from site_pages import Page
 __all__ = ["write_index"]
 
 _PIECE = re.compile(
-    r'<(?:h[123]|section|div)\b[^>]*? id="([^"]+)"[^>]*>(.*?)'
+    r'<(h[123]|section|div)\b[^>]*? id="([^"]+)"[^>]*>(.*?)'
     r'(?=<(?:h[123]|section|div)\b[^>]*? id="|\Z)',
     re.DOTALL,
 )
+_SIGNATURE = re.compile(r'<div class="attr\b.*?</div>', re.DOTALL)  # has names that are elsewhere
 _LONGEST = 1500
 
 
@@ -31,12 +32,13 @@ def _entries(page: Page) -> list[dict[str, str]]:
     opening = page.body[: first.start()] if first else page.body
     if _plain(opening):
         found.append(("", page.title, _plain(opening)))
-    for name, piece in _PIECE.findall(page.body):
+    for tag, name, piece in _PIECE.findall(page.body):
         if name.endswith(".__init__"):
             continue
-        heading, end, rest = piece.partition("</h")
+        heading, _, text = piece.partition(f"</{tag}>") if tag[0] == "h" else ("", "", piece)
+        text = _SIGNATURE.sub("", text)
         title = f"{page.title}.{name}".replace("gpusched", "gs", 1) if reference else ""
-        found.append((f"#{name}", title or _plain(heading), _plain(piece if not end else rest[2:])))
+        found.append((f"#{name}", title or _plain(heading), _plain(text)))
     return [
         {
             "address": page.address + anchor,

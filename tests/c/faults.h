@@ -89,6 +89,7 @@ static inline void fault_check(fault_t *self, int status)
                                               GS_SPENT_STATES, GS_SPENT_BYTES};
     MU_CHECK(status == GS_OK || status == expected[self->kind]);
     MU_CHECK(self->ctx.bytes_used == 0);
+    MU_CHECK(self->kind != FAULT_INTERRUPT || !self->happened || status == GS_ERR_INTERRUPTED);
     switch (self->kind) {
     case FAULT_MEMORY:
         self->happened = self->ctx.allocations > self->at;

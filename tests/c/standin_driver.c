@@ -89,8 +89,8 @@ static struct {
 
 static device_t devices[MAX_DEVICES];
 static int64_t now_ns = 1000000000;
-static int current[64], depth;
-static int live; /* handles and memory not given back */
+static int current[64], depth, unmatched; /* contexts entered; left without having been */
+static int live;                          /* handles and memory not given back */
 static struct {
     char name[64];
     int count, fail_at, code;
@@ -148,7 +148,7 @@ EXPORT int standin_calls(const char *name)
 
 EXPORT int standin_live(void)
 {
-    int all = live + depth;
+    int all = live + depth + unmatched;
     for (int d = 0; d < MAX_DEVICES; d++) {
         all += devices[d].retained + devices[d].modules;
     }
@@ -162,7 +162,7 @@ EXPORT void standin_reset(void)
     }
     known_calls = 0;
     memset(calls, 0, sizeof calls);
-    live = depth = 0;
+    live = depth = unmatched = 0;
     for (int d = 0; d < MAX_DEVICES; d++) {
         free(devices[d].blocks);
     }
@@ -624,6 +624,7 @@ EXPORT int cuCtxPushCurrent_v2(void *context)
 EXPORT int cuCtxPopCurrent_v2(void **context)
 {
     if (depth == 0) {
+        unmatched++;
         return 201;
     }
     depth--;

@@ -2,7 +2,7 @@
 #include "host_sets.h"
 #include "faults.h"
 #include "minunit.h"
-#include "simulate/challenge/challenge.h"
+#include "simulate/challenge/challenge_moves.h"
 
 /* Two tasks on two cores, which share the GPU: late under every lock. */
 static const row_t LATE[2] = {
@@ -151,6 +151,79 @@ static void check_failures(way_t *way)
     }
 }
 
+/* Three tasks on two cores. */
+static const row_t THREE[3] = {
+    {20, 0, 1, {2, 1}, {{1, 3, 1}}, 0, {1}},
+    {30, 0, 1, {2, 2}, {{1, 2, 1}}, 1, {1}},
+    {40, 0, 0, {5}, {{0}}, 0, {0}},
+};
+
+/* Releases before the end, in order, at least a period apart; times from 1 to the worst case. */
+static void check_scenario(const gs_simulate_challenge_scenario_t *scenario,
+                           const gs_simulate_challenge_space_t *space)
+{
+    for (int64_t i = 0; i < space->n; i++) {
+        const int64_t *release = scenario->release + space->slot[i];
+        const int64_t *most = gs_simulate_challenge_most(space, i);
+        MU_CHECK(scenario->count[i] > 0);
+        MU_CHECK(scenario->count[i] <= space->slot[i + 1] - space->slot[i]);
+        for (int64_t k = 0; k < scenario->count[i]; k++) {
+            MU_CHECK(release[k] >= 0 && release[k] < space->end);
+            MU_CHECK(k == 0 || release[k] - release[k - 1] >= space->model.hosts.period[i]);
+            for (int64_t part = 0; part < space->width && !scenario->full; part++) {
+                int64_t time = scenario->time[(space->slot[i] + k) * space->width + part];
+                MU_CHECK(most[part] <= 1 ? time == most[part] : time >= 1 && time <= most[part]);
+            }
+        }
+    }
+}
+
+/* Scenarios that are started and changed in every way are those of the model, and every task that
+ * may be ordered last is so at some time. */
+static void check_changes(int64_t target)
+{
+    static const uint64_t key[4] = {0};
+    host_set_t set;
+    set_make(&set, 3, THREE);
+    gs_simulate_host_model_t model = model_of(&set, GS_SIMULATE_HOST_GPU_MPCP);
+    gs_context_t ctx;
+    gs_rng_t rng;
+    gs_simulate_challenge_space_t space;
+    gs_simulate_challenge_scenario_t scenario;
+    gs_simulate_host_t host;
+    int64_t worst[3] = {30, 9, 12};
+    bool last[4] = {false};
+    gs_context_init(&ctx);
+    gs_rng_init(&rng, key, (uint64_t)target, 0);
+    MU_CHECK(gs_simulate_challenge_space_init(&space, &ctx, &model, 60) == GS_OK);
+    gs_simulate_challenge_space_divide(&space, 200);
+    MU_CHECK(gs_simulate_challenge_scenario_init(&scenario, &ctx, &space) == GS_OK);
+    for (int pattern = 0; pattern < GS_SIMULATE_CHALLENGE_PATTERNS; pattern++) {
+        gs_simulate_challenge_scenario_fill(&scenario, &space);
+        gs_simulate_challenge_start(&scenario, &space, &rng, pattern, target, 100, worst);
+        bool released = false;
+        for (int64_t k = 0; k < scenario.count[target]; k++) {
+            released = released || scenario.release[space.slot[target] + k] == 100;
+        }
+        MU_CHECK(released && scenario.last == target);
+        check_scenario(&scenario, &space);
+        gs_simulate_challenge_shorten(&scenario, &space, &rng);
+        check_scenario(&scenario, &space);
+        for (int change = 0; change < 60; change++) {
+            MU_CHECK(gs_simulate_challenge_scenario_run(&scenario, &space, &ctx, &host) == GS_OK);
+            gs_simulate_challenge_change(&scenario, &space, &rng, target, &host);
+            gs_simulate_host_free(&host, &ctx);
+            check_scenario(&scenario, &space);
+            MU_CHECK(scenario.last >= -1 && scenario.last < 3);
+            last[1 + scenario.last] = true;
+        }
+    }
+    MU_CHECK(last[0] && last[1] && last[2] && last[3]);
+    gs_simulate_challenge_scenario_free(&scenario, &ctx);
+    gs_simulate_challenge_space_free(&space, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 int main(void)
 {
     way_t *const ways[] = {gs_simulate_challenge_search, gs_simulate_challenge_explore};
@@ -165,5 +238,8 @@ int main(void)
     }
     check_safe();
     check_refusals();
+    for (int64_t target = 0; target < 3; target++) {
+        check_changes(target);
+    }
     return MU_END();
 }

@@ -4,7 +4,11 @@
 #include "faults.h"
 #include "minunit.h"
 
-enum { N = 30 };
+enum {
+    N = 30,
+    ALL = GS_PBS_LARGE_SKIP_EDF | GS_PBS_LARGE_SKIP_SEARCHED | GS_PBS_LARGE_SKIP_PRICES |
+          GS_PBS_LARGE_SKIP_GROUPS | GS_PBS_LARGE_SKIP_CORES
+};
 
 static int64_t period[N], deadline[N], wcet[N];
 static gs_gpu_kernel_t kernels[N];
@@ -52,8 +56,7 @@ static void test_faults(bool placed, int skip, int32_t round, int answer)
             gs_pbs_large_t search;
             gs_pbs_large_init(&search);
             int status = run(&fault.ctx, &search, placed, skip, round);
-            /* Groups and cores that need too much memory are left out. */
-            bool spent = search.answer == -1 && (search.spent > 0 || kind == FAULT_BYTES);
+            bool spent = search.answer == -1 && search.spent > 0;
             MU_CHECK(status != GS_OK || spent || search.answer == answer);
             gs_pbs_large_free(&search, &fault.ctx);
             gs_pbs_large_free(&search, &fault.ctx); /* freeing twice is allowed */
@@ -73,6 +76,61 @@ static void test_budgets(void)
     MU_CHECK(search.answer == -1 && search.spent == GS_SPENT_STATES);
     gs_pbs_large_free(&search, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
+}
+
+/* Twelve tasks of twelve periods: the only partition into parts is that of single tasks. A budget
+ * of bytes that holds the prices alone refuses paths of many jobs, and tables of twelve parts or
+ * tasks. Each way is tried all the same, and the round says why it did not answer. */
+static void test_small_problems_without_bytes(void)
+{
+    static const int64_t periods[12] = {100, 200,  300,  400,  500,  600,
+                                        800, 1000, 1200, 1500, 2000, 3000};
+    const gs_periodic_tasks_t twelve = {12, periods, periods, NULL, 0};
+    int64_t one[12];
+    for (int i = 0; i < 12; i++) {
+        one[i] = 1 + i % 3;
+    }
+    static const struct {
+        int ways, answer; /* with all bytes */
+        int64_t groups;   /* with too few */
+    } rows[] = {{0, -1, 0},
+                {GS_PBS_LARGE_SKIP_SEARCHED, 1, 0},
+                {GS_PBS_LARGE_SKIP_GROUPS, 1, 2},
+                {GS_PBS_LARGE_SKIP_CORES, -1, 0},
+                {ALL, 1, 2}};
+    int64_t prices = 0;
+    for (int row = 0; row < 5; row++) {
+        int ways = rows[row].ways;
+        for (int few = 0; few < 2; few++) {
+            gs_context_t ctx;
+            gs_context_init(&ctx);
+            gs_pbs_large_function_t function;
+            gs_pbs_large_t search;
+            gs_pbs_large_options_t options = {.skip = ALL & ~ways};
+            gs_pbs_large_init(&search);
+            MU_CHECK(gs_pbs_large_function_init(&function, &ctx, &twelve, one, slowdown, 0, NULL,
+                                                NULL) == GS_OK);
+            int64_t before = ctx.bytes_peak = ctx.bytes_used;
+            ctx.bytes_limit = few == 0 ? 0 : before + prices;
+            MU_CHECK(gs_pbs_large_round(&search, &ctx, &twelve, &function, &options) == GS_OK);
+            prices = ways == 0 ? ctx.bytes_peak - before : prices;
+            if (few == 0) {
+                MU_CHECK(search.answer == rows[row].answer && search.spent == GS_OK);
+            } else {
+                MU_CHECK(search.answer == -1);
+                MU_CHECK(search.spent == (ways == 0 ? GS_OK : GS_SPENT_BYTES));
+                MU_CHECK((search.searches > 0) == ((ways & GS_PBS_LARGE_SKIP_SEARCHED) != 0));
+                MU_CHECK(search.groups == rows[row].groups);
+                MU_CHECK((search.cores > 0) == ((ways & GS_PBS_LARGE_SKIP_CORES) != 0));
+            }
+            if (few == 0 && ways == GS_PBS_LARGE_SKIP_GROUPS) {
+                MU_CHECK(search.groups == 1 && search.stage == GS_PBS_STAGE_GROUPS);
+            }
+            gs_pbs_large_free(&search, &ctx);
+            gs_pbs_large_function_free(&function, &ctx);
+            MU_CHECK(ctx.bytes_used == 0);
+        }
+    }
 }
 
 static void test_refusals(void)
@@ -98,19 +156,18 @@ static void test_refusals(void)
 
 int main(void)
 {
-    int all = GS_PBS_LARGE_SKIP_EDF | GS_PBS_LARGE_SKIP_SEARCHED | GS_PBS_LARGE_SKIP_PRICES |
-              GS_PBS_LARGE_SKIP_GROUPS | GS_PBS_LARGE_SKIP_CORES;
     set_tasks(40);
     test_budgets();
+    test_small_problems_without_bytes();
     for (int placed = 0; placed < 2; placed++) {
         test_faults(placed != 0, 0, 0, 1);
-        test_faults(placed != 0, all & ~GS_PBS_LARGE_SKIP_SEARCHED, 0, 1);
+        test_faults(placed != 0, ALL & ~GS_PBS_LARGE_SKIP_SEARCHED, 0, 1);
     }
-    test_faults(false, all & ~GS_PBS_LARGE_SKIP_GROUPS, 0, 1);
-    test_faults(false, all & ~GS_PBS_LARGE_SKIP_GROUPS, 1, 1);
+    test_faults(false, ALL & ~GS_PBS_LARGE_SKIP_GROUPS, 0, 1);
+    test_faults(false, ALL & ~GS_PBS_LARGE_SKIP_GROUPS, 1, 1);
     set_tasks(900);
     test_faults(false, 0, 0, 0);
-    test_faults(true, all & ~GS_PBS_LARGE_SKIP_CORES, 0, 0);
+    test_faults(true, ALL & ~GS_PBS_LARGE_SKIP_CORES, 0, 0);
     test_refusals();
     return MU_END();
 }

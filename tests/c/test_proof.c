@@ -77,6 +77,89 @@ static void test_prices_and_intervals(void)
     MU_CHECK(verdict.fault == GS_PBS_PROOF_ROOM);
 }
 
+/* Other values where the sums of the next call will be, so that none is 0 by chance. */
+static void fill_stack(unsigned char value)
+{
+    volatile unsigned char bytes[16384];
+    for (size_t k = 0; k < sizeof bytes; k++) {
+        bytes[k] = value;
+    }
+}
+
+/* Of ten tasks each batch in turn is the only one that is worth as much as it takes, or more. */
+static void test_every_batch(void)
+{
+    enum { N = 10 };
+    static int64_t times[1 << N];
+    int64_t price[N];
+    gs_pbs_proof_jobs_t jobs = {.n = N, .completion = times};
+    gs_pbs_proof_prices_t rates = {GS_NEVER, price, 3};
+    for (int i = 0; i < N; i++) {
+        price[i] = (i % 3 == 2 ? -1 : 3) * (5 + 4 * i); /* one of three below 0 */
+    }
+    for (uint32_t b = 1; b < 1 << N; b++) {
+        times[b] = GS_NEVER - 1;
+    }
+    for (uint32_t b = 1; b < 1 << N; b++) {
+        for (int kind = 0; kind < 3; kind++) { /* just enough, too little, not eligible */
+            gs_context_t ctx;
+            gs_pbs_proof_verdict_t verdict = {GS_PBS_PROOF_HOLDS, -1, 0, 0};
+            int64_t worth = 0;
+            gs_context_init(&ctx);
+            for (int i = 0; i < N; i++) {
+                worth += (b >> i & 1) != 0 ? price[i] : 0;
+            }
+            if (worth <= 3 && kind == 1) {
+                continue; /* no time is too little */
+            }
+            /* The least time with worth <= 3 time, at least 1. */
+            int64_t least = worth <= 3 ? 1 : (worth + 2) / 3;
+            times[b] = kind == 2 ? 0 : least - kind;
+            fill_stack((unsigned char)(kind == 1 ? 0x80 : 0x40));
+            MU_CHECK(gs_pbs_proof_prices_batches(&verdict, &ctx, &jobs, &rates, 7) == GS_OK);
+            if (kind == 1) {
+                MU_CHECK(verdict.fault == GS_PBS_PROOF_BATCH && verdict.row == 7);
+                MU_CHECK(verdict.batch == b && verdict.instant == 0);
+            } else {
+                MU_CHECK(verdict.fault == GS_PBS_PROOF_HOLDS);
+            }
+        }
+        times[b] = GS_NEVER - 1;
+    }
+}
+
+/* The largest numbers that are summed up, and the next ones. */
+static void test_range_of_prices(void)
+{
+    static const int64_t times[] = {0, 1};
+    static const struct {
+        int64_t window, price, scale;
+        int fault;
+    } rows[] = {
+        {GS_NEVER, 1, 1, GS_PBS_PROOF_HOLDS},
+        {GS_NEVER + 1, 1, 1, GS_PBS_PROOF_RANGE},
+        {1 - GS_NEVER, 1, 1, GS_PBS_PROOF_HOLDS},
+        {-GS_NEVER, 1, 1, GS_PBS_PROOF_RANGE},
+        {0, 1 - GS_NEVER, 1, GS_PBS_PROOF_HOLDS},
+        {0, -GS_NEVER, 1, GS_PBS_PROOF_RANGE},
+        {0, GS_NEVER - 1, GS_NEVER - 1, GS_PBS_PROOF_HOLDS},
+        {0, GS_NEVER, GS_NEVER - 1, GS_PBS_PROOF_RANGE},
+        {0, 1, GS_NEVER, GS_PBS_PROOF_RANGE},
+        {0, 0, 1, GS_PBS_PROOF_HOLDS},
+        {0, 0, 0, GS_PBS_PROOF_SCALE},
+        {0, 0, -1, GS_PBS_PROOF_SCALE},
+    };
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        gs_context_t ctx;
+        gs_pbs_proof_verdict_t verdict = {GS_PBS_PROOF_HOLDS, -1, 0, 0};
+        gs_pbs_proof_jobs_t jobs = {.n = 1, .completion = times};
+        gs_pbs_proof_prices_t rates = {rows[k].window, &rows[k].price, rows[k].scale};
+        gs_context_init(&ctx);
+        MU_CHECK(gs_pbs_proof_prices_batches(&verdict, &ctx, &jobs, &rates, -1) == GS_OK);
+        MU_CHECK(verdict.fault == rows[k].fault);
+    }
+}
+
 static void test_subset(void)
 {
     gs_context_t ctx;
@@ -138,6 +221,8 @@ int main(void)
 {
     test_states();
     test_prices_and_intervals();
+    test_every_batch();
+    test_range_of_prices();
     test_subset();
     test_faults();
     test_tasks_that_are_refused();

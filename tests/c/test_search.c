@@ -132,6 +132,12 @@ static void test_rates(void)
     MU_CHECK(gs_pbs_rates_find(&rates, &ctx, &t, &c, false) == GS_OK);
     MU_CHECK(rates.proven && rates.window == 4 && gs_pbs_rates_check(&rates, &t, &c));
     MU_CHECK(rates.load > 1.2499 && rates.load < 1.2501);
+    /* One hyperperiod has the jobs of the rates, also where the last deadline is before its end. */
+    static const int64_t three[] = {3, 3};
+    const gs_periodic_tasks_t early = {2, two, three, NULL, 0};
+    gs_pbs_rates_t same = rates;
+    MU_CHECK(gs_pbs_rates_prove(&same, &early, false) && same.window == 4);
+    MU_CHECK(gs_pbs_rates_prove(&same, &early, true) && same.window == GS_PBS_RATES_LONG_RUN);
     rates.price[0] += rates.scale; /* worth more than its batch takes */
     MU_CHECK(!gs_pbs_rates_check(&rates, &t, &c));
     rates.price[0] = 0; /* worth too little */

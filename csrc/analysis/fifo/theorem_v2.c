@@ -194,17 +194,11 @@ static int solve(knapsack_t *self, bool *fits)
         ratio_t next;
         gs_int128_t most, bound, value;
         bool found = false;
-        *fits = true;
-        if (!set_items(self) || !gs_int128_mul(full, self->y.numerator, &bound)) {
-            if (whole) {
-                *fits = false;
-                return GS_OK;
-            }
-            whole = true;
-            self->y = (ratio_t){gs_int128_ceil_div(self->y.numerator, self->y.denominator), 1};
-            continue;
+        *fits = set_items(self) && gs_int128_mul(full, self->y.numerator, &bound);
+        if (!*fits && whole) {
+            return GS_OK;
         }
-        if (self->nodes <= MOST_NODES) {
+        if (*fits && self->nodes <= MOST_NODES) {
             int status = solve_knapsack(self, w->beta - 1, &most, &found);
             if (status != GS_OK) {
                 return status;
@@ -217,8 +211,7 @@ static int solve(knapsack_t *self, bool *fits)
             next = ratio_of(self);
         } else if (!whole) {
             whole = true;
-            self->y = (ratio_t){gs_int128_ceil_div(self->y.numerator, self->y.denominator), 1};
-            continue;
+            next = self->y;
         } else if (solve_fractional(self, w->beta - 1, &next, fits) || !*fits) {
             return GS_OK;
         }

@@ -54,6 +54,16 @@ static bool does(const round_t *self, int way)
     return (self->options->skip & way) == 0;
 }
 
+/* A budget of bytes that one way exceeds leaves the others to be tried, which may need less. */
+static int tried(round_t *self, int status)
+{
+    if (status == GS_SPENT_BYTES) {
+        self->result->spent = status;
+        return GS_OK;
+    }
+    return status;
+}
+
 static int try_prices(round_t *self)
 {
     gs_pbs_rates_t *rates = &self->result->proof.rates;
@@ -73,14 +83,10 @@ static int try_dispatch(round_t *self, const gs_pbs_large_dispatch_options_t *op
     bool found;
     int status = gs_pbs_large_dispatch(self->ctx, self->tasks, self->hyperperiod, self->function,
                                        options, &self->result->schedule, &found);
-    if (status == GS_SPENT_BYTES) { /* other ways need less */
-        self->result->spent = status;
-        return GS_OK;
-    }
     if (status == GS_OK && found) {
         decide(self, 1, stage);
     }
-    return status;
+    return tried(self, status);
 }
 
 static int try_edf(round_t *self)
@@ -130,7 +136,7 @@ static int try_groups(round_t *self, const gs_pbs_large_groups_t *groups)
     if (status == GS_OK && found) {
         decide(self, 1, GS_PBS_STAGE_GROUPS);
     }
-    return status;
+    return tried(self, status);
 }
 
 static int try_merged(round_t *self, int32_t most, gs_rng_t *rng)
@@ -152,7 +158,7 @@ static int try_core(round_t *self, uint64_t core)
         self->result->core = core;
         decide(self, 0, GS_PBS_STAGE_CORE);
     }
-    return status;
+    return tried(self, status);
 }
 
 /* The cores of one size by each choice. */

@@ -148,10 +148,9 @@ static uint64_t tasks_of(const gs_pbs_large_groups_t *self, uint32_t parts)
     return mask;
 }
 
-/* A budget of bytes that one small problem exceeds leaves the others to be tried. */
 static int outcome(int spent)
 {
-    return spent == GS_SPENT_BYTES || spent == GS_UNDECIDED ? GS_OK : spent;
+    return spent == GS_UNDECIDED ? GS_OK : spent;
 }
 
 int gs_pbs_large_groups_try(const gs_pbs_large_groups_t *self, gs_context_t *ctx,
@@ -166,7 +165,7 @@ int gs_pbs_large_groups_try(const gs_pbs_large_groups_t *self, gs_context_t *ctx
     gs_pbs_search_init(&search);
     *found = false;
     int64_t *completion = gs_alloc(ctx, (size_t)1 << self->count, sizeof *completion);
-    int status = completion == NULL ? outcome(ctx->status) : GS_OK;
+    int status = completion == NULL ? ctx->status : GS_OK;
     if (completion == NULL) {
         goto out;
     }
@@ -257,7 +256,7 @@ int gs_pbs_large_core_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
         return GS_OK;
     }
     int64_t *least = gs_alloc(ctx, (size_t)1 << part.tasks.n, sizeof *least);
-    int status = least == NULL ? outcome(ctx->status) : GS_OK;
+    int status = least == NULL ? ctx->status : GS_OK;
     if (least == NULL) {
         goto out;
     }

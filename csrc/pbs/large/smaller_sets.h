@@ -36,7 +36,8 @@ int gs_pbs_large_groups_merge(gs_pbs_large_groups_t *self, gs_context_t *ctx,
                               int32_t most, gs_rng_t *rng, bool *fits);
 
 /* Searches for a schedule of the parts, with at most `work` in the lazy search. *found: schedule
- * has the frames, in batches of tasks. */
+ * has the frames, in batches of tasks. Errors and spent budgets, also that of bytes, which another
+ * partition may not need. */
 int gs_pbs_large_groups_try(const gs_pbs_large_groups_t *self, gs_context_t *ctx,
                             const gs_periodic_tasks_t *tasks, gs_pbs_large_function_t *function,
                             bool idling, int64_t work, gs_pbs_large_schedule_t *schedule,
@@ -58,7 +59,7 @@ uint64_t gs_pbs_large_core_draw(const gs_periodic_tasks_t *tasks,
 
 /* Asks whether a core is schedulable, with at most `work` in the lazy search. *dead: it is not, and
  * proof says why, about these tasks renumbered (kind GS_PBS_REFUTATION_NONE where no proof was
- * found within the budgets). */
+ * found within the budgets). Errors and spent budgets as above. */
 int gs_pbs_large_core_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                           const gs_pbs_large_function_t *function, uint64_t core, int64_t work,
                           gs_pbs_refutation_t *proof, bool *dead);
