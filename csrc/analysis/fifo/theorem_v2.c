@@ -192,7 +192,7 @@ static int solve(knapsack_t *self, bool *fits)
     bool whole = false;
     for (;;) {
         ratio_t next;
-        gs_int128_t most, bound, value;
+        gs_int128_t most, bound = 0, value;
         bool found = false;
         *fits = set_items(self) && gs_int128_mul(full, self->y.numerator, &bound);
         if (!*fits && whole) {
