@@ -25,27 +25,13 @@ static int reserve(gs_context_t *ctx, gs_pbs_span_t **spans, int64_t *capacity, 
     return GS_OK;
 }
 
-/* Index of the first of sorted spans that ends at or after an instant. */
-static int64_t first_reaching(const gs_pbs_span_t *spans, int64_t count, int64_t instant)
-{
-    int64_t low = 0, high = count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (spans[middle].last < instant) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 /* Removes from the gaps the spans shifted back by c and cut at last. The affected gaps are
  * rewritten in one pass over both. */
 static int close_gaps(gaps_t *self, gs_context_t *ctx, const gs_pbs_span_t *spans, int64_t count,
                       int64_t c, int64_t last)
 {
-    int64_t g = first_reaching(self->gaps, self->count, spans[0].first - c), begin = g, n = 0;
+    int64_t g = gs_pbs_span_first_reaching(self->gaps, self->count, spans[0].first - c);
+    int64_t begin = g, n = 0;
     int status = reserve(ctx, &self->scratch, &self->scratch_capacity, self->count + count);
     for (int64_t i = 0; i < count && g < self->count && status == GS_OK;) {
         int64_t from = spans[i].first - c;
@@ -99,7 +85,7 @@ bool gs_pbs_feasible_holds(const gs_pbs_feasible_t *self, int64_t k, int64_t cla
 {
     const gs_pbs_span_t *spans;
     int64_t count = gs_pbs_feasible_spans(self, k, class_index, &spans);
-    int64_t i = first_reaching(spans, count, instant);
+    int64_t i = gs_pbs_span_first_reaching(spans, count, instant);
     return i < count && spans[i].first <= instant;
 }
 
@@ -125,7 +111,7 @@ static int close_by_batch(const gs_pbs_feasible_t *self, gs_context_t *ctx,
     for (;;) {
         const gs_pbs_span_t *spans;
         int64_t count = gs_pbs_feasible_spans(self, k, rest + p->arrived[k], &spans);
-        int64_t i = first_reaching(spans, count, from), touching = 0;
+        int64_t i = gs_pbs_span_first_reaching(spans, count, from), touching = 0;
         while (i + touching < count && spans[i + touching].first <= end) {
             touching++;
         }

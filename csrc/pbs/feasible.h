@@ -17,6 +17,22 @@ typedef struct {
     int64_t last;
 } gs_pbs_span_t;
 
+/* Index of the first of sorted spans that ends at or after an instant. */
+static inline int64_t gs_pbs_span_first_reaching(const gs_pbs_span_t *spans, int64_t count,
+                                                 int64_t instant)
+{
+    int64_t low = 0, high = count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (spans[middle].last < instant) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* Some sets have 10^4 spans in a class, nearly all very short. With a limit on the spans of a
  * class, F is approximated from one side: INNER drops the shortest spans (what remains is feasible
  * and still a policy), OUTER fills the shortest gaps (what is outside is infeasible).

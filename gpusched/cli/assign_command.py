@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusched.cli.answer_text import response_table, stated, verdict_line
 from gpusched.cli.command_parts import natural, status_of
-from gpusched.cli.method_options import add_method, options_of
+from gpusched.cli.method_options import PLACED, add_method, options_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -30,7 +30,7 @@ def add(commands: Any) -> None:
         "undecided, 2 for an error, such as a task that gets no core.",
     )
     add_workload(assign)
-    add_method(assign, "stgm, mpcp, fmlp_plus, gpu_server, time_slices, gcaps")
+    add_method(assign, PLACED)
     assign.add_argument(
         "--of",
         choices=("cpu", "gpu"),

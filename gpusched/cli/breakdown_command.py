@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched._support.text import clip
 from gpusched.cli.answer_text import stated, verdict_line
 from gpusched.cli.command_parts import columns, status_of
-from gpusched.cli.method_options import add_method, options_of
+from gpusched.cli.method_options import PLACED, add_method, options_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
         "undecided, 2 for an error, such as a task that gets no core.",
     )
     add_workload(breakdown)
-    add_method(breakdown, "stgm, mpcp, fmlp_plus, gpu_server, time_slices, gcaps")
+    add_method(breakdown, PLACED)
     breakdown.add_argument(
         "--scale",
         action="append",

@@ -97,6 +97,20 @@ def green_contexts(text: str) -> list[tuple[tuple[str, ...], int]]:
     return found
 
 
+def add_quiet(command: argparse.ArgumentParser) -> None:
+    """Add the option of commands that show progress."""
+    command.add_argument(
+        "--quiet", action="store_true", help="print nothing but errors, and show no progress"
+    )
+
+
+def output_folder(path: str | None) -> str | None:
+    """The folder of ``--output``, which may be missing; ``Refusal`` for a file."""
+    if path is not None and os.path.lexists(path) and not os.path.isdir(path):
+        raise Refusal(f"{path}: got a file, expected a folder")
+    return path
+
+
 def drawable(path: str) -> str:
     """Extension of a figure's file; ``Refusal`` when matplotlib cannot write the format."""
     if importlib.util.find_spec("matplotlib") is None:

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from gpusched.cli.command_parts import Refusal, status_of
+from gpusched.cli.command_parts import add_quiet, output_folder, status_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -57,9 +57,7 @@ def add(commands: Any) -> None:
         help="write compare.html, compare.json and a trace for Perfetto of each simulated row into "
         "this folder, created if missing",
     )
-    compare.add_argument(
-        "--quiet", action="store_true", help="print nothing but errors, and show no progress"
-    )
+    add_quiet(compare)
     add_platform(compare)
     compare.set_defaults(run=run)
 
@@ -70,9 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.report.report_folder import save_report
 
     workload, platform = workload_of(options), platform_of(options)
-    folder = options.output
-    if folder is not None and os.path.lexists(folder) and not os.path.isdir(folder):
-        raise Refusal(f"{folder}: got a file, expected a folder")
+    folder = output_folder(options.output)
     workload.kernel_times(platform)  # refuses kernels that the GPU cannot run, once for all rows
     progress = False if options.quiet else None
     found = compare(

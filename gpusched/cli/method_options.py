@@ -8,7 +8,10 @@ from typing import Any
 from gpusched.cli.command_parts import Refusal
 from gpusched.comparison.ways import way_of
 
-__all__ = ["add_method", "options_of"]
+__all__ = ["PLACED", "add_method", "options_of"]
+
+PLACED = "stgm, mpcp, fmlp_plus, gpu_server, time_slices, gcaps"
+"""The tests of placed tasks (``PLACED_TESTS``, which a help text need not import)."""
 
 _ELSEWHERE = ("method", "mode", "overhead")  # arguments of their own, or of the platform
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gpusched.cli.command_parts import Refusal, left_columns, positive
+from gpusched.cli.command_parts import add_quiet, left_columns, output_folder, positive
 
 if TYPE_CHECKING:
     from gpusched.experiments.papers.papers_report import PapersReport
@@ -42,9 +42,7 @@ def add(commands: Any) -> None:
     papers.add_argument(
         "--workers", type=positive, metavar="N", help="threads (the CPUs it may use)"
     )
-    papers.add_argument(
-        "--quiet", action="store_true", help="print nothing but errors, and show no progress"
-    )
+    add_quiet(papers)
     papers.set_defaults(run=run)
 
 
@@ -52,9 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched import experiments
     from gpusched.comparison.documents import json_text
 
-    folder = options.output
-    if folder is not None and os.path.lexists(folder) and not os.path.isdir(folder):
-        raise Refusal(f"{folder}: got a file, expected a folder")
+    folder = output_folder(options.output)
     store = os.path.join(folder, "findings") if folder is not None and options.full else None
     found = experiments.report(
         options.key or None,

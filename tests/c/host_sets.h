@@ -2,6 +2,7 @@
 #ifndef HOST_SETS_H
 #define HOST_SETS_H
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/common/host_test.h"
@@ -88,6 +89,21 @@ static inline bool terms_add_up(const host_set_t *s)
         }
     }
     return true;
+}
+
+/* Whether an answer has these response times, 0 where there is none, and sums that fit them. */
+static inline bool answers(const host_set_t *s, const gs_analysis_common_answer_t *answer,
+                           const int64_t *expected)
+{
+    int64_t failed = -1;
+    for (int64_t i = s->n - 1; i >= 0; i--) {
+        failed = expected[i] == 0 ? i : failed;
+        if (s->response[i] != (expected[i] == 0 ? -1 : expected[i])) {
+            fprintf(stderr, "task %d: %lld\n", (int)i, (long long)s->response[i]);
+            return false;
+        }
+    }
+    return answer->failed == failed && answer->schedulable == (failed < 0) && terms_add_up(s);
 }
 
 /* Sets that every test rejects: the change, and the field and row of the error. */

@@ -28,18 +28,8 @@ static bool gives(int64_t n, const row_t *rows, bool busy, int paper, const int6
     host_set_t s;
     set_make(&s, n, rows);
     gs_analysis_common_answer_t answer;
-    if (test(&ctx, &s, busy, paper, &answer) != GS_OK || !terms_add_up(&s)) {
-        return false;
-    }
-    int64_t failed = -1;
-    for (int64_t i = n - 1; i >= 0; i--) {
-        failed = expected[i] == 0 ? i : failed;
-        if (s.response[i] != (expected[i] == 0 ? -1 : expected[i])) {
-            fprintf(stderr, "task %d: %lld\n", (int)i, (long long)s.response[i]);
-            return false;
-        }
-    }
-    return answer.failed == failed && answer.schedulable == (failed < 0) && ctx.bytes_used == 0;
+    return test(&ctx, &s, busy, paper, &answer) == GS_OK && ctx.bytes_used == 0 &&
+           answers(&s, &answer, expected);
 }
 
 #define GIVES(rows, busy, paper, ...)                                                              \

@@ -89,26 +89,11 @@ int64_t gs_pbs_lazy_store_entry(gs_pbs_lazy_store_t *self, gs_context_t *ctx, in
     return self->count++;
 }
 
-/* Index of the first of sorted spans that ends at or after an instant. */
-static int64_t first_reaching(const gs_pbs_span_t *spans, int64_t count, int64_t instant)
-{
-    int64_t low = 0, high = count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (spans[middle].last < instant) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
 int gs_pbs_lazy_store_add(gs_pbs_lazy_store_t *self, gs_context_t *ctx, int64_t id, int64_t first,
                           int64_t last)
 {
     gs_pbs_lazy_entry_t *entry = &self->entries[id];
-    int64_t from = first_reaching(entry->dead, entry->count, first - 1), to = from;
+    int64_t from = gs_pbs_span_first_reaching(entry->dead, entry->count, first - 1), to = from;
     while (to < entry->count && entry->dead[to].first <= last + 1) {
         first = entry->dead[to].first < first ? entry->dead[to].first : first;
         last = entry->dead[to].last > last ? entry->dead[to].last : last;
@@ -187,12 +172,12 @@ int64_t gs_pbs_lazy_view_dead_until(const gs_pbs_lazy_view_t *view, int64_t inst
 {
     int64_t at = instant;
     while (at <= view->latest) {
-        int64_t before = at, i = first_reaching(view->dead, view->dead_count, at);
+        int64_t before = at, i = gs_pbs_span_first_reaching(view->dead, view->dead_count, at);
         if (i < view->dead_count && view->dead[i].first <= at) {
             at = view->dead[i].last + 1;
         }
         if (view->bounded) {
-            i = first_reaching(view->alive, view->alive_count, at);
+            i = gs_pbs_span_first_reaching(view->alive, view->alive_count, at);
             if (i == view->alive_count) {
                 return view->last;
             }
@@ -210,12 +195,12 @@ int64_t gs_pbs_lazy_view_dead_from(const gs_pbs_lazy_view_t *view, int64_t insta
     int64_t at = instant > view->latest ? view->latest : instant;
     at = at < view->first ? view->first - 1 : at;
     while (at >= view->first) {
-        int64_t before = at, i = first_reaching(view->dead, view->dead_count, at);
+        int64_t before = at, i = gs_pbs_span_first_reaching(view->dead, view->dead_count, at);
         if (i < view->dead_count && view->dead[i].first <= at) {
             at = view->dead[i].first - 1;
         }
         if (view->bounded) {
-            i = first_reaching(view->alive, view->alive_count, at);
+            i = gs_pbs_span_first_reaching(view->alive, view->alive_count, at);
             if (i == view->alive_count || view->alive[i].first > at) {
                 at = i == 0 ? view->first - 1 : view->alive[i - 1].last;
             }
@@ -230,12 +215,12 @@ int64_t gs_pbs_lazy_view_dead_from(const gs_pbs_lazy_view_t *view, int64_t insta
 int64_t gs_pbs_lazy_view_next_dead(const gs_pbs_lazy_view_t *view, int64_t instant)
 {
     int64_t next = view->latest < view->last ? view->latest + 1 : view->last + 1;
-    int64_t i = first_reaching(view->dead, view->dead_count, instant);
+    int64_t i = gs_pbs_span_first_reaching(view->dead, view->dead_count, instant);
     if (i < view->dead_count && view->dead[i].first < next) {
         next = view->dead[i].first;
     }
     if (view->bounded) {
-        i = first_reaching(view->alive, view->alive_count, instant);
+        i = gs_pbs_span_first_reaching(view->alive, view->alive_count, instant);
         int64_t gap = instant;
         if (i < view->alive_count && view->alive[i].first <= instant) {
             gap = view->alive[i].last + 1;
