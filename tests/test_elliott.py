@@ -61,7 +61,7 @@ DRAWS: list[dict[str, Any]] = [
     {"utilization": (0.5, 0.5), "share": (0.2, 0.6), "gpu": 0.9, "overhead": 0.1},
     {"utilization": (0.5, 1), "share": (0.5, 1), "gpu": 0, "overhead": 0, "cpus": 40},
     # Answers that change with the waits of the tasks of the longest critical sections.
-    {"utilization": "light", "periods": (10, 20), "gpu": 0.6, "share": (0.2, 0.3), "cpus": 2},
+    {"utilization": "light", "periods": (4, 12), "gpu": 0.4, "share": (0.2, 0.3), "cpus": 2},
     {"utilization": (0.05, 0.15), "periods": (8, 8), "gpu": 0.4, "share": (0.3, 0.5), "cpus": 2},
 ]
 

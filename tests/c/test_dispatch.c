@@ -81,6 +81,28 @@ static void test_width(void)
     end(&one);
 }
 
+/* The second task is worth more, and the first is more urgent. */
+static void test_ranks(void)
+{
+    static const int64_t period[] = {10, 20}, wcet[] = {3, 5};
+    static const double worth[] = {-10, 10};
+    case_t one;
+    begin(&one, 2, period, wcet);
+    for (int rank = 0; rank < GS_PBS_LARGE_DISPATCH_RANKS; rank++) {
+        gs_pbs_large_dispatch_options_t options = {.rule = GS_PBS_LARGE_DISPATCH_SEARCHED,
+                                                   .rank = rank,
+                                                   .worth = worth,
+                                                   .width = 1,
+                                                   .states = INT64_MAX};
+        bool urgent = rank <= GS_PBS_LARGE_DISPATCH_URGENT_RATIO, found;
+        MU_CHECK(gs_pbs_large_dispatch(&one.ctx, &one.tasks, 20, &one.function, &options,
+                                       &one.schedule, &found) == GS_OK);
+        MU_CHECK(found && one.schedule.frames[0].batch == (urgent ? 1 : 2));
+        MU_CHECK(one.schedule.frames[0].end == (urgent ? 3 : 5));
+    }
+    end(&one);
+}
+
 /* More jobs than states beside those of the jobs; all of them belong to one task. */
 static void test_many_jobs(int64_t *period)
 {
@@ -196,6 +218,7 @@ int main(void)
     int64_t first[] = {2, 6002}, last[] = {6002, 2};
     test_steps();
     test_width();
+    test_ranks();
     test_many_jobs(first);
     test_many_jobs(last);
     test_partitions();

@@ -191,7 +191,7 @@ static int solve(knapsack_t *self, bool *fits)
     gs_int128_t full = w->beta * w->scale;
     bool whole = false;
     for (;;) {
-        ratio_t next;
+        ratio_t next = self->y;
         gs_int128_t most, value, bound = 0;
         bool found = false;
         *fits = set_items(self) && gs_int128_mul(full, self->y.numerator, &bound);
@@ -211,7 +211,6 @@ static int solve(knapsack_t *self, bool *fits)
             next = ratio_of(self);
         } else if (!whole) {
             whole = true;
-            next = self->y;
         } else if (solve_fractional(self, w->beta - 1, &next, fits) || !*fits) {
             return GS_OK;
         }
