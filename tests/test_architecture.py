@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import types
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,10 @@ def imported_by(path: Path) -> set[str]:
     return found
 
 
-IMPORTS = {name: imported_by(path) - {name} for name, path in FILES.items()}
+@cache
+def all_imports() -> dict[str, set[str]]:
+    """The modules that each one imports."""
+    return {name: imported_by(path) - {name} for name, path in FILES.items()}
 
 
 def circles(imports: dict[str, set[str]]) -> set[frozenset[str]]:
@@ -102,7 +106,7 @@ def test_circles_are_found() -> None:
 def test_imports_point_downwards() -> None:
     level = {package: i for i, packages in enumerate(LAYERS) for package in packages}
     wrong = []
-    for name, imports in IMPORTS.items():
+    for name, imports in all_imports().items():
         package = name.split(".")[0]
         assert package in level, f"{name}: in no layer"
         for other in sorted(imports):
@@ -113,7 +117,7 @@ def test_imports_point_downwards() -> None:
 
 
 def test_imports_form_no_circles() -> None:
-    assert circles(IMPORTS) == set()
+    assert circles(all_imports()) == set()
 
 
 def test_no_basename_stands_twice() -> None:
