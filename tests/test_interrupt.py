@@ -39,6 +39,7 @@ def measure(server: Server, kind: str, name: str) -> dict[str, Any]:
     return measured
 
 
+@pytest.mark.python
 @pytest.mark.parametrize("name", [*CALLS, *WITHOUT_FLAG])
 def test_ctrl_c(name: str, server: Server) -> None:
     measured = measure(server, "interrupted", name)

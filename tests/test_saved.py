@@ -169,6 +169,7 @@ def refused(kind: Any, path: Path, text: str) -> None:
     assert message.endswith(f", expected a saved {kind.__name__}")
 
 
+@pytest.mark.python
 @any_object
 def test_damaged_files(make: Callable[[], Any], tmp_path: Path) -> None:
     saved = make()
