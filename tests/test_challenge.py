@@ -12,6 +12,8 @@ from reference.challenge import earliest_missed_deadline
 import gpusched as gs
 from gpusched.simulate import Challenge, Sharing
 
+pytestmark = pytest.mark.numbers
+
 SEARCH = gs.pbs.Budget(states=100_000)
 EXPLORE = gs.pbs.Budget(states=3_000_000)
 # Accepted by no lock test; a job is late.

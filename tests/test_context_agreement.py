@@ -13,6 +13,8 @@ from test_reference_host_tests import random_set
 
 from gpusched import _core
 
+pytestmark = pytest.mark.numbers
+
 WAYS = ("joint", "one_pass", "free")
 MODES = ("suspend", "busy")
 

@@ -18,6 +18,8 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.simulate.host_intervals import WHAT
 
+pytestmark = pytest.mark.numbers
+
 NUMBER = {"time_slices": 7, "gcaps": 8}
 MODES = ("suspend", "busy")
 CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_SIMULATE_HOST_DOES_*

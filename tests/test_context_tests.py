@@ -13,6 +13,8 @@ import gpusched as gs
 from gpusched.analysis import TERMS, contexts
 from gpusched.model.host_tasks import HostTasks
 
+pytestmark = pytest.mark.numbers
+
 ROWS = [(key, name) for key, vector in VECTORS.items() for name in vector.bounds]
 V1 = hosts_of(VECTORS["V1"].tasks)
 TESTS: dict[str, Any] = {

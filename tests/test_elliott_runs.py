@@ -17,6 +17,8 @@ from gpusched.experiments import (
     elliott_table2,
 )
 
+pytestmark = pytest.mark.numbers
+
 
 @pytest.fixture(scope="module")
 def table():

@@ -20,6 +20,8 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.analysis import ORDERS, fifo_bound, fifo_limit
 
+pytestmark = pytest.mark.numbers
+
 
 def of_rows(*rows: tuple[int, int, int, int]) -> gs.KernelTasks:
     """Tasks as (g, b, c, T)."""

@@ -16,6 +16,8 @@ from gpusched import simulate
 from gpusched.model.placement import PLACEMENTS
 from gpusched.simulate.fifo_result import ORDERS
 
+pytestmark = pytest.mark.numbers
+
 JOBS = ("task", "job", "release", "start", "dispatched", "finish")
 WAVES = ("task", "job", "blocks", "start", "end", "sm")
 """Columns in the order of the twin's rows."""

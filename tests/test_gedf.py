@@ -15,6 +15,8 @@ from reference import gedf_sim
 import gpusched as gs
 from gpusched import _core, analysis
 
+pytestmark = pytest.mark.numbers
+
 # Worked by hand from the equations: (p, e, s, cs); the first is the example of the paper.
 C1 = gs.HostTasks.from_gpu_times(
     30, cpu=[5, 5, 3, 3, 3, 3, 3], gpu=[0, 0, 2, 2, 2, 2, 2], section=[0, 0, 4, 4, 4, 4, 4]

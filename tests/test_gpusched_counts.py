@@ -9,6 +9,8 @@ from gpusched.experiments.gpusched_orders import count_paths
 from gpusched.experiments.gpusched_sets import draw_sets, draw_tables
 from gpusched.study.points import spawn
 
+pytestmark = pytest.mark.numbers
+
 
 @pytest.fixture(scope="module")
 def sets():

@@ -15,6 +15,8 @@ import pytest
 from hierarchy_systems import logs, opened, random_system
 from test_hierarchy_twin import TWO_SMS, system_of
 
+pytestmark = pytest.mark.numbers
+
 SEEDS = range(50_000, 50_600)
 
 

@@ -28,6 +28,8 @@ from hypothesis import strategies as st
 from reference import hierarchy
 from reference.hierarchy import simulate
 
+pytestmark = pytest.mark.numbers
+
 KB = 1024
 # Two SMs of 2,048 threads, 32 blocks and 64 KB of shared memory each.
 TWO_SMS = [2, 64, 32, 65536, 64 * KB, 48 * KB, 0, 256, 256, 4, 0]

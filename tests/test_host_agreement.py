@@ -16,6 +16,8 @@ from test_reference_host_tests import A4, A, random_set
 
 from gpusched import _core
 
+pytestmark = pytest.mark.numbers
+
 nothing = bytearray(1)  # never asks a call to stop
 
 

@@ -14,6 +14,8 @@ import pytest
 import gpusched as gs
 from gpusched.analysis import TERMS, Verdict
 
+pytestmark = pytest.mark.numbers
+
 JOBS = [
     [3, (1, 6, 1), 2],
     [5, (2, 8, 1), 1],

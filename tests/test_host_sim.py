@@ -16,6 +16,8 @@ from test_reference_host_tests import random_set
 import gpusched as gs
 from gpusched.simulate.host_result import WHAT
 
+pytestmark = pytest.mark.numbers
+
 WAYS = [
     ("stgm", "suspend"),
     ("stgm", "busy"),

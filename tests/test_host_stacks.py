@@ -17,6 +17,8 @@ from task_set_strategies import host_tasks
 import gpusched as gs
 from gpusched.model.host_tasks import HostTasks, container_period
 
+pytestmark = pytest.mark.numbers
+
 ONE = HostTasks.from_segments(
     [60, 80, 120], [[3, (1, [6, 4], 1), 2], [5, (2, 9, 1), 1], [10]], core=[0, 1, 0]
 )

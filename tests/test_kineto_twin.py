@@ -20,6 +20,8 @@ from reference import kineto as twin
 from gpusched.io.traces import trace_files
 from gpusched.io.traces.trace_events import Calls, LinkedCalls
 
+pytestmark = pytest.mark.numbers
+
 DATA = Path(__file__).parent / "data"
 SAMPLES = [DATA / "pipeline.pt.trace.json", DATA / "perception.pt.trace.json.gz"]
 PIECES = (1, 2, 7, 64, 1000, 1 << 21)

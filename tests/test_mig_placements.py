@@ -12,7 +12,7 @@ import pytest
 import gpusched as gs
 from gpusched.model.gpus.mig_profiles import MigProfile, mig_products
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 NAMES = ("A100", "A100 40GB", "A100 80GB", "H100", "H100 PCIe", "H200", "B200", "A30")
 

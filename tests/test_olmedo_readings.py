@@ -13,7 +13,7 @@ import gpusched as gs
 from gpusched import experiments
 from gpusched.experiments.olmedo.olmedo_bandwidth import PAPER_POINTS
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -17,7 +17,7 @@ from gpusched.experiments.papers import paper_list, papers_report
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.papers.paper_list import PAPERS, Paper
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 CLAIMS = [(key, claim) for key, paper in PAPERS.items() for claim in paper.claims]
 

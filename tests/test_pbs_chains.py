@@ -14,6 +14,8 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.pbs.search_inputs import arrays_of, chains_of
 
+pytestmark = pytest.mark.numbers
+
 # Two tasks of two kernels: what may overlap decides.
 LANE = gs.KernelChains([10, 20], [[2, 3], [6, 4]], name=["lane", "map"])
 ALONE = {(0,): 2, (1,): 3, (2,): 6, (3,): 4}

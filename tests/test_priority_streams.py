@@ -7,6 +7,8 @@ import pytest
 
 import gpusched as gs
 
+pytestmark = pytest.mark.numbers
+
 
 def chains(*tasks):
     """Tasks given as (priority, period, kernels as (blocks, threads, block time), latencies)."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from reference.fifo import ORDERS, responses, simulate
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 # Yang & Anderson, Examples 1 and 2, times in tenths: (period, block time, blocks, threads).
 EXAMPLE = ([80, 160, 170, 180], [38, 60, 60, 112], [1, 7, 1, 5], [1024, 512, 1024, 512])

@@ -9,7 +9,7 @@ import pytest
 from reference import fifo_bound as fb
 from reference.fifo import ORDERS, responses, simulate
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 # (period, block time, blocks, threads, m)
 THREE = ([40, 30, 24], [4, 3, 6], [2, 4, 1], [3, 2, 4], 8)

@@ -10,7 +10,7 @@ from reference.host_sim import Simulation, responses, simulate, worst
 from reference.host_tests import Task
 from test_reference_host_tests import random_set
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 TESTS = {
     "stgm suspend": (lambda tasks: ht.stgm(tasks), {"protocol": "stgm"}),

@@ -9,7 +9,7 @@ import pytest
 from reference import host_tests as ht
 from reference.host_tests import Task
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 # Vector A: cores, SM sets and priorities given.
 A = [

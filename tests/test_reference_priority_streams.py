@@ -11,6 +11,8 @@ from reference.priority_streams import task
 
 import gpusched as gs
 
+pytestmark = pytest.mark.numbers
+
 HI = [(4, 1, 1)] * 3
 A_ALONE = [task(0, 8, [(1, 1, 2)]), task(0, 100, [(3, 2, 10)]), task(1, 60, [(1, 1, 3)])]
 SINGLE = [task(0, 9, [(1, 1, 9)]), task(0, 12, [(2, 2, 4)]), task(1, 40, [(4, 1, 20)])]

@@ -10,6 +10,8 @@ from test_reference_priority_streams import chains, random_set
 
 import gpusched as gs
 
+pytestmark = pytest.mark.numbers
+
 
 def periodic(tasks, until, offset=None):
     return [

@@ -15,6 +15,8 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.io import BlockLog, check_rules, read_examiner, read_scenarios, write_examiner
 
+pytestmark = pytest.mark.numbers
+
 RULES = ("idle", "limits", "placement", "priority", "queue", "stream")
 
 

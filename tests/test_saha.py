@@ -22,6 +22,8 @@ from gpusched.experiments import (
 )
 from gpusched.study.points import spawn
 
+pytestmark = pytest.mark.numbers
+
 SOUND = [name for name, (_, _, variant) in STGM_TESTS.items() if variant == "sound"]
 
 

@@ -10,6 +10,8 @@ from test_reference_priority_streams import chains, random_set
 
 import gpusched as gs
 
+pytestmark = pytest.mark.numbers
+
 HI = task(0, 60, [(1, 1, 1)] * 3, [1, 1, 1])
 LO = task(1, 10, [(1, 1, 10)])
 

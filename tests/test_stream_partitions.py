@@ -12,6 +12,8 @@ from test_reference_priority_streams import random_set
 
 import gpusched as gs
 
+pytestmark = pytest.mark.numbers
+
 # V7: two partitions of one SM of four threads each.
 V7 = [
     task(0, 40, [(3, 2, 4)]),

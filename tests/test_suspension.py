@@ -17,6 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 from host_falsification import random_system
 
+pytestmark = pytest.mark.numbers
+
 TESTS: list[tuple[str, dict[str, Any]]] = [
     *[("stgm", {"mode": mode}) for mode in ("suspend", "busy")],
     *[("mpcp", {"mode": mode}) for mode in ("suspend", "busy", "spin")],

@@ -10,7 +10,7 @@ from reference import workload_views as twin
 
 import gpusched as gs
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.numbers]
 
 SEEDS = range(80)
 

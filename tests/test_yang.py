@@ -11,6 +11,8 @@ import pytest
 import gpusched as gs
 from gpusched import experiments
 
+pytestmark = pytest.mark.numbers
+
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from legible import assert_legible  # noqa: E402
