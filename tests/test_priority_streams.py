@@ -270,6 +270,24 @@ def test_latency_with_overlapping_jobs_is_refused():
         gs.analysis.priority_streams(tasks, 4, overlap=True)
 
 
+@pytest.mark.parametrize(("streams", "seen"), [(8, 189), (32, 138)])
+def test_overlap_with_streams_in_turns_needs_one_per_period_of_the_bound(streams, seen):
+    sets = [(1, 20, 5, (4, 1, 2)), (2, 6, 79, (1, 1, 1)), (1, 511, 87, (4, 1, 8))]
+    sets.append((2, 130, 47, (4, 1, 12)))
+    tasks = chains(*((level, period, [kernel]) for level, period, _, kernel in sets))
+    bound = gs.analysis.priority_streams(tasks, 1, overlap=True).exact[1]
+    turns = [
+        (level, streams * period, offset + turn * period, kernel)
+        for level, period, offset, kernel in sets
+        for turn in range(streams)
+    ]
+    split = chains(*((level, period, [kernel]) for level, period, _, kernel in turns))
+    split = split.replace(offset=[offset for _, _, offset, _ in turns])
+    worst = gs.simulate.fifo_responses(split, 1, until=7665).worst
+    assert worst.reshape(4, streams)[1].max() == seen
+    assert (bound > 6 * streams) == (seen > bound)  # later jobs wait in their streams
+
+
 def test_answers_are_saved_and_read(tmp_path):
     _, answer = bounds((0, 60, HI, [1, 1, 1]), (1, 100, [(4, 1, 10)]), threads=4)
     answer.save(tmp_path / "answer.npz")

@@ -65,7 +65,7 @@ class PriorityStreamsBound(RationalAnswer):
     tasks
         The chains.
     overlap
-        Whether jobs of one task may overlap.
+        Whether jobs of one task may overlap, each in a stream of its own.
     terms
         The bounds and their parts, int64 ``(n, 12)`` or ``(N, n, 12)``, columns as in
         ``PRIORITY_TERMS``. With Theorem M, ``own + same + more_urgent + less_urgent + residue`` is

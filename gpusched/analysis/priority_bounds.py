@@ -59,7 +59,8 @@ def priority_streams(
         Number of SMs with ``threads`` threads each (1).
     overlap
         Whether jobs of one task may run at the same time, each in a stream of its own: jobs of one
-        kernel without latency (Theorem O).
+        kernel without latency (Theorem O). S streams that a task takes in turns suffice where no
+        bound of its priority or a more urgent one exceeds S periods.
     partition
         The partition of each task, from 0: ``(n,)``, for a stack also ``(N, n)``. None: all tasks
         use all SMs.
