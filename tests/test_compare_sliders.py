@@ -1,5 +1,6 @@
 """The view of a comparison with sliders: values set by the program, and what is shown."""
 
+import html
 import sys
 from xml.etree import ElementTree
 
@@ -77,6 +78,23 @@ def test_what_is_shown_is_well_formed_and_escaped() -> None:
     assert "planner <1>" in text and "mpcp (busy)" in text
     assert "application/vnd.jupyter.widget-view+json" in made._repr_mimebundle_()
     assert repr(made).startswith("<CompareSliders: 2 periods; Comparison: 2 tasks")
+
+
+def test_the_length_of_simulations_can_be_chosen() -> None:
+    made = view(simulate=True, until="80ms", gaps="refuse")
+    assert made.comparison["mpcp (suspend)"].run.until == 80_000
+    made.times["kernels"].value = 110
+    assert made.comparison["mpcp (suspend)"].run.until == 80_000
+
+
+def test_a_refused_position_shows_the_refusal() -> None:
+    task = gs.Task("slow", 2**59, [gs.Kernel(2**59, blocks=1, threads=32)])
+    made = gs.compare_sliders(gs.Workload([task]), gs.Platform("Xavier"), methods=["mpcp"])
+    with pytest.raises(OverflowError) as refusal:
+        made.times["kernels"].value = 300
+    assert shown(made) == f"<p>{html.escape(str(refusal.value))}</p>"
+    made.times["kernels"].value = 100
+    assert "mpcp" in shown(made)
 
 
 def test_the_tasks_with_sliders_can_be_chosen() -> None:

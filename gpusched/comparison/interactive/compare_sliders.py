@@ -9,13 +9,14 @@ from typing import Any
 
 from gpusched._support.arguments import instance, is_sequence
 from gpusched._support.budget import Budget
-from gpusched._support.text import clip, shown
+from gpusched._support.text import clip, escape, shown
 from gpusched.comparison.comparisons import Comparison, compare
+from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.interactive.view_html import view_html
 from gpusched.comparison.report.response_picture import chosen_tasks, drawn_rows
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.time_units import Time, time_with_unit
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["CompareSliders", "compare_sliders"]
@@ -111,7 +112,16 @@ class CompareSliders:
         return compare(workload, self._platform, progress=False, **self._options)
 
     def _follow(self, _change: object) -> None:
-        """Compare again, for the values of the sliders."""
+        """Compare again, for the values of the sliders; what is shown is never of other values."""
+        try:
+            self.comparison = self._compared(self._moved())
+        except Exception as error:
+            self._shown.value = f"<p>{escape(str(error))}</p>"
+            raise
+        self._shown.value = view_html(self.comparison, self._drawn)
+
+    def _moved(self) -> Workload:
+        """The given workload with the values of the sliders."""
         given = self._given
         for name, slider in self.periods.items():
             if slider.value != given[name].period:
@@ -119,8 +129,7 @@ class CompareSliders:
         factors = {kind: Fraction(slider.value, 100) for kind, slider in self.times.items()}
         if any(factor != 1 for factor in factors.values()):
             given = given.scaled(**factors)
-        self.comparison = self._compared(given)
-        self._shown.value = view_html(self.comparison, self._drawn)
+        return given
 
     def __repr__(self) -> str:
         return f"<CompareSliders: {len(self.periods)} periods; {repr(self.comparison)[1:-1]}>"
@@ -138,6 +147,8 @@ def compare_sliders(
     tasks: Iterable[str] | None = None,
     methods: Iterable[str] | None = None,
     simulate: bool = False,
+    until: Time | None = None,
+    gaps: Gaps = "occupy",
     budget: Budget | None = None,
 ) -> CompareSliders:
     """Compare all ways of sharing the GPU in a notebook, with sliders for periods and times.
@@ -164,7 +175,7 @@ def compare_sliders(
         the period.
     tasks
         Names of the tasks that have a slider for the period; the first twelve unless given.
-    methods, budget
+    methods, until, gaps, budget
         As of `compare`.
     simulate
         Whether to simulate, too; unlike `compare`, not unless asked.
@@ -190,7 +201,13 @@ def compare_sliders(
         raise TypeError(f"tasks: got {shown(tasks)}, expected a list of names")
     chosen = list(dict.fromkeys(workload[name].name for name in names))
     ways = methods if methods is None or not is_sequence(methods) else list(methods)
-    options = {"methods": ways, "simulate": simulate, "budget": budget}
+    options = {
+        "methods": ways,
+        "simulate": simulate,
+        "until": until,
+        "gaps": gaps,
+        "budget": budget,
+    }
     return CompareSliders(workload, platform, chosen, options)
 
 
