@@ -4,6 +4,7 @@
 
 #include "minunit.h"
 #include "pbs/large/large_search.h"
+#include "pbs/reduced/core_choice.h"
 
 /* A batch takes as long as its longest task. */
 static const gs_pbs_oracle_slowdown_t NONE = {1000000000, 1000000000};
@@ -184,7 +185,7 @@ static void test_most_parts(void)
 static void test_cores(void)
 {
     static const int64_t period[] = {20, 90, 40, 10, 60}, wcet[] = {2, 9, 8, 3, 9};
-    static const uint64_t core[GS_PBS_LARGE_CORE_CHOICES][5] = {
+    static const uint64_t core[GS_PBS_REDUCED_CORE_CHOICE_COUNT][5] = {
         {2, 2 | 8, 2 | 8 | 16, 1 | 2 | 8 | 16, 31},
         {2, 2 | 16, 2 | 4 | 16, 2 | 4 | 8 | 16, 31},
         {8, 4 | 8, 4 | 8 | 16, 2 | 4 | 8 | 16, 31}};
@@ -194,15 +195,20 @@ static void test_cores(void)
     begin(&one, 5, period, wcet);
     gs_rng_init(&rng, key, 0, 0);
     for (int32_t size = 1; size <= 5; size++) {
-        for (int choice = 0; choice < GS_PBS_LARGE_CORE_CHOICES; choice++) {
-            MU_CHECK(gs_pbs_large_core_choose(&one.tasks, &one.function, size, choice) ==
+        for (int choice = 0; choice < GS_PBS_REDUCED_CORE_CHOICE_COUNT; choice++) {
+            MU_CHECK(gs_pbs_reduced_core_choice_one(&one.tasks, wcet, size, choice) ==
                      core[choice][size - 1]);
         }
+        static const int different[] = {2, 3, 3, 2, 1};
+        uint64_t once[GS_PBS_REDUCED_CORE_CHOICE_COUNT];
+        int count = gs_pbs_reduced_core_choice_all(&one.tasks, wcet, size, once);
+        MU_CHECK(count == different[size - 1] && once[0] == core[0][size - 1]);
+        MU_CHECK(once[count - 1] == core[size == 5 ? 0 : 2][size - 1]);
         uint64_t seen = 0;
         for (int k = 0; k < 100; k++) {
-            uint64_t drawn = gs_pbs_large_core_draw(&one.tasks, &one.function, size, &rng);
+            uint64_t drawn = gs_pbs_reduced_core_choice_draw(&one.tasks, wcet, size, &rng);
             bool half = size == 1;
-            for (int choice = 0; choice < GS_PBS_LARGE_CORE_CHOICES && !half; choice++) {
+            for (int choice = 0; choice < GS_PBS_REDUCED_CORE_CHOICE_COUNT && !half; choice++) {
                 half = (core[choice][size / 2 - 1] & ~drawn) == 0;
             }
             MU_CHECK(half && __builtin_popcountll(drawn) == size && drawn < 32);

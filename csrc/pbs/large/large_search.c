@@ -1,6 +1,8 @@
 /* Rounds of prices, dispatch rules, groups and cores. */
 #include "pbs/large/large_search.h"
 
+#include "pbs/reduced/core_choice.h"
+
 enum {
     WORK = 1 << 22, /* of the lazy search of one small problem, in the first round */
     STEPS = 5,      /* groups split 1 .. 5 times, cores of 5, 7, 9, 11, 12 */
@@ -164,15 +166,11 @@ static int try_core(round_t *self, uint64_t core)
 /* The cores of one size by each choice. */
 static int try_cores(round_t *self, int32_t size)
 {
-    uint64_t tried[GS_PBS_LARGE_CORE_CHOICES] = {0};
+    uint64_t core[GS_PBS_REDUCED_CORE_CHOICE_COUNT];
     int status = GS_OK;
-    for (int choice = 0; choice < GS_PBS_LARGE_CORE_CHOICES && is_open(self, status); choice++) {
-        tried[choice] = gs_pbs_large_core_choose(self->tasks, self->function, size, choice);
-        bool again = false;
-        for (int other = 0; other < choice; other++) {
-            again = again || tried[other] == tried[choice];
-        }
-        status = again ? GS_OK : try_core(self, tried[choice]);
+    int count = gs_pbs_reduced_core_choice_all(self->tasks, self->function->wcet, size, core);
+    for (int c = 0; c < count && is_open(self, status); c++) {
+        status = try_core(self, core[c]);
     }
     return status;
 }
@@ -219,8 +217,8 @@ static int later_round(round_t *self)
         }
         if (is_open(self, status) && does(self, GS_PBS_LARGE_SKIP_CORES)) {
             int32_t size = least + (int32_t)gs_rng_below(&self->rng, (uint64_t)(most - least) + 1);
-            status = try_core(
-                self, gs_pbs_large_core_draw(self->tasks, self->function, size, &self->rng));
+            status = try_core(self, gs_pbs_reduced_core_choice_draw(
+                                        self->tasks, self->function->wcet, size, &self->rng));
         }
     }
     return status;

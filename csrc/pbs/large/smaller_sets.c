@@ -1,4 +1,4 @@
-/* Partitions into groups, choices of cores, and their tables. */
+/* Partitions into groups, and tables of groups and cores. */
 #include "pbs/large/smaller_sets.h"
 
 #include "pbs/reduced/cores.h"
@@ -195,48 +195,6 @@ out:
     gs_pbs_search_free(&search, ctx);
     gs_free(ctx, completion);
     return status;
-}
-
-/* The task outside of a mask with the longest kernel, the shortest period, or the greatest share of
- * the GPU; ties go to the longer kernel. */
-static uint64_t greatest(const gs_periodic_tasks_t *tasks, const int64_t *wcet, uint64_t mask,
-                         bool length, bool period)
-{
-    double best = -1, longest = -1;
-    uint64_t found = 0;
-    for (int32_t i = 0; i < tasks->n; i++) {
-        double own = (double)wcet[i], key = length ? own : 1;
-        key /= period ? (double)tasks->period[i] : 1;
-        if ((mask >> i & 1) == 0 && (key > best || (key == best && own > longest))) {
-            best = key;
-            longest = own;
-            found = UINT64_C(1) << i;
-        }
-    }
-    return found;
-}
-
-uint64_t gs_pbs_large_core_choose(const gs_periodic_tasks_t *tasks,
-                                  const gs_pbs_large_function_t *function, int32_t size, int choice)
-{
-    uint64_t mask = 0;
-    for (int32_t j = 0; j < size; j++) {
-        bool length = choice != 0 || j % 2 == 0;
-        mask |= greatest(tasks, function->wcet, mask, length, choice == 2 || !length);
-    }
-    return mask;
-}
-
-uint64_t gs_pbs_large_core_draw(const gs_periodic_tasks_t *tasks,
-                                const gs_pbs_large_function_t *function, int32_t size,
-                                gs_rng_t *rng)
-{
-    int choice = (int)gs_rng_below(rng, GS_PBS_LARGE_CORE_CHOICES);
-    uint64_t mask = gs_pbs_large_core_choose(tasks, function, size / 2, choice);
-    while (__builtin_popcountll(mask) < size) {
-        mask |= UINT64_C(1) << gs_rng_below(rng, (uint64_t)tasks->n);
-    }
-    return mask;
 }
 
 int gs_pbs_large_core_try(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,

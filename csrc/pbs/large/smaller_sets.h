@@ -43,20 +43,6 @@ int gs_pbs_large_groups_try(const gs_pbs_large_groups_t *self, gs_context_t *ctx
                             bool idling, int64_t work, gs_pbs_large_schedule_t *schedule,
                             bool *found);
 
-/* Choices of the tasks of a core: by the longest kernels and the shortest periods in turn, by the
- * longest kernels, by the greatest shares of the GPU. */
-#define GS_PBS_LARGE_CORE_CHOICES 3
-
-/* The mask of `size` tasks. */
-uint64_t gs_pbs_large_core_choose(const gs_periodic_tasks_t *tasks,
-                                  const gs_pbs_large_function_t *function, int32_t size,
-                                  int choice);
-
-/* The same, half of the tasks by some choice and the others drawn at random. */
-uint64_t gs_pbs_large_core_draw(const gs_periodic_tasks_t *tasks,
-                                const gs_pbs_large_function_t *function, int32_t size,
-                                gs_rng_t *rng);
-
 /* Asks whether a core is schedulable, with at most `work` in the lazy search. *dead: it is not, and
  * proof says why, about these tasks renumbered (kind GS_PBS_REFUTATION_NONE where no proof was
  * found within the budgets). Errors and spent budgets as above. */

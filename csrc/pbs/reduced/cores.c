@@ -1,49 +1,7 @@
-/* Choice of cores, and their tables. */
+/* Tables of cores, and their search. */
 #include "pbs/reduced/cores.h"
 
 enum { LOW_BITS = 12 };
-
-/* The task outside of a mask with the longest kernel, the shortest period, or the greatest share of
- * the GPU; ties go to the longer kernel. */
-static uint32_t greatest(const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
-                         uint32_t mask, bool length, bool period)
-{
-    double best = -1, longest = -1;
-    uint32_t found = 0;
-    for (int32_t i = 0; i < tasks->n; i++) {
-        double own = (double)table->completion[UINT32_C(1) << i], key = length ? own : 1;
-        key /= period ? (double)tasks->period[i] : 1;
-        if ((mask >> i & 1) == 0 && (key > best || (key == best && own > longest))) {
-            best = key;
-            longest = own;
-            found = UINT32_C(1) << i;
-        }
-    }
-    return found;
-}
-
-uint32_t gs_pbs_reduced_cores_choose(const gs_periodic_tasks_t *tasks,
-                                     const gs_batch_table_t *table, int32_t size, int choice)
-{
-    uint32_t mask = 0;
-    for (int32_t j = 0; j < size; j++) {
-        bool length = choice != GS_PBS_REDUCED_CORES_MIXED || j % 2 == 0;
-        bool period = choice == GS_PBS_REDUCED_CORES_BUSIEST || !length;
-        mask |= greatest(tasks, table, mask, length, period);
-    }
-    return mask;
-}
-
-uint32_t gs_pbs_reduced_cores_draw(const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
-                                   int32_t size, gs_rng_t *rng)
-{
-    int choice = (int)gs_rng_below(rng, GS_PBS_REDUCED_CORES_CHOICES);
-    uint32_t mask = gs_pbs_reduced_cores_choose(tasks, table, size / 2, choice);
-    while (__builtin_popcount(mask) < size) {
-        mask |= UINT32_C(1) << gs_rng_below(rng, (uint64_t)tasks->n);
-    }
-    return mask;
-}
 
 /* The members of a batch in a core, renumbered. */
 static uint32_t members(uint32_t core, uint32_t batch)

@@ -11,24 +11,7 @@
 #ifndef GS_PBS_REDUCED_CORES_H
 #define GS_PBS_REDUCED_CORES_H
 
-#include "core/rng.h"
 #include "pbs/search.h"
-
-/* Choices of the tasks of a core. */
-enum {
-    GS_PBS_REDUCED_CORES_MIXED = 0,   /* the longest kernels and the shortest periods */
-    GS_PBS_REDUCED_CORES_LONGEST = 1, /* the longest kernels */
-    GS_PBS_REDUCED_CORES_BUSIEST = 2, /* the greatest shares of the GPU */
-    GS_PBS_REDUCED_CORES_CHOICES = 3
-};
-
-/* The mask of `size` tasks. */
-uint32_t gs_pbs_reduced_cores_choose(const gs_periodic_tasks_t *tasks,
-                                     const gs_batch_table_t *table, int32_t size, int choice);
-
-/* The same, half of the tasks by some choice and the others drawn at random. */
-uint32_t gs_pbs_reduced_cores_draw(const gs_periodic_tasks_t *tasks, const gs_batch_table_t *table,
-                                   int32_t size, gs_rng_t *rng);
 
 /* Whether a core that is not schedulable shows that the whole is not. */
 bool gs_pbs_reduced_cores_apply(const gs_periodic_tasks_t *core, const gs_periodic_tasks_t *whole);

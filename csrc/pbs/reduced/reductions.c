@@ -17,6 +17,9 @@ void gs_pbs_reduced_reductions_init(gs_pbs_reduced_reductions_t *self,
 {
     static const uint64_t key[4] = {0};
     *self = (gs_pbs_reduced_reductions_t){.tasks = tasks, .table = table, .idling = idling};
+    for (int32_t i = 0; i < tasks->n; i++) {
+        self->wcet[i] = table->completion[UINT32_C(1) << i];
+    }
     gs_rng_init(&self->rng, key, 0, 0);
 }
 
@@ -34,11 +37,12 @@ static int try_groups(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
     return status;
 }
 
-static int try_core(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx, uint32_t core,
+static int try_core(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx, uint64_t core,
                     gs_pbs_refutation_t *proof, int *answer)
 {
     bool dead;
-    int status = gs_pbs_reduced_cores_try(ctx, self->tasks, self->table, core, WORK, proof, &dead);
+    int status =
+        gs_pbs_reduced_cores_try(ctx, self->tasks, self->table, (uint32_t)core, WORK, proof, &dead);
     *answer = dead ? 0 : -1;
     return status;
 }
@@ -62,18 +66,12 @@ static int first_round(gs_pbs_reduced_reductions_t *self, gs_context_t *ctx,
             status = try_groups(self, ctx, &groups, schedule, answer);
         }
         int32_t size = SMALLEST + 2 * (step - 1);
-        uint32_t tried[GS_PBS_REDUCED_CORES_CHOICES] = {0};
+        uint64_t core[GS_PBS_REDUCED_CORE_CHOICE_COUNT];
         size = size < LARGEST ? size : LARGEST;
         size = size < self->tasks->n ? size : self->tasks->n;
-        for (int choice = 0; choice < GS_PBS_REDUCED_CORES_CHOICES; choice++) {
-            tried[choice] = gs_pbs_reduced_cores_choose(self->tasks, self->table, size, choice);
-            bool again = false;
-            for (int other = 0; other < choice; other++) {
-                again = again || tried[other] == tried[choice];
-            }
-            if (!again && status == GS_OK && *answer < 0) {
-                status = try_core(self, ctx, tried[choice], proof, answer);
-            }
+        int count = gs_pbs_reduced_core_choice_all(self->tasks, self->wcet, size, core);
+        for (int c = 0; c < count && status == GS_OK && *answer < 0; c++) {
+            status = try_core(self, ctx, core[c], proof, answer);
         }
     }
     return status;
@@ -99,7 +97,8 @@ int gs_pbs_reduced_reductions_next(gs_pbs_reduced_reductions_t *self, gs_context
         if (status == GS_OK && *answer < 0 && j % 2 == 1 && most > SMALLEST) {
             int32_t size =
                 SMALLEST + (int32_t)gs_rng_below(&self->rng, (uint64_t)(most - SMALLEST) + 1);
-            uint32_t core = gs_pbs_reduced_cores_draw(self->tasks, self->table, size, &self->rng);
+            uint64_t core =
+                gs_pbs_reduced_core_choice_draw(self->tasks, self->wcet, size, &self->rng);
             status = try_core(self, ctx, core, proof, answer);
         }
     }

@@ -3,12 +3,14 @@
 #ifndef GS_PBS_REDUCED_REDUCTIONS_H
 #define GS_PBS_REDUCED_REDUCTIONS_H
 
+#include "pbs/reduced/core_choice.h"
 #include "pbs/reduced/cores.h"
 #include "pbs/reduced/groups.h"
 
 typedef struct {
-    const gs_periodic_tasks_t *tasks; /* borrowed */
-    const gs_batch_table_t *table;    /* borrowed */
+    const gs_periodic_tasks_t *tasks;    /* borrowed */
+    const gs_batch_table_t *table;       /* borrowed */
+    int64_t wcet[GS_PERIODIC_TASKS_MAX]; /* of each task alone */
     bool idling;
     gs_rng_t rng;
     int32_t round;
