@@ -44,6 +44,17 @@ settings.register_profile("campaign", deadline=None, print_blob=True, max_exampl
 settings.load_profile(os.environ.get("GPUSCHED_HYPOTHESIS", "default"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="the long tests, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave out the long tests, unless tests are asked for in any other way."""
+    asked = config.args_source == pytest.Config.ArgsSource.ARGS
+    if not (asked or config.option.all or config.option.markexpr or config.option.keyword):
+        config.option.markexpr = "not long"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With sanitizers, skip tests in which these can find nothing."""
     if os.environ.get("GPUSCHED_SANITIZE"):

@@ -47,11 +47,13 @@ def library(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return target
 
 
+@pytest.mark.long
 def test_allocations_of_python(tmp_path: Path) -> None:
     pytest.importorskip("_testcapi", reason="this build of Python has no _testcapi")
     assert judge(tmp_path, "python", tmp_path, ALL, FUNCTIONS) > 1000
 
 
+@pytest.mark.long
 def test_allocations_of_the_module_and_numpy(tmp_path: Path, library: Path) -> None:
     held = {"LD_PRELOAD": str(library)}
     assert judge(tmp_path, "malloc", library, ALL, FUNCTIONS, **held) > 1000

@@ -195,6 +195,7 @@ def test_words(name: str, i: int | None) -> None:
         answer.why(99)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "i"), [*((name, None) for name in METHODS), *ONES])
 def test_copies_and_files(name: str, i: int | None, tmp_path: Path) -> None:
     answer = stack_of(name) if i is None else one_of(name, i)
@@ -275,6 +276,7 @@ def test_a_policy_and_its_runs(tmp_path: Path) -> None:
     assert gs.pbs.Play.load(tmp_path / "play") == play
 
 
+@pytest.mark.long
 @pytest.mark.source
 def test_types_are_precise(tmp_path: Path) -> None:
     """A misspelt attribute of a result is an error to a type checker."""

@@ -115,6 +115,7 @@ def exported() -> tuple[Any, Any]:
     return Columns(a=values, b=["x"] * 1000, c=[(1, 2)] * 1000), weakref.ref(values)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["schema", "array", "stream"])
 def test_what_is_not_consumed_dies_with_its_capsule(how: str) -> None:
     held, alive = exported()
@@ -127,6 +128,7 @@ def test_what_is_not_consumed_dies_with_its_capsule(how: str) -> None:
     assert alive() is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stage", ["schema read", "array read", "moved", "moved and read"])
 def test_an_abandoned_stream_frees_everything(stage: str) -> None:
     held, alive = exported()
@@ -153,6 +155,7 @@ def test_an_abandoned_stream_frees_everything(stage: str) -> None:
     assert alive() is None
 
 
+@pytest.mark.long
 def test_an_array_outlives_its_object_and_its_capsules() -> None:
     held, alive = exported()
     first, second = held.__arrow_c_array__()
@@ -167,6 +170,7 @@ def test_an_array_outlives_its_object_and_its_capsules() -> None:
     assert alive() is None
 
 
+@pytest.mark.long
 def test_releasing_twice_does_nothing_more() -> None:
     held, alive = exported()
     capsules = (held.__arrow_c_stream__(), *held.__arrow_c_array__())
@@ -185,6 +189,7 @@ def test_releasing_twice_does_nothing_more() -> None:
     assert alive() is None
 
 
+@pytest.mark.long
 def test_a_child_that_was_moved_outlives_the_others() -> None:
     held, alive = exported()
     first, second = held.__arrow_c_array__()
@@ -227,6 +232,7 @@ def test_threads_release_without_the_lock() -> None:
     assert alive() is None
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 @pytest.mark.skipif(bool(os.environ.get("GPUSCHED_SANITIZE")), reason="freed memory is kept")
 def test_memory_does_not_grow() -> None:

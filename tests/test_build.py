@@ -216,6 +216,7 @@ def test_the_repository_holds_nothing_that_was_built() -> None:
     assert [name for name in listed if built.search(name)] == []
 
 
+@pytest.mark.long
 def test_a_source_distribution_is_complete(tmp_path: Path) -> None:
     """Every file of the tree that a build or a test reads, and nothing that was built."""
     pytest.importorskip("setuptools")

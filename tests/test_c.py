@@ -69,6 +69,7 @@ def run_threads(program: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_threads_under_tsan(
     compiler: Compiler, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -34,6 +34,7 @@ def check_replay(found: Any) -> None:
         assert len(times) == len(row) and (times <= found.hosts.cpu.max(initial=0) + 99).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS, ids=NAMES)
 def test_exploration_agrees_with_the_tests_and_the_search(way: tuple[str, str, Any]) -> None:
     protocol, mode, options = way

@@ -106,6 +106,7 @@ def test_parts_of_a_sweep_are_merged(tmp_path):
     assert "nothing: no such file" in refused(tmp_path, "store", "nothing")
 
 
+@pytest.mark.long
 def test_sweep_without_matplotlib_says_what_to_install(tmp_path):
     hidden = tmp_path / "hide"
     hidden.mkdir()
@@ -128,6 +129,7 @@ def test_sweep_without_matplotlib_says_what_to_install(tmp_path):
     assert (out / "schedule.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.long
 @NEEDS_MATPLOTLIB
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_sweep_can_be_interrupted(tmp_path):
@@ -151,6 +153,7 @@ def test_sweep_can_be_interrupted(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_trace_schedules_its_kernels(tmp_path):
     done = run_program(tmp_path, "trace", TRACE, "--output", "out")
     assert done.returncode == 0, done.stderr
@@ -290,6 +293,7 @@ def test_help_and_version(tmp_path):
 # Streams ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments", [["gpus"], ["--help"], ["--version"], ["trace", TRACE, "--help"]]
 )
@@ -341,6 +345,7 @@ def test_no_standard_output_at_all(tmp_path):
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.long
 def test_a_trace_from_the_standard_input(tmp_path):
     command = [sys.executable, "-m", "gpusched", "trace", "-", "--count", "2"]
     for options in ([], ["--max-bytes", "100"]):

@@ -119,6 +119,7 @@ def test_simulate_has_two_statuses(folder: Path, name: str, status: int) -> None
     assert [task["missed"] for task in document["tasks"]] == found.missed.tolist()
 
 
+@pytest.mark.long
 def test_output_of_any_encoding(folder: Path) -> None:
     """Text that the output cannot encode is replaced, and documents are ASCII."""
     text = PIPELINE.replace("camera", "kam\u00e9ra")
@@ -227,6 +228,7 @@ def test_methods_lists_ways_and_methods(folder: Path) -> None:
 # Input --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["toml", "json"])
 @pytest.mark.parametrize("command", ["compare", "check", "simulate"])
 def test_the_standard_input(folder: Path, command: str, form: str) -> None:
@@ -528,6 +530,7 @@ def test_simulate_draws_other_formats_with_matplotlib(folder: Path) -> None:
     assert "got the ending 'xyz', expected one of" in refused(folder, *command, "x.xyz")
 
 
+@pytest.mark.long
 def test_reports_and_pictures_need_no_matplotlib(folder: Path) -> None:
     hidden = folder / "hide"
     hidden.mkdir()

@@ -73,6 +73,7 @@ WORKLOADS: dict[str, Callable[[], gs.Workload]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_comparison_ends_with_answers_or_reasons(name: str) -> None:
     w = WORKLOADS[name]()

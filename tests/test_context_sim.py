@@ -67,6 +67,7 @@ def lengths(tasks, sms, intervals):
     return taken
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", [0, 1])
 @pytest.mark.parametrize("protocol", NUMBER)
 def test_the_simulator_job_by_job(protocol, mode):

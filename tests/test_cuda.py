@@ -417,6 +417,7 @@ def test_green_context(standin: Standin) -> None:
 # The declarations, and the build
 
 
+@pytest.mark.long
 def test_declarations_are_those_of_the_toolkit(compiler: Compiler, tmp_path: Path) -> None:
     """Types and numbers of api.h against cuda.h, where there is a toolkit."""
     homes = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
@@ -483,6 +484,8 @@ def test_kernel_arguments_agree(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wanted", "nvcc", "told"),
     [

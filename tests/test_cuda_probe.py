@@ -32,6 +32,7 @@ def device(standin: Standin) -> Iterator[Device]:
         yield opened
 
 
+@pytest.mark.long
 def test_probe_of_a_gpu_that_follows_the_rules(standin: Standin, device: Device) -> None:
     lines: list[str] = []
     probed = gs.cuda.probe(device, quick=True, processes=[1], say=lines.append)
@@ -244,6 +245,7 @@ def test_figure_9_needs_two_blocks_on_one_sm(standin: Standin, device: Device) -
     assert found.status == "fail" and found.data == {}
 
 
+@pytest.mark.long
 def test_processes_that_do_not_start(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSCHED_STANDIN", "devices=0")
     with pytest.raises(RuntimeError, match="did not start"), noisy(0, "memset", 2):
@@ -267,6 +269,7 @@ def check(tmp_path: Path, *options: str) -> tuple[int, Any]:
     return code, json.loads(output.read_text()) if output.exists() else None
 
 
+@pytest.mark.long
 def test_gpu_check(
     standin: Standin,
     tmp_path: Path,
@@ -295,6 +298,7 @@ def test_gpu_check(
     assert all(line.startswith(("pass", "figure", "skip")) for line in printed.splitlines()[2:-1])
 
 
+@pytest.mark.long
 def test_gpu_check_that_fails(
     standin: Standin,
     tmp_path: Path,
@@ -307,6 +311,7 @@ def test_gpu_check_that_fails(
     assert any(found["status"] == "fail" for found in report["findings"])
 
 
+@pytest.mark.long
 def test_gpu_check_goes_on_after_the_device_is_lost(
     standin: Standin,
     tmp_path: Path,
@@ -352,6 +357,8 @@ for name in ["good", "bad", "last"]:
 """
 
 
+@pytest.mark.long
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("bad", "told"),
     [
@@ -408,6 +415,7 @@ def test_gpu_check_without_a_device(
 # The notebook
 
 
+@pytest.mark.long
 def test_the_notebook_where_there_is_a_device(standin: Standin) -> None:
     """CI runs it without a device; its other half runs here."""
     pytest.importorskip("matplotlib")

@@ -47,13 +47,16 @@ def judge(server: Server, kind: str, *writers: str) -> int:
     return int(found["errors"])
 
 
+@pytest.mark.long
 def test_every_change_of_a_file_fails(server: Server) -> None:
     assert judge(server, "change", *SOME) > 4 * len(SOME)
 
 
+@pytest.mark.long
 def test_a_full_disk(server: Server) -> None:
     assert judge(server, "size", *WRITERS) >= len(WRITERS) - 1  # of which one is short
 
 
+@pytest.mark.long
 def test_a_folder_that_cannot_be_written_to(server: Server) -> None:
     assert judge(server, "folder", *WRITERS) == len(WRITERS)

@@ -310,6 +310,7 @@ def test_half_way_point_of_the_first_panel() -> None:
     assert last["sound"] <= last["paper"] < 1.95
 
 
+@pytest.mark.long
 @pytest.mark.python
 def test_pictures(panels: Any) -> None:
     matplotlib = pytest.importorskip("matplotlib")
@@ -396,6 +397,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.python
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_store_survives(how: signal.Signals, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ def table():
     return elliott_table2(180, seed=1, seconds=10, progress=False)
 
 
+@pytest.mark.long
 def test_what_the_paper_finds(table):
     def of(category, method, name):
         return table.where(category=category, method=method)[name].item()
@@ -66,6 +67,7 @@ def test_rows_are_means_of_sets(table):
     assert again == table and (again.worst == table.worst).all()
 
 
+@pytest.mark.long
 def test_readings_of_the_table(table):
     """Categories by each method's own run, suspending jobs, overruns."""
     options = {"seed": 1, "seconds": 10, "progress": False}

@@ -89,6 +89,7 @@ def changed(log: BlockLog, **columns: Any) -> BlockLog:
     return BlockLog(**(values | columns))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("contexts", [1, 3])
 def test_a_simulated_log_survives_the_files_and_breaks_no_rule(
     tmp_path: Path, contexts: int

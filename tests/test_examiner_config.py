@@ -327,6 +327,8 @@ KEYS = (
 )
 
 
+@pytest.mark.long
+@pytest.mark.long
 @given(
     st.sampled_from(["timer_spin", "sharedmem_timer_spin", "multikernel", "stream_action", "x"]),
     st.dictionaries(st.sampled_from(KEYS), JSON, max_size=3),

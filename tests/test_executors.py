@@ -73,6 +73,7 @@ def test_every_executor_gives_the_same_table(tmp_path, kind):
     assert counts[-1] == 240 and counts == sorted(counts)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 @pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if kind not in ("threads", "dask-executor")]
@@ -91,6 +92,7 @@ def test_a_killed_worker_ends_the_sweep_and_the_store_resumes(tmp_path, kind):
     assert counts[0] > 4, "something was in the store"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "dask-executor"])
 def test_an_interrupted_sweep_resumes(tmp_path, kind):

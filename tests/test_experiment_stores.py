@@ -82,6 +82,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr("gpusched.study.engine.perform", refuse)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_merged_shards_are_the_whole(case: str, tmp_path: Path, idle: Callable[[], None]) -> None:
     paths = [tmp_path / "one", tmp_path / "two"]
@@ -98,6 +99,7 @@ def test_merged_shards_are_the_whole(case: str, tmp_path: Path, idle: Callable[[
     assert_equal(call(case, store=tmp_path / "whole"), expected)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_an_interrupted_study_resumes(case: str, tmp_path: Path) -> None:
     done: list[int] = []

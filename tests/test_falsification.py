@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.python, pytest.mark.numbers]
+pytestmark = [pytest.mark.python, pytest.mark.numbers, pytest.mark.long]
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 

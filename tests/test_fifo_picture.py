@@ -78,6 +78,7 @@ def test_blocks_do_not_cover_each_other() -> None:
     assert torn > 5  # blocks that no run of adjacent threads could hold
 
 
+@pytest.mark.long
 def test_plot() -> None:
     pytest.importorskip("matplotlib")
     from legible import assert_legible
@@ -95,6 +96,7 @@ def test_plot() -> None:
     assert run.plot(axes) is axes
 
 
+@pytest.mark.long
 def test_long_runs_are_cut() -> None:
     pytest.importorskip("matplotlib")
     from legible import assert_legible

@@ -268,6 +268,7 @@ def test_devices_stay_devices(tmp_path: Path) -> None:
     assert caught.value.errno == errno.ENOSPC
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("regular", [False, True])
 @pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "link"])
 def test_the_standard_output_is_written_to(tmp_path: Path, path: str, regular: bool) -> None:

@@ -276,6 +276,7 @@ def test_kernels_refused(arguments: dict[str, Any], error: type[Exception], mess
         gs.generate.gpusched(**{"n": 3, "utilization": 1.0, "seed": 1} | arguments)
 
 
+@pytest.mark.long
 def test_hopeless_discard_says_so() -> None:
     with pytest.raises(ValueError, match="set 1: tasks: got 60, expected fewer tasks or another"):
         gs.generate.uunifast_discard(60, [0.5, 30.0], count=2, seed=1)

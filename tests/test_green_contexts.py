@@ -293,6 +293,7 @@ def test_a_row_of_a_comparison():
     assert "--green-contexts" in without["green_contexts"].why()
 
 
+@pytest.mark.long
 def test_commands(tmp_path, capsys):
     path = tmp_path / "w.toml"
     workload().save(path)

@@ -495,6 +495,7 @@ def random_logs() -> list[Log]:
     return small + large
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_invariant(random_logs: list[Log], check: Any) -> None:
     for log in random_logs:

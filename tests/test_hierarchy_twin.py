@@ -228,12 +228,14 @@ def test_agreement_with_more_sms() -> None:
         assert simulated(system) == simulate(system), seed
 
 
+@pytest.mark.long
 def test_agreement_on_larger_systems() -> None:
     for seed in range(cases(20)):
         system = random_system(random.Random(seed), launches=80, latest=200, longest=20)
         assert simulated(system) == simulate(system), seed
 
 
+@pytest.mark.long
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 2, 5, NEVER]))
 def test_agreement_at_the_edges(rng: random.Random, step: int) -> None:
     system = extreme_system(rng)
@@ -267,6 +269,7 @@ def found_pairs(system: System, result: Any) -> set[tuple[str, int]]:
     return {(kind, why) for kind, of in kinds.items() for k, why in waits if of and of[k]}
 
 
+@pytest.mark.long
 def test_the_random_systems_have_everything() -> None:
     """Every feature occurs in some random system, so that it is compared."""
     why: Counter[int] = Counter()

@@ -245,6 +245,7 @@ def simulated(*system, **options):
     return sorted(jobs), intervals
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("look", [_core.HostSimulation.jobs, _core.HostSimulation.intervals])
 def test_logs_are_lent(look):
     """The arrays are the simulation's memory: they outlive it, and it does not go on."""
@@ -404,6 +405,7 @@ def test_allocations(busy, names):
     assert fine > 10 or QUICK
 
 
+@pytest.mark.long
 def test_allocations_of_odd_sets():
     rng = random.Random("odd")
     fine = 0

@@ -424,6 +424,7 @@ def test_line_16_is_unsafe() -> None:
     assert not gs.analysis.stgm(printed.hosts).schedulable
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", ["line 16", "load", "line 23", "line 24", "line 26"])
 @pytest.mark.parametrize("mode", ["suspend", "busy"])
 def test_printed_lines_are_those_of_the_rounds(mode: Any, line: str) -> None:

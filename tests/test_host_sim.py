@@ -656,6 +656,7 @@ def hosts_of(tasks, offset):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["busy", "suspend"])
 def test_containers_are_like_the_twin(mode):
     chance = random.Random(mode)

@@ -113,6 +113,7 @@ def test_a_table_of_sets_with_other_names_is_refused() -> None:
         HostTasks.from_frame(frame)
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(sets=st.lists(host_tasks(stacks=False, named=False), min_size=1, max_size=4))
 def test_a_stack_is_its_sets(sets: list[HostTasks], tmp_path_factory: Any) -> None:
@@ -231,6 +232,7 @@ def check_parts(answer: Any, hosts: HostTasks, call: Callable[[HostTasks, Any], 
         assert answer[mask] == call(hosts[mask], every[mask])
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=15)
 @given(
     sizes=st.lists(st.integers(1, 7), min_size=1, max_size=5),
@@ -269,6 +271,7 @@ def test_the_exhaustive_search_names_the_set_that_is_too_large() -> None:
         gs.analysis.stgm_exhaustive(drawn([3, 17], 1), 2, 2)
 
 
+@pytest.mark.long
 def test_elliott_sets_in_every_global_test() -> None:
     hosts = gs.generate.elliott("medium", count=60, seed=4)
     for name, call in calls(hosts).items():

@@ -51,6 +51,7 @@ def test_what_has_no_effect_is_no_change(
     assert wanted == held
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", ["0", "1", "4711"])
 def test_equal_in_other_processes(tmp_path: Path, held: dict[str, str], seed: str) -> None:
     folder = program.write(tmp_path / "other")

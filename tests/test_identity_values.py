@@ -517,6 +517,7 @@ def test_a_class_without_a_hash_is_refused_or_identified() -> None:
         digest(OfUnhashable())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [list, tuple, dict, A])
 def test_deep_structures(kind: type) -> None:
     def deep() -> Any:

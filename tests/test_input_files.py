@@ -139,6 +139,7 @@ def refused(read: Callable[..., Any], path: Path, **options: Any) -> str:
 # Packed files -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_gzip_is_measured_before_it_is_unpacked(tmp_path: Path) -> None:
     packer = zlib.compressobj(wbits=31)
     zeros = bytes(MIB)
@@ -248,6 +249,7 @@ def test_computed_values_of_a_database_are_limited(tmp_path: Path) -> None:
 # Pipes on purpose ---------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
 @pytest.mark.parametrize("name", ["tasks.npz", "table.npz", "schedule.json", "trace.json.gz"])
 def test_an_own_descriptor_may_be_a_pipe(tmp_path: Path, name: str, path: str) -> None:

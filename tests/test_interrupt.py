@@ -39,6 +39,7 @@ def measure(server: Server, kind: str, name: str) -> dict[str, Any]:
     return measured
 
 
+@pytest.mark.long
 @pytest.mark.python
 @pytest.mark.parametrize("name", [*CALLS, *WITHOUT_FLAG])
 def test_ctrl_c(name: str, server: Server) -> None:
@@ -47,6 +48,7 @@ def test_ctrl_c(name: str, server: Server) -> None:
     assert measured["after"] < SECONDS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CALLS)
 def test_stop_flag(name: str, server: Server) -> None:
     measured = measure(server, "stopped", name)

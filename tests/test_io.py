@@ -873,6 +873,7 @@ def test_malformed_files(tmp_path, content, message):
     assert str(caught.value).startswith(f"{path}: ")
 
 
+@pytest.mark.long
 def test_every_truncation_is_refused(tmp_path):
     path = tmp_path / "cut.json"
     whole = put(tmp_path, [kernel(ts=1.5)]).read_bytes()

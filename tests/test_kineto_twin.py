@@ -276,6 +276,7 @@ def test_truncation_at_every_byte(tmp_path: Path) -> None:
     assert len(agree_on(tmp_path, data)["kernels"]) == 1
 
 
+@pytest.mark.long
 def test_a_wrong_byte_at_every_place(tmp_path: Path) -> None:
     data = SHORT.encode()
     for at in range(0, len(data)):

@@ -67,6 +67,7 @@ def test_long_lists() -> None:
         gs.KernelTasks(period=[[1, 2]] * 12 + [[1]], wcet=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["plain", "strided", "backwards", "narrow", "swapped"])
 def test_large_arrays_of_the_module(kind: str) -> None:
     # Above the size from which the C module copies in pieces. A set of one task has the sum.

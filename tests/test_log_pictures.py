@@ -149,6 +149,7 @@ def test_many_sms_are_one_above_the_other() -> None:
     assert len(log.to_svg(against=run)) < 200_000
 
 
+@pytest.mark.long
 def test_pictures_of_logs_are_legible(run: gs.simulate.Hierarchy) -> None:
     pytest.importorskip("matplotlib")
     from legible import assert_legible

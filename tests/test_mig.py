@@ -50,6 +50,7 @@ def random_workload(rng: np.random.Generator, n: int, load: float, cpu: bool = T
 # Against brute force and simulations --------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("platform", "n", "count"),
     [

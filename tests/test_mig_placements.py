@@ -58,6 +58,7 @@ def test_configurations_are_all_maximal_placements(name: str) -> None:
     assert len(found) == (5 if name == "A30" else 19)  # as in the pictures of the guide
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_are_consistent(name: str) -> None:
     gpu = gpu_of(name)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from native import CSRC, Compiler, clean_environment
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.long]
 
 FOLDER = Path(__file__).parent / "c"
 SECONDS = 60

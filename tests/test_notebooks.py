@@ -39,6 +39,7 @@ def test_there_are_notebooks():
     assert NOTEBOOKS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("default")  # of the Jupyter packages, not of ours
 def test_notebook_runs(path, tmp_path, monkeypatch, settings):

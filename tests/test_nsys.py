@@ -392,6 +392,7 @@ def test_nothing_is_left_beside_a_database(tmp_path):
     assert os.listdir(tmp_path) == [path.name]
 
 
+@pytest.mark.long
 def test_databases_that_are_being_written(tmp_path):
     path = database(tmp_path / "t", [kernel()])
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as writer:
@@ -519,6 +520,7 @@ def test_names_that_are_no_text(tmp_path):
         io.read_trace(path)
 
 
+@pytest.mark.long
 def test_truncated_and_damaged_databases(tmp_path):
     whole = database(tmp_path / "t", [kernel(f"k{i}", i) for i in range(300)]).read_bytes()
     path = tmp_path / "cut"
@@ -688,6 +690,7 @@ def test_a_report_without_kernels(tmp_path):
         io.read_trace(tmp_path / "t")
 
 
+@pytest.mark.long
 def test_damaged_reports_never_escape_as_another_error(tmp_path):
     path = table(tmp_path / "t", [kernel("a", 1), kernel("b", 2)])
     whole = path.read_bytes()
@@ -724,6 +727,7 @@ def test_reports_that_must_be_exported_first(tmp_path):
 # The command
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("write", [database, table])
 def test_the_command_takes_both_formats(tmp_path, write):
     path = write(tmp_path / "t", [kernel(name, i, 9000 + i) for i, name in enumerate("abc")])

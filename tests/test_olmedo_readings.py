@@ -82,6 +82,7 @@ def test_figure_3_refuses() -> None:
 # Tables
 
 
+@pytest.mark.long
 def test_table_4_with_both_placements() -> None:
     table = experiments.olmedo_table4(against="olmedo")
     literal = experiments.olmedo_table4(placement="olmedo")

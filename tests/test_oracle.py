@@ -122,6 +122,7 @@ def test_kernels_of_other_carveouts_share_the_gpu_but_no_sm() -> None:
     assert table.submission_order(0b11) == (1, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("preset", ["pbs2024", "Xavier", "A100"])
 def test_large_sets(preset: str) -> None:
     """Orders of eligible sets fit; what is called ineligible beyond six kernels is."""

@@ -260,6 +260,7 @@ def test_the_tab_key_shows_what_is_public() -> None:
             assert f"gs.{name}" in (gpusched.__doc__ or "") or name == "profiles"
 
 
+@pytest.mark.long
 @pytest.mark.source
 def test_stubs_describe_the_module() -> None:
     pytest.importorskip("mypy")
@@ -267,6 +268,7 @@ def test_stubs_describe_the_module() -> None:
     run(sys.executable, "-m", "mypy.stubtest", *options, "gpusched._core")
 
 
+@pytest.mark.long
 @pytest.mark.source
 def test_types() -> None:
     pytest.importorskip("mypy")

@@ -126,6 +126,7 @@ def random_hosts(rng, sets=20, n=4):
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("test", "options"), TESTS)
 def test_accepted_where_some_order_is(test, options):
     hosts = random_hosts(np.random.default_rng(len(test) + len(options)))

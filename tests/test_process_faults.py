@@ -51,12 +51,14 @@ def clock(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHORT)
 def test_a_clock_that_jumps_backwards(name: str, start: Starter, clock: Path) -> None:
     done = start(LD_PRELOAD=str(clock)).call("clock", name, clock, seconds=SECONDS)
     assert (done.returncode, done.stdout) == (0, "same\n"), done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.skipif(SANITIZED, reason="a sanitizer takes more address space than there is")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs RLIMIT_AS and /proc")
 @pytest.mark.parametrize("name", LARGE)
@@ -65,6 +67,7 @@ def test_a_limit_of_memory(name: str, start: Starter) -> None:
     assert (done.returncode, done.stdout) == (0, "refused\n"), done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.skipif(SANITIZED, reason="sanitizers need larger stacks")
 @pytest.mark.parametrize("name", DEEP)
 def test_a_small_stack(name: str, start: Starter) -> None:
@@ -84,12 +87,14 @@ def test_deep_inputs(kind: str, start: Starter, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.split()) == (0, names), done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["search", "host_responses", "graph"])
 def test_forks_during_a_call(name: str, start: Starter) -> None:
     done = start().call("fork", name, seconds=SECONDS)
     assert (done.returncode, done.stdout) == (0, "cancelled\n"), done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ENDS)
 def test_the_interpreter_ends_during_a_call(name: str) -> None:
     command = [sys.executable, SCRIPT, "end", name]

@@ -91,6 +91,7 @@ def test_what_is_no_progress(wrong: Any) -> None:
             pass
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("widgets", [True, False])
 @pytest.mark.filterwarnings("default")  # of the Jupyter packages
 def test_a_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, widgets: bool) -> None:

@@ -89,6 +89,7 @@ def same(one, other):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reduction", ALL, ids=lambda one: type(one).__name__)
 @given(FLOATS, st.data())
 def test_states_join_to_the_same_in_any_order_and_grouping(reduction, values, data):

@@ -183,6 +183,7 @@ def random_set(rng, latest=0):
     return tasks, threads, sms
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("latest", [0, 2])
 def test_the_package_agrees_on_random_sets(latest):
     rng = random.Random(latest)

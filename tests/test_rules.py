@@ -70,6 +70,7 @@ def fitting(log: BlockLog, gpu: gs.GPU) -> bool:
     return bool(np.all(fits > 0))
 
 
+@pytest.mark.long
 def test_arbitrary_logs_as_the_twin() -> None:
     rules = set()
     for seed in range(cases(600)):
@@ -81,6 +82,7 @@ def test_arbitrary_logs_as_the_twin() -> None:
     assert rules == set(RULES) or QUICK
 
 
+@pytest.mark.long
 def test_simulated_and_damaged_logs_as_the_twin() -> None:
     rules = set()
     for seed in range(cases(60)):

@@ -68,6 +68,7 @@ def test_round_trip(make: Callable[[], Any], tmp_path: Path) -> None:
         assert archive.testzip() is None
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(tasks=st.one_of(kernel_tasks(), host_tasks()))
 def test_any_set_comes_back(tasks: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -94,6 +95,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.long
 @given(fields=st.dictionaries(st.text(max_size=6), values, max_size=4))
 def test_any_values_come_back(
     fields: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
@@ -169,6 +171,7 @@ def refused(kind: Any, path: Path, text: str) -> None:
     assert message.endswith(f", expected a saved {kind.__name__}")
 
 
+@pytest.mark.long
 @pytest.mark.python
 @any_object
 def test_damaged_files(make: Callable[[], Any], tmp_path: Path) -> None:

@@ -191,6 +191,7 @@ def hostile_seeds() -> dict[str, Any]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", hostile_seeds())
 def test_seeds_that_numpy_cannot_read_are_refused_before_it(name: str) -> None:
     seed = hostile_seeds()[name]

@@ -32,6 +32,7 @@ def accepted(test, options, hosts):
     return getattr(gs.analysis, test)(hosts, **options).accepted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("test", "options"), CASES)
 @pytest.mark.parametrize("scale", ["all", "kernels", "copies", "cpu", 1])
 def test_the_factor_is_that_of_a_scan(test, options, scale):

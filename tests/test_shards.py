@@ -30,6 +30,7 @@ def unused(**_):
     raise AssertionError("everything was in the store")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("parts", [1, 2, 7, 64])
 def test_shards_in_any_order_give_the_table_of_one(tmp_path, parts, keep):

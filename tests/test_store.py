@@ -298,6 +298,7 @@ def damage(data, random):
     return bytes(data)
 
 
+@pytest.mark.long
 def test_a_damaged_store_never_gives_another_table(stored, tmp_path):
     path, table = stored
     data = path.read_bytes()
@@ -451,6 +452,7 @@ def test_waiting_chunks_are_written_while_a_call_runs(tmp_path):
     assert seen == [3]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 def test_a_killed_sweep_goes_on(tmp_path):
     script, path = tmp_path / "study.py", tmp_path / "store"

@@ -75,6 +75,7 @@ def test_a_small_client_delays_others_for_its_own_work_only():
 # Agreement ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_package_agrees_with_the_slow_bounds():
     rng = random.Random(11)
     known = 0

@@ -5,7 +5,7 @@ import sys
 import pytest
 from test_falsification import run
 
-pytestmark = pytest.mark.python
+pytestmark = [pytest.mark.python, pytest.mark.long]
 
 
 def test_no_damaged_store_gives_another_table():

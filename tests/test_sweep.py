@@ -317,6 +317,7 @@ def test_results_to_frame_and_csv(tmp_path):
     assert pickle.loads(pickle.dumps(result)) == result
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_interrupts_at_any_moment_leave_an_executor_in_order():
     def function(*, level, count, first, seed, stop):

@@ -448,6 +448,7 @@ def tables(draw: st.DrawFn) -> gs.BatchTable:
     return gs.BatchTable(completion, undecided, order)
 
 
+@pytest.mark.long
 @given(table=tables(), suffix=st.sampled_from(["json", "csv", "npz"]), named=st.booleans())
 def test_round_trips(
     tmp_path_factory: pytest.TempPathFactory, table: gs.BatchTable, suffix: str, named: bool

@@ -62,6 +62,7 @@ def test_core_functions_answer_as_alone() -> None:
     assert differences(expected, THREADS, rounds=3, seed=1) == []
 
 
+@pytest.mark.long
 @pytest.mark.python
 def test_documented_calls_answer_as_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
@@ -75,6 +76,7 @@ def test_documented_calls_answer_as_alone(monkeypatch: pytest.MonkeyPatch) -> No
     assert differences(expected, THREADS if without_gil() else 2, rounds=1, seed=1) == []
 
 
+@pytest.mark.long
 def test_names_are_first_used_by_many_threads() -> None:
     in_new_process("""
         import threading

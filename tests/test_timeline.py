@@ -122,6 +122,7 @@ def parsed(line: Timeline, tick: int, path: Path) -> list[dict[str, Any]]:
     return events
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tick", [1, 7, 1000, 2**62])
 def test_columns_are_written_as_their_pieces(tick: int, tmp_path: Path) -> None:
     """The same events, but the names of further lanes come first."""
@@ -202,6 +203,7 @@ def test_times_of_a_trace_are_in_its_unit() -> None:
     assert event["args"] == {"job": 7, "release": 1000, "finish": None}
 
 
+@pytest.mark.long
 def test_a_trace_is_streamed(tmp_path: Path) -> None:
     def pieces() -> Iterator[Piece]:
         for k in range(20_000):

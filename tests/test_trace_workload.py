@@ -602,6 +602,7 @@ def test_whole_graphs_are_counted(tmp_path: Path) -> None:
     assert any("CUDA graphs recorded as a whole" in note and note.endswith("2") for note in notes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("statement", "message"),
     [

@@ -274,6 +274,7 @@ def test_replace_keeps_what_was_given() -> None:
     assert platform.replace(update_cost="1us").update_cost == 1
 
 
+@pytest.mark.long
 @given(workloads())
 def test_reprs_make_equal_objects(w: gs.Workload) -> None:
     names = {key: getattr(gs, key) for key in ("Workload", "Task", "CPU", "CopyIn", "CopyOut")}

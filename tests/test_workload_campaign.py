@@ -24,6 +24,7 @@ def test_a_kernel_alone_ends_at_one_tick() -> None:
     assert "end at one tick in four models" in campaign("law", 2)[0]
 
 
+@pytest.mark.long
 def test_workloads_are_the_same_after_files() -> None:
     assert campaign("files", 2)[0].startswith("files: 100 workloads are the same")
 
@@ -34,6 +35,7 @@ def test_views_are_accepted_by_their_methods() -> None:
     assert len(found) == 5 and min(found) >= 20, lines
 
 
+@pytest.mark.long
 def test_no_observed_response_exceeds_a_bound() -> None:
     lines = campaign("rows", 2)
     assert "no response above a bound" in lines[0]
@@ -45,5 +47,6 @@ def test_no_observed_response_exceeds_a_bound() -> None:
         assert int(reached) > 0, lines  # the cases are tight
 
 
+@pytest.mark.long
 def test_exact_margins_are_those_of_a_scan() -> None:
     assert campaign("margins", 2)[0].startswith("margins: 10 exact")

@@ -109,12 +109,14 @@ def check_frames_of_others(w: gs.Workload) -> None:
 MANY = cases(300)
 
 
+@pytest.mark.long
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(workloads())
 def test_round_trips_are_exact(tmp_path: Path, w: gs.Workload) -> None:
     check_copies(w, tmp_path)
 
 
+@pytest.mark.long
 def test_many_round_trips_are_exact(tmp_path: Path) -> None:
     for seed in range(MANY):
         check_copies(random_workload(seed), tmp_path)
@@ -352,6 +354,7 @@ def test_schema_and_reader_agree(tmp_path: Path) -> None:
     assert refused > 30
 
 
+@pytest.mark.long
 def test_many_tasks(tmp_path: Path) -> None:
     tasks = [gs.Task(f"t{i}", 1000, [gs.CPU(1), gs.Kernel(5)]) for i in range(20_000)]
     w = gs.Workload(tasks)

@@ -140,6 +140,7 @@ def test_launches_are_those_of_the_twin() -> None:
     assert compared > 10
 
 
+@pytest.mark.long
 def test_jobs_in_one_stream_end_one_after_the_other() -> None:
     """Observed responses against a recursion: a launch starts when the one before it has ended."""
     compared = 0
