@@ -89,7 +89,7 @@ def test_answers_are_those_of_the_methods() -> None:
         answer = gs.analyze(w, platform, name)
         assert answer.response.tolist() == direct.response.tolist()
         assert answer.schedulable is direct.schedulable
-    divided = w.hosts(platform).tasks
+    divided = w.scaled(kernels="1.4").hosts(platform).tasks
     direct = gs.analysis.stgm_allocate(divided, 2, 16, apart=True)
     assert gs.analyze(w, platform, "stgm").response.tolist() == direct.response.tolist()
     direct = gs.analysis.stgm_allocate(divided, 2, 16)

@@ -24,6 +24,35 @@ def accepted(w: gs.Workload, method: str, platform: gs.Platform = PLATFORM) -> b
         return False
 
 
+BESIDE = ("streams", "priority_streams", "mps", "green_contexts", "stgm")
+SLOWED = "kernels take 1.6 times their times, since those of other tasks run beside"
+
+
+def test_kernels_beside_others_are_slowed_down() -> None:
+    """Kernels of 5 ticks take 8 beside each other; one after the other they are not slower."""
+    gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=32)
+    a, b = (
+        gs.Task(name, 16, [gs.Kernel(5, blocks=1, threads=1024)], deadline=deadline)
+        for name, deadline in (("a", 7), ("b", 16))
+    )
+    w = gs.Workload([a, b])
+    plain = gs.Platform(gpu, cpus=2, slowdown=None, green_contexts={"a": 1, "b": 1})
+    slowed = plain.replace(slowdown=(1.1, 1.6))
+    for method in (*BESIDE, "gcaps", "edf_serial", "pbs"):
+        assert accepted(w, method, plain)
+        assert accepted(w, method, slowed) == (method not in BESIDE)
+    for method in BESIDE:
+        answer = gs.analyze(w, slowed, method)
+        assert SLOWED in answer.derivation and not answer.rejected
+        one = slowed.replace(green_contexts={"a": 1})
+        alone = gs.analyze(w[["a"]], one, method)
+        assert alone.accepted and SLOWED not in alone.derivation
+    late = gs.Task("c", 9, [gs.Kernel(10, blocks=1, threads=1024)])
+    assert gs.analyze(
+        gs.Workload([a, late]), slowed.replace(green_contexts=None), "streams"
+    ).rejected
+
+
 @pytest.mark.parametrize("method", BATCHES)
 def test_an_overloaded_gpu_is_not_accepted(method: str) -> None:
     """Jobs of one hyperperiod, 6 + 6 ticks of 10, meet deadlines of 10 and 12; others do not."""
@@ -72,7 +101,7 @@ def test_a_miss_within_the_hyperperiod_is_one() -> None:
 def test_overloaded_cpus_are_refused(method: str) -> None:
     """The CPU work that a view takes as not delayed does not fit the CPUs."""
     tasks = [gs.Task(name, 10, [gs.CPU(8), whole(1)]) for name in "abc"]
-    assert accepted(gs.Workload(tasks[:2]), method)
+    assert accepted(gs.Workload(tasks[:2]), method, PLATFORM.replace(slowdown=None))
     with pytest.raises(ValueError, match=r"needs 2\.4 CPUs, the platform has"):
         gs.analyze(gs.Workload(tasks), PLATFORM, method)
     pinned = gs.Workload([task.replace(core=0) for task in tasks[:2]])

@@ -123,7 +123,7 @@ def test_a_gpu_is_needed():
 
 def test_each_green_context_is_a_gpu_of_its_own():
     """Alone on as many SMs a task has the same bound."""
-    platform = gs.Platform("H100", cpus=3, green_contexts=GREEN)
+    platform = gs.Platform("H100", cpus=3, green_contexts=GREEN, slowdown=None)
     answer = gs.analyze(workload(), platform, "green_contexts")
     assert answer.schedulable and answer.detail.sharing == "own"
     assert answer.detail.partition.tolist() == [0, 1, 1]

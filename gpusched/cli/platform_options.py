@@ -62,7 +62,7 @@ def add_platform(command: argparse.ArgumentParser) -> None:
         type=slowdown,
         metavar="S",
         help="of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed (1.1 to "
-        "1.9), or LOW,HIGH (1.1,1.4)",
+        "1.9), or LOW,HIGH; 1.1,1.4 unless given",
     )
     group.add_argument(
         "--copy-engines", type=natural, metavar="N", help="copies at the same time (the GPU's)"

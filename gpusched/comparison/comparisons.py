@@ -337,7 +337,7 @@ def compare(
     >>> c.schedulable, [row.label for row in c]
     (True, ['streams', 'mpcp (suspend)', 'mpcp (busy)', 'mpcp (spin)', 'pbs'])
     >>> c["streams"].answer.response.tolist(), c["streams"].run.worst.tolist()
-    ([7000, 17000], [7000, 17000])
+    ([9000, 20200], [7000, 17000])
 
     Parameters
     ----------

@@ -156,6 +156,28 @@ class DerivedModels:
 
         return self.once("in_one_process", make)
 
+    def side_by_side(self) -> tuple[DerivedModels, tuple[str, ...]]:
+        """The models for tests of kernels that run beside those of other tasks, and what was done.
+
+        Times of kernels are multiplied by the platform's greatest slowdown, rounded up, where
+        several tasks have kernels.
+        """
+
+        def make() -> tuple[DerivedModels, tuple[str, ...]]:
+            most = self.platform.slowdown[1]
+            if most == 1 or sum(bool(task.kernels) for task in self.workload) < 2:
+                return self, ()
+            made = DerivedModels(self.workload.scaled(kernels=str(most)), self.platform)
+            made._channels_are_apart = self._channels_are_apart
+            said = f"kernels take {most:g} times their times, since those of other tasks run beside"
+            return made, (said,)
+
+        return self.once("side_by_side", make)
+
+    def without_slowdown(self) -> DerivedModels:
+        """The models where no kernel slows others down."""
+        return DerivedModels(self.workload, self.platform.replace(slowdown=None))
+
     def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
         """The workload with the processes and stream priorities of a form, and what was chosen."""
         workload = self.workload

@@ -348,6 +348,7 @@ def _placed(
         options |= {"server": verdict.server, "overhead": models.platform.server_overhead}
     if way.name == "stgm":
         options["sms"] = verdict.sms
+        hosts = models.hosts("divided").tasks.replace(core=hosts.core, sm=hosts.sm)
     if way.name == "gcaps":
         stall = bool(request.options.get("stall", False))
         options |= {"update": models.platform.update_cost, "stall": stall}

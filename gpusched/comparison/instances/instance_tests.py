@@ -11,6 +11,7 @@ import numpy as np
 from gpusched._support.budget import Budget
 from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.fifo_bounds import fifo_bound
+from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.instances.instance_workloads import (
     platform_of_instance,
     task_in_instance,
@@ -80,7 +81,7 @@ class InstanceTests:
         ]
         self._known: list[dict[int, bool]] = [{} for _ in gpus]
         self._streams = streams
-        self._views: dict[int, KernelTasks | None] = {}
+        self._views: dict[tuple[int, bool], KernelTasks | None] = {}
         self._overloads: dict[int, bool] = {}
         self._overload_differs = len({task.offset for task in workload}) > 1
 
@@ -114,17 +115,16 @@ class InstanceTests:
         """Whether an instance of the kind accepts each set."""
         known = self._known[kind]
         new = [mask for mask in masks if mask not in known]
-        tasks = self._view(kind) if new and self._streams is not None else None
-        if tasks is None:
-            for mask in new:
-                known[mask] = self._accepts(kind, mask)
-        else:
-            sizes = np.array([mask.bit_count() for mask in new], np.int64)
-            for size in np.unique(sizes).tolist():
-                same = [mask for mask, of in zip(new, sizes, strict=True) if of == size]
-                for at in range(0, len(same), _CHUNK):
-                    chunk = same[at : at + _CHUNK]
-                    known.update(zip(chunk, self._stack(kind, tasks, chunk), strict=True))
+        sizes = np.array([mask.bit_count() for mask in new], np.int64)
+        for size in np.unique(sizes).tolist():
+            same = [mask for mask, of in zip(new, sizes, strict=True) if of == size]
+            tasks = None if self._streams is None else self._view(kind, size > 1)
+            if tasks is None:
+                known.update((mask, self._accepts(kind, mask)) for mask in same)
+                continue
+            for at in range(0, len(same), _CHUNK):
+                chunk = same[at : at + _CHUNK]
+                known.update(zip(chunk, self._stack(kind, tasks, chunk), strict=True))
         return [known[mask] for mask in masks]
 
     def spend(self, memory: int = 0) -> None:
@@ -155,21 +155,27 @@ class InstanceTests:
 
     # Streams: many sets in one call
 
-    def _view(self, kind: int) -> KernelTasks | None:
-        """The kernels of all tasks in an instance, None where not all sets are parts of them."""
-        if kind not in self._views:
+    def _view(self, kind: int, slower: bool) -> KernelTasks | None:
+        """The kernels of all tasks in an instance, None where not all sets are parts of them.
+
+        ``slower``: with the times that they take beside each other.
+        """
+        if (kind, slower) not in self._views:
             found = None
             try:
                 workload, platform = self.part(kind, (1 << len(self._units)) - 1)
                 meet = not self._streams and copies_meet(workload, platform)  # bounded as chains
                 if not meet and not cpu_overloads(workload, platform):
+                    if slower:
+                        models, _ = DerivedModels(workload, platform).side_by_side()
+                        workload = models.workload
                     found = workload.kernels(platform, chains="refuse").tasks
             except (ValueError, OverflowError):
                 pass
             if found is not None and len(set(found.priority.tolist())) > 1:
                 found = None
-            self._views[kind] = found
-        return self._views[kind]
+            self._views[kind, slower] = found
+        return self._views[kind, slower]
 
     def _stack(self, kind: int, tasks: KernelTasks, masks: Sequence[int]) -> list[bool]:
         """Whether streams accept sets of one size, each unit a task."""

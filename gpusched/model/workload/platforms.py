@@ -84,8 +84,10 @@ class Platform(Facts):
     priority_levels
         Number of priorities that streams can have; None: no limit.
     slowdown
-        Least and greatest factor by which kernels that run together become slower: a pair, one
-        number, ``"small"``, ``"large"``, ``"mixed"`` or None (not at all).
+        Least and greatest factor by which kernels that run together become slower: a pair (1.1 to
+        1.4 unless given), one number, ``"small"``, ``"large"``, ``"mixed"`` or None (not at all).
+        Tests count the greatest: in batches, and for all kernels of streams, MPS, green contexts
+        and STGM where several tasks have some. Simulations count it in batches alone.
     copy_engines
         Copies that run at the same time; those of the GPU unless given.
     mig
