@@ -99,16 +99,14 @@ class Comparison(Tabular):
     def schedulable(self) -> bool | None:
         """True when a method guarantees every deadline; None when undecided.
 
-        False when none does, and an exact or necessary test shows that deadlines are missed, or
-        ``impossible`` says why no way keeps them.
+        False when ``impossible`` says why no way keeps them, or when each row that could be tested
+        or simulated has an exact or necessary test that shows a miss.
         """
-        answers = [row.answer for row in self.rows if row.answer is not None]
-        if any(answer.accepted for answer in answers):
+        tried = [row for row in self.rows if row.answer is not None or row.run is not None]
+        if any(row.schedulable for row in tried):
             return True
-        if self.impossible:
-            return False
-        sure = (answer for answer in answers if answer.claim in ("exact", "necessary"))
-        return False if any(answer.rejected for answer in sure) else None
+        lost = bool(tried) and all(row.is_shown_late for row in tried)
+        return False if lost or self.impossible else None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -72,6 +72,12 @@ class Row:
         return None if self.run is None else self.run.schedulable
 
     @property
+    def is_shown_late(self) -> bool:
+        """Whether an exact or necessary test shows that a deadline is missed."""
+        answer = self.answer
+        return answer is not None and answer.rejected and answer.claim in ("exact", "necessary")
+
+    @property
     def verdict(self) -> str:
         """The row in words: "schedulable", "not schedulable" or "undecided".
 

@@ -72,18 +72,11 @@ def _headline(found: Findings, name: str) -> str:
         kind, word = "yes", "✓ All deadlines can be kept:"
     elif found.schedulable is False:
         kind, word = "no", "✗ Deadlines are missed:"
-        sure = [
-            row.label
-            for row in found.rows
-            if row.answer is not None and row.answer.rejected
-            if row.answer.claim in ("exact", "necessary")
-        ]
-        lead = f"no method guarantees them, and {xml(', '.join(sure))} cannot keep them."
-        if found.impossible:
-            lead = "no way can keep them."
+        lead = "no way can keep them." if found.impossible else "under each way that was tried."
     else:
         kind, word = "", "? Undecided:"
-        lead = "no method guarantees every deadline, and no exact test shows a miss."
+        lost = sum(row.schedulable is False for row in found.rows)
+        lead = f"no method guarantees every deadline; {lost} of {total} miss one."
     sums = found.workload.utilization(found.platform)
     where = _machine(found)
     size = "1 task" if len(found.workload) == 1 else f"{len(found.workload):,} tasks"
