@@ -70,11 +70,11 @@ def test_unknown_options_are_refused(way: object) -> None:
 
 
 def test_responses_are_of_whole_jobs() -> None:
-    """The bound of a kernel that runs alone is its time, that of its job the sum of its parts."""
+    """The bound of a kernel that never waits is its time, that of its job the sum of its parts."""
     w = single()
-    answer = gs.analyze(w[["a"]], ORIN, "streams")
-    assert answer.detail.response.tolist() == [10]
-    assert answer.response.tolist() == [12]
+    answer = gs.analyze(w, ORIN.replace(slowdown=None), "streams")
+    assert answer.detail.response.tolist() == [10, 20]
+    assert answer.response.tolist() == [12, 23]
     assert gs.analyze(w[["b"]], ORIN, "fifo_bound").response.tolist() == [23]
     assert gs.analyze(w[["b"]], ORIN, "pbs").response.tolist() == [23]
     assert gs.analyze(w[["b"]], ORIN, "mpcp").response.tolist() == [23]
@@ -434,5 +434,18 @@ def test_copies_of_several_tasks_wait_for_each_other(engines: int) -> None:
         [row] = gs.compare(w, gs.Platform(gpu, cpus=3), methods=[way])
         assert isinstance(row.answer.detail, gs.analysis.PriorityStreamsBound)
         assert (row.run.worst <= row.answer.response).all()
-    alone = gs.compare(w[["a"]], gs.Platform(gpu, cpus=3), methods=["streams"])[0]
-    assert isinstance(alone.answer.detail, gs.analysis.FifoBound)
+    apart = gs.Workload([w["a"], gs.Task("d", 100, [gs.CPU(1), kernel])])
+    row = gs.compare(apart, gs.Platform(gpu, cpus=3), methods=["streams"])[0]
+    assert isinstance(row.answer.detail, gs.analysis.FifoBound)
+
+
+def test_the_bound_of_a_task_alone_is_the_sum_of_its_waves() -> None:
+    """The simulation reaches it; two kernels, one of them in three waves."""
+    kernels = [gs.Kernel(300, blocks=600, threads=512), gs.Kernel(200, blocks=9, threads=64)]
+    w = gs.Workload([gs.Task("a", 2000, [gs.CPU(30), *kernels, gs.CopyOut(50)])])
+    platform = gs.Platform("A100")
+    for way in ("streams", "priority_streams", "mps"):
+        [row] = gs.compare(w, platform, methods=[way])
+        assert row.answer.response.tolist() == row.run.worst.tolist() == [30 + 300 + 200 + 50]
+    late = gs.analyze(w.replace(tasks=[w[0].replace(period=500)]), platform, "priority_streams")
+    assert not late.accepted and "alone take longer than its period" in late.why()

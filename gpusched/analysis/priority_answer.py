@@ -143,11 +143,13 @@ class PriorityStreamsBound(RationalAnswer):
 
     @property
     def theorem(self) -> npt.NDArray[np.str_]:
-        """Theorem behind each bound: "fits" (no kernel waits), "M", "A", "O"; "" without one."""
+        """Theorem behind each bound: "fits" (no kernel waits), "alone" (there is no other task, or
+        none in its partition), "M", "A", "O"; "" without one.
+        """
         return np.array(THEOREMS)[self._term("theorem")]
 
     def parts(self, task: int | str) -> dict[str, float]:
-        """Ticks of a bound by cause, for a task of a single set that Theorem M bounds.
+        """Ticks of a bound by cause, for a task of a single set that Theorem M bounds, or alone.
 
         Parameters
         ----------
@@ -176,7 +178,7 @@ class PriorityStreamsBound(RationalAnswer):
                 strict=True,
             )
         )
-        if THEOREMS[row["theorem"]] not in ("M", "fits") or self.sharing == "shared":
+        if THEOREMS[row["theorem"]] not in ("M", "fits", "alone") or self.sharing == "shared":
             raise ValueError(
                 f"task: got {task!r:.60}, expected one that Theorem M bounds, and queues that "
                 "partitions do not share"
@@ -193,13 +195,17 @@ class PriorityStreamsBound(RationalAnswer):
     def _reason_of(self, i: int) -> str:
         text = super()._reason_of(i)
         if not self.bounded[i]:
+            if len(self.tasks.period) == 1:
+                return f"{text[:-1]}. Its kernels alone take longer than its period."
             return (
                 f"{text[:-1]}. Jobs of its level or of more urgent ones may keep it waiting, and "
                 "less urgent blocks once for each of its kernels."
             )
         if self.theorem[i] != "M" or self.sharing == "shared":
             return (
-                f"{text[:-1]} (Theorem {self.theorem[i]})." if self.theorem[i] != "fits" else text
+                text
+                if self.theorem[i] in ("fits", "alone")
+                else f"{text[:-1]} (Theorem {self.theorem[i]})."
             )
         parts = self.parts(i)
         most = max(_WORK, key=lambda name: parts[name])

@@ -82,7 +82,7 @@ def priority_streams(
     >>> apart = gs.analysis.priority_streams(
     ...     pair, threads=4, sms=2, partition=[0, 1], partition_sms=[1, 1])
     >>> both.response.tolist(), apart.response.tolist()
-    ([71, 59], [8, 83])
+    ([71, 59], [8, 60])
 
     Returns
     -------

@@ -266,9 +266,17 @@ def improve(tasks, p, threads, sms, R):
     return fell
 
 
+def alone(tasks, threads, sms=1):
+    """The time of a job of the only task, whose blocks run in waves, where it is within a period."""
+    [t] = tasks
+    waves = [ceil(Fraction(g, sms * (threads // b))) for g, b, _ in t.kernels]
+    time = sum(t.latency) + sum(w * c for w, (_, _, c) in zip(waves, t.kernels, strict=True))
+    return Fraction(time) if time <= t.period else None
+
+
 def bounds(tasks, threads, sms=1):
     """Theorem M from the most urgent level down, A where it gives none, until nothing changes."""
-    R = [None] * len(tasks)
+    R = [alone(tasks, threads, sms)] if len(tasks) == 1 else [None] * len(tasks)
     before = None
     while before != R:
         before = list(R)

@@ -33,7 +33,7 @@ def shared(tasks, part, sms, threads, whole_grids=False):
     def make(p, fluid, charged):
         return Shared(tasks, part, sms, threads, p, fluid, charged, whole_grids)
 
-    return fixed_point(tasks, make, lambda p, R: {})
+    return fixed_point(tasks, make, lambda p, R: {}, threads, sms[part[0]])
 
 
 def limits(tasks, part, sms, threads, gpu_sms):
@@ -45,12 +45,12 @@ def limits(tasks, part, sms, threads, gpu_sms):
     def start(p, R):
         return ps.theorem_a(tasks, p, threads, gpu_sms, R, make(p, (), ()))
 
-    return fixed_point(tasks, make, start)
+    return fixed_point(tasks, make, start, threads, sms[part[0]])
 
 
-def fixed_point(tasks, make, start):
-    """Bounds from the most urgent level down, until nothing changes."""
-    R = [None] * len(tasks)
+def fixed_point(tasks, make, start, threads, sms):
+    """Bounds from the most urgent level down, until nothing changes; `sms`: of the first task."""
+    R = [ps.alone(tasks, threads, sms)] if len(tasks) == 1 else [None] * len(tasks)
 
     def improve(p):
         levels = [make(p, *choice) for choice in ps.choices(tasks, p, R)]

@@ -115,6 +115,10 @@ int gs_analysis_priority_streams_theorem_a(gs_analysis_priority_streams_t *self,
 /* Theorem O for all tasks: jobs are single kernels, which may overlap. */
 void gs_analysis_priority_streams_theorem_o(gs_analysis_priority_streams_t *self);
 
+/* The bound of the only task of a set, whose jobs do not overlap: exact; none where a job may take
+ * longer than a period. */
+int gs_analysis_priority_streams_alone(gs_analysis_priority_streams_t *self, gs_context_t *ctx);
+
 /* Residue: threads that blocks of less urgent tasks still hold some time after a kernel joined its
  * queue. Up to age `age` (from that of the step before) they hold at most `held`. */
 typedef struct {

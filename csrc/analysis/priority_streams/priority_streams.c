@@ -292,6 +292,9 @@ int gs_analysis_priority_streams_bound_in(
     } else if (status == GS_OK) {
         status = bound_all(&self, ctx);
     }
+    if (status == GS_OK && !overlap && chains->n == 1) {
+        status = gs_analysis_priority_streams_alone(&self, ctx);
+    }
     if (status == GS_OK) {
         write_bounds(&self);
     }

@@ -9,7 +9,8 @@
  *
  * The theorems, with their proofs, are in notebooks/11_priority_streams.ipynb: M bounds a run of
  * successive jobs kernel by kernel, A is a start for levels in which M needs one, O is for jobs of
- * one kernel that may overlap. Bounds are rational numbers.
+ * one kernel that may overlap. A task without others has an exact bound. Bounds are rational
+ * numbers.
  */
 #ifndef GS_ANALYSIS_PRIORITY_STREAMS_PRIORITY_STREAMS_H
 #define GS_ANALYSIS_PRIORITY_STREAMS_PRIORITY_STREAMS_H
@@ -23,7 +24,8 @@ enum {
     GS_ANALYSIS_PRIORITY_STREAMS_FITS = 1, /* no kernel of its level ever waits */
     GS_ANALYSIS_PRIORITY_STREAMS_M = 2,
     GS_ANALYSIS_PRIORITY_STREAMS_A = 3,
-    GS_ANALYSIS_PRIORITY_STREAMS_O = 4
+    GS_ANALYSIS_PRIORITY_STREAMS_O = 4,
+    GS_ANALYSIS_PRIORITY_STREAMS_ALONE = 5 /* the task has the SMs to itself: chain_alone.c */
 };
 
 /* Most jobs of a run that Theorem M follows. */
@@ -42,7 +44,7 @@ typedef struct {
     int64_t theorem;
     int64_t jobs;        /* of the run, up to the one with the largest response */
     int64_t latency;     /* ticks: of all kernels up to then */
-    int64_t tail;        /* ticks: the last blocks of these kernels */
+    int64_t tail;        /* ticks: the last blocks of these kernels; of a task alone, all blocks */
     int64_t own;         /* thread-ticks: of these kernels, without their last blocks */
     int64_t same;        /* thread-ticks: kernels of its level */
     int64_t more_urgent; /* thread-ticks: jobs of more urgent levels */

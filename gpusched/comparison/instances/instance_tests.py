@@ -81,7 +81,7 @@ class InstanceTests:
         ]
         self._known: list[dict[int, bool]] = [{} for _ in gpus]
         self._streams = streams
-        self._views: dict[tuple[int, bool], KernelTasks | None] = {}
+        self._views: dict[int, KernelTasks | None] = {}
         self._overloads: dict[int, bool] = {}
         self._overload_differs = len({task.offset for task in workload}) > 1
 
@@ -118,7 +118,7 @@ class InstanceTests:
         sizes = np.array([mask.bit_count() for mask in new], np.int64)
         for size in np.unique(sizes).tolist():
             same = [mask for mask, of in zip(new, sizes, strict=True) if of == size]
-            tasks = None if self._streams is None else self._view(kind, size > 1)
+            tasks = None if self._streams is None or size == 1 else self._view(kind)
             if tasks is None:
                 known.update((mask, self._accepts(kind, mask)) for mask in same)
                 continue
@@ -155,27 +155,25 @@ class InstanceTests:
 
     # Streams: many sets in one call
 
-    def _view(self, kind: int, slower: bool) -> KernelTasks | None:
-        """The kernels of all tasks in an instance, None where not all sets are parts of them.
+    def _view(self, kind: int) -> KernelTasks | None:
+        """The kernels of all tasks in an instance, with the times that they take beside each other.
 
-        ``slower``: with the times that they take beside each other.
+        None where not all sets are parts of them.
         """
-        if (kind, slower) not in self._views:
+        if kind not in self._views:
             found = None
             try:
                 workload, platform = self.part(kind, (1 << len(self._units)) - 1)
                 meet = not self._streams and copies_meet(workload, platform)  # bounded as chains
                 if not meet and not cpu_overloads(workload, platform):
-                    if slower:
-                        models, _ = DerivedModels(workload, platform).side_by_side()
-                        workload = models.workload
+                    workload = DerivedModels(workload, platform).side_by_side()[0].workload
                     found = workload.kernels(platform, chains="refuse").tasks
             except (ValueError, OverflowError):
                 pass
             if found is not None and len(set(found.priority.tolist())) > 1:
                 found = None
-            self._views[kind, slower] = found
-        return self._views[kind, slower]
+            self._views[kind] = found
+        return self._views[kind]
 
     def _stack(self, kind: int, tasks: KernelTasks, masks: Sequence[int]) -> list[bool]:
         """Whether streams accept sets of one size, each unit a task."""
