@@ -137,7 +137,15 @@ def test_the_site_has_no_broken_links(tmp_path: Path, site: None) -> None:
 
     output = tmp_path / "site"
     assert build(output, frozenset({"notebooks"})) == []
-    assert (output / "reference" / "gpusched.html").stat().st_size > 10_000
+    for page in (output / "reference").rglob("*.html"):
+        text = re.sub(r"<[^>]*>", "", page.read_text("utf-8"))
+        assert re.findall(r"\bgpusched(?:\.\w+)*\.(?:_\w+|[A-Z]\w*)|&lt;class", text) == []
+    reference = (output / "reference" / "gpusched.html").read_text("utf-8")
+    for member in ("GPU.save", "HostTasks.utilization", "KernelTasks.select"):  # of private bases
+        assert f'id="{member}"' in reference
+    assert "<code>save(path)</code></dt>\n                <dd><p>Write a file" in reference
+    answers = (output / "reference" / "gpusched" / "pbs.html").read_text("utf-8")
+    assert 'class="base"><a href="#Certificate">gs.pbs.Certificate</a>' in answers
     index = output / "index.html"
     index.write_text(index.read_text("utf-8") + '<a href="no.html">x</a><a href="#no">y</a>')
     found = broken_links(output, frozenset({"notebooks"}))
