@@ -122,10 +122,22 @@ def test_the_search_knows_headings_texts_and_summaries(site: None) -> None:
     guide = Page("guide/a.html", "A", '<h1 id="a">A</h1><p>x</p><h2 id="b">B</h2><p>y</p>')
     assert [(e["title"], e["text"]) for e in _entries(guide)] == [("A", "x"), ("B", "y")]
     body = '<section id="f"><div class="attr">def f():</div><p>Summary.</p>'
-    body += '<h6 id="parameters">Parameters</h6><p>x</p></section>'
+    body += '<h6 id="parameters">Parameters</h6><p>x</p><h5>Inherited Members</h5></section>'
     (entry,) = _entries(Page("reference/gpusched.html", "gpusched", body))
     assert (entry["title"], entry["address"]) == ("gs.f", "reference/gpusched.html#f")
     assert entry["text"] == "Summary. Parameters x"
+
+
+def test_a_displayed_formula_leaves_its_paragraph_whole(site: None) -> None:
+    for package in ("nbconvert", "latex2mathml"):
+        pytest.importorskip(package)
+    from markdown_text import converter
+    from site_map import NOTEBOOKS, SiteMap
+
+    source = NOTEBOOKS / "01.ipynb"
+    page = converter(SiteMap(NOTEBOOKS), source, "notebooks/01.html")("Before $$a < b$$ after.")
+    assert page.count("<p") == page.count("</p>") == 1  # browsers end a paragraph at another
+    assert '<span class="formula"><math' in page
 
 
 @pytest.mark.filterwarnings("default")  # of the packages that build the site, not of ours
@@ -137,7 +149,16 @@ def test_the_site_has_no_broken_links(tmp_path: Path, site: None) -> None:
 
     output = tmp_path / "site"
     assert build(output, frozenset({"notebooks"})) == []
-    assert (output / "reference" / "gpusched.html").stat().st_size > 10_000
+    for page in (output / "reference").rglob("*.html"):
+        text = re.sub(r"<[^>]*>", "", page.read_text("utf-8"))
+        assert "Alias for field number" not in text  # of named tuples, by Python
+        assert re.findall(r"\bgpusched(?:\.\w+)*\.(?:_\w+|[A-Z]\w*)|&lt;class", text) == []
+    reference = (output / "reference" / "gpusched.html").read_text("utf-8")
+    for member in ("GPU.save", "HostTasks.utilization", "KernelTasks.select"):  # of private bases
+        assert f'id="{member}"' in reference
+    assert "<code>save(path)</code></dt>\n                <dd><p>Write a file" in reference
+    answers = (output / "reference" / "gpusched" / "pbs.html").read_text("utf-8")
+    assert 'class="base"><a href="#Certificate">gs.pbs.Certificate</a>' in answers
     index = output / "index.html"
     index.write_text(index.read_text("utf-8") + '<a href="no.html">x</a><a href="#no">y</a>')
     found = broken_links(output, frozenset({"notebooks"}))

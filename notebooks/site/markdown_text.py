@@ -72,7 +72,7 @@ class Renderer(IPythonRenderer):
         return cited_keys(super().text(text), self.page)
 
     def block_math(self, body: str) -> str:
-        return f'<p class="formula">{mathml(body, "block")}</p>'
+        return f'<span class="formula">{mathml(body, "block")}</span>'
 
     def multiline_math(self, text: str) -> str:
         return self.block_math(text.strip().removeprefix("$$").removesuffix("$$"))

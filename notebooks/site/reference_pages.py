@@ -25,6 +25,13 @@ __all__ = ["reference_pages"]
 # What pdoc leaves of reStructuredText, and of a type that has no name of its own.
 _SHOWN = {"::</p>": ":</p>", "&lt;class &#x27;SupportsIndex&#x27;&gt;": "SupportsIndex"}
 
+# The type of keyword arguments that are fields of a class, which is described with its class.
+_FIELDS = re.compile(r": \*&lt;class &#x27;[\w.]+&#x27;&gt;")
+
+# A class by its full name in the text of a page, not in a tag; signatures have tags in the name.
+_DOT = r'(?:\.|</span><span class="o">\.</span><span class="n">)'
+_CLASS = re.compile(rf"(?<![\w./#-])gpusched(?:{_DOT}\w+)*{_DOT}(_?[A-Z]\w*)(?![^<>]*>)")
+
 TEMPLATES = Path(__file__).parent / "assets" / "reference"
 
 
@@ -48,6 +55,48 @@ def _module(address: str) -> pdoc.doc.Module:
     copy.__file__ = value.__file__
     copy.__all__ = sorted(names, key=lambda name: (not name[0].islower(), name))  # type: ignore[attr-defined]
     return pdoc.doc.Module(copy)
+
+
+def _classes(modules: list[pdoc.doc.Module]) -> list[pdoc.doc.Class]:
+    """The public classes of all modules."""
+    return [m for module in modules for m in module.own_members if isinstance(m, pdoc.doc.Class)]
+
+
+def _with_public_bases(modules: list[pdoc.doc.Module]) -> None:
+    """Leave bases that are not public out of all classes; the others get their public names."""
+    classes = _classes(modules)
+    public = {shown.obj: shown for shown in reversed(classes)}
+    for shown in classes:
+        bases = []
+        for base in shown.obj.__bases__:
+            if base in public:
+                name = public[base].fullname.removeprefix("gpusched.")
+                bases.append((public[base].modulename, public[base].qualname, f"gs.{name}"))
+            elif not base.__module__.startswith("gpusched") and base is not object:
+                name = base.__qualname__
+                if base.__module__ != "builtins":
+                    name = f"{base.__module__}.{name}"
+                bases.append((base.__module__, base.__qualname__, name))
+        vars(shown)["bases"] = bases
+
+
+def _public_names(modules: list[pdoc.doc.Module]) -> dict[str, str]:
+    """Names that a reader writes, by the full names of where classes stand and are public."""
+    names: dict[str, str] = {}
+    for shown in _classes(modules):
+        name = "gs." + shown.fullname.removeprefix("gpusched.")
+        names[shown.fullname] = name
+        names.setdefault(f"{shown.obj.__module__}.{shown.obj.__qualname__}", name)
+    return names
+
+
+def _with_public_names(text: str, public: dict[str, str]) -> str:
+    """Full names of classes as a reader writes them; those of other classes without a module."""
+
+    def shown(name: re.Match[str]) -> str:
+        return public.get(re.sub(r"<[^>]*>", "", name[0]), name[1].lstrip("_"))
+
+    return _CLASS.sub(shown, _FIELDS.sub("", text))
 
 
 def _with_links(text: str, page: str) -> str:
@@ -86,6 +135,8 @@ def reference_pages(site: SiteMap) -> list[Page]:
     """A page for every public module."""
     found = [_module(address) for address in ("", *reference_modules())]
     modules = {module.fullname: module for module in found}
+    _with_public_bases(found)
+    public = _public_names(found)
     pdoc.render.configure(
         docformat="numpy",
         show_source=False,
@@ -100,7 +151,8 @@ def reference_pages(site: SiteMap) -> list[Page]:
             warnings.filterwarnings("ignore", "Error parsing type annotation")
             body = pdoc.render.html_module(module, modules)
         body = body[body.index("<main") : body.rindex("</main>")].replace("<main", "<div", 1)
-        bodies[address] = _with_links(f"{body}</div>", address)
+        body = _with_public_names(f"{body}</div>", public)
+        bodies[address] = _with_links(body, address)
         links[address] = tuple((f"#{m.name}", html.escape(m.name)) for m in module.own_members)
     bodies = _without_dead_links(bodies)
     names = dict(zip(bodies, modules, strict=True))

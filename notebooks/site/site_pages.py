@@ -139,7 +139,7 @@ def write_assets(site: SiteMap) -> None:
     folder = site.output / "assets"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.css").write_text(STYLE, "utf-8")  # as in the package's own pages
-    light = HtmlFormatter(style="tango").get_style_defs([".highlight", ".pdoc-code"])
+    light = HtmlFormatter(style="xcode").get_style_defs([".highlight", ".pdoc-code"])
     dark = HtmlFormatter(style="github-dark").get_style_defs([".highlight", ".pdoc-code"])
     (folder / "code.css").write_text(
         f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n", "utf-8"

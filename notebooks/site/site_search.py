@@ -22,6 +22,7 @@ _LONGEST = 1500
 
 def _plain(body: str) -> str:
     body = re.sub(r"<(style|script|annotation)\b.*?</\1>", "", body, flags=re.DOTALL)
+    body = body.replace("<h5>Inherited Members</h5>", "")  # of no member
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
