@@ -152,6 +152,11 @@ def test_module_forms():
     assert gs.GPU.preset("H100 SXM5").name == "H100"
     assert gs.GPU.preset("NVIDIA A100-SXM4-40GB").name == "A100"
     assert gs.GPU.preset("NVIDIA H100 PCIe").sms == 114  # fewer than of an H100 SXM
+    names = ("NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL", "NVIDIA A100 80GB PCIe", "A100-PCIE-40GB")
+    assert [gs.GPU.preset(name).name for name in names] == ["H100", "H100", "A100", "A100"]
+    assert gs.GPU.preset("NVIDIA GH200 480GB").name == "GH200"
+    with pytest.raises(ValueError, match="A10G"):  # 80 SMs, unlike an A10
+        gs.GPU.preset("NVIDIA A10G")
 
 
 def test_an_unknown_name_lists_the_near_ones():
@@ -204,10 +209,15 @@ PROPERTIES = {  # a deviceProperties entry of an A100 as PyTorch writes it
 
 def test_from_properties():
     read = gs.GPU.from_properties(PROPERTIES)
-    # Such entries do not tell the copy engines, channels and GPCs.
+    # Such entries do not tell the copy engines, channels and GPCs; the name may.
     known = {"name": "NVIDIA A100-PG509-200", "copy_engines": 1, "channels": None}
     known |= {"sms_per_gpc": None}
     assert read == gs.GPU.preset("A100").replace(**known)
+    name = "NVIDIA A100-SXM4-80GB"
+    read = gs.GPU.from_properties({**PROPERTIES, "name": name})
+    assert read == gs.GPU.preset("A100").replace(name=name)
+    part = gs.GPU.from_properties({**PROPERTIES, "name": name, "numSms": 42})  # an instance
+    assert (part.copy_engines, part.channels, part.sms_per_gpc) == (1, None, None)
     lacking = {k: v for k, v in PROPERTIES.items() if k not in ("numSms", "computeMinor")}
     with pytest.raises(
         ValueError, match="deviceProperties: got no numSms, computeMinor, expected all"

@@ -277,7 +277,7 @@ def test_the_gpu_of_a_database(tmp_path):
     gpu = io.read_trace(database(tmp_path / "t", [kernel()])).gpu
     assert gpu == GPU(
         sms=108, threads_per_sm=2048, blocks_per_sm=32, regs_per_sm=65536, smem_per_sm=167936,
-        smem_per_block=166912, cc=(8, 0), copy_engines=3, name="NVIDIA A100-SXM4-80GB",
+        smem_per_block=166912, cc=(8, 0), copy_engines=3, name="NVIDIA A100-SXM4-80GB", channels=8, sms_per_gpc=16,
     )  # fmt: skip
     assert io.read_trace(tmp_path / "t", gpu="Xavier").gpu == GPU.preset("Xavier")
 
@@ -298,7 +298,8 @@ ALL_LIMITS = (*LIMITS, "threadsPerWarp", "maxRegistersPerSm", "maxShmemPerBlock"
         (without(*ALL_LIMITS, "computeMajor", "computeMinor"), 108, (8, 0)),  # by its name
         (without(*ALL_LIMITS, "computeMajor") | {"smCount": 98}, 98, (8, 0)),
         (without("smCount"), 108, (8, 0)),  # TARGET_INFO_CUDA_DEVICE has it, too
-        ({"id": 0, "name": "NVIDIA A100-PCIE-40GB", "smCount": None}, None, None),
+        ({"id": 0, "name": "NVIDIA A100-PCIE-40GB", "smCount": None}, 108, (8, 0)),
+        ({"id": 0, "name": "NVIDIA A10G", "smCount": None}, None, None),
         ({"id": 0, "name": "Unknown", "smCount": 4}, None, None),
         ({"id": 0, "name": None}, None, None),
         (without("computeMajor", "computeMinor", "name"), 108, None),
@@ -333,7 +334,7 @@ def test_the_gpu_of_early_versions(tmp_path):
         "maxBlocksPerMultiprocessor": 32, "numMemcpyEngines": 1,
     }  # fmt: skip
     path = database(tmp_path / "t", [kernel()], [row], (), "TARGET_INFO_CUDA_GPU")
-    assert io.read_trace(path).gpu == GPU.preset("Xavier").replace(channels=None)
+    assert io.read_trace(path).gpu == GPU.preset("Xavier")
     path = database(tmp_path / "u", [kernel()], [{"name": "V100"}], ())  # no number: the first is 0
     assert io.read_trace(path).gpu == GPU.preset("V100")
 

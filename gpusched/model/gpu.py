@@ -307,9 +307,10 @@ takes 3 compute slices, and 1 of 7 are left
     def from_properties(properties: Mapping[str, Any]) -> GPU:
         """Make the GPU described by an entry of ``deviceProperties`` in a PyTorch profiler trace.
 
-        The blocks per SM, which such entries lack, come from the compute capability. Raises
-        ValueError that names missing fields, or when the compute capability is unknown, and for a
-        GPU of AMD.
+        What such entries lack comes from the compute capability (blocks per SM), and from the
+        preset of the name, if it has as many SMs (copy engines, channels, GPCs, order of SMs).
+        Raises ValueError that names missing fields, or when the compute capability is unknown, and
+        for a GPU of AMD.
         """
         return GPU(**traced_fields(properties))
 

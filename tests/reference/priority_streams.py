@@ -267,7 +267,7 @@ def improve(tasks, p, threads, sms, R):
 
 
 def alone(tasks, threads, sms=1):
-    """The time of a job of the only task, whose blocks run in waves, where it is within a period."""
+    """The time of a job of the only task, whose blocks run in waves; None above its period."""
     [t] = tasks
     waves = [ceil(Fraction(g, sms * (threads // b))) for g, b, _ in t.kernels]
     time = sum(t.latency) + sum(w * c for w, (_, _, c) in zip(waves, t.kernels, strict=True))

@@ -288,6 +288,7 @@ def _gpu(row: dict[str, Any]) -> GPU | None:
     """The GPU of a row: its limits, missing ones by compute capability; else a preset by name."""
     from gpusched.model.gpu import GPU
     from gpusched.model.gpus.capabilities import limits_of
+    from gpusched.model.gpus.gpu_presets import fields_of_preset
 
     values = {ours: _limit(row, theirs) for ours, theirs in _LIMITS.items()}
     name = readable(row.get("name") or "")
@@ -307,7 +308,8 @@ def _gpu(row: dict[str, Any]) -> GPU | None:
         limits = limits_of(cc)
         for key in ("threads_per_sm", "blocks_per_sm", "smem_per_sm"):
             known.setdefault(key, getattr(limits, key))
-    return GPU(sms=sms, cc=cc, name=name, **known)
+    unsaid = {} if cc is None else fields_of_preset(name, sms, cc)
+    return GPU(sms=sms, cc=cc, name=name, **{**unsaid, **known})
 
 
 def preset(name: str) -> GPU | None:

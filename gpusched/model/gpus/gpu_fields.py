@@ -11,6 +11,7 @@ from gpusched._support.arguments import Int64Array, at_least, frozen, int_array,
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
 from gpusched.model.gpus.capabilities import carveouts_of, is_amd, limits_of
+from gpusched.model.gpus.gpu_presets import fields_of_preset
 
 __all__ = [
     "CARVEOUT_RULES",
@@ -124,9 +125,11 @@ def traced_fields(properties: Mapping[str, Any]) -> dict[str, Any]:
         count_of(properties["computeMajor"], "computeMajor", 0),
         count_of(properties["computeMinor"], "computeMinor", 0),
     )
+    name = str(properties.get("name", ""))
     return {
         **values,
         "blocks_per_sm": limits_of(cc).blocks_per_sm,
         "cc": cc,
-        "name": str(properties.get("name", "")),
+        "name": name,
+        **fields_of_preset(name, values["sms"], cc),
     }

@@ -8,7 +8,7 @@ from typing import Any
 from gpusched._support.text import shown
 from gpusched.model.gpus.capabilities import KB, limits_of
 
-__all__ = ["PRESET_NAMES", "preset_fields"]
+__all__ = ["PRESET_NAMES", "fields_of_preset", "preset_fields"]
 
 # Name: SMs, compute capability, and what is special. The SM orders were observed on Xavier,
 # RTX 2080 Ti and RTX 4090 (evens then odds), on a Pascal GPU of 5 SMs (ascending) and on the K5000
@@ -76,8 +76,11 @@ _SPECIAL: dict[str, dict[str, Any]] = {
     "threads4096": {"sms": 2, "threads_per_sm": 2048, "blocks_per_sm": 32},
 }
 
-# What may stand around a preset's name. An H100 PCIe has fewer SMs, so PCIe stays.
+# What may stand around a preset's name, in a name without punctuation; and words about its memory
+# and its form. An H100 PCIe has fewer SMs, so PCIe goes last.
 _AROUND = re.compile(r"^(nvidia|geforce|tesla|quadro|jetson|drive|agx)+|sxm.*$")
+_MEMORY = re.compile(r"\b(\d+ ?gb|hbm\d+e?|nvl)\b")
+_FORM = re.compile(r"\bpcie\b")
 
 _AMD = re.compile(r"(amd|instinct|radeon)|mi\d")
 
@@ -90,7 +93,7 @@ def preset_fields(name: str) -> dict[str, Any]:
     if not isinstance(name, str):
         raise TypeError(f"name: got {type(name).__name__}, expected a string")
     known = {_plain(label): label for label in PRESET_NAMES}
-    label = known.get(_plain(name))
+    label = next((known[text] for text in _spellings(name) if text in known), None)
     if label is None:
         if _AMD.match(_plain(name)):
             raise ValueError(
@@ -116,6 +119,24 @@ def preset_fields(name: str) -> dict[str, Any]:
         "cc": cc,
         **more,
     }
+
+
+def fields_of_preset(name: str, sms: int, cc: tuple[int, int]) -> dict[str, Any]:
+    """What neither a driver nor a trace tells of a GPU: that of its preset, if it has one."""
+    try:
+        fields = preset_fields(name)
+    except ValueError:
+        return {}
+    if (fields["sms"], fields.get("cc")) != (sms, cc):
+        return {}
+    kept = ("copy_engines", "channels", "sms_per_gpc", "sm_order")
+    return {key: fields[key] for key in kept if key in fields}
+
+
+def _spellings(name: str) -> tuple[str, str, str]:
+    """A name as the driver gives it, without its memory, and without its form."""
+    shorter = _MEMORY.sub("", name.lower())
+    return _plain(name), _plain(shorter), _plain(_FORM.sub("", shorter))
 
 
 def _plain(name: str) -> str:
