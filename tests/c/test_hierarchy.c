@@ -87,6 +87,23 @@ static void run(gs_simulate_hierarchy_t *sim, gs_context_t *ctx, system_t *syste
     MU_CHECK(status == GS_OK);
 }
 
+/* Before an operation is launched it has no times, and waits for nothing. */
+static void test_before_the_launch(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    gs_context_init(&ctx);
+    system_init(&t, 1);
+    add_kernel(&t, 0, 5, 100, 1, 32, 0);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_OK);
+    const gs_simulate_hierarchy_op_t *op = &sim.op[0];
+    MU_CHECK(op->head == -1 && op->joined == -1 && op->first == -1 && op->dispatched == -1);
+    MU_CHECK(op->end == -1 && op->why == -1 && op->blocker == -1);
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 static bool spans(const gs_simulate_hierarchy_t *sim, int64_t op, int64_t first, int64_t end)
 {
     return sim->op[op].first == first && sim->op[op].end == end;
@@ -486,6 +503,7 @@ static void test_ends_beyond_all_instants(void)
 
 int main(void)
 {
+    test_before_the_launch();
     test_observed();
     test_null_stream();
     test_channels();

@@ -143,6 +143,32 @@ static void test_programs(void)
     check_program(&rng, 14, true);
 }
 
+/* Where no batch is faster than its kernels alone, each job is worth the time of its own kernel,
+ * and one look through the table shows it. */
+static void test_one_look(void)
+{
+    enum { TASKS = 10 };
+    static int64_t completion[1 << TASKS];
+    double weight[TASKS], price[TASKS], value, expected = 0;
+    for (uint32_t b = 1; b < UINT32_C(1) << TASKS; b++) {
+        completion[b] = completion[b & (b - 1)] + 3 + __builtin_ctz(b);
+    }
+    for (int i = 0; i < TASKS; i++) {
+        weight[i] = 1 + i % 3;
+        expected += weight[i] * (3 + i);
+    }
+    gs_batch_table_t table = {.n = TASKS, .completion = completion};
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_pbs_prices_t program;
+    MU_CHECK(gs_pbs_prices_init(&program, &ctx, &table) == GS_OK);
+    MU_CHECK(gs_pbs_prices_solve(&program, &ctx, weight, 0, price, &value) == GS_OK);
+    MU_CHECK(near(value, expected) && near(price[0], 3) && near(price[TASKS - 1], 2 + TASKS));
+    MU_CHECK(ctx.work >= 1 << TASKS && ctx.work < 2 << TASKS);
+    gs_pbs_prices_free(&program, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 static void test_scale(void)
 {
     MU_CHECK(gs_pbs_prices_scale(0, 50) == INT64_C(1) << 40);
@@ -294,6 +320,7 @@ int main(void)
 {
     test_simplex();
     test_programs();
+    test_one_look();
     test_scale();
     test_counts();
     test_certificates();
