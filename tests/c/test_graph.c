@@ -197,8 +197,32 @@ static void check_slots(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
+/* Entries of one hash come in the order in which they were added, also around the end of the table
+ * while it grows. */
+static void check_order_of_slots(void)
+{
+    enum { HASHES = 4, IDS = 1000 };
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_hash_index_t slots;
+    gs_hash_index_init(&slots);
+    for (int64_t id = 0; id < IDS; id++) {
+        MU_CHECK(gs_hash_index_add(&slots, &ctx, UINT64_MAX - (uint64_t)id % HASHES, id) == GS_OK);
+    }
+    for (uint64_t k = 0; k < HASHES; k++) {
+        int64_t cursor = 0;
+        for (int64_t id = (int64_t)k; id < IDS; id += HASHES) {
+            MU_CHECK(gs_hash_index_next(&slots, UINT64_MAX - k, &cursor) == id);
+        }
+        MU_CHECK(gs_hash_index_next(&slots, UINT64_MAX - k, &cursor) == -1);
+    }
+    gs_hash_index_free(&slots, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 int main(void)
 {
+    check_order_of_slots();
     check_slots();
     check_example();
     for (int variant = GS_PBS_GRAPH_REPAIRED; variant <= GS_PBS_GRAPH_PRINTED; variant++) {

@@ -1,8 +1,10 @@
-/* The simplex method, prices of jobs, their rounding, and overload by rates, called from C. */
+/* The simplex method, prices of jobs, their rounding, latest starts by prices, and overload by
+ * rates, called from C. */
 #include "core/rng.h"
 #include "core/simplex.h"
 #include "gpusched.h"
 #include "pbs/rates.h"
+#include "pbs/windows.h"
 
 #include "minunit.h"
 
@@ -169,6 +171,30 @@ static void test_one_look(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
+/* Two jobs due at 10 that never run together start by 10 less their times, if they do at all. */
+static void test_latest_by_windows(void)
+{
+    static const int64_t period[] = {20, 20}, deadline[] = {10, 10};
+    const gs_periodic_tasks_t tasks = {2, period, deadline, NULL, 0};
+    for (int64_t time = 3; time < 8; time++) {
+        const int64_t completion[] = {0, time, time, 0};
+        const gs_batch_table_t table = {.n = 2, .completion = completion};
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        gs_pbs_problem_t problem;
+        gs_pbs_windows_t windows;
+        MU_CHECK(gs_pbs_problem_init(&problem, &ctx, &tasks, &table, false) == GS_OK);
+        MU_CHECK(gs_pbs_windows_init(&windows, &ctx, &problem, GS_PBS_WINDOWS_USUAL) == GS_OK);
+        int64_t latest = 10 - 2 * time;
+        MU_CHECK(gs_pbs_windows_latest(&windows, 0, 3) == (latest < 0 ? -1 : latest));
+        MU_CHECK(gs_pbs_windows_latest(&windows, 0, 1) == 10 - time);
+        MU_CHECK(gs_pbs_windows_latest(&windows, 0, 0) == INT64_MAX);
+        gs_pbs_windows_free(&windows, &ctx);
+        gs_pbs_problem_free(&problem, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
+    }
+}
+
 static void test_scale(void)
 {
     MU_CHECK(gs_pbs_prices_scale(0, 50) == INT64_C(1) << 40);
@@ -321,6 +347,7 @@ int main(void)
     test_simplex();
     test_programs();
     test_one_look();
+    test_latest_by_windows();
     test_scale();
     test_counts();
     test_certificates();
