@@ -403,6 +403,36 @@ static void test_partitions(void)
     MU_CHECK(ctx.fault.is_bounded && ctx.fault.bound == 2 && ctx.bytes_used == 0);
 }
 
+/* Where each SM is a GPC, the blocks of a cluster are on one SM, and no cluster is larger than what
+ * an SM holds. */
+static void test_clusters_on_single_sms(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    int64_t cluster[] = {2};
+    system_init(&t, 1);
+    t.model.cluster = cluster;
+    t.model.sms_per_gpc = 1;
+    add_kernel(&t, 0, 0, 100, 4, 1024, 0);
+    run(&sim, &ctx, &t);
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(spans(&sim, 0, 0, 100));
+    MU_CHECK(sm[0] == sm[1] && sm[2] == sm[3] && sm[0] != sm[2]);
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+
+    cluster[0] = 4;
+    gs_context_init(&ctx);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_ERR_VALUE);
+    MU_CHECK(strcmp(ctx.fault.field, "cluster") == 0 && ctx.fault.bound == 2);
+    t.model.sms_per_gpc = 2;
+    run(&sim, &ctx, &t);
+    MU_CHECK(spans(&sim, 0, 0, 100));
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 /* SMs that are freed at one instant are tried in their order, also where the block on the last one
  * is noted first: the blocks of the third kernel took the places of the first two, last in first
  * out. */
@@ -513,6 +543,7 @@ int main(void)
     test_deadlock();
     test_orders();
     test_partitions();
+    test_clusters_on_single_sms();
     test_freed_sms();
     int64_t factors[4 * MOST];
     for (int k = 0; k < 4 * MOST; k++) {
