@@ -87,7 +87,7 @@ static void run(gs_simulate_hierarchy_t *sim, gs_context_t *ctx, system_t *syste
     MU_CHECK(status == GS_OK);
 }
 
-/* Before an operation is launched it has no times, and waits for nothing. */
+/* An operation before its launch: it has no times, and waits for nothing. */
 static void test_before_the_launch(void)
 {
     gs_context_t ctx;
@@ -403,8 +403,8 @@ static void test_partitions(void)
     MU_CHECK(ctx.fault.is_bounded && ctx.fault.bound == 2 && ctx.bytes_used == 0);
 }
 
-/* Where each SM is a GPC, the blocks of a cluster are on one SM, and no cluster is larger than what
- * an SM holds. */
+/* Clusters where each SM is a GPC: the blocks of one are on one SM, and none is larger than what an
+ * SM holds. */
 static void test_clusters_on_single_sms(void)
 {
     gs_context_t ctx;

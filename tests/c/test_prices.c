@@ -145,8 +145,8 @@ static void test_programs(void)
     check_program(&rng, 14, true);
 }
 
-/* Where no batch is faster than its kernels alone, each job is worth the time of its own kernel,
- * and one look through the table shows it. */
+/* Prices where no batch is faster than its kernels alone: each job is worth the time of its own
+ * kernel, which one look through the table shows. */
 static void test_one_look(void)
 {
     enum { TASKS = 10 };
