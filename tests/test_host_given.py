@@ -15,6 +15,12 @@ HOSTS = gs.HostTasks.from_segments(
     [12, 15, 20], [[1, (1, 3, 1), 2], [3], [1, (2, 4, 0), 1]], core=[0, 0, 1], sm=[[0], [], [0]],
     name=["a", "b", "c"],
 )  # fmt: skip
+GEDF_WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    *((protocol, "suspend", {}) for protocol in ("fmlp", "omlp")),
+    *(("driver", mode, {}) for mode in ("suspend", "spin")),
+    *(("container", mode, {"server_period": 5}) for mode in ("suspend", "busy")),
+)
+POLICIES = (*(("partitioned", *way) for way in WAYS), *(("gedf", *way) for way in GEDF_WAYS))
 WORST = [[1, 1, 3, 1, 2], [3], [1, 2, 4, 0, 1]]
 
 
@@ -22,18 +28,18 @@ def host(releases: Any, **options: Any) -> Any:
     return gs.simulate.host(HOSTS, 2, "partitioned", "mpcp", releases=releases, **options)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=NAMES)
-def test_a_run_replays_from_its_own_releases(way: tuple[str, str, Any]) -> None:
-    protocol, mode, options = way
+@pytest.mark.parametrize("way", POLICIES, ids=["-".join(way[:3]) for way in POLICIES])
+def test_a_run_replays_from_its_own_releases(way: tuple[str, str, str, Any]) -> None:
+    policy, protocol, mode, options = way
     for seed, hosts in enumerate(tiny_sets(9, 10)):
         drawn = gs.simulate.host(
-            hosts, 2, "partitioned", protocol, mode=mode, until=60, gap=0.5, seed=seed, **options
+            hosts, 2, policy, protocol, mode=mode, until=60, gap=0.5, seed=seed, **options
         )
         rows = [drawn.release[drawn.task == i] for i in range(hosts.n)]
         worst = [_worst(hosts, i, len(row), drawn.sms, protocol) for i, row in enumerate(rows)]
         common: Any = {"mode": mode, **options}
         for given in ({"releases": rows}, {"releases": drawn}, {"releases": rows, "times": worst}):
-            again = gs.simulate.host(hosts, 2, "partitioned", protocol, **given, **common)
+            again = gs.simulate.host(hosts, 2, policy, protocol, **given, **common)
             assert (again.worst == drawn.worst).all() and (again.finish == drawn.finish).all()
 
 

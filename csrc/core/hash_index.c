@@ -33,9 +33,15 @@ int gs_hash_index_add(gs_hash_index_t *self, gs_context_t *ctx, uint64_t hash, i
         if (slots == NULL) {
             return ctx->status;
         }
+        /* From a free slot on: entries of one hash keep their order. */
+        int64_t first = 0;
+        while (first < self->capacity && self->slots[first].id != 0) {
+            first++;
+        }
         for (int64_t s = 0; s < self->capacity; s++) {
-            if (self->slots[s].id != 0) {
-                place(slots, capacity, self->slots[s].hash, self->slots[s].id);
+            const gs_hash_index_entry_t *slot = &self->slots[(first + s) & (self->capacity - 1)];
+            if (slot->id != 0) {
+                place(slots, capacity, slot->hash, slot->id);
             }
         }
         gs_free(ctx, self->slots);

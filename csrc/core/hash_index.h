@@ -25,7 +25,8 @@ void gs_hash_index_free(gs_hash_index_t *self, gs_context_t *ctx);
 /* Adds id (>= 0) under hash, even if it is already present. */
 int gs_hash_index_add(gs_hash_index_t *self, gs_context_t *ctx, uint64_t hash, int64_t id);
 
-/* The next entry of a hash, -1 after the last; the first call has *cursor = 0. */
+/* The next entry of a hash in the order in which they were added, -1 after the last; the first call
+ * has *cursor = 0. */
 int64_t gs_hash_index_next(const gs_hash_index_t *self, uint64_t hash, int64_t *cursor);
 
 /* Mixes one word into a hash (the finalizer of splitmix64). */

@@ -187,5 +187,5 @@ int64_t gs_pbs_windows_latest(const gs_pbs_windows_t *self, int64_t k, int64_t c
     if (least == INT64_MAX) {
         return INT64_MAX;
     }
-    return least >= 0 ? least / self->scale : -((-least + self->scale - 1) / self->scale);
+    return least >= 0 ? least / self->scale : -1;
 }

@@ -32,8 +32,8 @@ int gs_pbs_windows_init(gs_pbs_windows_t *self, gs_context_t *ctx, const gs_pbs_
                         int64_t most);
 void gs_pbs_windows_free(gs_pbs_windows_t *self, gs_context_t *ctx);
 
-/* The last instant of class k from which the prices leave enough time; INT64_MAX without a bound.
- * May be negative. */
+/* The last instant of a class of I_k from which the prices leave enough time: -1 where there is
+ * none, INT64_MAX without a bound. */
 int64_t gs_pbs_windows_latest(const gs_pbs_windows_t *self, int64_t k, int64_t class_index);
 
 #endif

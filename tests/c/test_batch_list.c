@@ -96,8 +96,41 @@ static void test_latest_starts(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
+/* Latest starts take a word for each class of each interval, and less than four more for each class
+ * while they are computed. */
+static void test_memory_of_latest_starts(void)
+{
+    enum { TASKS = 10 };
+    static int64_t period[TASKS], times[1 << TASKS];
+    for (uint32_t b = 1; b < 1 << TASKS; b++) {
+        times[b] = __builtin_popcount(b);
+    }
+    for (int i = 0; i < TASKS; i++) {
+        period[i] = 20;
+    }
+    gs_periodic_tasks_t tasks = {TASKS, period, period, NULL, 0};
+    gs_batch_table_t table = {.n = TASKS, .completion = times};
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_pbs_problem_t problem;
+    gs_pbs_transitions_t transitions;
+    gs_pbs_latest_start_t starts;
+    MU_CHECK(gs_pbs_problem_init(&problem, &ctx, &tasks, &table, false) == GS_OK);
+    MU_CHECK(gs_pbs_transitions_init(&transitions, &ctx, &problem) == GS_OK);
+    int64_t before = ctx.bytes_peak = ctx.bytes_used;
+    MU_CHECK(gs_pbs_latest_start_init(&starts, &ctx, &problem, &transitions, true) == GS_OK);
+    MU_CHECK(starts.latest[problem.all] == 20 - TASKS);
+    int64_t words = (ctx.bytes_peak - before) / (int64_t)sizeof *starts.latest;
+    MU_CHECK(words < (problem.intervals + 4) * problem.classes);
+    gs_pbs_latest_start_free(&starts, &ctx);
+    gs_pbs_transitions_free(&transitions, &ctx);
+    gs_pbs_problem_free(&problem, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 int main(void)
 {
+    test_memory_of_latest_starts();
     test_list(CHAINED, N, true);
     test_list(CHAINED, 2, true);
     test_list(0, 2, true);

@@ -2,6 +2,7 @@
 #include "minunit.h"
 #include "model/placement.h"
 #include "pbs/reduced/cores.h"
+#include "pbs/reduced/groups.h"
 
 /* Blocks resumed on freed SMs begin with the SM after the last one, itself among them. */
 static void test_round_robin_on_freed_sms(void)
@@ -63,8 +64,39 @@ static void test_cores(void)
     MU_CHECK(!gs_pbs_reduced_cores_apply(&endless, &endless)); /* no hyperperiod on the clock */
 }
 
+/* Eligible tasks that are ready and due together, split into as many parts as asked where that
+ * divides their number: all of one size, the longest kernels first. */
+static void test_parts_of_equal_size(void)
+{
+    enum { TASKS = 12 };
+    static int64_t period[TASKS], completion[1 << TASKS];
+    const gs_periodic_tasks_t tasks = {TASKS, period, period, NULL, 0};
+    const gs_batch_table_t table = {.n = TASKS, .completion = completion};
+    for (uint32_t b = 1; b < UINT32_C(1) << TASKS; b++) {
+        completion[b] = 32 - __builtin_clz(b); /* as its last task alone */
+    }
+    for (int32_t i = 0; i < TASKS; i++) {
+        period[i] = 100;
+    }
+    for (int32_t split = 1; split <= TASKS; split++) {
+        gs_pbs_reduced_groups_t groups;
+        MU_CHECK(gs_pbs_reduced_groups_by_length(&groups, &tasks, &table, split));
+        uint32_t left = (UINT32_C(1) << TASKS) - 1;
+        MU_CHECK(groups.count <= split && (TASKS % split != 0 || groups.count == split));
+        for (int32_t g = 0; g < groups.count; g++) {
+            int32_t size = __builtin_popcount(groups.part[g]);
+            MU_CHECK(TASKS % split != 0 || size == TASKS / split);
+            MU_CHECK((groups.part[g] & ~left) == 0);
+            left &= ~groups.part[g];
+            MU_CHECK(left < (groups.part[g] & (0 - groups.part[g]))); /* only shorter ones */
+        }
+        MU_CHECK(left == 0);
+    }
+}
+
 int main(void)
 {
+    test_parts_of_equal_size();
     test_round_robin_on_freed_sms();
     test_cores();
     return MU_END();

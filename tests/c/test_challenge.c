@@ -178,6 +178,22 @@ static void check_scenario(const gs_simulate_challenge_scenario_t *scenario,
     }
 }
 
+/* The job of a task at each instant: the last one released by then, else the first. */
+static void check_jobs(const gs_simulate_challenge_scenario_t *scenario,
+                       const gs_simulate_challenge_space_t *space)
+{
+    for (int64_t i = 0; i < space->n; i++) {
+        const int64_t *release = scenario->release + space->slot[i];
+        int64_t job = 0;
+        for (int64_t instant = 0; instant < space->end; instant++) {
+            while (job + 1 < scenario->count[i] && release[job + 1] <= instant) {
+                job++;
+            }
+            MU_CHECK(gs_simulate_challenge_scenario_job(scenario, space, i, instant) == job);
+        }
+    }
+}
+
 /* Scenarios that are started and changed in every way are those of the model, and every task that
  * may be ordered last is so at some time. */
 static void check_changes(int64_t target)
@@ -209,6 +225,7 @@ static void check_changes(int64_t target)
         check_scenario(&scenario, &space);
         gs_simulate_challenge_shorten(&scenario, &space, &rng);
         check_scenario(&scenario, &space);
+        check_jobs(&scenario, &space);
         for (int change = 0; change < 60; change++) {
             MU_CHECK(gs_simulate_challenge_scenario_run(&scenario, &space, &ctx, &host) == GS_OK);
             gs_simulate_challenge_change(&scenario, &space, &rng, target, &host);

@@ -43,6 +43,14 @@ static void test_paper_example(void)
     gs_simulate_fifo_model_t model =
         model_of(4, period, time, blocks, threads, 4096, GS_FIFO_ORDER_HARDWARE, 100);
     MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    while (fifo.now < 6) {
+        MU_CHECK(gs_simulate_fifo_run(&fifo, &ctx, 1) == GS_OK);
+    }
+    for (int64_t k = 2; k < 4; k++) { /* released, but no block has started */
+        const gs_simulate_fifo_job_t *job = &fifo.job[k];
+        MU_CHECK(job->release == 0 && job->waiting == blocks[k]);
+        MU_CHECK(job->start == -1 && job->dispatched == -1 && job->finish == -1);
+    }
     MU_CHECK(run_to_end(&fifo, &ctx, 1) == GS_OK && fifo.job_count == 5);
     const int64_t start[5] = {0, 0, 60, 60, 120}, finish[5] = {38, 98, 120, 172, 158};
     for (int k = 0; k < 5; k++) {
@@ -86,6 +94,27 @@ static void test_diverges(void)
         }
         gs_simulate_fifo_free(&fifo, &ctx);
     }
+}
+
+/* Two tasks in one stream that need 30 ticks of every 20: the backlog of the stream grows by four
+ * jobs, two hyperperiods' worth, in three hyperperiods. */
+static void test_shared_stream_diverges(void)
+{
+    static const int64_t period[2] = {20, 20}, time[2] = {15, 15}, one[2] = {1, 1}, stream[2] = {0};
+    gs_context_t ctx;
+    gs_simulate_fifo_t fifo;
+    gs_context_init(&ctx);
+    gs_simulate_fifo_model_t model =
+        model_of(2, period, time, one, one, 1, GS_FIFO_ORDER_HARDWARE, GS_SIMULATE_FIFO_LATEST);
+    model.stream = stream;
+    model.settle = GS_SIMULATE_FIFO_SETTLE_STOP;
+    ctx.states_limit = 1000;
+    MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
+    MU_CHECK(run_to_end(&fifo, &ctx, 1000) == GS_OK);
+    MU_CHECK(fifo.verdict == GS_SIMULATE_FIFO_DIVERGES && fifo.cycle.grows[0]);
+    MU_CHECK(fifo.length == 60);
+    gs_simulate_fifo_free(&fifo, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
 }
 
 /* X2: bounded where jobs may overlap, unbounded by the rules of the hardware. */
@@ -451,6 +480,7 @@ int main(void)
 {
     test_paper_example();
     test_diverges();
+    test_shared_stream_diverges();
     test_orders();
     test_slices();
     test_sms();

@@ -106,6 +106,38 @@ static void check_bytes(int variant, bool merge)
     MU_CHECK(spent > 3 && reason == GS_PBS_GRAPH_COMPLETE);
 }
 
+/* A budget of states that ends after a schedule was found leaves it the answer. Two jobs at once
+ * take longer than one after the other, which the search sees later. */
+static void check_found_before_budget(int variant, bool merge)
+{
+    static const int64_t ten[] = {10, 10}, slow[] = {0, 3, 3, 10};
+    const gs_periodic_tasks_t two = {2, ten, ten, NULL, 0};
+    const gs_batch_table_t slow_table = {2, slow, NULL};
+    int64_t found = 0, reason = GS_PBS_GRAPH_STATES;
+    for (int64_t states = 1; reason != GS_PBS_GRAPH_COMPLETE && states < 100000; states++) {
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        gs_pbs_graph_options_t options = options_of(variant);
+        options.merge = merge;
+        options.states_limit = states;
+        gs_pbs_graph_result_t result;
+        gs_pbs_graph_result_init(&result);
+        MU_CHECK(gs_pbs_graph_search(&ctx, &two, &slow_table, &options, &result) == GS_OK);
+        MU_CHECK(found == 0 || result.schedulable == 1); /* more states: the same and more */
+        reason = result.reason;
+        if (reason == GS_PBS_GRAPH_STATES && result.schedulable == 1) {
+            gs_schedule_replay_t replay;
+            found++;
+            MU_CHECK(gs_schedule_replay(&ctx, &two, &slow_table, result.schedule.frames,
+                                        result.schedule.count, false, &replay) == GS_OK);
+            MU_CHECK(replay.rule == GS_SCHEDULE_REPLAY_OK);
+        }
+        gs_pbs_graph_result_free(&result, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
+    }
+    MU_CHECK(found > 0 && reason == GS_PBS_GRAPH_COMPLETE);
+}
+
 static void check_refusals(void)
 {
     static const int64_t zero[] = {4, 0, 10}, offsets[] = {0, 1, 0}, late[] = {4, 6, 10};
@@ -165,8 +197,32 @@ static void check_slots(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
+/* Entries of one hash come in the order in which they were added, also around the end of the table
+ * while it grows. */
+static void check_order_of_slots(void)
+{
+    enum { HASHES = 4, IDS = 1000 };
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_hash_index_t slots;
+    gs_hash_index_init(&slots);
+    for (int64_t id = 0; id < IDS; id++) {
+        MU_CHECK(gs_hash_index_add(&slots, &ctx, UINT64_MAX - (uint64_t)id % HASHES, id) == GS_OK);
+    }
+    for (uint64_t k = 0; k < HASHES; k++) {
+        int64_t cursor = 0;
+        for (int64_t id = (int64_t)k; id < IDS; id += HASHES) {
+            MU_CHECK(gs_hash_index_next(&slots, UINT64_MAX - k, &cursor) == id);
+        }
+        MU_CHECK(gs_hash_index_next(&slots, UINT64_MAX - k, &cursor) == -1);
+    }
+    gs_hash_index_free(&slots, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 int main(void)
 {
+    check_order_of_slots();
     check_slots();
     check_example();
     for (int variant = GS_PBS_GRAPH_REPAIRED; variant <= GS_PBS_GRAPH_PRINTED; variant++) {
@@ -178,6 +234,8 @@ int main(void)
     for (int merge = 0; merge < 2; merge++) {
         check_bytes(GS_PBS_GRAPH_REPAIRED, merge != 0);
         check_bytes(GS_PBS_GRAPH_PAPER, merge != 0);
+        check_found_before_budget(GS_PBS_GRAPH_REPAIRED, merge != 0);
+        check_found_before_budget(GS_PBS_GRAPH_PAPER, merge != 0);
     }
     check_refusals();
     return MU_END();

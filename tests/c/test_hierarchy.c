@@ -87,6 +87,23 @@ static void run(gs_simulate_hierarchy_t *sim, gs_context_t *ctx, system_t *syste
     MU_CHECK(status == GS_OK);
 }
 
+/* An operation before its launch: it has no times, and waits for nothing. */
+static void test_before_the_launch(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    gs_context_init(&ctx);
+    system_init(&t, 1);
+    add_kernel(&t, 0, 5, 100, 1, 32, 0);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_OK);
+    const gs_simulate_hierarchy_op_t *op = &sim.op[0];
+    MU_CHECK(op->head == -1 && op->joined == -1 && op->first == -1 && op->dispatched == -1);
+    MU_CHECK(op->end == -1 && op->why == -1 && op->blocker == -1);
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 static bool spans(const gs_simulate_hierarchy_t *sim, int64_t op, int64_t first, int64_t end)
 {
     return sim->op[op].first == first && sim->op[op].end == end;
@@ -386,6 +403,36 @@ static void test_partitions(void)
     MU_CHECK(ctx.fault.is_bounded && ctx.fault.bound == 2 && ctx.bytes_used == 0);
 }
 
+/* Clusters where each SM is a GPC: the blocks of one are on one SM, and none is larger than what an
+ * SM holds. */
+static void test_clusters_on_single_sms(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    int64_t cluster[] = {2};
+    system_init(&t, 1);
+    t.model.cluster = cluster;
+    t.model.sms_per_gpc = 1;
+    add_kernel(&t, 0, 0, 100, 4, 1024, 0);
+    run(&sim, &ctx, &t);
+    const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
+    MU_CHECK(spans(&sim, 0, 0, 100));
+    MU_CHECK(sm[0] == sm[1] && sm[2] == sm[3] && sm[0] != sm[2]);
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+
+    cluster[0] = 4;
+    gs_context_init(&ctx);
+    MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_ERR_VALUE);
+    MU_CHECK(strcmp(ctx.fault.field, "cluster") == 0 && ctx.fault.bound == 2);
+    t.model.sms_per_gpc = 2;
+    run(&sim, &ctx, &t);
+    MU_CHECK(spans(&sim, 0, 0, 100));
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 /* SMs that are freed at one instant are tried in their order, also where the block on the last one
  * is noted first: the blocks of the third kernel took the places of the first two, last in first
  * out. */
@@ -486,6 +533,7 @@ static void test_ends_beyond_all_instants(void)
 
 int main(void)
 {
+    test_before_the_launch();
     test_observed();
     test_null_stream();
     test_channels();
@@ -495,6 +543,7 @@ int main(void)
     test_deadlock();
     test_orders();
     test_partitions();
+    test_clusters_on_single_sms();
     test_freed_sms();
     int64_t factors[4 * MOST];
     for (int k = 0; k < 4 * MOST; k++) {

@@ -1,5 +1,7 @@
 /* The search with batch times as a function, called from C. */
+#include "core/rng.h"
 #include "gpusched.h"
+#include "pbs/large/batch_placement.h"
 
 #include "faults.h"
 #include "minunit.h"
@@ -133,6 +135,65 @@ static void test_small_problems_without_bytes(void)
     }
 }
 
+/* The order of a batch that fits has each of its kernels once, and places all their blocks. */
+static void check_order(const gs_gpu_t *small, const gs_gpu_kernel_t *some, uint64_t batch,
+                        const int8_t *order)
+{
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_placement_t placer;
+    uint64_t seen = 0;
+    MU_CHECK(gs_placement_init(&placer, &ctx, small, GS_PLACEMENT_MOST_ROOM) == GS_OK);
+    for (int p = 0; p < __builtin_popcountll(batch); p++) {
+        int64_t placed;
+        MU_CHECK(order[p] >= 0 && (batch & ~seen) >> order[p] & 1);
+        seen |= UINT64_C(1) << order[p];
+        MU_CHECK(gs_placement_kernel(&placer, &ctx, &some[order[p]], 0, NULL, &placed) == GS_OK);
+        MU_CHECK(placed == some[order[p]].blocks);
+    }
+    MU_CHECK(seen == batch);
+    gs_placement_free(&placer, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+/* Batches of a few kernels on a small GPU, some of which only one or two orders place. */
+static void test_orders(void)
+{
+    static const uint64_t key[4] = {1};
+    enum { KERNELS = 4 };
+    gs_gpu_t small = gpu;
+    gs_context_t ctx;
+    gs_rng_t rng;
+    int fitting = 0;
+    small.sms = 2;
+    small.warps_per_sm = small.blocks_per_sm = 8;
+    gs_context_init(&ctx);
+    gs_rng_init(&rng, key, 0, 0);
+    for (int k = 0; k < 300; k++) {
+        gs_gpu_kernel_t some[KERNELS];
+        gs_pbs_large_placement_t placement;
+        for (int i = 0; i < KERNELS; i++) {
+            some[i] = (gs_gpu_kernel_t){1 + (int64_t)gs_rng_below(&rng, 3),
+                                        32 * (1 + (int64_t)gs_rng_below(&rng, 4)), 32,
+                                        4096 * (int64_t)gs_rng_below(&rng, 9)};
+        }
+        MU_CHECK(gs_pbs_large_placement_init(&placement, &ctx, &small, KERNELS, some) == GS_OK);
+        for (uint64_t batch = 1; batch < UINT64_C(1) << KERNELS; batch++) {
+            int verdict = GS_PBS_LARGE_PLACEMENT_NO;
+            if ((batch & (batch - 1)) != 0) {
+                MU_CHECK(gs_pbs_large_placement_decide(&placement, &ctx, batch, &verdict) == GS_OK);
+            }
+            if (verdict == GS_PBS_LARGE_PLACEMENT_FITS) {
+                fitting++;
+                check_order(&small, some, batch, placement.order);
+            }
+        }
+        gs_pbs_large_placement_free(&placement, &ctx);
+    }
+    MU_CHECK(fitting > 100);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 static void test_refusals(void)
 {
     gs_context_t ctx;
@@ -168,6 +229,7 @@ int main(void)
     set_tasks(900);
     test_faults(false, 0, 0, 0);
     test_faults(true, ALL & ~GS_PBS_LARGE_SKIP_CORES, 0, 0);
+    test_orders();
     test_refusals();
     return MU_END();
 }

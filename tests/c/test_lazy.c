@@ -1,5 +1,6 @@
 /* Parts of the lazy search against definitions that are checked instant by instant. */
 #include "minunit.h"
+#include "pbs/lazy/inserted_idle.h"
 #include "pbs/lazy/sweep.h"
 #include "pbs_sets.h"
 
@@ -209,12 +210,64 @@ static void check_sweep(gs_pbs_lazy_engine_t *engine, int64_t *dead)
     MU_CHECK(gs_pbs_lazy_view_is_dead(&view, 0) == is_lost(p, 0, p->arrived[0], 0));
 }
 
+/* Whether a move leads to a state that its class is known to be alive at, with idle time. */
+static bool leads_to_life(gs_pbs_lazy_engine_t *engine, const gs_pbs_lazy_class_t *facts,
+                          int64_t instant, uint32_t batch)
+{
+    int64_t k, c;
+    int64_t end = gs_pbs_lazy_moves_take(&engine->moves, instant, facts->k, facts->class_index,
+                                         batch, &k, &c);
+    int64_t id = c == 0 ? -1 : gs_pbs_lazy_store_entry(&engine->store, engine->ctx, k, c);
+    return id >= 0 && end <= engine->store.entries[id].low;
+}
+
+/* The moves of a state are said to keep it alive if and only if one of them is known to, and the
+ * first one listed is such a move. */
+static void check_living_moves(gs_pbs_lazy_engine_t *engine, int64_t k, int64_t mask,
+                               int64_t instant, int64_t *alive)
+{
+    const gs_pbs_problem_t *p = engine->moves.problem;
+    gs_pbs_lazy_class_t facts;
+    gs_pbs_lazy_list_t list;
+    int64_t work = 0;
+    gs_pbs_lazy_moves_class(&engine->moves, k, mask, &facts);
+    bool waits = gs_pbs_lazy_moves_waits(&engine->moves, &facts);
+    bool lives = waits && leads_to_life(engine, &facts, instant, GS_PBS_LAZY_MOVES_WAIT);
+    for (int64_t batch = mask; batch != 0 && !lives; batch = (batch - 1) & mask) {
+        int64_t time = p->completion[batch];
+        lives = time != 0 && in_time(p, k, mask, batch, instant + time) &&
+                leads_to_life(engine, &facts, instant, (uint32_t)batch);
+    }
+    MU_CHECK(gs_pbs_lazy_moves_list(&engine->moves, engine->ctx, &facts, instant, false,
+                                    GS_PBS_LAZY_MOVES_SAVES, &list, &work) == GS_OK);
+    MU_CHECK(list.alive == lives);
+    MU_CHECK(!list.alive || leads_to_life(engine, &facts, instant, list.batch[0]));
+    *alive += list.alive;
+}
+
+/* Every state, after the first one was decided with inserted idle time. */
+static void check_lists(gs_pbs_lazy_engine_t *engine, int64_t *alive)
+{
+    const gs_pbs_problem_t *p = engine->moves.problem;
+    int answer;
+    MU_CHECK(gs_pbs_lazy_inserted_idle(engine, 0, 0, p->arrived[0], &answer) == GS_OK);
+    MU_CHECK(answer != GS_PBS_LAZY_OPEN);
+    for (int64_t k = 0; k < p->intervals; k++) {
+        int64_t last = k + 1 < p->intervals ? p->start[k + 1] - 1 : p->hyperperiod + 1;
+        for (int64_t mask = 1; mask < INT64_C(1) << p->n; mask++) {
+            for (int64_t t = p->start[k]; t <= last; t++) {
+                check_living_moves(engine, k, mask, t, alive);
+            }
+        }
+    }
+}
+
 static void test_small_sets(void)
 {
     static const uint64_t key[4] = {3};
     gs_context_t ctx;
     gs_rng_t rng;
-    int64_t dead = 0;
+    int64_t dead = 0, alive = 0;
     gs_context_init(&ctx);
     gs_rng_init(&rng, key, 0, 0);
     for (int k = 0; k < SETS; k++) {
@@ -227,9 +280,14 @@ static void test_small_sets(void)
         check_classes(&engine.moves);
         check_sweep(&engine, &dead);
         gs_pbs_lazy_engine_free(&engine);
+        MU_CHECK(gs_pbs_lazy_engine_init(&engine, &ctx, &problem, NULL, NULL, NULL) == GS_OK);
+        engine.work_limit = INT64_MAX / 8;
+        check_lists(&engine, &alive);
+        gs_pbs_lazy_engine_free(&engine);
         gs_pbs_problem_free(&problem, &ctx);
     }
     MU_CHECK(dead > 100); /* beyond what the deadlines of the class say */
+    MU_CHECK(alive > 100);
     MU_CHECK(ctx.bytes_used == 0);
 }
 

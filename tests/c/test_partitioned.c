@@ -1,5 +1,6 @@
 /* Assignments of tasks to GPUs, called from C. */
 #include "gpusched.h"
+#include "pbs/partitioned/subsets.h"
 
 #include "minunit.h"
 
@@ -90,8 +91,44 @@ static void test_budgets(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
+static int stop(void *arg)
+{
+    (void)arg;
+    return GS_ERR_INTERRUPTED;
+}
+
+/* A new limit of work takes over the subsets that are schedulable, or says why it could not. */
+static void test_limits(void)
+{
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_pbs_partitioned_subsets_t subsets;
+    int64_t tested = 0;
+    int answer;
+    MU_CHECK(gs_pbs_partitioned_subsets_init(&subsets, &ctx, &tasks, &tables[1], false, &tested) ==
+             GS_OK);
+    for (uint32_t mask = 1; mask < 8; mask++) {
+        MU_CHECK(gs_pbs_partitioned_subsets_schedulable(&subsets, &ctx, mask, &answer) == GS_OK);
+        MU_CHECK(answer == (mask <= 4 ? 1 : 0)); /* single tasks, and the first two */
+    }
+    MU_CHECK(tested == 7 && subsets.alive.count == 4);
+    MU_CHECK(gs_pbs_partitioned_subsets_limit(&subsets, &ctx, 100) == GS_OK);
+    MU_CHECK(subsets.alive.count == 4);
+    ctx.poll = stop;
+    ctx.work = 1000000; /* the next poll comes at once */
+    MU_CHECK(gs_pbs_partitioned_subsets_limit(&subsets, &ctx, 100) == GS_ERR_INTERRUPTED);
+    ctx.poll = NULL;
+    gs_free(&ctx, subsets.alive.masks);
+    subsets.alive = (gs_pbs_partitioned_subsets_list_t){.masks = NULL};
+    ctx.fail_at = ctx.allocations + 1;
+    MU_CHECK(gs_pbs_partitioned_subsets_limit(&subsets, &ctx, 100) == GS_ERR_MEMORY);
+    gs_pbs_partitioned_subsets_free(&subsets, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
 int main(void)
 {
+    test_limits();
     test_one_table();
     test_a_table_for_each();
     test_failed_allocations(1, 2, 0);

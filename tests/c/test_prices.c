@@ -1,8 +1,10 @@
-/* The simplex method, prices of jobs, their rounding, and overload by rates, called from C. */
+/* The simplex method, prices of jobs, their rounding, latest starts by prices, and overload by
+ * rates, called from C. */
 #include "core/rng.h"
 #include "core/simplex.h"
 #include "gpusched.h"
 #include "pbs/rates.h"
+#include "pbs/windows.h"
 
 #include "minunit.h"
 
@@ -141,6 +143,56 @@ static void test_programs(void)
     /* More tasks than one half of the sums of worths holds. */
     check_program(&rng, 13, false);
     check_program(&rng, 14, true);
+}
+
+/* Prices where no batch is faster than its kernels alone: each job is worth the time of its own
+ * kernel, which one look through the table shows. */
+static void test_one_look(void)
+{
+    enum { TASKS = 10 };
+    static int64_t completion[1 << TASKS];
+    double weight[TASKS], price[TASKS], value, expected = 0;
+    for (uint32_t b = 1; b < UINT32_C(1) << TASKS; b++) {
+        completion[b] = completion[b & (b - 1)] + 3 + __builtin_ctz(b);
+    }
+    for (int i = 0; i < TASKS; i++) {
+        weight[i] = 1 + i % 3;
+        expected += weight[i] * (3 + i);
+    }
+    gs_batch_table_t table = {.n = TASKS, .completion = completion};
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_pbs_prices_t program;
+    MU_CHECK(gs_pbs_prices_init(&program, &ctx, &table) == GS_OK);
+    MU_CHECK(gs_pbs_prices_solve(&program, &ctx, weight, 0, price, &value) == GS_OK);
+    MU_CHECK(near(value, expected) && near(price[0], 3) && near(price[TASKS - 1], 2 + TASKS));
+    MU_CHECK(ctx.work >= 1 << TASKS && ctx.work < 2 << TASKS);
+    gs_pbs_prices_free(&program, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+/* Two jobs due at 10 that never run together start by 10 less their times, if they do at all. */
+static void test_latest_by_windows(void)
+{
+    static const int64_t period[] = {20, 20}, deadline[] = {10, 10};
+    const gs_periodic_tasks_t tasks = {2, period, deadline, NULL, 0};
+    for (int64_t time = 3; time < 8; time++) {
+        const int64_t completion[] = {0, time, time, 0};
+        const gs_batch_table_t table = {.n = 2, .completion = completion};
+        gs_context_t ctx;
+        gs_context_init(&ctx);
+        gs_pbs_problem_t problem;
+        gs_pbs_windows_t windows;
+        MU_CHECK(gs_pbs_problem_init(&problem, &ctx, &tasks, &table, false) == GS_OK);
+        MU_CHECK(gs_pbs_windows_init(&windows, &ctx, &problem, GS_PBS_WINDOWS_USUAL) == GS_OK);
+        int64_t latest = 10 - 2 * time;
+        MU_CHECK(gs_pbs_windows_latest(&windows, 0, 3) == (latest < 0 ? -1 : latest));
+        MU_CHECK(gs_pbs_windows_latest(&windows, 0, 1) == 10 - time);
+        MU_CHECK(gs_pbs_windows_latest(&windows, 0, 0) == INT64_MAX);
+        gs_pbs_windows_free(&windows, &ctx);
+        gs_pbs_problem_free(&problem, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
+    }
 }
 
 static void test_scale(void)
@@ -294,6 +346,8 @@ int main(void)
 {
     test_simplex();
     test_programs();
+    test_one_look();
+    test_latest_by_windows();
     test_scale();
     test_counts();
     test_certificates();

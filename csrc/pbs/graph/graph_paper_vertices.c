@@ -166,7 +166,6 @@ void gs_pbs_graph_paper_drop(gs_pbs_graph_paper_t *self)
 
 int gs_pbs_graph_paper_index(gs_pbs_graph_paper_t *self, int64_t v)
 {
-    self->vertices[v].order = self->entered++;
     return self->engine->options->merge
                ? gs_hash_index_add(&self->known, self->ctx, hash_key(self, v), v)
                : GS_OK;
@@ -275,12 +274,7 @@ int gs_pbs_graph_paper_equals(gs_pbs_graph_paper_t *self, int64_t s, int64_t *co
         if (status != GS_OK) {
             return status;
         }
-        int64_t at = (*count)++;
-        for (; at > 0 && self->vertices[self->scratch[at - 1]].order > self->vertices[v].order;
-             at--) {
-            self->scratch[at] = self->scratch[at - 1];
-        }
-        self->scratch[at] = v;
+        ++*count;
     }
     return gs_poll(self->ctx, cursor * self->words);
 }

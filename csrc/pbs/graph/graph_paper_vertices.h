@@ -13,7 +13,6 @@ typedef struct {
     int64_t t;
     int64_t depth; /* |exe| */
     int64_t parent;
-    int64_t order;                                 /* of entry into V, for line 25 */
     int64_t first_child, last_child, next_sibling; /* succ(v): the graph is a tree */
     int64_t *dom;                                  /* owned, ascending */
     int64_t dom_count, dom_capacity;
@@ -46,7 +45,6 @@ typedef struct {
     int64_t vertex_count, vertex_capacity, bits_capacity;
     int64_t queue_head, queue_count, queue_capacity;
     int64_t merge_capacity, scratch_capacity;
-    int64_t entered;       /* counts entries into V, for `order` */
     gs_hash_index_t known; /* V by (ready, exe) */
     int64_t final;         /* the first vertex of S, -1 */
 } gs_pbs_graph_paper_t;

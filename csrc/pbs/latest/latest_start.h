@@ -22,7 +22,8 @@ typedef struct {
 
 /* Computes all of them backwards; in an infinite-horizon problem repeatedly, until the last
  * hyperperiod no longer changes. Returns GS_SPENT_* when a budget ends. Errors: GS_ERR_MEMORY,
- * GS_ERR_INTERRUPTED. Free self in every case.
+ * GS_ERR_INTERRUPTED. Free self in every case. Beside them, less than four words for each class are
+ * needed meanwhile.
  *
  * all: also the classes in which a job was done sooner after its release than the shortest batch
  * with it. No schedule of full batches meets them, a dispatcher may when a batch ends early. Else
