@@ -277,7 +277,8 @@ def test_the_gpu_of_a_database(tmp_path):
     gpu = io.read_trace(database(tmp_path / "t", [kernel()])).gpu
     assert gpu == GPU(
         sms=108, threads_per_sm=2048, blocks_per_sm=32, regs_per_sm=65536, smem_per_sm=167936,
-        smem_per_block=166912, cc=(8, 0), copy_engines=3, name="NVIDIA A100-SXM4-80GB", channels=8, sms_per_gpc=16,
+        smem_per_block=166912, cc=(8, 0), copy_engines=3, name="NVIDIA A100-SXM4-80GB",
+        channels=8, sms_per_gpc=16,
     )  # fmt: skip
     assert io.read_trace(tmp_path / "t", gpu="Xavier").gpu == GPU.preset("Xavier")
 

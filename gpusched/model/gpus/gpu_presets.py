@@ -122,7 +122,7 @@ def preset_fields(name: str) -> dict[str, Any]:
 
 
 def fields_of_preset(name: str, sms: int, cc: tuple[int, int]) -> dict[str, Any]:
-    """What neither a driver nor a trace tells of a GPU: that of its preset, if it has one."""
+    """Fields of the preset of this name, if it is of this GPU, that a trace does not tell."""
     try:
         fields = preset_fields(name)
     except ValueError:
