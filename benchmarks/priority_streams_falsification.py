@@ -9,8 +9,8 @@ climbs: offsets are changed, and a change that does not lower the response of on
 Theorem A is checked alone, without the refinement by M. For Theorem O each task has eight streams,
 and sets count in which no bound exceeds eight periods: a later job of a stream would wait in it.
 The table says how close responses come to the bounds, and how many reach them. The tests run a
-sixtieth of the default, which takes about nine minutes; results/ holds ten million patterns for each
-theorem.
+sixtieth of the default, which takes about nine minutes; results/ holds ten million patterns for
+each theorem.
 
     python benchmarks/priority_streams_falsification.py [--sets 2000] [--theorem M] [--save]
 """
