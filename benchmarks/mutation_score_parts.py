@@ -188,8 +188,7 @@ def c_tests_of(file: str) -> list[str]:
 def tests_of(file: str) -> list[str]:
     """The files of Python tests of a file's part.
 
-    For the bindings: those of all bindings, the one of the same name, one of each part of the
-    family.
+    For the bindings: those of all bindings, the one of the same name, those of the family.
 
     Examples
     --------
@@ -202,4 +201,4 @@ def tests_of(file: str) -> list[str]:
     parts = [tests for part, (_, tests) in PARTS.items() if part.split("/")[0] == family]
     own = f"test_{Path(file).stem.removeprefix('py_')}.py"
     named = [own] if (FOLDER / own).exists() else []
-    return list(dict.fromkeys([*BINDINGS, *named, *(tests[0] for tests in parts)]))
+    return list(dict.fromkeys([*BINDINGS, *named, *(test for tests in parts for test in tests)]))

@@ -154,6 +154,15 @@ def test_the_study_counts_what_the_tests_say(options: dict[str, Any]) -> None:
         assert eighths.sum() == count and eighths[-1] == beyond
 
 
+def test_a_single_bin_has_all_sets() -> None:
+    arguments = elliott_sets.scenario("light", "short", 0.75, (0.3, 0.4), 4, 0.05, "nearest", True)
+    arguments |= {"paper": 0, "speed_ups": np.array([2]), "stop": None, "first": 0, "count": 50}
+    one, many = (_core.elliott_study(seed_key(1), **arguments, bins=bins) for bins in (1, 9))
+    assert (
+        one[0].tolist() == [50] and one[2].tolist() == many[2].sum(axis=1, keepdims=True).tolist()
+    )
+
+
 def test_chunks_do_not_matter() -> None:
     arguments = elliott_sets.scenario("light", "short", 0.75, (0.3, 0.4), 4, 0.05, "nearest", True)
     arguments |= {"paper": 0, "speed_ups": np.array([2, 4]), "bins": 40, "stop": None}

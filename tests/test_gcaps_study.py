@@ -54,6 +54,16 @@ def test_laws_of_table_three() -> None:
     assert (np.diff(np.where(on, sets.core, 9)) >= 0).all()  # core by core
 
 
+def test_gpu_segments_take_a_tick_at_least() -> None:
+    """Tasks with as much GPU work as segments: each takes one tick."""
+    sets = gs.generate.gcaps(500, ticks=1, periods=(3, 9), segments=(3, 3), seed=2)
+    exists = np.arange(3) < sets.segments[..., None]
+    times = (sets.copy_in + sets.kernel[..., 0])[exists]
+    assert (
+        times.size > 300 and times.min() == 1 and (sets.gpu_time(1)[sets.segments > 0] == 3).any()
+    )
+
+
 def test_utilizations_are_uniform_over_the_simplex() -> None:
     """UUniFast: a share of three is at most x of the whole with probability 1 - (1 - x)^2."""
     sets = gs.generate.gcaps(

@@ -546,3 +546,23 @@ def test_an_allocation_is_not_a_test() -> None:
             call(7, 2, 4)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"printed(: got| =) 'line 25'"):
         gs.analysis.stgm_allocate(vector_a4(), 2, 4, printed=["line 25"])
+
+
+def test_chains_of_requests_of_more_than_64_tasks():
+    """Task i shares SM i + 1 with the next one. In a large chain a kernel waits for all others."""
+    n = 70
+    sm = np.eye(n, n + 1, dtype=bool) | np.eye(n, n + 1, 1, dtype=bool)
+    hosts = gs.HostTasks(
+        10**6,
+        cpu=[[1, 1]] * n,
+        copy_in=0,
+        kernel=[[i + 1] for i in range(n)],
+        copy_out=0,
+        core=np.arange(n),
+        priority=np.arange(n),
+        sm=sm,
+    )
+    assert (gs.analysis.stgm(hosts, n, n + 1).response == 2 + sum(range(1, n + 1))).all()
+    sm[66, 66] = False  # two chains; in the small one, the longer of the two sides
+    response = gs.analysis.stgm(hosts.replace(sm=sm), n, n + 1).response.tolist()
+    assert response == [2 + sum(range(1, 67))] * 66 + [276, 2 + 68 + 69 + 70, 2 + 69 + 68 + 67, 276]
