@@ -389,13 +389,17 @@ def test_plot():
     rows = result.where(kind="y")
     assert ax.lines[1].get_xdata().tolist() == GRID["level"]
     assert ax.lines[1].get_ydata().tolist() == rows["below"].tolist()
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("level", "mean")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("level", "share of sets")
     band = ax.collections[1].get_paths()[0].vertices[:, 1]
     assert band.min() == rows["below_low"].min() and band.max() == rows["below_high"].max()
     alone = result.plot("share", x="kind", ax=pyplot.figure().add_subplot())
     assert alone.get_ylabel() == "share" and len(alone.lines) == 3
     mixed = sweep(draws, {"level": [0.9, 0.1], "kind": ["x"]}, count=3, seed=1).plot("below")
     assert mixed.lines[0].get_xdata().tolist() == [0.1, 0.9]
+    assert mixed.get_ylabel() == "below (share of sets)"
+    result.where(kind="y").plot("below", ax=mixed)  # of another sweep: its own colour and marker
+    looks = {(line.get_color(), line.get_marker()) for line in mixed.lines}
+    assert len(mixed.lines) == len(looks) == 2
     with pytest.raises(ValueError, match="quantities: got 'above', expected one of share,"):
         result.plot("above")
     with pytest.raises(ValueError, match="x: got 'count', expected one of level, kind"):

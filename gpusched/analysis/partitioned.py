@@ -227,7 +227,7 @@ def fmlp_plus(
     mode
         "suspend": the holder of the lock is suspended during kernels; "busy": it keeps its core.
     variant
-        "sound", or "gcaps": as in the public code of GCAPS (RTAS 2024), which does not count the
+        "sound", or "gcaps": as in the public code of GCAPS [ECRTS24], which does not count the
         requests of more urgent tasks on the core. That is right where these keep the core, and
         **unsound** in mode "suspend".
 

@@ -58,15 +58,15 @@ positive.__name__ = natural.__name__ = "whole number"  # the name in messages of
 
 
 def slowdown(text: str) -> str | tuple[float, float]:
-    """A range of slowdowns: a name, or LOW,HIGH."""
+    """A range of slowdowns: a name, LOW,HIGH, or one number for both."""
     if text in SLOWDOWNS:
         return text
     try:
-        low, high = map(float, text.split(","))
+        low, high = map(float, text.split(",") if "," in text else (text, text))
     except ValueError:
         known = ", ".join(SLOWDOWNS)
         raise argparse.ArgumentTypeError(
-            f"got {text!r}, expected one of {known} or LOW,HIGH"
+            f"got {text!r}, expected one of {known}, LOW,HIGH or a number"
         ) from None
     if not 1 <= low <= high or math.isinf(high):
         raise argparse.ArgumentTypeError(f"got {text!r}, expected 1 <= LOW <= HIGH")

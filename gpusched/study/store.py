@@ -280,7 +280,10 @@ def check_same(held: Definition, wanted: Definition, where: str) -> None:
             values = (clip(json.dumps(one.get(name)), 60) for one in (held, wanted))
             found.append("{} is {}, expected {}".format(name, *values))
     listed = "; ".join(found[:4]) + ("; and more" if len(found) > 4 else "")
-    raise StoreError(f"{where}: got another study: {listed}")
+    raise StoreError(
+        f"{where}: got another study: {listed}; take another file, or delete this one to compute "
+        "everything again"
+    )
 
 
 def _digest(definition: Definition) -> bytes:

@@ -227,7 +227,8 @@ class Sweep(Results):
                 label += f" ({len(lines) + 1})"
             lines[label] = rows
         ax = plot.axes(ax)
-        for index, (name, label) in enumerate(itertools.product(chosen, lines)):
+        before = len(ax.lines)  # of other sweeps
+        for index, (name, label) in enumerate(itertools.product(chosen, lines), before):
             rows = lines[label]
             if self[over].dtype.kind in "iuf":
                 rows = rows[np.argsort(self[over][rows], kind="stable")]
@@ -236,7 +237,11 @@ class Sweep(Results):
             words = [name] * (len(chosen) > 1) + [label] * bool(label)
             plot.band(ax, self[over][rows], y, low[rows], high[rows], ": ".join(words), index)
         ax.set_xlabel(over)
-        ax.set_ylabel(chosen[0] if len(chosen) == 1 else "mean")
+        shares = all(f"{name}_low" in names for name in chosen)
+        if len(chosen) > 1:
+            ax.set_ylabel("share of sets" if shares else "mean")
+        else:
+            ax.set_ylabel(f"{chosen[0]} (share of sets)" if shares else chosen[0])
         if len(chosen) * len(lines) > 1:
             ax.legend(frameon=False, fontsize=9)
         plot.grid(ax)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -74,7 +74,8 @@ class Certificate(Saved, ABC):
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4})
     >>> certificate = gs.pbs.search(tasks, table, repeating=True).certificate
-    >>> certificate.verify(tasks, table, repeating=True)
+    >>> certificate.verify(tasks, table, repeating=True) is certificate
+    True
     >>> try:
     ...     certificate.verify(tasks, gs.BatchTable.from_dict(2, {(0,): 1, (1,): 2}))
     ... except gs.pbs.CertificateError as error:
@@ -90,7 +91,7 @@ class Certificate(Saved, ABC):
         idling: bool = False,
         repeating: bool = False,
         stop: Any = None,
-    ) -> None:
+    ) -> Self:
         """Check the certificate against tasks and table, independently of any search.
 
         Batches that the table leaves undecided count as eligible.
@@ -113,8 +114,8 @@ class Certificate(Saved, ABC):
 
         Returns
         -------
-        None
-            The certificate holds: no schedule meets every deadline.
+        Certificate
+            Itself; it holds: no schedule meets every deadline.
 
         Raises
         ------
@@ -131,7 +132,7 @@ class Certificate(Saved, ABC):
             alone = check_function(tasks, table)
             if table.n > MAX_TASKS:
                 self._check_function(alone, table, bool(repeating), stop)
-                return
+                return self
             table = table.table(stop=stop)
         check_inputs(tasks, table)
         if tasks.is_stack or table.is_stack:
@@ -145,6 +146,7 @@ class Certificate(Saved, ABC):
         verdict = self._verdict(arrays, chained, None, bool(idling), options)
         if verdict[0]:
             raise CertificateError(self._wrong(verdict))
+        return self
 
     def _check_function(
         self, tasks: KernelTasks, function: BatchFunction, repeating: bool, stop: Any

@@ -28,7 +28,8 @@ class DeadInterval(Certificate):
     >>> proof = gs.pbs.DeadInterval(start=0, end=4, tasks=(0,), least=5)
     >>> proof
     <DeadInterval: task 0 needs 5 of the 4 ticks from 0 to 4>
-    >>> proof.verify(tasks, gs.BatchTable.from_dict(2, {(0,): 5, (1,): 4}))
+    >>> proof.verify(tasks, gs.BatchTable.from_dict(2, {(0,): 5, (1,): 4})) is proof
+    True
 
     Attributes
     ----------

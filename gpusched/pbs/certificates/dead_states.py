@@ -36,7 +36,8 @@ class DeadStates(Certificate, Frozen):
     ... )
     >>> proof
     <DeadStates: 2 classes of states, 2 spans, 0 windows>
-    >>> proof.verify(tasks, table)
+    >>> proof.verify(tasks, table) is proof
+    True
 
     Attributes
     ----------

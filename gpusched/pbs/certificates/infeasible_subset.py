@@ -44,7 +44,8 @@ class InfeasibleSubset(Certificate):
     >>> proof = gs.pbs.InfeasibleSubset((0, 1), gs.pbs.Overload((3, 4), 1, 17 / 12))
     >>> proof
     <InfeasibleSubset: tasks 0, 1; <Overload: tasks 0, 1 need 1.417 times the time there is>>
-    >>> proof.verify(tasks, table)
+    >>> proof.verify(tasks, table) is proof
+    True
 
     Attributes
     ----------

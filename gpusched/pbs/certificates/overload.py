@@ -41,7 +41,8 @@ class Overload(Certificate):
     >>> proof
     <Overload: tasks 0, 1 need 1.417 times the time there is>
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
-    >>> proof.verify(tasks, gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4}))
+    >>> proof.verify(tasks, gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4})) is proof
+    True
 
     Attributes
     ----------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -124,7 +124,8 @@ class PartitionCertificate(Saved):
     >>> certificate = gs.pbs.partition(tasks, table, gpus=2).certificate
     >>> certificate
     <PartitionCertificate: 2 GPUs are overloaded, 1.083 times the time there is>
-    >>> certificate.verify(tasks, table)
+    >>> certificate.verify(tasks, table) is certificate
+    True
 
     Attributes
     ----------
@@ -156,7 +157,7 @@ class PartitionCertificate(Saved):
 
     def verify(
         self, tasks: KernelTasks, table: BatchTable, *, idling: bool = False, stop: Any = None
-    ) -> None:
+    ) -> Self:
         """Check the certificate against tasks and table, independently of any search.
 
         Checks the proof of every part, and by enumeration of the assignments, as far as parts leave
@@ -174,8 +175,8 @@ class PartitionCertificate(Saved):
 
         Returns
         -------
-        None
-            The certificate holds: no assignment meets every deadline.
+        PartitionCertificate
+            Itself; it holds: no assignment meets every deadline.
 
         Raises
         ------
@@ -203,7 +204,7 @@ class PartitionCertificate(Saved):
                     "overload: expected deadlines up to the periods, and offsets of 0"
                 )
             self.overload.verify(slower(tasks, self.gpus), least_times(table), stop=stop)
-            return
+            return self
         for part in self.parts:
             if not 0 <= part.gpu < self.gpus:
                 raise CertificateError(f"parts: got GPU {part.gpu}, expected one of {self.gpus}")
@@ -214,6 +215,7 @@ class PartitionCertificate(Saved):
                 for g, mask in enumerate(masks)
             )
             raise CertificateError(f"the parts leave an assignment open ({sets})")
+        return self
 
     def _open(self, n: int, same: Sequence[int], stop: Any) -> Iterator[tuple[int, ...]]:
         """Assignments that no part refutes, as masks of tasks; equal empty GPUs count once."""
