@@ -397,7 +397,8 @@ def test_plot():
     mixed = sweep(draws, {"level": [0.9, 0.1], "kind": ["x"]}, count=3, seed=1).plot("below")
     assert mixed.lines[0].get_xdata().tolist() == [0.1, 0.9]
     assert mixed.get_ylabel() == "below (share of sets)"
-    result.where(kind="y").plot("below", ax=mixed)  # of another sweep: its own colour and marker
+    other = sweep(draws, {"level": [0.9, 0.1], "kind": ["y"]}, count=3, seed=1)
+    other.plot("below", ax=mixed)  # with its own colour and marker
     looks = {(line.get_color(), line.get_marker()) for line in mixed.lines}
     assert len(mixed.lines) == len(looks) == 2
     with pytest.raises(ValueError, match="quantities: got 'above', expected one of share,"):
