@@ -57,6 +57,20 @@ def test_a_job_set(tmp_path: Path) -> None:
     assert kernels[0].kernels[0].time == 3
 
 
+def test_priorities_of_single_jobs(tmp_path: Path) -> None:
+    """They are kept, unless the file has absolute deadlines for priorities."""
+    tasks = [gs.Task("a", 10, [gs.CPU(2)], priority=2), gs.Task("b", 20, [gs.CPU(3)], priority=1)]
+    w = gs.Workload(tasks, tick="us")
+    for order, priorities in (("fixed", [2, 1]), ("edf", [None, None])):
+        gs.io.write_job_set(w, tmp_path / "jobs.csv", order=order)  # type: ignore[arg-type]
+        read = gs.io.read_job_set(tmp_path / "jobs.csv", tick="us", period=20)
+        assert [task.priority for task in read] == priorities
+        assert gs.analyze(read, gs.Platform(cpus=1), "mpcp").schedulable
+    assert (
+        "task 2: dropped: priorities of jobs; they are the absolute deadlines" in read.assumptions
+    )
+
+
 def test_job_sets_both_ways(tmp_path: Path) -> None:
     w = gs.Workload(
         [

@@ -107,9 +107,10 @@ def read_job_set(
     if any(job.least != job.most for job in jobs):
         notes.append("dropped: least costs of jobs; the greatest are taken")
     notes.append("dropped: that jobs are not preempted, and any order between them")
+    by_deadline = all(job.priority == job.deadline for job in jobs)
     tasks = []
     for number, name in names.items():
-        task, of_task = _task(where, name, by_task[number], resource, period)
+        task, of_task = _task(where, name, by_task[number], resource, period, by_deadline)
         tasks.append(task)
         notes += of_task
     return Workload(tasks, tick, notes=notes)
@@ -256,9 +257,17 @@ def _whole(at: str, name: str, cell: str) -> int:
 
 
 def _task(
-    where: str, name: str, jobs: list[_Job], resource: str, period: int | str | None
+    where: str,
+    name: str,
+    jobs: list[_Job],
+    resource: str,
+    period: int | str | None,
+    by_deadline: bool,
 ) -> tuple[Task, list[str]]:
-    """A periodic task that covers the jobs, and sentences about how they differ from its own."""
+    """A periodic task that covers the jobs, and sentences about how they differ from its own.
+
+    ``by_deadline``: the priorities of all jobs of the file are their absolute deadlines.
+    """
     jobs = sorted(jobs, key=lambda job: job.earliest)
     gaps = {after.earliest - job.earliest for job, after in pairwise(jobs)}
     if 0 in gaps:
@@ -281,7 +290,7 @@ def _task(
             notes.append(
                 f"{name}: {what} differ, {min(values)} to {max(values)}; the {word} is taken"
             )
-    if len(priorities) > 1:
+    if len(priorities) > 1 or by_deadline:
         deadline_first = all(job.priority == job.deadline for job in jobs)
         why = "they are the absolute deadlines" if deadline_first else "they differ"
         notes.append(f"{name}: dropped: priorities of jobs; {why}")
@@ -297,6 +306,6 @@ def _task(
         deadline=None if deadline == distance else deadline,
         offset=jobs[0].earliest,
         jitter=max(jitters),
-        priority=priorities.pop() if len(priorities) == 1 and len(jobs) > 1 else None,
+        priority=None if len(priorities) > 1 or by_deadline else priorities.pop(),
     )
     return task, notes
