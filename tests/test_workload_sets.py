@@ -138,7 +138,12 @@ def test_a_single_job_with_a_period(tmp_path: Path) -> None:
 
 
 def test_a_schedcat_set(tmp_path: Path) -> None:
-    w = gs.io.read_schedcat(put(tmp_path / "set.xml", XML))
+    path = put(tmp_path / "set.xml", XML)
+    with pytest.raises(
+        ValueError, match=r"line \d+: got a requirement of a shared resource, expec"
+    ):
+        gs.io.read_schedcat(path)
+    w = gs.io.read_schedcat(path, resources="drop")
     one, two = w
     assert (one.name, one.period, one.cpu_time, one.core) == ("task 1", 10_000, 2000, 1)
     assert (two.name, two.period, two.deadline, two.core) == ("task 2", 30_000, 25_000, None)

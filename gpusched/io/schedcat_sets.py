@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import Literal
 from xml.parsers import expat
 
-from gpusched._support.arguments import integer
+from gpusched._support.arguments import integer, one_of
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
@@ -27,6 +28,7 @@ def read_schedcat(
     *,
     tick: str = "us",
     number: int = 0,
+    resources: Literal["refuse", "drop"] = "refuse",
     max_bytes: int = MAX_BYTES,
 ) -> Workload:
     """Read a task set of SchedCAT as a workload of CPU work.
@@ -49,28 +51,33 @@ def read_schedcat(
         Length of the file's unit of time, microseconds in SchedCAT's own experiments.
     number
         Which task set of a test point, from 0.
+    resources
+        What to do with requirements of shared resources, which a workload of CPU work does not
+        have: "refuse" the file, or "drop" them. Then their time is a part of the execution time,
+        and that tasks block each other is not counted.
     max_bytes
         The largest file that is read.
 
     Returns
     -------
     Workload
-        Tasks named after their ids, or ``task 1``, ... by their place; partitions are cores.
-        ``assumptions`` says what was dropped: requirements of resources, say, whose time is part
-        of the execution time.
+        Tasks named after their ids, or ``task 1``, ... by their place; partitions are cores, and
+        the order of the file is no priority. ``assumptions`` says what was dropped.
 
     Raises
     ------
     ValueError
-        XML that is damaged, declares a document type, or is no task set, with the line.
+        XML that is damaged, declares a document type, or is no task set, with the line;
+        requirements of resources unless they are dropped.
     IndexError
         A number of a task set that does not exist.
     OSError
         From the file system.
     """
+    one_of(resources, ("refuse", "drop"), "resources")
     where = path_text(path)
     wanted = integer(number, "number")
-    reader = _Reader(where)
+    reader = _Reader(where, resources == "drop")
     reader.read(content(where, max_bytes))
     if not 0 <= wanted < len(reader.sets):
         raise IndexError(f"number: got {wanted}, expected 0 to {len(reader.sets) - 1}")
@@ -88,8 +95,9 @@ def read_schedcat(
 class _Reader:
     """The tasks of each set of a file, and what has no place in a workload, with a line."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, drops_resources: bool) -> None:
         self.where = where
+        self.drops_resources = drops_resources
         self.sets: list[list[Task]] = []
         self.dropped: dict[str, int] = {}
         self.path: list[str] = []
@@ -126,6 +134,11 @@ class _Reader:
                 self.sets.append([])
             self.sets[-1].append(self.task(attributes))
         elif tag == "requirement":
+            if not self.drops_resources:
+                raise ValueError(
+                    f"{self.at()}: got a requirement of a shared resource, expected none; "
+                    "resources='drop' leaves them out, with the blocking that they cause"
+                )
             self.drop("requirements of resources; their time is part of the execution time")
         elif tag not in ("properties", "config", "resources"):
             self.drop(f"the element {tag:.40}")
