@@ -19,7 +19,7 @@ static void read_found(const case_t *c, const gs_analysis_priority_streams_bound
     for (int64_t i = 0; i < c->set.chains.n; i++) {
         const gs_analysis_priority_streams_bound_t *b = &found[i];
         bool bounded = b->theorem != GS_ANALYSIS_PRIORITY_STREAMS_NONE;
-        FUZZ_CHECK(0 <= b->theorem && b->theorem <= GS_ANALYSIS_PRIORITY_STREAMS_O);
+        FUZZ_CHECK(0 <= b->theorem && b->theorem <= GS_ANALYSIS_PRIORITY_STREAMS_ALONE);
         FUZZ_CHECK(bounded ? b->denominator > 0 && b->numerator > 0 : b->numerator == 0);
         FUZZ_CHECK(beta[i] >= 0);
         bound[i] = (fuzz_kernels_bound_t){b->numerator, bounded ? b->denominator : 0};

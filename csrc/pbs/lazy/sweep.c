@@ -212,7 +212,7 @@ static int step(sweep_t *self)
     status = intersect(self);
     frame->batch = (frame->batch - 1) & frame->facts.pending;
     int64_t count = self->count - frame->begin;
-    if (status == GS_OK && count > 4 * self->limit) {
+    if (status == GS_OK && (count - 1) / 4 >= self->limit) { /* count > 4 limit */
         gs_pbs_feasible_drop_shortest(self->spans + frame->begin, &count, self->limit);
         self->count = frame->begin + count;
     }
