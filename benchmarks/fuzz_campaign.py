@@ -2,12 +2,12 @@
 
 Builds the core once with clang's coverage and sanitizers, links it with each harness of tests/fuzz,
 and lets libFuzzer run every one, beginning with its corpus in tests/fuzz/corpus. A finding (a
-crash, a failed check, a leak, an input that takes longer than five seconds) stays in the folder of
+crash, a failed check, a leak, an input that takes longer than the timeout) stays in the folder of
 the campaign, or without one in fuzz-findings, and the fuzzer goes on. The status is 0 where all
 harnesses ran and found nothing. CI gives each harness a fixed number of executions.
 
     python benchmarks/fuzz_campaign.py [--seconds 600] [--seed 1] [--jobs 1] [--save]
-        [--runs] [--keep] [--folder FOLDER] [FAMILY ...]
+        [--runs] [--keep] [--timeout 5] [--folder FOLDER] [FAMILY ...]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -41,7 +42,6 @@ RUNS = {
 }
 SANITIZE = "-fsanitize=address,undefined"
 FLAGS = ["-std=c11", "-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=undefined"]
-TIMEOUT = 5  # seconds of one input
 LENGTH = 512  # bytes of one input, at most
 MOST_INPUTS = 40  # of a corpus, without those that have a name
 
@@ -120,7 +120,7 @@ def fuzz(folder: Path, family: str, args: argparse.Namespace) -> Outcome:
         left = args.seconds - (time.perf_counter() - began)
         until = f"-runs={RUNS[family]}" if args.runs else f"-max_total_time={max(1, int(left))}"
         command: list[str | Path] = [folder / family, until, f"-seed={args.seed + turn}"]
-        command += [f"-max_len={LENGTH}", "-len_control=20", f"-timeout={TIMEOUT}"]
+        command += [f"-max_len={LENGTH}", "-len_control=20", f"-timeout={args.timeout}"]
         command += ["-print_final_stats=1", f"-artifact_prefix={findings}/", inputs]
         command += [CORPUS / family] if (CORPUS / family).is_dir() else []
         before = len(list(findings.iterdir()))
@@ -177,6 +177,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=600, help="of each harness")
     parser.add_argument("--runs", action="store_true", help="a fixed number of executions instead")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--timeout", type=int, default=5, help="seconds of one input")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--folder", type=Path, help="for programs, inputs and findings; is kept")
     parser.add_argument("--keep", action="store_true", help="minimise the inputs to the corpora")
@@ -189,25 +190,33 @@ def main() -> None:
         folder = (args.folder or Path(temporary)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
         build(folder, families, args.jobs)
+        before = cpu_seconds()
         with ThreadPoolExecutor(args.jobs) as pool:
             outcomes = list(pool.map(lambda family: fuzz(folder, family, args), families))
+        hours = (cpu_seconds() - before) / 3600
         if args.keep:
             for family in families:
                 keep(folder, family)
         if any(outcome.findings for outcome in outcomes) and args.folder is None:
             shutil.copytree(folder / "findings", ROOT / "fuzz-findings", dirs_exist_ok=True)
     if args.save:
-        save(outcomes, args.seed)
+        save(outcomes, args.seed, hours)
     sys.exit(not all(outcome.good for outcome in outcomes))
 
 
-def save(outcomes: list[Outcome], seed: int) -> None:
+def cpu_seconds() -> float:
+    """Processor time of all processes that have been started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def save(outcomes: list[Outcome], seed: int, hours: float) -> None:
     from machine import describe
 
     executions = sum(outcome.executions for outcome in outcomes)
     lines = [
         f"Fuzzing of the C core, seed {seed}, {describe()}",
-        f"libFuzzer, ASan and UBSan, one core: {executions} executions, "
+        f"libFuzzer, ASan and UBSan, {hours:.1f} CPU-hours: {executions} executions, "
         f"{sum(len(outcome.findings) for outcome in outcomes)} findings",
         "",
         f"{'harness':12s} {'seconds':>7s} {'executions':>10s} {'edges':>7s} {'of':>7s}"

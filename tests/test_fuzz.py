@@ -74,5 +74,5 @@ def test_a_fuzzer_that_ends_without_a_finding(program: str, good: bool, tmp_path
     fuzzer = tmp_path / "fifo"
     fuzzer.write_text(f"#!/bin/sh\n{program}\n")
     fuzzer.chmod(0o755)
-    outcome = fuzz(tmp_path, "fifo", argparse.Namespace(seconds=1, seed=1, runs=True))
+    outcome = fuzz(tmp_path, "fifo", argparse.Namespace(seconds=1, seed=1, runs=True, timeout=5))
     assert outcome.good is good and outcome.findings == []

@@ -41,7 +41,7 @@ static void place(gs_simulate_host_state_t *self, int32_t r, int32_t c)
     cpu->thread = r;
     cpu->since = self->now;
     t->cpu = t->was = c;
-    gs_simulate_host_note_start(self, t);
+    gs_simulate_host_note_start(self, t, false);
     gs_simulate_host_note(self, t, t->what);
     int64_t end = t->work < GS_NEVER ? self->now + t->work : GS_NEVER;
     set_end(self, c, end);

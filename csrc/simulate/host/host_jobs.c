@@ -77,6 +77,7 @@ static void start_job(gs_simulate_host_state_t *self, int32_t r, int64_t job)
     t->job = job;
     t->number = record->number;
     t->part = 0;
+    t->begun = false;
     if (t->inside != GS_SIMULATE_HOST_OUTSIDE) {
         t->base = record->release; /* its key in the container */
     } else {
@@ -237,13 +238,13 @@ void gs_simulate_host_resume(gs_simulate_host_state_t *self, int32_t r)
 
 void gs_simulate_host_start_kernel(gs_simulate_host_state_t *self, int32_t r)
 {
-    const gs_simulate_host_thread_t *t = &self->thread[r];
+    gs_simulate_host_thread_t *t = &self->thread[r];
     int64_t time = gs_simulate_host_time(self, t, t->part), end = self->now + time;
     if (end >= GS_NEVER) {
         gs_simulate_host_pass_clock(self);
         return;
     }
-    gs_simulate_host_note_start(self, t);
+    gs_simulate_host_note_start(self, t, true);
     gs_simulate_host_log_kernel(self, t, self->now, end);
     int status = gs_heap_push(&self->kernels, self->ctx, end, r);
     if (status != GS_OK) {

@@ -69,6 +69,7 @@ typedef struct {
     int8_t doing;  /* log: current activity */
     bool ready;    /* in the list of its cluster */
     bool open;     /* GCAPS: its segment is open */
+    bool begun;    /* log: a kernel, a turn or the server has begun for its current job */
     int8_t inside; /* GS_SIMULATE_HOST_OUTSIDE, or the state of its job in the container */
 } gs_simulate_host_thread_t;
 
@@ -224,21 +225,23 @@ static inline int64_t *gs_simulate_host_logged(const gs_simulate_host_state_t *s
     return &self->host->job[column][self->job[t->job].logged];
 }
 
-/* Records the start of the current job, unless it has started. */
+/* Records the start of the current job, unless it has started; `begun` as in the thread. */
 static inline void gs_simulate_host_note_start(gs_simulate_host_state_t *self,
-                                               const gs_simulate_host_thread_t *t)
+                                               gs_simulate_host_thread_t *t, bool begun)
 {
     if (self->log_jobs && t->task >= 0) {
         int64_t *start = gs_simulate_host_logged(self, t, GS_SIMULATE_HOST_JOB_START);
         *start = *start < 0 ? self->now : *start;
+        t->begun |= begun;
     }
 }
 
-/* Withdraws a start at `since` if the thread lost its CPU at the same instant. */
+/* Withdraws a start at `since` if the thread lost its CPU at the same instant, unless its GPU
+ * segment goes on without the CPU. */
 static inline void gs_simulate_host_note_no_start(gs_simulate_host_state_t *self,
                                                   const gs_simulate_host_thread_t *t, int64_t since)
 {
-    if (self->log_jobs && since == self->now && t->task >= 0) {
+    if (self->log_jobs && since == self->now && t->task >= 0 && !t->begun) {
         int64_t *start = gs_simulate_host_logged(self, t, GS_SIMULATE_HOST_JOB_START);
         *start = *start == since ? -1 : *start;
     }

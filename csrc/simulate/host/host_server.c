@@ -81,7 +81,7 @@ static void serve(gs_simulate_host_state_t *self)
     gs_simulate_host_thread_t *t = &self->thread[r];
     self->server = GS_SIMULATE_HOST_SERVER_WORKS;
     gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_SERVED);
-    gs_simulate_host_note_start(self, t);
+    gs_simulate_host_note_start(self, t, true);
     gs_simulate_host_note(self, &self->thread[self->n],
                           GS_SIMULATE_HOST_DOES_NOTHING); /* its work so far was for no client */
     self->holder = r;

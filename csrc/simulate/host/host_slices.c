@@ -13,7 +13,7 @@ void gs_simulate_host_begin_turn(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_thread_t *t = &self->thread[r];
     self->turn.runs = r;
     self->turn.since = self->now;
-    gs_simulate_host_note_start(self, t);
+    gs_simulate_host_note_start(self, t, true);
     if (suspends(self)) {
         gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_KERNEL);
     }
