@@ -51,7 +51,9 @@ def random_system(rng: np.random.Generator, count: int) -> System:
     sms = int(rng.integers(1, 5))
     least, most = int(rng.integers(0, 2)), int(rng.choice([2, 4, 8]))
     shape = (count, n)
-    segments = rng.choice(4, shape, p=[0.2, 0.45, 0.2, 0.15])
+    without = rng.choice([0.2, 0.6])  # GPU segments
+    some = (1 - without) / 0.8
+    segments = rng.choice(4, shape, p=[without, 0.45 * some, 0.2 * some, 0.15 * some])
     j = np.arange(4)
     cpu = rng.integers(least, most + 1, (*shape, 4)) * (j <= segments[..., None])
     if rng.random() < 0.5:  # GPU segments in a row

@@ -566,3 +566,48 @@ def test_chains_of_requests_of_more_than_64_tasks():
     sm[66, 66] = False  # two chains; in the small one, the longer of the two sides
     response = gs.analysis.stgm(hosts.replace(sm=sm), n, n + 1).response.tolist()
     assert response == [2 + sum(range(1, 67))] * 66 + [276, 2 + 68 + 69 + 70, 2 + 69 + 68 + 67, 276]
+
+
+def periodic_responses(period: list[int], work: list[int]) -> list[int]:
+    """Response times of periodic tasks on one core, the most urgent first: synchronous release."""
+    found = []
+    for i, own in enumerate(work):
+        response, before = own, 0
+        while response != before and response <= period[i]:
+            before = response
+            above = zip(period[:i], work[:i], strict=True)
+            response = own + sum(-(-before // t) * c for t, c in above)
+        found.append(response)
+    return found
+
+
+SUSPENDING: list[Any] = [
+    lambda h: gs.analysis.stgm(h),
+    lambda h: gs.analysis.stgm(h, suspension="split"),
+    lambda h: gs.analysis.mpcp(h),
+    lambda h: gs.analysis.mpcp(h, fixed_point="one_pass", suspension="jitter"),
+    lambda h: gs.analysis.mpcp(h, mode="busy"),
+    lambda h: gs.analysis.fmlp_plus(h),
+    lambda h: gs.analysis.gpu_server(h),
+    lambda h: gs.analysis.time_slices(h, slice=2),
+    lambda h: gs.analysis.gcaps(h),
+]
+
+
+@pytest.mark.parametrize("test", SUSPENDING)
+def test_without_gpu_segments_the_bounds_are_exact(test: Any) -> None:
+    """Without GPU segments there is no jitter, and the bounds are those of a synchronous release."""
+    rng = np.random.default_rng(4)
+    accepted = 0
+    for _ in range(100):
+        n = int(rng.integers(1, 6))
+        period = sorted(int(t) for t in rng.integers(5, 60, n))
+        work = [int(rng.integers(1, max(2, t // 2))) for t in period]
+        hosts = gs.HostTasks(period, cpu=work, core=0)
+        exact, found = periodic_responses(period, work), test(hosts)
+        assert bool(found.schedulable) == all(r <= t for r, t in zip(exact, period, strict=True))
+        if found.schedulable:
+            accepted += 1
+            assert found.response.tolist() == exact
+            assert gs.simulate.host(hosts, 1, until=60).worst.tolist() == exact
+    assert 20 < accepted < 80

@@ -84,7 +84,8 @@ def stgm(
         response time, as if all of it were spent ready. "split": for each the smaller of this and
         what it can take of the CPU segments' ready intervals, one by one; never worse. It is not
         the default as `stgm_allocate` does not count that way. No difference in mode "busy", in
-        which no task suspends, and for the printed variants.
+        which no task suspends, and for the printed variants. Where neither task has a GPU segment
+        there is no jitter (``csrc/analysis/common/jitter.h``), unless `variant` is a printed one.
     stop
         A writable buffer of one byte; setting it to 1 in another thread ends the call.
 
@@ -178,7 +179,9 @@ def mpcp(
         response time, as if all of it were spent ready. "split": for each the smaller of this and
         what it can take of the CPU segments' ready intervals, one by one; never worse. The proof is
         in ``csrc/analysis/common/ready_intervals.h``. Mode "spin", in which no task suspends, has
-        neither choice.
+        neither choice. Where neither task has a GPU segment there is no jitter
+        (``csrc/analysis/common/jitter.h``): without a GPU the bounds are those of response-time
+        analysis for periodic tasks.
 
     Returns
     -------

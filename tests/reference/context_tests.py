@@ -12,7 +12,7 @@ all that is assumed, whatever the order; `deadlines`: the same in the equations 
 
 from __future__ import annotations
 
-from reference.host_tests import TERMS, Result, cdiv, hp, lp
+from reference.host_tests import TERMS, Result, cdiv, hp, latest, lp
 
 NEVER = 10**9  # above all times of the sets here
 
@@ -130,7 +130,7 @@ def time_slices(
         found = intervals(tasks, i, lengths, xc, R)
         higher = 0
         for h in hp(tasks, i):
-            count = jobs(w, R[h], xc[h], tasks[h].T)
+            count = jobs(w, latest(t, tasks[h], xc[h], R[h]), xc[h], tasks[h].T)
             if None not in found:
                 count = min(count, sum(counts[h] for _, counts in found))
             higher += count * xc[h]
@@ -254,6 +254,9 @@ def gcaps(
         H = {h: hold(h, R) for h in gpu}
         ready = 1 + 2 * eta[i] + len([a for a, _, _ in t.gpu if a > 0])
 
+        def open_jobs(h):
+            return jobs(w, latest(t, tasks[h], x[h], R[h]), x[h], T[h])
+
         def cap(u):
             return jobs(w, R[u], x[u], T[u]) * x[u]
 
@@ -262,7 +265,7 @@ def gcaps(
             many += sum(2 * eta[h] * cdiv(w + R[h], T[h]) for h in above)
         A = {"request": 0, "higher": 0, "lower": 0}
         for h in above:
-            A["higher"] += jobs(w, R[h], x[h], T[h]) * x[h]
+            A["higher"] += open_jobs(h) * x[h]
             if eta[i] > 0 and eta[h] > 0:
                 A["request"] += jobs(w, R[h], g[h], T[h]) * g[h]
         for u in below:
@@ -277,7 +280,7 @@ def gcaps(
         if None not in found:
             B = {"request": 0, "higher": 0, "lower": 0}
             for h in above:
-                count = min(jobs(w, R[h], x[h], T[h]), sum(counts[h] for _, counts in found))
+                count = min(open_jobs(h), sum(counts[h] for _, counts in found))
                 B["higher"] += count * x[h]
                 if eta[i] > 0 and eta[h] > 0:
                     B["request"] += jobs(w, R[h], H[h], T[h]) * H[h]

@@ -161,6 +161,12 @@ def interval_jobs(task, blocks, others):
     return counts if task.eta > 0 else None
 
 
+def latest(task, other, x, R):
+    """When a job of a more urgent task of the core, with demand x, may end after its release for
+    the jitter of the task: without GPU segments in both there is none."""
+    return x if task.eta == 0 and other.eta == 0 else R
+
+
 def on_core(task, W, blocks, others, split, extra=None):
     """Time that each of the others, (work, bound, period), takes of the core in W."""
     counts = interval_jobs(task, blocks, others) if split else None
@@ -260,7 +266,11 @@ def stgm(tasks, busy=False, variant="sound", only=None, paths=chain, before=None
         copy, kernel, lower = blocking(i)
         higher = 0
         if not busy:
-            others = [(tasks[h].C + tasks[h].Gm, known[h], tasks[h].T) for h in hp(tasks, i)]
+            others = []
+            for h in hp(tasks, i):
+                x = tasks[h].C + tasks[h].Gm
+                R = latest(t, tasks[h], x, known[h]) if variant == "sound" else known[h]
+                others.append((x, R, tasks[h].T))
             blocks = sum(most(tasks[u].gm) for u in lp(tasks, i))
             higher = sum(on_core(t, W, blocks, others, split and variant == "sound"))
         for h in hp(tasks, i):
@@ -344,7 +354,8 @@ def mpcp(tasks, mode="suspend", sms=None, joint=False, split=False):
         if mode == "spin":
             higher = sum(cdiv(W, tasks[h].T) * (x[h] + spinning(h, known)) for h in above)
         else:
-            others = [(x[h], known[h], tasks[h].T) for h in above]
+            late = {h: latest(tasks[i], tasks[h], x[h], known[h]) for h in above}
+            others = [(x[h], late[h], tasks[h].T) for h in above]
             blocks = sum(X[u] for u in lp(tasks, i))
             higher = sum(on_core(tasks[i], W, blocks, others, split))
         return dict(
@@ -390,7 +401,10 @@ def fmlp_plus(tasks, busy=False, variant="sound", sms=None, joint=False, split=F
             request = sum(min(t.eta, count(u)) * longest[u] for u in remote)
             z = min(t.eta, sum(min(t.eta, count(u)) for u in remote))
             lower = sum(min(1 + z, count(u)) * longest[u] for u in below)
-        others = [(x[h], known[h], tasks[h].T) for h in above]
+        late = dict.fromkeys(above)
+        for h in above:
+            late[h] = latest(t, tasks[h], x[h], known[h]) if variant == "sound" else known[h]
+        others = [(x[h], late[h], tasks[h].T) for h in above]
         blocks = sum(X[u] for u in below)
         waits = [t.eta * longest[h] if busy else 0 for h in above]
         higher = sum(on_core(t, W, blocks, others, split and variant == "sound", waits))
@@ -438,7 +452,9 @@ def gpu_server(tasks, server, eps=0, sms=None, joint=False, split=False):
         clients = [j for j in range(n) if j != i and tasks[j].eta > 0 and t.core == server]
         bound = [known[j] if joint else tasks[j].D for j in range(n)]
         others = [(work[j], bound[j], tasks[j].T) for j in clients]
-        others += [(tasks[h].C, known[h], tasks[h].T) for h in hp(tasks, i)]
+        for h in hp(tasks, i):
+            late = latest(t, tasks[h], tasks[h].C, known[h])
+            others.append((tasks[h].C, late, tasks[h].T))
         taken = on_core(t, W, 0, others, split)
         served, higher = sum(taken[: len(clients)]), sum(taken[len(clients) :])
         own = t.C + G[i] + 2 * t.eta * eps

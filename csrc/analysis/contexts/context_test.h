@@ -29,6 +29,7 @@
 #define GS_ANALYSIS_CONTEXTS_CONTEXT_TEST_H
 
 #include "analysis/common/host_test.h"
+#include "analysis/common/jitter.h"
 #include "core/method.h"
 
 enum { GS_ANALYSIS_CONTEXTS_SUSPEND = 0, GS_ANALYSIS_CONTEXTS_BUSY = 1 };
@@ -195,6 +196,15 @@ static inline void gs_analysis_contexts_count_start(gs_analysis_contexts_task_t 
 static inline void gs_analysis_contexts_count_releases(gs_analysis_contexts_task_t *task, int kind)
 {
     task->count[kind] = (gs_analysis_contexts_count_t){0, 0, 0, task->period};
+}
+
+/* A count of the jobs of a more urgent task of the core, as `own` sees it in suspend mode. */
+static inline void gs_analysis_contexts_count_higher(const gs_analysis_contexts_task_t *own,
+                                                     gs_analysis_contexts_task_t *task, int kind)
+{
+    gs_analysis_contexts_count_start(task, kind, task->on_core);
+    task->count[kind].shift =
+        gs_analysis_common_jitter(own->segments, task->segments, task->count[kind].shift, 0);
 }
 
 /* The jobs in a window, no shorter than the last one. */

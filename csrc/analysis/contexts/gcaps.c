@@ -251,7 +251,7 @@ static void prepare_suspend(gs_analysis_contexts_test_t *self, int64_t i)
     find_caps(self, i);
     for (int64_t place = 0; place < t->place; place++) {
         gs_analysis_contexts_task_t *h = at(self, t->group, place);
-        gs_analysis_contexts_count_start(h, CORE, h->on_core);
+        gs_analysis_contexts_count_higher(t, h, CORE);
         bool both_use = t->segments > 0 && h->segments > 0;
         int64_t local = both_use ? h->local : 0;
         int64_t hold = both_use && self->capped ? hold_of(self, (int64_t)(h - self->task)) : 0;

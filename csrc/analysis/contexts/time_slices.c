@@ -79,7 +79,7 @@ static void prepare_suspend(gs_analysis_contexts_test_t *self, int64_t i)
     find_caps(self, i);
     for (int64_t place = 0; place < t->place; place++) {
         int64_t h = gs_analysis_contexts_test_at(self, t->group, place);
-        gs_analysis_contexts_count_start(&self->task[h], HIGHER, self->task[h].on_core);
+        gs_analysis_contexts_count_higher(t, &self->task[h], HIGHER);
         if (!self->capped) {
             gs_analysis_contexts_test_grows(self, &self->task[h], HIGHER, self->task[h].on_core);
         }

@@ -86,7 +86,11 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
             continue;
         }
         int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
-        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, response - demand,
+        int64_t jitter = test->paper
+                             ? response - demand
+                             : gs_analysis_common_jitter(lock->sums[i].segments,
+                                                         lock->sums[h].segments, response, demand);
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, jitter,
                                           test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, demand, demand);
     }

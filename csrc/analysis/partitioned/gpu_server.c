@@ -71,7 +71,9 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
         if (test->core[h] != test->core[i]) {
             continue;
         }
-        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, response - work,
+        int64_t jitter = gs_analysis_common_jitter(lock->sums[i].segments, lock->sums[h].segments,
+                                                   response, work);
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, jitter,
                                           test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
     }

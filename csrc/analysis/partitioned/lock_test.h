@@ -16,6 +16,7 @@
 #ifndef GS_ANALYSIS_PARTITIONED_LOCK_TEST_H
 #define GS_ANALYSIS_PARTITIONED_LOCK_TEST_H
 
+#include "analysis/common/jitter.h"
 #include "analysis/common/ready_intervals.h"
 #include "core/method.h"
 

@@ -88,8 +88,10 @@ static void add_higher(const test_t *test, gs_analysis_common_recurrence_t *recu
         }
         int64_t demand = gs_analysis_partitioned_lock_test_demand(&lock->sums[h], test->mode);
         int64_t work = spins ? gs_analysis_common_saturating_add(demand, lock->spin[h]) : demand;
-        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER,
-                                          spins ? 0 : response - demand, test->hosts->period[h], 1,
+        int64_t jitter = gs_analysis_common_jitter(lock->sums[i].segments, lock->sums[h].segments,
+                                                   response, demand);
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, spins ? 0 : jitter,
+                                          test->hosts->period[h], 1,
                                           GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, work, work);
     }
 }

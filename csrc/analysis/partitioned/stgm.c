@@ -213,6 +213,16 @@ static int64_t demand_of(const gs_analysis_partitioned_stgm_t *self, int64_t h, 
         demand, paper == GS_ANALYSIS_PARTITIONED_STGM_PAPER ? blocking : self->demand[h]);
 }
 
+/* Jitter of a more urgent task h of the core in suspend mode; as printed, always W - demand. */
+static int64_t jitter_of(const gs_analysis_partitioned_stgm_t *self, int64_t i, int64_t h,
+                         int paper, int64_t response, int64_t demand)
+{
+    return paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND
+               ? gs_analysis_common_jitter(self->sums[i].segments, self->sums[h].segments, response,
+                                           demand)
+               : response - demand;
+}
+
 void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *self,
                                              const gs_host_tasks_t *hosts,
                                              const gs_analysis_partitioned_stgm_core_t *core,
@@ -231,9 +241,10 @@ void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *sel
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = core->members[earlier];
         int64_t demand = demand_of(self, h, core->busy, core->paper, blocking);
-        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER,
-                                          core->busy ? 0 : response[h] - demand, hosts->period[h],
-                                          1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED, demand, demand);
+        int64_t jitter = core->busy ? 0 : jitter_of(self, i, h, core->paper, response[h], demand);
+        gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, jitter,
+                                          hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED,
+                                          demand, demand);
     }
 }
 

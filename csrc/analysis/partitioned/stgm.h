@@ -13,6 +13,7 @@
 #define GS_ANALYSIS_PARTITIONED_STGM_H
 
 #include "analysis/partitioned/request_chain.h"
+#include "analysis/common/jitter.h"
 #include "analysis/common/ready_intervals.h"
 #include "core/method.h"
 
