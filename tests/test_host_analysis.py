@@ -596,7 +596,7 @@ SUSPENDING: list[Any] = [
 
 @pytest.mark.parametrize("test", SUSPENDING)
 def test_without_gpu_segments_the_bounds_are_exact(test: Any) -> None:
-    """Without GPU segments there is no jitter, and the bounds are those of a synchronous release."""
+    """Without GPU segments there is no jitter: the bounds are those of a synchronous release."""
     rng = np.random.default_rng(4)
     accepted = 0
     for _ in range(100):
