@@ -162,8 +162,8 @@ def interval_jobs(task, blocks, others):
 
 
 def latest(task, other, x, R):
-    """When a job of a more urgent task of the core, with demand x, may end after its release for
-    the jitter of the task: without GPU segments in both there is none."""
+    """The bound that counts for the jitter R - x of a more urgent task of the core, with demand x
+    and bound R: without GPU segments in both there is no jitter."""
     return x if task.eta == 0 and other.eta == 0 else R
 
 
