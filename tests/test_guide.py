@@ -6,6 +6,7 @@ are checked.
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import tomllib
@@ -62,7 +63,11 @@ def test_links_and_names_lead_somewhere(path: Path, site: None) -> None:
         assert link.startswith("https://") or target.is_file(), link
     for name in re.findall(r"`(gs(?:\.\w+)+)", text):
         assert named(name) is not None
-    assert "{{" not in expanded(text)  # methods, ways and docstrings exist
+    for name, link in re.findall(r"^\[\w+ of `(.+)`\]\((.+)\)$", text, flags=re.MULTILINE):
+        source = inspect.getsourcefile(named(name))
+        assert source is not None and (path.parent / link).resolve() == Path(source).resolve()
+    left = re.findall(r"^\[(?:Docstring|Members|Methods|Ways).*", expanded(text), re.MULTILINE)
+    assert left == []  # methods, ways and docstrings exist
 
 
 def test_examples_in_the_cheat_sheet_are_calls_that_work() -> None:

@@ -1,9 +1,9 @@
 """Parts of guide pages that come from the package: prose of docstrings, methods, ways of sharing.
 
-A line ``{{ doc gs.name }}`` stands for the prose and the notes of a docstring,
-``{{ methods a b }}`` for methods of ``gs.methods()``, ``{{ ways a b }}`` for ways of sharing a GPU,
-and ``{{ members gs.name }}`` for the functions of a module, or else its classes, each with its
-first sentence.
+A line that is a link to them stands for them: "Docstring of `gs.name`" for its prose and its notes,
+"Methods `a`, `b`" for methods of ``gs.methods()``, "Ways `a`, `b`" for ways of sharing a GPU, and
+"Members of `gs.name`" for the functions of a module, or else its classes, each with its first
+sentence.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpusched.comparison.ways import way_of
 
 __all__ = ["expanded", "named", "prose"]
 
-_PART = re.compile(r"^\{\{ (\w+) (.+) \}\}$", re.MULTILINE)
+_PART = re.compile(r"^\[(Docstring of|Members of|Methods|Ways) (`.+`)\]\(\S+\)$", re.MULTILINE)
 _SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
 _EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _CLAIMS = {
@@ -98,13 +98,13 @@ def _members(name: str) -> str:
 
 
 _PARTS: dict[str, Callable[[str], str]] = {
-    "doc": _doc,
-    "members": _members,
-    "methods": _methods,
-    "ways": _ways,
+    "Docstring of": _doc,
+    "Members of": _members,
+    "Methods": _methods,
+    "Ways": _ways,
 }
 
 
 def expanded(text: str) -> str:
-    """A guide page with its parts filled in; KeyError for an unknown part or method."""
-    return _PART.sub(lambda part: _PARTS[part[1]](part[2]), text)
+    """A guide page with its parts filled in; KeyError for an unknown method."""
+    return _PART.sub(lambda part: _PARTS[part[1]](part[2].replace("`", "").replace(",", "")), text)
