@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -418,3 +419,30 @@ def test_later_jobs_may_not_run_with_those_that_a_part_counts() -> None:
         with pytest.raises(gs.pbs.CertificateError) as refused:  # by the check of the proof inside
             certificate.verify(same, table)
         assert words not in str(refused.value)
+
+
+def test_a_certificate_of_any_kind_is_loaded(tmp_path: Path) -> None:
+    proofs = [
+        gs.pbs.Overload((3, 4), 1, 17 / 12),
+        gs.pbs.InfeasibleSubset((0,), gs.pbs.Overload((5,), 1, 1.25)),
+    ]
+    for k, proof in enumerate(proofs):
+        proof.save(tmp_path / str(k))
+        assert gs.pbs.Certificate.load(tmp_path / str(k)) == proof
+    with pytest.raises(
+        ValueError, match="got a saved 'InfeasibleSubset', expected a saved Overload"
+    ):
+        gs.pbs.Overload.load(tmp_path / "1")
+    TASKS.save(tmp_path / "tasks")
+    with pytest.raises(ValueError, match="tasks: got a saved 'KernelTasks', expected a saved cert"):
+        gs.pbs.Certificate.load(tmp_path / "tasks")
+    (tmp_path / "text").write_text("no archive")
+    with pytest.raises(ValueError, match="expected a saved certificate"):
+        gs.pbs.Certificate.load(tmp_path / "text")
+
+
+def test_an_overload_names_the_tasks_whose_jobs_it_counts() -> None:
+    """A price of a task without jobs due by the end of the window says nothing."""
+    tasks = gs.KernelTasks([4, 6, 100], wcet=[3, 4, 1], name=["a", "b", "slow"])
+    proof = gs.pbs.Overload((3, 4, 1), 1, 7 / 6, 6)
+    assert proof.words(tasks) == "a, b need 7 ticks for the jobs of the first 6."

@@ -169,6 +169,21 @@ def load_object(
         raise _refusal(path, str(error), kind._KIND) from error
 
 
+def saved_kind(path: str | os.PathLike[str], expected: str, max_bytes: int = MAX_BYTES) -> str:
+    """The kind of object that a file holds, "" where it does not say one.
+
+    Raises ValueError with ``path`` and what is ``expected`` for a file that cannot be read, and
+    OSError.
+    """
+    text = _members(path, expected, max_bytes).get(_HEADER)
+    try:
+        header = json.loads(text) if isinstance(text, bytes) else None
+    except _WRONG:
+        header = None
+    kind = header.get("kind") if isinstance(header, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
 def read_npz(
     path: str | os.PathLike[str], kind: str, max_bytes: int = MAX_BYTES
 ) -> dict[str, npt.NDArray[Any]]:

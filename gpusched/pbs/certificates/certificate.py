@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, flag
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip
+from gpusched._support.text import clip, shown
 from gpusched.model.batches import MAX_TASKS, set_text
 from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import rows_of
@@ -155,6 +157,31 @@ class Certificate(Saved, ABC):
         raise ValueError(
             f"table: got a function of {function.n} tasks, expected at most {MAX_TASKS} to check a "
             f"{self._KIND}"
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Self:
+        """Read a file that `save` wrote; of the base class, a certificate of any kind.
+
+        Raises as `gpusched.KernelTasks.load`.
+
+        >>> import tempfile
+        >>> proof = gs.pbs.Overload(price=(3, 4), scale=1, demand=17 / 12)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     proof.save(f"{folder}/proof")
+        ...     gs.pbs.Certificate.load(f"{folder}/proof") == proof
+        True
+        """
+        if cls is not Certificate:
+            return super().load(path, max_bytes=max_bytes)
+        from gpusched._support.saved_files import saved_kind
+
+        kind = saved_kind(path, "certificate", max_bytes)
+        for one in cls.__subclasses__():
+            if one._KIND == kind:
+                return one.load(path, max_bytes=max_bytes)
+        raise ValueError(
+            f"{os.fspath(path)}: got a saved {shown(kind)}, expected a saved certificate"
         )
 
     @abstractmethod

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, int_array, integer64, real
 from gpusched.model.answers.times_in_text import time_in_text
+from gpusched.model.kernel_chains import rows_of
 from gpusched.pbs.certificates.certificate import (
     Arrays,
     Certificate,
@@ -122,7 +123,12 @@ class Overload(Certificate):
                 f"The GPU is overloaded: the jobs of a hyperperiod take {self.demand:.4g} times as "
                 "long."
             )
-        who = listed(tasks, self._priced())
+        rows = rows_of(tasks)
+        due = (rows.offset + rows.deadline).tolist()
+        who = listed(
+            tasks,
+            tuple(i for i, price in enumerate(self.price) if price > 0 and due[i] <= self.window),
+        )
         need = max(self.window + 1, round(self.demand * self.window))
         return (
             f"{who} need {time_in_text(need, ' ticks')} for the jobs of the first "
