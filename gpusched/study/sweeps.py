@@ -74,10 +74,12 @@ def sweep(
     function
         Called as ``function(count=, first=, seed=, **point)``; returns a dict of arrays of length
         ``count``, one entry for each of the task sets ``first`` .. ``first + count - 1`` of
-        ``seed``, a ``SeedSequence`` that is new for every call. A set must not depend on its chunk;
-        those of ``gs.generate`` do not. A function with a parameter ``stop`` gets a byte that is
-        set to 1 when the sweep ends early, to be passed on, for example to ``gs.pbs.search``; None
-        where workers share no memory.
+        ``seed``. That is the ``SeedSequence`` of the point, an equal one in each call. A set must
+        not depend on its chunk: those of ``gs.generate`` with this ``first`` and ``seed`` do not,
+        and a function that reads ``seed`` but not ``first`` gets a warning. Two generators with the
+        same seed draw related numbers; give each its own of ``seed.spawn(2)``. A function with a
+        parameter ``stop`` gets a byte that is set to 1 when the sweep ends early, to be passed on,
+        for example to ``gs.pbs.search``; None where workers share no memory.
     grid
         The values of each parameter; the points are all combinations, the last parameter varying
         fastest.
@@ -155,10 +157,12 @@ def sweep(
     # The engine is imported with the first sweep, so that ``gs.sweep`` is there at once.
     from gpusched.study.engine import Work, compute
     from gpusched.study.point_results import values_of
+    from gpusched.study.seed_use import warn_of_repeated_sets
 
     number = integer(count, "count")
     if number < 1:
         raise ValueError(f"count: got {number}, expected at least 1")
+    warn_of_repeated_sets(function, number)
     execution = Execution(executor, workers, progress, chunk, store, shard)
     axes = axes_of(grid, _PASSED)
     accumulator = PerSet(_reductions(reduce))

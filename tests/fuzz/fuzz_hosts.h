@@ -3,6 +3,7 @@
 #define FUZZ_HOSTS_H
 
 #include "fuzz.h"
+#include "analysis/common/host_test.h"
 #include "simulate/host/host.h"
 
 enum { FUZZ_HOSTS_TASKS = 4, FUZZ_HOSTS_WIDTH = 2, FUZZ_HOSTS_SMS = 3, FUZZ_HOSTS_CPUS = 3 };
@@ -128,9 +129,12 @@ static inline void fuzz_hosts_logs(const gs_simulate_host_t *run)
         int64_t finish = job[GS_SIMULATE_HOST_JOB_FINISH][k];
         FUZZ_CHECK(k == 0 || job[GS_SIMULATE_HOST_JOB_RELEASE][k - 1] <= release);
         FUZZ_CHECK(start == -1 || start >= release);
-        FUZZ_CHECK(finish == -1 || (finish >= start && start >= 0));
-        FUZZ_CHECK(finish != -1 || !run->done);
         int64_t task = job[GS_SIMULATE_HOST_JOB_TASK][k];
+        gs_analysis_common_sums_t sums =
+            gs_analysis_common_sums(&run->model.hosts, task, run->model.sms);
+        bool starts = sums.cpu + sums.gpu > 0; /* a job without work has no start */
+        FUZZ_CHECK(finish == -1 || (finish >= start && (start >= 0 || !starts)));
+        FUZZ_CHECK(finish != -1 || !run->done);
         FUZZ_CHECK(finish == -1 || finish - release <= run->worst[task]);
     }
     int64_t count = run->interval_count < 120 ? run->interval_count : 120;
