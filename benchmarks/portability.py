@@ -85,11 +85,12 @@ def compile_all(platform: Platform, folder: Path) -> tuple[Path, int]:
     """An archive of the core, and the number of files that compile."""
     import sysconfig
 
-    include = [ROOT / "csrc", FUZZ, headers(folder, platform.numpy), sysconfig.get_path("include")]
+    outside = [headers(folder, platform.numpy), sysconfig.get_path("include")]
     flags = ["-std=c11", "-O2", "-fPIC", *WARNINGS, "-DPy_LIMITED_API=0x030b0000"]
     flags += ["-DNPY_TARGET_VERSION=NPY_2_0_API_VERSION", '-DGPUSCHED_VERSION="0"']
     flags += ["-DNPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION"]
-    flags += [part for place in include for part in ("-isystem", str(place))]
+    flags += [f"-I{ROOT / 'csrc'}", f"-I{FUZZ}"]
+    flags += [part for place in outside for part in ("-isystem", str(place))]
     core = []
 
     def compile_one(source: Path) -> None:
@@ -99,7 +100,9 @@ def compile_all(platform: Platform, folder: Path) -> tuple[Path, int]:
         if "python" not in source.parts and "cuda" not in source.parts:
             core.append(target)
 
-    sources = [*(ROOT / "csrc").rglob("*.c"), *FUZZ.glob("*.c")]
+    sources = list((ROOT / "csrc").rglob("*.c"))
+    if platform.emulator != "":
+        sources += FUZZ.glob("*.c")
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(compile_one, sources))
     archive = folder / "core.a"
@@ -149,7 +152,7 @@ def wheel(platform: Platform, folder: Path) -> Path:
 
 
 def tests(python: str, packages: Path, built: Path, folder: Path) -> str:
-    """What pytest says in a Python of another platform, whose packages are in a folder."""
+    """The summary of pytest in a Python of another platform, whose packages are in a folder."""
     site = folder / "site-packages"
     shutil.copytree(packages, site)
     shutil.rmtree(site / "gpusched", ignore_errors=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpusched._support.arguments import instance, integer64, real
 from gpusched._support.text import shown
 
-__all__ = ["Budget", "as_budget"]
+__all__ = ["Budget", "as_budget", "spent_text"]
 
 
 @dataclass(frozen=True)
@@ -61,3 +61,9 @@ def as_budget(budget: Budget | None) -> Budget:
         return Budget()
     instance(budget, Budget, "budget", "for example gs.Budget(seconds=1)")
     return budget
+
+
+def spent_text(which: str, states: int, used: int) -> str:
+    """A sentence on a search whose budget was spent: which, its states and its bytes."""
+    amount = f"{states:,} states and {used / 1e6:,.1f} MB"
+    return f"The budget of {which} was spent, after {amount}; a larger one may decide it."

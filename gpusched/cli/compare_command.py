@@ -42,6 +42,13 @@ def add(commands: Any) -> None:
         metavar="TIME",
         help="jobs released before it are simulated, as in 10s (ten hyperperiods, at most 10s)",
     )
+    compare.add_argument(
+        "--seconds",
+        type=float,
+        metavar="S",
+        help="longest time of each exact search and each simulation (200,000 states and 32 MiB of "
+        "a search, simulations as --until says)",
+    )
     compare.add_argument("--no-simulation", action="store_true", help="tests only")
     compare.add_argument(
         "--no-margin",
@@ -63,6 +70,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from gpusched._support.budget import Budget
     from gpusched.comparison.comparisons import compare
     from gpusched.comparison.documents import comparison_document, json_text
     from gpusched.comparison.report.report_folder import save_report
@@ -77,6 +85,7 @@ def run(options: argparse.Namespace) -> int:
         methods=options.method,
         simulate=not options.no_simulation,
         until=options.until,
+        budget=None if options.seconds is None else Budget(seconds=options.seconds),
         progress=progress,
     )
     findings = found.findings(margin=not options.no_margin, progress=progress)

@@ -97,7 +97,7 @@ class Edf(BatchAnswer):
 
     def _reason(self) -> str:
         if self.undecided:
-            return "The budget of bytes was spent."
+            return "The budget of bytes was spent; a larger one may decide it."
         if self.accepted:
             least = self._tightest()
             return f"Every job of the hyperperiod ends in time{f'; {least}' if least else ''}."

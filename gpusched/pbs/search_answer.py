@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._support.budget import spent_text
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.model.answers.answer import Claim, Flags, Ticks
@@ -191,7 +192,7 @@ class Search(BatchAnswer):
                 return self._tried()
             if self.reason == "undecided":
                 return "The batches that the table leaves undecided decide it."
-            return f"The budget of {self.reason} was spent."
+            return spent_text(str(self.reason), int(self.states), int(self.bytes))
         if self.accepted:
             by = _BY.get(self.stage, "a schedule was found")
             least = self._tightest()

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.budget import spent_text
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.model.answers.answer import Answer, Claim, missing
@@ -145,7 +146,7 @@ with 3 of 4.'
         if self.undecided:
             if self.reason == "undecided":
                 return "The batches that the table leaves undecided decide it."
-            return f"The budget of {self.reason} was spent."
+            return spent_text(str(self.reason), self.states, self.bytes)
         if self.certificate is not None:
             return self.certificate.words(self.tasks)
         if self.rejected:
