@@ -25,8 +25,16 @@ __all__ = ["reference_pages"]
 # What pdoc leaves of reStructuredText, and of a type that has no name of its own.
 _SHOWN = {"::</p>": ":</p>", "&lt;class &#x27;SupportsIndex&#x27;&gt;": "SupportsIndex"}
 
+# The docstring that Python gives the constructor of a named tuple.
+_MADE = re.compile(r"<p>Create new instance of [^<]*</p>")
+
 # The type of keyword arguments that are fields of a class, which is described with its class.
 _FIELDS = re.compile(r": \*&lt;class &#x27;[\w.]+&#x27;&gt;")
+
+# A type that stays as it is written, since only type checkers import its names.
+_WRITTEN = re.compile(
+    r"((?:<span class=\"p\">:</span>|-&gt;</span>|-&gt;) *)<span class=\"s1\">'([^']+)'</span>"
+)
 
 # A class by its full name in the text of a page, not in a tag; signatures have tags in the name.
 _DOT = r'(?:\.|</span><span class="o">\.</span><span class="n">)'
@@ -96,7 +104,8 @@ def _with_public_names(text: str, public: dict[str, str]) -> str:
     def shown(name: re.Match[str]) -> str:
         return public.get(re.sub(r"<[^>]*>", "", name[0]), name[1].lstrip("_"))
 
-    return _CLASS.sub(shown, _FIELDS.sub("", text))
+    plain = _WRITTEN.sub(r'\1<span class="n">\2</span>', _FIELDS.sub("", text))
+    return _CLASS.sub(shown, plain)
 
 
 def _with_links(text: str, page: str) -> str:
@@ -106,7 +115,7 @@ def _with_links(text: str, page: str) -> str:
         address = reference_address(html.unescape(code[1]))
         return code[0] if address is None else f'<a href="{relative(address, page)}">{code[0]}</a>'
 
-    text = re.sub(r"(?<!<pre>)<code>([^<]*)</code>(?!</a>)", linked, text)
+    text = re.sub(r"(?<!<pre>)<code>([^<]*)</code>(?!</a>)", linked, _MADE.sub("", text))
     for written, shown in _SHOWN.items():
         text = text.replace(written, shown)
     return cited_keys(text, page)
