@@ -56,6 +56,13 @@ def test_presets_are_what_the_tables_say():
         "GH200": 132,
         "A30": 56,
         "H100 PCIe": 114,
+        "RTX A6000": 84,
+        "A40": 84,
+        "A10G": 80,
+        "L40": 142,
+        "RTX 6000 Ada Generation": 142,
+        "RTX 4070": 46,
+        "RTX 4080": 76,
     }
     assert {name: gs.GPU.preset(name).sms for name in gs.GPU.presets()} == sms
 

@@ -43,11 +43,18 @@ _PRESETS: dict[str, tuple[int, tuple[int, int], dict[str, Any]]] = {
     "RTX 3070": (46, (8, 6), _DESKTOP),  # announcement: 5,888 cores, 46 SMs
     "RTX 3080": (68, (8, 6), _DESKTOP),  # announcement: 8,704 cores (the one with 10 GB)
     "RTX 3090": (82, (8, 6), _DESKTOP | _GA102),  # announcement: 10,496 cores, 82 SMs
+    "RTX A6000": (84, (8, 6), _DESKTOP | _GA102),  # data sheet: 10,752 cores, 84 RT cores
+    "RTX 4070": (46, (8, 9), _DESKTOP),  # announcement: 5,888 cores
+    "RTX 4080": (76, (8, 9), _DESKTOP),  # announcement: 9,728 cores
     "RTX 4090": (128, (8, 9), _DESKTOP | _AD102),
+    "RTX 6000 Ada Generation": (142, (8, 9), _DESKTOP | _AD102),  # data sheet: 142 RT cores
     "RTX 5090": (170, (12, 0), _DESKTOP),
     "T4": (40, (7, 5), _DESKTOP | {"copy_engines": 3}),  # deviceQuery
     "A10": (72, (8, 6), _DESKTOP),  # data sheet: 72 RT cores, one per SM
+    "A10G": (80, (8, 6), _DESKTOP),  # 10,240 cores
+    "A40": (84, (8, 6), _DESKTOP | _GA102),  # data sheet: 10,752 cores, 84 RT cores
     "L4": (58, (8, 9), _DESKTOP),  # 7,424 cores
+    "L40": (142, (8, 9), _DESKTOP | _AD102),  # data sheet: 18,176 cores, 142 RT cores
     "L40S": (142, (8, 9), _DESKTOP | _AD102),  # data sheet: 18,176 cores, 142 RT cores
     "V100": (80, (7, 0), _DESKTOP | _GV100),
     "A100": (108, (8, 0), _DESKTOP | _GA100 | {"copy_engines": 5}),
