@@ -169,7 +169,7 @@ def test_module_forms():
 
 def test_an_unknown_name_lists_the_near_ones():
     with pytest.raises(
-        ValueError, match="name: got 'rtx 2070', expected a preset such as RTX [34]070, RTX"
+        ValueError, match=r"name: got 'rtx 2070', expected a preset such as RTX [34]070, RTX"
     ):
         gs.GPU.preset("rtx 2070")
     with pytest.raises(
