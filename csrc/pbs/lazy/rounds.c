@@ -59,7 +59,10 @@ int gs_pbs_lazy_rounds(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_rounds_opti
     if (options->idling) {
         return search_idling(self, schedule, answer);
     }
+    const int both = GS_PBS_LAZY_ROUNDS_TRIES | GS_PBS_LAZY_ROUNDS_SWEEPS;
     bool any = (options->parts & GS_PBS_LAZY_ROUNDS_ALL) != 0; /* else no round does any work */
+    bool decides = (options->parts & GS_PBS_LAZY_ROUNDS_POINTS) != 0 ||
+                   (options->parts & both) == both || options->most_work > 0;
     while (any && status == GS_OK && *answer == GS_PBS_LAZY_OPEN && self->work < end) {
         if ((options->parts & GS_PBS_LAZY_ROUNDS_TRIES) != 0) {
             status = try_all(self, width, work / 4, schedule, answer);
@@ -74,6 +77,7 @@ int gs_pbs_lazy_rounds(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_rounds_opti
             (options->parts & GS_PBS_LAZY_ROUNDS_SWEEPS) != 0) {
             status = sweep(self, spans, work, answer);
         }
+        any = decides || work < INT64_MAX / 8;
         work = work < INT64_MAX / 8 ? 4 * work : work;
         spans = spans < INT64_MAX / 8 ? 4 * spans : spans;
         width = width < GS_PBS_LAZY_MOVES_WIDTH ? 2 * width : width;

@@ -9,7 +9,8 @@
 
 #include "pbs/lazy/engine.h"
 
-/* Parts of a round, for tests. Without inserted idle time, points or both others are needed. */
+/* Parts of a round, for tests. Without inserted idle time, points or both others are needed: else
+ * the rounds end where their limits no longer grow, and the answer may stay open. */
 enum {
     GS_PBS_LAZY_ROUNDS_TRIES = 1,
     GS_PBS_LAZY_ROUNDS_POINTS = 2,
@@ -25,8 +26,8 @@ typedef struct {
     int64_t most_work;   /* give up after this much work; 0: never */
 } gs_pbs_lazy_rounds_options_t;
 
-/* Asks for the first state. *answer: GS_PBS_LAZY_*; open only after most_work. When alive, schedule
- * receives the frames. Errors and spent budgets as usual. */
+/* Asks for the first state. *answer: GS_PBS_LAZY_*; open only after most_work, or for lack of
+ * parts. When alive, schedule receives the frames. Errors and spent budgets as usual. */
 int gs_pbs_lazy_rounds(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_rounds_options_t *options,
                        gs_schedule_t *schedule, int *answer);
 
