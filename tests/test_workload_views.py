@@ -201,6 +201,29 @@ def test_batches_have_the_largest_slowdown() -> None:
     assert "1.5 times" in view.assumptions[-1]
 
 
+def test_kernels_without_a_shape_run_alone_in_batches() -> None:
+    plain = gs.Task("a", 999, [gs.Kernel(40)])
+    beside = [gs.Task(name, 999, [shaped(30, blocks=2)]) for name in "bc"]
+    mixed = gs.Workload([plain, *beside])
+    view = mixed.batches(PLATFORM.replace(slowdown=1.5))
+    assert view.table.completion.tolist() == [0, 40, 30, 0, 30, 0, 45, 0]
+    assert "in a batch of its own: a" in " ".join(view.assumptions)
+    with pytest.raises(ValueError, match="platform: got no GPU"):
+        mixed.batches(gs.Platform())
+    several = gs.Task("d", 999, [gs.CopyIn(3), gs.Kernel(10, repeat=2), gs.Kernel(5)])
+    unknown = gs.Workload([plain, several])
+    for platform in (PLATFORM, gs.Platform()):
+        assert unknown.batches(platform).table.completion.tolist() == [0, 40, 28, 0]
+        kept = unknown.batches(platform, chains="keep")
+        eligible = np.flatnonzero(kept.table.completion)
+        assert eligible.tolist() == [1, 2, 4, 8]
+        assert kept.table.completion[eligible].tolist() == [40, 10, 10, 5]
+        with pytest.raises(ValueError, match=r"without blocks and threads|got no GPU"):
+            unknown.kernels(platform)
+    latency = gs.Workload([plain]).batches(gs.Platform(launch_latency=2))
+    assert latency.table.completion.tolist() == [0, 42]
+
+
 @pytest.mark.parametrize(
     ("workload", "platform", "text"),
     [

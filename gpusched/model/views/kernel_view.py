@@ -26,6 +26,9 @@ __all__ = ["batch_view", "chain_batch_view", "kernel_view"]
 
 _ONE_CONTEXT = "kernels of different contexts do not run at the same time"
 
+# In the place of the GPU where no kernel has a shape, so that each takes all of it.
+_ANY_GPU = GPU(sms=1, threads_per_sm=1024, blocks_per_sm=32)
+
 
 @dataclass
 class _Found:
@@ -38,6 +41,7 @@ class _Found:
     around: list[str] = field(default_factory=list)
     fused: list[str] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
+    alone: list[str] = field(default_factory=list)
     times: list[KernelTimes] = field(default_factory=list)
 
     def sentences(self, source: Source) -> list[str]:
@@ -57,6 +61,8 @@ class _Found:
             (self.fused, "the kernels of a job run as one unit, whose time is their sum and whose "
              "footprint is the largest of each resource"),
             (self.whole, "no SM holds the largest of each resource: the unit takes the whole GPU"),
+            (self.alone, "kernels without blocks and threads take the whole GPU, so each runs in "
+             "a batch of its own"),
             (self.without, "tasks without GPU segments are left out"),
         ):  # fmt: skip
             if names:
@@ -66,7 +72,13 @@ class _Found:
 
 def kernel_view(source: Source, *, occupy: bool, fuse: bool) -> View[KernelTasks]:
     """Kernel tasks of the GPU segments of each task; see ``Workload.kernels``."""
-    gpu = _needed_gpu(source)
+    return _kernel_view(source, _needed_gpu(source), occupy=occupy, fuse=fuse, alone=False)
+
+
+def _kernel_view(
+    source: Source, gpu: GPU, *, occupy: bool, fuse: bool, alone: bool
+) -> View[KernelTasks]:
+    """``alone``: kernels without a shape take the whole GPU; else they are refused."""
     source.refuse_jitter()
     source.refuse_processes(_ONE_CONTEXT)
     found = _Found()
@@ -85,7 +97,7 @@ def kernel_view(source: Source, *, occupy: bool, fuse: bool) -> View[KernelTasks
                 "work as GPU time)"
             )
         tasks.append(task)
-        units.append(_unit(source, gpu, task, parts, found))
+        units.append(_unit(source, gpu, task, parts, found, alone))
         bounds.append(_bounds(source, task, parts, found))
     if not tasks:
         raise ValueError("tasks: got none with GPU segments, expected at least one")
@@ -108,9 +120,10 @@ def kernel_view(source: Source, *, occupy: bool, fuse: bool) -> View[KernelTasks
 
 def batch_view(source: Source, *, occupy: bool) -> BatchView:
     """Kernel tasks, and batches at the platform's largest slowdown; see ``Workload.batches``."""
-    kernels = kernel_view(source, occupy=occupy, fuse=True)
+    gpu = _gpu_of_batches(source)
+    kernels = _kernel_view(source, gpu, occupy=occupy, fuse=True, alone=True)
     most = source.platform.slowdown[1]
-    table = BatchTable.from_gpu(kernels.tasks, _needed_gpu(source), slowdown=most)
+    table = BatchTable.from_gpu(kernels.tasks, gpu, slowdown=most)
     said = []
     if kernels.tasks.n > 1:
         said.append(f"a batch takes {most:g} times as long as the longest of its kernels alone")
@@ -129,7 +142,7 @@ class _Chain:
 
 def chain_batch_view(source: Source, *, occupy: bool) -> ChainBatchView:
     """Chains of kernels, and batches of these; see ``Workload.batches``."""
-    gpu = _needed_gpu(source)
+    gpu = _gpu_of_batches(source)
     source.refuse_jitter()
     source.refuse_processes(_ONE_CONTEXT)
     count = sum(kernel.repeat for task in source.tasks for kernel in task.kernels)
@@ -144,7 +157,7 @@ def chain_batch_view(source: Source, *, occupy: bool) -> ChainBatchView:
         if (parts := job_parts(task, times)) is None:
             found.without.append(task.name)
             continue
-        chain = _chain(source, task, times, occupy, found)
+        chain = _chain(source, gpu, task, times, occupy, found)
         around = JobParts(chain.before, 0, chain.after, parts.inner)
         tasks.append(task)
         chains.append(chain)
@@ -177,7 +190,12 @@ def chain_batch_view(source: Source, *, occupy: bool) -> ChainBatchView:
 
 
 def _chain(
-    source: Source, task: Task, times: tuple[KernelTimes | None, ...], occupy: bool, found: _Found
+    source: Source,
+    gpu: GPU,
+    task: Task,
+    times: tuple[KernelTimes | None, ...],
+    occupy: bool,
+    found: _Found,
 ) -> _Chain:
     """The kernels of a task's job; what stands between two of them keeps the GPU."""
     chain, gap = _Chain(), 0
@@ -188,7 +206,9 @@ def _chain(
             of_cpu = of_cpu or (runs_on_cpu(part) and part.time > 0)
             of_engine = of_engine or not runs_on_cpu(part)
             continue
-        _refuse_shapeless(of)
+        shaped = of
+        if not of.kernel.has_shape:
+            shaped = _alone(gpu, of.time, of.where, task, found)
         first = not chain.kernels
         if first:
             chain.before, gap = gap, 0
@@ -203,7 +223,7 @@ def _chain(
             found.gaps.append(task.name)
         of_cpu = of_engine = False
         for _ in range(of.kernel.repeat):
-            chain.kernels.append(of)
+            chain.kernels.append(shaped)
             chain.latency.append(source.platform.launch_latency + gap)
             gap = 0
     if not chain.kernels:
@@ -217,12 +237,30 @@ def _chain(
     return chain
 
 
-def _refuse_shapeless(of: KernelTimes) -> None:
-    if not of.kernel.has_shape:
-        raise ValueError(
-            f"{of.where}: got a kernel without blocks and threads, expected these; kernels share "
-            "the SMs by their shapes"
-        )
+def _shapeless(where: str) -> ValueError:
+    return ValueError(
+        f"{where}: got a kernel without blocks and threads, expected these; kernels share the SMs "
+        "by their shapes"
+    )
+
+
+def _alone(gpu: GPU, time: int, where: str, task: Task, found: _Found) -> KernelTimes:
+    """A kernel of this time that takes the whole GPU, for one without a shape."""
+    if (whole := _whole_gpu(gpu, time)) is None:
+        raise _shapeless(where)
+    if task.name not in found.alone:
+        found.alone.append(task.name)
+    [times] = kernel_times([whole], gpu, [where])
+    return times
+
+
+def _gpu_of_batches(source: Source) -> GPU:
+    """The GPU; where no kernel has a shape none is needed, as each runs alone."""
+    if source.platform.gpu is None and not any(
+        kernel.has_shape for task in source.tasks for kernel in task.kernels
+    ):
+        return _ANY_GPU
+    return _needed_gpu(source)
 
 
 def _needed_gpu(source: Source) -> GPU:
@@ -231,15 +269,18 @@ def _needed_gpu(source: Source) -> GPU:
     return source.platform.gpu
 
 
-def _unit(source: Source, gpu: GPU, task: Task, parts: JobParts, found: _Found) -> KernelTimes:
-    """The GPU work of a job as one kernel."""
+def _unit(
+    source: Source, gpu: GPU, task: Task, parts: JobParts, found: _Found, alone: bool
+) -> KernelTimes:
+    """The GPU work of a job as one kernel; ``alone`` as in `_kernel_view`."""
     kernels = parts.kernels
     if not kernels:
         raise ValueError(
             f"{task.name}: got copies without a kernel, expected a kernel; the model has no copies"
         )
-    for of in kernels:
-        _refuse_shapeless(of)
+    shapeless = [of.where for of in kernels if not of.kernel.has_shape]
+    if shapeless and not alone:
+        raise _shapeless(shapeless[0])
     latency = source.platform.launch_latency
     found.times += kernels
     if parts.copies:
@@ -247,20 +288,23 @@ def _unit(source: Source, gpu: GPU, task: Task, parts: JobParts, found: _Found) 
     if parts.between:
         found.gaps.append(task.name)
     several = len(kernels) > 1 or kernels[0].kernel.repeat > 1
+    where = f"{task.name}: {'its kernels as one unit' if several else 'its GPU work'}"
+    total = sum((of.time + latency) * of.kernel.repeat for of in kernels)
+    total += parts.copies + parts.between
     if several:
         found.fused.append(task.name)
-    elif not (parts.copies or parts.between or latency):
+    if shapeless:
+        return _alone(gpu, total, where, task, found)
+    if not (several or parts.copies or parts.between or latency):
         return kernels[0]
-    total = sum((of.time + latency) * of.kernel.repeat for of in kernels)
     shapes = [of.kernel for of in kernels]
     unit = Kernel(
-        total + parts.copies + parts.between,
+        total,
         blocks=max(shape.blocks or 0 for shape in shapes),
         threads=max(shape.threads or 0 for shape in shapes),
         regs=max(shape.regs for shape in shapes),
         smem=max(shape.smem for shape in shapes),
     )
-    where = f"{task.name}: {'its kernels as one unit' if several else 'its GPU work'}"
     if several and not occupancy(gpu, unit.threads or 0, unit.regs, unit.smem):
         if (whole := _whole_gpu(gpu, unit.time)) is not None:
             found.whole.append(task.name)

@@ -555,7 +555,8 @@ class Workload(NoArray, Tabular):
 
         Tasks, arguments and refusals are those of `kernels`. The table is that of
         ``BatchTable.from_gpu`` with the largest slowdown of the platform; ValueError for more
-        tasks than a table can have.
+        tasks than a table can have. Kernels without blocks and threads are not refused: each runs
+        in a batch of its own, and where all are such no GPU is needed.
 
         With ``chains="keep"`` the tasks are `KernelChains`, and a batch has at most one kernel of
         each. Copies and, with ``gaps="occupy"``, CPU work between two kernels keep the GPU before
