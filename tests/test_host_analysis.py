@@ -310,7 +310,7 @@ def test_as_an_object() -> None:
     assert late != gs.analysis.stgm(vector_a()) and late != 1
     assert repr(late) == "<Verdict: undecided (stgm, suspend; 4 tasks on 2 cores, 2 SMs)>"
     assert "&lt;b&gt;" in late._repr_html_() and "<b>" not in late._repr_html_()
-    assert "0 of 4 sets schedulable, 4 undecided (mpcp, suspend; 1 cores, 13 SMs)" in repr(stack)
+    assert "0 of 4 sets schedulable, 4 undecided (mpcp, suspend; 1 core, 13 SMs)" in repr(stack)
     assert len(stack._repr_html_()) < 300
     assert "may miss" in late.why("<b>")
     assert late.why(2) == "&: not examined."

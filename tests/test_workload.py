@@ -142,7 +142,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (
         lambda: gs.Kernel(sms={1: 4, 2: 5}),
         ValueError,
-        "sms[2]: got 5, expected at most the 4 on 1 SMs",
+        "sms[2]: got 5, expected at most the 4 on 1 SM",
     ),
     (lambda: task(name=""), ValueError, "name: got '', expected at least one character"),
     (lambda: task(period=None), ValueError, "period: got None, expected a period or a rate"),

@@ -279,7 +279,7 @@ REFUSED = [
     ),
     (
         HEAD + TASK + "segments = [{ sms = { 1 = '1ms', 2 = '2ms' } }]",
-        "task[0].segments[0].sms[2]: got 2ms, expected at most the 1ms on 1 SMs",
+        "task[0].segments[0].sms[2]: got 2ms, expected at most the 1ms on 1 SM",
     ),
     (
         HEAD + TASK + "segments = [{ cpu = 1152921504606846976 }]",

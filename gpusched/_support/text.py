@@ -63,3 +63,8 @@ def shown_names(names: Sequence[str], count: int = 5) -> str:
 
 def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

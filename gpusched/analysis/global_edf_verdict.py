@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
+from gpusched._support.text import plural
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, Times, missing
 from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.host_tasks import HostTasks
@@ -207,7 +208,7 @@ class GedfVerdict(Answer):
             inside = self.hosts.segments > 0
             return f"The GPU-using tasks need {float(share[inside].sum()):.6g} of one CPU."
         if code == LOAD:
-            return f"The tasks need {float(share.sum()):.6g} of {self.cpus} CPUs."
+            return f"The tasks need {float(share.sum()):.6g} of {plural(self.cpus, 'CPU')}."
         if not self.bounded.all():
             return "Tardiness is bounded, by a number above 64 bits or that no method here gives."
         late = self.tardiness

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration, methods
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip
+from gpusched._support.text import clip, plural
 from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.host_tasks import HostTasks
@@ -328,8 +328,8 @@ its own segments.'
         form = f"{self.test}, {self.mode}" + (
             "" if self.variant == "sound" else f", {self.variant}"
         )
-        tasks = "" if self.is_stack else f"{self.hosts.n} tasks on "
-        return f"{form}; {tasks}{self.cpus} cores, {self.sms} SMs"
+        tasks = "" if self.is_stack else f"{plural(self.hosts.n, 'task')} on "
+        return f"{form}; {tasks}{plural(self.cpus, 'core')}, {plural(self.sms, 'SM')}"
 
     def _html_columns(self) -> tuple[str, ...]:
         used = [name for name in TERMS if self.terms[name].any()]

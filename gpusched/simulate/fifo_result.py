@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.saved import Saved
+from gpusched._support.text import plural
 from gpusched.model.fifo_order import ORDERS
 from gpusched.model.gpu import GPU
 from gpusched.model.jobs import Jobs, RunJobs
@@ -136,10 +137,10 @@ class FifoRun(Saved, RunJobs):
     def __repr__(self) -> str:
         size = f"{self.threads} threads"
         if self.gpu is not None:
-            size = run_results.plural(self.gpu.sms, "SM")
+            size = plural(self.gpu.sms, "SM")
         return (
-            f"<FifoRun: {run_results.plural(len(self), 'job')} of "
-            f"{run_results.plural(self.tasks.n, 'task')} on {size}, order "
+            f"<FifoRun: {plural(len(self), 'job')} of "
+            f"{plural(self.tasks.n, 'task')} on {size}, order "
             f"{self.order}; {run_results.misses(self)}; {self._ended()}>"
         )
 
@@ -147,7 +148,7 @@ class FifoRun(Saved, RunJobs):
         if self.outcome == "repeats":
             return f"repeats every {self.cycle_length} ticks from {self.cycle_from} on"
         if self.outcome == "diverges":
-            return f"{run_results.plural(int(self.grows.sum()), 'task')} with growing responses"
+            return f"{plural(int(self.grows.sum()), 'task')} with growing responses"
         return run_results.ended(self.outcome, self.reason, self.now)
 
     def _repr_html_(self) -> str:
@@ -293,5 +294,5 @@ class FifoResponses(Responses):
     def __repr__(self) -> str:
         names, counts = np.unique(np.atleast_1d(self.outcome), return_counts=True)
         known = "".join(f", {k} {name}" for name, k in zip(names, counts, strict=True))
-        of = f"{run_results.plural(len(self), 'set')} of " if self.is_stack else ""
+        of = f"{plural(len(self), 'set')} of " if self.is_stack else ""
         return f"<FifoResponses: {of}{self.worst.shape[-1]} tasks{known}>"

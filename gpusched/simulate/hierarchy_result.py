@@ -16,10 +16,10 @@ from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
-from gpusched._support.text import escape
+from gpusched._support.text import escape, plural
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import KINDS, Launches
-from gpusched.simulate import hierarchy_why, run_results
+from gpusched.simulate import hierarchy_why
 from gpusched.simulate.hierarchy_tables import (
     REASONS,
     Blocks,
@@ -132,16 +132,14 @@ class Hierarchy(Tabular, Saved, Frozen):
     def __repr__(self) -> str:
         kernels = int((self.launches.kind == 0).sum())
         copies = len(self) - kernels
-        what = run_results.plural(kernels, "kernel")
+        what = plural(kernels, "kernel")
         if copies:
             what += f" and {copies} {'copy' if copies == 1 else 'copies'}"
         where = f"{self.gpu.sms} SMs{f' of a {self.gpu.name}' if self.gpu.name else ''}"
         return f"<Hierarchy: {what} on {where}; {self._ended()}>"
 
     def _ended(self) -> str:
-        left = run_results.plural(int((self.end < 0).sum()), "launch").replace(
-            "launchs", "launches"
-        )
+        left = plural(int((self.end < 0).sum()), "launch").replace("launchs", "launches")
         if self.outcome == "deadlock":
             return f"deadlock at {self.now}, {left} not ended"
         if self.outcome == "budget":

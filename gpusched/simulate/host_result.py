@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array, integer, task_number
 from gpusched._support.saved import Saved
+from gpusched._support.text import plural
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.jobs import RunJobs
 from gpusched.simulate import run_results
@@ -82,9 +83,9 @@ class HostRun(Saved, RunJobs):
     def __repr__(self) -> str:
         mode = f", {self.mode}" if self.mode else ""
         return (
-            f"<HostRun: {run_results.plural(len(self), 'job')} of "
-            f"{run_results.plural(self.tasks.n, 'task')} on "
-            f"{run_results.plural(self.cpus, 'CPU')}, {self.policy}, {self.protocol}{mode}; "
+            f"<HostRun: {plural(len(self), 'job')} of "
+            f"{plural(self.tasks.n, 'task')} on "
+            f"{plural(self.cpus, 'CPU')}, {self.policy}, {self.protocol}{mode}; "
             f"{run_results.misses(self)}; "
             f"{run_results.ended(self.outcome, self.reason, self.now)}>"
         )
@@ -295,6 +296,6 @@ class HostResponses(Responses):
         return f", {self.missed[task]} of them late"
 
     def __repr__(self) -> str:
-        of = f"{run_results.plural(len(self), 'set')} of " if self.is_stack else ""
+        of = f"{plural(len(self), 'set')} of " if self.is_stack else ""
         jobs, missed = int(self.finished.sum()), int(self.missed.sum())
         return f"<HostResponses: {of}{self.worst.shape[-1]} tasks, {jobs} jobs, {missed} late>"

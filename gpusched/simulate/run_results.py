@@ -14,7 +14,7 @@ from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
-from gpusched._support.text import escape
+from gpusched._support.text import escape, plural
 
 if TYPE_CHECKING:
     from typing import Self
@@ -164,11 +164,6 @@ def ended(outcome: str, reason: str | None, now: int) -> str:
     if outcome == "budget":
         return f"the budget ({reason}) was spent at {now}"
     return f"all jobs finished by {now}"
-
-
-def plural(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def misses(run: Any) -> str:

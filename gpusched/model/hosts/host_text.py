@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.text import TICKS, clip, escape
+from gpusched._support.text import TICKS, clip, escape, plural
 from gpusched.model.hosts.host_columns import HostColumns
 
 __all__ = ["html_of", "job_of", "text_of"]
@@ -30,7 +30,7 @@ def text_of(hosts: HostColumns) -> str:
     if len(shown) + len(jobs) < 160 and len(more) < 160 and hosts.n <= 20:
         return f"{shown}[{jobs}]{more})"
     segments = int(hosts.segments.sum())
-    return f"<HostTasks: {hosts.n} tasks, {segments} GPU segments>"
+    return f"<HostTasks: {plural(hosts.n, 'task')}, {plural(segments, 'GPU segment')}>"
 
 
 def html_of(hosts: HostColumns) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, TypedDict, Unpack, cast
 
 from gpusched._support.arguments import one_of
-from gpusched._support.text import shown
+from gpusched._support.text import plural, shown
 from gpusched.model.gpu import MAX_SMS
 from gpusched.model.workload.facts import Facts, count, label, stored_text
 from gpusched.model.workload.time_units import (
@@ -305,7 +305,7 @@ class Kernel(_Timed):
             if type(slow) is type(fast) and _longer(fast, slow):
                 raise ValueError(
                     f"sms[{many}]: got {self._shown(fast)}, expected at most the "
-                    f"{self._shown(slow)} on {few} SMs"
+                    f"{self._shown(slow)} on {plural(few, 'SM')}"
                 )
 
     def _shown(self, time: Stored) -> str:

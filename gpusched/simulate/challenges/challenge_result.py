@@ -13,7 +13,7 @@ from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
-from gpusched._support.text import escape
+from gpusched._support.text import escape, plural
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate import run_results
 from gpusched.simulate.run_results import Table
@@ -321,7 +321,7 @@ class Challenge(Tabular, Saved, Frozen):
         ended = f" before its budget ({self.reason}) was spent" if self.reason else ""
         most = int(np.argmax(self.worst / self.hosts.deadline))
         return (
-            f"No late job was found in {run_results.plural(self.jobs, 'simulated job')}{ended}; "
+            f"No late job was found in {plural(self.jobs, 'simulated job')}{ended}; "
             f"{self.hosts.name[most]} came closest, with a response of {self.worst[most]} for a "
             f"deadline of {self.hosts.deadline[most]}."
         )
