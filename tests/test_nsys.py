@@ -300,7 +300,7 @@ ALL_LIMITS = (*LIMITS, "threadsPerWarp", "maxRegistersPerSm", "maxShmemPerBlock"
         (without(*ALL_LIMITS, "computeMajor") | {"smCount": 98}, 98, (8, 0)),
         (without("smCount"), 108, (8, 0)),  # TARGET_INFO_CUDA_DEVICE has it, too
         ({"id": 0, "name": "NVIDIA A100-PCIE-40GB", "smCount": None}, 108, (8, 0)),
-        ({"id": 0, "name": "NVIDIA A10G", "smCount": None}, None, None),
+        ({"id": 0, "name": "NVIDIA A10M", "smCount": None}, None, None),
         ({"id": 0, "name": "Unknown", "smCount": 4}, None, None),
         ({"id": 0, "name": None}, None, None),
         (without("computeMajor", "computeMinor", "name"), 108, None),

@@ -182,7 +182,8 @@ def test_every_call_has_a_seed_of_its_own():
         (child,) = seed.spawn(1)
         return {"v": np.full(count, np.random.default_rng(child).random())}
 
-    table = sweep(function, chunk=1, workers=1, keep=True)
+    with pytest.warns(UserWarning, match="reads its seed but not `first`"):
+        table = sweep(function, chunk=1, workers=1, keep=True)
     assert all(len(set(row)) == 1 for row in table.values["v"].tolist())
     assert len({id(seed) for seed in kept}) == 1200
     assert {seed.n_children_spawned for seed in kept} == {1}

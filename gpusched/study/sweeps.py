@@ -156,8 +156,8 @@ def sweep(
     """
     # The engine is imported with the first sweep, so that ``gs.sweep`` is there at once.
     from gpusched.study.engine import Work, compute
+    from gpusched.study.identity.seed_use import warn_of_repeated_sets
     from gpusched.study.point_results import values_of
-    from gpusched.study.seed_use import warn_of_repeated_sets
 
     number = integer(count, "count")
     if number < 1:

@@ -61,8 +61,8 @@ int gs_pbs_lazy_rounds(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_rounds_opti
     }
     const int both = GS_PBS_LAZY_ROUNDS_TRIES | GS_PBS_LAZY_ROUNDS_SWEEPS;
     bool any = (options->parts & GS_PBS_LAZY_ROUNDS_ALL) != 0; /* else no round does any work */
-    bool decides = (options->parts & GS_PBS_LAZY_ROUNDS_POINTS) != 0 ||
-                   (options->parts & both) == both || options->most_work > 0;
+    bool decides =
+        (options->parts & GS_PBS_LAZY_ROUNDS_POINTS) != 0 || (options->parts & both) == both;
     while (any && status == GS_OK && *answer == GS_PBS_LAZY_OPEN && self->work < end) {
         if ((options->parts & GS_PBS_LAZY_ROUNDS_TRIES) != 0) {
             status = try_all(self, width, work / 4, schedule, answer);

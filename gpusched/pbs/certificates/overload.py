@@ -124,11 +124,10 @@ class Overload(Certificate):
                 "long."
             )
         rows = rows_of(tasks)
-        due = (rows.offset + rows.deadline).tolist()
-        who = listed(
-            tasks,
-            tuple(i for i, price in enumerate(self.price) if price > 0 and due[i] <= self.window),
-        )
+        due = (rows.offset + rows.deadline <= self.window).tolist()
+        # One that does not hold may count no job.
+        counted = tuple(i for i in self._priced() if due[i] or self.price[i] < 0)
+        who = listed(tasks, counted or self._priced())
         need = max(self.window + 1, round(self.demand * self.window))
         return (
             f"{who} need {time_in_text(need, ' ticks')} for the jobs of the first "
