@@ -170,3 +170,14 @@ def test_the_site_has_no_broken_links(tmp_path: Path, site: None) -> None:
     assert found == ["index.html: no.html: no such file", "index.html: #no: no such heading"]
     assert not [name for name in sys.modules if name == "gpusched.profiles"]
     assert not hasattr(gs, "__all__")
+
+
+def test_examples_of_docstrings_stand_before_their_sections(site: None) -> None:
+    from guide_parts import examples_first
+
+    text = "Summary.\n\nRaises\n------\nValueError\n    Why.\n\n>>> f(1)\n2\n\nMore."
+    assert examples_first(text) == (
+        "Summary.\n\n>>> f(1)\n2\n\nRaises\n------\nValueError\n    Why.\n\n\n\nMore."
+    )
+    plain = "Summary.\n\nExamples\n--------\n>>> f(1)\n2"
+    assert examples_first(plain) == plain

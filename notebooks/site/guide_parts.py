@@ -15,7 +15,7 @@ from collections.abc import Callable
 import gpusched as gs
 from gpusched.comparison.ways import way_of
 
-__all__ = ["expanded", "named", "prose"]
+__all__ = ["examples_first", "expanded", "named", "prose"]
 
 _PART = re.compile(r"^\[(Docstring of|Members of|Methods|Ways) (`.+`)\]\(\S+\)$", re.MULTILINE)
 _SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
@@ -48,6 +48,19 @@ def prose(docstring: str) -> str:
             text += f"\n\n{section}"
     text = _EXAMPLE.sub("", text)
     return re.sub(r"\n{3,}", "\n\n", text.replace("::\n", ":\n")).strip()
+
+
+def examples_first(docstring: str) -> str:
+    """A docstring with the examples of its sections before them, where they are not taken for names
+    of parameters or errors."""
+    pieces = _SECTION.split(docstring)
+    opening, sections, found = pieces[0].strip(), "", []
+    for heading, section in zip(pieces[1::2], pieces[2::2], strict=True):
+        if heading != "Examples":
+            found += _EXAMPLE.findall(section)
+            section = _EXAMPLE.sub("", section)
+        sections += f"\n\n{heading}\n{'-' * len(heading)}\n{section.strip()}"
+    return "\n\n".join([opening, *found]).strip() + sections
 
 
 def _doc(name: str) -> str:

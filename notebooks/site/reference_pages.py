@@ -14,6 +14,7 @@ from unittest.mock import patch
 import pdoc
 import pdoc.doc
 import pdoc.render
+from guide_parts import examples_first
 from markdown_text import cited_keys
 from site_map import SiteMap, reference_address, relative
 from site_pages import Page, reference_modules
@@ -88,6 +89,14 @@ def _with_public_bases(modules: list[pdoc.doc.Module]) -> None:
         vars(shown)["bases"] = bases
 
 
+def _with_examples_first(namespace: pdoc.doc.Namespace) -> None:
+    """Move examples behind sections of docstrings before them, in all members."""
+    for shown in namespace.members.values():
+        vars(shown)["docstring"] = examples_first(shown.docstring)
+        if isinstance(shown, pdoc.doc.Class):
+            _with_examples_first(shown)
+
+
 def _public_names(modules: list[pdoc.doc.Module]) -> dict[str, str]:
     """Names that a reader writes, by the full names of where classes stand and are public."""
     names: dict[str, str] = {}
@@ -145,6 +154,8 @@ def reference_pages(site: SiteMap) -> list[Page]:
     found = [_module(address) for address in ("", *reference_modules())]
     modules = {module.fullname: module for module in found}
     _with_public_bases(found)
+    for module in found:
+        _with_examples_first(module)
     public = _public_names(found)
     pdoc.render.configure(
         docformat="numpy",
