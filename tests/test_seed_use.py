@@ -24,6 +24,12 @@ def passed_on(*, x: float, count: int, first: int, seed: Any) -> dict[str, Any]:
     return {"a": draw() < x}
 
 
+def stored_first(*, x: float, count: int, first: int, seed: Any) -> dict[str, Any]:
+    total = count
+    whole = np.random.default_rng(seed).random(first + total)
+    return {"a": whole[first:] < x}
+
+
 def without_numbers(*, x: float, count: int, first: int, seed: Any) -> dict[str, Any]:
     return {"a": np.full(count, x > 0.5)}
 
@@ -46,7 +52,7 @@ def test_a_function_that_does_not_read_first(function: Any) -> None:
         gs.sweep(function, {"x": [0.5]}, count=1, seed=1, progress=False)  # there is one set
 
 
-@pytest.mark.parametrize("function", [passed_on, without_numbers, all_names])
+@pytest.mark.parametrize("function", [passed_on, stored_first, without_numbers, all_names])
 def test_other_functions(function: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

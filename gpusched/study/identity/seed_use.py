@@ -36,6 +36,6 @@ def _read(code: CodeType) -> set[str]:
 
 def _names(code: CodeType) -> Iterator[str]:
     for instruction in dis.get_instructions(code):
-        if instruction.opname.startswith("LOAD_"):
+        if "LOAD_" in instruction.opname:  # also what stores one variable and loads another
             value = instruction.argval  # of several variables in one instruction: a tuple
             yield from value if isinstance(value, tuple) else (str(value),)
