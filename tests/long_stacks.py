@@ -66,12 +66,19 @@ def stgm() -> Callable[[Any], Any]:
 
 
 def stgm_exhaustive() -> Callable[[Any], Any]:
-    kernel = (1, [40 - 2 * sms for sms in range(13)], 1)
-    segments = [[36 + i] for i in range(10)] + [[8, kernel, 8]] * 6
-    many = gs.HostTasks.from_segments([100 + 7 * i for i in range(16)], segments)
+    """A set without an allocation, which takes seconds, again and again."""
+    period = [213, 222, 356, 163, 244, 117, 295, 247, 167, 296, 240, 134, 360, 239, 209, 214]
+    cpu = [28, 24, 106, 30, 61, 21, 103, 91, 55, 116]
+    users = [(14, 30), (8, 18), (21, 69), (14, 65), (12, 14), (12, 11)]
+    segments: list[Any] = [[time] for time in cpu]
+    for time, kernel in users:
+        segments.append([time, (1, [kernel - kernel * k // 20 for k in range(13)], 1), time])
+    hosts = gs.HostTasks.from_segments(period, segments)
     options: Any = {"states": 10**9}
     return sized(
-        lambda it: gs.analysis.stgm_exhaustive(it, 6, 13, **options), many.select([0, 15]), many
+        lambda it: gs.analysis.stgm_exhaustive(it, 4, 13, **options),
+        hosts.select([0, 15]),
+        repeated(hosts, 40),
     )
 
 
