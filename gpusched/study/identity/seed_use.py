@@ -10,6 +10,8 @@ from typing import Any
 
 __all__ = ["warn_of_repeated_sets"]
 
+_KINDS = ("FAST", "DEREF", "CLOSURE")  # of variables in the names of instructions
+
 
 def warn_of_repeated_sets(function: Callable[..., Any], count: int) -> None:
     """Warn of a Python function of several sets that reads its ``seed`` but not its ``first``.
@@ -36,6 +38,7 @@ def _read(code: CodeType) -> set[str]:
 
 def _names(code: CodeType) -> Iterator[str]:
     for instruction in dis.get_instructions(code):
-        if "LOAD_" in instruction.opname:  # also what stores one variable and loads another
+        name = instruction.opname  # also one that stores a variable and loads another
+        if "LOAD_" in name and any(kind in name for kind in _KINDS):
             value = instruction.argval  # of several variables in one instruction: a tuple
             yield from value if isinstance(value, tuple) else (str(value),)
