@@ -15,9 +15,18 @@ FOLDER = Path(__file__).parent / "c"
 SOURCES = sorted(FOLDER.glob("test_*.c"))
 SECONDS = 120
 LIBRARIES = ("-lm", "-ldl", "-pthread")
+LONG = ("test_generate", "test_large")
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=[source.stem for source in SOURCES])
+@pytest.mark.parametrize(
+    "source",
+    [
+        pytest.param(
+            source, id=source.stem, marks=[pytest.mark.long] if source.stem in LONG else []
+        )
+        for source in SOURCES
+    ],
+)
 def test_c(source: Path, core: Path, compiler: Compiler, tmp_path: Path) -> None:
     program = tmp_path / source.stem
     compiler.run(f"-I{CSRC}", f"-I{FOLDER}", source, core, *LIBRARIES, "-o", program)

@@ -41,6 +41,7 @@ def is_schedulable(case: Case, idling: bool, repeating: bool) -> bool | None:
     return pbs_brute.search(*columns, idling) is not None
 
 
+@pytest.mark.long
 def test_certificates_of_random_sets() -> None:
     """True ones hold in both checks; what holds, damaged or forged, is about a set without a
     schedule."""

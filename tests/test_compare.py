@@ -357,6 +357,7 @@ def test_margins_refuse_what_does_not_exist() -> None:
         gs.margin(single(jitter=1), ORIN, "mpcp")
 
 
+@pytest.mark.long
 def test_the_best_row_has_the_largest_margin() -> None:
     c = gs.compare(pipeline(), ORIN)
     best = c.best()

@@ -454,6 +454,7 @@ def test_the_headline_has_the_verdict(folder: Path) -> None:
     assert gs.compare(gs.Workload.load(folder / "jitter.toml"), gs.Platform()).to_html()
 
 
+@pytest.mark.long
 def test_a_report_of_a_large_workload_is_bounded() -> None:
     tasks = [
         gs.Task(

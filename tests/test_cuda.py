@@ -533,6 +533,7 @@ except SystemExit as error:
     assert told in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_toolkits_that_do_not_know_all_devices(tmp_path: Path) -> None:
     """compile_kernels of a copy of the project, with an nvcc that notes what it was asked for."""
     for name in ("setup.py", "gpusched/_version.py", "csrc/cuda/spin.cu"):

@@ -45,6 +45,7 @@ def test_what_the_paper_finds(table):
         assert working < idling
 
 
+@pytest.mark.long
 def test_rows_are_means_of_sets(table):
     assert len(table) == 12 and table.response.shape == (180, 4)
     k = 7

@@ -116,6 +116,7 @@ def random_set(rng: random.Random, n: int, m: int) -> dict[str, list[int]]:
     return {"period": T, "block_time": c, "blocks": g, "threads": b}
 
 
+@pytest.mark.long
 def test_twin(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same fractions as the slow, obvious computation, and the same saturation level.
 

@@ -151,6 +151,7 @@ def test_agrees_with_the_hierarchy_simulation(policy: str) -> None:
         assert {wave[:3]: wave[3] for wave in waves} == blocks
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", gs.GPU.presets())
 def test_a_kernel_alone_ends_at_the_same_tick_in_every_model(name: str) -> None:
     """Waves of blocks: batch table, FIFO on SMs, hierarchy, host simulation on all SMs."""

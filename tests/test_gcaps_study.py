@@ -152,6 +152,7 @@ def test_every_parameter(vary: str) -> None:
     assert len(found.plot()[0]) == 1
 
 
+@pytest.mark.long
 def test_sets_depend_on_neither_calls_nor_other_points() -> None:
     """A chunk's longest period must not decide how long its other sets are simulated."""
     simulated = [name for name, (*_, form) in GCAPS_TESTS.items() if form == "simulated"]

@@ -581,6 +581,7 @@ def test_plot() -> None:
         assert_legible(many.plot(by=by).figure)
 
 
+@pytest.mark.long
 @pytest.mark.python
 def test_svg_is_bounded_and_says_what_it_shows() -> None:
     rng = np.random.default_rng(9)

@@ -122,6 +122,7 @@ def check_parts(answer: gs.MigAllocation) -> None:
     assert (answer.slack >= 0).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["A30", "H100", "A100", "B200"])
 def test_no_simulated_response_above_its_bound(name: str) -> None:
     rng = np.random.default_rng(11)
@@ -141,6 +142,7 @@ def test_no_simulated_response_above_its_bound(name: str) -> None:
     assert seen >= 3
 
 
+@pytest.mark.long
 def test_many_sets_in_one_call_are_those_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Streams test many sets in one call of the core; the verdicts are those of ``gs.analyze``."""
     rng = np.random.default_rng(8)
@@ -316,6 +318,7 @@ def test_texts_and_tables() -> None:
     assert any("the least that are known of 3g.90gb" in text for text in least.assumptions)
 
 
+@pytest.mark.long
 def test_pictures(tmp_path: Path) -> None:
     plt = pytest.importorskip("matplotlib.pyplot")
     answer = gs.mig(pair(), H100)
@@ -378,6 +381,7 @@ def test_budget_progress_and_stop() -> None:
         gs.mig(w, H100, stop=stop, progress=later)
 
 
+@pytest.mark.long
 def test_more_tasks_than_are_exhausted() -> None:
     kernel = gs.Kernel(1, blocks=1, threads=32)
     many = gs.Workload([gs.Task(f"t{i}", 1000, [kernel]) for i in range(MOST_UNITS)])
@@ -466,6 +470,7 @@ def test_platforms_with_instances() -> None:
 # The way "mig" ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_row_of_a_comparison(tmp_path: Path) -> None:
     c = gs.compare(pair(), H100, methods=["streams", "mig"])
     row = c["mig"]
@@ -497,6 +502,7 @@ def test_row_without_an_assignment() -> None:
     assert row.why_no_run.startswith("mig: got no instances for the tasks, expected some; ")
 
 
+@pytest.mark.long
 def test_options_of_the_way() -> None:
     answer = gs.analyze(pair(), H100, "mig", within="pbs")
     assert (answer.method, answer.claim, dict(answer.options)) == (

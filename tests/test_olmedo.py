@@ -93,6 +93,7 @@ def test_ecrts_2017() -> None:
 # Tables
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("placement", ["most_room", "olmedo"])
 def test_tables_2_and_3(placement: str) -> None:
     for table, mw in (

@@ -131,6 +131,7 @@ def test_fit_finds_the_parameters_of_measured_points() -> None:
     assert np.square(near.errors(noisy)).sum() < np.square(worse.errors(noisy)).sum()
 
 
+@pytest.mark.long
 def test_figures_with_the_model() -> None:
     model = experiments.Bandwidth.from_paper()
     seven = experiments.olmedo_fig7(interference="bandwidth")

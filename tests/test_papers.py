@@ -25,11 +25,38 @@ CLAIMS = [(key, claim) for key, paper in PAPERS.items() for claim in paper.claim
 OF_THE_TEXT = {("RTNS10", "ranges of kernel times")}
 
 
+# Claims whose checks take most of the time.
+LONG = {
+    ("RTAS20", "misprediction by round robin"),
+    ("RTAS20", "blocks are multiples of a warp"),
+    ("RTCSA19", "STGM ahead"),
+    ("RTCSA19", "more tasks"),
+    ("RTCSA19", "one SM"),
+    ("RTNS10", "nine panels"),
+    ("RTNS10", "easy sets"),
+    ("RTNS10", "difficult sets, responses, and tardiness with the lock"),
+    ("RTNS24", "growth with the number of tasks"),
+    ("RTNS24", "six or seven tasks"),
+    ("RTNS24", "vertices with and without merging"),
+}
+
+
 def named(value: object) -> str | None:
     return f"{value.place}, {value.title}" if isinstance(value, Claim) else None
 
 
-@pytest.mark.parametrize(("key", "claim"), CLAIMS, ids=named)
+def test_long_claims_exist() -> None:
+    assert {(key, claim.title) for key, claim in CLAIMS} >= LONG
+
+
+@pytest.mark.parametrize(
+    ("key", "claim"),
+    [
+        pytest.param(key, claim, marks=[pytest.mark.long] if (key, claim.title) in LONG else [])
+        for key, claim in CLAIMS
+    ],
+    ids=named,
+)
 def test_verdict(key: str, claim: Claim) -> None:
     finding = claim.finding(Size(workers=1))
     assert finding.verdict == claim.verdict, finding.computed

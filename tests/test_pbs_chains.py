@@ -54,6 +54,7 @@ def agree(case: Chains, idling: bool, skip: int) -> tuple[str, str]:
     return type(certificate).__name__, stage
 
 
+@pytest.mark.long
 def test_search_agrees_with_brute_force() -> None:
     count: Counter[str] = Counter()
     stages = set()

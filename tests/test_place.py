@@ -174,6 +174,7 @@ def twin_carveouts(gpu, kernels, smem):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", POLICIES)
 def test_agrees_with_the_twin(policy):
     rng = np.random.default_rng(7)

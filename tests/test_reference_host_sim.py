@@ -204,6 +204,7 @@ def patterns(rng, tasks):
     yield periodic([rng.randint(0, 20) for _ in tasks], 0), shorter
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TESTS)
 def test_no_response_above_a_bound(name):
     test, options = TESTS[name]

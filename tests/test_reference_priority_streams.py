@@ -219,6 +219,7 @@ def in_units(tasks, unit):
     ]
 
 
+@pytest.mark.long
 def test_the_unit_of_time_does_not_matter():
     """Bounds up to 2**60 ticks: those of the same set in another unit, or none."""
     rng = random.Random(4)

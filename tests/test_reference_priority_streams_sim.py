@@ -142,6 +142,7 @@ def drawn(rng, tasks, threads, sms):
     return simulate(tasks, threads, releases, sms, **options).worst(len(tasks))
 
 
+@pytest.mark.long
 def test_no_response_above_its_bound():
     rng = random.Random(7)
     checked = reached = 0

@@ -201,6 +201,7 @@ def test_stacks_say_in_a_line_what_they_hold():
     assert frame.set.tolist() == [0, 1, 2]
 
 
+@pytest.mark.long
 @pytest.mark.python
 def test_certificates_prove_what_they_say():
     kinds = {"overload": 0, "dead_interval": 0}

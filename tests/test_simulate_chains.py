@@ -110,6 +110,7 @@ def test_stacks_give_the_responses_of_their_sets():
         assert found[i].finished.tolist() == one.finished.tolist()
 
 
+@pytest.mark.long
 def test_no_response_above_its_bound():
     rng = random.Random(8)
     checked = reached = 0

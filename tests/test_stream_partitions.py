@@ -167,6 +167,7 @@ def check(seen, answer, said):
     return count, reached
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_response_above_its_bound(kind):
     rng = random.Random(kind)

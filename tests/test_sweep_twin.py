@@ -71,6 +71,7 @@ def check(table, rows, kept):
                 assert found == value or (found != found and value != value)
 
 
+@pytest.mark.long
 @settings(max_examples=15)
 @given(cases(), st.data())
 def test_sweeps_equal_their_twin(case, data):

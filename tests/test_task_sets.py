@@ -98,6 +98,7 @@ def test_unknown_fields_are_refused() -> None:
         KERNELS.replace(wcet=None)
 
 
+@pytest.mark.long
 @given(any_tasks)
 def test_nothing_changes_without_changes(tasks: Any) -> None:
     assert tasks.replace() == tasks and derived(tasks.replace()) == derived(tasks)
@@ -306,6 +307,7 @@ def test_a_set_is_no_array() -> None:
 # Frames
 
 
+@pytest.mark.long
 @settings(deadline=None)
 @given(any_tasks)
 def test_frames_come_back(tasks: Any) -> None:

@@ -122,6 +122,7 @@ def test_many_round_trips_are_exact(tmp_path: Path) -> None:
         check_copies(random_workload(seed), tmp_path)
 
 
+@pytest.mark.long
 def test_frames_round_trip() -> None:
     pytest.importorskip("pandas")
     for seed in range(MANY):

@@ -71,6 +71,7 @@ def random_kernel(random: Random) -> gs.Kernel:
     )
 
 
+@pytest.mark.long
 def test_random_kernels_alone_end_at_one_time_in_every_model() -> None:
     names = gs.GPU.presets()
     for seed in range(300):
