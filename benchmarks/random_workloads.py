@@ -92,6 +92,33 @@ def job(random: Random, gpu: gs.GPU, total: int, style: str) -> list[gs.Segment]
     return [*found, *behind]
 
 
+def divided(random: Random, workload: gs.Workload, platform: gs.Platform) -> gs.Platform:
+    """The platform, often with green contexts for the tasks and shares of MPS for the processes."""
+    gpu = platform.gpu
+    assert gpu is not None
+    changes: dict[str, Any] = {}
+    processes = sorted({task.process for task in workload if task.process is not None})
+    if processes and random.random() < 0.5:
+        changes["mps"] = {name: random.choice((25, 50, 70, 100)) for name in processes}
+    users = [
+        task.name
+        for task in workload
+        if any(isinstance(segment, gs.Kernel) for segment in task.segments)
+    ]
+    least = 1 if gpu.cc is None else 8  # as every preset can have
+    most = min(3, len(users), gpu.sms // least)
+    if most and random.random() < 0.5:
+        groups: list[list[str]] = [[] for _ in range(random.randrange(1, most + 1))]
+        for place, name in enumerate(random.sample(users, len(users))):
+            groups[place if place < len(groups) else random.randrange(len(groups))].append(name)
+        counts = [least] * len(groups)
+        for _ in range(random.randrange(gpu.sms // least - len(groups) + 1)):
+            counts[random.randrange(len(groups))] += least
+        named = map(tuple, groups)
+        changes["green_contexts"] = dict(zip(named, counts, strict=True))
+    return platform.replace(**changes) if changes else platform
+
+
 def random_case(random: Random, tick: str = "ns") -> tuple[gs.Workload, gs.Platform]:
     """A workload of 1 to 8 tasks and a platform for it."""
     style = random.choice(STYLES)
@@ -135,4 +162,5 @@ def random_case(random: Random, tick: str = "ns") -> tuple[gs.Workload, gs.Platf
             tasks.append(gs.Task(f"t{i}", rate=f"{10**9 // period}Hz", segments=segments, **facts))
         else:
             tasks.append(gs.Task(f"t{i}", period, segments, **facts))
-    return gs.Workload(tasks, tick), platform
+    workload = gs.Workload(tasks, tick)
+    return workload, divided(random, workload, platform)

@@ -573,7 +573,7 @@ def changed(value: Any, chance: random.Random, entries: int = 40) -> Iterator[tu
             yield str(item), item
     if isinstance(value, np.ndarray):
         info = np.finfo(value.dtype) if value.dtype.kind == "f" else np.iinfo(value.dtype)
-        extremes = [info.min, -1, 0, 1, 2, 2**20, 2**31, 2**59, 2**61 - 1, 2**62, info.max]
+        extremes = [info.min, -1, 0, 1, 2, 2**16, 2**31, 2**59, 2**61 - 1, 2**62, info.max]
         extremes = [item for item in extremes if info.min <= item <= info.max]
         if value.dtype.kind == "f":
             extremes += [np.nan, np.inf, -np.inf, 1e-300]

@@ -270,6 +270,7 @@ def found_pairs(system: System, result: Any) -> set[tuple[str, int]]:
 
 
 @pytest.mark.long
+@pytest.mark.python
 def test_the_random_systems_have_everything() -> None:
     """Every feature occurs in some random system, so that it is compared."""
     why: Counter[int] = Counter()

@@ -104,12 +104,40 @@ def test_counterexample_a5():
     assert run.late.tolist() == [False, True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("protocol", "jobs", "worst"),
+    [
+        ("fmlp_plus", [[(0, 5, 0)]] * 3, [5, 10, 15]),
+        ("stgm", [[(0, 5, 0)]] * 3, [5, 10, 15]),  # of the SM
+        ("stgm", [[(0, 9, 0)], [(2, 0, 0)], [(2, 0, 0)], [(3, 0, 0)]], [9, 4, 6, 3]),  # of the CE
+        ("time_slices", [[(0, 5, 0)]] * 3, [13, 14, 15]),
+    ],
+)
+def test_requests_of_one_instant_are_in_order_of_priority(protocol, jobs, worst):
+    """Also those that a core makes after it is known that its first one was granted."""
+    n = len(jobs)
+    hosts = gs.HostTasks.from_segments(
+        *([1000] * n, jobs),
+        priority=range(n),
+        core=[0, 0, 1, 2][:n],
+        sm=[[0]] * n,
+        offset=[1, 1, 1, 0][:n],
+    )
+    options = {"slice": 2} if protocol == "time_slices" else {}
+    run = gs.simulate.host(hosts, 3, protocol=protocol, until=2, **options)
+    assert run.worst.tolist() == worst
+
+
 @pytest.mark.parametrize(("protocol", "mode"), WAYS, ids=IDS)
 def test_like_the_twin(protocol, mode):
     chance = random.Random(f"{protocol} {mode}")
     for k in range(40):
         cpus, sms = chance.randint(1, 3), chance.randint(1, 4)
         system = random_set(chance, chance.randint(1, 6), cpus, sms, T=(25, 90))
+        if k % 2:  # several requests of one core at one instant
+            for t in system:
+                t.cpu = [t.cpu[0], *(c * chance.randint(0, 1) for c in t.cpu[1:])]
+                t.gpu = [(a * chance.randint(0, 1), e, b) for a, e, b in t.gpu]
         hosts = tasks_of(system)
         hosts = gs.HostTasks(
             **{

@@ -69,6 +69,7 @@ def test_round_trip(make: Callable[[], Any], tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.python
 @settings(deadline=None)
 @given(tasks=st.one_of(kernel_tasks(), host_tasks()))
 def test_any_set_comes_back(tasks: Any, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -142,8 +142,12 @@ class Contexts:
 
     def serve(self):
         """The next kernel, if the GPU is free; True if there is one."""
-        self.launched.sort(key=lambda job: self.tasks[job.task].prio)
-        self.queue += self.launched
+        for job in self.launched:  # behind those of earlier instants, by priority
+            job.turn = (self.now, self.tasks[job.task].prio)
+            place = len(self.queue)
+            while place > 0 and self.queue[place - 1].turn > job.turn:
+                place -= 1
+            self.queue.insert(place, job)
         self.launched = []
         if self.serves is not None or not self.queue:
             return False

@@ -137,6 +137,7 @@ static void restore_thread(gs_simulate_host_state_t *self, int32_t r, const uint
     t->number = 0;
     t->part = bytes[PART];
     t->base = r;
+    t->asked = NOW; /* or before: no request to come is of that instant */
     t->left = bytes[LEFT];
     t->cpu = t->was = t->next = -1;
     t->what = GS_SIMULATE_HOST_DOES_CPU;

@@ -93,7 +93,7 @@ static void queue_requests(gs_simulate_host_state_t *self)
         } else if (omlp && self->places == 0) {
             gs_simulate_host_insert(self, &self->overflow, r, -1);
         } else {
-            gs_simulate_host_append(self, &self->waiting, r);
+            gs_simulate_host_line_up(self, &self->waiting, r);
             self->places--;
         }
     }

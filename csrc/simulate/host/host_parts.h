@@ -53,6 +53,7 @@ typedef struct {
     int64_t number; /* of its current job */
     int64_t left;   /* SLICES, GCAPS: of its kernel, without its current turn */
     int64_t level;  /* GCAPS: GPU priority */
+    int64_t asked;  /* instant of its request, of those served first come, first served */
     uint64_t gap_seed;
     uint64_t time_seed;
     const int64_t *most;  /* its parts: cpu[0], copy in, kernel, copy out, cpu[1], ... */
@@ -358,18 +359,19 @@ static inline int32_t gs_simulate_host_pop(gs_simulate_host_state_t *self,
     return r;
 }
 
-/* Inserts a thread by priority; the thread `last` goes behind all others. */
-static inline void gs_simulate_host_insert(gs_simulate_host_state_t *self,
-                                           gs_simulate_host_queue_t *queue, int32_t r, int32_t last)
+/* Whether a thread precedes another one by priority; the thread `last` is behind all others. */
+static inline bool gs_simulate_host_precedes(const gs_simulate_host_state_t *self, int32_t a,
+                                             int32_t b, int32_t last)
 {
-    const gs_simulate_host_thread_t *t = &self->thread[r];
-    int32_t before = -1, at = queue->head;
-    while (at >= 0 && at != last &&
-           (r == last || self->thread[at].base < t->base ||
-            (self->thread[at].base == t->base && at < r))) {
-        before = at;
-        at = self->thread[at].next;
-    }
+    int64_t key_a = self->thread[a].base, key_b = self->thread[b].base;
+    return a != last && (b == last || key_a < key_b || (key_a == key_b && a < b));
+}
+
+/* Inserts a thread into a queue behind the thread `before`; -1: as the first one. */
+static inline void gs_simulate_host_put(gs_simulate_host_state_t *self,
+                                        gs_simulate_host_queue_t *queue, int32_t r, int32_t before)
+{
+    int32_t at = before < 0 ? queue->head : self->thread[before].next;
     self->thread[r].next = at;
     if (before < 0) {
         queue->head = r;
@@ -379,6 +381,33 @@ static inline void gs_simulate_host_insert(gs_simulate_host_state_t *self,
     if (at < 0) {
         queue->tail = r;
     }
+}
+
+/* Inserts a thread by priority; the thread `last` goes behind all others. */
+static inline void gs_simulate_host_insert(gs_simulate_host_state_t *self,
+                                           gs_simulate_host_queue_t *queue, int32_t r, int32_t last)
+{
+    int32_t before = -1, at = queue->head;
+    while (at >= 0 && gs_simulate_host_precedes(self, at, r, last)) {
+        before = at;
+        at = self->thread[at].next;
+    }
+    gs_simulate_host_put(self, queue, r, before);
+}
+
+/* Inserts the request of a thread, which it makes now, into a queue that is first come, first
+ * served: behind those made before, and by priority among those of this instant. */
+static inline void gs_simulate_host_line_up(gs_simulate_host_state_t *self,
+                                            gs_simulate_host_queue_t *queue, int32_t r)
+{
+    int32_t before = -1, at = queue->head;
+    while (at >= 0 && (self->thread[at].asked < self->now ||
+                       gs_simulate_host_precedes(self, at, r, self->victim))) {
+        before = at;
+        at = self->thread[at].next;
+    }
+    self->thread[r].asked = self->now;
+    gs_simulate_host_put(self, queue, r, before);
 }
 
 /* Protocols ----------------------------------------------------------------------------------- */

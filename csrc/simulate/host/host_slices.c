@@ -168,7 +168,8 @@ void gs_simulate_host_slices_grant(gs_simulate_host_state_t *self)
     gs_simulate_host_turn_t *turn = &self->turn;
     int64_t slice = self->host->model.slice;
     while (self->launching.head >= 0) {
-        gs_simulate_host_append(self, &self->waiting, gs_simulate_host_pop(self, &self->launching));
+        gs_simulate_host_line_up(self, &self->waiting,
+                                 gs_simulate_host_pop(self, &self->launching));
     }
     if (turn->runs < 0 && self->waiting.head >= 0) {
         serve(self);

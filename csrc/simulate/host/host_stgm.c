@@ -104,6 +104,18 @@ static void start(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_start_kernel(self, r);
 }
 
+/* Whether the kernel of a thread waits for others. */
+static bool blocked(const gs_simulate_host_state_t *self, int32_t r)
+{
+    const uint64_t *blockers = self->blockers + (size_t)r * self->words;
+    for (size_t w = 0; w < self->words; w++) {
+        if (blockers[w] != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Releases the SMs of a kernel that has ended. */
 static void free_sms(gs_simulate_host_state_t *self, int32_t r)
 {
@@ -114,15 +126,12 @@ static void free_sms(gs_simulate_host_state_t *self, int32_t r)
     for (size_t w = 0; w < words; w++) {
         for (uint64_t others = conflict[w] & self->pending[w]; others != 0; others &= others - 1) {
             int32_t other = (int32_t)(64 * w) + __builtin_ctzll(others);
-            uint64_t *blockers = self->blockers + (size_t)other * words, left = 0;
+            uint64_t *blockers = self->blockers + (size_t)other * words;
             if ((blockers[word] & bit) == 0) {
                 continue; /* launched before this kernel */
             }
             blockers[word] &= ~bit;
-            for (size_t k = 0; k < words; k++) {
-                left |= blockers[k];
-            }
-            if (left == 0) {
+            if (!blocked(self, other)) {
                 start(self, other);
             }
         }
@@ -141,16 +150,28 @@ void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *self, int32_t 
     }
 }
 
+/* Lines up the kernel of a thread on its SMs: behind those launched before, and by priority among
+ * those launched at this instant that have not started. */
 static void take_sms(gs_simulate_host_state_t *self, int32_t r)
 {
     size_t words = self->words;
     const uint64_t *conflict = self->conflicts + (size_t)r * words;
-    uint64_t *blockers = self->blockers + (size_t)r * words, any = 0;
+    uint64_t *blockers = self->blockers + (size_t)r * words;
+    uint64_t bit = UINT64_C(1) << (r % 64);
     for (size_t w = 0; w < words; w++) {
-        any |= blockers[w] = conflict[w] & self->pending[w];
+        blockers[w] = conflict[w] & self->pending[w];
+        for (uint64_t others = blockers[w]; others != 0; others &= others - 1) {
+            int32_t other = (int32_t)(64 * w) + __builtin_ctzll(others);
+            if (self->thread[other].asked == self->now && blocked(self, other) &&
+                gs_simulate_host_precedes(self, r, other, self->victim)) {
+                blockers[w] &= ~(others & (~others + 1));
+                self->blockers[(size_t)other * words + (size_t)r / 64] |= bit;
+            }
+        }
     }
-    self->pending[r / 64] |= UINT64_C(1) << (r % 64);
-    if (any == 0) {
+    self->thread[r].asked = self->now;
+    self->pending[r / 64] |= bit;
+    if (!blocked(self, r)) {
         start(self, r);
     }
 }
@@ -158,7 +179,7 @@ static void take_sms(gs_simulate_host_state_t *self, int32_t r)
 void gs_simulate_host_stgm_grant(gs_simulate_host_state_t *self)
 {
     while (self->asking.head >= 0) {
-        gs_simulate_host_append(self, &self->waiting, gs_simulate_host_pop(self, &self->asking));
+        gs_simulate_host_line_up(self, &self->waiting, gs_simulate_host_pop(self, &self->asking));
     }
     while (self->launching.head >= 0) {
         take_sms(self, gs_simulate_host_pop(self, &self->launching));
