@@ -707,6 +707,14 @@ def serve() -> None:
     forked.serve(main)
 
 
+def arrays_of(good: dict[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays among the arguments, and in tuples of arrays."""
+    for name, value in good.items():
+        for at, item in enumerate(value if isinstance(value, tuple) else (value,)):
+            if isinstance(item, np.ndarray):
+                yield f"{name}[{at}]" if item is not value else name, item
+
+
 def main(name: str, log: str) -> None:
     begin()
     if not os.environ.get("GPUSCHED_SANITIZE"):  # which need all of the address space
@@ -715,15 +723,16 @@ def main(name: str, log: str) -> None:
     calls = Calls(name, os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
     calls.function(*good.values())  # must be answered, or nothing below comes far
 
-    arrays = [key for key, value in good.items() if isinstance(value, np.ndarray)]
-    counts = [sys.getrefcount(good[key]) for key in arrays]
+    arrays = [*arrays_of(good)]
+    counts = [sys.getrefcount(array) for _, array in arrays]
     held = []
     for _ in range(3 if LEAKS else 1):
         calls.make_all(good)
         gc.collect()
         held.append(sys.getallocatedblocks())
-    after = [sys.getrefcount(good[key]) for key in arrays]
-    assert after == counts, f"references of {arrays}: {counts} before, {after} after"
+    after = [sys.getrefcount(array) for _, array in arrays]
+    names = [name for name, _ in arrays]
+    assert after == counts, f"references of {names}: {counts} before, {after} after"
     if LEAKS:  # a leak grows every time, a cache once
         leaked = min(held[1] - held[0], held[2] - held[1])
         assert leaked < 100, f"{leaked} objects kept by {calls.made // 3} calls"

@@ -611,3 +611,23 @@ def test_without_gpu_segments_the_bounds_are_exact(test: Any) -> None:
             assert found.response.tolist() == exact
             assert gs.simulate.host(hosts, 1, until=60).worst.tolist() == exact
     assert 20 < accepted < 80
+
+
+def test_requests_of_small_components_are_followed_one_by_one():
+    """With the sum of all other requests in place of their longest chain no SMs are found."""
+    hosts = gs.HostTasks(
+        [1176, 1189, 297, 1176, 838],
+        cpu=[[70, 47], [46, 31], [4, 3], [46, 31], [98, 65]],
+        copy_in=[[23], [15], [1], [15], [32]],
+        kernel=[
+            [[283, 141, 141, 141]],
+            [[186, 93, 93, 93]],
+            [[18, 9, 6, 4]],
+            [[187, 187, 187, 187]],
+            [[393, 196, 196, 196]],
+        ],
+        copy_out=np.zeros((5, 1), np.int64),
+    )
+    found = gs.analysis.stgm_allocate(hosts, 3, 4)
+    assert found.accepted
+    assert gs.analysis.stgm(found.hosts, 3, 4).accepted

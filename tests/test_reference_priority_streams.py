@@ -143,6 +143,40 @@ def test_worked_examples(name):
     assert gs.analysis.priority_streams(chains(tasks), threads, sms=sms).exact == expected
 
 
+# Sets whose bounds need what was found for other tasks before.
+REFINED = {
+    "a second round over the levels": (
+        [
+            (0, 36, [(2, 1, 2), (2, 4, 2)]),
+            (2, 136, [(3, 3, 6)]),
+            (1, 13, [(2, 1, 1), (1, 3, 2)]),
+            (2, 11, [(2, 2, 2)]),
+        ],
+        [Q(37, 2), 37, Q(123, 4), Q(77, 2)],
+    ),
+    "several choices of fluid tasks": (
+        [
+            (2, 42, [(2, 2, 5)]),
+            (2, 68, [(2, 5, 8)]),
+            (0, 14, [(1, 1, 6)]),
+            (2, 77, [(2, 6, 6), (1, 5, 3)]),
+            (1, 100, [(1, 1, 4), (3, 5, 7)]),
+            (2, 77, [(1, 1, 2), (3, 5, 5)]),
+            (0, 8, [(1, 1, 6)]),
+        ],
+        [None, None, 14, None, Q(151, 3), None, None],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFINED)
+def test_bounds_are_refined_with_those_of_others(name):
+    rows, expected = REFINED[name]
+    tasks = [task(*row) for row in rows]
+    assert ps.bounds(tasks, 7, 1) == expected
+    assert gs.analysis.priority_streams(chains(tasks), 7).exact == expected
+
+
 def test_lower_jobs_counted_by_their_work():
     """V2 and V3 without B: a residual round at each kernel."""
     for name, expected in (("V2", 36), ("V3", 22)):
