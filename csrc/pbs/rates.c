@@ -55,14 +55,14 @@ static bool find_window(gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks)
         return overloaded(self, tasks);
     }
     double needed = slack / excess * (1 + 1e-6) + 1;
-    if (needed < (double)(h < GS_NEVER ? h : INT64_MAX / 2)) {
+    if (needed < (double)(h < GS_NEVER ? h : GS_NEVER)) { /* windows are times */
         self->window = (int64_t)needed;
         if (overloaded(self, tasks)) {
             return true;
         }
     }
     self->window = last;
-    return last > 0 && overloaded(self, tasks);
+    return last > 0 && last < GS_NEVER && overloaded(self, tasks);
 }
 
 bool gs_pbs_rates_prove(gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks, bool infinite)
