@@ -442,3 +442,17 @@ def test_random_views_are_accepted_by_their_methods() -> None:
         assert np.array_equal(launches.time, np.sort(launches.time))
         gs.simulate.hierarchy(launches, platform.gpu or "", budget=gs.Budget(states=10**5))
     assert min(done.values()) > 20, done
+
+
+def test_a_view_in_place_of_what_it_has() -> None:
+    w = gs.Workload([gs.Task("a", 1000, [gs.Kernel(10, blocks=4, threads=64)])])
+    platform = gs.Platform("A100")
+    assert platform.gpu is not None
+    wrong: Any = w.launches(platform, until=2000)
+    with pytest.raises(TypeError, match=r"got LaunchView, expected Launches \(its \.launches\)"):
+        gs.simulate.hierarchy(wrong, platform.gpu)
+    wrong = w.batches(platform)
+    with pytest.raises(TypeError, match=r"tasks: got BatchView, .* \(its \.tasks\)"):
+        gs.pbs.search(wrong, wrong.table)
+    with pytest.raises(TypeError, match=r"table: got BatchView, expected BatchTable \(its \.table"):
+        gs.pbs.search(wrong.tasks, wrong)

@@ -103,7 +103,16 @@ def instance(value: Any, kind: type | tuple[type, ...], name: str, hint: str = "
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(one.__name__ for one in kinds)
         wanted = f"{name}: got {type(value).__name__}, expected {expected}"
+        hint = _holder(value, kinds) or hint
         raise TypeError(f"{wanted} ({hint})" if hint else wanted)
+
+
+def _holder(value: Any, kinds: tuple[type, ...]) -> str:
+    """Hint to the field of a view or a replay that has what is expected."""
+    for field in getattr(type(value), "__dataclass_fields__", ()):
+        if isinstance(getattr(value, field, None), kinds):
+            return f"its .{field}"
+    return ""
 
 
 def is_sequence(value: Any) -> bool:
