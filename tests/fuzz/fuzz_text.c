@@ -22,20 +22,21 @@ static const gs_io_event_scan_selection_t SELECTION = {WANTED, 3, GROUPS, 3};
 typedef struct {
     bool done; /* the text was taken without an error */
     int64_t events, rows, lines;
-    uint64_t sum; /* of the columns */
+    uint64_t sums[6]; /* of each column: pieces give some rows of all columns, then more */
 } scanned_t;
 
 static void add_rows(const gs_io_event_scan_t *scan, scanned_t *result)
 {
+    uint64_t *sum = result->sums;
     for (int64_t group = 0; group < SELECTION.group_count; group++) {
         const gs_io_event_scan_rows_t *rows = &scan->rows[group];
         result->rows += rows->count;
         for (int64_t k = 0; k < rows->count; k++) {
             FUZZ_CHECK(0 <= rows->ranges[k].begin && rows->ranges[k].begin < rows->ranges[k].end);
         }
-        for (int64_t c = 0; c < GROUPS[group].count; c++) {
-            for (int64_t k = 1; k < rows->columns[c].count; k++) { /* without the bracket */
-                result->sum = 31 * result->sum + (uint8_t)rows->columns[c].bytes[k];
+        for (int64_t c = 0; c < GROUPS[group].count; c++, sum++) {
+            for (int64_t k = 0; k < rows->columns[c].count; k++) { /* a bracket or a comma first */
+                *sum = 31 * *sum + (uint8_t)(k == 0 ? ',' : rows->columns[c].bytes[k]);
             }
         }
     }
@@ -189,7 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(whole.done == parts.done);
         FUZZ_CHECK(!whole.done || (whole.events == parts.events && whole.rows == parts.rows &&
                                    whole.lines == parts.lines));
-        FUZZ_CHECK(!whole.done || whole.sum == parts.sum);
+        FUZZ_CHECK(!whole.done || memcmp(whole.sums, parts.sums, sizeof whole.sums) == 0);
     }
     return 0;
 }
