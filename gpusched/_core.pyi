@@ -174,7 +174,7 @@ def generate_fifo(
     ticks: int,
     sizes: _In,
     blocks_max: int,
-) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # period, block_time, blocks, threads
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # period, wcet, block_time, blocks, threads
 
 # Tasks with CPU and GPU segments (py_generate_hosts.c)
 

@@ -149,31 +149,36 @@ static int draw_grid(gs_context_t *ctx, gs_rng_t *rng, const grids_t *grids, int
     return status;
 }
 
-static int draw_shape(gs_context_t *ctx, gs_rng_t *rng, const gs_generate_fifo_t *spec, double u,
-                      int64_t period, int64_t *block_time, int64_t *blocks, int64_t *threads)
+/* Blocks and times of task i. */
+static int draw_shape(gs_context_t *ctx, gs_rng_t *rng, const gs_generate_fifo_t *spec, int64_t i,
+                      const gs_generate_fifo_set_t *set)
 {
-    *threads = draw_size(rng, spec, u);
-    double size = (double)*threads;
-    grids_t grids = {spec->m / *threads, u / size, spec->blocks_max};
+    double u = set->share[i] * (double)spec->m;
+    int64_t period = set->period[i], threads = draw_size(rng, spec, u), blocks;
+    double size = (double)threads;
+    grids_t grids = {spec->m / threads, u / size, spec->blocks_max};
     double thick = grids.least * (double)period; /* number of blocks of one tick each */
     if (thick < (double)grids.most) {
         int64_t least = grids.least > 1 ? (int64_t)ceil(grids.least) : 1;
         grids.most = thick < (double)least ? least : (int64_t)thick;
     }
-    int status = draw_grid(ctx, rng, &grids, blocks);
+    int status = draw_grid(ctx, rng, &grids, &blocks);
     if (status != GS_OK) {
         return status;
     }
-    int64_t waves = (*blocks - 1) / grids.wide + 1;
-    int64_t time = llround(u * (double)period / ((double)*blocks * size));
+    int64_t waves = (blocks - 1) / grids.wide + 1;
+    int64_t time = llround(u * (double)period / ((double)blocks * size));
     int64_t most = period / waves;
-    *block_time = time < 1 ? 1 : time > most ? most : time;
+    time = time < 1 ? 1 : time > most ? most : time;
+    set->block_time[i] = time;
+    set->wcet[i] = waves * time;
+    set->blocks[i] = blocks;
+    set->threads[i] = threads;
     return GS_OK;
 }
 
 int gs_generate_fifo(gs_context_t *ctx, const gs_generate_fifo_t *spec, const uint64_t key[4],
-                     uint64_t index, double utilization, double *share, int64_t *period,
-                     int64_t *block_time, int64_t *blocks, int64_t *threads)
+                     uint64_t index, double utilization, const gs_generate_fifo_set_t *set)
 {
     int status = check(ctx, spec);
     if (status != GS_OK) {
@@ -185,18 +190,17 @@ int gs_generate_fifo(gs_context_t *ctx, const gs_generate_fifo_t *spec, const ui
     }
     gs_rng_t rng;
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_UTILIZATION);
-    status = gs_generate_uunifast(ctx, &rng, spec->n, utilization, share);
+    status = gs_generate_uunifast(ctx, &rng, spec->n, utilization, set->share);
     if (status != GS_OK) {
         return status;
     }
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_PERIOD);
     for (int64_t i = 0; i < spec->n; i++) {
-        period[i] = draw_period(&rng, spec->shortest, spec->longest) * spec->ticks;
+        set->period[i] = draw_period(&rng, spec->shortest, spec->longest) * spec->ticks;
     }
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_SHAPE);
     for (int64_t i = 0; status == GS_OK && i < spec->n; i++) {
-        double u = share[i] * (double)spec->m;
-        status = draw_shape(ctx, &rng, spec, u, period[i], &block_time[i], &blocks[i], &threads[i]);
+        status = draw_shape(ctx, &rng, spec, i, set);
         if (status == GS_OK) {
             status = gs_poll(ctx, spec->size_count);
         }

@@ -21,6 +21,12 @@ typedef struct {
     int64_t blocks_max;
 } gs_generate_fifo_t;
 
+/* A set: n entries each, of the caller. */
+typedef struct {
+    double *share; /* of the utilization */
+    int64_t *period, *wcet, *block_time, *blocks, *threads;
+} gs_generate_fifo_set_t;
+
 /* Largest utilization of one task, in threads: it runs without a pause, with as many parallel
  * blocks as possible. Expects a spec that gs_generate_fifo accepts. */
 int64_t gs_generate_fifo_capacity(const gs_generate_fifo_t *spec);
@@ -33,13 +39,12 @@ int64_t gs_generate_fifo_capacity(const gs_generate_fifo_t *spec);
  *   blocks   = g, uniform over the grids of at most blocks_max blocks that, alone on the GPU, fit
  *              the period (ceil(g / floor(m / b)) u <= g b) and whose blocks last a tick or more
  *              (g b <= u period; or else the smallest that fits);
- *   block_time = u period / (g b) to the nearest tick, but at least 1, and at most what fits.
- * share (scratch), period, block_time, blocks, threads: n entries each, of the caller.
+ *   block_time = u period / (g b) to the nearest tick, but at least 1, and at most what fits;
+ *   wcet     = block_time times ceil(g / floor(m / b)), at most the period.
  * Errors: those of gs_generate_uunifast; an utilization above what one task can have; m or
  * blocks_max outside 1 .. INT32_MAX; no sizes, or one outside 1 .. m; periods that are not
  * positive, in the wrong order, or of GS_NEVER / 64 ticks and more. */
 int gs_generate_fifo(gs_context_t *ctx, const gs_generate_fifo_t *spec, const uint64_t key[4],
-                     uint64_t index, double utilization, double *share, int64_t *period,
-                     int64_t *block_time, int64_t *blocks, int64_t *threads);
+                     uint64_t index, double utilization, const gs_generate_fifo_set_t *set);
 
 #endif

@@ -129,7 +129,8 @@ typedef void gs_python_row_t(const void *of, int64_t k, int64_t *row);
 
 enum { GS_PYTHON_TABLE_COLUMNS = 9 }; /* at most */
 
-/* A table of so many rows as a tuple of new int64 columns, or NULL with MemoryError. */
+/* A table of so many rows as a tuple of new int64 columns, or NULL with MemoryError or what a
+ * signal raised. Handlers of signals run: what is read must not change in calls from Python. */
 PyObject *gs_python_table(gs_python_row_t *row, const void *of, int columns, int64_t rows);
 
 /* Calls into the core (call.c) ---------------------------------------------------------------- */

@@ -123,11 +123,6 @@ def fifo(
         sizes=sizes,
         blocks_max=most,
     )
-    period, block_time, blocks, size = columns if count is not None else (c[0] for c in columns)
-    return KernelTasks(
-        period=period,
-        wcet=-(-blocks // (m // size)) * block_time,
-        block_time=block_time,
-        blocks=blocks,
-        threads=size,
-    )
+    fields = ("period", "wcet", "block_time", "blocks", "threads")
+    rows = columns if count is not None else (column[0] for column in columns)
+    return KernelTasks(**dict(zip(fields, rows, strict=True)))

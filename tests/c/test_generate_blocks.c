@@ -13,14 +13,15 @@ enum { N = 5 };
 
 typedef struct {
     double share[N];
-    int64_t period[N], block_time[N], blocks[N], threads[N];
+    int64_t period[N], wcet[N], block_time[N], blocks[N], threads[N];
 } set_t;
 
 static int draw(gs_context_t *ctx, gs_generate_fifo_t spec, uint64_t index, double utilization,
                 set_t *set)
 {
-    return gs_generate_fifo(ctx, &spec, KEY, index, utilization, set->share, set->period,
-                            set->block_time, set->blocks, set->threads);
+    const gs_generate_fifo_set_t into = {set->share,      set->period, set->wcet,
+                                         set->block_time, set->blocks, set->threads};
+    return gs_generate_fifo(ctx, &spec, KEY, index, utilization, &into);
 }
 
 static void test_sets(void)
@@ -40,6 +41,7 @@ static void test_sets(void)
             MU_CHECK(g >= 1 && g <= 200);
             int64_t waves = (g + 100 / b - 1) / (100 / b);
             MU_CHECK(set.block_time[i] >= 1 && waves * set.block_time[i] <= period);
+            MU_CHECK(set.wcet[i] == waves * set.block_time[i]);
             double work = set.share[i] * 100 * (double)period;
             double error = fabs((double)(g * b * set.block_time[i]) - work);
             MU_CHECK(error <= 0.5 * (double)(g * b) || set.block_time[i] == 1);

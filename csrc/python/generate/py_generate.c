@@ -184,14 +184,15 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(fifo_doc,
-             "generate_fifo(key, *, n, utilization, first, capacity, shortest, longest, ticks, "
-             "sizes, blocks_max)\n"
-             "--\n\n"
-             "Kernels of blocks: (period, block_time, blocks, threads), int64 (sets, n) each.\n"
-             "key, first: as in generate_uunifast; utilization: as a share of the capacity, the\n"
-             "threads of the GPU; shortest, longest: periods, in units of ticks; sizes: int64\n"
-             "threads per block to choose from; blocks_max: the largest grid.");
+PyDoc_STRVAR(
+    fifo_doc,
+    "generate_fifo(key, *, n, utilization, first, capacity, shortest, longest, ticks, "
+    "sizes, blocks_max)\n"
+    "--\n\n"
+    "Kernels of blocks: (period, wcet, block_time, blocks, threads), int64 (sets, n) each.\n"
+    "key, first: as in generate_uunifast; utilization: as a share of the capacity, the\n"
+    "threads of the GPU; shortest, longest: periods, in units of ticks; sizes: int64\n"
+    "threads per block to choose from; blocks_max: the largest grid.");
 
 static const gs_python_signature_t GENERATE_FIFO_SIGNATURE = {
     "generate_fifo", "OLOLLLLLOL", 1, 0,
@@ -213,7 +214,7 @@ static PyObject *generate_fifo(PyObject *module, PyObject *const *args, Py_ssize
     if (!gs_python_call_init(&call, NULL, 0, 0)) {
         return NULL;
     }
-    PyArrayObject *list = NULL, *columns[4] = {NULL};
+    PyArrayObject *list = NULL, *columns[5] = {NULL};
     double *share = NULL;
     PyObject *result = NULL;
     if (!request_init(&request, key, utilization, false) ||
@@ -221,8 +222,8 @@ static PyObject *generate_fifo(PyObject *module, PyObject *const *args, Py_ssize
         goto out;
     }
     npy_intp shape[2] = {PyArray_DIM(request.utilization, 0), (npy_intp)request.n};
-    int64_t *out[4];
-    for (int i = 0; i < 4; i++) {
+    int64_t *out[5];
+    for (int i = 0; i < 5; i++) {
         if ((columns[i] = gs_python_new(2, shape, NPY_INT64)) == NULL) {
             goto out;
         }
@@ -242,19 +243,20 @@ static PyObject *generate_fifo(PyObject *module, PyObject *const *args, Py_ssize
     for (npy_intp set = 0; status == GS_OK && set < shape[0]; set++) {
         npy_intp row = set * shape[1];
         call.ctx.fault.set = shape[0] > 1 ? set : -1;
-        status =
-            gs_generate_fifo(&call.ctx, &spec, request.key, (uint64_t)(request.first + set), u[set],
-                             share, out[0] + row, out[1] + row, out[2] + row, out[3] + row);
+        const gs_generate_fifo_set_t one = {share,        out[0] + row, out[1] + row,
+                                            out[2] + row, out[3] + row, out[4] + row};
+        status = gs_generate_fifo(&call.ctx, &spec, request.key, (uint64_t)(request.first + set),
+                                  u[set], &one);
     }
     gs_python_acquire(&call);
     if (status != GS_OK) {
         gs_python_raise(module, &call, status);
         goto out;
     }
-    result = Py_BuildValue("OOOO", columns[0], columns[1], columns[2], columns[3]);
+    result = Py_BuildValue("OOOOO", columns[0], columns[1], columns[2], columns[3], columns[4]);
 out:
     gs_free(&call.ctx, share);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         Py_XDECREF((PyObject *)columns[i]);
     }
     Py_XDECREF((PyObject *)list);

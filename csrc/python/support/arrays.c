@@ -29,6 +29,9 @@ static PyArrayObject *copy_small(PyArrayObject *given, int typenum)
 /* Bytes that are copied between two looks for signals: some milliseconds. */
 #define PIECE_BYTES (8 << 20)
 
+/* Rows of a table that are written between two looks. */
+#define PIECE_ROWS (1 << 16)
+
 /* A copy of an array of several pieces, of the type `descr`, which it takes. */
 static PyArrayObject *copy_large(PyArrayObject *given, PyArray_Descr *descr)
 {
@@ -187,6 +190,10 @@ PyObject *gs_python_table(gs_python_row_t *row, const void *of, int columns, int
         PyTuple_SetItem(tuple, i, (PyObject *)column[i]);
     }
     for (int64_t k = 0; k < rows; k++) {
+        if (k % PIECE_ROWS == PIECE_ROWS - 1 && PyErr_CheckSignals() != 0) {
+            Py_DECREF(tuple);
+            return NULL;
+        }
         row(of, k, numbers);
         for (int i = 0; i < columns; i++) {
             data[i][k] = numbers[i];
