@@ -4,8 +4,7 @@ Every call runs in a process of its own, which a thread interrupts by SIGINT: th
 tests/long_calls.py after some tenths of a second, the calls on large inputs (LARGE) at several
 shares of the time that they take alone. Measured is the processor time of the whole process from
 the signal to the KeyboardInterrupt, which other programs on the machine do not lengthen, and the
-wall-clock time. The rule is 0.1 s. Four minutes, 12 GB of
-memory.
+wall-clock time. The rule is 0.1 s. Four minutes, 12 GB of memory.
 
     python benchmarks/interrupt_latency.py [--only NAME ...] [--save]
 """
