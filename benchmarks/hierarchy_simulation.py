@@ -6,7 +6,7 @@ blocks of a kernel, drawn for each block, and given for each block, with and wit
 blocks. Kernels share SMs whatever their carve-outs, and streams have a channel each. The last rows
 of a GPU are those of the drawn times with the log for other starts: four partitions with half of
 the SMs each (sets), or with a limit of half of the SMs, which share queues (limits); clusters of up
-to 8 blocks; cooperative grids.
+to 8 blocks, on the GPU that has clusters; cooperative grids.
 
 Seconds are those of the processor: the simulator has one thread, and others may use the machine.
 Bytes are those by which the log raises the peak of a process of its own.
@@ -126,6 +126,8 @@ def main() -> None:
     for name in ("Xavier", "H100"):
         gpu = gpu_of(name)
         for kind in (*TIMES, *STARTS):
+            if kind == "clusters" and gpu.cc < (9, 0):
+                continue
             launches = launches_of(gpu, args.blocks, kind)
             for log in (False, True) if kind in TIMES else (True,):
                 rate = 0.0

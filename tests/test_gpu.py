@@ -450,7 +450,10 @@ def test_two_register_files_on_6_0():
 def test_a_block_beyond_the_sm():
     small = gs.GPU(sms=1, threads_per_sm=512, blocks_per_sm=4)
     assert gs.occupancy(small, 544, detail=True) == (0, "warps")
-    assert gs.occupancy(small, 32, regs=70000, detail=True) == (0, "registers")
+    assert gs.occupancy(small, 32, regs=[255, 256, 70000], detail=True)[1].tolist() == [
+        *("blocks", "registers", "registers"),
+    ]
+    assert gs.occupancy(small, 32, regs=[255, 256, 70000]).tolist() == [4, 0, 0]
     bare = gs.GPU(sms=1, threads_per_sm=512, blocks_per_sm=4, regs_per_sm=0, smem_per_sm=0)
     assert gs.occupancy(bare, 512, detail=True) == (1, "warps")
     assert gs.occupancy(bare, 32, regs=1, detail=True) == (0, "registers")

@@ -282,6 +282,20 @@ def test_a_cluster_waits_for_a_gpc() -> None:
         gs.simulate.hierarchy(launches, gpu, sms_per_gpc=1)
 
 
+def test_clusters_need_compute_capability_9() -> None:
+    """Known older GPUs refuse them; one of unknown capability does not."""
+    launches = gs.Launches([0, 1], 10, blocks=4, cluster=[1, 2])
+    message = (
+        r"^cluster\[1\]: got 2, expected 1: "
+        r"clusters need compute capability 9\.0, and the GPU has 8\.0$"
+    )
+    with pytest.raises(ValueError, match=message):
+        gs.simulate.hierarchy(launches, "A100")
+    for gpu in (FOUR, FOUR.replace(cc="9.0"), FOUR.replace(cc="12.0")):
+        assert gs.simulate.hierarchy(launches, gpu).outcome == "done"
+    assert gs.simulate.hierarchy(launches.replace(cluster=1), "A100").outcome == "done"
+
+
 def test_a_cluster_and_a_limit() -> None:
     launches = gs.Launches(
         [0], 10, blocks=4, threads=1024, cluster=2, stream_partition=[0], partition_limit=1

@@ -113,7 +113,7 @@ static int64_t round_up(int64_t value, int64_t unit)
 /* Registers of a block; false when it cannot be launched. */
 static bool registers(const gs_gpu_t *gpu, int64_t regs, gs_gpu_footprint_t *take)
 {
-    if (regs > gpu->regs_per_sm) { /* keeps the product small, too */
+    if (regs > GS_GPU_MAX_THREAD_REGS) { /* keeps the product small, too */
         return false;
     }
     int64_t per_warp = round_up(regs * GS_GPU_WARP_THREADS, gpu->reg_unit);

@@ -12,6 +12,8 @@
 #define GS_GPU_WARP_THREADS 32
 /* Maximum threads per block on any device. */
 #define GS_GPU_MAX_BLOCK_THREADS 1024
+/* Maximum registers per thread, from compute capability 3.5 on. */
+#define GS_GPU_MAX_THREAD_REGS 255
 #define GS_GPU_MAX_CARVEOUTS 16
 
 /* Rule for blocks of kernels with different carve-outs, the parts of an SM's memory that are shared

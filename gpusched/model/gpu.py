@@ -459,7 +459,7 @@ def occupancy(
     threads
         Threads per block. A block of more than 1,024 threads fits no SM.
     regs
-        Registers per thread; 0: no limit.
+        Registers per thread; 0: no limit. A thread has 255 at most: with more a block fits no SM.
     smem
         Shared memory per block in bytes, static and dynamic.
     detail

@@ -99,8 +99,9 @@ class Launches(NoArray, Tabular, Saved):
         simulated. Stored as 0 and 1.
     cluster
         Blocks of a thread block cluster (1), at most 16, a divisor of ``blocks``: they start
-        together on SMs of one GPC. GPUs allow 8 to every kernel, and more to those that set
-        ``cudaFuncAttributeNonPortableClusterSizeAllowed``. Stored as 1 for copies.
+        together on SMs of one GPC. GPUs from compute capability 9.0 on allow 8 to every kernel, and
+        more to those that set ``cudaFuncAttributeNonPortableClusterSizeAllowed``; simulators refuse
+        clusters on older ones. Stored as 1 for copies.
     longest
         Each block (or the copy) takes a time drawn uniformly from ``duration`` .. ``longest``;
         ``duration`` unless given (or 0).

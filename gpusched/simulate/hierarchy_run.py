@@ -34,6 +34,7 @@ _QUEUES = ("shared", "own")
 # Of contexts, the most urgent last.
 _LEVELS = ("low", "medium", "high")
 _MOST_TURNS = 2**24
+_FIRST_WITH_CLUSTERS = (9, 0)  # compute capability
 
 
 def hierarchy(
@@ -159,9 +160,10 @@ def hierarchy(
     ------
     ValueError, OverflowError, TypeError
         A block that fits no SM, a cooperative launch of more blocks than the SMs that it may use
-        hold, a cluster that no GPC holds, SMs that the GPU does not have, an unknown priority, a
-        runlist without one of the contexts, times that exceed 2**59 ticks, arguments in another
-        order; the message names the launch and the value.
+        hold, a cluster that no GPC holds, clusters on a GPU of a compute capability below 9.0, SMs
+        that the GPU does not have, an unknown priority, a runlist without one of the contexts,
+        times that exceed 2**59 ticks, arguments in another order; the message names the launch and
+        the value.
     gpusched.Cancelled
         Stopped by ``stop``.
     """
@@ -173,6 +175,7 @@ def hierarchy(
     gpu = as_gpu(gpu)
     hint = "Launches.from_tasks(tasks, until)" if isinstance(launches, KernelTasks) else ""
     instance(launches, Launches, "launches", hint)
+    _check_clusters(launches, gpu)
     one_of(placement, PLACEMENTS, "placement")
     contexts = launches.contexts
     slices = _timeslices(timeslice, contexts)
@@ -276,6 +279,18 @@ def hierarchy(
         started=ended.steps,
         queues=queues,
     )
+
+
+def _check_clusters(launches: Launches, gpu: GPU) -> None:
+    """Refuse clusters on a GPU that is known to be older than they are."""
+    if gpu.cc is None or gpu.cc >= _FIRST_WITH_CLUSTERS:
+        return
+    for i in np.flatnonzero(launches.cluster > 1)[:1].tolist():
+        have = "{}.{}".format(*gpu.cc)
+        raise ValueError(
+            f"cluster[{i}]: got {launches.cluster[i]}, expected 1: clusters need compute "
+            f"capability 9.0, and the GPU has {have}"
+        )
 
 
 def _timeslices(given: Any, contexts: int) -> Int64Array:
