@@ -354,7 +354,8 @@ def test_which_lock() -> None:
     long = gs.HostTasks.from_gpu_times([30, 100], cpu=[20, 1], gpu=[5, 20])
     found = analysis.srm(long, 4)
     assert found.failed == 0 and found.accepted is False
-    assert found.why() == "A job of task 0 takes 45 of its 30 ticks, 20 of them for the GPU."
+    takes = "up to 45 ticks, 20 of them waiting for the GPU, more than its period of 30 ticks."
+    assert found.why() == f"A job of task 0 takes {takes}"
     box = gs.HostTasks.from_gpu_times([10, 10, 10], cpu=[1, 5, 5], gpu=[5, 0, 5])
     assert analysis.container(box, 4).why() == "The GPU-using tasks need 1.6 of one CPU."
     assert "<table>" in analysis.container(C1, 4)._repr_html_()

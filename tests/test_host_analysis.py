@@ -631,3 +631,10 @@ def test_requests_of_small_components_are_followed_one_by_one():
     found = gs.analysis.stgm_allocate(hosts, 3, 4)
     assert found.accepted
     assert gs.analysis.stgm(found.hosts, 3, 4).accepted
+
+
+@pytest.mark.parametrize("protocol", ["mpcp", "fmlp_plus"])
+def test_partition_refuses_an_overhead_that_the_protocol_does_not_have(protocol: Any) -> None:
+    hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
+    with pytest.raises(ValueError, match=f"^overhead: got 5, expected 0 with .*{protocol}"):
+        gs.analysis.partition(hosts, 2, protocol=protocol, overhead=5)

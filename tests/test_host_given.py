@@ -140,3 +140,9 @@ def test_a_job_and_what_it_waited_for() -> None:
     edf = gs.simulate.host(HOSTS, 2, "gedf", until=10)
     with pytest.raises(ValueError, match="policy: got 'gedf', expected 'partitioned'"):
         edf.waits(0, 0)
+
+
+def test_close_releases_are_refused_without_an_option_that_does_not_exist() -> None:
+    hosts = gs.HostTasks([7, 12], cpu=[3, 3])
+    with pytest.raises(ValueError, match=r"^releases\[0\]\[1\]: got 3, .* release before it at 0$"):
+        gs.simulate.host(hosts, 1, "gedf", releases=[[0, 3], [0]])

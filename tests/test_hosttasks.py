@@ -332,7 +332,7 @@ def test_refused_lists(changes: dict[str, Any], text: str) -> None:
             "kernel[0, 1]: got more, expected 0, as the task has 1 GPU segments",
         ),
         ({"copy_in": [[1], [2], [3]]}, "copy_in: got shape (3, 1), expected (2, 2)"),
-        ({"kernel": np.ones((2, 3, 1), int)}, "kernel: got shape (2, 3, 1), expected (2, 2, 1)"),
+        ({"kernel": np.ones((2, 3, 1), int)}, "kernel: got shape (2, 3, 1), expected (2, 2), or"),
         (
             {"kernel": np.ones((2, 2, 0), int)},
             "kernel: got no entries, expected one for at least one SM",
@@ -461,3 +461,31 @@ def test_what_a_notebook_shows() -> None:
     stack = HostTasks(np.ones((1000, 20)), [[1, 1]] * 20, kernel=3)
     assert repr(stack) == "<HostTasks: 1000 sets of 20 tasks>"
     assert len(stack._repr_html_()) < 200
+
+
+def test_a_time_per_task_of_a_stack() -> None:
+    """Without GPU segments (N, n) is a time per task, for any number of sets."""
+    for sets in (1, 2, 3, 4):
+        periods, times = np.full((sets, 3), 50), np.tile([1, 2, 3], (sets, 1))
+        hosts = HostTasks(periods, times)
+        assert hosts.cpu.shape == (sets, 3, 1) and hosts.segments.max() == 0
+        assert hosts.cpu_time.tolist() == times.tolist()
+        assert hosts.replace(cpu=2 * times).cpu_time.tolist() == (2 * times).tolist()
+    shared = HostTasks(np.full((2, 2), 50), [[1, 2], [3, 4]], kernel=5)
+    assert shared.cpu.tolist() == [[[1, 2], [3, 4]]] * 2
+
+
+def test_repr_makes_an_equal_set() -> None:
+    for options in (
+        {"priority": [1, 0]},
+        {"offset": [3, 0]},
+        {"name": ["camera", "planner"]},
+        {"priority": [5, 5], "deadline": [40, 50], "core": 0, "name": ["a", "b"]},
+    ):
+        hosts = HostTasks.from_segments([50, 60], [[1], [2, (0, 3, 0), 1]], **options)
+        assert eval(f"gs.{hosts!r}") == hosts
+
+
+def test_one_set_is_no_sequence_of_sets() -> None:
+    with pytest.raises(TypeError, match=r"^sets: got one set, expected a sequence of HostTasks"):
+        HostTasks.stack(example())  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from gpusched import analysis, generate
 from gpusched._support.results import Results, wilson
 from gpusched.study.execution import SweepError
 from gpusched.study.points import spawn
@@ -408,3 +409,12 @@ def test_plot():
     with pytest.raises(ValueError, match=r"x: got None, expected a parameter \(no parameter"):
         sweep(functools.partial(draws, level=1), {"kind": ["x"]}, count=3, seed=1).plot()
     pyplot.close("all")
+
+
+def test_an_answer_in_place_of_an_array() -> None:
+    def bounded(*, level, count, first, seed):
+        tasks = generate.fifo(3, 0.2, count=count, first=first, seed=seed)
+        return {"ok": analysis.fifo_bound(tasks, threads=4096)}
+
+    with pytest.raises(SweepError, match="'ok': got a FifoBound, expected an array, as its accep"):
+        sweep(bounded, {"level": [1]}, count=2, seed=1)

@@ -43,7 +43,13 @@ def frame_of(columns: Mapping[str, Any]) -> pd.DataFrame:
     Masked numbers are of type Int64, UInt64 or Float64, truth values boolean, strings string; what
     is no array is of type object.
     """
-    import pandas as pd
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as error:
+        if error.name != "pandas":
+            raise
+        hint = "to_frame needs pandas: pip install pandas"
+        raise ModuleNotFoundError(hint, name="pandas") from None
 
     return pd.DataFrame({name: _of_pandas(column) for name, column in columns.items()})
 

@@ -68,8 +68,10 @@ def partition(
         One set or a stack; ``hosts.core`` and ``hosts.sm`` are ignored.
     cpus
         Number of cores.
-    sms, overhead, stop
+    sms, stop
         As in the test.
+    overhead
+        Of "gpu_server", as there; 0 with the other protocols.
     protocol
         How tasks share the GPU: the test of that name.
     mode, variant, fixed_point, suspension
@@ -95,6 +97,8 @@ def partition(
     began = perf_counter()
     count, width = integer64(cpus, "cpus"), whole_gpu(hosts, sms)
     late = integer64(overhead, "overhead")
+    if late and protocol != "gpu_server":
+        raise ValueError(f"overhead: got {late}, expected 0 with protocol {protocol!r}")
     *answer, cores, server = _core.host_partition(
         hosts._columns(),
         cpus=count,

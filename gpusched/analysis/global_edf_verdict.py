@@ -222,10 +222,13 @@ class GedfVerdict(Answer):
         if i != self._failed:
             return super()._reason_of(i)
         wait = int(self.blocking[i])
-        parts = f", {time_in_text(wait)} of them for the GPU" if wait else ""
+        parts = f", {time_in_text(wait)} of them waiting for the GPU" if wait else ""
         period = time_in_text(int(self.hosts.period[i]), " ticks")
-        demand = time_in_text(int(self.demand[i]))
-        return f"A job of {self._name(i)} takes {demand} of its {period}{parts}."
+        demand = time_in_text(int(self.demand[i]), " ticks")
+        return (
+            f"A job of {self._name(i)} takes up to {demand}{parts}, more than its period of "
+            f"{period}."
+        )
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:
         return {

@@ -14,7 +14,7 @@ from gpusched._support.budget import Budget
 from gpusched._support.missing_values import frame_of
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.stopping import raise_if_stopped
-from gpusched._support.text import shown
+from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
 from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
@@ -302,8 +302,8 @@ class Comparison(Tabular):
         yes = sum(row.schedulable is True for row in self.rows)
         no = sum(row.schedulable is False for row in self.rows)
         return (
-            f"<Comparison: {len(self.workload)} tasks, {len(self)} methods, {yes} guarantee every "
-            f"deadline, {no} miss one>"
+            f"<Comparison: {plural(len(self.workload), 'task')}, {plural(len(self), 'method')}, "
+            f"{yes} guarantee every deadline, {no} miss one>"
         )
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.arrow import Tabular
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import clip
+from gpusched._support.text import clip, plural
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.ways import OptionValue
 from gpusched.model.answers.answer import Claim, Flags, Times, missing
@@ -245,7 +245,7 @@ class WorkloadAnswer(Tabular):
 
     def __repr__(self) -> str:
         return (
-            f"<WorkloadAnswer: {self.verdict} ({self.label}; {len(self.workload)} tasks, "
+            f"<WorkloadAnswer: {self.verdict} ({self.label}; {plural(len(self.workload), 'task')}, "
             f"{self.claim})>"
         )
 

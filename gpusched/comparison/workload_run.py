@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array
 from gpusched._support.arrow import Tabular
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import clip
+from gpusched._support.text import clip, plural
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import (
     deadlines_of,
@@ -217,7 +217,7 @@ class WorkloadRun(Tabular):
     def __repr__(self) -> str:
         late = int(self.late.sum())
         misses = f"{late} late" if late else "none late"
-        return f"<WorkloadRun: {self.label}, {len(self)} jobs, {misses}>"
+        return f"<WorkloadRun: {self.label}, {plural(len(self), 'job')}, {misses}>"
 
     def __str__(self) -> str:
         return f"{self.label}: {self.verdict}. {self.why()}"

@@ -380,7 +380,9 @@ def _schedulable(
             options["apart"] = test == "stgm_apart"
             found = analysis.stgm_allocate(hosts, cpus, sms, **options)
         else:
-            shared: dict[str, Any] = {"protocol": test, "overhead": overhead}
+            shared: dict[str, Any] = {"protocol": test}
+            if test == "gpu_server":
+                shared["overhead"] = overhead
             found = analysis.partition(hosts, cpus, whole, **shared, **options)
         answers[name] = found.accepted
     return answers

@@ -25,7 +25,7 @@ from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
-from gpusched._support.text import shown
+from gpusched._support.text import plural, shown
 from gpusched.model.batches import (
     MAX_TASKS,
     Collected,
@@ -610,18 +610,18 @@ class BatchTable(NoArray, Tabular):
 
     def __repr__(self) -> str:
         if self.is_stack:
-            return f"<BatchTable: {len(self)} sets of {self.n} tasks>"
+            return f"<BatchTable: {plural(len(self), 'set')} of {plural(self.n, 'task')}>"
         return f"<BatchTable: {self._counts()}>"
 
     def _counts(self) -> str:
-        text = f"{self.n} tasks, {int((self.completion > 0).sum())} eligible batches"
+        text = f"{plural(self.n, 'task')}, {int((self.completion > 0).sum())} eligible batches"
         if self.undecided is not None:
             text += f", {int((self.undecided > 0).sum())} undecided"
         return text
 
     def _repr_html_(self) -> str:
         if self.is_stack:
-            return f"<p>BatchTable: {len(self)} sets of {self.n} tasks</p>"
+            return f"<p>BatchTable: {plural(len(self), 'set')} of {plural(self.n, 'task')}</p>"
         masks = np.flatnonzero(self.completion)
         rows = "".join(
             f"<tr><td>{order_text(self.submission_order(int(mask)))}</td>"

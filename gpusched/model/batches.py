@@ -108,7 +108,8 @@ def key_order(key: Any, n: int, what: str) -> tuple[int, ...]:
             raise ValueError(f"{what}: got {shown(key)}, expected a bit mask of {n} tasks")
         order = members(mask)
     if not order:
-        raise ValueError(f"{what}: got no tasks, expected at least one")
+        hint = "" if isinstance(key, Iterable) else "; numbers are bit masks: 1, or (0,), is task 0"
+        raise ValueError(f"{what}: got no tasks, expected at least one{hint}")
     for task in order:
         if order.count(task) > 1:
             raise ValueError(f"{what}: got task {task} twice, expected it once")

@@ -29,6 +29,7 @@ from gpusched.model.hosts.host_arrays import (
     fit,
     fit_sizes,
     fit_sm,
+    is_time_per_task,
     rows_below,
     shape_of,
     spread_segments,
@@ -102,14 +103,15 @@ class HostTasks(HostColumns):
         Least time between two releases of a task (T), shape ``(n,)`` or ``(N, n)``.
     cpu
         CPU segments, ``(n, w + 1)`` or ``(N, n, w + 1)``, where w is the most GPU segments of a
-        task; ``(n,)`` for tasks without any.
+        task; ``(n,)`` or, for a stack, ``(N, n)`` for tasks without any.
     copy_in, copy_out
         Of each GPU segment, ``(n, w)`` or ``(N, n, w)``; ``(n,)`` or one number for all alike (0).
     kernel
         Its time on 1, 2, ..., K SMs, ``(n, w, K)`` or ``(N, n, w, K)``; on more than K as on K.
         Also ``(n, w)``, ``(n,)`` or one number, for kernels that do not depend on the SMs (0);
-        methods that choose numbers of SMs refuse these, as times on all SMs would pass for those on
-        one: give ``[9, 9]`` for a kernel that is as fast on one SM.
+        methods that choose numbers of SMs refuse sets of such kernels alone, as times on all SMs
+        would pass for those on one: give ``[9, 9]`` for a kernel that is as fast on one SM. Beside
+        kernels with a list, one number is taken as the time on any number of SMs.
     deadline
         Relative deadline (D); derived from the period (equal to it) unless given.
     priority
@@ -226,7 +228,7 @@ class HostTasks(HostColumns):
                 at_least(array, LEAST.get(key, 0), key)
         if arrays["cpu"].ndim > 1 and arrays["cpu"].shape[-1] == 0:
             raise ValueError("cpu: got empty lists, expected at least one CPU segment")
-        if arrays["cpu"].ndim < 2:
+        if arrays["cpu"].ndim < 2 or is_time_per_task(arrays, shape):
             arrays["cpu"] = arrays["cpu"][..., None]
         if segments is None:
             arrays["segments"] = np.asarray(arrays["cpu"].shape[-1] - 1, np.int64)

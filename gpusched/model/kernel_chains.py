@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.large_arrays import spread
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import TICKS, escape, shown
+from gpusched._support.text import TICKS, escape, plural, shown
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.task_sets import TaskSet, unless_derived
 
@@ -317,13 +317,13 @@ class KernelChains(TaskSet):
 
     def __repr__(self) -> str:
         if self.is_stack:
-            return f"<KernelChains: {len(self)} sets of {self.n} tasks>"
+            return f"<KernelChains: {plural(len(self), 'set')} of {plural(self.n, 'task')}>"
         counts = self.kernels
-        return f"<KernelChains: {self.n} tasks, {int(counts.sum())} kernels>"
+        return f"<KernelChains: {plural(self.n, 'task')}, {plural(int(counts.sum()), 'kernel')}>"
 
     def _repr_html_(self) -> str:
         if self.is_stack:
-            return f"<p>KernelChains: {len(self)} sets of {self.n} tasks</p>"
+            return f"<p>KernelChains: {plural(len(self), 'set')} of {plural(self.n, 'task')}</p>"
         keys = ("period", "deadline", "priority", "kernels", "work")
         head = "".join(f"<th>{key}</th>" for key in keys)
         columns = [getattr(self, key).tolist() for key in keys]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.large_arrays import spread
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import TICKS, escape
+from gpusched._support.text import TICKS, escape, plural
 from gpusched.model.task_sets import TaskSet, unless_derived
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class KernelTasks(TaskSet):
 
     def __repr__(self) -> str:
         if self.is_stack:
-            return f"<KernelTasks: {len(self)} sets of {self.n} tasks>"
+            return f"<KernelTasks: {plural(len(self), 'set')} of {plural(self.n, 'task')}>"
         shown = [f"period={_short(self.period)}", f"wcet={_short(self.wcet)}"]
         if not np.array_equal(self.deadline, self.period):
             shown.append(f"deadline={_short(self.deadline)}")
@@ -254,11 +254,13 @@ class KernelTasks(TaskSet):
             shown.append(f"block_time={_short(self.block_time)}")
         if self.offset.any():
             shown.append(f"offset={_short(self.offset)}")
+        if self.priority.any():
+            shown.append(f"priority={_short(self.priority)}")
         return f"KernelTasks({', '.join(shown)})"
 
     def _repr_html_(self) -> str:
         if self.is_stack:
-            return f"<p>KernelTasks: {len(self)} sets of {self.n} tasks</p>"
+            return f"<p>KernelTasks: {plural(len(self), 'set')} of {plural(self.n, 'task')}</p>"
         keys = ["period", "deadline", "wcet"]
         if not np.array_equal(self.block_time, self.wcet):
             keys.append("block_time")

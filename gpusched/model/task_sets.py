@@ -223,6 +223,8 @@ class TaskSet(NoArray, Tabular, Saved, Frozen):
         TypeError
             Objects of another class.
         """
+        if isinstance(sets, cls) and not sets.is_stack:
+            raise TypeError(f"sets: got one set, expected a sequence of {cls.__name__}, as [tasks]")
         parts = list(sets)
         names = max((part.name for part in parts if isinstance(part, cls)), key=len, default=())
         for i, part in enumerate(parts):

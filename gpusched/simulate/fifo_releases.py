@@ -48,12 +48,13 @@ class GivenReleases:
 
 
 def read_releases(
-    releases: Any, times: Any, tasks: KernelTasks | KernelChains, closer: bool, latest: int
+    releases: Any, times: Any, tasks: KernelTasks | KernelChains, closer: bool | None, latest: int
 ) -> GivenReleases:
     """Read and check ``releases`` and ``times`` as ``gs.simulate.fifo`` takes them.
 
-    ``latest``: the instant before which all releases have to be. Raises ValueError, OverflowError
-    and TypeError with row and value.
+    ``closer``: whether they may be closer than the period; None where the caller has no such
+    option. ``latest``: the instant before which all releases have to be. Raises ValueError,
+    OverflowError and TypeError with row and value.
     """
     entry_of_time: Callable[[int], str]
     if isinstance(releases, (Jobs, Mapping)) or hasattr(releases, "columns"):
@@ -145,7 +146,7 @@ def _check_times(
     time: Int64Array,
     task: Int64Array,
     tasks: KernelTasks | KernelChains,
-    closer: bool,
+    closer: bool | None,
     latest: int,
     entry: Callable[[int], str],
 ) -> None:
@@ -165,6 +166,8 @@ def _check_times(
         else:
             least = (
                 f"at least {before + int(tasks.period[i])}, a period ({tasks.period[i]}) after the "
-                f"release before it at {before}; closer=True allows it"
+                f"release before it at {before}"
             )
+            if closer is not None:
+                least += "; closer=True allows it"
         raise ValueError(f"{entry(k)}: got {time[k]}, expected {least}")

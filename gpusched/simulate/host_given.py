@@ -39,7 +39,7 @@ def read_given(
     if gap_share(gap) != 0:
         raise ValueError(f"gap: got {gap!r:.60}, expected none with releases")
     tasks: Any = hosts  # of which the number and the periods are read
-    rows = read_releases(releases, None, tasks, closer=False, latest=_LATEST)
+    rows = read_releases(releases, None, tasks, closer=None, latest=_LATEST)
     arguments = {"release_begin": rows.begin, "release": rows.release}
     if times is None:
         return arguments

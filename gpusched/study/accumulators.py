@@ -69,6 +69,9 @@ class PerSet:
                     raise ValueError(
                         f"{name!r}: got masked values, expected an array without (filled)"
                     )
+                if hasattr(values, "accepted"):
+                    kind = type(values).__name__
+                    raise ValueError(f"{name!r}: got a {kind}, expected an array, as its accepted")
                 array = np.asarray(values)
             if array.shape != (size,):
                 raise ValueError(f"{name!r}: got shape {array.shape}, expected ({size},)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,6 +228,7 @@ def _loss(lost: LostWorker, points: Sequence[Point]) -> SweepError:
     """The error for a lost worker, with the calls of which one may have been the reason."""
     running = [_where(points[index], first, size) for index, first, size in lost.keys[:3]]
     more = f", or in one of {len(lost.keys) - 3} more calls" if len(lost.keys) > 3 else ""
-    return SweepError(
-        f"{' or '.join(running)}{more}: a worker was lost ({lost})", points[lost.keys[0][0]]
-    )
+    what = "a worker was lost"
+    if isinstance(lost.error, PicklingError):
+        what = "the function cannot be sent to another process, expected one of a module"
+    return SweepError(f"{' or '.join(running)}{more}: {what} ({lost})", points[lost.keys[0][0]])

@@ -278,7 +278,8 @@ def check_same(held: Definition, wanted: Definition, where: str) -> None:
     for name in dict.fromkeys([*wanted, *held]):
         if name != "function" and held.get(name) != wanted.get(name):
             values = (clip(json.dumps(one.get(name)), 60) for one in (held, wanted))
-            found.append("{} is {}, expected {}".format(name, *values))
+            text = "seed is another one" if name == "seed" else "{} is {}, expected {}"
+            found.append(text.format(name, *values))
     listed = "; ".join(found[:4]) + ("; and more" if len(found) > 4 else "")
     raise StoreError(
         f"{where}: got another study: {listed}; take another file, or delete this one to compute "

@@ -117,7 +117,9 @@ class StoredStudy:
                 f"{self.study}: got a store of {what}, expected a sweep; call {call} with store="
             )
         if self.missing:
-            raise StoreError(f"{self.name}: {self._missing_text()}")
+            raise StoreError(
+                f"{self.name}: {self._missing_text()}; the call that made the store computes them"
+            )
         if not self.points:
             raise StoreError(f"{self.name}: got no point, expected at least one")
         results = list(self._results.values())

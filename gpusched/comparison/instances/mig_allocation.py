@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.arrow import Tabular
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import clip, escape
+from gpusched._support.text import clip, escape, plural
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import (
     WorkloadAnswer,
@@ -263,7 +263,7 @@ class MigAllocation(Tabular):
         return ax
 
     def _form(self) -> str:
-        shares = f"{len(self.workload)} tasks, {self.within} in each"
+        shares = f"{plural(len(self.workload), 'task')}, {self.within} in each"
         return f"{verdict_word(self.schedulable)} ({', '.join([*self.profiles, shares])})"
 
     def __repr__(self) -> str:

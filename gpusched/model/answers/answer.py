@@ -20,7 +20,7 @@ from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen, same
 from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
-from gpusched._support.text import TICKS, clip, escape, shown
+from gpusched._support.text import TICKS, clip, escape, plural, shown
 from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
 from gpusched.model.answers.times_in_text import time_in_text
 
@@ -231,7 +231,7 @@ class Answer(Tabular, Saved, Frozen, ABC):
     def _counts(self) -> str:
         """Numbers of sets by answer."""
         yes, no = int(np.sum(self.accepted)), int(np.sum(self.rejected))
-        parts = [f"{yes} of {len(self)} sets schedulable"]
+        parts = [f"{yes} of {plural(len(self), 'set')} schedulable"]
         parts += [f"{no} not"] if no else []
         parts += [f"{len(self) - yes - no} undecided"] if yes + no < len(self) else []
         return ", ".join(parts)

@@ -22,6 +22,7 @@ __all__ = [
     "fit",
     "fit_sizes",
     "fit_sm",
+    "is_time_per_task",
     "rows_below",
     "same",
     "shape_of",
@@ -71,6 +72,16 @@ def _tail(key: str, ndim: int) -> int:
     return min(2 if key == "kernel" else 1, max(ndim - 1, 0))
 
 
+def is_time_per_task(arrays: dict[str, Int64Array], shape: tuple[int, ...]) -> bool:
+    """Whether ``cpu`` has a number for each task of a stack without GPU segments.
+
+    An array of this shape could also be the CPU segments that are the same in all sets, ``(n, w +
+    1)``; without GPU segments between them only the former makes sense.
+    """
+    alone = not arrays["segments"].any() and not any(arrays[key].any() for key in GPU_FIELDS)
+    return alone and len(shape) == 2 and arrays["cpu"].shape == shape
+
+
 def fit(array: Any, shape: tuple[int, ...], key: str) -> Any:
     """The array broadcast to a shape, contiguous."""
     try:
@@ -107,7 +118,14 @@ def spread_segments(
             if given.shape[-1] == 0:
                 raise ValueError("kernel: got no entries, expected one for at least one SM")
             tail += (given.shape[-1],)
-        full = fit(given, shape + tail, key).copy()
+        try:
+            full = spread(given, shape + tail).copy()
+        except ValueError:
+            wanted = f"{(*shape, width + 1 if key == 'cpu' else width)}"
+            more = ", or that with an axis for 1, 2, ... SMs behind" if key == "kernel" else ""
+            raise ValueError(
+                f"{key}: got shape {arrays[key].shape}, expected {wanted}{more}"
+            ) from None
         used = full.any(axis=-1) if key == "kernel" else full != 0
         used &= is_task[..., None]
         count = segments + 1 if key == "cpu" else segments

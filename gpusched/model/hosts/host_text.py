@@ -23,10 +23,16 @@ def text_of(hosts: HostColumns) -> str:
     more = ""
     if (hosts.deadline != hosts.period).any():
         more += f", deadline={hosts.deadline.tolist()}"
+    if "priority" not in hosts._derived:
+        more += f", priority={hosts.priority.tolist()}"
+    if hosts.offset.any():
+        more += f", offset={hosts.offset.tolist()}"
     if (hosts.core >= 0).any():
         more += f", core={hosts.core.tolist()}"
     if hosts.sms:
         more += f", sm={[np.flatnonzero(row).tolist() for row in hosts.sm]}"
+    if "name" not in hosts._derived:
+        more += f", name={list(hosts.name)}"
     if len(shown) + len(jobs) < 160 and len(more) < 160 and hosts.n <= 20:
         return f"{shown}[{jobs}]{more})"
     segments = int(hosts.segments.sum())
@@ -52,7 +58,7 @@ def html_of(hosts: HostColumns) -> str:
 
 def _stack(hosts: HostColumns) -> str:
     least = f"{hosts.sizes.min()} to " if hosts.is_ragged else ""
-    return f"HostTasks: {len(hosts)} sets of {least}{hosts.n} tasks"
+    return f"HostTasks: {plural(len(hosts), 'set')} of {least}{plural(hosts.n, 'task')}"
 
 
 def job_of(hosts: HostColumns, i: int) -> list[Any]:

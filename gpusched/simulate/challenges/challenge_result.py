@@ -330,7 +330,7 @@ class Challenge(Tabular, Saved, Frozen):
         numbers = [(int(np.sum(self.claim == word)), word) for word in ("accepted", "unknown")]
         late = int(np.sum(self.rejected))
         return (
-            f"{len(self)} sets: {numbers[0][0]} accepted, {late} with a counterexample, "
+            f"{plural(len(self), 'set')}: {numbers[0][0]} accepted, {late} with a counterexample, "
             f"{numbers[1][0]} unknown"
         )
 
@@ -356,7 +356,8 @@ class Challenge(Tabular, Saved, Frozen):
         if self.is_stack:
             return f"<Challenge: {self._counts()} ({form})>"
         by = f" by {self.by}" if self.by else ""
-        return f"<Challenge: {self.claim}{by} ({form}; {self.hosts.n} tasks on {self.cpus} cores)>"
+        size = f"{plural(self.hosts.n, 'task')} on {plural(self.cpus, 'core')}"
+        return f"<Challenge: {self.claim}{by} ({form}; {size})>"
 
     def _repr_html_(self) -> str:
         picture = self._repr_svg_() or ""
