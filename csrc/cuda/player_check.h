@@ -1,4 +1,4 @@
-/* What the player takes and records, and the check of it. */
+/* Play on a device: its tasks and frames, its records, and the check of it. */
 #ifndef GS_CUDA_PLAYER_CHECK_H
 #define GS_CUDA_PLAYER_CHECK_H
 

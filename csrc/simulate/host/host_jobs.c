@@ -46,6 +46,13 @@ void gs_simulate_host_release_others(gs_simulate_host_state_t *self, int32_t r, 
     }
 }
 
+static inline void trigger(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
+{
+    if (r == self->victim) {
+        gs_simulate_host_release_others(self, r, moment);
+    }
+}
+
 /* The thread begins a CPU segment, at its own priority. */
 static void go_on(gs_simulate_host_state_t *self, int32_t r)
 {
@@ -74,7 +81,7 @@ static void start_job(gs_simulate_host_state_t *self, int32_t r, int64_t job)
         t->base = self->global ? record->release + self->host->model.hosts.deadline[t->task] : r;
     }
     go_on(self, r);
-    gs_simulate_host_trigger(self, r, GS_SIMULATE_HOST_AT_RELEASE);
+    trigger(self, r, GS_SIMULATE_HOST_AT_RELEASE);
 }
 
 void gs_simulate_host_finish(gs_simulate_host_state_t *self, int32_t r)
@@ -99,7 +106,7 @@ void gs_simulate_host_finish(gs_simulate_host_state_t *self, int32_t r)
     record->next = self->job_free;
     self->job_free = t->job;
     t->job = -1;
-    gs_simulate_host_trigger(self, r, GS_SIMULATE_HOST_AT_FINISH);
+    trigger(self, r, GS_SIMULATE_HOST_AT_FINISH);
     if (next >= 0) {
         start_job(self, r, next);
     }
@@ -167,7 +174,7 @@ void gs_simulate_host_resume(gs_simulate_host_state_t *self, int32_t r)
 {
     self->thread[r].part++;
     go_on(self, r);
-    gs_simulate_host_trigger(self, r, GS_SIMULATE_HOST_AT_RESUME);
+    trigger(self, r, GS_SIMULATE_HOST_AT_RESUME);
 }
 
 void gs_simulate_host_start_kernel(gs_simulate_host_state_t *self, int32_t r)

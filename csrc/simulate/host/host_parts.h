@@ -190,13 +190,6 @@ void gs_simulate_host_release_due(gs_simulate_host_state_t *self);
 
 /* Releases all other tasks that their periods allow, at a trigger of the task under analysis. */
 void gs_simulate_host_release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment);
-static inline void gs_simulate_host_trigger(gs_simulate_host_state_t *self, int32_t r,
-                                            int64_t moment)
-{
-    if (r == self->victim) {
-        gs_simulate_host_release_others(self, r, moment);
-    }
-}
 
 /* Ends the current job of a thread, whose next job begins if it is released. */
 void gs_simulate_host_finish(gs_simulate_host_state_t *self, int32_t r);

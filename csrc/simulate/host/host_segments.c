@@ -27,7 +27,9 @@ void gs_simulate_host_begin(gs_simulate_host_state_t *self, int32_t r)
     default:
         gs_simulate_host_lock_begin(self, r);
     }
-    gs_simulate_host_trigger(self, r, GS_SIMULATE_HOST_AT_REQUEST);
+    if (r == self->victim) {
+        gs_simulate_host_release_others(self, r, GS_SIMULATE_HOST_AT_REQUEST);
+    }
 }
 
 void gs_simulate_host_worked(gs_simulate_host_state_t *self, int32_t r)
