@@ -24,6 +24,18 @@ LAYERS = {
     "python": {"core", "model", "generate", "pbs", "analysis", "simulate", "io", "cuda"},
 }
 MOST_SOURCES = 16
+# Recursions that run through several files.
+CIRCLES = (
+    # A search of many tasks searches smaller sets.
+    (
+        *("pbs/search", "pbs/stages/classes", "pbs/reduced/reductions"),
+        *("pbs/reduced/groups", "pbs/reduced/cores"),
+    ),
+    # A job begins its CPU segments through the container, which resumes it after a GPU segment.
+    ("simulate/host/host_jobs", "simulate/host/host_container"),
+    # Without CPU work between them, the end of a GPU segment begins the next one.
+    ("simulate/host/host_segments", "simulate/host/host_slices"),
+)
 FILES = sorted(p.relative_to(CSRC) for p in CSRC.rglob("*.[ch]") if p.parent != CSRC)
 HEADERS = [path for path in FILES if path.suffix == ".h"]
 CORE_HEADERS = [path for path in HEADERS if path.parts[0] != "python"]
@@ -37,6 +49,26 @@ def code_of(path: Path) -> str:
 
 def included(path: Path) -> list[Path]:
     return [Path(name) for name in re.findall(r'#include "([^"]+)"', code_of(path))]
+
+
+def dependencies() -> dict[Path, set[Path]]:
+    """By source with its header: those whose headers it includes, or whose functions it names."""
+    files = [path for path in FILES if path.parts[0] != "python"]
+    codes = {path: code_of(path) for path in files}
+    function = r"^(?!static\b)(?:[a-z][\w ]*[ *])?(gs_\w+)\([^;{}]*\)\s*\{"
+    homes: dict[str, Path] = {}
+    for path in files:
+        if path.suffix == ".c":
+            for pattern in (function, r"^const \w+ (gs_\w+)(?:\[\])? = "):
+                for name in re.findall(pattern, codes[path], flags=re.M):
+                    homes[name] = path.with_suffix("")
+    found: dict[Path, set[Path]] = {}
+    for path, code in codes.items():
+        others = {other.with_suffix("") for other in included(path)}
+        if path.suffix == ".c":
+            others |= {homes[name] for name in re.findall(r"\bgs_\w+", code) if name in homes}
+        found.setdefault(path.with_suffix(""), set()).update(others)
+    return {path: (others - {path}) & found.keys() for path, others in found.items()}
 
 
 def prefix_of(path: Path) -> str:
@@ -101,6 +133,25 @@ def test_no_header_includes_itself_through_others() -> None:
         return reached[path]
 
     assert [str(path) for path in HEADERS if path in reach(path)] == []
+
+
+def test_no_files_depend_on_each_other_in_a_circle() -> None:
+    """Neither by types nor by calls, but where an algorithm comes back to itself."""
+    direct = dependencies()
+    reached: dict[Path, set[Path]] = {}
+    for path in direct:
+        reached[path], todo = set(), [path]
+        while todo:
+            for other in direct[todo.pop()] - reached[path]:
+                reached[path].add(other)
+                todo.append(other)
+    circles = {
+        frozenset(str(other) for other in reached[path] if path in reached[other])
+        for path in direct
+        if path in reached[path]
+    }
+    assert len(direct) > 150
+    assert circles == {frozenset(circle) for circle in CIRCLES}
 
 
 def test_prefix_is_the_path() -> None:

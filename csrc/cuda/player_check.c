@@ -1,5 +1,5 @@
 /* Check of the arguments of a play. */
-#include "cuda/player.h"
+#include "cuda/player_check.h"
 
 #define MOST_JOBS 10000000
 #define MOST_AWAKE_NS 10000000

@@ -1,5 +1,6 @@
 /* Tests of the FIFO simulator: [ECRTS17] and its counterexamples, slices, allocation failures,
  * refusals. */
+#include "core/rng.h"
 #include "simulate/fifo/fifo.h"
 
 #include "faults.h"

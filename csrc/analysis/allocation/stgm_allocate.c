@@ -1,4 +1,6 @@
 /* Allocation of cores and SMs for STGM: the rounds of Algorithm 1 and the answer. */
+#include "analysis/allocation/stgm_allocate.h"
+
 #include <string.h>
 
 #include "analysis/allocation/stgm_state.h"

@@ -1,4 +1,6 @@
 /* Exhaustive search over SM divisions and core assignments for STGM. */
+#include "analysis/allocation/stgm_exhaustive.h"
+
 #include <string.h>
 
 #include "analysis/allocation/stgm_search.h"

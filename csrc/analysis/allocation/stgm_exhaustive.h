@@ -22,21 +22,14 @@
 #define GS_ANALYSIS_ALLOCATION_STGM_EXHAUSTIVE_H
 
 #include "analysis/allocation/stgm_allocate.h"
+#include "analysis/allocation/stgm_search_limits.h"
 #include "core/method.h"
-
-enum {
-    GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS = 16, /* the most tasks */
-    GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS = 6   /* the most tasks with GPU segments */
-};
-
-/* State of one search; see stgm_search.h. */
-typedef struct gs_analysis_allocation_stgm_search gs_analysis_allocation_stgm_search_t;
 
 /* Memory for sets of at most as many tasks as it was made for. Everything is owned. */
 typedef struct {
     int64_t n; /* tasks of the last set */
     gs_analysis_allocation_stgm_allocate_t heuristic;
-    gs_analysis_allocation_stgm_search_t *search;
+    struct gs_analysis_allocation_stgm_search *search; /* stgm_search.h */
     uint16_t *tables; /* three with an entry for every set of at most 16 tasks */
 } gs_analysis_allocation_stgm_exhaustive_t;
 

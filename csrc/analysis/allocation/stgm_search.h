@@ -11,7 +11,8 @@
 #ifndef GS_ANALYSIS_ALLOCATION_STGM_SEARCH_H
 #define GS_ANALYSIS_ALLOCATION_STGM_SEARCH_H
 
-#include "analysis/allocation/stgm_exhaustive.h"
+#include "analysis/allocation/stgm_search_limits.h"
+#include "analysis/partitioned/stgm.h"
 
 enum {
     GS_ANALYSIS_ALLOCATION_SEARCH_USERS = GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS,
@@ -39,7 +40,7 @@ typedef struct {
     unsigned part[GS_ANALYSIS_ALLOCATION_SEARCH_TASKS];
 } gs_analysis_allocation_stgm_cover_t;
 
-struct gs_analysis_allocation_stgm_search {
+typedef struct gs_analysis_allocation_stgm_search {
     gs_context_t *ctx;
     const gs_host_tasks_t *hosts;
     gs_analysis_partitioned_stgm_t *test;
@@ -93,7 +94,7 @@ struct gs_analysis_allocation_stgm_search {
                                                           of it can end */
     int64_t divisions;                                 /* complete ones that were tried */
     bool found; /* then the shares of the cliques and the parts are an allocation */
-};
+} gs_analysis_allocation_stgm_search_t;
 
 /* stgm_search_cores.c */
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analysis/contexts/gcaps.h"
+#include "analysis/contexts/gcaps_paper.h"
 
 /* Counts of jobs: of on_core; of `local` or `remote`; of `hold`; of jobs with updates. */
 enum { CORE = 0, GPU = 1, HOLD = 2, UPDATE = 3 };

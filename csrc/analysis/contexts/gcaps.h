@@ -52,9 +52,7 @@
  * above i, and z_h has all C_h; for one order of CPU and GPU priorities. Then the test fits
  * Audsley's algorithm.
  *
- * The printed form ([ECRTS24], Eqs. (9)-(14)) counts too few updates of less
- * urgent tasks and neglects that an owner keeps the GPU idle while it copies or waits for its core:
- * unsound.
+ * The printed form is in gcaps_paper.h.
  */
 #ifndef GS_ANALYSIS_CONTEXTS_GCAPS_H
 #define GS_ANALYSIS_CONTEXTS_GCAPS_H
@@ -67,9 +65,6 @@ int gs_analysis_contexts_gcaps(gs_analysis_contexts_test_t *self, gs_context_t *
                                const gs_host_tasks_t *hosts, const int64_t *core,
                                const gs_analysis_contexts_options_t *options,
                                gs_analysis_common_answer_t *answer);
-
-/* Right-hand side of the printed form. */
-extern const gs_analysis_contexts_side_t gs_analysis_contexts_gcaps_paper;
 
 extern const gs_method_t gs_analysis_contexts_gcaps_method;
 

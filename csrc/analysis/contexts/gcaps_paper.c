@@ -1,5 +1,5 @@
-/* Response-time test for GCAPS as printed: Eqs. (9)-(14). */
-#include "analysis/contexts/gcaps.h"
+/* Right-hand side of the printed form. */
+#include "analysis/contexts/gcaps_paper.h"
 
 /* Counts of jobs: on the core, and on the GPU. */
 enum { HIGHER = 0, REMOTE = 1 };

@@ -12,9 +12,11 @@
 #ifndef GS_ANALYSIS_FIFO_THEOREM_STATE_H
 #define GS_ANALYSIS_FIFO_THEOREM_STATE_H
 
-#include "core/int128.h"
-#include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/interfering_jobs.h"
+#include "analysis/fifo/theorem_bound.h"
+#include "core/int128.h"
+#include "model/fifo_order.h"
+#include "model/kernel_tasks.h"
 
 /* The best bound of a task so far. */
 typedef struct {

@@ -44,21 +44,9 @@
 #ifndef GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_PARTITIONS_H
 #define GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_PARTITIONS_H
 
-#include "analysis/priority_streams/priority_streams.h"
-
-/* Kinds of partitions; see above. */
-enum {
-    GS_ANALYSIS_PRIORITY_STREAMS_OWN = 0,
-    GS_ANALYSIS_PRIORITY_STREAMS_SHARED = 1,
-    GS_ANALYSIS_PRIORITY_STREAMS_LIMITS = 2
-};
-
-typedef struct {
-    int64_t kind;
-    int64_t count;
-    const int64_t *of;  /* per task: its partition */
-    const int64_t *sms; /* per partition: its SMs, or the most SMs that hold its blocks at once */
-} gs_analysis_priority_streams_partitions_t;
+#include "analysis/priority_streams/chain_bound.h"
+#include "analysis/priority_streams/chain_saturation.h"
+#include "analysis/priority_streams/stream_partitions.h"
 
 /* As gs_analysis_priority_streams_bound, in partitions. beta: with own queues the saturation level
  * in the task's partition, with shared queues the threads that are busy there while a kernel of the

@@ -7,9 +7,9 @@
 #ifndef GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_STATE_H
 #define GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_STATE_H
 
-#include "analysis/priority_streams/chain_partitions.h"
+#include "analysis/priority_streams/chain_bound.h"
 #include "analysis/priority_streams/chain_saturation.h"
-#include "analysis/priority_streams/priority_streams.h"
+#include "analysis/priority_streams/stream_partitions.h"
 #include "core/int128.h"
 
 /* A time of numerator / denominator ticks, below 2^60, the denominator below 2^31; denominator 0:
@@ -78,6 +78,17 @@ static inline int64_t gs_analysis_priority_streams_sms(const gs_analysis_priorit
     return self->partitions == NULL ? self->sms : self->partitions->sms[self->partitions->of[i]];
 }
 
+/* The most threads that blocks of kernel j of task i hold at once: those of its blocks for which
+ * the SMs have room. */
+static inline int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t *self,
+                                                         int64_t i, int64_t j)
+{
+    const gs_kernel_chains_t *c = self->chains;
+    int64_t sms = gs_analysis_priority_streams_sms(self, i);
+    int64_t blocks = sms * (self->threads / self->sms / c->threads[j]);
+    return (c->blocks[j] < blocks ? c->blocks[j] : blocks) * c->threads[j];
+}
+
 static inline gs_analysis_priority_streams_time_t
 gs_analysis_priority_streams_ticks(gs_int128_t ticks)
 {
@@ -100,6 +111,19 @@ static inline gs_int128_t gs_analysis_priority_streams_jobs(gs_analysis_priority
     gs_int128_t length = a.numerator * b.denominator + b.numerator * a.denominator + ticks * whole;
     return gs_int128_ceil_div(length, whole * period);
 }
+
+/* Fills in what follows from the set; chains, threads, sms, partitions and out are given, the rest
+ * is zero. `threads`: of one SM. Free in every case. Errors: those of
+ * gs_analysis_priority_streams_saturation_init, GS_ERR_MEMORY. */
+int gs_analysis_priority_streams_prepare(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
+                                         int64_t threads,
+                                         const gs_analysis_priority_streams_device_t *device,
+                                         bool overlap);
+void gs_analysis_priority_streams_free(gs_analysis_priority_streams_t *self, gs_context_t *ctx);
+
+/* Records a bound of task k with its terms if it is the least so far; whether it is. */
+bool gs_analysis_priority_streams_record(gs_analysis_priority_streams_t *self, int64_t k,
+                                         const gs_analysis_priority_streams_found_t *found);
 
 /* Theorem M for task k; found->response.denominator is 0 where it gives no bound. */
 int gs_analysis_priority_streams_theorem_m(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
@@ -169,11 +193,6 @@ int gs_analysis_priority_streams_residue_steps(gs_analysis_priority_streams_resi
  * queues, on the SMs of the task's partition. first: it is the first one of a run of jobs. */
 int64_t gs_analysis_priority_streams_kap(const gs_analysis_priority_streams_t *self, int64_t k,
                                          int64_t j, bool first);
-
-/* The most threads that blocks of kernel j of task i hold at once: those of its blocks for which
- * the SMs have room. */
-int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t *self, int64_t i,
-                                           int64_t j);
 
 /* Time that the kernels of a run may wait at one rate. */
 typedef struct {
@@ -271,9 +290,5 @@ gs_int128_t gs_analysis_priority_streams_utilization(const gs_analysis_priority_
 bool gs_analysis_priority_streams_make_time(int64_t whole, gs_int128_t numerator,
                                             gs_int128_t denominator,
                                             gs_analysis_priority_streams_time_t *made);
-
-/* Records a bound of task k with its terms if it is the least so far; whether it is. */
-bool gs_analysis_priority_streams_record(gs_analysis_priority_streams_t *self, int64_t k,
-                                         const gs_analysis_priority_streams_found_t *found);
 
 #endif

@@ -1,8 +1,9 @@
 /* Order in which the theorems are tried: from the most urgent level on, until no bound falls. */
-#include "analysis/priority_streams/chain_state.h"
+#include "analysis/priority_streams/priority_streams.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "analysis/priority_streams/chain_state.h"
 
 /* Rounds over all levels in which bounds of less urgent tasks are used; the bounds are valid after
  * each. */
@@ -10,93 +11,6 @@
 
 /* Less urgent tasks of which all subsets are tried; of more, those with the longest periods. */
 #define ALL_SUBSETS 4
-
-static int by_level(const void *a, const void *b)
-{
-    const int64_t *x = *(const int64_t *const *)a, *y = *(const int64_t *const *)b;
-    return (*x > *y) - (*x < *y);
-}
-
-static int descending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x < y) - (x > y);
-}
-
-static int rank_levels(gs_analysis_priority_streams_t *self, gs_context_t *ctx)
-{
-    const gs_kernel_chains_t *c = self->chains;
-    const int64_t **order = gs_alloc(ctx, (size_t)c->n, sizeof *order);
-    if (order == NULL) {
-        return ctx->status;
-    }
-    for (int64_t i = 0; i < c->n; i++) {
-        order[i] = &c->level[i];
-    }
-    qsort(order, (size_t)c->n, sizeof *order, by_level);
-    for (int64_t i = 0; i < c->n; i++) {
-        self->levels += i == 0 || *order[i] != *order[i - 1];
-        self->rank[order[i] - c->level] = self->levels - 1;
-    }
-    gs_free(ctx, order);
-    return GS_OK;
-}
-
-/* Entries of part_beta, of at most n levels; 1 where they are not used. */
-static size_t part_betas(const gs_analysis_priority_streams_t *self)
-{
-    if (self->partitions == NULL) {
-        return 1;
-    }
-    const bool shared = gs_analysis_priority_streams_is(self, GS_ANALYSIS_PRIORITY_STREAMS_SHARED);
-    return (size_t)self->partitions->count * (shared ? (size_t)self->chains->n : 1);
-}
-
-static int prepare(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int64_t threads,
-                   const gs_analysis_priority_streams_device_t *device, bool overlap)
-{
-    const gs_kernel_chains_t *c = self->chains;
-    size_t n = (size_t)c->n;
-    if ((self->rank = gs_alloc(ctx, n, sizeof *self->rank)) == NULL ||
-        (self->beta = gs_alloc(ctx, n, sizeof *self->beta)) == NULL ||
-        (self->work = gs_alloc(ctx, n, sizeof *self->work)) == NULL ||
-        (self->height = gs_alloc(ctx, n, sizeof *self->height)) == NULL ||
-        (self->largest = gs_alloc(ctx, (size_t)c->begin[c->n], sizeof *self->largest)) == NULL ||
-        (self->response = gs_alloc(ctx, n, sizeof *self->response)) == NULL ||
-        (self->part_beta = gs_alloc(ctx, part_betas(self), sizeof *self->part_beta)) == NULL ||
-        (self->heads = gs_alloc(ctx, n, sizeof *self->heads)) == NULL ||
-        (self->busy = gs_alloc(ctx, n, sizeof *self->busy)) == NULL) {
-        return ctx->status;
-    }
-    for (int64_t i = 0; i < c->n; i++) {
-        self->work[i] = gs_kernel_chains_work(c, i);
-        for (int64_t j = c->begin[i]; j < c->begin[i + 1]; j++) {
-            int64_t width = gs_analysis_priority_streams_width(self, i, j);
-            self->height[i] = width > self->height[i] ? width : self->height[i];
-            self->largest[j] = gs_kernel_chains_kernel_work(c, j);
-        }
-        qsort(self->largest + c->begin[i], (size_t)(c->begin[i + 1] - c->begin[i]),
-              sizeof *self->largest, descending);
-    }
-    int status = rank_levels(self, ctx);
-    return status != GS_OK ? status
-                           : gs_analysis_priority_streams_saturation_init(&self->saturation, ctx, c,
-                                                                          threads, device, overlap);
-}
-
-bool gs_analysis_priority_streams_record(gs_analysis_priority_streams_t *self, int64_t k,
-                                         const gs_analysis_priority_streams_found_t *found)
-{
-    gs_analysis_priority_streams_time_t *best = &self->response[k];
-    if (found->response.denominator == 0 ||
-        (best->denominator != 0 && !gs_analysis_priority_streams_is_less(found->response, *best))) {
-        return false;
-    }
-    *best = found->response;
-    self->out[k] = found->terms;
-    self->improvements++;
-    return true;
-}
 
 /* Theorem M for task k with the more urgent tasks of a choice taken as fluid. all: all of them,
  * otherwise those without a bound. */
@@ -282,7 +196,7 @@ int gs_analysis_priority_streams_bound_in(
     memset(bound, 0, (size_t)chains->n * sizeof *bound);
     int status = overlap ? check_overlap(ctx, chains) : GS_OK;
     if (status == GS_OK) {
-        status = prepare(&self, ctx, threads, device, overlap);
+        status = gs_analysis_priority_streams_prepare(&self, ctx, threads, device, overlap);
     }
     if (status == GS_OK) {
         status = gs_analysis_priority_streams_saturate_all(&self, ctx);
@@ -303,16 +217,7 @@ int gs_analysis_priority_streams_bound_in(
                       ? self.part_beta[self.rank[k] * partitions->count + partitions->of[k]]
                       : self.beta[self.rank[k]];
     }
-    gs_analysis_priority_streams_saturation_free(&self.saturation, ctx);
-    gs_free(ctx, self.rank);
-    gs_free(ctx, self.beta);
-    gs_free(ctx, self.work);
-    gs_free(ctx, self.height);
-    gs_free(ctx, self.largest);
-    gs_free(ctx, self.response);
-    gs_free(ctx, self.part_beta);
-    gs_free(ctx, self.heads);
-    gs_free(ctx, self.busy);
+    gs_analysis_priority_streams_free(&self, ctx);
     return status;
 }
 

@@ -15,46 +15,9 @@
 #ifndef GS_ANALYSIS_PRIORITY_STREAMS_PRIORITY_STREAMS_H
 #define GS_ANALYSIS_PRIORITY_STREAMS_PRIORITY_STREAMS_H
 
-#include "core/method.h"
+#include "analysis/priority_streams/chain_bound.h"
 #include "analysis/priority_streams/chain_saturation.h"
-
-/* The theorem that a bound comes from. */
-enum {
-    GS_ANALYSIS_PRIORITY_STREAMS_NONE = 0,
-    GS_ANALYSIS_PRIORITY_STREAMS_FITS = 1, /* no kernel of its level ever waits */
-    GS_ANALYSIS_PRIORITY_STREAMS_M = 2,
-    GS_ANALYSIS_PRIORITY_STREAMS_A = 3,
-    GS_ANALYSIS_PRIORITY_STREAMS_O = 4,
-    GS_ANALYSIS_PRIORITY_STREAMS_ALONE = 5 /* the task has the SMs to itself: chain_alone.c */
-};
-
-/* Most jobs of a run that Theorem M follows. */
-#define GS_ANALYSIS_PRIORITY_STREAMS_MOST_JOBS 300
-
-/* Bound of a task. With Theorem M its terms are those of the job with the largest response: the
- * kernels of the run up to its last one wait for `waiting` in all, in which
- *
- *     own + same + more_urgent + less_urgent + residue = waiting * busy
- *
- * thread-ticks of other work are done; the rest of the response is latency and tail, less the time
- * from the start of the run to the release of that job. */
-typedef struct {
-    int64_t numerator; /* of the bound in ticks; 0 without one */
-    int64_t denominator;
-    int64_t theorem;
-    int64_t jobs;        /* of the run, up to the one with the largest response */
-    int64_t latency;     /* ticks: of all kernels up to then */
-    int64_t tail;        /* ticks: the last blocks of these kernels; of a task alone, all blocks */
-    int64_t own;         /* thread-ticks: of these kernels, without their last blocks */
-    int64_t same;        /* thread-ticks: kernels of its level */
-    int64_t more_urgent; /* thread-ticks: jobs of more urgent levels */
-    int64_t
-        less_urgent; /* thread-ticks: jobs of less urgent levels that are counted by their work */
-    int64_t residue; /* thread-ticks, rounded up: blocks of less urgent levels that run when a
-                        kernel joins, and threads that more urgent tasks counted by their
-                        threads occupy */
-    int64_t busy;    /* threads that are busy, at least, while a kernel waits */
-} gs_analysis_priority_streams_bound_t;
+#include "core/method.h"
 
 /* Bounds for one set on sms SMs with `threads` threads each (sms = 1: one pool of threads). device:
  * the SMs, of which these are the numbers, and the other needs of the kernels; NULL: kernels need

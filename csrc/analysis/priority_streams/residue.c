@@ -22,15 +22,6 @@ int64_t gs_analysis_priority_streams_kap(const gs_analysis_priority_streams_t *s
     return threads - c->threads[before];
 }
 
-int64_t gs_analysis_priority_streams_width(const gs_analysis_priority_streams_t *self, int64_t i,
-                                           int64_t j)
-{
-    const gs_kernel_chains_t *c = self->chains;
-    int64_t sms = gs_analysis_priority_streams_sms(self, i);
-    int64_t blocks = sms * (self->threads / self->sms / c->threads[j]);
-    return (c->blocks[j] < blocks ? c->blocks[j] : blocks) * c->threads[j];
-}
-
 static int by_block_time(const void *a, const void *b)
 {
     const gs_analysis_priority_streams_lower_kernel_t *x = a, *y = b;

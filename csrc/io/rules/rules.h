@@ -24,73 +24,13 @@
 #ifndef GS_IO_RULES_RULES_H
 #define GS_IO_RULES_RULES_H
 
-#include "model/gpu.h"
+#include "io/rules/rules_findings.h"
+#include "io/rules/rules_log.h"
 
-/* By name, which is the order of findings that are otherwise equal. */
-enum {
-    GS_IO_RULES_IDLE = 0,
-    GS_IO_RULES_LIMITS = 1,
-    GS_IO_RULES_PLACEMENT = 2,
-    GS_IO_RULES_PRIORITY = 3,
-    GS_IO_RULES_QUEUE = 4,
-    GS_IO_RULES_STREAM = 5
-};
-
-/* Exclusive bound of times, tolerance and latency: sums of two fit an int64_t. */
-#define GS_IO_RULES_LATEST ((int64_t)1 << 62)
-/* Exclusive bound of the numbers of kernels and of blocks. */
-#define GS_IO_RULES_MOST ((int64_t)1 << 30)
-
-/* Columns of kernels and blocks; borrowed. */
-typedef struct {
-    int64_t kernels;
-    const int64_t *stream;
-    const int64_t *launch;
-    const int64_t *joined;
-    const int64_t *threads;
-    const int64_t *regs;
-    const int64_t *smem;
-    const int64_t *priority; /* smaller is more urgent */
-    const int64_t *context;
-    int64_t blocks;
-    const int64_t *kernel;
-    const int64_t *block; /* numbers of a kernel's blocks: 0, 1, ..., each once */
-    const int64_t *sm;
-    const int64_t *start;
-    const int64_t *end;
-} gs_io_rules_log_t;
-
-typedef struct {
-    int64_t tolerance;
-    int64_t latency;
-    bool placement; /* whether the rule of that name is checked, for most_room */
-} gs_io_rules_options_t;
-
-#define GS_IO_RULES_DETAILS 5
-
-/* detail: limits, the SM, the resource (GS_GPU_LIMIT_*), what is taken of it, what the block needs,
- * what the SM has; placement, the SM,
- * its room, the better SM, its room; priority and queue, the other kernel; stream, the kernel
- * before, -1 for the launch; idle, the block's start. */
-typedef struct {
-    int32_t rule;
-    int32_t kernel;
-    int64_t block;
-    int64_t time;
-    int64_t detail[GS_IO_RULES_DETAILS];
-} gs_io_rules_finding_t;
-
-typedef struct {
-    gs_io_rules_finding_t *finding; /* owned; by time, kernel, block, rule */
-    int64_t count;
-    int64_t capacity;
-} gs_io_rules_findings_t;
-
-/* Checks a log; findings is initialised first and freed by the caller in any case. Refuses columns
- * out of range (field: their name), a kernel without blocks, a block that fits no SM, and what
- * gs_gpu_check refuses. */
+/* Checks a log; findings is initialised first and freed by the caller in any case, with
+ * gs_io_rules_free. Refuses columns out of range (field: their name), a kernel without blocks, a
+ * block that fits no SM, and what gs_gpu_check refuses. */
 int gs_io_rules_check(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_io_rules_log_t *log,
                       const gs_io_rules_options_t *options, gs_io_rules_findings_t *findings);
-void gs_io_rules_free(gs_io_rules_findings_t *findings, gs_context_t *ctx);
 
 #endif

@@ -270,7 +270,7 @@ static int report(const state_t *self, gs_io_rules_state_t *state, gs_context_t 
     const gs_io_rules_item_t *item = &state->item[state->grouped[low]];
     const gs_io_rules_finding_t finding = {
         GS_IO_RULES_IDLE, self->kernel, item->number, self->since, {item->start}};
-    return gs_io_rules_add(state, ctx, finding);
+    return gs_io_rules_add(state->findings, ctx, finding);
 }
 
 /* Begins, goes on with or ends an idle time. */

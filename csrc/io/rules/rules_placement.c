@@ -321,12 +321,12 @@ static int check_block(state_t *self, gs_io_rules_state_t *state, gs_context_t *
         finding.detail[2] = load.amount[resource];
         finding.detail[3] = gs_io_rules_room_take(state, shape, resource);
         finding.detail[4] = gs_io_rules_room_limit(state, shape, resource);
-        return gs_io_rules_add(state, ctx, finding);
+        return gs_io_rules_add(state->findings, ctx, finding);
     }
     if (state->gpu->carveout_rule == GS_GPU_CARVEOUT_MATCH &&
         !gs_io_rules_room_suits(state, shape, &load)) {
         finding.detail[1] = GS_GPU_LIMIT_CARVEOUT;
-        return gs_io_rules_add(state, ctx, finding);
+        return gs_io_rules_add(state->findings, ctx, finding);
     }
     if (!state->options->placement) {
         return GS_OK;
@@ -340,7 +340,7 @@ static int check_block(state_t *self, gs_io_rules_state_t *state, gs_context_t *
     finding.detail[1] = most;
     finding.detail[2] = best;
     finding.detail[3] = room_at(room, window->after, state->at_of[best]);
-    return gs_io_rules_add(state, ctx, finding);
+    return gs_io_rules_add(state->findings, ctx, finding);
 }
 
 int gs_io_rules_placements(gs_io_rules_state_t *self, gs_context_t *ctx)

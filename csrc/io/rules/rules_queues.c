@@ -29,10 +29,11 @@ int gs_io_rules_streams(gs_io_rules_state_t *self, gs_context_t *ctx)
         int32_t k = order[i], before = i == 0 ? -1 : order[i - 1];
         const gs_io_rules_item_t *item = first_block(self, k);
         if (item->start < log->launch[k] - tolerance) {
-            status = gs_io_rules_add(self, ctx, finding_at(item, GS_IO_RULES_STREAM, -1));
+            status = gs_io_rules_add(self->findings, ctx, finding_at(item, GS_IO_RULES_STREAM, -1));
         } else if (before >= 0 && log->stream[before] == log->stream[k] &&
                    item->start < self->kernel[before].ended - tolerance) {
-            status = gs_io_rules_add(self, ctx, finding_at(item, GS_IO_RULES_STREAM, before));
+            status =
+                gs_io_rules_add(self->findings, ctx, finding_at(item, GS_IO_RULES_STREAM, before));
         }
     }
     gs_free(ctx, order);
@@ -67,7 +68,8 @@ int gs_io_rules_queues(gs_io_rules_state_t *self, gs_context_t *ctx)
         }
         const gs_io_rules_item_t *item = first_block(self, k);
         if (last >= 0 && self->kernel[last].dispatched - tolerance > item->start) {
-            status = gs_io_rules_add(self, ctx, finding_at(item, GS_IO_RULES_QUEUE, last));
+            status =
+                gs_io_rules_add(self->findings, ctx, finding_at(item, GS_IO_RULES_QUEUE, last));
         }
     }
     return status;
@@ -133,7 +135,8 @@ static int check_part(gs_io_rules_state_t *self, gs_context_t *ctx, const gs_io_
         if (other >= 0 && !told[item->kernel] &&
             self->kernel[other].dispatched - tolerance > item->start) {
             told[item->kernel] = true;
-            status = gs_io_rules_add(self, ctx, finding_at(item, GS_IO_RULES_PRIORITY, other));
+            status =
+                gs_io_rules_add(self->findings, ctx, finding_at(item, GS_IO_RULES_PRIORITY, other));
         }
         if (status == GS_OK) {
             status = gs_poll(ctx, 4);

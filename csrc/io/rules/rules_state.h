@@ -2,7 +2,8 @@
 #ifndef GS_IO_RULES_RULES_STATE_H
 #define GS_IO_RULES_RULES_STATE_H
 
-#include "io/rules/rules.h"
+#include "io/rules/rules_findings.h"
+#include "io/rules/rules_log.h"
 
 /* A block, in the order of (context, start, the kernel's rank, number). */
 typedef struct {
@@ -58,8 +59,6 @@ int gs_io_rules_state_init(gs_io_rules_state_t *self, gs_context_t *ctx, const g
                            const gs_io_rules_log_t *log, const gs_io_rules_options_t *options,
                            gs_io_rules_findings_t *findings);
 void gs_io_rules_state_free(gs_io_rules_state_t *self, gs_context_t *ctx);
-
-int gs_io_rules_add(gs_io_rules_state_t *self, gs_context_t *ctx, gs_io_rules_finding_t finding);
 
 /* The rules, in files of their own. */
 int gs_io_rules_streams(gs_io_rules_state_t *self, gs_context_t *ctx);

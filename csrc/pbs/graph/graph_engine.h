@@ -2,9 +2,9 @@
 #ifndef GS_PBS_GRAPH_GRAPH_ENGINE_H
 #define GS_PBS_GRAPH_GRAPH_ENGINE_H
 
-#include "core/vector.h"
-#include "pbs/graph/graph.h"
 #include "pbs/graph/graph_jobs.h"
+#include "pbs/graph/graph_options.h"
+#include "pbs/graph/graph_result.h"
 
 typedef struct {
     gs_context_t *ctx;

@@ -24,6 +24,8 @@
 
 #include <string.h>
 
+#include "core/vector.h"
+
 /* Algorithm 3, Split(v, delta). */
 static int split(gs_pbs_graph_paper_t *self, int64_t v, int64_t delta)
 {

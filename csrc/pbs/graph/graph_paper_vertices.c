@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/vector.h"
+
 int gs_pbs_graph_paper_init(gs_pbs_graph_paper_t *self)
 {
     int64_t total = 0;

@@ -12,6 +12,7 @@
  * each vertex is expanded exactly once.
  */
 #include "core/hash_index.h"
+#include "core/vector.h"
 #include "pbs/graph/graph_engine.h"
 
 #include <stdlib.h>

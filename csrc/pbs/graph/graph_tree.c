@@ -4,6 +4,7 @@
  * walked depth first, which needs memory for one path only (unless the graph is kept) and visits
  * the same vertices as any other order.
  */
+#include "core/vector.h"
 #include "pbs/graph/graph_engine.h"
 
 #include <string.h>

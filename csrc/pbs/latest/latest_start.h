@@ -9,10 +9,8 @@
 #ifndef GS_PBS_LATEST_LATEST_START_H
 #define GS_PBS_LATEST_LATEST_START_H
 
+#include "pbs/latest/latest_dead.h"
 #include "pbs/transitions.h"
-
-/* Latest start of a class from which no continuation meets every deadline. */
-#define GS_PBS_LATEST_DEAD (-1)
 
 typedef struct {
     const gs_pbs_problem_t *problem;

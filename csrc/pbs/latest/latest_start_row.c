@@ -1,7 +1,7 @@
 /* Classes in increasing order; each set that is left raises the classes that lead to it. */
 #include "pbs/latest/latest_start_row.h"
 
-#include "pbs/latest/latest_start.h"
+#include "pbs/latest/latest_dead.h"
 #include "pbs/latest/partition_times.h"
 
 #include <string.h>

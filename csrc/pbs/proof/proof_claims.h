@@ -7,7 +7,10 @@
 #define GS_PBS_PROOF_PROOF_CLAIMS_H
 
 #include "core/hash_index.h"
-#include "pbs/proof/proof_states.h"
+#include "pbs/proof/proof_entries.h"
+#include "pbs/proof/proof_jobs.h"
+#include "pbs/proof/proof_prices.h"
+#include "pbs/proof/proof_verdict.h"
 
 /* A class, as the search of the check reaches it: jobs done instead of jobs pending, which do not
  * change from one interval to the next. */

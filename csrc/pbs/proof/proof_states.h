@@ -18,24 +18,10 @@
 #ifndef GS_PBS_PROOF_PROOF_STATES_H
 #define GS_PBS_PROOF_PROOF_STATES_H
 
+#include "pbs/proof/proof_entries.h"
 #include "pbs/proof/proof_jobs.h"
 #include "pbs/proof/proof_prices.h"
 #include "pbs/proof/proof_verdict.h"
-
-typedef struct {
-    int64_t windows;
-    const int64_t *window; /* ends */
-    const int64_t *prices; /* (windows, n) */
-    const int64_t *scale;
-    int64_t entries;
-    const int64_t *start;      /* of the interval */
-    const int64_t *pending;    /* (entries, n) */
-    const int64_t *latest;     /* GS_NEVER or more: nothing is said about later instants */
-    const int64_t *span_begin; /* entries + 1 offsets, from 0 to spans */
-    int64_t spans;
-    const int64_t *span_first;
-    const int64_t *span_last; /* included */
-} gs_pbs_proof_states_t;
 
 /* idling: the GPU may wait while work is ready. all_jobs: the question is about all jobs. Errors:
  * GS_ERR_VALUE for span_begin that is not in order, GS_ERR_OVERFLOW for a hyperperiod of GS_NEVER /

@@ -3,7 +3,7 @@
 #define GS_PBS_STAGES_CERTIFY_H
 
 #include "pbs/lazy/engine.h"
-#include "pbs/search.h"
+#include "pbs/search_state.h"
 
 /* Proves "not schedulable" by one window, or by the classes that are reached. The engine, which may
  * know nothing yet, searches on. Errors and spent budgets as usual; self->proof stays empty where

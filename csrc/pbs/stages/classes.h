@@ -3,7 +3,7 @@
 #ifndef GS_PBS_STAGES_CLASSES_H
 #define GS_PBS_STAGES_CLASSES_H
 
-#include "pbs/search.h"
+#include "pbs/search_state.h"
 
 /* Whether to look at all classes. */
 bool gs_pbs_stages_classes_are_few(const gs_pbs_problem_t *p,

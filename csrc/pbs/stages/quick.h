@@ -4,7 +4,7 @@
 #ifndef GS_PBS_STAGES_QUICK_H
 #define GS_PBS_STAGES_QUICK_H
 
-#include "pbs/search.h"
+#include "pbs/search_state.h"
 
 /* The tests before the hyperperiod is cut; *rated: overload was tested, which comes first where
  * there are many jobs. */

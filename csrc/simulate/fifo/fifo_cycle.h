@@ -1,9 +1,8 @@
-/* Detection of schedules that repeat or diverge; see gs_simulate_fifo_cycle_t in
- * simulate/fifo/fifo.h. */
+/* Detection of schedules that repeat or diverge; see gs_simulate_fifo_cycle_t in fifo_state.h. */
 #ifndef GS_SIMULATE_FIFO_FIFO_CYCLE_H
 #define GS_SIMULATE_FIFO_FIFO_CYCLE_H
 
-#include "simulate/fifo/fifo.h"
+#include "simulate/fifo/fifo_state.h"
 
 /* Prepares detection; it stays off (hyperperiod 0) where the hyperperiod reaches
  * GS_SIMULATE_FIFO_LATEST or its jobs exceed 63 bits. */

@@ -1,8 +1,11 @@
 /* Check and initial state of the FIFO simulator. */
-#include "simulate/fifo/fifo_cycle.h"
-#include "simulate/fifo/fifo_sms.h"
+#include "simulate/fifo/fifo.h"
 
 #include <string.h>
+
+#include "core/rng.h"
+#include "simulate/fifo/fifo_cycle.h"
+#include "simulate/fifo/fifo_sms.h"
 
 /* Checks entries per task: at least `least`, below GS_SIMULATE_FIFO_LATEST. */
 static int check_times(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t n,

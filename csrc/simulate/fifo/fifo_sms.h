@@ -1,9 +1,9 @@
-/* Blocks on SMs, for the FIFO simulator; see gs_simulate_fifo_sms_t in simulate/fifo/fifo.h. The
- * blocks of a job that has some left are placed in several calls, as in simulate/hierarchy. */
+/* Blocks on SMs, for the FIFO simulator; see gs_simulate_fifo_sms_t in fifo_state.h. The blocks of
+ * a job that has some left are placed in several calls, as in simulate/hierarchy. */
 #ifndef GS_SIMULATE_FIFO_FIFO_SMS_H
 #define GS_SIMULATE_FIFO_FIFO_SMS_H
 
-#include "simulate/fifo/fifo.h"
+#include "simulate/fifo/fifo_state.h"
 
 /* Prepares the placement on a checked GPU. Refuses an unknown placement and blocks that fit no
  * SM. */

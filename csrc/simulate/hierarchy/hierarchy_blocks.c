@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/rng.h"
 #include "core/vector.h"
 
 bool gs_simulate_hierarchy_is_constant(const gs_simulate_hierarchy_t *self, int64_t op)

@@ -1,19 +1,6 @@
 /* Graphs and programmatic launches, for the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
-bool gs_simulate_hierarchy_is_programmatic(const gs_simulate_hierarchy_t *self, int64_t op)
-{
-    const gs_simulate_hierarchy_model_t *model = &self->model;
-    return model->programmatic != NULL && model->programmatic[op] != 0 &&
-           model->kind[op] == GS_SIMULATE_HIERARCHY_OP_KERNEL;
-}
-
-bool gs_simulate_hierarchy_is_past_triggers(const gs_simulate_hierarchy_t *self, int64_t op)
-{
-    const gs_simulate_hierarchy_op_t *state = &self->op[op];
-    return state->waiting == 0 && state->running == state->triggered;
-}
-
 /* Adds a node, the next one of its number and in the order of the rows. */
 static int add_node(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op, int64_t last,
                     int64_t *graphs)

@@ -70,10 +70,12 @@ int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t 
     return GS_OK;
 }
 
-int gs_simulate_hierarchy_scarce(const gs_simulate_hierarchy_t *self,
-                                 const gs_simulate_hierarchy_context_t *context, int64_t op,
-                                 const bool *is_in_set)
+/* The resource that the most SMs of the kernel's partition lack for one more block. */
+static int scarce(const gs_simulate_hierarchy_t *self,
+                  const gs_simulate_hierarchy_context_t *context, int64_t op)
 {
+    const int64_t partition = self->model.partition[self->model.stream[op]];
+    const bool *is_in_set = self->partition[partition].is_in_set;
     int64_t lacks[GS_GPU_LIMITS] = {0};
     for (int32_t s = 0; s < self->model.gpu.sms; s++) {
         int lack = gs_placement_lack(&context->placer, s, &self->op[op].take);
@@ -111,9 +113,9 @@ int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *c
             status = gs_simulate_hierarchy_wait(self, ctx, head, GS_SIMULATE_HIERARCHY_WAIT_SLICE,
                                                 -1, -1);
         } else if (!is_for_room(self->op[head].why)) {
-            int why = self->op[head].is_confined
-                          ? gs_simulate_hierarchy_lack_of_room(self, c, head)
-                          : gs_simulate_hierarchy_scarce(self, c, head, NULL);
+            bool confined = self->op[head].is_confined;
+            int why = confined ? gs_simulate_hierarchy_lack_of_room(self, c, head) : -1;
+            why = why < 0 ? scarce(self, c, head) : why;
             status = gs_simulate_hierarchy_wait(self, ctx, head, why, -1, -1);
         }
     }

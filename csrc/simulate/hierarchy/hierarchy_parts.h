@@ -1,8 +1,8 @@
-/* Functions shared by the files of the hierarchy simulator; see simulate/hierarchy/hierarchy.h. */
+/* Functions shared by the files of the hierarchy simulator; the rules are those of hierarchy.h. */
 #ifndef GS_SIMULATE_HIERARCHY_HIERARCHY_PARTS_H
 #define GS_SIMULATE_HIERARCHY_HIERARCHY_PARTS_H
 
-#include "simulate/hierarchy/hierarchy.h"
+#include "simulate/hierarchy/hierarchy_state.h"
 
 /* Instant of an event that does not happen: later than any that does, which may be GS_NEVER or
  * later. */
@@ -23,9 +23,6 @@ int64_t gs_simulate_hierarchy_last(const gs_simulate_hierarchy_queue_t *self);
 
 /* The operation is launched: finds its predecessors in other streams (channel, NULL stream). */
 void gs_simulate_hierarchy_line_up(gs_simulate_hierarchy_t *self, int64_t op);
-
-/* Adds an operation to the heads of streams. */
-void gs_simulate_hierarchy_add_head(gs_simulate_hierarchy_t *self, int64_t op);
 
 /* Reason for which this head of a stream may not join a queue yet (GS_SIMULATE_HIERARCHY_WAIT_*),
  * or -1; *blocker receives the operation that it waits for. */
@@ -62,10 +59,21 @@ void gs_simulate_hierarchy_wake(gs_simulate_hierarchy_t *self, int64_t op);
 int gs_simulate_hierarchy_make_graphs(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
 
 /* Whether a kernel may start before its primary has ended. */
-bool gs_simulate_hierarchy_is_programmatic(const gs_simulate_hierarchy_t *self, int64_t op);
+static inline bool gs_simulate_hierarchy_is_programmatic(const gs_simulate_hierarchy_t *self,
+                                                         int64_t op)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    return model->programmatic != NULL && model->programmatic[op] != 0 &&
+           model->kind[op] == GS_SIMULATE_HIERARCHY_OP_KERNEL;
+}
 
 /* Whether all blocks of a kernel have started, and triggered or ended. */
-bool gs_simulate_hierarchy_is_past_triggers(const gs_simulate_hierarchy_t *self, int64_t op);
+static inline bool gs_simulate_hierarchy_is_past_triggers(const gs_simulate_hierarchy_t *self,
+                                                          int64_t op)
+{
+    const gs_simulate_hierarchy_op_t *state = &self->op[op];
+    return state->waiting == 0 && state->running == state->triggered;
+}
 
 /* If it is, the kernels that wait for that are heads, or may join. */
 int gs_simulate_hierarchy_pass_triggers(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
@@ -87,12 +95,6 @@ int gs_simulate_hierarchy_wait(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                int why, int64_t blocker, int64_t sm);
 int gs_simulate_hierarchy_log_slice(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                     int64_t context, int64_t from, int64_t to);
-
-/* The resource that the most SMs (is_in_set, per position; NULL: of all) lack for one more block.
- */
-int gs_simulate_hierarchy_scarce(const gs_simulate_hierarchy_t *self,
-                                 const gs_simulate_hierarchy_context_t *context, int64_t op,
-                                 const bool *is_in_set);
 
 /* Sets the reasons for which the kernels at the heads of the queues of a context wait. */
 int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,
@@ -147,7 +149,7 @@ int gs_simulate_hierarchy_place(gs_simulate_hierarchy_t *self, gs_context_t *ctx
 void gs_simulate_hierarchy_release(gs_simulate_hierarchy_t *self, int64_t op, int32_t sm,
                                    int64_t blocks);
 
-/* Reason for which a confined kernel has no room. */
+/* Reason for which a confined kernel has no room, although an SM has; -1: none has. */
 int gs_simulate_hierarchy_lack_of_room(const gs_simulate_hierarchy_t *self,
                                        const gs_simulate_hierarchy_context_t *context, int64_t op);
 

@@ -54,15 +54,6 @@ void gs_simulate_hierarchy_line_up(gs_simulate_hierarchy_t *self, int64_t op)
     }
 }
 
-void gs_simulate_hierarchy_add_head(gs_simulate_hierarchy_t *self, int64_t op)
-{
-    int64_t at = self->head_count++;
-    for (; at > 0 && self->op[self->heads[at - 1]].rank > self->op[op].rank; at--) {
-        self->heads[at] = self->heads[at - 1];
-    }
-    self->heads[at] = op;
-}
-
 /* The operation before this one by the rule of the NULL stream, -1 if none. */
 static int64_t null_stream_obstacle(gs_simulate_hierarchy_t *self, int64_t op)
 {

@@ -1,7 +1,10 @@
 /* Check and initial state of the hierarchy simulator. */
-#include "simulate/hierarchy/hierarchy_parts.h"
+#include "simulate/hierarchy/hierarchy.h"
 
 #include <string.h>
+
+#include "core/rng.h"
+#include "simulate/hierarchy/hierarchy_parts.h"
 
 /* Checks that entries are within least .. most. */
 static int check_range(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,

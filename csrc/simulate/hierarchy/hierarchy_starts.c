@@ -323,8 +323,7 @@ int gs_simulate_hierarchy_lack_of_room(const gs_simulate_hierarchy_t *self,
         }
         elsewhere = true;
     }
-    return elsewhere ? GS_SIMULATE_HIERARCHY_WAIT_PARTITION
-                     : gs_simulate_hierarchy_scarce(self, context, op, partition->is_in_set);
+    return elsewhere ? GS_SIMULATE_HIERARCHY_WAIT_PARTITION : -1;
 }
 
 /* GPCs in the order of their first SM, with their SMs. */

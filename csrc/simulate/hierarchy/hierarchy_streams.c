@@ -15,10 +15,20 @@ int64_t gs_simulate_hierarchy_unended(gs_simulate_hierarchy_t *self, int64_t op)
     return at;
 }
 
+/* Adds an operation to the heads of streams. */
+static void add_head(gs_simulate_hierarchy_t *self, int64_t op)
+{
+    int64_t at = self->head_count++;
+    for (; at > 0 && self->op[self->heads[at - 1]].rank > self->op[op].rank; at--) {
+        self->heads[at] = self->heads[at - 1];
+    }
+    self->heads[at] = op;
+}
+
 static void reach_head(gs_simulate_hierarchy_t *self, int64_t op)
 {
     self->op[op].head = self->now;
-    gs_simulate_hierarchy_add_head(self, op);
+    add_head(self, op);
     self->retry = true;
 }
 
@@ -105,6 +115,6 @@ void gs_simulate_hierarchy_wake(gs_simulate_hierarchy_t *self, int64_t op)
     int64_t waiter = self->op[op].waiter;
     self->op[op].waiter = -1;
     for (; waiter >= 0; waiter = self->op[waiter].next_waiter) {
-        gs_simulate_hierarchy_add_head(self, waiter);
+        add_head(self, waiter);
     }
 }

@@ -1,4 +1,6 @@
 /* Simulator of tasks with CPU and GPU segments: instants. */
+#include "simulate/host/host.h"
+
 #include "simulate/host/host_parts.h"
 
 /* Elementary operations of one instant, for the poll. */

@@ -28,8 +28,7 @@ static int64_t new_record(gs_simulate_host_state_t *self)
 /* Jobs ----------------------------------------------------------------------------------------
  */
 
-/* Releases all other tasks that their periods allow, at a trigger of the task under analysis. */
-static void release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
+void gs_simulate_host_release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
 {
     const gs_simulate_host_model_t *model = &self->host->model;
     if (model->release != NULL || (model->triggers & moment) == 0 || self->now >= model->until) {
@@ -50,11 +49,9 @@ static void release_others(gs_simulate_host_state_t *self, int32_t r, int64_t mo
 static inline void trigger(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
 {
     if (r == self->victim) {
-        release_others(self, r, moment);
+        gs_simulate_host_release_others(self, r, moment);
     }
 }
-
-static void finish(gs_simulate_host_state_t *self, int32_t r);
 
 /* The thread begins a CPU segment, at its own priority. */
 static void go_on(gs_simulate_host_state_t *self, int32_t r)
@@ -62,7 +59,7 @@ static void go_on(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_thread_t *t = &self->thread[r];
     int64_t work = gs_simulate_host_time(self, t, t->part);
     if (work == 0 && t->part == t->last_part) {
-        finish(self, r);
+        gs_simulate_host_finish(self, r);
     } else if (t->inside != GS_SIMULATE_HOST_OUTSIDE) {
         gs_simulate_host_container_enter(self, r, work);
     } else {
@@ -87,7 +84,7 @@ static void start_job(gs_simulate_host_state_t *self, int32_t r, int64_t job)
     trigger(self, r, GS_SIMULATE_HOST_AT_RELEASE);
 }
 
-static void finish(gs_simulate_host_state_t *self, int32_t r)
+void gs_simulate_host_finish(gs_simulate_host_state_t *self, int32_t r)
 {
     gs_simulate_host_t *host = self->host;
     gs_simulate_host_thread_t *t = &self->thread[r];
@@ -172,62 +169,6 @@ void gs_simulate_host_release_due(gs_simulate_host_state_t *self)
 
 /* Parts ---------------------------------------------------------------------------------------
  */
-
-void gs_simulate_host_begin(gs_simulate_host_state_t *self, int32_t r)
-{
-    if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_OUT) {
-        gs_simulate_host_gcaps_begin(self, r); /* its second update */
-        return;
-    }
-    self->thread[r].part++;
-    switch (self->gpu) {
-    case GS_SIMULATE_HOST_GPU_STGM:
-        gs_simulate_host_stgm_begin(self, r);
-        break;
-    case GS_SIMULATE_HOST_GPU_SERVER:
-        gs_simulate_host_server_begin(self, r);
-        break;
-    case GS_SIMULATE_HOST_GPU_CONTAINER:
-        gs_simulate_host_container_begin(self, r);
-        break;
-    case GS_SIMULATE_HOST_GPU_SLICES:
-        gs_simulate_host_slices_begin(self, r);
-        break;
-    case GS_SIMULATE_HOST_GPU_GCAPS:
-        gs_simulate_host_gcaps_begin(self, r);
-        break;
-    default:
-        gs_simulate_host_lock_begin(self, r);
-    }
-    trigger(self, r, GS_SIMULATE_HOST_AT_REQUEST);
-}
-
-void gs_simulate_host_worked(gs_simulate_host_state_t *self, int32_t r)
-{
-    const gs_simulate_host_thread_t *t = &self->thread[r];
-    if (r == self->n) {
-        gs_simulate_host_server_worked(self);
-    } else if (t->inside != GS_SIMULATE_HOST_OUTSIDE &&
-               gs_simulate_host_container_worked(self, r)) {
-        return;
-    } else if (t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_CPU) {
-        if (t->part == t->last_part) {
-            finish(self, r);
-        } else if (self->gpu >= GS_SIMULATE_HOST_GPU_SLICES) {
-            gs_simulate_host_begin(self, r);
-        } else { /* its GPU segment begins when it is dispatched */
-            gs_simulate_host_mark(self, t->cluster);
-        }
-    } else if (self->gpu == GS_SIMULATE_HOST_GPU_STGM) {
-        gs_simulate_host_stgm_copied(self, r);
-    } else if (self->gpu == GS_SIMULATE_HOST_GPU_SLICES) {
-        gs_simulate_host_slices_copied(self, r);
-    } else if (self->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
-        gs_simulate_host_gcaps_worked(self, r);
-    } else {
-        gs_simulate_host_lock_copied(self, r);
-    }
-}
 
 void gs_simulate_host_resume(gs_simulate_host_state_t *self, int32_t r)
 {

@@ -1,23 +1,12 @@
 /* Initial state of the host simulator: threads, CPUs, first releases. */
-#include "simulate/host/host_parts.h"
-
-#include "core/int128.h"
+#include "simulate/host/host.h"
 
 #include <string.h>
 
-/* Threads ------------------------------------------------------------------------------------ */
+#include "core/int128.h"
+#include "simulate/host/host_parts.h"
 
-int64_t gs_simulate_host_sms(const gs_simulate_host_model_t *model, int64_t i)
-{
-    if (model->gpu != GS_SIMULATE_HOST_GPU_STGM || model->hosts.segments[i] == 0) {
-        return model->sms;
-    }
-    int64_t count = 0;
-    for (int64_t k = 0; k < model->sms; k++) {
-        count += model->sm[i * model->sms + k] != 0;
-    }
-    return count;
-}
+/* Threads ------------------------------------------------------------------------------------ */
 
 /* A share of a time below 2^60, rounded down or up. */
 static int64_t scale(int64_t time, gs_simulate_host_share_t share, bool up)
