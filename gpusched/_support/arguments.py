@@ -21,6 +21,7 @@ Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _LIMIT = 2**63
+_MOST_SETS = 2**59  # an array of NumPy has a number of bytes that fits 63 bits
 _LONG = 50_000  # entries of a list that NumPy converts in some milliseconds
 _FITS = "a number that fits 64 bits"
 # Arguments that are not times: the message about a fraction does not suggest a smaller unit.
@@ -323,6 +324,16 @@ def _entropy(seed: Any, depth: int) -> Any:
         inner = _entropy(part, depth + 1)
         words += [inner] if isinstance(inner, int) else inner
     return words
+
+
+def set_count(count: Any) -> int:
+    """The number of task sets to make, 1 for None."""
+    number = 1 if count is None else integer(count, "count")
+    if number < 0:
+        raise ValueError(f"count: got {shown(number)}, expected a non-negative number")
+    if number >= _MOST_SETS:
+        raise OverflowError(f"count: got {shown(number)}, expected fewer than 2**59 sets")
+    return number
 
 
 def _whole_number(name: str) -> str:
