@@ -341,6 +341,10 @@ def test_words_of_one_task() -> None:
     assert one.words(TASKS) == "camera needs 15 ticks for the jobs of the first 12."
     window = gs.pbs.Overload((3, 3), 1, 1.25, int(TASKS.deadline.min()))  # one job is due
     assert window.words(TASKS) == "camera needs 5 ticks for the jobs of the first 4."
+    alone = gs.pbs.InfeasibleSubset((1,), gs.pbs.Overload((3,), 1, 1.25, 12))
+    assert alone.words(TASKS) == (
+        "lidar misses a deadline even alone. lidar needs 15 ticks for the jobs of the first 12."
+    )
     interval = gs.pbs.DeadInterval(0, 4, (0,), 5)
     assert interval.words(TASKS) == "camera needs 5 ticks between 0 and 4, which are 4."
 
