@@ -335,6 +335,32 @@ def test_words() -> None:
     assert interval.words(TASKS) == "camera, lidar need 7 ticks between 0 and 6, which are 6."
 
 
+def test_words_of_one_task() -> None:
+    one = gs.pbs.Overload((3, 0), 1, 1.25, 12)
+    assert repr(one) == "<Overload: task 0 needs 1.25 times the 12 ticks from 0 on>"
+    assert one.words(TASKS) == "camera needs 15 ticks for the jobs of the first 12."
+    window = gs.pbs.Overload((3, 3), 1, 1.25, int(TASKS.deadline.min()))  # one job is due
+    assert window.words(TASKS) == "camera needs 5 ticks for the jobs of the first 4."
+    alone = gs.pbs.InfeasibleSubset((1,), gs.pbs.Overload((3,), 1, 1.25, 12))
+    assert alone.words(TASKS) == (
+        "lidar misses a deadline even alone. lidar needs 15 ticks for the jobs of the first 12."
+    )
+    interval = gs.pbs.DeadInterval(0, 4, (0,), 5)
+    assert interval.words(TASKS) == "camera needs 5 ticks between 0 and 4, which are 4."
+
+
+@pytest.mark.parametrize("demand", [np.inf, -np.inf, np.nan])
+def test_a_demand_is_finite(demand: float) -> None:
+    with pytest.raises(ValueError, match=r"^demand: got -?(inf|nan), expected a finite number$"):
+        gs.pbs.Overload((3, 3), 1, demand, 12)
+
+
+def test_words_of_a_demand_beyond_floating_point() -> None:
+    """Only a proof that does not hold has it; its words are some, too."""
+    proof = gs.pbs.Overload((3, 3), 1, 1e308, 2**40)
+    assert proof.words(TASKS).startswith("camera, lidar need 1")
+
+
 def test_proofs_as_arrays() -> None:
     """The dicts that a search returns."""
     states = proofs()[3]

@@ -450,3 +450,16 @@ def test_the_bound_of_a_task_alone_is_the_sum_of_its_waves() -> None:
         assert row.answer.response.tolist() == row.run.worst.tolist() == [30 + 300 + 200 + 50]
     late = gs.analyze(w.replace(tasks=[w[0].replace(period=500)]), platform, "priority_streams")
     assert not late.accepted and "alone take longer than its period" in late.why()
+
+
+@pytest.mark.parametrize("latency", [0, 1, 3])
+def test_a_launch_latency_is_no_part_of_the_blocks_of_a_task_alone(latency: int) -> None:
+    """Two waves of two ticks, after the latency: the simulation takes as long as the bound."""
+    gpu = gs.GPU(sms=4, threads_per_sm=1024, blocks_per_sm=8)
+    w = gs.Workload(
+        [gs.Task("a", 20, [gs.Kernel(4, blocks=7, threads=1024)], deadline=4 + latency)]
+    )
+    platform = gs.Platform(gpu, launch_latency=latency)
+    [row] = gs.compare(w, platform, methods=["streams"])
+    assert row.answer.response.tolist() == row.run.worst.tolist() == [4 + latency]
+    assert row.answer.schedulable and row.run.schedulable is not False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -496,3 +497,24 @@ def test_module_refuses_hostile_lists() -> None:
         _core.generate_kernels(
             key=KEY, n=2, utilization=ONE, first=0, periods=np.array([5]), capacity=0
         )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda count: gs.generate.uunifast(2, 0.5, count=count, seed=1),
+        lambda count: gs.generate.uunifast_discard(2, 0.5, count=count, seed=1),
+        lambda count: gs.generate.gpusched(2, utilization=0.5, count=count, seed=1),
+        lambda count: gs.generate.fifo(2, 0.5, count=count, seed=1),
+        lambda count: gs.generate.stgm(count=count, seed=1, cpus=2),
+        lambda count: gs.generate.gcaps(count=count, seed=1),
+        lambda count: gs.generate.elliott(count=count, seed=1),
+    ],
+)
+def test_more_sets_than_an_address_space_holds(make: Callable[[int], object]) -> None:
+    """The refusal is not NumPy's: a stack of the largest number takes more memory than there is."""
+    for count in (2**59, 2**63, 10**40):
+        with pytest.raises(OverflowError, match=r"^count: got \d+(\.\.\.)?, expected fewer than"):
+            make(count)
+    with pytest.raises(MemoryError):
+        make(2**59 - 1)

@@ -19,6 +19,8 @@ WRONG: list[Any] = [
     *(np.zeros((1, 1, 1, 1)), np.float16(2), np.array("x"), range(3), slice(1), {1}, iter([1])),
     *(type, len, Ellipsis, memoryview(b"abc"), "", "\0"),
     np.array([(1, 2.0)], dtype=[("a", int), ("b", float)]),
+    *([np.timedelta64(5, "s"), 2**63], [np.timedelta64(5, "ns"), 2**63]),
+    np.ma.array([4, 8], mask=[False, True]),
 ]
 FOREIGN = re.compile(
     r"has no attribute|not supported between|unsupported operand|inhomogeneous|could not convert"
@@ -176,6 +178,30 @@ def test_refusals_are_the_packages_own(
             lambda: gs.pbs.Budget(bytes=2**63),
             OverflowError,
             "budget.bytes: got 9223372036854775808, expected a number that fits 64 bits",
+        ),
+        (
+            lambda: gs.KernelTasks(period=np.ma.array([4, 8], mask=[False, True]), wcet=1),
+            ValueError,
+            "period: got masked_array(data=[4, --]",
+        ),
+        *(
+            (
+                lambda value=value: gs.Budget(seconds=value),
+                TypeError,
+                f"budget.seconds: got {text}, expected a number",
+            )
+            for value, text in (
+                (np.timedelta64(5, "ns"), "5"),
+                (np.bool_(True), "True"),
+                (np.complex64(1 + 2j), "(1+2j)"),
+                (np.array("5"), "array('5', dtype='<U1')"),
+                (np.ma.masked, "masked"),
+            )
+        ),
+        (
+            lambda: gs.KernelTasks(period=[np.timedelta64(4, "ns"), 2**63], wcet=1),
+            TypeError,
+            "period[0]: got 4, expected a number",
         ),
         (lambda: STACK[2], IndexError, "tables: got 2, expected a number below 2"),
         (

@@ -54,8 +54,8 @@ static bool find_window(gs_pbs_rates_t *self, const gs_periodic_tasks_t *tasks)
         self->window = h;
         return overloaded(self, tasks);
     }
-    double needed = slack / excess * (1 + 1e-6) + 1;
-    if (needed < (double)(h < GS_NEVER ? h : GS_NEVER)) { /* windows are times */
+    double needed = slack / excess * (1 + 1e-6) + 1; /* an excess near 0 may be rounded below it */
+    if (needed > 0 && needed < (double)(h < GS_NEVER ? h : GS_NEVER)) { /* windows are times */
         self->window = (int64_t)needed;
         if (overloaded(self, tasks)) {
             return true;

@@ -21,6 +21,7 @@ Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _LIMIT = 2**63
+_MOST_SETS = 2**59  # an array of NumPy has a number of bytes that fits 63 bits
 _LONG = 50_000  # entries of a list that NumPy converts in some milliseconds
 _FITS = "a number that fits 64 bits"
 # Arguments that are not times: the message about a fraction does not suggest a smaller unit.
@@ -50,6 +51,8 @@ def int_array(value: Any, name: str) -> Int64Array:
     """
     if isinstance(value, NoArray):
         raise TypeError(f"{name}: {value._refusal()}")
+    if isinstance(value, np.ndarray) and _is_masked(value):
+        raise ValueError(f"{name}: got {shown(value)}, expected numbers without masked ones")
     if isinstance(value, (list, tuple)) and len(value) > _LONG:
         # In parts, as Ctrl-C waits for NumPy; where one is refused, the whole says which entry.
         with contextlib.suppress(ValueError, TypeError, OverflowError):
@@ -169,7 +172,7 @@ def integer64(value: Any, name: str) -> int:
 def real(value: Any, name: str) -> float:
     """``value`` as a float; ``TypeError`` when it is not a number (text and bool are not)."""
     try:
-        if isinstance(value, (str, bytes, bool)):
+        if isinstance(value, (str, bytes, bool)) or not _may_be_real(value):
             raise TypeError
         return float(value)
     except (TypeError, ValueError):
@@ -178,6 +181,21 @@ def real(value: Any, name: str) -> float:
         raise OverflowError(
             f"{name}: got {shown(value)}, expected a number that fits a double"
         ) from None
+
+
+def _may_be_real(value: Any) -> bool:
+    """False for values of NumPy that ``float`` takes though they are no numbers, or complex ones.
+
+    These are times, truth values, text, and what is masked.
+    """
+    if not isinstance(value, (np.generic, np.ndarray)):
+        return True
+    masked = isinstance(value, np.ndarray) and _is_masked(value)
+    return value.dtype.kind in "iufO" and not masked
+
+
+def _is_masked(array: npt.NDArray[Any]) -> bool:
+    return type(array) is not np.ndarray and bool(np.ma.is_masked(array))
 
 
 def flag(value: Any, name: str) -> bool:
@@ -308,6 +326,16 @@ def _entropy(seed: Any, depth: int) -> Any:
     return words
 
 
+def set_count(count: Any) -> int:
+    """The number of task sets to make, 1 for None."""
+    number = 1 if count is None else integer(count, "count")
+    if number < 0:
+        raise ValueError(f"count: got {shown(number)}, expected a non-negative number")
+    if number >= _MOST_SETS:
+        raise OverflowError(f"count: got {shown(number)}, expected fewer than 2**59 sets")
+    return number
+
+
 def _whole_number(name: str) -> str:
     if name in _COUNTS:
         return "a whole number"
@@ -320,7 +348,7 @@ def _whole(item: Any, name: str, index: tuple[int, ...]) -> int:
     if isinstance(item, (float, np.floating)):
         if not float(item).is_integer():
             raise ValueError(f"{entry}: got {item}, expected {_whole_number(name)}")
-    elif isinstance(item, bool) or not isinstance(item, (int, np.integer)):
+    elif isinstance(item, (bool, np.timedelta64)) or not isinstance(item, (int, np.integer)):
         raise TypeError(f"{entry}: got {shown(item)}, expected a number")
     whole = int(item)
     if not -_LIMIT <= whole < _LIMIT:

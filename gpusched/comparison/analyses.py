@@ -247,8 +247,8 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
     models.refuse_cpu_overload()
     models.refuse_shared_channels()
     said = models.cpu_doubts()
-    users = sum(bool(task.kernels) for task in models.workload)
-    if (models.has_chains() or models.copies_meet() or users == 1) and not options:
+    alone = models.kernel_users() == 1
+    if (models.has_chains() or models.copies_meet() or alone) and not options:
         chains = models.chains("streams")
         bound = analysis.priority_streams(chains.tasks, gpu=models.gpu(), stop=request.stop)
         return _Found(bound, chains, bool(bound.accepted), said, slower)

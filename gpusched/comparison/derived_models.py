@@ -165,7 +165,7 @@ class DerivedModels:
 
         def make() -> tuple[DerivedModels, tuple[str, ...]]:
             most = self.platform.slowdown[1]
-            if most == 1 or sum(bool(task.kernels) for task in self.workload) < 2:
+            if most == 1 or self.kernel_users() < 2:
                 return self, ()
             made = DerivedModels(self.workload.scaled(kernels=str(most)), self.platform)
             made._channels_are_apart = self._channels_are_apart
@@ -212,6 +212,10 @@ class DerivedModels:
             ]
             said = (f"priorities of streams are deadline-monotonic, in {len(set(levels))} levels",)
         return workload.replace(tasks=tasks), said
+
+    def kernel_users(self) -> int:
+        """Number of tasks that have kernels."""
+        return sum(bool(task.kernels) for task in self.workload)
 
     def has_chains(self) -> bool:
         """Whether a job has several kernels."""

@@ -197,7 +197,9 @@ def _refuse_options(way: Way, request: Request) -> None:
 def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """Streams of equal priority: jobs of one kernel in FIFO order, or else the hierarchy.
 
-    The FIFO simulation knows no copies, and no streams that share a channel.
+    The FIFO simulation knows no copies, and no streams that share a channel. Its kernels take the
+    launch latency as part of their blocks, rounded up in each wave, which the test of a task
+    without others does not count.
     """
     for name in request.options:
         if name != "order":
@@ -209,7 +211,8 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
             raise
         return _hierarchy(models, way, request, watch)
     apart = not models.streams_beyond_channels() and not models.copies_meet()
-    if not apart and not request.options:
+    later = models.kernel_users() == 1 and models.platform.launch_latency > 0
+    if (later or not apart) and not request.options:
         return _hierarchy(models, way, request, watch)
     tasks = view.tasks
     if watch.until is None and watch.budget is None:

@@ -14,6 +14,7 @@ from gpusched._support.arguments import (
     one_of,
     real,
     seed_key,
+    set_count,
     set_number,
 )
 from gpusched._support.registry import enumeration
@@ -115,9 +116,7 @@ def elliott(
     arguments = scenario(
         utilization, periods, gpu, share, cpus, overhead, rounding, empty, ticks=ticks
     )
-    number = 1 if count is None else integer(count, "count")
-    if number < 0:
-        raise ValueError(f"count: got {number}, expected a non-negative number")
+    number = set_count(count)
     sizes, block = _core.elliott_draw(
         seed_key(seed), **arguments, first=set_number(first), count=number, stop=None
     )

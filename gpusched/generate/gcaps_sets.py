@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import integer, integer64, seed_key, set_number
+from gpusched._support.arguments import integer, integer64, seed_key, set_count, set_number
 from gpusched.generate.ranges import parts_range, whole_range
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.hosts.host_arrays import deadline_ranks, rows_below, same
@@ -83,9 +83,7 @@ def gcaps(
     >>> bool(answer.accepted.any())
     True
     """
-    sets = 1 if count is None else integer64(count, "count")
-    if sets < 0:
-        raise ValueError(f"count: got {sets}, expected a non-negative number")
+    sets = set_count(count)
     ranges = np.array(
         [
             whole_range(tasks, "tasks"),

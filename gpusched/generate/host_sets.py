@@ -13,6 +13,7 @@ from gpusched._support.arguments import (
     integer64,
     one_of,
     seed_key,
+    set_count,
     set_number,
 )
 from gpusched._support.text import shown
@@ -116,9 +117,7 @@ def stgm(
     tasks = 3 * integer(cpus, "cpus") if n is None else integer(n, "n")
     if not 1 <= tasks < 2**31:
         raise ValueError(f"n: got {tasks}, expected a positive number of tasks")
-    sets = 1 if count is None else integer64(count, "count")
-    if sets < 0:
-        raise ValueError(f"count: got {sets}, expected a non-negative number")
+    sets = set_count(count)
     one_of(utilization_of, ("job", "cpu"), "utilization_of")
     one_of(split, ("random", "even"), "split")
     one_of(copies, ("even", "random"), "copies")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.arguments import FloatArray, integer
+from gpusched._support.arguments import FloatArray, integer, set_count
 from gpusched._support.large_arrays import copied, same_numbers
 from gpusched._support.text import shown
 
@@ -19,9 +19,7 @@ def sums_of(n: Any, utilization: Any, count: int | None, discard: bool) -> Float
     tasks = integer(n, "n")
     if not 1 <= tasks < 2**31:
         raise ValueError(f"n: got {tasks}, expected a positive number of tasks")
-    sets = 1 if count is None else integer(count, "count")
-    if sets < 0:
-        raise ValueError(f"count: got {sets}, expected a non-negative number")
+    sets = set_count(count)
     sums = _floats(utilization, "utilization")
     if sums.ndim == 0:
         value = float(sums)

@@ -342,6 +342,18 @@ static void test_failures(void)
     free(completion);
 }
 
+/* Rates that add up to 1 + 1 / (period[0] period[1]), in floating point to less than 1: no window
+ * ends before 0. */
+static void test_rounded_excess(void)
+{
+    const int64_t period[] = {350821283, 522257020}, offset[] = {0, 1};
+    const gs_periodic_tasks_t tasks = {
+        .n = 2, .period = period, .deadline = period, .offset = offset};
+    gs_pbs_rates_t rates = {.scale = 1, .price = {39359122, 463664287}};
+    MU_CHECK(gs_pbs_rates_prove(&rates, &tasks, true) && rates.window == GS_PBS_RATES_LONG_RUN);
+    MU_CHECK(!gs_pbs_rates_prove(&rates, &tasks, false) && rates.window > 0);
+}
+
 int main(void)
 {
     test_simplex();
@@ -352,6 +364,7 @@ int main(void)
     test_counts();
     test_certificates();
     test_windows();
+    test_rounded_excess();
     test_failures();
     return MU_END();
 }

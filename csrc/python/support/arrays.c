@@ -130,6 +130,13 @@ bool gs_python_length(PyArrayObject *array, const char *name, int axis, npy_intp
 
 PyArrayObject *gs_python_new(int ndim, const npy_intp *shape, int typenum)
 {
+    npy_intp bytes = (npy_intp)sizeof(int64_t); /* of an entry, at most */
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] > 0 && bytes > NPY_MAX_INTP / shape[i]) { /* NumPy: a ValueError */
+            return (PyArrayObject *)gs_python_no_memory();
+        }
+        bytes *= shape[i] > 0 ? shape[i] : 1;
+    }
     return (PyArrayObject *)PyArray_ZEROS(ndim, (npy_intp *)(uintptr_t)shape, typenum, 0);
 }
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = ["Arrays", "Certificate", "CertificateError", "Verdict", "listed"]
+__all__ = ["Arrays", "Certificate", "CertificateError", "Verdict", "listed", "needing"]
 
 Arrays = tuple[Int64Array, Int64Array, Int64Array, Int64Array]
 """Period, deadline, offset and completion of one task set, each a stack of one."""
@@ -213,6 +213,11 @@ class Certificate(Saved, ABC):
             batch=set_text(batch),
             instant=instant,
         )
+
+
+def needing(tasks: KernelTasks | KernelChains, indices: tuple[int, ...]) -> str:
+    """The names of `listed` and the verb: "camera, lidar need", "camera needs"."""
+    return f"{listed(tasks, indices)} {'needs' if len(indices) == 1 else 'need'}"
 
 
 def listed(tasks: KernelTasks | KernelChains, indices: tuple[int, ...]) -> str:

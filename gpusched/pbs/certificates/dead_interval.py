@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, int_array, integer64
 from gpusched.model.answers.times_in_text import time_in_text
-from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict, listed
+from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict, needing
 
 if TYPE_CHECKING:
     from gpusched.model.kernel_chains import KernelChains
@@ -77,7 +77,7 @@ class DeadInterval(Certificate):
     def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in a sentence with the names of the tasks and times in ticks."""
         return (
-            f"{listed(tasks, self.tasks)} need {time_in_text(self.least, ' ticks')} between "
+            f"{needing(tasks, self.tasks)} {time_in_text(self.least, ' ticks')} between "
             f"{time_in_text(self.start)} and {time_in_text(self.end)}, "
             f"which are {time_in_text(self.end - self.start)}."
         )

@@ -93,7 +93,9 @@ class InfeasibleSubset(Certificate):
     def words(self, tasks: KernelTasks | KernelChains) -> str:
         """The proof in two sentences with the names of the tasks and times in ticks."""
         part = rows_of(tasks)[np.array(self.tasks)]
-        return f"{listed(tasks, self.tasks)} miss a deadline even alone. {self.proof.words(part)}"
+        miss = "misses" if len(self.tasks) == 1 else "miss"
+        who = listed(tasks, self.tasks)
+        return f"{who} {miss} a deadline even alone. {self.proof.words(part)}"
 
     def __repr__(self) -> str:
         who = ", ".join(map(str, self.tasks[:10]))

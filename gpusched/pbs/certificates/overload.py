@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import isfinite, lcm
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gpusched import _core
@@ -16,7 +16,7 @@ from gpusched.pbs.certificates.certificate import (
     Certificate,
     CertificateError,
     Verdict,
-    listed,
+    needing,
 )
 from gpusched.pbs.certificates.price_bounds import overpriced
 
@@ -73,6 +73,8 @@ class Overload(Certificate):
         object.__setattr__(self, "price", tuple(price.tolist()))
         object.__setattr__(self, "scale", integer64(self.scale, "scale"))
         object.__setattr__(self, "demand", real(self.demand, "demand"))
+        if not isfinite(self.demand):
+            raise ValueError(f"demand: got {self.demand}, expected a finite number")
         if self.window is not None:
             object.__setattr__(self, "window", integer64(self.window, "window"))
 
@@ -127,17 +129,19 @@ class Overload(Certificate):
         due = (rows.offset + rows.deadline <= self.window).tolist()
         # One that does not hold may count no job.
         counted = tuple(i for i in self._priced() if due[i] or self.price[i] < 0)
-        who = listed(tasks, counted or self._priced())
-        need = max(self.window + 1, round(self.demand * self.window))
+        who = needing(tasks, counted or self._priced())
+        need = max(self.window + 1, round(Fraction(self.demand) * self.window))
         return (
-            f"{who} need {time_in_text(need, ' ticks')} for the jobs of the first "
+            f"{who} {time_in_text(need, ' ticks')} for the jobs of the first "
             f"{time_in_text(self.window)}."
         )
 
     def __repr__(self) -> str:
-        who = ", ".join(map(str, self._priced()[:10])) or "none"
+        priced = self._priced()
+        who = f"tasks {', '.join(map(str, priced[:10])) or 'none'} need"
+        who = f"task {priced[0]} needs" if len(priced) == 1 else who
         until = "time there is" if self.window is None else f"{self.window:,} ticks from 0 on"
-        return f"<Overload: tasks {who} need {self.demand:.4g} times the {until}>"
+        return f"<Overload: {who} {self.demand:.4g} times the {until}>"
 
 
 def demand_of(
