@@ -360,6 +360,7 @@ static const char *const SIMULATE_WAIT_REASON[] = {
     [GS_SIMULATE_HIERARCHY_WAIT_PARTITION] = "partition",
     [GS_SIMULATE_HIERARCHY_WAIT_COOPERATIVE] = "cooperative",
     [GS_SIMULATE_HIERARCHY_WAIT_CLUSTER] = "cluster",
+    [GS_SIMULATE_HIERARCHY_WAIT_GRIDS] = "grids",
 };
 
 static const char *const CUDA_LIMIT[] = {

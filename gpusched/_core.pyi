@@ -676,6 +676,7 @@ def hierarchy_open(
     policy: int,
     copy_engines: int,
     channels: int,
+    resident_grids: int,
     switch_time: int,
     timeslice: _In,
     runlist: _In | None,

@@ -45,6 +45,17 @@
  * every group starts blocks as above, beside the others. Of the heads of several groups the more
  * urgent one is served first, then that of the group with the smallest partition.
  *
+ * A GPU runs at most `resident_grids` kernels at once (CUDA C++ Programming Guide, technical
+ * specifications per compute capability: "Maximum number of resident grids per device (Concurrent
+ * Kernel Execution)"). The rest of this rule is inferred. A kernel is resident from the start of
+ * its first block to the end of its last one, also while its context has no time slice; copies do
+ * not count. The limit holds for the resident kernels of each context, as the GPU is one context's
+ * at a time, and for all partitions of a context together. While it is reached, a kernel at the
+ * head of its queue that is not resident starts no block and holds up its queue, as one without
+ * room does. It does not hold up a less urgent kernel that is resident: that one is needed for a
+ * place to become free. A place that becomes free is taken by the kernel that starts blocks next,
+ * in the order above; one without room on the SMs takes none.
+ *
  * A cooperative kernel starts all its blocks at one instant. If its partition has a limit, they
  * take the SMs that hold blocks of the partition and as many others as may be added: those with
  * most room; with clusters, GPC by GPC, the one that can host most clusters first. The blocks of a
@@ -109,7 +120,9 @@ enum {
                                                   of kernels with another carve-out */
     GS_SIMULATE_HIERARCHY_WAIT_PARTITION = 13, /* for SMs of its partition: others have room */
     GS_SIMULATE_HIERARCHY_WAIT_COOPERATIVE = 14, /* for room for all its blocks at once */
-    GS_SIMULATE_HIERARCHY_WAIT_CLUSTER = 15      /* for room for a cluster on one GPC */
+    GS_SIMULATE_HIERARCHY_WAIT_CLUSTER = 15,     /* for room for a cluster on one GPC */
+    GS_SIMULATE_HIERARCHY_WAIT_GRIDS = 16        /* at the head of the queue, for a resident kernel
+                                                    to end */
 };
 
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */
@@ -119,7 +132,8 @@ typedef struct {
     int64_t copy_engines; /* 1: shared by both directions; 2: one for each */
     /* Channels for the kernels of a partition, assigned to its streams in turn; 0: no limit. */
     int64_t channels;
-    int64_t switch_time; /* ticks of a switch between two contexts */
+    int64_t resident_grids; /* kernels of a context that run at once; 0: no limit */
+    int64_t switch_time;    /* ticks of a switch between two contexts */
 
     int64_t contexts;
     const int64_t *timeslice; /* ticks, per context */
@@ -296,7 +310,8 @@ typedef struct {
     bool *is_first;                       /* per queue: the most urgent of its group */
     gs_simulate_hierarchy_group_t *group; /* by their smallest partition */
     int64_t groups;
-    bool *is_stuck;        /* scratch, per group: its head has no room at this instant */
+    int64_t *stuck;        /* scratch, per group: head without room at this instant, -1: none */
+    int64_t places;        /* kernels that may become resident beside those that are */
     int64_t clock;         /* time it has had the GPU, when it was last stopped */
     int64_t resumed;       /* when it gets, or last got, the GPU */
     int64_t work;          /* kernels that have joined and not ended */
