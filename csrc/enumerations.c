@@ -338,9 +338,10 @@ static const char *const IO_ROW_TEXT[] = {
 };
 
 static const char *const IO_RULE[] = {
-    [GS_IO_RULES_IDLE] = "idle",           [GS_IO_RULES_LIMITS] = "limits",
-    [GS_IO_RULES_PLACEMENT] = "placement", [GS_IO_RULES_PRIORITY] = "priority",
-    [GS_IO_RULES_QUEUE] = "queue",         [GS_IO_RULES_STREAM] = "stream",
+    [GS_IO_RULES_GRIDS] = "grids",       [GS_IO_RULES_IDLE] = "idle",
+    [GS_IO_RULES_LIMITS] = "limits",     [GS_IO_RULES_PLACEMENT] = "placement",
+    [GS_IO_RULES_PRIORITY] = "priority", [GS_IO_RULES_QUEUE] = "queue",
+    [GS_IO_RULES_STREAM] = "stream",
 };
 
 static const char *const SIMULATE_WAIT_REASON[] = {

@@ -787,6 +787,7 @@ def rules_check(
     tolerance: int,
     latency: int,
     placement: bool,
+    resident_grids: int,
 ) -> tuple[_Ints, ...]: ...  # rule, kernel, block, time, five details
 
 # Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the arrays of

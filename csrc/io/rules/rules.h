@@ -8,13 +8,19 @@
  * its launch, or its first block starts ("ready"). A finding is reported only if no choice of these
  * times explains the log.
  *
+ *   grids      a kernel starts, and more kernels certainly run than the GPU runs at once
  *   limits     the blocks that are certainly on the SM leave too little of a resource
  *   stream     the kernel starts before its launch, or before its stream's previous kernel ends
  *   queue      it starts before all blocks of a kernel that certainly joined the queue earlier
- *   priority   a block starts while a kernel certainly waits in a more urgent queue
+ *   priority   a block starts while a kernel certainly waits in a more urgent queue, and not
+ *              because as many kernels may run as the GPU runs at once
  *   placement  another SM certainly had more room for blocks of the kernel, or as much and comes
  *              first in the device's order
- *   idle       for longer than the tolerance, every kernel that may be at the head has room
+ *   idle       for longer than the tolerance, every kernel that may be at the head has room, and
+ *              a place among the kernels that run
+ *
+ * A kernel runs from the start of its first block to the end of its last one; the GPU's limit is
+ * that of simulate/hierarchy/hierarchy.h.
  *
  * Contexts share nothing: each is checked alone, and idle only in a log of one context.
  *
@@ -28,12 +34,13 @@
 
 /* By name, which is the order of findings that are otherwise equal. */
 enum {
-    GS_IO_RULES_IDLE = 0,
-    GS_IO_RULES_LIMITS = 1,
-    GS_IO_RULES_PLACEMENT = 2,
-    GS_IO_RULES_PRIORITY = 3,
-    GS_IO_RULES_QUEUE = 4,
-    GS_IO_RULES_STREAM = 5
+    GS_IO_RULES_GRIDS = 0,
+    GS_IO_RULES_IDLE = 1,
+    GS_IO_RULES_LIMITS = 2,
+    GS_IO_RULES_PLACEMENT = 3,
+    GS_IO_RULES_PRIORITY = 4,
+    GS_IO_RULES_QUEUE = 5,
+    GS_IO_RULES_STREAM = 6
 };
 
 /* Exclusive bound of times, tolerance and latency: sums of two fit an int64_t. */
@@ -63,15 +70,16 @@ typedef struct {
 typedef struct {
     int64_t tolerance;
     int64_t latency;
-    bool placement; /* whether the rule of that name is checked, for most_room */
+    bool placement;         /* whether the rule of that name is checked, for most_room */
+    int64_t resident_grids; /* kernels that run at once; 0: no limit */
 } gs_io_rules_options_t;
 
 #define GS_IO_RULES_DETAILS 5
 
-/* detail: limits, the SM, the resource (GS_GPU_LIMIT_*), what is taken of it, what the block needs,
- * what the SM has; placement, the SM,
- * its room, the better SM, its room; priority and queue, the other kernel; stream, the kernel
- * before, -1 for the launch; idle, the block's start. */
+/* detail: grids, the kernels that run and the limit; limits, the SM, the resource (GS_GPU_LIMIT_*),
+ * what is taken of it, what the block needs, what the SM has; placement, the SM, its room, the
+ * better SM, its room; priority and queue, the other kernel; stream, the kernel before, -1 for the
+ * launch; idle, the block's start. */
 typedef struct {
     int32_t rule;
     int32_t kernel;
