@@ -312,7 +312,7 @@ def placed_with_most_room(log: Log) -> None:
 
 
 def keeps_to_the_grids(log: Log) -> None:
-    """Never more resident kernels in a context than the limit; what waits for a place finds none."""
+    """Never more resident kernels in a context than the limit; who waits for a place finds none."""
     for k in log.kernels:
         if log.first[k] >= 0:
             assert len(log.resident(log.context[k], log.first[k])) <= log.grids

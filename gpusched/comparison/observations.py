@@ -198,8 +198,8 @@ def _refuse_options(way: Way, request: Request) -> None:
 def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """Streams of equal priority: jobs of one kernel in FIFO order, or else the hierarchy.
 
-    The FIFO simulation knows no copies, no streams that share a channel, and no limit on the kernels
-    that run at once.
+    The FIFO simulation knows no copies, no streams that share a channel, and no limit on the
+    kernels that run at once.
     """
     for name in request.options:
         if name != "order":
