@@ -304,8 +304,10 @@ static gs_simulate_hierarchy_group_t *next_group(const gs_simulate_hierarchy_t *
     gs_simulate_hierarchy_group_t *next = NULL;
     int64_t least = 0;
     for (int64_t g = 0; g < context->groups; g++) {
-        int64_t head = head_of(self, context, &context->group[g]);
-        if (head < 0 || head == context->stuck[g]) {
+        int64_t stuck = context->stuck[g]; /* still the head while there are places */
+        int64_t head =
+            stuck >= 0 && context->places > 0 ? stuck : head_of(self, context, &context->group[g]);
+        if (head < 0 || head == stuck) {
             continue;
         }
         int64_t priority = self->model.priority[self->model.stream[head]];
