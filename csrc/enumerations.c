@@ -338,9 +338,10 @@ static const char *const IO_ROW_TEXT[] = {
 };
 
 static const char *const IO_RULE[] = {
-    [GS_IO_RULES_IDLE] = "idle",           [GS_IO_RULES_LIMITS] = "limits",
-    [GS_IO_RULES_PLACEMENT] = "placement", [GS_IO_RULES_PRIORITY] = "priority",
-    [GS_IO_RULES_QUEUE] = "queue",         [GS_IO_RULES_STREAM] = "stream",
+    [GS_IO_RULES_GRIDS] = "grids",       [GS_IO_RULES_IDLE] = "idle",
+    [GS_IO_RULES_LIMITS] = "limits",     [GS_IO_RULES_PLACEMENT] = "placement",
+    [GS_IO_RULES_PRIORITY] = "priority", [GS_IO_RULES_QUEUE] = "queue",
+    [GS_IO_RULES_STREAM] = "stream",
 };
 
 static const char *const SIMULATE_WAIT_REASON[] = {
@@ -360,6 +361,7 @@ static const char *const SIMULATE_WAIT_REASON[] = {
     [GS_SIMULATE_HIERARCHY_WAIT_PARTITION] = "partition",
     [GS_SIMULATE_HIERARCHY_WAIT_COOPERATIVE] = "cooperative",
     [GS_SIMULATE_HIERARCHY_WAIT_CLUSTER] = "cluster",
+    [GS_SIMULATE_HIERARCHY_WAIT_GRIDS] = "grids",
 };
 
 static const char *const CUDA_LIMIT[] = {

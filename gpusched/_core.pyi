@@ -676,6 +676,7 @@ def hierarchy_open(
     policy: int,
     copy_engines: int,
     channels: int,
+    resident_grids: int,
     switch_time: int,
     timeslice: _In,
     runlist: _In | None,
@@ -786,6 +787,7 @@ def rules_check(
     tolerance: int,
     latency: int,
     placement: bool,
+    resident_grids: int,
 ) -> tuple[_Ints, ...]: ...  # rule, kernel, block, time, five details
 
 # Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the arrays of

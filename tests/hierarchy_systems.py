@@ -116,6 +116,7 @@ def random_system(
     add_partitions(rng, system)
     add_orders(rng, system)
     add_starts(rng, system)
+    system["resident_grids"] = rng.choice([0, 0, 0, 1, 2, 3])
     return system
 
 
@@ -321,6 +322,7 @@ def opened(system: System, log_blocks: bool = True) -> Any:
         POLICIES.index(system["policy"]),
         system["copy_engines"],
         system["channels"],
+        system.get("resident_grids", 0),
         system["switch_time"],
         ints(system["timeslice"]),
         None if system["runlist"] is None else ints(system["runlist"]),

@@ -227,6 +227,7 @@ ARGUMENTS: dict[str, Any] = {
     "repeats": 2,
     "ring": 0,
     "runlist": np.array([0, 1, 1]),
+    "resident_grids": 2,
     "runs": 3,
     "scale": 1,
     "scheduler": np.array([0, 1, 0]),

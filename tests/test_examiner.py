@@ -32,6 +32,7 @@ def small_gpu(rng: random.Random) -> gs.GPU:
         sm_order=order,
         carveout_rule=rng.choice(["ignore", "match", "at_least"]),
         carveouts=rng.choice([[0, 512, 1024, 2048], [256, 1024], [2048]]),
+        resident_grids=rng.choice([1, 2, 3, 4, 128, 128, 128]),
     )
 
 
@@ -53,6 +54,7 @@ def simulation(seed: int, gpu: gs.GPU, contexts: int = 1) -> BlockLog:
         "sm_order": gpu.sm_order.tolist(),
         "policy": "most_room",
         "channels": 0,
+        "resident_grids": gpu.resident_grids,
         "kind": [0] * n,
         "after": None,
         "carveout": None,  # a preferred one is in no log, as what follows is

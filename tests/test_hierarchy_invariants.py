@@ -54,6 +54,7 @@ class Log:
         self.group = [("own", p) if own[p] else c for p, c in self._homes()]
         self.cluster = system.get("cluster") or [1] * len(self.ops)
         self.cooperative = system.get("cooperative") or [False] * len(self.ops)
+        self.grids = system.get("resident_grids") or len(self.ops) + 1
         self.asks = {k: self._asks(k) for k in self.kernels}
         self.carveout = {k: self._carveout(k) for k in self.kernels}
 
@@ -170,14 +171,31 @@ class Log:
             starting.sort(key=lambda b: (order.index(b[0]), b[1]))
             yield instant, [b for b in mine if b[4] == instant], starting
 
+    def resident(self, context: int, instant: int) -> set[int]:
+        """Kernels of a context between their first and their last block after an instant."""
+        return {
+            k
+            for k in self.kernels
+            if self.context[k] == context
+            and 0 <= self.first[k] <= instant
+            and not 0 <= self.end[k] <= instant
+        }
+
+    def has_place(self, k: int, instant: int) -> bool:
+        """Whether a kernel is resident after an instant, or could be beside those that are."""
+        resident = self.resident(self.context[k], instant)
+        return k in resident or len(resident) < self.grids
+
     def heads(self, group: Any, instant: int) -> list[int]:
-        """Kernels of which one is at the head of the most urgent queue after an instant."""
+        """Kernels of which one is at the head of the most urgent queue after an instant, of those
+        with a place among the resident ones."""
         queue = [
             k
             for k in self.kernels
             if self.group[k] == group
             and 0 <= self.joined[k] <= instant
             and not 0 <= self.dispatched[k] <= instant
+            and self.has_place(k, instant)
         ]
         return [
             k
@@ -293,6 +311,16 @@ def placed_with_most_room(log: Log) -> None:
                     )
 
 
+def keeps_to_the_grids(log: Log) -> None:
+    """Never more resident kernels in a context than the limit; who waits for a place finds none."""
+    for k in log.kernels:
+        if log.first[k] >= 0:
+            assert len(log.resident(log.context[k], log.first[k])) <= log.grids
+    for k, why, _, _, begin, to in log.waits:
+        if why == 16:
+            assert not log.has_place(k, begin) and not log.has_place(k, to - 1)
+
+
 def runs_in_its_slices(log: Log) -> None:
     """Blocks make progress while their context has the GPU, at full speed without interference."""
     for k, number, _, start, end in log.blocks:
@@ -405,7 +433,8 @@ def joined_when_allowed(log: Log) -> None:
 
 
 def queues_are_fifo(log: Log) -> None:
-    """No block starts behind its queue's head or beside a more urgent queue."""
+    """No block starts behind its queue's head or beside a more urgent queue, but for a resident
+    kernel while that one's head has no place."""
     starts = defaultdict(list)
     for k, _, _, start, _ in log.blocks:
         starts[k].append(start)
@@ -414,7 +443,11 @@ def queues_are_fifo(log: Log) -> None:
             continue
         for a, b in ((j, k), (k, j)):
             if log.priority[a] < log.priority[b]:
-                assert not any(log.joined[a] < t < log.dispatched[a] for t in starts[b])
+                assert not any(
+                    log.joined[a] < t < log.dispatched[a]
+                    and (log.first[b] == t or log.has_place(a, t))
+                    for t in starts[b]
+                )
             if log.priority[a] == log.priority[b] and log.joined[a] < log.joined[b]:
                 assert min(starts[b]) >= log.dispatched[a]
         if (log.priority[j], log.joined[j]) == (log.priority[k], log.joined[k]):
@@ -472,6 +505,7 @@ CHECKS = [
     keeps_to_its_partition,
     starts_together,
     placed_with_most_room,
+    keeps_to_the_grids,
     runs_in_its_slices,
     slices_follow_the_round,
     streams_are_fifo,
@@ -569,6 +603,44 @@ def test_the_checks_of_partitions_can_fail(check: Any, launch: int, sm: int, lat
     ]
     with pytest.raises(AssertionError):
         check(log)
+
+
+def crowded_log() -> Log:
+    """One kernel at a time: the first, in three waves, goes on while a more urgent one waits."""
+    return Log(
+        system_of(
+            limits=TWO_SMS,
+            context=[0] * 3,
+            priority=[0, -1, 0],
+            stream=[0, 1, 2],
+            time=[0, 1, 2],
+            duration=[4, 3, 1],
+            blocks=[9, 1, 1],
+            threads=[1024, 32, 32],
+            resident_grids=1,
+        )
+    )
+
+
+def test_the_checks_pass_on_a_crowded_log() -> None:
+    log = crowded_log()
+    assert log.first == [0, 12, 15] and log.dispatched[0] == 8
+    assert [w[1:3] + w[4:] for w in log.waits if w[0] == 1] == [(16, -1, 1, 12)]
+    last = [(6, 0, 2, 8), (5, 1, 8, 12), (16, -1, 12, 15)]
+    assert sorted((w[1:3] + w[4:] for w in log.waits if w[0] == 2), key=lambda w: w[2]) == last
+    for check in CHECKS:
+        check(log)
+
+
+@pytest.mark.parametrize("name", ["first", "waits"])
+def test_the_check_of_grids_can_fail(name: str) -> None:
+    log = crowded_log()
+    if name == "first":
+        log.first[1] = 9
+    else:  # one tick longer than there is no place
+        log.waits = [(*w[:5], w[5] + 1) if w[:2] == (1, 16) else w for w in log.waits]
+    with pytest.raises(AssertionError):
+        keeps_to_the_grids(log)
 
 
 def ordered_log() -> Log:

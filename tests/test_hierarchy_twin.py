@@ -290,7 +290,7 @@ def test_the_random_systems_have_everything() -> None:
         pairs.update(found_pairs(system, result))
         deadlocks += bool(result["deadlock"])
         slices += len(result["slices"]) > 3
-    assert set(why) == set(range(16))
+    assert set(why) == set(range(17))
     assert min(why.values()) >= 10
     assert policies == set(POLICIES)
     assert min(orders[what] for what in ("node", "beside", "early", "early node")) >= 10, orders

@@ -17,7 +17,7 @@ from gpusched.io import BlockLog, check_rules, read_examiner, read_scenarios, wr
 
 pytestmark = pytest.mark.numbers
 
-RULES = ("idle", "limits", "placement", "priority", "queue", "stream")
+RULES = ("grids", "idle", "limits", "placement", "priority", "queue", "stream")
 
 
 def both(
@@ -246,7 +246,7 @@ def test_names_of_scenarios(tmp_path: Any) -> None:
 def test_columns_that_are_refused() -> None:
     kernels = [np.array(EXAMPLE["launch"])] * 8
     blocks = [np.array(EXAMPLE["kernel"])] * 5
-    options = {"tolerance": 0, "latency": 0, "placement": True}
+    options = {"tolerance": 0, "latency": 0, "placement": True, "resident_grids": 0}
     for bad_kernels, bad_blocks, said in (
         (kernels[:7], blocks, "kernels: got 7 columns, expected 8"),
         (kernels, [*blocks, blocks[0]], "blocks: got 6 columns, expected 5"),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
-from gpusched.analysis.fifo_threads import COMMON
+from gpusched.analysis.fifo_threads import COMMON, FEW_GRIDS
 from gpusched.analysis.rational_answer import RationalAnswer
 from gpusched.model.answers.answer import Claim, Flags, Ticks, missing
 from gpusched.model.kernel_tasks import KernelTasks
@@ -125,7 +125,8 @@ class FifoBound(RationalAnswer):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each."""
-        return (*COMMON, _ORDER[self.order])
+        few = (FEW_GRIDS,) if self.order == "overlap" else ()
+        return (*COMMON, _ORDER[self.order], *few)
 
     @property
     def rejected(self) -> Flags:

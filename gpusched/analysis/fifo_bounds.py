@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import instance, one_of, some_of
 from gpusched.analysis.fifo_answer import THEOREMS, FifoBound
-from gpusched.analysis.fifo_threads import threads_per_set, utilization_of
+from gpusched.analysis.fifo_threads import refuse_many_streams, threads_per_set, utilization_of
 from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
@@ -57,7 +57,8 @@ def fifo_bound(
     as in a stream.
 
     Each task has a stream of its own, of one priority. More streams than the GPU has hardware
-    channels would delay each other in ways that the model does not cover.
+    channels would delay each other in ways that the model does not cover, and so would more kernels
+    than the GPU runs at once (``GPU.resident_grids``).
 
     >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
     >>> gs.analysis.fifo_bound(tasks, threads=256).response.tolist()
@@ -96,7 +97,8 @@ def fifo_bound(
     ValueError
         Blocks wider than the GPU, or that do not fit an SM; block sizes with too many combinations
         to search (use ``saturation="paper"``); a ``block_time`` that was taken from ``wcet``
-        although the kernel needs several waves on this GPU.
+        although the kernel needs several waves on this GPU; more tasks than kernels that ``gpu``
+        runs at once.
     OverflowError
         Times or work that exceed 64 bits.
     gpusched.Cancelled
@@ -131,6 +133,7 @@ def fifo_bound(
                 "saturation: got 'paper', which counts threads alone, expected 'exact' with gpu"
             )
         device = as_gpu(gpu)
+        refuse_many_streams(period.shape[-1], device)
         beta = _core.fifo_saturation_gpu(
             period,
             block_time,

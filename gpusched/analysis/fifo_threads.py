@@ -13,7 +13,14 @@ from gpusched._support.text import shown
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = ["COMMON", "exact_utilization", "threads_per_set", "utilization_of"]
+__all__ = [
+    "COMMON",
+    "FEW_GRIDS",
+    "exact_utilization",
+    "refuse_many_streams",
+    "threads_per_set",
+    "utilization_of",
+]
 
 COMMON = (
     "Jobs of a task are released at least a period apart, and blocks take at most their time.",
@@ -21,6 +28,19 @@ COMMON = (
     "Blocks that run together do not slow each other down beyond their given times.",
 )
 """Assumptions of both answers."""
+
+FEW_GRIDS = "No more kernels run at once than the GPU's limit of resident grids."
+"""Assumption where jobs of one task may run at the same time."""
+
+
+def refuse_many_streams(tasks: int, gpu: GPU) -> None:
+    """Raise ValueError for more streams than kernels that the GPU runs at once."""
+    if tasks > gpu.resident_grids:
+        raise ValueError(
+            f"tasks: got {tasks} tasks, expected at most {gpu.resident_grids}, the kernels that "
+            "the GPU runs at once (resident_grids); the bounds do not count that a kernel waits "
+            "for another one to end"
+        )
 
 
 def threads_per_set(threads: Any, tasks: KernelTasks) -> Int64Array:

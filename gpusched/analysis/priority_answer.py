@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, task_number
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
+from gpusched.analysis.fifo_threads import FEW_GRIDS
 from gpusched.analysis.rational_answer import RationalAnswer
 from gpusched.model.answers.answer import Claim, Flags, missing
 from gpusched.model.answers.times_in_text import time_in_text
@@ -122,6 +123,7 @@ class PriorityStreamsBound(RationalAnswer):
             stream,
             _CONTEXTS[self.sharing],
             "Blocks that run together do not slow each other down beyond their given times.",
+            *((FEW_GRIDS,) if self.overlap else ()),
         )
 
     def _term(self, name: str) -> Int64Array:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import flag, frozen, instance, integer
+from gpusched.analysis.fifo_threads import refuse_many_streams
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.stream_partitions import StreamPartitions
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
@@ -36,7 +37,8 @@ def priority_streams(
     Each task has a stream with a priority. A kernel joins the queue of its priority at most its
     latency after the job's release and the end of the kernel before it; within a queue kernels
     start blocks in the order in which they joined, and only while all more urgent queues are empty.
-    Running blocks are not preempted. So less urgent blocks delay a job once at each of its kernels,
+    Running blocks are not preempted, and no more kernels run at once than the GPU allows
+    (``GPU.resident_grids``). So less urgent blocks delay a job once at each of its kernels,
     not once per job, and the most urgent task need not have a bound.
 
     >>> chains = gs.KernelChains(period=[60, 100], block_time=[[1, 1, 1], [10]], blocks=4,
@@ -94,7 +96,8 @@ def priority_streams(
     ValueError
         Blocks wider than the GPU, or that do not fit an SM; block sizes with too many combinations;
         chains or latencies with ``overlap``; partitions that do not exist, or that have more SMs
-        together than the GPU; ``overlap`` with shared queues.
+        together than the GPU; ``overlap`` with shared queues; more tasks than kernels that ``gpu``
+        runs at once.
     OverflowError
         Times or work that exceed 64 bits, 2**31 threads.
     gpusched.Cancelled
@@ -118,6 +121,7 @@ def priority_streams(
         if threads is not None or sms != 1:
             raise ValueError("threads: got both threads or sms and gpu, expected one of them")
         device = as_gpu(gpu)
+        refuse_many_streams(tasks.n, device)
         limits = device._limits
         width = -(-width // WARP_THREADS) * WARP_THREADS
         per_sm, count = device.warps_per_sm * WARP_THREADS, device.sms

@@ -246,6 +246,7 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
     models, slower = models.side_by_side()
     models.refuse_cpu_overload()
     models.refuse_shared_channels()
+    models.refuse_many_kernels()
     said = models.cpu_doubts()
     alone = models.kernel_users() == 1
     if (models.has_chains() or models.copies_meet() or alone) and not options:
@@ -270,6 +271,7 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
 def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     """Clients of MPS: streams of one process, on no more SMs than their shares allow."""
     models.refuse_shared_channels(of_process=True)
+    models.refuse_many_kernels()
     one = models.in_one_process()
     said = "clients of MPS delay each other as streams of one process do"
     if all(share == 100 for _, share in models.platform.mps or ()):
@@ -302,6 +304,7 @@ def _green_contexts(models: DerivedModels, request: Request, options: dict[str, 
     models.refuse_cpu_overload()
     green = models.in_green_contexts()
     green.refuse_shared_channels(models.gpu().channels)
+    models.refuse_many_kernels()
     view = models.chains("green_contexts")
     answer = analysis.priority_streams(
         view.tasks,
@@ -318,6 +321,7 @@ def _priority_streams(models: DerivedModels, request: Request, options: dict[str
     models, slower = models.side_by_side()
     models.refuse_cpu_overload()
     models.refuse_shared_channels()
+    models.refuse_many_kernels()
     view = models.chains("priority_streams")
     answer = analysis.priority_streams(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
     return _Found(answer, view, bool(answer.accepted), models.cpu_doubts(), slower)
@@ -380,6 +384,7 @@ def _time_slices(models: DerivedModels, request: Request, options: dict[str, Any
 def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models, slower = models.side_by_side()
     view, cpus, sms = models.hosts("divided"), models.platform.cpus, models.gpu().sms
+    models.refuse_many_kernels(sms)  # of an SM, one at a time
     asked = {key: value for key, value in options.items() if key != "apart"}
     if (kept := request.allocation) is not None:
         hosts = view.tasks.replace(core=kept.core, sm=kept.sm)

@@ -248,6 +248,28 @@ class DerivedModels:
                 "kernels to start"
             )
 
+    def kernels_beyond_grids(self) -> int:
+        """Number of tasks with kernels where it exceeds the kernels that the GPU runs at once.
+
+        0 otherwise. A task has one kernel at a time.
+        """
+        users = sum(bool(task.kernels) for task in self.workload)
+        return users if users > self.gpu().resident_grids else 0
+
+    def refuse_many_kernels(self, most: int | None = None) -> None:
+        """Raise ValueError for more kernels side by side than the GPU runs at once.
+
+        ``most``: so many run at once, however many tasks have some.
+        """
+        users = self.kernels_beyond_grids()
+        grids = self.gpu().resident_grids
+        if users and (most is None or most > grids):
+            raise ValueError(
+                f"tasks: got {users} tasks with kernels, expected at most {grids}, the kernels "
+                "that the GPU runs at once (resident_grids); the test does not count that a kernel "
+                "waits for another one to end"
+            )
+
     # Processes
 
     def own_processes(self) -> tuple[str, ...]:

@@ -105,7 +105,8 @@ def observe(
         "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus",
         "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is played by
         ``gs.simulate.fifo``, whose model is that of its bounds, or else, as for jobs of several
-        kernels and for more streams than the GPU has channels, by ``gs.simulate.hierarchy``; "mig"
+        kernels and for more streams than the GPU has channels or runs kernels at once, by
+        ``gs.simulate.hierarchy``; "mig"
         by the simulation of its way within, for each GPU instance by itself.
     until
         Jobs released before it run to their end: ticks, or text with a unit. Unless given, ten
@@ -197,9 +198,9 @@ def _refuse_options(way: Way, request: Request) -> None:
 def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """Streams of equal priority: jobs of one kernel in FIFO order, or else the hierarchy.
 
-    The FIFO simulation knows no copies, and no streams that share a channel. Its kernels take the
-    launch latency as part of their blocks, rounded up in each wave, which the test of a task
-    without others does not count.
+    The FIFO simulation knows no copies, no streams that share a channel, and no limit on the
+    kernels that run at once. Its kernels take the launch latency as part of their blocks, rounded
+    up in each wave, which the test of a task without others does not count.
     """
     for name in request.options:
         if name != "order":
@@ -211,6 +212,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
             raise
         return _hierarchy(models, way, request, watch)
     apart = not models.streams_beyond_channels() and not models.copies_meet()
+    apart = apart and not models.kernels_beyond_grids()
     later = models.kernel_users() == 1 and models.platform.launch_latency > 0
     if (later or not apart) and not request.options:
         return _hierarchy(models, way, request, watch)

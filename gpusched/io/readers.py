@@ -361,18 +361,23 @@ def check_rules(
         on it, in addition to the context's other blocks there, and, where these must match
         (``GPU.carveout_rule``), no block there has another carve-out for shared memory. Kernels
         count with the carve-out that their shape needs.
+    grids
+        At most ``GPU.resident_grids`` kernels of the context run at once, each from its first block
+        to its last.
     stream
         A kernel starts after its launch and after the end of its stream's previous kernel.
     queue
         A kernel starts after all blocks of the kernels that joined the queue of its priority
         earlier have started.
     priority
-        No block starts while a kernel of a more urgent queue of its context waits.
+        No block starts while a kernel of a more urgent queue of its context waits, unless that one
+        waits as too many kernels run.
     placement
         A block starts on an SM that can host the most further blocks of its kernel; among equal
         SMs, on the first in the GPU's order.
     idle
-        The kernel at the head of the most urgent queue does not wait while an SM can host a block.
+        The kernel at the head of the most urgent queue does not wait while an SM can host a block
+        and, if it has not started, fewer kernels run than the GPU runs at once.
 
     A kernel joins its queue when it is the first in its stream (``BlockLog.joined``), and at the
     latest when the launch latency has passed since its launch. Other causes of delay, such as

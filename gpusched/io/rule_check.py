@@ -34,7 +34,8 @@ class Violation:
     Attributes
     ----------
     rule
-        "limits", "stream", "queue", "priority", "placement" or "idle"; see ``check_rules``.
+        "limits", "grids", "stream", "queue", "priority", "placement" or "idle"; see
+        ``check_rules``.
     kernel, block
         The kernel's row in the log and the block's number in its grid.
     time
@@ -75,6 +76,7 @@ def check(
         tolerance=tolerance,
         latency=latency,
         placement=placement is not None,
+        resident_grids=gpu.resident_grids,
     )
     sentences = _Sentences(log)
     found = []
@@ -99,6 +101,8 @@ class _Sentences:
         log = self.log
         if rule == "idle":
             return f"has room from {time} on, but starts at {one}"
+        if rule == "grids":
+            return f"starts at {time} beside {one - 1} kernels that run; the GPU runs {two} at once"
         if rule == "limits":
             needed, limit = more
             if two == _CARVEOUT:

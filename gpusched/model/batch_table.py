@@ -204,7 +204,8 @@ class BatchTable(NoArray, Tabular):
         the most-room rule; a kernel alone always is. Kernels with different carve-outs for shared
         memory may share the GPU, but no SM (``GPU.carveout_rule``). Every order is tried for up to
         six kernels (more where kernels are identical), a few sensible ones beyond: a set that none
-        of those places, and whose total demand the GPU could hold, is left undecided.
+        of those places, and whose total demand the GPU could hold, is left undecided. A batch of
+        more kernels than the GPU runs at once (``GPU.resident_grids``) is not eligible.
 
         A batch takes as long as its longest member's ``wcet`` times a slowdown factor, rounded up.
         The factor is drawn for each batch of two or more. A kernel of a chain takes its latency,
@@ -249,7 +250,8 @@ class BatchTable(NoArray, Tabular):
             from gpusched.model.chain_tables import place_chains
 
             key, number = seed_key(seed), set_number(first)
-            return cls._make(*place_chains(tasks, device, (least, most), key, number))
+            placed = place_chains(tasks, device, (least, most), key, number)
+            return cls._make(*_without_crowds(device.resident_grids, *placed))
         _check_tasks(tasks)
         completion, undecided, order = _core.oracle_by_placement(
             device._limits,
@@ -264,7 +266,8 @@ class BatchTable(NoArray, Tabular):
             least=least,
             most=most,
         )
-        return cls._of_stack(tasks, completion, undecided, order)
+        few = _without_crowds(device.resident_grids, completion, undecided, order)
+        return cls._of_stack(tasks, *few)
 
     @classmethod
     def from_utilization(
@@ -639,3 +642,14 @@ def _check_tasks(tasks: Any) -> None:
     instance(tasks, KernelTasks, "tasks")
     if tasks.n > MAX_TASKS:
         raise ValueError(f"tasks: got {tasks.n} in a set, expected at most {MAX_TASKS}")
+
+
+def _without_crowds(most: int, completion: Any, undecided: Any, order: Any) -> tuple[Any, Any, Any]:
+    """Arrays of tables without the batches of more kernels than a GPU runs at once."""
+    masks = np.arange(completion.shape[-1])
+    crowded = np.bitwise_count(masks) > most
+    if crowded.any():
+        completion = np.where(crowded, 0, completion)
+        undecided = None if undecided is None else np.where(crowded, 0, undecided)
+        order = None if order is None else np.where(crowded[:, None], -1, order)
+    return completion, undecided, order

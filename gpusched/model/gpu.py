@@ -29,6 +29,7 @@ from gpusched.model.gpus.capabilities import (
     as_capability,
     block_memory_of,
     carveouts_of,
+    resident_grids_of,
 )
 from gpusched.model.gpus.gpu_fields import (
     CARVEOUT_RULES,
@@ -68,6 +69,7 @@ class _Changes(TypedDict, total=False):
     carveout_rule: str | None
     carveouts: Sequence[int] | None
     sms_per_gpc: int | None
+    resident_grids: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,6 +131,11 @@ class GPU(Saved):
         SMs of a GPC, on which the blocks of a cluster start together: those of a whole GPC of the
         chip. GPCs of one GPU may have fewer, and which SM ids form one is not published; simulators
         take consecutive ids. None: unknown.
+    resident_grids
+        Kernels that run at once, each from its first block to its last: "Maximum number of resident
+        grids per device (Concurrent Kernel Execution)" of the CUDA C++ Programming Guide. That of
+        the compute capability unless given (16 to 128), and 128 where cc is None or not listed
+        there. (A GPU instance is taken as a device.)
 
     Two GPUs are equal when all these fields are.
 
@@ -154,6 +161,7 @@ class GPU(Saved):
     carveout_rule: str
     carveouts: tuple[int, ...]
     sms_per_gpc: int | None
+    resident_grids: int
 
     def __init__(
         self,
@@ -171,6 +179,7 @@ class GPU(Saved):
         carveout_rule: Literal["match", "at_least", "ignore"] | None = None,
         carveouts: Sequence[int] | None = None,
         sms_per_gpc: int | None = None,
+        resident_grids: int | None = None,
     ) -> None:
         values: dict[str, Any] = {
             "sms": count_of(sms, "sms", 1, MAX_SMS),
@@ -183,6 +192,8 @@ class GPU(Saved):
             "channels": None if channels is None else count_of(channels, "channels", 0),
             "sms_per_gpc": None if sms_per_gpc is None else count_of(sms_per_gpc, "sms_per_gpc", 1),
         }
+        grids = resident_grids_of(values["cc"]) if resident_grids is None else resident_grids
+        values["resident_grids"] = count_of(grids, "resident_grids", 1)
         values["sm_order"] = order_of(sm_order, values["sms"])
         available = max(values["smem_per_sm"] - allocation_units(values["cc"])[0], 0)
         if smem_per_block is None:
@@ -381,6 +392,8 @@ takes 3 compute slices, and 1 of 7 are left
             parts.append(f"carveouts={self.carveouts}")
         if self.sms_per_gpc is not None:
             parts.append(f"sms_per_gpc={self.sms_per_gpc}")
+        if self.resident_grids != resident_grids_of(self.cc):
+            parts.append(f"resident_grids={self.resident_grids}")
         return f"GPU({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -395,6 +408,7 @@ takes 3 compute slices, and 1 of 7 are left
             "SM order": (order_name(self.sm_order) or "its own").replace("_", " "),
             "copy engines": str(self.copy_engines),
             "channels": "unknown" if self.channels is None else str(self.channels or "no limit"),
+            "resident grids": f"{self.resident_grids:,}",
             "SMs of a GPC": "unknown" if self.sms_per_gpc is None else f"{self.sms_per_gpc:,}",
             "carve-outs for shared memory": (
                 f"{', '.join(f'{size:,}' for size in self.carveouts) or 'unknown'} bytes "

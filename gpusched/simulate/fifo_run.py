@@ -132,7 +132,8 @@ def fifo(
     gpu
         Instead of ``threads``: a ``GPU``, or the name of a preset. Then a block needs warps,
         registers, shared memory and a block slot of one SM, as in ``fifo_bound`` and
-        ``gs.simulate.hierarchy``, and the waves have an SM.
+        ``gs.simulate.hierarchy``, and the waves have an SM. Its channels and the number of kernels
+        that it runs at once (``GPU.resident_grids``) do not count here.
     placement
         Rule for the SM of a block: "most_room", "olmedo" or "round_robin", as in ``gs.place``.
     releases

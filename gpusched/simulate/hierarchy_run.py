@@ -87,6 +87,15 @@ def hierarchy(
     can host most further clusters of the kernel, then the first in the order of SMs. That choice is
     inferred, not documented. Both are refused where they could not even start on an empty GPU.
 
+    At most ``gpu.resident_grids`` kernels of a context are resident at once, from the start of
+    their first block to the end of their last one, also while the context has no time slice. That
+    number is documented by NVIDIA (see ``GPU``); what follows is inferred. It counts the kernels
+    of all partitions of the context, the nodes of graphs and programmatic kernels beside their
+    primaries, but no copies, and no kernels of other contexts, as one context at a time has the
+    GPU. While it is reached, a kernel at the head of its queue that is not resident waits for one
+    that is to end, and holds up its queue like one without room; blocks of less urgent kernels that
+    are resident go on starting. The kernel that is served first takes the place, if it has room.
+
     At one instant: blocks and copies end; operations are launched; those that may join their queues
     do so in the order of launch; contexts change; blocks start. The nodes of a graph are launched
     one after the other, where its first one is.
@@ -206,6 +215,7 @@ def hierarchy(
         policy=PLACEMENTS[placement],
         copy_engines=engines,
         channels=limit,
+        resident_grids=gpu.resident_grids,
         switch_time=cost,
         timeslice=slices,
         runlist=rounds,

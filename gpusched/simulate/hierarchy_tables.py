@@ -80,7 +80,8 @@ class Waits(Table):
         of the queue, most SMs run blocks of kernels with another carve-out for shared memory.
         "partition": at the head of the queue, no SM that its partition may use has room, but
         others have. "cooperative": there is room, but not for all its blocks at once. "cluster":
-        there is room, but not for a whole cluster on one GPC.
+        there is room, but not for a whole cluster on one GPC. "grids": at the head of the queue, as
+        many kernels are resident as the GPU runs at once (``GPU.resident_grids``).
     blocker
         Index of the launch that it waited for, -1 if there is none.
     sm

@@ -53,6 +53,7 @@ _WAITS = {
     "partition": "#4D9221",
     "cooperative": "#276419",
     "cluster": "#01665E",
+    "grids": "#542788",
     "copy_engine": "#2F8F8F",
 }
 

@@ -104,6 +104,9 @@ def reason_of(run: Records, waits: Waits, k: int) -> str:
         return f"behind {other} in the queue"
     if reason == "copy_engine":
         return f"behind {other} at the copy engine"
+    if reason == "grids":
+        most = run.gpu.resident_grids
+        return f"for a kernel to end: {most} run, as many as the GPU runs at once"
     partly = 0 <= run.first[launch] <= waits.start[k]
     found = f", until SM {waits.sm[k]} had room" if waits.sm[k] >= 0 else ""
     whose = " for all its blocks" if reason == "cooperative" else ""

@@ -216,6 +216,51 @@ static void test_channels(void)
     }
 }
 
+/* One kernel runs at a time. The first, in two waves, goes on while a more urgent one waits for its
+ * end; the third is behind both. */
+static void test_resident_grids(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    for (int64_t limit = 0; limit < 2; limit++) {
+        system_init(&t, 3);
+        t.model.resident_grids = limit;
+        t.priority[1] = -1;
+        add_kernel(&t, 0, 0, 100, 8, 1024, 0); /* starts four blocks at 0 and four at 100 */
+        add_kernel(&t, 1, 10, 50, 1, 32, 0);
+        add_kernel(&t, 2, 20, 50, 1, 32, 0);
+        add_copy(&t, 2, 0, 20, GS_SIMULATE_HIERARCHY_OP_COPY_IN); /* does not count */
+        run(&sim, &ctx, &t);
+        MU_CHECK(spans(&sim, 3, 0, 20) && sim.op[0].first == 0);
+        if (limit == 0) {
+            MU_CHECK(spans(&sim, 1, 100, 150) && sim.op[0].dispatched == 150);
+        } else {
+            MU_CHECK(sim.op[0].dispatched == 100 && sim.op[0].end == 200);
+            MU_CHECK(spans(&sim, 1, 200, 250) && spans(&sim, 2, 250, 300));
+            MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_GRIDS, -1, 10, 200));
+            MU_CHECK(waited(&sim, 0, GS_SIMULATE_HIERARCHY_WAIT_WARPS, -1, 0, 100));
+            MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_QUEUE, 0, 20, 100));
+            MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_PRIORITY, 1, 100, 200));
+            MU_CHECK(waited(&sim, 2, GS_SIMULATE_HIERARCHY_WAIT_GRIDS, -1, 200, 250));
+        }
+        gs_simulate_hierarchy_free(&sim, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
+    }
+    /* Two contexts with a slice of 10 ticks: a frozen kernel of one takes no place of the other. */
+    system_init(&t, 3);
+    t.model.resident_grids = 1;
+    t.model.contexts = 2;
+    t.context[1] = 1;
+    t.timeslice[0] = t.timeslice[1] = 10;
+    add_kernel(&t, 0, 0, 15, 1, 32, 0);
+    add_kernel(&t, 1, 0, 15, 1, 32, 0);
+    add_kernel(&t, 2, 0, 5, 1, 32, 0);
+    run(&sim, &ctx, &t);
+    MU_CHECK(spans(&sim, 0, 0, 25) && spans(&sim, 1, 10, 35) && spans(&sim, 2, 25, 30));
+    gs_simulate_hierarchy_free(&sim, &ctx);
+}
+
 static void test_copies(void)
 {
     gs_context_t ctx;
@@ -470,6 +515,7 @@ static void test_faults(int kind, const int64_t *interference, bool partitions)
     for (fault_t fault = fault_first(kind); fault_next(&fault);) {
         system_init(&t, 4);
         t.model.channels = 3;
+        t.model.resident_grids = 2;
         t.model.contexts = 2;
         t.context[3] = 1;
         t.model.interference = interference;
@@ -537,6 +583,7 @@ int main(void)
     test_observed();
     test_null_stream();
     test_channels();
+    test_resident_grids();
     test_copies();
     test_contexts();
     test_interference();

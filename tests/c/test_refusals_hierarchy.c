@@ -84,6 +84,8 @@ int main(void)
         {&model.copy_engines, 3, "copy_engines", -1, GS_ERR_VALUE},
         {&model.channels, -1, "channels", -1, GS_ERR_VALUE},
         {&model.channels, above, "channels", -1, GS_ERR_VALUE},
+        {&model.resident_grids, -1, "resident_grids", -1, GS_ERR_VALUE},
+        {&model.resident_grids, above, "resident_grids", -1, GS_ERR_VALUE},
         {&model.switch_time, -1, "switch_time", 0, GS_ERR_VALUE},
         {&model.switch_time, late, "switch_time", 0, GS_ERR_OVERFLOW},
         {&timeslice[1], 0, "timeslice", 1, GS_ERR_VALUE},

@@ -45,23 +45,27 @@ static gs_io_rules_log_t log_of(const columns_t *c)
                                c->kernel, c->block,  c->sm,       c->start,   c->end};
 }
 
-static const gs_io_rules_options_t exact = {0, 0, true};
+static const gs_io_rules_options_t exact = {.placement = true};
+/* The same where two kernels run at once. */
+static const gs_io_rules_options_t limited = {.placement = true, .resident_grids = 2};
 
 /* Checks a log; the findings are freed by the caller. */
-static int check(gs_context_t *ctx, const columns_t *columns, gs_io_rules_findings_t *findings)
+static int check(gs_context_t *ctx, const columns_t *columns, const gs_io_rules_options_t *options,
+                 gs_io_rules_findings_t *findings)
 {
     gs_io_rules_log_t log = log_of(columns);
-    return gs_io_rules_check(ctx, &gpu, &log, &exact, findings);
+    return gs_io_rules_check(ctx, &gpu, &log, options, findings);
 }
 
 /* The first finding of a rule is this one. */
-static bool finds(const columns_t *columns, int rule, int32_t kernel, int64_t block, int64_t time)
+static bool finds(const columns_t *columns, const gs_io_rules_options_t *options, int rule,
+                  int32_t kernel, int64_t block, int64_t time)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_io_rules_findings_t found;
     bool is = false;
-    MU_CHECK(check(&ctx, columns, &found) == GS_OK);
+    MU_CHECK(check(&ctx, columns, options, &found) == GS_OK);
     for (int64_t i = 0; i < found.count; i++) {
         const gs_io_rules_finding_t *one = &found.finding[i];
         if (one->rule == rule) {
@@ -79,24 +83,49 @@ static void test_rules(void)
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_io_rules_findings_t found;
-    MU_CHECK(check(&ctx, &example, &found) == GS_OK && found.count == 0);
+    MU_CHECK(check(&ctx, &example, &exact, &found) == GS_OK && found.count == 0);
     gs_io_rules_free(&found, &ctx);
     columns_t c = example;
     c.sm[8] = 1, c.sm[9] = 0;
-    MU_CHECK(finds(&c, GS_IO_RULES_PLACEMENT, 2, 0, 200));
+    MU_CHECK(finds(&c, &exact, GS_IO_RULES_PLACEMENT, 2, 0, 200));
     c = example, c.sm[6] = 1;
-    MU_CHECK(finds(&c, GS_IO_RULES_LIMITS, 1, 3, 100));
+    MU_CHECK(finds(&c, &exact, GS_IO_RULES_LIMITS, 1, 3, 100));
     c = example, c.start[10] = 90;
-    MU_CHECK(finds(&c, GS_IO_RULES_STREAM, 3, 0, 90));
+    MU_CHECK(finds(&c, &exact, GS_IO_RULES_STREAM, 3, 0, 90));
     c = example, c.launch[0] = c.joined[0] = -5, c.launch[1] = c.joined[1] = -9;
-    MU_CHECK(finds(&c, GS_IO_RULES_QUEUE, 0, 0, 0));
+    MU_CHECK(finds(&c, &exact, GS_IO_RULES_QUEUE, 0, 0, 0));
     c = example, c.start[8] = c.start[9] = 220, c.end[8] = c.end[9] = 270;
-    MU_CHECK(finds(&c, GS_IO_RULES_PRIORITY, 3, 0, 200));
-    MU_CHECK(finds(&c, GS_IO_RULES_IDLE, 2, 0, 200));
+    MU_CHECK(finds(&c, &exact, GS_IO_RULES_PRIORITY, 3, 0, 200));
+    MU_CHECK(finds(&c, &exact, GS_IO_RULES_IDLE, 2, 0, 200));
     c = example, c.start[10] = 230;
-    MU_CHECK(finds(&c, GS_IO_RULES_IDLE, 3, 0, 200));
+    MU_CHECK(finds(&c, &exact, GS_IO_RULES_IDLE, 3, 0, 200));
     c.context[3] = 1; /* time slices are not in a log */
-    MU_CHECK(!finds(&c, GS_IO_RULES_IDLE, 3, 0, 200));
+    MU_CHECK(!finds(&c, &exact, GS_IO_RULES_IDLE, 3, 0, 200));
+}
+
+/* Kernels 2 and 3 run from 200 on, kernel 1 until then. */
+static void test_grids(void)
+{
+    columns_t c = example;
+    MU_CHECK(!finds(&c, &limited, GS_IO_RULES_GRIDS, 0, 0, 0));
+    c.end[7] = 201;
+    MU_CHECK(finds(&c, &limited, GS_IO_RULES_GRIDS, 3, 0, 200));
+    const gs_io_rules_options_t loose = {.tolerance = 1, .placement = true, .resident_grids = 2};
+    MU_CHECK(!finds(&c, &loose, GS_IO_RULES_GRIDS, 3, 0, 200));
+    c.context[1] = 1;
+    MU_CHECK(!finds(&c, &limited, GS_IO_RULES_GRIDS, 3, 0, 200));
+    /* Kernel 2 waits until kernel 0 ends at 150, or 1 and 3 at 200 and 300: two others run. */
+    c = example;
+    c.end[3] = 150, c.start[8] = c.start[9] = 300, c.end[8] = c.end[9] = 350;
+    c.joined[3] = c.launch[3] = 0, c.stream[3] = 5, c.start[10] = 150, c.sm[10] = 1;
+    MU_CHECK(finds(&c, &exact, GS_IO_RULES_PRIORITY, 3, 0, 150));
+    MU_CHECK(!finds(&c, &limited, GS_IO_RULES_PRIORITY, 3, 0, 150));
+    /* A kernel that has room, but no place, is not late. */
+    c = example, c.start[10] = 250;
+    MU_CHECK(finds(&c, &exact, GS_IO_RULES_IDLE, 3, 0, 200));
+    const gs_io_rules_options_t alone = {.placement = true, .resident_grids = 1};
+    c.start[10] = 260; /* at the end of kernel 2 */
+    MU_CHECK(!finds(&c, &alone, GS_IO_RULES_IDLE, 3, 0, 200));
 }
 
 static void test_refusals(void)
@@ -133,13 +162,15 @@ static void test_refusals(void)
         gs_context_t ctx;
         gs_context_init(&ctx);
         gs_io_rules_findings_t found;
-        MU_CHECK(check(&ctx, &columns, &found) == cases[k].status);
+        MU_CHECK(check(&ctx, &columns, &exact, &found) == cases[k].status);
         MU_CHECK(ctx.fault.field != NULL && strcmp(ctx.fault.field, cases[k].field) == 0);
         gs_io_rules_free(&found, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
     const gs_io_rules_options_t wrong[] = {
-        {-1, 0, true}, {GS_IO_RULES_LATEST, 0, true}, {0, -1, true}, {0, INT64_MAX, true}};
+        {.tolerance = -1},      {.tolerance = GS_IO_RULES_LATEST},
+        {.latency = -1},        {.latency = INT64_MAX},
+        {.resident_grids = -1}, {.resident_grids = INT64_MAX}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
@@ -160,7 +191,8 @@ static void test_extremes(void)
     gs_io_rules_log_t log = log_of(&columns);
     for (int which = 0; which < 4; which++) {
         gs_io_rules_options_t options = {which & 1 ? GS_IO_RULES_LATEST - 1 : 0,
-                                         which & 2 ? GS_IO_RULES_LATEST - 1 : 0, true};
+                                         which & 2 ? GS_IO_RULES_LATEST - 1 : 0, true,
+                                         1 + which % 3};
         gs_context_t ctx;
         gs_context_init(&ctx);
         gs_io_rules_findings_t found;
@@ -175,7 +207,7 @@ static void test_extremes(void)
     gs_io_rules_free(&found, &ctx);
 }
 
-static void test_failing_allocations(void)
+static void test_failing_allocations(const gs_io_rules_options_t *options, int64_t least)
 {
     columns_t columns = example; /* a log with findings of several rules, in two orders */
     columns.start[8] = columns.start[9] = 220;
@@ -186,7 +218,7 @@ static void test_failing_allocations(void)
         gs_context_init(&ctx);
         ctx.fail_at = at;
         gs_io_rules_findings_t found;
-        int status = check(&ctx, &columns, &found);
+        int status = check(&ctx, &columns, options, &found);
         gs_io_rules_free(&found, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
         if (status == GS_OK) {
@@ -194,7 +226,7 @@ static void test_failing_allocations(void)
         }
         MU_CHECK(status == GS_ERR_MEMORY);
     }
-    MU_CHECK(failed >= 30);
+    MU_CHECK(failed >= least);
 }
 
 static int give_up(void *arg)
@@ -214,7 +246,7 @@ static void test_interrupt(void)
         ctx.poll = give_up;
         ctx.work = work;
         gs_io_rules_findings_t found;
-        int status = check(&ctx, &columns, &found);
+        int status = check(&ctx, &columns, &limited, &found);
         gs_io_rules_free(&found, &ctx);
         MU_CHECK(status == GS_OK || status == GS_ERR_INTERRUPTED);
         MU_CHECK(ctx.bytes_used == 0);
@@ -226,9 +258,11 @@ static void test_interrupt(void)
 int main(void)
 {
     test_rules();
+    test_grids();
     test_refusals();
     test_extremes();
-    test_failing_allocations();
+    test_failing_allocations(&exact, 30);
+    test_failing_allocations(&limited, 32);
     test_interrupt();
     return MU_END();
 }

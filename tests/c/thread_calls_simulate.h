@@ -252,7 +252,7 @@ static void call_rules(digest_t *digest, gs_context_t *ctx)
     static const int64_t start[] = {0, 0, 50, 120}, end[] = {100, 100, 150, 220};
     static const gs_io_rules_log_t log = {3,    stream, launch, joined, threads, none,  none, none,
                                           none, 4,      kernel, block,  sm,      start, end};
-    static const gs_io_rules_options_t options = {0, 0, true};
+    static const gs_io_rules_options_t options = {.placement = true, .resident_grids = 1};
     gs_io_rules_findings_t found;
     if (fine(digest, gs_io_rules_check(ctx, &DEVICE, &log, &options, &found))) {
         for (int64_t i = 0; i < found.count; i++) {

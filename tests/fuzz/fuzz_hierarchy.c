@@ -213,6 +213,22 @@ static void check_sms(const gs_simulate_hierarchy_t *run)
     }
 }
 
+/* No more kernels of a context run at once than the limit. */
+static void check_grids(const gs_simulate_hierarchy_t *run)
+{
+    const gs_simulate_hierarchy_model_t *m = &run->model;
+    for (int64_t a = 0; a < m->ops && m->resident_grids > 0; a++) {
+        int64_t first = run->op[a].first, running = 0;
+        for (int64_t b = 0; b < m->ops && first != -1; b++) {
+            const gs_simulate_hierarchy_op_t *op = &run->op[b];
+            running += m->kind[b] == GS_SIMULATE_HIERARCHY_OP_KERNEL && op->first != -1 &&
+                       m->context[m->stream[a]] == m->context[m->stream[b]] && op->first <= first &&
+                       (op->end == -1 || op->end > first);
+        }
+        FUZZ_CHECK(m->kind[a] != GS_SIMULATE_HIERARCHY_OP_KERNEL || running <= m->resident_grids);
+    }
+}
+
 static void check_blocks(const gs_simulate_hierarchy_t *run)
 {
     const gs_simulate_hierarchy_model_t *m = &run->model;
@@ -298,6 +314,7 @@ static int64_t simulate(fuzz_t *f, const system_t *s, int64_t steps, bool *done)
     fuzz_done(&ctx, status);
     check_ops(&run);
     check_blocks(&run);
+    check_grids(&run);
     int64_t last = 0;
     for (int64_t k = 0; k < s->model.ops; k++) {
         last = run.op[k].end > last ? run.op[k].end : last;
@@ -318,7 +335,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_partitions(&f, &s);
     read_ops(&f, &s);
     bool first, second;
-    int64_t end = simulate(&f, &s, 1 + fuzz_below(&f, 8), &first);
+    int64_t steps = 1 + fuzz_below(&f, 8);
+    s.model.resident_grids = fuzz_number(&f, 0, 3); /* behind what older inputs have */
+    int64_t end = simulate(&f, &s, steps, &first);
     int64_t again = simulate(&f, &s, 1000, &second);
     FUZZ_CHECK(!first || !second || end == again);
     return 0;

@@ -31,6 +31,8 @@ partition_limit  per partition: SMs that may hold its blocks at once, 0: no limi
 own_queues       per partition: whether it has queues of its own; None: of none
 cooperative   per launch: whether all blocks start at one instant; None: of none
 cluster       per launch: blocks that start together on one GPC; None: 1
+resident_grids   kernels of a context with blocks that have started, and blocks that have not ended,
+              at once; 0: any number
 Those from graph on, but for sms_per_gpc, may be missing.
 
 No cleverness: from one instant to the next at which something happens, lists of single blocks.
@@ -42,7 +44,7 @@ KERNEL, COPY_IN, COPY_OUT = range(3)
 BLOCKING, NON_BLOCKING, NULL = range(3)
 STREAM, AFTER, NULL_STREAM, CHANNEL, SLICE, PRIORITY, QUEUE = range(7)
 WARPS, BLOCKS, REGS, SMEM, COPY_ENGINE, CARVEOUT = range(7, 13)
-PARTITION, COOPERATIVE, CLUSTER = range(13, 16)
+PARTITION, COOPERATIVE, CLUSTER, GRIDS = range(13, 17)
 RESOURCES = (WARPS, BLOCKS, REGS, SMEM, CARVEOUT)
 ROOM = (*RESOURCES, PARTITION, COOPERATIVE, CLUSTER)
 
@@ -174,9 +176,10 @@ class Context:
     def level(self, group, priority):
         return [k for k in self.queue if (k.group, k.priority) == (group, priority)]
 
-    def urgent(self, group):
-        """The head of the most urgent queue of a group."""
-        return self.level(group, min(k.priority for k in self.queue if k.group == group))[0]
+    def heads(self, group):
+        """The heads of the queues of a group, the most urgent one first."""
+        priorities = {k.priority for k in self.queue if k.group == group}
+        return [self.level(group, priority)[0] for priority in sorted(priorities)]
 
     def held(self, partition):
         """SMs with blocks of a partition."""
@@ -366,19 +369,20 @@ class Hierarchy:
     def start_blocks(self):
         """Whether a kernel was fully dispatched."""
         any_dispatched = False
-        stuck = set()  # groups whose head has no room
+        stuck = set()  # heads without room
         while self.active is not None and self.resumed <= self.now:
             context = self.context[self.active]
-            groups = {k.group for k in context.queue} - stuck
-            if not groups:
+            groups = {k.group for k in context.queue}
+            heads = [[k for k in context.heads(g) if self.has_place(k)][:1] for g in groups]
+            heads = [k for first in heads for k in first if k not in stuck]
+            if not heads:
                 break
-            heads = [context.urgent(group) for group in groups]
             kernel = min(heads, key=lambda k: (k.priority, k.group))
             before = kernel.started
             sms = self.start_kernel(context, kernel)
             done = kernel.started == kernel.blocks
             if not done:
-                stuck.add(kernel.group)
+                stuck.add(kernel)
             if not sms:
                 continue
             if before == 0:
@@ -390,6 +394,16 @@ class Hierarchy:
                 context.queue.remove(kernel)
                 any_dispatched = True
         return any_dispatched
+
+    def has_place(self, kernel):
+        """Whether a kernel is resident, or may become so beside the others of its context."""
+        most = self.system.get("resident_grids", 0)
+        resident = [
+            k
+            for k in self.launched()
+            if k.kind == KERNEL and k.context == kernel.context and k.started > 0
+        ]
+        return most == 0 or kernel in resident or len(resident) < most
 
     def start_kernel(self, context, kernel):
         """Starts the blocks that can start; their SMs."""
@@ -557,10 +571,15 @@ class Hierarchy:
         context = self.context[k.context]
         if k is not context.level(k.group, k.priority)[0]:
             return QUEUE, k.ahead
-        if k is not context.urgent(k.group):
-            return PRIORITY, context.urgent(k.group).id
+        ahead = [j for j in context.heads(k.group) if j.priority < k.priority]
+        if self.has_place(k):
+            ahead = [j for j in ahead if self.has_place(j)]
+        if ahead:
+            return PRIORITY, ahead[0].id
         if not self.has_gpu(k.context):
             return SLICE, -1
+        if not self.has_place(k):
+            return GRIDS, -1
         if k.why in ROOM:
             return k.why, -1
         room = self.rooms(context, k)

@@ -44,8 +44,9 @@ def check(
     contexts = np.unique(log.context).tolist()
     for context in contexts:
         rows = np.flatnonzero(log.context == context)
+        found += _grids(log, rows, gpu.resident_grids, tolerance)
         found += _queues(log, rows, tolerance, latency)
-        found += _priorities(log, rows, tolerance, latency)
+        found += _priorities(log, rows, gpu.resident_grids, tolerance, latency)
         found += _Device(log, gpu, rows, tolerance, latency).placements(placement)
     if len(contexts) == 1:
         found += _Device(log, gpu, np.arange(len(log)), tolerance, latency).idle_times()
@@ -88,6 +89,22 @@ def _streams(log: BlockLog, tolerance: int) -> Iterator[Finding]:
         before = k
 
 
+def _grids(log: BlockLog, rows: Int64Array, most: int, tolerance: int) -> Iterator[Finding]:
+    """Kernels that start, and then more kernels certainly run than may do so at once."""
+    at, ended = _first_blocks(log), log.ended - tolerance
+    certain = [k for k in rows.tolist() if log.first[k] < ended[k]]
+    certain.sort(key=lambda k: (log.first[k], k))
+    for i, k in enumerate(certain):
+        beside = [j for j in certain[:i] if ended[j] > log.first[k]]
+        if len(beside) + 1 > most:
+            block, start = int(log.block[at[k]]), int(log.first[k])
+            message = (
+                f"{_told(log, k, block)} starts at {start} beside {len(beside)} kernels that run; "
+                f"the GPU runs {most} at once"
+            )
+            yield Finding("grids", k, block, start, message)
+
+
 def _queues(log: BlockLog, rows: Int64Array, tolerance: int, latency: int) -> Iterator[Finding]:
     """Kernels that start before all blocks of a kernel that joined the same queue earlier."""
     first, dispatched = _first_blocks(log), log.dispatched
@@ -104,8 +121,11 @@ def _queues(log: BlockLog, rows: Int64Array, tolerance: int, latency: int) -> It
                 yield Finding("queue", k, block, start, message)
 
 
-def _priorities(log: BlockLog, rows: Int64Array, tolerance: int, latency: int) -> Iterator[Finding]:
-    """Kernels of which a block starts while a kernel of a more urgent queue waits."""
+def _priorities(
+    log: BlockLog, rows: Int64Array, most: int, tolerance: int, latency: int
+) -> Iterator[Finding]:
+    """Kernels of which a block starts while a kernel of a more urgent queue waits, and not because
+    as many others may run as may do so at once."""
     dispatched = log.dispatched
     for priority in np.unique(log.priority[rows]).tolist()[1:]:
         urgent = _Latest(log, rows[log.priority[rows] < priority], dispatched, latency)
@@ -116,6 +136,11 @@ def _priorities(log: BlockLog, rows: Int64Array, tolerance: int, latency: int) -
             k, block, start = int(log.kernel[row]), int(log.block[row]), int(log.start[row])
             other = urgent.joined_before(start - tolerance)
             if k not in told and other >= 0 and dispatched[other] - tolerance > start:
+                others = rows[rows != other]
+                may_run = log.first[others] <= start + tolerance
+                may_run &= log.ended[others] > start - tolerance
+                if may_run.sum() >= most:
+                    continue
                 told.add(k)
                 message = (
                     f"{_told(log, k, block)} starts at {start}; kernel {other} of priority "
@@ -290,8 +315,12 @@ class _Device:
             )
             heads = [] if first is None else self._heads(waiting, *first[:2])
             load = self._load(alive)
+            running = sum(log.first[k] <= now < log.ended[k] for k in self.rows.tolist())
+            full = running >= self.gpu.resident_grids
             if first is None or any(
-                (self._room(load, k) * self._suits(alive, k)).max() == 0 for k in heads
+                (full and log.first[k] > now)
+                or (self._room(load, k) * self._suits(alive, k)).max() == 0
+                for k in heads
             ):
                 since = None
             elif since is None or since[0] != heads:

@@ -10,6 +10,9 @@ int gs_io_rules_check(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_io_rules_
     gs_io_rules_state_t state;
     int status = gs_io_rules_state_init(&state, ctx, gpu, log, options, findings);
     if (status == GS_OK) {
+        status = gs_io_rules_grids(&state, ctx);
+    }
+    if (status == GS_OK) {
         status = gs_io_rules_streams(&state, ctx);
     }
     if (status == GS_OK) {

@@ -8,13 +8,19 @@
  * its launch, or its first block starts ("ready"). A finding is reported only if no choice of these
  * times explains the log.
  *
+ *   grids      a kernel starts, and more kernels certainly run than the GPU runs at once
  *   limits     the blocks that are certainly on the SM leave too little of a resource
  *   stream     the kernel starts before its launch, or before its stream's previous kernel ends
  *   queue      it starts before all blocks of a kernel that certainly joined the queue earlier
- *   priority   a block starts while a kernel certainly waits in a more urgent queue
+ *   priority   a block starts while a kernel certainly waits in a more urgent queue, and not
+ *              because as many kernels may run as the GPU runs at once
  *   placement  another SM certainly had more room for blocks of the kernel, or as much and comes
  *              first in the device's order
- *   idle       for longer than the tolerance, every kernel that may be at the head has room
+ *   idle       for longer than the tolerance, every kernel that may be at the head has room, and
+ *              a place among the kernels that run
+ *
+ * A kernel runs from the start of its first block to the end of its last one; the GPU's limit is
+ * that of simulate/hierarchy/hierarchy.h.
  *
  * Contexts share nothing: each is checked alone, and idle only in a log of one context.
  *

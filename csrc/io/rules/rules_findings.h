@@ -6,19 +6,21 @@
 
 /* By name, which is the order of findings that are otherwise equal. */
 enum {
-    GS_IO_RULES_IDLE = 0,
-    GS_IO_RULES_LIMITS = 1,
-    GS_IO_RULES_PLACEMENT = 2,
-    GS_IO_RULES_PRIORITY = 3,
-    GS_IO_RULES_QUEUE = 4,
-    GS_IO_RULES_STREAM = 5
+    GS_IO_RULES_GRIDS = 0,
+    GS_IO_RULES_IDLE = 1,
+    GS_IO_RULES_LIMITS = 2,
+    GS_IO_RULES_PLACEMENT = 3,
+    GS_IO_RULES_PRIORITY = 4,
+    GS_IO_RULES_QUEUE = 5,
+    GS_IO_RULES_STREAM = 6
 };
 
 #define GS_IO_RULES_DETAILS 5
 
-/* detail: limits, the SM, the resource (GS_GPU_LIMIT_*), what is taken of it, what the block needs,
- * what the SM has; placement, the SM, its room, the better SM, its room; priority and queue, the
- * other kernel; stream, the kernel before, -1 for the launch; idle, the block's start. */
+/* detail: grids, the kernels that run and the limit; limits, the SM, the resource (GS_GPU_LIMIT_*),
+ * what is taken of it, what the block needs, what the SM has; placement, the SM, its room, the
+ * better SM, its room; priority and queue, the other kernel; stream, the kernel before, -1 for the
+ * launch; idle, the block's start. */
 typedef struct {
     int32_t rule;
     int32_t kernel;

@@ -30,6 +30,7 @@ typedef struct {
     heads_t before;         /* that were when the idle time began */
     bool changed;           /* waiting or certain has, since the heads were found */
     int32_t join, ready, dispatch, start, end; /* positions in the orders */
+    int32_t started, ended;                    /* the same of by_first and by_ended */
     bool idle;                                 /* since an instant, the same heads have room */
     bool told;                                 /* and that has been reported */
     int64_t since;                             /* the instant */
@@ -167,6 +168,14 @@ static void advance(state_t *self, int64_t now)
             self->changed = true;
         }
     }
+    while (state->by_first != NULL && self->started < state->kernels &&
+           state->kernel[state->by_first[self->started]].first <= now) {
+        self->started++;
+    }
+    while (state->by_first != NULL && self->ended < state->kernels &&
+           state->kernel[state->by_ended[self->ended]].ended <= now) {
+        self->ended++;
+    }
     for (; self->dispatch < state->kernels; self->dispatch++) {
         int32_t k = self->dispatches[self->dispatch];
         if (state->kernel[k].dispatched > now) {
@@ -242,11 +251,18 @@ static bool has_room(state_t *self, int32_t shape)
     return most > 0;
 }
 
-static bool all_have_room(state_t *self)
+static bool all_have_room(state_t *self, int64_t now)
 {
+    const gs_io_rules_state_t *state = self->state;
+    const bool full =
+        state->by_first != NULL && self->started - self->ended >= state->options->resident_grids;
     int32_t last = -1;
     for (int64_t i = 0; i < self->heads.count; i++) {
-        int32_t shape = self->state->kernel[self->heads.kernel[i]].shape;
+        const gs_io_rules_kernel_t *kernel = &state->kernel[self->heads.kernel[i]];
+        if (full && kernel->first > now) {
+            return false;
+        }
+        int32_t shape = kernel->shape;
         if (shape != last && !has_room(self, shape)) {
             return false;
         }
@@ -284,7 +300,7 @@ static int update(state_t *self, gs_context_t *ctx, int64_t now)
         }
         same = same_heads(&self->heads, &self->before);
     }
-    if (!all_have_room(self)) {
+    if (!all_have_room(self, now)) {
         self->idle = false;
         return GS_OK;
     }

@@ -31,7 +31,8 @@ typedef struct {
 typedef struct {
     int64_t tolerance;
     int64_t latency;
-    bool placement; /* whether the rule of that name is checked, for most_room */
+    bool placement;         /* whether the rule of that name is checked, for most_room */
+    int64_t resident_grids; /* kernels that run at once; 0: no limit */
 } gs_io_rules_options_t;
 
 #endif

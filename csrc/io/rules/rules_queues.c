@@ -133,7 +133,8 @@ static int check_part(gs_io_rules_state_t *self, gs_context_t *ctx, const gs_io_
         }
         int32_t other = latest_above(self, latest, self->kernel[item->kernel].priority);
         if (other >= 0 && !told[item->kernel] &&
-            self->kernel[other].dispatched - tolerance > item->start) {
+            self->kernel[other].dispatched - tolerance > item->start &&
+            !gs_io_rules_may_be_full(self, part, other, item->start)) {
             told[item->kernel] = true;
             status =
                 gs_io_rules_add(self->findings, ctx, finding_at(item, GS_IO_RULES_PRIORITY, other));

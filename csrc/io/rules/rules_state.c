@@ -73,6 +73,9 @@ static int check(gs_context_t *ctx, const gs_gpu_t *gpu, const gs_io_rules_log_t
     if (status == GS_OK) {
         status = check_span(ctx, options->latency, "latency");
     }
+    if (status == GS_OK) {
+        status = check_span(ctx, options->resident_grids, "resident_grids");
+    }
     return status == GS_OK ? check_blocks(ctx, gpu, log) : status;
 }
 
@@ -215,6 +218,16 @@ static int64_t by_ready(const gs_io_rules_state_t *self, int32_t k)
     return self->kernel[k].ready;
 }
 
+static int64_t by_first(const gs_io_rules_state_t *self, int32_t k)
+{
+    return self->kernel[k].first;
+}
+
+static int64_t by_ended(const gs_io_rules_state_t *self, int32_t k)
+{
+    return self->kernel[k].ended;
+}
+
 static int64_t by_priority(const gs_io_rules_state_t *self, int32_t k)
 {
     return self->kernel[k].priority;
@@ -282,9 +295,17 @@ static int sort_kernels(gs_io_rules_state_t *self, gs_context_t *ctx, int64_t *k
                                (kernel_key_t *const[]){by_ready, by_priority, by_context}, 3,
                                self->by_ready);
     }
-    return status == GS_OK
-               ? order_kernels(self, ctx, key, (kernel_key_t *const[]){by_ready, by_context}, 2,
-                               self->ready_order)
+    if (status == GS_OK) {
+        status = order_kernels(self, ctx, key, (kernel_key_t *const[]){by_ready, by_context}, 2,
+                               self->ready_order);
+    }
+    if (status == GS_OK && self->by_first != NULL) {
+        status = order_kernels(self, ctx, key, (kernel_key_t *const[]){by_first, by_context}, 2,
+                               self->by_first);
+    }
+    return status == GS_OK && self->by_first != NULL
+               ? order_kernels(self, ctx, key, (kernel_key_t *const[]){by_ended, by_context}, 2,
+                               self->by_ended)
                : status;
 }
 
@@ -389,6 +410,7 @@ int gs_io_rules_state_init(gs_io_rules_state_t *self, gs_context_t *ctx, const g
     self->exact = options->tolerance == 0 && options->latency == 0;
     size_t blocks = (size_t)self->blocks, kernels = (size_t)self->kernels;
     size_t sms = (size_t)gpu->sms;
+    const bool limited = options->resident_grids > 0 && options->resident_grids < log->kernels;
     int64_t *key = gs_alloc(ctx, blocks > kernels ? blocks : kernels, sizeof *key);
     int32_t *rank = gs_alloc(ctx, kernels, sizeof *rank);
     int32_t *place = gs_alloc(ctx, blocks > kernels ? blocks : kernels, sizeof *place);
@@ -403,6 +425,8 @@ int gs_io_rules_state_init(gs_io_rules_state_t *self, gs_context_t *ctx, const g
         (self->by_joined = gs_alloc(ctx, kernels, sizeof *self->by_joined)) == NULL ||
         (self->by_ready = gs_alloc(ctx, kernels, sizeof *self->by_ready)) == NULL ||
         (self->ready_order = gs_alloc(ctx, kernels, sizeof *self->ready_order)) == NULL ||
+        (limited && (self->by_first = gs_alloc(ctx, kernels, sizeof(int32_t))) == NULL) ||
+        (limited && (self->by_ended = gs_alloc(ctx, kernels, sizeof(int32_t))) == NULL) ||
         (self->part = gs_alloc(ctx, kernels, sizeof *self->part)) == NULL ||
         (self->sm_at = gs_alloc(ctx, sms, sizeof *self->sm_at)) == NULL ||
         (self->at_of = gs_alloc(ctx, sms, sizeof *self->at_of)) == NULL) {
@@ -444,6 +468,8 @@ void gs_io_rules_state_free(gs_io_rules_state_t *self, gs_context_t *ctx)
     gs_free(ctx, self->by_joined);
     gs_free(ctx, self->by_ready);
     gs_free(ctx, self->ready_order);
+    gs_free(ctx, self->by_first);
+    gs_free(ctx, self->by_ended);
     gs_free(ctx, self->part);
     gs_free(ctx, self->sm_at);
     gs_free(ctx, self->at_of);

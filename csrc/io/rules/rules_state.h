@@ -50,6 +50,9 @@ typedef struct {
     int32_t *by_joined;           /* kernels, by (context, priority, joined, row) */
     int32_t *by_ready;            /* kernels, by (context, priority, ready, row) */
     int32_t *ready_order;         /* kernels, by (context, ready, row) */
+    int32_t *by_first;            /* kernels, by (context, first, row); NULL: the limit of resident
+                                     grids is not below the number of kernels */
+    int32_t *by_ended;            /* kernels, by (context, ended, row); NULL with by_first */
     gs_io_rules_part_t *part;     /* contexts */
     int32_t *sm_at;               /* SM by its place in the device's order */
     int32_t *at_of;               /* place in the device's order by SM */
@@ -60,7 +63,13 @@ int gs_io_rules_state_init(gs_io_rules_state_t *self, gs_context_t *ctx, const g
                            gs_io_rules_findings_t *findings);
 void gs_io_rules_state_free(gs_io_rules_state_t *self, gs_context_t *ctx);
 
+/* Whether so many other kernels of a context may run when a block starts that a kernel, which
+ * starts its last block later, has to wait. */
+bool gs_io_rules_may_be_full(const gs_io_rules_state_t *self, const gs_io_rules_part_t *part,
+                             int32_t kernel, int64_t start);
+
 /* The rules, in files of their own. */
+int gs_io_rules_grids(gs_io_rules_state_t *self, gs_context_t *ctx);
 int gs_io_rules_streams(gs_io_rules_state_t *self, gs_context_t *ctx);
 int gs_io_rules_queues(gs_io_rules_state_t *self, gs_context_t *ctx);
 int gs_io_rules_priorities(gs_io_rules_state_t *self, gs_context_t *ctx);

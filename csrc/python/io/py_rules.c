@@ -25,16 +25,17 @@ static const char *const COLUMN_NAMES[COLUMNS] = {
     "context", "kernel", "block",  "sm",      "start", "end"};
 
 PyDoc_STRVAR(check_doc,
-             "rules_check(limits, sm_order, kernels, blocks, *, tolerance, latency, placement)\n"
+             "rules_check(limits, sm_order, kernels, blocks, *, tolerance, latency, placement, "
+             "resident_grids)\n"
              "--\n\n"
              "Findings of gs_io_rules_check, int64 columns: rule, kernel, block, time and five\n"
              "details. kernels: (stream, launch, joined, threads, regs, smem, priority,\n"
              "context), blocks: (kernel, block, sm, start, end), int64 columns.");
 
 static const gs_python_signature_t RULES_CHECK_SIGNATURE = {
-    "rules_check", "OOOOLLp", 4, 0,
+    "rules_check", "OOOOLLpL", 4, 0,
     (const char *const[]){"limits", "sm_order", "kernels", "blocks", "tolerance", "latency",
-                          "placement"}};
+                          "placement", "resident_grids"}};
 
 /* Columns first to last - 1 of a tuple or list; false with an exception. */
 static bool read_columns(PyObject *given, const char *name, int first, int last,
@@ -74,10 +75,10 @@ static PyObject *rules_check(PyObject *module, PyObject *const *args, Py_ssize_t
                              PyObject *kwnames)
 {
     PyObject *limits, *sm_order, *kernels, *blocks;
-    long long tolerance, latency;
+    long long tolerance, latency, resident_grids;
     int placement;
     if (!gs_python_parse(&RULES_CHECK_SIGNATURE, args, nargs, kwnames, &limits, &sm_order, &kernels,
-                         &blocks, &tolerance, &latency, &placement)) {
+                         &blocks, &tolerance, &latency, &placement, &resident_grids)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -109,7 +110,7 @@ static PyObject *rules_check(PyObject *module, PyObject *const *args, Py_ssize_t
         .start = gs_python_i64(column[START]),
         .end = gs_python_i64(column[END]),
     };
-    const gs_io_rules_options_t options = {tolerance, latency, placement != 0};
+    const gs_io_rules_options_t options = {tolerance, latency, placement != 0, resident_grids};
     gs_io_rules_findings_t findings;
     gs_python_release(&call);
     int status = gs_io_rules_check(&call.ctx, &device.gpu, &log, &options, &findings);

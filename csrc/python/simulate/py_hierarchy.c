@@ -203,41 +203,44 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
 }
 
 PyDoc_STRVAR(open_doc,
-             "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, switch_time, "
-             "timeslice, runlist, context, priority, stream_kind, time, kind, stream, blocks, "
-             "threads, regs, smem, least, most, given_begin, given, after_begin, after, "
-             "interference, carveout, graph, programmatic, trigger, partition, limit, own_queues, "
-             "set_begin, set, cooperative, cluster, sms_per_gpc, key, index, log_blocks)\n"
+             "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, "
+             "resident_grids, switch_time, timeslice, runlist, context, priority, stream_kind, "
+             "time, kind, stream, blocks, threads, regs, smem, least, most, given_begin, given, "
+             "after_begin, after, interference, carveout, graph, programmatic, trigger, partition, "
+             "limit, own_queues, set_begin, set, cooperative, cluster, sms_per_gpc, key, index, "
+             "log_blocks)\n"
              "--\n\n"
              "A HierarchySimulation at its start. See\n"
              "simulate/hierarchy/hierarchy.h for the arguments.");
 
 static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
-    "hierarchy_open", "OOiLLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
+    "hierarchy_open", "OOiLLLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
     (const char *const[]){
-        "limits",       "sm_order",   "policy",      "copy_engines", "channels",    "switch_time",
-        "timeslice",    "runlist",    "context",     "priority",     "stream_kind", "time",
-        "kind",         "stream",     "blocks",      "threads",      "regs",        "smem",
-        "least",        "most",       "given_begin", "given",        "after_begin", "after",
-        "interference", "carveout",   "graph",       "programmatic", "trigger",     "partition",
-        "limit",        "own_queues", "set_begin",   "set",          "cooperative", "cluster",
-        "sms_per_gpc",  "key",        "index",       "log_blocks"}};
+        "limits",         "sm_order",    "policy",      "copy_engines", "channels",
+        "resident_grids", "switch_time", "timeslice",   "runlist",      "context",
+        "priority",       "stream_kind", "time",        "kind",         "stream",
+        "blocks",         "threads",     "regs",        "smem",         "least",
+        "most",           "given_begin", "given",       "after_begin",  "after",
+        "interference",   "carveout",    "graph",       "programmatic", "trigger",
+        "partition",      "limit",       "own_queues",  "set_begin",    "set",
+        "cooperative",    "cluster",     "sms_per_gpc", "key",          "index",
+        "log_blocks"}};
 
 static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *limits, *sm_order, *in[ARRAYS], *key;
     int policy, log_blocks;
-    long long copy_engines, channels, switch_time, sms_per_gpc, index;
-    if (!gs_python_parse(&HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order,
-                         &policy, &copy_engines, &channels, &switch_time, &in[TIMESLICE],
-                         &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
-                         &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM],
-                         &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN],
-                         &in[AFTER], &in[INTERFERENCE], &in[CARVEOUT], &in[GRAPH],
-                         &in[PROGRAMMATIC], &in[TRIGGER], &in[PARTITION], &in[LIMIT],
-                         &in[OWN_QUEUES], &in[SET_BEGIN], &in[SET], &in[COOPERATIVE], &in[CLUSTER],
-                         &sms_per_gpc, &key, &index, &log_blocks)) {
+    long long copy_engines, channels, resident_grids, switch_time, sms_per_gpc, index;
+    if (!gs_python_parse(
+            &HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order, &policy,
+            &copy_engines, &channels, &resident_grids, &switch_time, &in[TIMESLICE], &in[RUNLIST],
+            &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME], &in[KIND], &in[STREAM],
+            &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM], &in[LEAST], &in[MOST],
+            &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN], &in[AFTER], &in[INTERFERENCE],
+            &in[CARVEOUT], &in[GRAPH], &in[PROGRAMMATIC], &in[TRIGGER], &in[PARTITION], &in[LIMIT],
+            &in[OWN_QUEUES], &in[SET_BEGIN], &in[SET], &in[COOPERATIVE], &in[CLUSTER], &sms_per_gpc,
+            &key, &index, &log_blocks)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -252,6 +255,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
     self->model.policy = policy;
     self->model.copy_engines = copy_engines;
     self->model.channels = channels;
+    self->model.resident_grids = resident_grids;
     self->model.switch_time = switch_time;
     self->model.sms_per_gpc = sms_per_gpc;
     self->model.index = (uint64_t)index;

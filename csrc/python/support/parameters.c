@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdarg.h>
 
-enum { MOST_PARAMETERS = 40 };
+enum { MOST_PARAMETERS = 48 };
 
 /* The parameter that a keyword names; -1 with an exception. Keywords come in order as a rule, so
  * the search starts at the one after the last match. */
@@ -133,6 +133,10 @@ bool gs_python_parse(const gs_python_signature_t *signature, PyObject *const *ar
 {
     PyObject *given[MOST_PARAMETERS] = {NULL};
     int parameters = (int)strlen(signature->format);
+    if (parameters > MOST_PARAMETERS) {
+        PyErr_Format(PyExc_SystemError, "%s: has %d parameters", signature->function, parameters);
+        return false;
+    }
     if (!match(signature, parameters, arguments, count, keywords, given)) {
         return false;
     }

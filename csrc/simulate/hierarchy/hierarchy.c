@@ -207,6 +207,7 @@ static int end_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         }
         if (status == GS_OK && op->running == 0 && op->waiting == 0) {
             self->working -= --context->work == 0;
+            context->places++;
             status = end_op(self, ctx, flight->op);
         }
         if (status == GS_OK) {

@@ -45,6 +45,17 @@
  * every group starts blocks as above, beside the others. Of the heads of several groups the more
  * urgent one is served first, then that of the group with the smallest partition.
  *
+ * A GPU runs at most `resident_grids` kernels at once (CUDA C++ Programming Guide, technical
+ * specifications per compute capability: "Maximum number of resident grids per device (Concurrent
+ * Kernel Execution)"). The rest of this rule is inferred. A kernel is resident from the start of
+ * its first block to the end of its last one, also while its context has no time slice; copies do
+ * not count. The limit holds for the resident kernels of each context, as the GPU is one context's
+ * at a time, and for all partitions of a context together. While it is reached, a kernel at the
+ * head of its queue that is not resident starts no block and holds up its queue, as one without
+ * room does. It does not hold up a less urgent kernel that is resident: that one is needed for a
+ * place to become free. A place that becomes free is taken by the kernel that starts blocks next,
+ * in the order above; one without room on the SMs takes none.
+ *
  * A cooperative kernel starts all its blocks at one instant. If its partition has a limit, they
  * take the SMs that hold blocks of the partition and as many others as may be added: those with
  * most room; with clusters, GPC by GPC, the one that can host most clusters first. The blocks of a

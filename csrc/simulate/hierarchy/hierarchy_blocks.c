@@ -1,8 +1,6 @@
 /* Start of blocks on SMs, for the hierarchy simulator. */
 #include "simulate/hierarchy/hierarchy_parts.h"
 
-#include <string.h>
-
 #include "core/rng.h"
 #include "core/vector.h"
 
@@ -206,6 +204,7 @@ static int start_placed(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     state->running += count;
     bool is_first = state->first < 0;
     state->first = is_first ? self->now : state->first;
+    context->places -= is_first;
     state->dispatched = state->waiting == 0 ? self->now : -1;
     return is_first || state->waiting == 0
                ? gs_simulate_hierarchy_wait(self, ctx, op, -1, -1, self->sm[0])
@@ -285,13 +284,14 @@ static inline int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     return status;
 }
 
-/* The head of the most urgent queue of a group, -1: none. */
-static inline int64_t head_of(const gs_simulate_hierarchy_context_t *context,
+/* The head of the most urgent queue of a group, of those that may start blocks; -1: none. */
+static inline int64_t head_of(const gs_simulate_hierarchy_t *self,
+                              const gs_simulate_hierarchy_context_t *context,
                               const gs_simulate_hierarchy_group_t *group)
 {
     for (int64_t level = group->level; level < group->level_end; level++) {
         int64_t head = gs_simulate_hierarchy_first(&context->queue[level]);
-        if (head >= 0) {
+        if (head >= 0 && gs_simulate_hierarchy_has_place(self, context, head)) {
             return head;
         }
     }
@@ -305,8 +305,10 @@ static gs_simulate_hierarchy_group_t *next_group(const gs_simulate_hierarchy_t *
     gs_simulate_hierarchy_group_t *next = NULL;
     int64_t least = 0;
     for (int64_t g = 0; g < context->groups; g++) {
-        int64_t head = context->is_stuck[g] ? -1 : head_of(context, &context->group[g]);
-        if (head < 0) {
+        int64_t stuck = context->stuck[g]; /* still the head while there are places */
+        int64_t head =
+            stuck >= 0 && context->places > 0 ? stuck : head_of(self, context, &context->group[g]);
+        if (head < 0 || head == stuck) {
             continue;
         }
         int64_t priority = self->model.priority[self->model.stream[head]];
@@ -325,12 +327,12 @@ int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context
     gs_simulate_hierarchy_group_t *group = context->group;
     int64_t op;
     int status = several ? gs_poll(ctx, context->groups) : GS_OK;
-    if (several) {
-        memset(context->is_stuck, 0, (size_t)context->groups * sizeof *context->is_stuck);
+    for (int64_t g = 0; several && g < context->groups; g++) {
+        context->stuck[g] = -1;
     }
     while (status == GS_OK) {
         group = several ? next_group(self, context) : group;
-        if (group == NULL || (op = head_of(context, group)) < 0) {
+        if (group == NULL || (op = head_of(self, context, group)) < 0) {
             break;
         }
         bool all;
@@ -338,7 +340,7 @@ int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context
         if (!several && !all) {
             break;
         }
-        context->is_stuck[group - context->group] = !all;
+        context->stuck[group - context->group] = all ? -1 : op;
     }
     return status;
 }

@@ -96,21 +96,27 @@ int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *c
 {
     gs_simulate_hierarchy_context_t *c = &self->context[context];
     int64_t urgent = -1; /* head of the most urgent queue of the group */
+    int64_t served = -1; /* the same of those that may start blocks */
     int status = GS_OK;
     for (int64_t level = 0; level < c->levels && status == GS_OK; level++) {
         int64_t head = gs_simulate_hierarchy_first(&c->queue[level]);
         urgent = c->is_first[level] ? -1 : urgent;
+        served = c->is_first[level] ? -1 : served;
         if (head < 0) {
             continue;
         }
-        if (urgent >= 0) {
+        const bool has_place = gs_simulate_hierarchy_has_place(self, c, head);
+        const int64_t before = has_place ? served : urgent;
+        urgent = urgent < 0 ? head : urgent;
+        served = served < 0 && has_place ? head : served;
+        if (before >= 0) {
             status = gs_simulate_hierarchy_wait(self, ctx, head,
-                                                GS_SIMULATE_HIERARCHY_WAIT_PRIORITY, urgent, -1);
-            continue;
-        }
-        urgent = head;
-        if (!runs) {
+                                                GS_SIMULATE_HIERARCHY_WAIT_PRIORITY, before, -1);
+        } else if (!runs) {
             status = gs_simulate_hierarchy_wait(self, ctx, head, GS_SIMULATE_HIERARCHY_WAIT_SLICE,
+                                                -1, -1);
+        } else if (!has_place) {
+            status = gs_simulate_hierarchy_wait(self, ctx, head, GS_SIMULATE_HIERARCHY_WAIT_GRIDS,
                                                 -1, -1);
         } else if (!is_for_room(self->op[head].why)) {
             bool confined = self->op[head].is_confined;

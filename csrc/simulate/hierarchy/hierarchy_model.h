@@ -30,7 +30,8 @@ typedef struct {
     int64_t copy_engines; /* 1: shared by both directions; 2: one for each */
     /* Channels for the kernels of a partition, assigned to its streams in turn; 0: no limit. */
     int64_t channels;
-    int64_t switch_time; /* ticks of a switch between two contexts */
+    int64_t resident_grids; /* kernels of a context that run at once; 0: no limit */
+    int64_t switch_time;    /* ticks of a switch between two contexts */
 
     int64_t contexts;
     const int64_t *timeslice; /* ticks, per context */

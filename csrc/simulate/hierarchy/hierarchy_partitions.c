@@ -233,7 +233,7 @@ static int make_queues(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t
     }
     size_t levels = (size_t)context->levels, channels = (size_t)context->channels;
     if ((context->queue = gs_alloc(ctx, levels, sizeof *context->queue)) == NULL ||
-        (context->is_stuck = gs_alloc(ctx, groups, sizeof *context->is_stuck)) == NULL ||
+        (context->stuck = gs_alloc(ctx, groups, sizeof *context->stuck)) == NULL ||
         (context->is_first = gs_alloc(ctx, levels, sizeof *context->is_first)) == NULL ||
         (context->channel_tail = gs_alloc(ctx, channels, sizeof(int64_t))) == NULL) {
         return ctx->status;

@@ -118,6 +118,14 @@ static inline void gs_simulate_hierarchy_log_block(const gs_simulate_hierarchy_t
 
 /* Blocks (hierarchy_blocks.c) ------------------------------------------------------------------ */
 
+/* Whether a kernel may start blocks, as far as the limit of resident grids goes. */
+static inline bool gs_simulate_hierarchy_has_place(const gs_simulate_hierarchy_t *self,
+                                                   const gs_simulate_hierarchy_context_t *context,
+                                                   int64_t op)
+{
+    return context->places > 0 || self->op[op].first >= 0;
+}
+
 /* Starts the blocks that fit; sets self->started when a kernel was fully dispatched. */
 int gs_simulate_hierarchy_start_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                        gs_simulate_hierarchy_context_t *context);

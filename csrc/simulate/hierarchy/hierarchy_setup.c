@@ -47,6 +47,10 @@ static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t
         return gs_fail(ctx, GS_ERR_VALUE, "channels", -1, model->channels,
                        "0 for no limit, or a positive number below 2**31");
     }
+    if (model->resident_grids < 0 || model->resident_grids > INT32_MAX) {
+        return gs_fail(ctx, GS_ERR_VALUE, "resident_grids", -1, model->resident_grids,
+                       "0 for no limit, or a positive number below 2**31");
+    }
     int status = check_times(ctx, "switch_time", &model->switch_time, 1, 0);
     if (status == GS_OK) {
         status = check_times(ctx, "timeslice", model->timeslice, model->contexts, 1);
@@ -306,6 +310,7 @@ static int make_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_
 {
     gs_simulate_hierarchy_context_t *context = &self->context[c];
     context->placed_op = -1;
+    context->places = self->model.resident_grids > 0 ? self->model.resident_grids : INT64_MAX;
     return gs_placement_init(&context->placer, ctx, &self->model.gpu, self->model.policy);
 }
 
@@ -380,7 +385,7 @@ static void free_context(gs_context_t *ctx, gs_simulate_hierarchy_context_t *con
     }
     gs_free(ctx, context->queue);
     gs_free(ctx, context->is_first);
-    gs_free(ctx, context->is_stuck);
+    gs_free(ctx, context->stuck);
     for (int64_t g = 0; context->group != NULL && g < context->groups; g++) {
         gs_free(ctx, context->group[g].freed);
         gs_free(ctx, context->group[g].is_freed);

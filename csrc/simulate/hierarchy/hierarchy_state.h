@@ -28,7 +28,9 @@ enum {
                                                   of kernels with another carve-out */
     GS_SIMULATE_HIERARCHY_WAIT_PARTITION = 13, /* for SMs of its partition: others have room */
     GS_SIMULATE_HIERARCHY_WAIT_COOPERATIVE = 14, /* for room for all its blocks at once */
-    GS_SIMULATE_HIERARCHY_WAIT_CLUSTER = 15      /* for room for a cluster on one GPC */
+    GS_SIMULATE_HIERARCHY_WAIT_CLUSTER = 15,     /* for room for a cluster on one GPC */
+    GS_SIMULATE_HIERARCHY_WAIT_GRIDS = 16        /* at the head of the queue, for a resident kernel
+                                                    to end */
 };
 
 /* State of an operation; -1 for times not reached. */
@@ -155,7 +157,8 @@ typedef struct {
     bool *is_first;                       /* per queue: the most urgent of its group */
     gs_simulate_hierarchy_group_t *group; /* by their smallest partition */
     int64_t groups;
-    bool *is_stuck;        /* scratch, per group: its head has no room at this instant */
+    int64_t *stuck;        /* scratch, per group: head without room at this instant, -1: none */
+    int64_t places;        /* kernels that may become resident beside those that are */
     int64_t clock;         /* time it has had the GPU, when it was last stopped */
     int64_t resumed;       /* when it gets, or last got, the GPU */
     int64_t work;          /* kernels that have joined and not ended */

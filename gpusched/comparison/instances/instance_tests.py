@@ -178,15 +178,16 @@ class InstanceTests:
     def _stack(self, kind: int, tasks: KernelTasks, masks: Sequence[int]) -> list[bool]:
         """Whether streams accept sets of one size, each unit a task."""
         self._count(len(masks))
-        channels = self.kinds[kind].gpu.channels
-        if channels and masks[0].bit_count() > channels:  # as the test of one set refuses
+        gpu = self.kinds[kind].gpu
+        most = min(gpu.channels or gpu.resident_grids, gpu.resident_grids)
+        if masks[0].bit_count() > most:  # as the test of one set refuses
             self.undecided = True
             return [False] * len(masks)
         rows = np.array([bits(mask) for mask in masks], np.int64)
         stack = KernelTasks(**{key: getattr(tasks, key)[rows] for key in tasks._ARRAYS})
         try:
             options: dict[str, Any] = {"stop": self._stop, **(self._streams or {})}
-            accepted = fifo_bound(stack, gpu=self.kinds[kind].gpu, **options).accepted.tolist()
+            accepted = fifo_bound(stack, gpu=gpu, **options).accepted.tolist()
         except (ValueError, OverflowError):  # of one set, which the others are not to share
             self.tested -= len(masks)
             return [self._accepts(kind, mask) for mask in masks]

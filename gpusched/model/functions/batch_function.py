@@ -115,7 +115,8 @@ class BatchFunction(Saved):
 
         The model of `BatchTable.from_gpu`. Orders of submission are tried for each batch alone:
         every one for up to six kernels, sorted ones beyond. So a batch that a table leaves
-        undecided is undecided here, too, and a few others may be.
+        undecided is undecided here, too, and a few others may be. The number of kernels that the
+        GPU runs at once (``GPU.resident_grids``) is not counted.
 
         >>> tasks = gs.KernelTasks(period=[9] * 40, wcet=[1] * 40, blocks=4, threads=256)
         >>> times = gs.BatchFunction.from_gpu(tasks, "pbs2024", slowdown=None)

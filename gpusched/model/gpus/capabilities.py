@@ -19,6 +19,7 @@ __all__ = [
     "carveouts_of",
     "is_amd",
     "limits_of",
+    "resident_grids_of",
 ]
 
 KB = 1024
@@ -82,6 +83,26 @@ _CARVEOUTS = {
 }
 
 
+# Kernels that run at once: CUDA C++ Programming Guide, technical specifications per compute
+# capability, "Maximum number of resident grids per device (Concurrent Kernel Execution)" (before
+# 7.5: its edition of CUDA 12, and 3.x of CUDA 11). It is 128 for all later ones.
+_RESIDENT_GRIDS = {
+    (3, 0): 16,
+    (3, 2): 4,
+    (3, 5): 32,
+    (3, 7): 32,
+    (5, 0): 32,
+    (5, 2): 32,
+    (5, 3): 16,
+    (6, 0): 128,
+    (6, 1): 32,
+    (6, 2): 16,
+    (7, 0): 128,
+    (7, 2): 16,
+}
+_MOST_GRIDS = 128
+
+
 def limits_of(cc: Capability) -> SMLimits:
     """Look up the limits of an SM of a compute capability: ``(8, 6)``, ``"8.6"`` or ``8.6``.
 
@@ -132,6 +153,11 @@ def partition_units(cc: tuple[int, int] | None) -> tuple[int, int]:
 def block_memory_of(cc: tuple[int, int] | None) -> int | None:
     """Bytes of shared memory that one block may opt in to; None where it is not known."""
     return _CAPABILITIES[cc][3] * KB if cc in _CAPABILITIES else None
+
+
+def resident_grids_of(cc: tuple[int, int] | None) -> int:
+    """Kernels that a GPU runs at once; that of today's GPUs where the capability is not known."""
+    return _MOST_GRIDS if cc is None else _RESIDENT_GRIDS.get(cc, _MOST_GRIDS)
 
 
 def carveouts_of(cc: tuple[int, int] | None) -> tuple[int, ...]:

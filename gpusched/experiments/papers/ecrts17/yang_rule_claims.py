@@ -22,13 +22,18 @@ __all__ = ["CLAIMS", "random_sets"]
 def _kernels(
     time: list[int], duration: int, stream: list[int], context: list[int], channels: int = 0
 ) -> Hierarchy:
-    """Kernels of one block of 128 threads each on a TX1, in this order."""
+    """Kernels of one block of 128 threads each on a TX1, in this order.
+
+    As many of them run at once as are ready: a TX1 runs 16, fewer than it has queues.
+    """
     from gpusched import simulate
+    from gpusched.model.gpu import GPU
     from gpusched.model.launches import Launches
 
     launches = Launches(time, duration, stream=stream, threads=128, stream_context=context)
     slices = 1000 if len(set(context)) > 1 else None
-    return simulate.hierarchy(launches, "TX1", channels=channels, timeslice=slices)
+    gpu = GPU.preset("TX1").replace(resident_grids=128)
+    return simulate.hierarchy(launches, gpu, channels=channels, timeslice=slices)
 
 
 def _contexts(size: Size) -> Finding:
