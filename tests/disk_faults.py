@@ -53,6 +53,7 @@ WRITERS: dict[str, Callable[[Path], Any]] = {
     "tasks.npz": TASKS.save,
     "found.npz": FOUND.save,
     "run.npz": RUN.save,
+    "compared.npz": COMPARED.save,
     "schedule.json": FOUND.schedule.save,
     "schedule.trace.json": FOUND.schedule.to_chrome_trace,
     "schedule.trace.json.gz": FOUND.schedule.to_chrome_trace,

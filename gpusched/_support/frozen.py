@@ -20,7 +20,8 @@ def same(one: Any, other: Any) -> bool:
 class Frozen:
     """Base class of frozen dataclasses that hold arrays.
 
-    Arrays are made read-only. Objects are compared by their contents and therefore have no hash.
+    Arrays are made read-only. Objects are compared by their contents, but for fields that are
+    declared with ``compare=False``, and therefore have no hash.
     Unpickling calls the constructor, so that the arrays are read-only again.
     """
 
@@ -35,7 +36,9 @@ class Frozen:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return NotImplemented
-        return all(same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return all(
+            same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare
+        )
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
 from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
 from gpusched._support.arrow import Tabular
 from gpusched._support.budget import Budget
+from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of
 from gpusched._support.progress import Progress, reporter
+from gpusched._support.saved import Saved
 from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
@@ -22,8 +24,11 @@ from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.plain_facts import broken_conditions, rate_notes
-from gpusched.comparison.rows import Row
+from gpusched.comparison.rows import Row, row_of, row_values
+from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
+from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
@@ -39,7 +44,7 @@ _NO_MEMORY = "memory: got none, expected enough for the model or the simulation"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Tabular):
+class Comparison(Tabular, Saved, Frozen):
     """A workload under several ways of sharing the GPU; see ``gs.compare``.
 
     It prints as a table, is a sequence of its rows, and finds a row by its label, such as
@@ -51,6 +56,16 @@ class Comparison(Tabular):
     >>> [(row.label, row.schedulable) for row in ways]
     [('streams', True), ('pbs', True)]
 
+    `save` and `load` keep it in a file, with the answers and runs of its rows; `save_report` writes
+    a page for readers.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ways.save(f"{folder}/ways")
+    ...     again = gs.Comparison.load(f"{folder}/ways")
+    >>> again == ways, again["pbs"].why()
+    (True, 'Every job ends in time; camera, with 2ms of 10ms, has the least slack.')
+
     Attributes
     ----------
     workload, platform
@@ -61,14 +76,37 @@ class Comparison(Tabular):
         Sentences on why no way of sharing the GPU keeps the deadlines, if that is plain: a job
         alone takes longer than its deadline, or the CPU work exceeds the CPUs.
     seconds
-        Wall-clock time of the call.
+        Wall-clock time of the call; not compared by ``==``.
     """
+
+    _KIND: ClassVar[str] = "Comparison"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (*WorkloadAnswer._PARTS, *WorkloadRun._PARTS)
 
     workload: Workload
     platform: Platform
     rows: tuple[Row, ...]
     impossible: tuple[str, ...]
-    seconds: float
+    seconds: float = field(compare=False)
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            **super()._fields(),
+            "workload": workload_values(self.workload),
+            "platform": platform_values(self.platform),
+            "rows": tuple(map(row_values, self.rows)),
+        }
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Comparison:
+        given = FieldValues(values)
+        workload, platform = given.workload(), given.platform()
+        rows = []
+        for i, of_row in enumerate(given.dicts("rows")):
+            with within(f"rows[{i}]"):
+                rows.append(row_of(of_row, workload, platform))
+        made = cls(workload, platform, tuple(rows), given.texts("impossible"), given.seconds())
+        given.done()
+        return made
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from gpusched._support.arguments import instance, one_of
 from gpusched._support.budget import Budget
 from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
+from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
 from gpusched.analysis.placed_tests import PLACED_TESTS
 from gpusched.analysis.sensitivity import breakdown
@@ -17,7 +18,8 @@ from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import SEARCH_BUDGET, Allocation, Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.placed_workloads import host_test_options
-from gpusched.comparison.ways import OptionValue, Way, way_of
+from gpusched.comparison.saved_values import FieldValues
+from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import label_of
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
@@ -27,7 +29,7 @@ __all__ = ["Growth", "Margin", "growing_times", "margin"]
 
 
 @dataclass(frozen=True)
-class Margin:
+class Margin(Saved):
     """Factor by which times may grow while a test accepts a workload; see ``gs.margin``.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
@@ -35,6 +37,14 @@ class Margin:
     >>> margin = gs.margin(w, gs.Platform("Xavier"), "streams")
     >>> margin.factor, margin.way
     (Fraction(5, 1), 'streams')
+
+    `save` and `load` keep it in a file:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     margin.save(f"{folder}/margin")
+    ...     gs.Margin.load(f"{folder}/margin") == margin
+    True
 
     Attributes
     ----------
@@ -54,6 +64,8 @@ class Margin:
         Number of analyses, of the workload and of the tasks derived from it.
     """
 
+    _KIND: ClassVar[str] = "Margin"
+
     way: str
     options: Mapping[str, OptionValue]
     what: str
@@ -66,6 +78,21 @@ class Margin:
     def label(self) -> str:
         """Way and mode, such as "mpcp (busy)"."""
         return label_of(self.way, self.options)
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Margin:
+        given = FieldValues(values)
+        made = cls(
+            way=given.choice("way", (way.name for way in WAYS)),
+            options=given.options(),
+            what=given.text("what"),
+            factor=given.fraction("factor"),
+            failed=given.fraction("failed"),
+            exact=given.flag("exact"),
+            tested=given.count("tested"),
+        )
+        given.done()
+        return made
 
     def __str__(self) -> str:
         grows = "everything" if self.what == "all" else clip(self.what, 60)

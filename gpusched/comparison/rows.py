@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from gpusched._support.arguments import instance
 from gpusched._support.budget import Budget
+from gpusched._support.frozen import Frozen
 from gpusched.comparison.analyses import Request
 from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.margins import Growth, Margin
-from gpusched.comparison.ways import OptionValue, Way
+from gpusched.comparison.saved_values import FieldValues, within
+from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer, label_of, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["Row"]
+__all__ = ["Row", "row_of", "row_values"]
+
+_SHARED = ("workload", "platform")  # of a row, its answer and its run
+_LIMITS = ("states", "bytes", "seconds")  # of a budget
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Row:
+class Row(Frozen):
     """One way of sharing the GPU, in one mode.
 
     Attributes
@@ -118,3 +125,58 @@ class Row:
 
     def __repr__(self) -> str:
         return f"<Row: {self.label}, {self.verdict}>"
+
+
+def row_values(row: Row) -> dict[str, Any]:
+    """The values of a row to be saved, without the workload and the platform of its comparison."""
+    budget = row.budget
+    return {
+        "way": row.way.name,
+        "options": dict(row.options),
+        "gaps": row.gaps,
+        "budget": None if budget is None else {name: getattr(budget, name) for name in _LIMITS},
+        "answer": _own_values(row.answer, row),
+        "why_no_answer": row.why_no_answer,
+        "run": _own_values(row.run, row),
+        "why_no_run": row.why_no_run,
+    }
+
+
+def _own_values(of_row: WorkloadAnswer | WorkloadRun | None, row: Row) -> dict[str, Any] | None:
+    """The values of an answer or a run, without what it shares with its row."""
+    if of_row is None:
+        return None
+    shared = [name for name in _SHARED if getattr(of_row, name) is getattr(row, name)]
+    return {name: value for name, value in of_row._fields().items() if name not in shared}
+
+
+def row_of(values: Mapping[str, Any], workload: Workload, platform: Platform) -> Row:
+    """The row of `row_values`, in a comparison of a workload on a platform."""
+    given = FieldValues(values)
+    way = way_of(given.choice("way", (way.name for way in WAYS)))
+    limits, parts = given.take("budget"), {}
+    for name, kind in (("answer", WorkloadAnswer), ("run", WorkloadRun)):
+        found = given.take(name)
+        if found is not None:
+            instance(found, dict, name)
+            with within(name):
+                found = kind._from_fields({"workload": workload, "platform": platform, **found})
+                if found.way != way.name or found.workload != workload:
+                    raise ValueError(f"way: got another way or workload, expected {way.name}")
+        parts[name] = found
+    if limits is not None:
+        instance(limits, dict, "budget")
+    made = Row(
+        way=way,
+        options=given.options(),
+        workload=workload,
+        platform=platform,
+        gaps=given.choice("gaps", ("refuse", "occupy")),
+        budget=None if limits is None else Budget(**limits),
+        answer=parts["answer"],
+        why_no_answer=given.text("why_no_answer"),
+        run=parts["run"],
+        why_no_run=given.text("why_no_run"),
+    )
+    given.done()
+    return made

@@ -4,30 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.arguments import Int64Array, frozen, instance
 from gpusched._support.arrow import Tabular
+from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of
+from gpusched._support.saved import Saved
 from gpusched._support.text import clip, plural
+from gpusched.analysis.fifo_answer import FifoBound
+from gpusched.analysis.global_edf_verdict import GedfVerdict
+from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.ways import OptionValue
+from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
+from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.model.answers.answer import Claim, Flags, Times, missing
 from gpusched.model.answers.times_in_text import tick_length
+from gpusched.model.gpu import GPU
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.pbs.certificates import Certificate
+from gpusched.pbs.edf import Edf
+from gpusched.pbs.search_answer import Search
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = ["WorkloadAnswer"]
+
+CLAIMS = ("exact", "sufficient", "necessary", "simulation")
+"""Values of ``claim``."""
+
+_DETAILS = (Verdict, GedfVerdict, FifoBound, PriorityStreamsBound, Edf, Search)
+_DETAIL_KINDS = (*(detail._KIND for detail in _DETAILS), "MigAllocation")
 
 
 class _Named(Protocol):
@@ -67,7 +82,7 @@ class Detail(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorkloadAnswer(Tabular):
+class WorkloadAnswer(Tabular, Saved, Frozen):
     """Answer of one method for a workload of n tasks on a platform; see ``gs.analyze``.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
@@ -75,6 +90,15 @@ class WorkloadAnswer(Tabular):
     >>> answer = gs.analyze(w, gs.Platform("Xavier"), "streams")
     >>> answer.schedulable, answer.response.tolist()
     (True, [2000])
+
+    `save` and `load` keep it in a file, with the workload, the platform and ``detail``:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     answer.save(f"{folder}/answer")
+    ...     again = gs.WorkloadAnswer.load(f"{folder}/answer")
+    >>> again == answer, again.why()
+    (True, 'Every job ends in time; camera, with 2ms of 10ms, has the least slack.')
 
     Attributes
     ----------
@@ -98,8 +122,16 @@ class WorkloadAnswer(Tabular):
         ``MigAllocation`` and so on. Its times of jobs with CPU work around a kernel are those of
         the kernel.
     seconds
-        Wall-clock time of the call.
+        Wall-clock time of the call; not compared by ``==``.
     """
+
+    _KIND: ClassVar[str] = "WorkloadAnswer"
+    # `mig_allocation` adds its own: an answer for GPU instances has answers for their tasks.
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (
+        GPU,
+        *_DETAILS,
+        *(part for detail in _DETAILS for part in detail._PARTS),
+    )
 
     workload: Workload
     platform: Platform
@@ -113,7 +145,58 @@ class WorkloadAnswer(Tabular):
     bounded: npt.NDArray[np.bool_]
     derivation: tuple[str, ...]
     detail: Detail = field(repr=False)
-    seconds: float
+    seconds: float = field(compare=False)
+
+    def _fields(self) -> dict[str, Any]:
+        known = ~np.ma.getmaskarray(self.response)
+        return {
+            **super()._fields(),
+            "workload": workload_values(self.workload),
+            "platform": platform_values(self.platform),
+            "options": dict(self.options),
+            "response": self.response.filled(0),
+            "known": known,
+        }
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> WorkloadAnswer:
+        given = FieldValues(values)
+        workload = given.workload()
+        n = len(workload)
+        response, known = given.array("response", np.int64, n), given.array("known", np.bool_, n)
+        made = cls(
+            workload=workload,
+            platform=given.platform(),
+            way=given.choice("way", (way.name for way in WAYS)),
+            method=given.text("method"),
+            options=given.options(),
+            claim=given.choice("claim", CLAIMS),
+            accepted=given.flag("accepted"),
+            rejected=given.flag("rejected"),
+            response=missing(response, known),
+            bounded=given.array("bounded", np.bool_, n),
+            derivation=given.texts("derivation"),
+            detail=given.take("detail"),
+            seconds=given.seconds(),
+        )
+        given.done()
+        if made.accepted and made.rejected:
+            raise ValueError("rejected: got True of an accepted answer, expected False")
+        made._check_detail()
+        return made
+
+    def _check_detail(self) -> None:
+        """Raise ValueError for an answer of other tasks, and for one that cannot be explained."""
+        detail, kinds = self.detail, _DETAIL_KINDS
+        instance(detail, tuple(part for part in self._PARTS if part._KIND in kinds), "detail")
+        with within("detail"):
+            names = set(self.workload.names)
+            if getattr(detail, "is_stack", False) or not names.issuperset(detail._tasks.name):
+                raise ValueError("tasks: got other tasks, expected some of the workload's")
+            if len(detail.response) != len(detail.slack):
+                raise ValueError("response: got another length, expected one per task")
+            for text in (detail.why(), *detail.assumptions):
+                instance(text, str, "assumptions")
 
     @property
     def schedulable(self) -> bool | None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array
+from gpusched._support.arguments import Int64Array, instance
 from gpusched._support.arrow import Tabular
+from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of
+from gpusched._support.saved import Saved
 from gpusched._support.text import clip, plural
-from gpusched.comparison.ways import OptionValue
+from gpusched.comparison.instances.instance_runs import InstanceRuns
+from gpusched.comparison.saved_values import FieldValues, platform_values, workload_values
+from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.comparison.workload_answer import (
     deadlines_of,
     label_of,
@@ -22,30 +26,42 @@ from gpusched.comparison.workload_answer import (
     verdict_word,
 )
 from gpusched.model.answers.answer import Times, missing
+from gpusched.model.gpu import GPU
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
+from gpusched.simulate.fifo_result import FifoRun
+from gpusched.simulate.hierarchy_result import Hierarchy
+from gpusched.simulate.host_result import HostRun
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from gpusched.comparison.instances.instance_runs import InstanceRuns
-    from gpusched.simulate.fifo_result import FifoRun
-    from gpusched.simulate.hierarchy_result import Hierarchy
-    from gpusched.simulate.host_result import HostRun
-
 __all__ = ["WorkloadRun"]
+
+_OF_JOBS = ("job", "release", "finish")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorkloadRun(Tabular):
+class WorkloadRun(Tabular, Saved, Frozen):
     """Jobs of a workload of n tasks under one way of sharing the GPU; see ``gs.observe``.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
     >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
     >>> print(gs.observe(w, gs.Platform("Xavier"), "streams").why())
     camera: job 0, released at 0ns, takes 2ms, within its deadline of 10ms.
+
+    `save` and `load` keep it in a file, with ``detail`` and its timeline, unless the run was
+    simulated with ``timeline=False``:
+
+    >>> import tempfile
+    >>> run = gs.observe(w, gs.Platform("Xavier"), "streams", until="1s")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run.save(f"{folder}/run")
+    ...     again = gs.WorkloadRun.load(f"{folder}/run")
+    >>> again == run, len(again)
+    (True, 100)
 
     Attributes
     ----------
@@ -66,8 +82,11 @@ class WorkloadRun(Tabular):
         The run of the model: a ``FifoRun``, ``HostRun`` or ``Hierarchy``, or, of GPU instances,
         an ``InstanceRuns``, with its pictures.
     seconds
-        Wall-clock time of the call.
+        Wall-clock time of the call; not compared by ``==``.
     """
+
+    _KIND: ClassVar[str] = "WorkloadRun"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (GPU, InstanceRuns, *InstanceRuns._PARTS)
 
     workload: Workload
     platform: Platform
@@ -81,7 +100,48 @@ class WorkloadRun(Tabular):
     now: int
     assumptions: tuple[str, ...]
     detail: FifoRun | HostRun | Hierarchy | InstanceRuns = field(repr=False)
-    seconds: float
+    seconds: float = field(compare=False)
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            **super()._fields(),
+            "workload": workload_values(self.workload),
+            "platform": platform_values(self.platform),
+            "options": dict(self.options),
+        }
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> WorkloadRun:
+        given = FieldValues(values)
+        task = given.array("task", np.int64)
+        jobs = {name: given.array(name, np.int64, len(task)) for name in _OF_JOBS}
+        made = cls(
+            workload=given.workload(),
+            platform=given.platform(),
+            way=given.choice("way", (way.name for way in WAYS)),
+            options=given.options(),
+            until=given.count("until"),
+            task=task,
+            **jobs,
+            now=given.count("now"),
+            assumptions=given.texts("assumptions"),
+            detail=given.take("detail"),
+            seconds=given.seconds(),
+        )
+        given.done()
+        instance(made.detail, (FifoRun, HostRun, Hierarchy, InstanceRuns), "detail")
+        for name, least, below in (
+            ("task", 0, len(made.workload)),
+            ("job", 0, 2**62),
+            ("release", 0, 2**62),
+            ("finish", -1, 2**62),
+        ):
+            array = getattr(made, name)
+            if ((array < least) | (array >= below)).any():
+                raise ValueError(
+                    f"{name}: got entries out of range, expected {least} to {below - 1}"
+                )
+        return made
 
     def __len__(self) -> int:
         """Number of jobs."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from gpusched._support.arguments import instance
+from gpusched._support.frozen import Frozen
+from gpusched._support.saved import Saved
 from gpusched._support.text import escape
 from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy
@@ -22,9 +25,11 @@ __all__ = ["InstanceRuns", "ModelRun"]
 ModelRun = FifoRun | HostRun | Hierarchy
 """A run of the model of one instance."""
 
+_MODEL_RUNS = (FifoRun, HostRun, Hierarchy)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InstanceRuns:
+class InstanceRuns(Saved, Frozen):
     """Runs of GPU instances that do not delay each other.
 
     Attributes
@@ -34,7 +39,25 @@ class InstanceRuns:
         the profile.
     """
 
+    _KIND: ClassVar[str] = "InstanceRuns"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (
+        *_MODEL_RUNS,
+        *(part for run in _MODEL_RUNS for part in run._PARTS),
+    )
+
     runs: Mapping[str, ModelRun]
+
+    def _fields(self) -> dict[str, Any]:
+        return {"runs": dict(self.runs)}
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> InstanceRuns:
+        made = cls(**values)
+        instance(made.runs, dict, "runs")
+        for name, run in made.runs.items():
+            instance(name, str, "runs")
+            instance(run, _MODEL_RUNS, f"runs.{name}")
+        return made
 
     def plot(
         self,

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.arguments import Int64Array, frozen, instance
 from gpusched._support.arrow import Tabular
+from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of
+from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, plural
-from gpusched.comparison.ways import OptionValue
+from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
+from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.comparison.workload_answer import (
+    CLAIMS,
     WorkloadAnswer,
     deadlines_of,
     known_at,
@@ -23,6 +27,7 @@ from gpusched.comparison.workload_answer import (
 )
 from gpusched.model.answers.answer import Claim, Times, missing
 from gpusched.model.gpus.mig_placements import MigInstance
+from gpusched.model.gpus.mig_profiles import MigProfile
 from gpusched.model.views.view_source import listed
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
@@ -56,7 +61,7 @@ class _Named(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MigAllocation(Tabular):
+class MigAllocation(Tabular, Saved, Frozen):
     """GPU instances for the tasks of a workload; see ``gs.mig``.
 
     >>> kernel = gs.Kernel("1ms", blocks=32, threads=256)
@@ -64,6 +69,14 @@ class MigAllocation(Tabular):
     >>> answer = gs.mig(w, gs.Platform("H100"))
     >>> answer.accepted, answer.profiles, answer.instance.tolist()
     (True, ('7g.80gb',), [0])
+
+    `save` and `load` keep it in a file, with the answers for the tasks of each instance:
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     answer.save(f"{folder}/answer")
+    ...     gs.MigAllocation.load(f"{folder}/answer") == answer
+    True
 
     Attributes
     ----------
@@ -86,8 +99,10 @@ class MigAllocation(Tabular):
     tested
         Number of sets of tasks that were tested in an instance.
     seconds
-        Wall-clock time of the call.
+        Wall-clock time of the call; not compared by ``==``.
     """
+
+    _KIND: ClassVar[str] = "MigAllocation"
 
     workload: Workload
     platform: Platform
@@ -98,10 +113,60 @@ class MigAllocation(Tabular):
     rejected: bool
     spent: bool
     tested: int
-    seconds: float
+    seconds: float = field(compare=False)
     _left_out: frozenset[int] = field(repr=False)
     _said: tuple[str, ...] = field(repr=False)
     _reason: str = field(repr=False)
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            **super()._fields(),
+            "workload": workload_values(self.workload),
+            "platform": platform_values(self.platform),
+            "options": dict(self.options),
+            "parts": tuple(
+                {
+                    "profile": asdict(part.instance.profile),
+                    "start": part.instance.start,
+                    "tasks": part.tasks,
+                    "answer": part.answer,
+                }
+                for part in self.parts
+            ),
+            "_left_out": tuple(sorted(self._left_out)),
+        }
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> MigAllocation:
+        given = FieldValues(values)
+        workload = given.workload()
+        within_each = given.choice("within", (way.name for way in WAYS))
+        parts = []
+        for i, of_part in enumerate(given.dicts("parts")):
+            with within(f"parts[{i}]"):
+                parts.append(_part_of(of_part, workload, within_each))
+        made = cls(
+            workload=workload,
+            platform=given.platform(),
+            within=within_each,
+            options=given.options(),
+            claim=given.choice("claim", CLAIMS),
+            parts=tuple(parts),
+            rejected=given.flag("rejected"),
+            spent=given.flag("spent"),
+            tested=given.count("tested"),
+            seconds=given.seconds(),
+            _left_out=frozenset(given.numbers("_left_out", len(workload))),
+            _said=given.texts("_said"),
+            _reason=given.text("_reason"),
+        )
+        given.done()
+        placed = sorted([*made._left_out, *(i for part in parts for i in part.tasks)])
+        if parts and placed != list(range(len(workload))):
+            raise ValueError("parts: got other tasks, expected each task once, or left out")
+        if parts and made.rejected:
+            raise ValueError("rejected: got True of an accepted answer, expected False")
+        return made
 
     @property
     def accepted(self) -> bool:
@@ -288,3 +353,43 @@ class MigAllocation(Tabular):
         note = f"<p>and {more} more tasks</p>" if more > 0 else ""
         reason = f"<p>{escape(self._reason)}</p>" if self._reason else ""
         return f"<p>MigAllocation: {escape(self._form())}</p>{table}{note}{reason}"
+
+
+def _part_of(values: Mapping[str, Any], workload: Workload, way: str) -> MigPart:
+    """A part from its saved values."""
+    given = FieldValues(values)
+    profile, start = _profile_of(given.take("profile")), given.count("start")
+    if start not in profile.starts:
+        raise ValueError(f"start: got {start}, expected one of {listed(map(str, profile.starts))}")
+    tasks, answer = given.numbers("tasks", len(workload)), given.take("answer")
+    given.done()
+    instance(answer, WorkloadAnswer, "answer")
+    if answer.way != way or answer.workload.names != tuple(workload.names[i] for i in tasks):
+        raise ValueError(f"answer: got one of {answer.label}, expected one of {way} for its tasks")
+    return MigPart(MigInstance(profile, start), tasks, answer)
+
+
+def _profile_of(values: object) -> MigProfile:
+    """A profile from its saved values: those of the version that saved it."""
+    instance(values, dict, "profile")
+    assert isinstance(values, dict)
+    given = FieldValues(values)
+    with within("profile"):
+        made = MigProfile(
+            name=given.text("name"),
+            sms=given.count("sms"),
+            copy_engines=given.count("copy_engines"),
+            compute_slices=given.count("compute_slices"),
+            memory_slices=given.count("memory_slices"),
+            starts=given.numbers("starts", 64),
+            most=given.count("most"),
+            source=given.text("source"),
+            sms_known=given.flag("sms_known"),
+        )
+        given.done()
+    return made
+
+
+# An answer for a workload may be one for GPU instances, whose parts have answers again.
+WorkloadAnswer._PARTS = (*WorkloadAnswer._PARTS, WorkloadAnswer, MigAllocation)
+MigAllocation._PARTS = WorkloadAnswer._PARTS

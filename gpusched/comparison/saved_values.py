@@ -1,0 +1,181 @@
+"""Fields of saved answers about workloads: workloads and platforms as values, checks of others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import flag, instance, integer, integer64, one_of, real
+from gpusched._support.text import shown
+from gpusched.comparison.ways import OptionValue
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import Duration, tick_of
+from gpusched.model.workload.workload_document import (
+    head_document,
+    task_documents,
+    workload_parts,
+)
+from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["FieldValues", "platform_values", "within", "workload_values"]
+
+# Errors of constructors and properties for values that are wrong; most begin with a name.
+_NAMED = re.compile(r"\w[\w.\[\]]*: got ")
+_WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
+
+def workload_values(workload: Workload) -> dict[str, Any]:
+    """The document of a workload, as ``Workload.save`` writes it, with its notes."""
+    parts = Parts(workload.tasks, workload.tick_ns, workload.notes)
+    return {**head_document(parts), "task": list(task_documents(parts.tasks, parts.tick))}
+
+
+def platform_values(platform: Platform) -> dict[str, Any]:
+    """The arguments of a platform, times as ticks or as text, and the length of its tick."""
+    values = platform._given() | {"tick": platform.tick}
+    return {k: v.text if isinstance(v, Duration) else v for k, v in values.items()}
+
+
+def _platform_of(values: object) -> Platform:
+    instance(values, dict, "values")
+    assert isinstance(values, dict)
+    given = FieldValues(values)
+    keys = [key.removeprefix("_") for key in Platform._KEYS]
+    tick, arguments = given.take("tick"), {key: given.take(key) for key in keys}
+    given.done()
+    made = Platform(**arguments)
+    return made if tick is None else made._at(tick_of(tick))
+
+
+@contextmanager
+def within(name: str) -> Iterator[None]:
+    """Name the field in which a value is wrong: raises ValueError that begins with ``name``."""
+    try:
+        yield
+    except _WRONG as error:
+        joint = "." if _NAMED.match(str(error)) else ": "
+        raise ValueError(f"{name}{joint}{error}") from None
+
+
+class FieldValues:
+    """Values of a saved object, each of which is checked when it is taken.
+
+    A missing or wrong one raises ValueError, TypeError or OverflowError that begins with its name.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._left = dict(values)
+
+    def take(self, name: str) -> Any:
+        """A value of any kind."""
+        if name not in self._left:
+            raise ValueError(f"{name}: got none, expected one")
+        return self._left.pop(name)
+
+    def done(self) -> None:
+        """Raise ValueError for a value that was not taken."""
+        for name in self._left:
+            raise ValueError(f"{shown(name)}: got an unknown field, expected no such field")
+
+    def text(self, name: str) -> str:
+        """A string."""
+        value = self.take(name)
+        instance(value, str, name)
+        return str(value)
+
+    def choice(self, name: str, known: Iterable[str]) -> Any:
+        """One of several strings."""
+        value = self.take(name)
+        one_of(value, known, name)
+        return value
+
+    def flag(self, name: str) -> bool:
+        """True or False."""
+        return flag(self.take(name), name)
+
+    def count(self, name: str) -> int:
+        """A whole number from 0 that fits 64 bits."""
+        number = integer64(self.take(name), name)
+        if number < 0:
+            raise ValueError(f"{name}: got {shown(number)}, expected a non-negative number")
+        return number
+
+    def seconds(self, name: str = "seconds") -> float:
+        """A wall-clock time."""
+        return real(self.take(name), name)
+
+    def fraction(self, name: str) -> Fraction | None:
+        """An exact fraction, or None."""
+        value = self.take(name)
+        instance(value, (Fraction, type(None)), name)
+        found: Fraction | None = value
+        return found
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A tuple of strings."""
+        return tuple(self._items(name, str))
+
+    def numbers(self, name: str, below: int) -> tuple[int, ...]:
+        """A tuple of different whole numbers from 0, less than ``below``."""
+        found = tuple(integer(item, name) for item in self._items(name, int))
+        if len(set(found)) < len(found) or any(not 0 <= item < below for item in found):
+            raise ValueError(
+                f"{name}: got {shown(found)}, expected different numbers from 0 to {below - 1}"
+            )
+        return found
+
+    def dicts(self, name: str) -> tuple[dict[str, Any], ...]:
+        """A tuple of the values of several objects."""
+        return tuple(self._items(name, dict))
+
+    def _items(self, name: str, kind: type) -> Iterator[Any]:
+        value = self.take(name)
+        instance(value, tuple, name)
+        for i, item in enumerate(value):
+            instance(item, kind, f"{name}[{i}]")
+            yield item
+
+    def array(self, name: str, dtype: npt.DTypeLike, length: int | None = None) -> Any:
+        """An array of one dimension, of a type and length."""
+        value = self.take(name)
+        instance(value, np.ndarray, name)
+        shape = (value.shape[:1] or (0,)) if length is None else (length,)
+        if value.dtype != dtype or value.shape != shape:
+            raise ValueError(
+                f"{name}: got {value.dtype} of shape {value.shape}, expected {np.dtype(dtype)} of "
+                f"shape {shape}"
+            )
+        return value
+
+    def options(self, name: str = "options") -> dict[str, OptionValue]:
+        """Options of a method: text, numbers and flags by name."""
+        value = self.take(name)
+        instance(value, dict, name)
+        for key, item in value.items():
+            instance(key, str, name)
+            instance(item, (str, int), f"{name}.{key}")
+        found: dict[str, OptionValue] = value
+        return found
+
+    def workload(self, name: str = "workload") -> Workload:
+        """The workload of `workload_values`, or a workload itself."""
+        value = self.take(name)
+        if isinstance(value, Workload):
+            return value
+        with within(name):
+            return Workload._made(*workload_parts(value))
+
+    def platform(self, name: str = "platform") -> Platform:
+        """The platform of `platform_values`, or a platform itself."""
+        value = self.take(name)
+        if isinstance(value, Platform):
+            return value
+        with within(name):
+            return _platform_of(value)
