@@ -1,4 +1,4 @@
-"""Factors by which times may grow before a test no longer accepts them (``gs.margin``)."""
+"""Factors by which times can grow while a test still accepts them (``gs.margin``)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["Growth", "Margin", "growing_times", "margin"]
 
 @dataclass(frozen=True)
 class Margin:
-    """Factor by which times may grow while a test accepts a workload; see ``gs.margin``.
+    """Factor by which times can grow while a test accepts a workload; see ``gs.margin``.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
     >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
@@ -43,15 +43,16 @@ class Margin:
     what
         What grows: "all", "kernels", or the name of a task.
     factor
-        The largest factor with which it is accepted: exactly where ``exact``, else the largest that
-        was tested below the first that failed. None where none was accepted.
+        The largest accepted factor: the exact maximum if ``exact``, otherwise the largest factor
+        that was tested below the first one that failed. None if no factor was accepted.
     failed
-        Where ``exact``, None: every larger factor fails. Else the least factor that failed; None
-        where none did up to 64.
+        If ``exact``, None: every larger factor fails. Otherwise the smallest tested factor that
+        failed; None if no factor up to 64 failed.
     exact
-        Whether the test is proven to accept every smaller factor when it accepts one.
+        Whether the test is proven to be monotone: if it accepts a factor, it accepts every smaller
+        one.
     tested
-        Number of analyses, of the workload and of the tasks derived from it.
+        Number of analyses that were run, of the workload and of tasks derived from it.
     """
 
     way: str
@@ -90,7 +91,7 @@ def margin(
     stop: Any = None,
     **options: OptionValue,
 ) -> Margin:
-    """Find how far times may grow before a test no longer accepts a workload.
+    """Find the largest factor by which times can grow while a test accepts a workload.
 
     >>> w = gs.Workload([
     ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
@@ -105,24 +106,26 @@ def margin(
     Parameters
     ----------
     workload, platform, method, gaps, stop, options
-        As of `analyze`.
+        As in `analyze`.
     budget
-        A ``gs.Budget`` for each exact search; 200,000 states and 32 MiB unless given.
+        A ``gs.Budget`` for each exact search. Default: 200,000 states and 32 MiB.
     what
-        The times that grow together: "all" of the workload, those of its "kernels", or all of one
-        task, by its name. Overheads of the platform stay. Every time is rounded up to a tick.
+        The times that are scaled together: "all" times of the workload, those of its "kernels", or
+        all times of one task, given by its name. Overheads of the platform are not scaled. Scaled
+        times are rounded up to whole ticks.
 
     Returns
     -------
     Margin
-        Exact for mpcp, fmlp_plus, gpu_server, stgm, time_slices and gcaps, which are monotone in
-        every time: cores and SMs are then those that were chosen for the workload as it is. For the
-        other methods factors are tested in steps of a twentieth, and of a hundredth where they
-        first fail.
+        The factor is exact for mpcp, fmlp_plus, gpu_server, stgm, time_slices and gcaps, whose
+        tests are monotone in every time; cores and SMs are then those chosen for the unscaled
+        workload. For the other methods, factors are tested in steps of 0.05, and in steps of 0.01
+        where they first fail.
 
     Raises
     ------
-    As `analyze`; ValueError also for another ``what``, and for a workload without such times.
+    The errors of `analyze`; ValueError also for an unknown ``what``, and for a workload without
+    times of that kind.
     """
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
@@ -133,9 +136,9 @@ def margin(
 
 
 class Growth:
-    """Question whether a test accepts a workload whose times have grown by a factor.
+    """Test of a workload whose times are multiplied by a factor.
 
-    Tests that are monotone keep the cores and SMs that they chose for the workload as it is.
+    Monotone tests keep the cores and SMs that they chose for the unscaled workload.
     """
 
     def __init__(
@@ -201,7 +204,7 @@ class Growth:
 
 
 def growing_times(workload: Workload, what: object) -> list[int]:
-    """The different times that grow; ValueError without any."""
+    """The distinct times that grow; ValueError if there are none."""
     if not isinstance(what, str):
         raise TypeError(f"what: got {shown(what)}, expected 'all', 'kernels' or a task's name")
     if what not in ("all", "kernels") and what not in workload:

@@ -22,10 +22,10 @@ from gpusched.model.views.view_source import listed, runs_on_cpu
 __all__ = ["MOST_UNITS", "WITHIN", "allocated", "inner_way"]
 
 MOST_UNITS = 64
-"""Tasks with GPU segments, or cores, for which instances are searched at all."""
+"""Maximum number of tasks with GPU segments, or of cores, for the search of instances."""
 
 WITHIN = methods()["mig"].option("within")
-"""The option of the way within, with its choices and the usual one."""
+"""The option ``within``, with its choices and its default."""
 
 _BY_CORE = ("mpcp", "fmlp_plus")  # the others assume that CPU work is not delayed
 _REFUSED = {
@@ -43,7 +43,7 @@ _ASSUMED = (
 
 
 def inner_way(name: object) -> Way:
-    """The way in which the tasks of an instance share it; ValueError for one that does not suit."""
+    """The way in which the tasks of an instance share it; ValueError for an unsuitable one."""
     try:
         way = way_of(name)
     except ValueError as error:

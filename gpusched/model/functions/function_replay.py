@@ -1,4 +1,4 @@
-"""Replay of a schedule whose batch times are a function: the first rule that it breaks.
+"""Replay of a schedule whose batch times are a function, to find the first violated rule.
 
 The rules are those of the core's replay with a table (csrc/model/schedule.h); here each is one
 comparison of columns, so that a set may have up to 64 tasks.
@@ -36,9 +36,8 @@ def replay(
 
     Returns
     -------
-    rule, frame, task, time
-        As the core has them: rule 0 for a schedule that keeps them all, task -1 where none is
-        concerned.
+        Numbered as in the core: rule 0 for a schedule that violates no rule, task -1 if the rule
+        concerns no single task.
     """
     masks = batch.astype(np.uint64)
     now = np.concatenate([[0], end[:-1]])[: len(end)]

@@ -1,4 +1,4 @@
-"""GPUs by name: a new one is a row here."""
+"""GPUs by name; to add one, add a row here."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def preset_fields(name: str) -> dict[str, Any]:
 
 
 def fields_of_preset(name: str, sms: int, cc: tuple[int, int]) -> dict[str, Any]:
-    """Fields of the preset of this name, if it is of this GPU, that a trace does not tell."""
+    """Fields that a trace lacks, from the preset of this name, if it describes the same GPU."""
     try:
         fields = preset_fields(name)
     except ValueError:

@@ -14,7 +14,7 @@ from gpusched.model.workload.segments import Kernel
 __all__ = ["chain_view"]
 
 _MOST_KERNELS = 2_000
-"""Kernels of a job; a bound looks at each of them several times."""
+"""Maximum number of kernels of a job; a bound examines each of them several times."""
 
 
 @dataclass
