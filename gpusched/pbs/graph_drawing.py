@@ -23,7 +23,7 @@ _INLINE = 60  # vertices in a drawing that a notebook shows by itself
 
 
 class Explored(Protocol):
-    """Protocol of a graph: what is drawn of it."""
+    """Protocol of a graph: the parts that are drawn."""
 
     def __len__(self) -> int: ...
     @property
@@ -44,7 +44,7 @@ class Explored(Protocol):
 
 
 def dot_text(graph: Explored, max_vertices: int) -> str:
-    """The graph in DOT; ``ValueError`` for one of more vertices."""
+    """The graph in DOT; ValueError if it has more than the given number of vertices."""
     _check_size(graph, max_vertices)
     lines = ["digraph scheduling_graph {", "  node [shape=box, fontsize=10];"]
     lines += ["  edge [fontsize=9];"]
@@ -66,7 +66,7 @@ def dot_text(graph: Explored, max_vertices: int) -> str:
 
 
 def drawn(graph: Explored, ax: Axes | None, max_vertices: int) -> Axes:
-    """Axes with the graph, one column per depth; ``ValueError`` for one of more vertices."""
+    """Axes with the graph, one column per depth; ValueError if it has too many vertices."""
     _check_size(graph, max_vertices)
     x, y = _layout(graph)
     height = max(2.5, 0.8 * float(np.bincount(graph.depth).max()))
@@ -103,7 +103,7 @@ def drawn(graph: Explored, ax: Axes | None, max_vertices: int) -> Axes:
 
 
 def svg_text(graph: Explored) -> str | None:
-    """An SVG document; None for a larger graph, and without Matplotlib."""
+    """An SVG document; None for a large graph, and without Matplotlib."""
     if len(graph) > _INLINE:
         return None
     try:
