@@ -1,4 +1,4 @@
-"""Accumulators: how the results of a function's calls become states, and states columns.
+"""Accumulators: conversion of the results of calls to states, and of states to columns.
 
 `PerSet` is for functions that return one value for each task set, `Totals` for functions that
 return counts of their own, which are added.
@@ -30,22 +30,22 @@ class Accumulator(Protocol):
     """States of the results of calls."""
 
     def arrays(self, result: Any, size: int) -> Arrays:
-        """The arrays of a result for ``size`` task sets; ``ValueError`` for anything else."""
+        """The arrays of a result for ``size`` task sets; ValueError for other results."""
 
     def state(self, arrays: Arrays) -> State:
         """The state of a result's arrays."""
 
     def joined(self, parts: Sequence[Arrays]) -> Arrays | None:
-        """The arrays of several results as those of one; None where their states may differ."""
+        """The arrays of several results joined; None if their states could differ."""
 
     def join(self, one: State, other: State) -> State:
-        """The state of the task sets of both; ``ValueError`` when they do not fit together."""
+        """The joined state of two sets of task sets; ValueError if they do not fit together."""
 
 
 class PerSet:
     """States of functions that return an array with one value for each task set.
 
-    ``reduce`` has the reductions of some quantities; the others have the usual one.
+    ``reduce`` has the reductions of some quantities; the others have their default reduction.
     """
 
     def __init__(self, reduce: Mapping[str, Sequence[Reduction]]) -> None:

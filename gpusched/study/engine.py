@@ -35,26 +35,26 @@ class Work:
     Attributes
     ----------
     function
-        Called as ``function(count=, first=, seed=, **point)``, with ``stop=`` where it takes it.
+        Called as ``function(count=, first=, seed=, **point)``, with ``stop=`` if it accepts it.
     points, seeds
         The points and the seed of each.
     count
-        Task sets of each point; with ``stop``, at most.
+        Number of task sets of each point; with ``stop``, the maximum.
     accumulator
-        Makes states of results.
+        Makes states from results.
     keep
-        Keep the arrays of all sets.
+        Whether to keep the arrays of all sets.
     definition
-        What determines the results, for a store; None without one.
+        Everything that determines the results, for a store; None without one.
     notes
         Notes for the store.
     stop
-        When to stop a point.
+        Criterion for ending the sampling of a point.
     columns
-        The columns of a state, by which that is decided; ``ValueError`` for a state without a
-        table, which ends the study at its first result.
+        Function that returns the columns of a state, on which the criterion is evaluated;
+        ValueError for a state without a table, which ends the study at its first result.
     largest
-        Most task sets of a call; None for the planner's own limit.
+        Maximum number of task sets of a call; None for the planner's own limit.
     """
 
     function: Callable[..., Any]
@@ -76,9 +76,9 @@ def compute(work: Work, execution: Execution) -> list[PointResults]:
     Raises
     ------
     SweepError
-        The function failed or returned something else, or a worker was lost.
+        The function failed or returned invalid results, or a worker was lost.
     gpusched.StoreError
-        A store of another study or version, damaged or in use.
+        The store belongs to another study or version, is damaged, or is in use.
     """
     results = [
         PointResults(work.accumulator, first, end, work.stop, work.columns)
