@@ -29,7 +29,7 @@ def optional(values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Any:
     values
         Array of integers.
     known
-        Whether there is a value, a bool array of the same shape; unless given, where the number is
+        Whether there is a value, a bool array of the same shape. Default: where the number is
         not negative.
     """
     data = np.asarray(values, np.int64)

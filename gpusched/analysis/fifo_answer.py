@@ -22,7 +22,7 @@ THEOREMS = enumeration("analysis.fifo_theorem")
 """Sources of bounds, in the order of ``FifoBound.theorem_code``."""
 
 STATUSES = enumeration("analysis.fifo_status")
-"""What is known about a task's responses, in the order of ``FifoBound.status_code``."""
+"""Knowledge about a task's responses, in the order of ``FifoBound.status_code``."""
 
 REASONS = enumeration("analysis.fifo_reason")
 """Reasons why a theorem gives no bound: bits 4 t to 4 t + 3 of ``FifoBound.reasons`` are those of

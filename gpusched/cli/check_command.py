@@ -35,14 +35,14 @@ def add(commands: Any) -> None:
         nargs="?",
         const="all",
         metavar="WHAT",
-        help="how far times may grow before the verdict changes: all, those of kernels, or those "
-        "of a task by its name (all)",
+        help="also print how far times can grow while the test accepts: all, kernels, or the name "
+        "of a task (without WHAT: all)",
     )
     check.add_argument(
         "--seconds",
         type=float,
         metavar="S",
-        help="longest time of a search; it is undecided then (no limit)",
+        help="time limit of a search, after which it is undecided (default: no limit)",
     )
     check.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(check)

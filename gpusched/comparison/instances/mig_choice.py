@@ -17,7 +17,9 @@ from gpusched.model.workload.workloads import Workload
 
 __all__ = ["mig"]
 
-Within = Literal["streams", "edf_serial", "edf_parallel", "pbs", "mpcp", "fmlp_plus"]
+Within = Literal[
+    "streams", "priority_streams", "edf_serial", "edf_parallel", "pbs", "mpcp", "fmlp_plus"
+]
 
 
 def mig(
@@ -69,9 +71,10 @@ sets of tasks have some.
         instances (``mig=``), these are used; otherwise any of ``GPU.mig_configurations``.
     within
         Way in which the tasks of an instance share it: "streams" (one stream per task),
-        "edf_serial", "edf_parallel" or "pbs", which assume that CPU work is not delayed by other
-        tasks; or "mpcp" or "fmlp_plus", for which every task needs a core. As the tests of the
-        latter see only the tasks of one instance, all tasks of a core are put into one instance.
+        "priority_streams", "edf_serial", "edf_parallel" or "pbs", which assume that CPU work is not
+        delayed by other tasks; or "mpcp" or "fmlp_plus", for which every task needs a core. As the
+        tests of the latter see only the tasks of one instance, all tasks of a core are put into one
+        instance.
     gaps
         As in ``gs.analyze``.
     budget
