@@ -15,7 +15,7 @@ __all__ = ["Coded", "frame_of", "optional"]
 
 
 class Coded(NamedTuple):
-    """A column of few different words: int8 places in ``words`` (at most 127)."""
+    """A column of a few distinct words: int8 indices into ``words`` (at most 127)."""
 
     codes: npt.NDArray[np.int8]
     words: tuple[str, ...]
@@ -38,10 +38,10 @@ def optional(values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Any:
 
 
 def frame_of(columns: Mapping[str, Any]) -> pd.DataFrame:
-    """A pandas table of columns as those of ``Tabular``: NA where they are masked.
+    """Make a pandas table from columns like those of ``Tabular``: NA where they are masked.
 
-    Masked numbers are of type Int64, UInt64 or Float64, truth values boolean, strings string; what
-    is no array is of type object.
+    Masked numbers become Int64, UInt64 or Float64, booleans boolean, strings string; columns that
+    are not arrays become object.
     """
     import pandas as pd
 
