@@ -61,7 +61,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
     path
         The file.
     mode, options
-        As of ``open``: "wb", or "w" with its encoding.
+        As in ``open``: "wb", or "w" with its encoding.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
 
 
 def create(path: str | os.PathLike[str], content: bytes) -> None:
-    """Make a new file with this content, complete from the moment at which it is there.
+    """Make a new file with this content, which appears only when it is complete.
 
     Temporary files are removed as by `replacing`.
 

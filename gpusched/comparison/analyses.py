@@ -203,10 +203,10 @@ def _by_task(
     answer: Answer,
     view: View[HostTasks] | View[KernelTasks] | View[KernelChains],
 ) -> tuple[Any, Any]:
-    """Responses of whole jobs, and where they are bounds, for all tasks of the workload.
+    """Responses of whole jobs, and whether they are bounded, for all tasks of the workload.
 
-    A kernel's response is that of its job without the work around it, by which the view has made
-    its deadline shorter.
+    The response of a kernel is that of its job without the work around it, by which the view has
+    shortened its deadline.
     """
     index = {name: i for i, name in enumerate(workload.names)}
     places = [index[name] for name in view.tasks.name]
@@ -221,7 +221,7 @@ def _by_task(
 
 
 def _options_of(way: Way) -> set[str]:
-    """Names of the options of a way's test that are no facts of the platform."""
+    """Names of the options of a way's test that are not determined by the platform."""
     method = way.method
     names = set() if method is None else {option.name for option in method.options}
     return (names - _NOT_OF_WORKLOADS) | _MORE_OPTIONS.get(way.name, set())
@@ -230,7 +230,7 @@ def _options_of(way: Way) -> set[str]:
 def _refuse_unknown_options(
     way: Way, options: Mapping[str, OptionValue], more: tuple[Way, ...] = ()
 ) -> None:
-    """Raise ValueError for an option that neither the way nor one of more ways has."""
+    """Raise ValueError for an option that neither the way nor one of the other ways has."""
     known = set().union(*map(_options_of, (way, *more)))
     for name in options:
         if name not in known:
@@ -370,7 +370,7 @@ def _contexts(
 
 
 def _time_slices(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    """Copies on a shared engine are refused: the test takes them as CPU work of their tasks."""
+    """Refuse copies on a shared engine: the test takes copies as CPU work of their tasks."""
     models.refuse_shared_engines()
     run = _contexts(
         analysis.time_slices, lambda p: {"slice": p.timeslice, "switch": p.context_switch}
@@ -412,7 +412,7 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
 
 
 def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
-    """A rule by which batches are chosen while jobs come, played for one hyperperiod."""
+    """A rule by which batches are chosen at run time, simulated for one hyperperiod."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
         models.refuse_cpu_overload()
@@ -425,9 +425,9 @@ def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
 
 
 def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    """The search for a schedule; for one that repeats, where that is another question.
+    """Search for a schedule, or for one that repeats if that is a different question.
 
-    Jobs of several kernels run kernel by kernel; where no such schedule is found, also as units.
+    Jobs of several kernels run kernel by kernel; if no such schedule is found, also as units.
     """
     models.refuse_cpu_overload()
     doubts = models.cpu_doubts()

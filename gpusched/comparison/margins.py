@@ -183,10 +183,10 @@ class Growth:
         return Margin(way.name, dict(self._options), what, factor, failed, self._exact, self.tested)
 
     def _guess(self) -> Fraction | None:
-        """The breakdown factor of the tasks that the test had, None without one.
+        """The breakdown factor of the tasks of the test; None without one.
 
-        It is the answer where their times are those of the workload; times that were derived from
-        them, with costs or for each wave of blocks, grow a little differently.
+        It is the answer if their times are those of the workload. Times that were derived from
+        these, with overheads or per wave of blocks, grow slightly differently.
         """
         what, platform, verdict = self._asked[-1], self._platform, self._verdict
         if verdict is None or (what not in ("all", "kernels") and what not in verdict.hosts.name):

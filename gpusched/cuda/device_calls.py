@@ -187,8 +187,8 @@ def play(
     strategy
         "table": a frame starts at its planned time, or later when the previous one ends.
         "reclaim": a frame starts when the previous one has ended and its jobs are released.
-        "policy": the policy chooses the batches; if no batch is safe, the job with the highest
-        urgency runs alone. Default: "table" for a schedule, "policy" for a policy.
+        "policy": the policy chooses the batches; if no batch is safe, the most urgent job runs
+        alone. Default: "table" for a schedule, "policy" for a policy.
     tick, timed, footprint, graphs
         As in ``measure``.
     kernels

@@ -25,8 +25,8 @@ __all__ = ["CATEGORIES", "RUN_METHODS", "Machine", "Waiting", "category_of", "dr
            "scenarios_of"]  # fmt: skip
 
 CATEGORIES = ("easy", "difficult", "unable")
-"""Categories of the paper: schedulable by analysis; otherwise, no job is late by more than its
-period under SRM; otherwise."""
+"""Categories of the paper: schedulable by analysis; not, but no job is late by more than its period
+under SRM; all other sets."""
 
 RUN_METHODS = ("SRM", "Driver", "Container", "Container, idling")
 """Methods: the lock OMLP; the driver alone; a container whose server executes other tasks during

@@ -93,7 +93,7 @@ def read_schedcat(
 
 
 class _Reader:
-    """The tasks of each set of a file, and what has no place in a workload, with a line."""
+    """The tasks of each set of a file, and the parts that a workload cannot have, with a line."""
 
     def __init__(self, where: str, drops_resources: bool) -> None:
         self.where = where

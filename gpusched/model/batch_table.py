@@ -149,7 +149,7 @@ class BatchTable(NoArray, Tabular):
 
     @classmethod
     def _make(cls, completion: Any, undecided: Any, order: Any) -> BatchTable:
-        """Make a table of arrays that are known to be right."""
+        """Make a table from arrays that are known to be valid."""
         table = object.__new__(cls)
         table._set(completion, undecided, order)
         return table

@@ -163,10 +163,10 @@ def edf_parallel(
     budget: Budget | None = None,
     stop: Any = None,
 ) -> Edf:
-    """Run EDFParallel: add ready jobs in deadline order as long as the batch stays eligible.
+    """Run EDFParallel: add each ready job, in deadline order, that leaves the batch eligible.
 
-    [RTNS24], section 6. A job that would make the batch ineligible is skipped. Among equal
-    deadlines, the smaller task index comes first.
+    [RTNS24], section 6. A job that would make the batch ineligible is skipped, and the next one is
+    tried. Among equal deadlines, the smaller task index comes first.
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})

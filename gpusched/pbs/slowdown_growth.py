@@ -168,7 +168,7 @@ class _Excess:
 
 
 class _Growth:
-    """Questions whether tasks stay schedulable as the slowdown grows; each factor is asked once."""
+    """Whether tasks stay schedulable as the slowdown grows; each factor is tested once."""
 
     def __init__(
         self, tasks: KernelTasks, excess: _Excess, budget: Budget, stop: Any, report: Any

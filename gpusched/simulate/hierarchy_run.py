@@ -295,7 +295,7 @@ def hierarchy(
 
 
 def _check_clusters(launches: Launches, gpu: GPU) -> None:
-    """Refuse clusters on a GPU that is known to be older than they are."""
+    """Refuse clusters on a GPU that is known to be too old for them."""
     if gpu.cc is None or gpu.cc >= _FIRST_WITH_CLUSTERS:
         return
     for i in np.flatnonzero(launches.cluster > 1)[:1].tolist():

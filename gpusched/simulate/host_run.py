@@ -145,9 +145,9 @@ def host(
         "driver".
 
         - "suspend": tasks suspend while they wait for the GPU and during kernels. With "container",
-          this is the paper's work-conserving variant: while the first job in the container is
-          suspended on the GPU, the server serves another one, if there is one, and otherwise its
-          CPU is free.
+          this is the paper's work-conserving variant: the server serves the first job in the
+          container that is not suspended on the GPU; while all jobs are suspended, other tasks may
+          use the server's CPU.
         - "busy": with "stgm", a task keeps its core from the start of a GPU segment to its end;
           with a lock, the holder keeps its core and waiting tasks suspend; with "time_slices" and
           "gcaps", tasks spin at their own priority; with "container", the server idles on its CPU

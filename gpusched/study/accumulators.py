@@ -143,12 +143,12 @@ class PerSet:
 
 
 def _is_own(reduction: Reduction) -> bool:
-    """Whether a reduction is one of the package's."""
+    """Whether a reduction is part of the package."""
     return type(reduction).__module__ == Reduction.__module__
 
 
 def _asked(reduction: Reduction, method: Callable[..., Any], *arguments: Any) -> Any:
-    """Answer of a method of a reduction; errors of the user's own become ``ValueError``."""
+    """Answer of a method of a reduction; errors in user code become ValueError."""
     if _is_own(reduction):
         return method(*arguments)
     try:

@@ -206,7 +206,7 @@ def _plan(work: Work, planner: Planner, results: Sequence[PointResults], index: 
 
 
 def _misfit(error: ValueError, point: Point) -> SweepError:
-    """The error for results of a point that do not fit together, or not to the rule to stop."""
+    """The error for results of a point that do not fit each other, or the stopping criterion."""
     return SweepError(f"at {describe(point)}: {error}", point)
 
 
@@ -224,7 +224,7 @@ def _where(point: Point, first: int, size: int) -> str:
 
 
 def _loss(lost: LostWorker, points: Sequence[Point]) -> SweepError:
-    """The error for a lost worker, with the calls of which one may have been the reason."""
+    """The error for a lost worker, with the calls that may have caused it."""
     running = [_where(points[index], first, size) for index, first, size in lost.keys[:3]]
     more = f", or in one of {len(lost.keys) - 3} more calls" if len(lost.keys) > 3 else ""
     return SweepError(

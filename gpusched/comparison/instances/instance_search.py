@@ -98,7 +98,7 @@ def search_instances(
 def _greedy(
     units: int, counts: Counts, sms: Sequence[int], demand: Sequence[float], tests: SetTests
 ) -> tuple[tuple[int, int], ...] | None:
-    """An assignment to these instances by step 1, None where it finds none."""
+    """Step 1: an assignment to these instances; None if it finds none."""
     kinds = [kind for kind, count in enumerate(counts) for _ in range(count)]
     masks, loads = [0] * len(kinds), [0.0] * len(kinds)
     for unit in sorted(range(units), key=lambda i: -demand[i]):
@@ -118,7 +118,7 @@ def _greedy(
 
 
 def _exhausted(units: int, maximal: Sequence[Counts], tests: SetTests) -> Found:
-    """Step 2: an assignment to the fewest instances, or that there is none."""
+    """Step 2: an assignment to the fewest instances, or the result that there is none."""
     wanted = _parts(maximal)
     size = 1 << units
     tests.spend(len(wanted) * size + (len(maximal[0]) + 4) * (units + 1) * size * 4)

@@ -487,7 +487,7 @@ def _number(value: Any, name: str) -> int:
 
 
 def _percent(share: float) -> str:
-    """A share in percent; 100 % only where it is all of them, and 0 % where it is none."""
+    """A share in percent; 100 % only if it is exactly 1, and 0 % only if it is exactly 0."""
     if share in (0.0, 1.0):
         return f"{share:.0%}".replace("%", " %")
     return f"{min(max(share * 100, 0.1), 99.9):.1f} %"

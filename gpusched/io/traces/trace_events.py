@@ -200,8 +200,8 @@ class LinkedCalls:
     used
         The numbers of what was launched. Other calls are dropped unless they wait.
 
-    A number that calls of several threads have stands for none of them; of several calls of one
-    thread, for the first. ``calls`` are those that are left.
+    A number that occurs in calls of several threads belongs to none of them; of several calls of
+    one thread, it belongs to the first. ``calls`` are the remaining calls.
     """
 
     def __init__(self, calls: Calls, numbers: Int64Array, used: Int64Array) -> None:

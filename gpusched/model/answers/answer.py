@@ -351,9 +351,9 @@ class Answer(Tabular, Saved, Frozen, ABC):
         late: int | None = None,
         nothing: str = "no bound",
     ) -> Axes:
-        """A bar per task, of parts with a label and a colour, and its deadline.
+        """Draw one bar per task, of parts with a label and a colour, and its deadline.
 
-        The word ``nothing`` stands in the place of a bar of which no part is known.
+        The word ``nothing`` is shown instead of a bar of which no part is known.
         """
         from gpusched._draw import axes as plot
 

@@ -87,10 +87,10 @@ def _first_rule(
     ready: list[int],
     idling: bool,
 ) -> tuple[int, int, int, int]:
-    """The first rule that a frame breaks.
+    """The first rule that a frame violates.
 
-    ``place``: frame, end of the frame before, start and end. ``time``: of the batch, 0 when it is
-    not eligible. ``ready``: the release of each task's oldest job that was not executed.
+    ``place``: frame, end of the previous frame, start and end. ``time``: time of the batch, 0 if
+    it is not eligible. ``ready``: release of each task's oldest job that was not executed.
     """
     frame, now, start, end = place
     if start < now:

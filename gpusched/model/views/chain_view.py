@@ -62,7 +62,7 @@ def chain_view(source: Source) -> View[KernelChains]:
 
 
 def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) -> _Chain:
-    """The kernels of a task's job; what stands before a kernel is part of its latency."""
+    """The kernels of a task's job; work before a kernel is part of its latency."""
     kernels = sum(kernel.repeat for kernel in task.kernels)
     if kernels > _MOST_KERNELS:
         raise ValueError(

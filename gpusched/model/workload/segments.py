@@ -60,10 +60,10 @@ class _Timed(Facts):
 
     @property
     def time(self) -> int:
-        """Ticks that the segment takes once, alone.
+        """Execution time of one repetition of the segment, alone, in ticks.
 
-        Raises ValueError for text before the segment is in a `Workload`, and for a kernel whose
-        time is not given.
+        Raises ValueError if the time was given as text and the segment is not yet part of a
+        `Workload`, and for a kernel whose time is not given.
         """
         return self._ticks(self._time, "time")
 

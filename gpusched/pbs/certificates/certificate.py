@@ -153,7 +153,7 @@ class Certificate(Saved, ABC):
     def _check_function(
         self, tasks: KernelTasks, function: BatchFunction, repeating: bool, stop: Any
     ) -> None:
-        """Raise a `CertificateError` unless it holds whatever the times of single batches are."""
+        """Raise `CertificateError` unless the proof holds for all possible times of batches."""
         raise ValueError(
             f"table: got a function of {function.n} tasks, expected at most {MAX_TASKS} to check a "
             f"{self._KIND}"

@@ -35,9 +35,9 @@ class Overload(Certificate):
     No eligible batch is worth more than its completion time, but the jobs together are worth more
     than the available time. In the long run, each task has one job per period. In a window from 0
     to ``window``, jobs with a positive price count if they are due by its end, and jobs with a
-    negative price if they are released before it: up to the end of the last batch with a job due by
-    then, all of the former have run, and no jobs except the latter can have. The proof holds with
-    and without inserted idle time.
+    negative price if they are released before it: the batches up to the last one with a job due by
+    the end contain all jobs of positive price that count, and no jobs of negative price that do not
+    count. The proof holds with and without inserted idle time.
 
     >>> proof = gs.pbs.Overload(price=(3, 4), scale=1, demand=17 / 12)
     >>> proof
