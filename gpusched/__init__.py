@@ -101,8 +101,7 @@ if TYPE_CHECKING:
     from gpusched.study.sweeps import sweep as sweep
     from gpusched.study.width import Width as Width
 
-# All of these are imported when they are first asked for, so that importing the package costs
-# little.
+# All of these are imported on first use, so that importing the package is fast.
 _MODULES = {
     "analysis": "analysis",
     "cuda": "cuda",
@@ -176,6 +175,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # What a user's tab key shows, and not what happens to be imported.
+    # Names for tab completion: the public ones, not everything that happens to be imported.
     special = {name for name in globals() if name.startswith("__")}
     return sorted({*special, "Cancelled", *_MODULES, *_MEMBERS})

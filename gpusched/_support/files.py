@@ -205,7 +205,7 @@ def _created(target: str, mode: int) -> tuple[str, int]:
         start = os.path.join(os.path.dirname(target), _prefix(target))
         unfinished = f"{start}{os.urandom(8).hex()}.tmp"
         descriptor = os.open(unfinished, _CREATE, mode)
-        # Before the lock was there, another process may have taken the file for an abandoned one.
+        # Before the file was locked, another process may have removed it as an abandoned one.
         if _locked(descriptor) is not False and os.fstat(descriptor).st_nlink:
             return unfinished, descriptor
         os.close(descriptor)

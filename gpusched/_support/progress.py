@@ -59,7 +59,7 @@ def reporter(
     shown: dict[str, Any] = {"total": total, "unit": unit, "delay": delay, "initial": initial}
     shown["unit_scale"] = total is None or total >= 10**6
     shown["miniters"] = 1  # no guess of how many calls to skip, which a slower rate would outdate
-    # A notebook shows the standard error as an error.
+    # A notebook displays standard error like an error message.
     with kind(**shown, file=sys.stdout if notebook else sys.stderr) as bar:
         yield lambda done: bar.update(done - bar.n)
 

@@ -34,12 +34,12 @@ from gpusched._support.text import shown
 __all__ = ["SavedObject", "load_arrays", "load_object", "read_npz", "save_arrays"]
 
 _FORMAT = "gpusched saved object"
-_LAYOUT = 1  # of the file, as opposed to the version of what is in it
+_LAYOUT = 1  # version of the file layout, not of its content
 _HEADER = "header.json"
 _DTYPES = "biufU"
 _PIECE = 1 << 20  # bytes
 
-# What a constructor raises for values that are wrong.
+# Exceptions that constructors raise for invalid values.
 _WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 

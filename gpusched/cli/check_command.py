@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     workload, platform = workload_of(options), platform_of(options)
     chosen = options_of(options)
     if options.margin is not None:
-        growing_times(workload, options.margin)  # refuses what there is not, before the test
+        growing_times(workload, options.margin)  # refuses unknown tasks before the test runs
     budget = None if options.seconds is None else Budget(seconds=options.seconds)
     answer = analyze(workload, platform, options.method, budget=budget, **chosen)
     if options.json:

@@ -156,7 +156,7 @@ class Growth:
         self._platform = models.platform  # its times are ticks
         if exact and isinstance(detail, Verdict):
             kept = Allocation.of(detail)
-            exact = not (kept.core < 0).any()  # else there is no allocation to keep
+            exact = not (kept.core < 0).any()  # otherwise there is no allocation to keep
         self._exact = exact
         if exact:
             options = {name: value for name, value in request.options.items() if name != "apart"}
@@ -197,7 +197,7 @@ class Growth:
             found = breakdown(
                 verdict.hosts, verdict.test, scale, stop=self._request.stop, **options
             )
-        except (ValueError, OverflowError):  # times that the derived tasks do not have
+        except (ValueError, OverflowError):  # the derived tasks do not have these times
             return None
         self.tested += int(found.tests)
         return None if found.unlimited or found.numerator == 0 else Fraction(found.factor)

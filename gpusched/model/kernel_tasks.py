@@ -147,7 +147,7 @@ class KernelTasks(TaskSet):
             "offset": offset,
         }
         derived = [key for key, (own, _) in sources.items() if own is None]
-        order = sorted(self._ARRAYS, key=lambda key: key in derived)  # refusals name what was given
+        order = sorted(self._ARRAYS, key=lambda key: key in derived)  # errors name the given field
         arrays = {key: int_array(given[key], key) for key in order}
         shape, widest = arrays["period"].shape, "period"
         for key, array in arrays.items():  # one stack makes all of them stacks

@@ -42,7 +42,7 @@ __all__ = ["GPUS", "PARTS", "Profile", "amdahl", "benchmarks", "plateau", "table
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion
 
 
 PARTS = 1_000_000

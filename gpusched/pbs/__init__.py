@@ -75,7 +75,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'gpusched.pbs' has no attribute {name!r}")
     from importlib import import_module
 
-    return import_module("gpusched.pbs.graph")  # which few programs ask for
+    return import_module("gpusched.pbs.graph")  # imported on demand: few programs use it
 
 
 def __dir__() -> list[str]:

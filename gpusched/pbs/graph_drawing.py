@@ -80,7 +80,7 @@ def drawn(graph: Explored, ax: Axes | None, max_vertices: int) -> Axes:
         ends = (float(x[target]), float(y[target])), (float(x[source]), float(y[source]))
         ax.annotate("", *ends, arrowprops={**arrow, "shrinkA": 14, "shrinkB": 14})
         ax.text(
-            # Nearer to where the edge comes from: edges part there and meet at their targets.
+            # Closer to the source of the edge, as edges diverge there and meet at their targets.
             0.6 * ends[1][0] + 0.4 * ends[0][0],
             0.6 * ends[1][1] + 0.4 * ends[0][1],
             "+".join(map(str, members(batch))) if batch > 0 else _batch_label(graph, batch),
@@ -141,7 +141,7 @@ def _layout(graph: Explored) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.fl
     for d in np.unique(depth):
         members = np.flatnonzero(depth == d)
         y[members] = (len(members) - 1) / 2 - np.arange(len(members))
-        # Splits and waiting lead to the same depth: neighbours must not hide each other.
+        # Splits and waiting lead to vertices of the same depth, whose edges must not overlap.
         if len(members) > 1:
             x[members] += np.where(np.arange(len(members)) % 2 == 1, 0.18, 0.0)
     return x, y

@@ -294,7 +294,7 @@ class Hierarchy(Tabular, Saved, Frozen):
             parts.append(
                 (np.ones(len(later), bool), block[later], until[at[later] - 1], since[at[later]])
             )
-            # Stopped, and not gone on with when the simulation ended.
+            # Stopped, and not resumed before the simulation ended.
             last = np.searchsorted(until, end[chosen], side="left") == len(until)
             if len(until):
                 rest = chosen[last & (end[chosen] > until[-1])]

@@ -39,8 +39,8 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Times: TypeAlias = "np.ma.MaskedArray[tuple[int, ...], np.dtype[np.int64]]"
 """Ticks per task, masked where there is no value."""
 
-# Of one set a Python value, of a stack an array: which one is known when the program runs. A type
-# checker takes such a value for an array and also accepts it where a single value is expected.
+# A Python value for one set, an array for a stack; which of them is known only at run time. A type
+# checker treats such a value as an array, and also accepts it where a single value is expected.
 Flags: TypeAlias = "npt.NDArray[np.bool_] | Any"
 Ticks: TypeAlias = "npt.NDArray[np.int64] | Any"
 

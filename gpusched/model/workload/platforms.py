@@ -213,7 +213,7 @@ class Platform(Facts):
     def timeslice(self) -> int:
         """Length of a time slice in ticks."""
         if self._tick is not None and not isinstance(self._timeslice, int):
-            return in_ticks(self._timeslice, None, self._tick, "timeslice")  # says why not
+            return in_ticks(self._timeslice, None, self._tick, "timeslice")  # raises, with the reason
         return self._ticks(self._timeslice, "timeslice")
 
     @property
@@ -259,7 +259,7 @@ class Platform(Facts):
         if key == "_timeslice":
             try:
                 return super()._converted(key, value, tick)
-            except ValueError:  # kept, and refused where it is read
+            except ValueError:  # kept, and refused when it is read
                 time = self._timeslice
                 if isinstance(time, int) and self._tick is not None:
                     ns = time * self._tick

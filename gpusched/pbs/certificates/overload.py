@@ -126,7 +126,7 @@ class Overload(Certificate):
             )
         rows = rows_of(tasks)
         due = (rows.offset + rows.deadline <= self.window).tolist()
-        # One that does not hold may count no job.
+        # An invalid certificate may count no job.
         counted = tuple(i for i in self._priced() if due[i] or self.price[i] < 0)
         who = listed(tasks, counted or self._priced())
         need = max(self.window + 1, round(self.demand * self.window))

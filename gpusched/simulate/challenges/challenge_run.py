@@ -28,7 +28,7 @@ ChallengeProtocol = Literal["stgm", "mpcp", "fmlp_plus", "gpu_server", "time_sli
 _PROTOCOLS = ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps")
 _REASONS = ("", *enumeration("core.status")[1:4])
 _JOBS = 1_000_000  # simulated unless a budget says otherwise
-# Sets that are explored unless told otherwise: in seconds, and exact.
+# Sets that are explored by default: this takes seconds and is exact.
 _TINY_TASKS, _TINY_PERIOD = 4, 32
 
 
