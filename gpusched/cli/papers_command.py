@@ -30,7 +30,9 @@ def add(commands: Any) -> None:
         help="ECRTS17, RTNS24, RTCSA19, RTAS20 or RTNS10 (default: all five)",
     )
     papers.add_argument(
-        "--full", action="store_true", help="use the papers' sizes, for hours; best with --output"
+        "--full",
+        action="store_true",
+        help="use the sizes of the papers, which takes hours (see --output)",
     )
     papers.add_argument(
         "--output",

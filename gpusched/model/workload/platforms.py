@@ -213,7 +213,7 @@ class Platform(Facts):
     def timeslice(self) -> int:
         """Length of a time slice in ticks."""
         if self._tick is not None and not isinstance(self._timeslice, int):
-            return in_ticks(self._timeslice, None, self._tick, "timeslice")  # raises, with the reason
+            return in_ticks(self._timeslice, None, self._tick, "timeslice")  # with the reason
         return self._ticks(self._timeslice, "timeslice")
 
     @property
