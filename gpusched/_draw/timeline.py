@@ -507,6 +507,7 @@ def in_window(
 
     Parameters
     ----------
+    start, end
         Times of all pieces, (n,), in ticks.
     since, until
         The interval; ``until`` None: to the end, ``last``, or as far as the number of pieces

@@ -226,7 +226,6 @@ def stgm_exhaustive(
     distinguish from another, that are no better than another, or that cannot pass because even
     shorter kernels and less waiting did not. With 4 cores and 13 SMs, nearly all sets of up to 12
     tasks, 6 of them with GPU segments, are decided within the default budget.
-    tasks, 6 of them with GPU segments, are decided within the default budget on 4 cores and 13 SMs.
 
     >>> hosts = gs.HostTasks.from_segments([60, 30], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]])
     >>> answer = gs.analysis.stgm_exhaustive(hosts, cpus=1, sms=1)

@@ -110,6 +110,7 @@ class Breakdown(Tabular, Saved, Frozen):
 
         Raises
         ------
+        ValueError
             The answer is for a stack, or no factor is accepted.
         OverflowError
             Kernel times on other numbers of SMs exceed 64 bits.

@@ -56,7 +56,6 @@ def time_slices(
     ``switch``. A bound counts the turns of other contexts between the slices of a kernel, but no
     more than the work of their jobs. Source: [ECRTS24] (Wang, Liu, Wong and Kim, "GCAPS", 2024),
     Eqs. (3), (5)-(8), corrected; the proof is in ``csrc/analysis/contexts/time_slices.h``.
-    (5)-(8), corrected; the proof is in ``csrc/analysis/contexts/time_slices.h``.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]], core=[0, 1])

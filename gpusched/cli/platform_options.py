@@ -55,7 +55,7 @@ def add_platform(command: argparse.ArgumentParser) -> None:
     )
     for name, text in _TIMES:
         option = f"--{name.replace('_', '-')}"
-        group.add_argument(option, metavar="TIME", help=f"time {text}, such as 6us")
+        group.add_argument(option, metavar="TIME", help=f"time, such as 6us, {text}")
     group.add_argument(
         "--priority-levels", type=positive, metavar="N", help="priority levels of streams"
     )

@@ -67,7 +67,6 @@ def check(
         Numbers of other processes that copy beside a kernel, in turn.
     say
         Function that is called with each line.
-        Function that gets each line.
 
     Returns
     -------

@@ -101,6 +101,7 @@ class Run:
 
     Attributes
     ----------
+    begin, end
         Host time before the first launch, and after the final wait; shape ``(R,)``.
     called, returned
         Host time before and after the launch of each operation; ``(R, N)``.

@@ -72,6 +72,7 @@ class Played(Tabular):
 
     Attributes
     ----------
+    planned
         Planned start of each frame in the schedule, ``(F,)``; -1 with a policy.
     due
         Earliest dispatch of each frame by the strategy, ``(F,)``: its planned start, the last

@@ -65,6 +65,7 @@ class ElliottRuns(Results):
 
     Attributes
     ----------
+    scenario
         Number of each set's scenario in ``SCENARIOS``.
     category
         Index of each set's category in ``CATEGORIES``, with SRM.

@@ -74,16 +74,6 @@ def elliott_fig5(
     scenarios
         None: the nine printed panels; "all": all 270; or numbers or members of ``SCENARIOS``.
     count
-        Sets per scenario; a million in the paper.
-    seed
-        As in ``gs.sweep``; a scenario's sets do not depend on the other scenarios.
-    periods
-        Interval of periods of the printed panels, which the paper does not state.
-    cpus, overhead, rounding
-        As in ``gs.generate.elliott``.
-    speed_ups
-        None: the nine printed panels; "all": all 270; or numbers or members of ``SCENARIOS``.
-    count
         Number of sets per scenario; a million in the paper.
     seed
         As in ``gs.sweep``; the sets of a scenario do not depend on the other scenarios.

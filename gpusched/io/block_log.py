@@ -51,6 +51,7 @@ class BlockLog(Tabular, Frozen):
 
     Parameters
     ----------
+    name
         Shape ``(K,)``: names of the kernels (str).
     stream, launch
         Shape ``(K,)``: number of the stream, from 0, and time of the launch. Kernels of one stream

@@ -75,6 +75,7 @@ def read_trace(
 
     Parameters
     ----------
+    path
         The JSON of Kineto or the CSV of ``nsys stats -r cuda_gpu_trace`` (formerly gputrace), plain
         or compressed with gzip, or the database of ``nsys export --type sqlite``. The format is
         detected by the content, not by the name. A database is opened read-only; no file is
@@ -189,8 +190,8 @@ def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
 
     Parameters
     ----------
+    trace
         A trace with a known GPU.
-        Launches with a known GPU.
 
     Returns
     -------
@@ -244,6 +245,7 @@ def read_examiner(
 
     Parameters
     ----------
+    paths
         A file, several files, or a folder (its .json files in the order of their names), all of one
         scenario; ``read_scenarios`` reads several scenarios.
     regs, priority

@@ -189,6 +189,7 @@ def fifo(
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
+
     Returns
     -------
     FifoRun

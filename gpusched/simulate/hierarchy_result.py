@@ -69,6 +69,7 @@ class Hierarchy(Tabular, Saved, Frozen):
 
     Attributes
     ----------
+    head
         Time at which all launches before it (or before its graph) in its stream had ended; for a
         programmatic kernel, at which all blocks of its primary had triggered or ended.
     joined

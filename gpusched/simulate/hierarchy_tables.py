@@ -33,6 +33,7 @@ class Blocks(Table):
     ----------
     kernel
         Index of the launch.
+    block
         Number of the block in its grid.
     sm
         SM that executed it.

@@ -45,9 +45,9 @@ class Intervals(Table):
         Index into ``WHAT``. On a core: "cpu", "copy in" and "copy out" (also on the copy engine),
         "spin" (occupies the core while it waits or its kernel runs), "overhead" (of the server, or
         an update with GCAPS). On SMs: "kernel". Waiting: "wait for core" (ready, but the core runs
-        higher-priority work; in a container, the server does not serve the job), "wait for copy
-        engine" and "wait for SMs" (with STGM), "wait for GPU" (for the lock, the server or a turn),
-        "served" (the server handles its segment).
+        higher-priority work; in a container, the server does not serve the job),
+        "wait for copy engine" and "wait for SMs" (with STGM), "wait for GPU" (for the lock, the
+        server or a turn), "served" (the server handles its segment).
     core
         The core; -1 for intervals on no core.
     start, end

@@ -208,6 +208,7 @@ class Quantiles(Reduction):
     ----------
     shares
         Numbers from 0 to 1, such as 0.5 and 0.99.
+    bits
         Binary logarithm of the number of classes per power of two. The relative error is at most
         2**-(bits + 1), that is 0.4 % for 7.
     """

@@ -42,7 +42,6 @@ class MigPart(NamedTuple):
 
     ``answer.workload`` and ``answer.platform`` are the tasks and the platform as seen in the
     instance.
-    instance.
     """
 
     instance: MigInstance

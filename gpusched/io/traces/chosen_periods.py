@@ -29,7 +29,6 @@ def harmonic_periods(
     utilization of the tasks is at most ``utilization``. The hyperperiod of such periods is at most
     three times the largest period. If it would exceed 48 times the smallest period, the smallest
     periods are increased.
-    periods are increased.
 
     >>> gs.io.harmonic_periods([20_000, 30_000], utilization=0.5).tolist()
     [100000, 150000]

@@ -46,7 +46,6 @@ class BatchFunction(Saved):
     batch of two or more takes the longest ``wcet`` of its members times the slowdown factor of the
     batch, rounded up. Eligibility is decided by placement (`from_gpu`) or by utilization
     (`from_utilization`).
-    eligible by placement (`from_gpu`) or by utilization (`from_utilization`).
 
     >>> tasks = gs.KernelTasks(period=[4, 6, 12], wcet=[1, 2, 3])
     >>> times = gs.BatchFunction.from_utilization(tasks, slowdown=1.5)

@@ -36,6 +36,7 @@ def replay(
 
     Returns
     -------
+    rule, frame, task, time
         Numbered as in the core: rule 0 for a schedule that violates no rule, task -1 if the rule
         concerns no single task.
     """

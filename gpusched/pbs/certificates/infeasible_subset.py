@@ -50,8 +50,8 @@ class InfeasibleSubset(Certificate):
 
     Attributes
     ----------
+    tasks
         Indices of the tasks of the subset, in ascending order.
-        Indices of the subset, rising.
     proof
         An `Overload`, `DeadInterval` or `DeadStates` of the subset.
     """

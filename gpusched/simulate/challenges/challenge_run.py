@@ -71,7 +71,6 @@ def challenge(
     Neither the number of jobs nor the length of a schedule is limited, because no state is visited
     twice. If no job is late, the set is accepted for such schedules, and ``worst`` has the exact
     largest responses.
-    responses.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [10, 11], [[1, (1, 2, 0), 1], [2, (1, 2, 1), 0]], core=[0, 1])

@@ -52,6 +52,7 @@ def function_parts(function: Callable[..., Any]) -> dict[str, str]:
 
     Raises
     ------
+    IdentityError
         A part cannot be identified, such as an open file, a lock, or ``eval``; the message names
         it.
 
