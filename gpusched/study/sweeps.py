@@ -76,10 +76,11 @@ def sweep(
         length ``count``, with one entry for each of the task sets ``first`` ..
         ``first + count - 1`` of ``seed``. ``seed`` is the ``SeedSequence`` of the point, equal in
         each call. A set must not depend on its chunk; sets of ``gs.generate`` with this ``first``
-        and ``seed`` do not. A function that reads ``seed`` but not ``first`` causes a warning. Two generators with
-        the same seed draw related numbers; give each its own child from ``seed.spawn(2)``. A
-        function with a parameter ``stop`` receives a byte that is set to 1 when the sweep ends
-        early, to be passed on, for example to ``gs.pbs.search``; None if workers share no memory.
+        and ``seed`` do not. A function that reads ``seed`` but not ``first`` causes a warning. Two
+        generators with the same seed draw related numbers; give each its own child from
+        ``seed.spawn(2)``. A function with a parameter ``stop`` receives a byte that is set to 1
+        when the sweep ends early, to be passed on, for example to ``gs.pbs.search``; None if
+        workers share no memory.
     grid
         The values of each parameter. The points are all combinations, with the last parameter
         varying fastest.
