@@ -1,34 +1,34 @@
 """Real-time scheduling of GPU kernels: exact tests, bounds, simulators, measurements.
 
-``import gpusched as gs``, and describe what there is:
+Import the package with ``import gpusched as gs``. Inputs:
 
-    gs.GPU, gs.occupancy, gs.place    a GPU, how many blocks an SM holds, which SM they go to
-    gs.KernelTasks, gs.BatchTable     periodic kernels, and how long batches of them take
-                                      (gs.BatchFunction: of more than 24)
-    gs.HostTasks                      tasks that compute on CPUs and on a GPU, in turns
-    gs.Launches                       kernels and copies in streams, as programs launch them
-    gs.Workload, gs.Task, gs.Platform one program and its machine, stated once for every method
-    gs.generate                       random task sets, as many as you like in one call
+    gs.GPU, gs.occupancy, gs.place    a GPU, blocks per SM, placement of blocks on SMs
+    gs.KernelTasks, gs.BatchTable     periodic kernels, and completion times of batches of them
+                                      (gs.BatchFunction for more than 24 tasks)
+    gs.HostTasks                      tasks with alternating CPU and GPU segments
+    gs.Launches                       kernels and copies in streams, as launched by programs
+    gs.Workload, gs.Task, gs.Platform a program and its hardware, described once for all methods
+    gs.generate                       random task sets, any number in one call
 
-Then ask:
+Methods:
 
-    gs.compare(workload, platform)    which way of sharing the GPU keeps the deadlines
-    gs.analyze, gs.observe, gs.margin one way: its test, its simulation, how far times may grow
-    gs.mig(workload, platform)        which GPU instances (MIG), and which task in which
-    gs.pbs.search(tasks, table)       can the Parallel Batch Scheduler meet every deadline, and how?
-    gs.pbs.partition                  and on several GPUs?
-    gs.pbs.edf_serial, edf_parallel   can plain EDF?
-    gs.analysis                       how late can kernels in streams, or tasks with CPU and GPU
-                                      segments, be: bounds and schedulability tests
-    gs.simulate                       what happens, job by job and block by block
-    gs.sweep                          one of these questions over a grid, for many task sets
-    gs.reductions                     the numbers that a sweep keeps of many sets
-    gs.open_store, gs.merge           the contents of a sweep's store; several stores as one
+    gs.compare(workload, platform)    compares all ways of sharing the GPU
+    gs.analyze, gs.observe, gs.margin test and simulate one way; how far times can grow under it
+    gs.mig(workload, platform)        chooses GPU instances (MIG), and the tasks of each
+    gs.pbs.search(tasks, table)       exact test of the Parallel Batch Scheduler, with a schedule
+    gs.pbs.partition                  the same on several GPUs
+    gs.pbs.edf_serial, edf_parallel   EDF baselines
+    gs.analysis                       response-time bounds and schedulability tests, for kernels in
+                                      streams and for tasks with CPU and GPU segments
+    gs.simulate                       simulations, job by job and block by block
+    gs.sweep                          evaluates a function on many task sets, over a grid
+    gs.reductions                     the statistics that a sweep keeps
+    gs.open_store, gs.merge           reads the store of a sweep; joins several stores
     gs.experiments                    the figures and tables of the papers
 
-``gs.io`` reads traces of programs that ran, ``gs.cuda`` measures and plays on this machine's GPUs.
-Every time is a whole number of ticks; what a tick is, is yours to choose (nanoseconds in what is
-read from files and measured). ``help(gs.pbs.search)`` and so on have the details.
+``gs.io`` reads traces of programs, and ``gs.cuda`` measures and plays schedules on the GPUs of this
+machine. All times are whole numbers of ticks. You choose the length of a tick; times that are
+measured or read from files are in nanoseconds. See ``help(gs.pbs.search)`` and so on for details.
 """
 
 from __future__ import annotations
@@ -101,8 +101,7 @@ if TYPE_CHECKING:
     from gpusched.study.sweeps import sweep as sweep
     from gpusched.study.width import Width as Width
 
-# All of these are imported when they are first asked for, so that importing the package costs
-# little.
+# All of these are imported on first use, so that importing the package is fast.
 _MODULES = {
     "analysis": "analysis",
     "cuda": "cuda",
@@ -176,6 +175,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # What a user's tab key shows, and not what happens to be imported.
+    # Names for tab completion: the public ones, not everything that happens to be imported.
     special = {name for name in globals() if name.startswith("__")}
     return sorted({*special, "Cancelled", *_MODULES, *_MEMBERS})

@@ -147,5 +147,5 @@ const gs_method_t gs_pbs_edf_parallel_method = {
     .function = "pbs.edf_parallel",
     .claim = "exact",
     .source = "[RTNS24], section 6",
-    .summary = "Batches filled greedily in order of deadline.",
+    .summary = "Batches filled greedily in order of deadlines.",
 };

@@ -123,7 +123,7 @@ int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodi
 
 static const char *const SEARCH_METHOD[] = {"interval", "graph", NULL};
 static const gs_method_option_t SEARCH_OPTIONS[] = {
-    {"method", "choice", SEARCH_METHOD, "interval", "interval engine, or the scheduling graph"},
+    {"method", "choice", SEARCH_METHOD, "interval", "interval search, or the scheduling graph"},
     {"idling", "boolean", NULL, "False", "whether the GPU may idle while work is ready"},
 };
 
@@ -133,7 +133,7 @@ const gs_method_t gs_pbs_search_method = {
     .function = "pbs.search",
     .claim = "exact",
     .source = "[RTNS24], section 3",
-    .summary = "Whether a Parallel Batch Schedule meets every deadline, with the schedule or a "
+    .summary = "Exact test whether a Parallel Batch Schedule meets all deadlines, with schedule or "
                "certificate.",
     .options = SEARCH_OPTIONS,
     .option_count = sizeof SEARCH_OPTIONS / sizeof *SEARCH_OPTIONS,

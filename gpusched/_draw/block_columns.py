@@ -26,20 +26,20 @@ class BlockColumns:
     Attributes
     ----------
     kernel, block, sm, start, end
-        Shape ``(B,)``: the kernel, the number in its grid, the SM, start and end in ticks, which
-        are not negative.
+        Shape ``(B,)``: index of the kernel, number of the block in its grid, SM, start and end in
+        ticks, which are not negative.
     name, threads, context
-        Of each kernel, K: name, threads per block, context.
+        Per kernel, K: name, threads per block, context.
     sms, warps
-        SMs of the GPU, and the warps that each has room for.
+        Number of SMs of the GPU, and number of warps of an SM.
     peak
-        The most warps that are on an SM at once, where they are more: starts and ends that were
-        recorded are not exact.
+        Largest number of warps on an SM at once, if it exceeds ``warps``: recorded starts and ends
+        are not exact.
     parts
-        Where blocks are frozen in between; None: each runs from its start to its end.
+        Spans of blocks that are frozen in between; None: each block runs from start to end.
     gap
-        Shape ``(B,)``: by how many ticks a block differs from the other side of a comparison, 0
-        where that is tolerated; None without a comparison.
+        Shape ``(B,)``: ticks by which a block differs from the other side of a comparison, 0 if
+        the difference is tolerated; None without a comparison.
     """
 
     kernel: Int64Array
@@ -63,7 +63,7 @@ class BlockColumns:
         return warps
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> BlockColumns:
-        """The same without the spans of the blocks that are not ``chosen``."""
+        """The same columns without the spans of blocks that are not ``chosen``."""
         block, start, end = self.running()
         kept = chosen[block]
         running = np.zeros(int(kept.sum()), dtype=bool)
@@ -81,18 +81,18 @@ class BlockColumns:
 
 @dataclass(frozen=True, eq=False)
 class Flights:
-    """Blocks of one kernel that are on one SM from one instant to another, by start: columns.
+    """Groups of blocks of one kernel that are on one SM for the same time, by start: columns.
 
     Attributes
     ----------
     kernel, sm, start, end
-        Of the blocks.
+        Kernel, SM, start and end of the blocks.
     blocks
-        Their number.
+        Number of blocks.
     first
         Index of one of them.
     gap
-        The largest of theirs.
+        Largest ``gap`` of the blocks.
     """
 
     kernel: Int64Array

@@ -24,15 +24,15 @@ _HEAD = 18.0  # height of a name's lane, in points
 
 
 def joined(named: Sequence[tuple[str, Timeline, int]]) -> Timeline:
-    """A timeline of several, one below the other.
+    """Combine several timelines into one, one below the other.
 
     Parameters
     ----------
     named
-        For each, at least one: its name, the timeline, and a number by which its colours are
-        shifted, so that colours of different timelines differ. Windows begin at one instant; the
-        picture ends where the first one ends that does not show all pieces. Timelines with images
-        (`Raster`), which fill their own windows, are not for this.
+        For each of at least one timeline: its name, the timeline, and a number by which its colours
+        are shifted, so that colours of different timelines differ. All intervals begin at the same
+        time; the picture ends at the earliest end of a timeline that does not show all its pieces.
+        Timelines with images (`Raster`), which fill their own intervals, are not supported.
     """
     lanes: list[Lane] = []
     first: list[int] = []

@@ -36,21 +36,21 @@ class StreamColumns:
     Attributes
     ----------
     name, stream, launched
-        Name, index of the stream, time of the launch.
+        Name of the launch, index of its stream, and time of the launch.
     first, end
-        Start and end; -1 for what has not happened.
+        Start and end; -1 for events that did not happen.
     now
-        The last instant that is known.
+        The last known time.
     stream_name
-        Of each stream.
+        Names of the streams.
     times
-        Further instants by name; -1 where there is none.
+        Further times by name; -1 for missing ones.
     gap
-        By how many ticks a launch differs from the other side of a comparison, 0 where that is
+        Ticks by which a launch differs from the other side of a comparison; 0 if the difference is
         tolerated.
     mixed
-        Whether a launch may run beside others of its stream (bool): such launches share the height
-        of the lane. None: none may.
+        Whether a launch may run beside others of its stream (bool); such launches share the height
+        of the lane. None: no launch may.
     """
 
     name: tuple[str, ...]

@@ -58,7 +58,7 @@ PIXELS_PER_POINT = 1.15
 """Pixels of an SVG document per point of a lane."""
 
 NOTHING = -(2**63)
-"""In a column of numbers or times: there is none."""
+"""Value in a column of numbers or times that means: no value."""
 
 _LABEL = 28  # characters of a lane's name
 _MOST_NUMBERS = 24  # labels that are numbers
@@ -70,7 +70,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Rows(Generic[Item]):
-    """Items that are made anew each time they are iterated over, so that none are kept."""
+    """Items that are made anew for each iteration, so that none have to be kept."""
 
     make: Callable[[], Iterator[Item]]
 
@@ -87,9 +87,9 @@ class Lane:
     name
         Its label.
     group
-        What it is part of: a process in a trace.
+        Group of the lane, which is a process in a trace.
     height
-        In a picture, in points; 0 for a lane that only traces show.
+        Height in a picture, in points; 0 for a lane that is shown in traces only.
     scale
         Labels in the lane instead of its name: (share of the height from the top, text).
     line
@@ -105,32 +105,32 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Something that lasts from ``start`` to ``end`` in a lane.
+    """An activity in a lane, from ``start`` to ``end``.
 
     Attributes
     ----------
     lane
         Index of the lane.
     start, end
-        In ticks, not cut at the picture's window.
+        Times in ticks, not cut at the picture's window.
     name
-        What it is: the name in a trace, the beginning of the tooltip.
+        Name in a trace, and beginning of the tooltip.
     color
         Index into the palette, or an RGB text such as "#999999".
     label
-        Short text on the piece, where there is room.
+        Short text on the piece, shown if there is room.
     style
         One of ``ALPHA``.
     late
         Whether it belongs to a job that misses its deadline.
     differs
-        Whether it is not where, or not when, the other side of a comparison has it.
+        Whether the other side of a comparison has it in another place or at another time.
     unfinished
-        Whether ``end`` is only as far as is known.
+        Whether it had not ended at ``end``, the last known time.
     spans
         Its rectangles in a picture. The label is on the largest run of adjacent ones.
     times
-        Further instants and durations in ticks, by name; None where there is none.
+        Further times and durations in ticks, by name; None for missing ones.
     args
         Further values, for traces only.
     """
@@ -155,7 +155,7 @@ class Piece:
         return self.late or self.differs
 
     def tip(self, axis: TimeAxis) -> str:
-        """One line that says everything a picture knows of it."""
+        """One line with everything that a picture knows about it."""
         until = "the end" if self.unfinished else axis.text(self.end)
         parts = [f"{clip(self.name, _NAME)}, {axis.text(self.start)} to {until}"]
         parts += [f"{k} {axis.text(v)}" for k, v in self.times.items() if v is not None]
@@ -173,22 +173,22 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An instant in a lane.
+    """A point in time in a lane.
 
     Attributes
     ----------
     lane, time
-        Where and when.
+        Index of the lane, and time in ticks.
     kind
         "release" (triangle upwards), "deadline" or "launch" (triangle downwards), "miss" (cross).
     color
-        As of a `Piece`.
+        As in `Piece`.
     at
-        Share of the lane's height.
+        Position as a share of the lane's height.
     shaft
         Whether a line over the lane's height makes it an arrow.
     label, tip
-        A word beside it; a tooltip.
+        A word beside it, and a tooltip.
     """
 
     lane: int
@@ -245,7 +245,7 @@ class Raster:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """Values that hold from an instant on; in traces only."""
+    """Values that hold from a point in time on; in traces only."""
 
     group: str
     name: str
@@ -268,13 +268,13 @@ class PieceColumns:
     Attributes
     ----------
     lane, start, end
-        As of a `Piece`; by start in each lane.
+        As in `Piece`; ordered by start in each lane.
     name
-        Parts of the name, one after the other: text, numbers (nothing for ``NOTHING``), words.
+        Parts of the name, to be joined: text, numbers (omitted for ``NOTHING``), words.
     args
         Further numbers and truth values by name.
     times
-        Further instants and durations in ticks, by name; ``NOTHING`` where there is none.
+        Further times and durations in ticks, by name; ``NOTHING`` for missing ones.
     """
 
     lane: Int64Array
@@ -294,9 +294,9 @@ class CounterColumns:
     groups
         Names of the groups.
     group, time
-        Index into ``groups``, and the instant from which on the values hold.
+        Index into ``groups``, and the time from which on the values hold.
     name, values
-        As of a `Counter`.
+        As in `Counter`.
     """
 
     groups: tuple[str, ...]
@@ -308,34 +308,34 @@ class CounterColumns:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A window of time and what is in it.
+    """A time interval with its lanes, pieces and marks.
 
     Attributes
     ----------
     lanes
-        From top to bottom; lanes of one group follow each other.
+        Lanes from top to bottom; lanes of one group follow each other.
     pieces
-        In order of start within each lane; a `Rows` where there are too many to keep.
+        Pieces in order of start within each lane; a `Rows` if there are too many to keep.
     rasters
         Images below the pieces, for pictures.
     columns
-        More pieces, for traces.
+        Further pieces, for traces.
     marks, keys, notes
-        Instants, the legend, and what the picture leaves out.
+        Points in time, the legend, and statements about what the picture leaves out.
     numbers
-        What numbers on pieces count, "jobs" say; a note explains it.
+        What numbers on pieces count, such as "jobs"; a note explains it.
     counters
-        For traces.
+        Counters, for traces.
     since, end
-        The window in ticks. Pictures cut pieces at it.
+        The interval in ticks. Pictures cut pieces at its ends.
     unit
-        What a tick is: None, "ns", "us", "ms" or "s".
+        Unit of a tick: None, "ns", "us", "ms" or "s".
     title
-        What the lanes are, on the vertical axis.
+        Title of the vertical axis, which names the kind of lanes.
     width
-        Of the time axis in inches.
+        Length of the time axis in inches.
     other
-        Facts about the whole, for traces.
+        Facts about the whole timeline, for traces.
     """
 
     lanes: tuple[Lane, ...]
@@ -360,7 +360,7 @@ class Timeline:
         return time_axis(self.unit, self.end)
 
     def note_lines(self, length: int) -> list[str]:
-        """The notes in lines of ``length`` characters, or longer by a note that is longer."""
+        """The notes in lines of about ``length`` characters; a longer note has its own line."""
         lines: list[str] = []
         numbers = (f"numbers: {self.numbers}",) if self.numbers else ()
         for note in (*numbers, *self.notes):
@@ -372,7 +372,7 @@ class Timeline:
 
     @property
     def height(self) -> float:
-        """Of all lanes, in points; at least 1."""
+        """Height of all lanes, in points; at least 1."""
         return max(sum(lane.height for lane in self.lanes), 1.0)
 
     def tops(self) -> list[float]:
@@ -388,7 +388,7 @@ class Timeline:
         return max(piece.start, self.since), min(piece.end, self.end)
 
     def misses(self) -> dict[int, list[int]]:
-        """Instants with a cross, by lane: labels stay clear of them."""
+        """Times with a cross, by lane, which labels avoid."""
         found: dict[int, list[int]] = {}
         for mark in self.marks:
             if mark.kind == "miss":
@@ -481,9 +481,10 @@ def _merged(
 
 
 def window(since: Any, until: Any) -> tuple[int, int | None]:
-    """A window of time, checked.
+    """A time interval, checked.
 
-    Raises TypeError for what is not an integer, ValueError for a negative or empty window.
+    Raises TypeError for values that are not integers, and ValueError for a negative or empty
+    interval.
     """
     low = integer(since, "since")
     high = None if until is None else integer(until, "until")
@@ -507,17 +508,18 @@ def in_window(
     Parameters
     ----------
     start, end
-        Of all pieces, (n,), in ticks.
+        Times of all pieces, (n,), in ticks.
     since, until
-        The window; ``until`` None: to the end, ``last``, or as far as the number of pieces allows.
+        The interval; ``until`` None: to the end, ``last``, or as far as the number of pieces
+        allows.
     most
-        Largest numbers of pieces: without ``until``, and with it. Where more begin at the window's
-        first instant, up to the second number of those are shown.
+        Maximum number of pieces without ``until``, and with it. If more pieces begin at the start
+        of the interval, up to the second number of these are shown.
 
     Returns
     -------
     tuple
-        Their indices by start, where the window ends, and how many are left out.
+        Indices of the pieces by start, end of the interval, and number of pieces left out.
     """
     inside = np.flatnonzero((end > since) & (start < (last + 1 if until is None else until)))
     inside = inside[np.argsort(start[inside], kind="stable")]

@@ -16,7 +16,7 @@ _MARKERS = {"release": "^", "deadline": "v", "launch": "v", "miss": "X"}
 
 
 def plot(timeline: Timeline, ax: Axes | None = None) -> Axes:
-    """Draw a timeline on ``ax``, on the axes of a new figure where it is None; return the axes."""
+    """Draw a timeline on ``ax``, or on the axes of a new figure if it is None; return the axes."""
     if ax is None:
         names = [text for _, text in timeline.labels(1)]
         side = 0.085 * max(map(len, names), default=0)

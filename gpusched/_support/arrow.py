@@ -129,7 +129,7 @@ def _of_objects(name: str, entries: Sequence[Any]) -> _Node:
         return (name, "+L", len(entries), (valid, _offsets(sizes)), (items,), None)
     if not all(issubclass(kind, str) for kind in kinds):
         raise _mixed(name, entries, lambda entry: isinstance(entry, (str, type(None))))
-    # A lone surrogate, which is no character, becomes a question mark.
+    # A lone surrogate is not a valid character and becomes a question mark.
     words = {entry: (entry or "").encode("utf-8", "replace") for entry in set(entries)}
     encoded = [words[entry] for entry in entries]
     text = np.frombuffer(b"".join(encoded), np.uint8)

@@ -12,7 +12,7 @@ __all__ = ["Budget", "as_budget", "spent_text"]
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on the computation of one task set; None means no limit.
+    """Limits on the resources of the computation for one task set; None means no limit.
 
     >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
@@ -23,21 +23,21 @@ class Budget:
     ----------
     states
         Number of states that a search visits, of jobs that a simulation releases, or of blocks
-        that ``gs.simulate.hierarchy`` starts. This limit alone gives the same answers on every
+        that ``gs.simulate.hierarchy`` starts. Only this limit gives the same answers on every
         machine.
     bytes
-        Memory in bytes (default 2 GiB).
+        Memory in bytes. Default: 2 GiB.
     seconds
-        Wall-clock time.
+        Wall-clock time in seconds.
 
     Raises
     ------
     ValueError
-        A limit that is not positive.
+        A limit is not positive.
     TypeError
-        One that is not a number, or not whole where it counts states or bytes.
+        A limit is not a number, or states or bytes are not whole numbers.
     OverflowError
-        A number of states or bytes that does not fit 64 bits, or of seconds, a double.
+        A number of states or bytes does not fit 64 bits, or seconds do not fit a double.
     """
 
     states: int | None = None
@@ -64,6 +64,6 @@ def as_budget(budget: Budget | None) -> Budget:
 
 
 def spent_text(which: str, states: int, used: int) -> str:
-    """A sentence on a search whose budget was spent: which, its states and its bytes."""
+    """Describe a search whose budget was used up: which limit, its states and its bytes."""
     amount = f"{states:,} states and {used / 1e6:,.1f} MB"
     return f"The budget of {which} was spent, after {amount}; a larger one may decide it."

@@ -61,7 +61,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
     path
         The file.
     mode, options
-        As of ``open``: "wb", or "w" with its encoding.
+        As in ``open``: "wb", or "w" with its encoding.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) ->
 
 
 def create(path: str | os.PathLike[str], content: bytes) -> None:
-    """Make a new file with this content, complete from the moment at which it is there.
+    """Make a new file with this content, which appears only when it is complete.
 
     Temporary files are removed as by `replacing`.
 
@@ -205,7 +205,7 @@ def _created(target: str, mode: int) -> tuple[str, int]:
         start = os.path.join(os.path.dirname(target), _prefix(target))
         unfinished = f"{start}{os.urandom(8).hex()}.tmp"
         descriptor = os.open(unfinished, _CREATE, mode)
-        # Before the lock was there, another process may have taken the file for an abandoned one.
+        # Before the file was locked, another process may have removed it as an abandoned one.
         if _locked(descriptor) is not False and os.fstat(descriptor).st_nlink:
             return unfinished, descriptor
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Largest factors by which times may grow: exact for monotone tests, in steps for the others."""
+"""Largest factors by which times can grow: exact for monotone tests, in steps for others."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _GROWTH = Fraction(21, 20)
 def largest_factor(
     accepts: Callable[[Fraction], bool], times: list[int], guess: Fraction | None = None
 ) -> Fraction | None:
-    """The largest factor that a monotone test accepts, None without one above 0.
+    """The largest factor that a monotone test accepts; None if it accepts none above 0.
 
-    Times t are scaled to ``ceil(factor t)``, which is the same for all factors above (m - 1) / t up
-    to m / t. Every factor that was tested stands for the range between two such fractions. The test
-    must fail at some factor. A guess is tested first; where it is right, it and the next fraction
-    are all that is tested.
+    Times t are scaled to ``ceil(factor t)``, which is constant for factors above (m - 1) / t up to
+    m / t. Each tested factor therefore represents the range between two such fractions. The test
+    must fail at some factor. A guess is tested first; if it is right, only the guess and the next
+    fraction are tested.
     """
     if guess is not None:
         guess = _range_of(guess, times)[1]
@@ -63,10 +63,10 @@ def _between(least: Fraction, most: Fraction) -> Fraction:
 
 
 def factor_in_steps(accepts: Callable[[Fraction], bool]) -> tuple[Fraction | None, Fraction | None]:
-    """The largest accepted factor below the first that failed, and that one.
+    """The largest accepted factor below the first one that failed, and that one.
 
-    Steps of a twentieth from 1 on, up to 64, and of a hundredth where they first fail; downwards
-    where 1 fails.
+    Factors are tested in steps of 0.05 from 1 on, up to 64, and in steps of 0.01 where they first
+    fail; downwards if 1 fails.
     """
     if accepts(_ONE):
         good, bad = _ONE, None

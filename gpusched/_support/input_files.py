@@ -1,12 +1,12 @@
 """Reading of files: regular files only, and no more than a stated number of bytes.
 
-A FIFO or a device would make a reader wait or read without end, so that every reader of the
-package refuses what is not a regular file. The way to read a pipe on purpose is a descriptor that
-the process has already: /dev/stdin, or /dev/fd/N as a shell's ``<(command)`` gives it.
+Reading a FIFO or a device could block or never end, so every reader of the package refuses files
+that are not regular. To read a pipe on purpose, pass a descriptor that the process already has:
+/dev/stdin, or /dev/fd/N as provided by ``<(command)`` in a shell.
 
-A packed file can be a thousand times as large unpacked. Every reader has a limit ``max_bytes``,
-`MAX_BYTES` by default, on the size of the file and of what it unpacks to; a file beyond it is
-refused before memory is taken for its content.
+A compressed file can be a thousand times as large when unpacked. Every reader has a limit
+``max_bytes``, `MAX_BYTES` by default, on the size of the file and of its unpacked content. A larger
+file is refused before memory is allocated for its content.
 """
 
 from __future__ import annotations

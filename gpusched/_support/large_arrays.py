@@ -1,7 +1,7 @@
-"""Work on large arrays in pieces, between which Python looks for Ctrl-C.
+"""Work on large arrays in pieces, between which Python checks for Ctrl-C.
 
-A call of NumPy ends before a signal is answered, and one on some gigabytes takes seconds. Arrays of
-at most one piece are handled by one call.
+A call of NumPy is not interrupted by signals, and takes seconds for some gigabytes. Arrays of at
+most one piece are handled by a single call.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def joined(rows: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def spread(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
-    """The array broadcast to a shape, C-contiguous; itself where it is that already.
+    """The array broadcast to a shape, C-contiguous; the array itself if it already is.
 
     Raises
     ------

@@ -15,7 +15,7 @@ __all__ = ["Coded", "frame_of", "optional"]
 
 
 class Coded(NamedTuple):
-    """A column of few different words: int8 places in ``words`` (at most 127)."""
+    """A column of a few distinct words: int8 indices into ``words`` (at most 127)."""
 
     codes: npt.NDArray[np.int8]
     words: tuple[str, ...]
@@ -29,7 +29,7 @@ def optional(values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Any:
     values
         Array of integers.
     known
-        Whether there is a value, a bool array of the same shape; unless given, where the number is
+        Whether there is a value, a bool array of the same shape. Default: where the number is
         not negative.
     """
     data = np.asarray(values, np.int64)
@@ -38,10 +38,10 @@ def optional(values: npt.ArrayLike, known: npt.ArrayLike | None = None) -> Any:
 
 
 def frame_of(columns: Mapping[str, Any]) -> pd.DataFrame:
-    """A pandas table of columns as those of ``Tabular``: NA where they are masked.
+    """Make a pandas table from columns like those of ``Tabular``: NA where they are masked.
 
-    Masked numbers are of type Int64, UInt64 or Float64, truth values boolean, strings string; what
-    is no array is of type object.
+    Masked numbers become Int64, UInt64 or Float64, booleans boolean, strings string; columns that
+    are not arrays become object.
     """
     try:
         import pandas as pd

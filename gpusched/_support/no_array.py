@@ -8,10 +8,10 @@ __all__ = ["NoArray"]
 
 
 class NoArray:
-    """Base class of objects of several columns, which ``np.asarray`` refuses with their names.
+    """Base class of objects with several columns; ``np.asarray`` refuses them with an explanation.
 
-    Without it, NumPy would make an array of Python objects, one per task. A class sets
-    ``_INSTEAD``, the expressions to use instead.
+    Otherwise NumPy would make an array of Python objects, one per task. A class sets ``_INSTEAD``,
+    the expressions to use instead.
     """
 
     __slots__ = ()

@@ -25,23 +25,23 @@ def reporter(
 ) -> Iterator[Callable[[int], object]]:
     """Yield a function to call with the number of units done so far.
 
-    The bar has the rate and an estimate of the remaining time. In a notebook it is a widget, or
-    text in the cell's output where ipywidgets is not installed; in a terminal it is text on the
-    standard error. It changes only in calls of the function, by the thread that calls it.
+    The bar shows the rate and an estimate of the remaining time. In a notebook it is a widget, or
+    text in the cell's output if ipywidgets is not installed; in a terminal it is text on standard
+    error. It is updated only by calls of the function, in the thread that calls it.
 
     Parameters
     ----------
     progress
         A callable ``(done, total)``; True or False to show or hide a tqdm bar; None for a bar in a
-        notebook and where the standard error is a terminal. Without tqdm no bar is shown.
+        notebook, and if standard error is a terminal. Without tqdm no bar is shown.
     total
-        Number of units; None when it is unknown, and there is no estimate.
+        Number of units; None if it is unknown, in which case there is no estimate.
     unit
         Name of a unit in the bar.
     delay
         Seconds before a bar appears.
     initial
-        Units done before; the bar's estimate of the remaining time leaves them out.
+        Number of units done before; ignored by the estimate of the remaining time.
     """
     if callable(progress):
         call: Callable[..., object] = progress
@@ -59,7 +59,7 @@ def reporter(
     shown: dict[str, Any] = {"total": total, "unit": unit, "delay": delay, "initial": initial}
     shown["unit_scale"] = total is None or total >= 10**6
     shown["miniters"] = 1  # no guess of how many calls to skip, which a slower rate would outdate
-    # A notebook shows the standard error as an error.
+    # A notebook displays standard error like an error message.
     with kind(**shown, file=sys.stdout if notebook else sys.stderr) as bar:
         yield lambda done: bar.update(done - bar.n)
 

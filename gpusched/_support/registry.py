@@ -23,9 +23,9 @@ def limit(name: str) -> int:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a method: ``choices`` are those of a choice, else empty.
+    """An option of a method; ``choices`` is empty unless the option is a choice.
 
-    ``type`` is "choice", "integer" or "boolean"; ``default`` is text, None where there is none.
+    ``type`` is "choice", "integer" or "boolean"; ``default`` is text, None if there is no default.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to share the GPU, or to analyse one: what it takes, what it claims, where it is from.
+    """Description of a method that analyses or simulates GPU sharing: model, claim, options.
 
     >>> method = gs.methods()["mpcp"]
     >>> method.model, method.claim, method.choices("mode")
@@ -46,21 +46,21 @@ class Method:
     Attributes
     ----------
     name
-        Unique among all methods.
+        Name of the method, unique among all methods.
     model
-        The class of its workload: "KernelTasks", "KernelChains", "BatchTable", "HostTasks",
-        "Launches" or "Workload".
+        Class of its input: "KernelTasks", "KernelChains", "BatchTable", "HostTasks", "Launches" or
+        "Workload".
     function
         Its function in the package, such as "analysis.mpcp" or "mig".
     claim
-        "exact", "sufficient" (what it accepts meets every deadline), "necessary" (what it rejects
-        does not) or "simulation".
+        "exact", "sufficient" (accepted sets meet all deadlines), "necessary" (rejected sets miss a
+        deadline) or "simulation".
     source
         Keys of papers, with sections or equations.
     summary
-        One sentence.
+        Description in one sentence.
     options
-        What it takes beside the workload and the platform.
+        Its options, in addition to the input and the platform.
     """
 
     name: str
@@ -72,19 +72,19 @@ class Method:
     options: tuple[Option, ...]
 
     def option(self, name: str) -> Option:
-        """The option of this name; KeyError where there is none."""
+        """The option of this name; KeyError if there is none."""
         for option in self.options:
             if option.name == name:
                 return option
         raise KeyError(name)
 
     def choices(self, name: str) -> tuple[str, ...]:
-        """The choices of an option; none where the method does not have it."""
+        """The choices of an option; empty if the method does not have it."""
         return next((option.choices for option in self.options if option.name == name), ())
 
 
 class Methods(tuple[Method, ...]):
-    """All methods; prints as a table, and finds a method by its name."""
+    """All methods; prints as a table, and is indexed by name."""
 
     @overload
     def __getitem__(self, key: str | SupportsIndex) -> Method: ...
@@ -130,7 +130,7 @@ _METHODS = Methods(_read(fields) for fields in _core.METHODS)
 
 
 def methods() -> Methods:
-    """Lists all methods with model, claim, options and source.
+    """Return all methods, with model, claim, options and source.
 
     Examples
     --------

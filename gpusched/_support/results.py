@@ -59,10 +59,10 @@ def by_column(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results(Tabular):
-    """A table: ``columns`` maps names to read-only arrays of equal length.
+    """A table of results: ``columns`` maps names to read-only arrays of equal length.
 
-    Values may be missing: they are masked in the array, NA in a table of pandas, empty in a CSV
-    file, and a dash in text.
+    Missing values are masked in the arrays, NA in a pandas table, empty in a CSV file, and a dash
+    in text.
     """
 
     columns: Mapping[str, npt.NDArray[Any]]
@@ -82,7 +82,7 @@ class Results(Tabular):
         return len(next(iter(self.columns.values()), ()))
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        """The column of this name; ``KeyError`` when there is none."""
+        """The column of this name; KeyError if there is none."""
         try:
             return self.columns[name]
         except KeyError:
@@ -103,7 +103,7 @@ class Results(Tabular):
         return (type(self), (dict(values[0]), *values[1:]))
 
     def where(self, **values: Any) -> Results:
-        """Rows in which every named column has the given value."""
+        """Select the rows in which every named column has the given value."""
         chosen = np.ones(len(self), dtype=bool)
         for name, value in values.items():
             column = self[name]
@@ -117,13 +117,13 @@ class Results(Tabular):
         return self.columns
 
     def to_frame(self) -> pd.DataFrame:
-        """The table as a ``pandas.DataFrame`` with the same columns; NA for missing values."""
+        """Return a pandas table with the same columns; NA for missing values."""
         return frame_of(self._table())
 
     def save_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV with a header line and floats in full precision.
 
-        The file is replaced atomically.
+        The file is replaced only when the new one is complete.
         """
         import csv
 

@@ -1,4 +1,4 @@
-"""Base class of saved objects: ``save``, ``load`` and the names of what a file holds.
+"""Base class of saved objects: ``save``, ``load``, and the names of the values in a file.
 
 The reading and writing of files is in ``saved_files``, which is imported with the first file.
 """
@@ -37,9 +37,10 @@ class Saved:
         return cls(**values)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file from which `load` makes an equal object.
+        """Write a file that `load` reads back as an equal object.
 
-        An existing file is replaced once the new one is complete. Raises OSError.
+        An existing file is replaced only when the new one is complete. Raises OSError if it cannot
+        be written.
         """
         from gpusched._support.saved_files import save_arrays
 
@@ -47,10 +48,11 @@ class Saved:
 
     @classmethod
     def load(cls: type[Made], path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Made:
-        """Read a file that `save` wrote, of at most ``max_bytes`` bytes unpacked (4 GiB).
+        """Read a file written by `save`, of at most ``max_bytes`` bytes unpacked (default: 4 GiB).
 
-        Raises OSError, also for what is not a regular file, and ValueError with the path for a file
-        that does not hold such an object, is damaged, too large, or of a version that is not known.
+        Raises OSError if the file cannot be read or is not a regular file. Raises ValueError, with
+        the path, if it does not contain such an object, is damaged, too large, or of an unknown
+        version.
         """
         from gpusched._support.saved_files import load_object
 

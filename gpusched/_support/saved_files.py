@@ -34,12 +34,12 @@ from gpusched._support.text import shown
 __all__ = ["SavedObject", "load_arrays", "load_object", "read_npz", "save_arrays"]
 
 _FORMAT = "gpusched saved object"
-_LAYOUT = 1  # of the file, as opposed to the version of what is in it
+_LAYOUT = 1  # version of the file layout, not of its content
 _HEADER = "header.json"
 _DTYPES = "biufU"
 _PIECE = 1 << 20  # bytes
 
-# What a constructor raises for values that are wrong.
+# Exceptions that constructors raise for invalid values.
 _WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -66,8 +66,8 @@ def save_arrays(
         The file; an existing one is replaced once the new one is complete. The name is taken as it
         is, without a suffix being added.
     kind, version
-        What the values are, such as ``"KernelTasks"``, and the version of their names and
-        meanings, from 1.
+        Kind of the values, such as ``"KernelTasks"``, and version of their names and meanings,
+        from 1.
     fields
         Names and values: arrays of bool, integers, floats or strings, of any shape; None, bool,
         int, float, str, `Fraction` and NumPy's scalars, which come back as Python's; tuples, lists
@@ -190,8 +190,8 @@ def read_npz(
 ) -> dict[str, npt.NDArray[Any]]:
     """Read the arrays of an ``.npz`` file; damage is found by the checksums of all bytes.
 
-    Raises ValueError with ``path`` and ``kind`` for a file that is none, is damaged or has more
-    than ``max_bytes`` bytes unpacked, and OSError.
+    Raises ValueError with ``path`` and ``kind`` for a file that is not such an archive, is damaged
+    or has more than ``max_bytes`` bytes unpacked, and OSError.
     """
     members = _members(path, kind, max_bytes)
     for name, array in members.items():
@@ -312,7 +312,7 @@ def _encoded(value: Any, name: str, arrays: dict[str, npt.NDArray[Any]]) -> Any:
 
 
 class _Decoder:
-    """Makes values of what `_encoded` made, and takes each array from ``arrays`` once."""
+    """Decoder of values encoded by `_encoded`; it takes each array from ``arrays`` once."""
 
     def __init__(self, arrays: dict[str, Any], parts: Mapping[str, type[SavedObject]]) -> None:
         self.arrays = arrays

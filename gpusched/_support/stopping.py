@@ -11,10 +11,10 @@ __all__ = ["raise_if_stopped"]
 
 
 def raise_if_stopped(stop: Any) -> None:
-    """Raise ``Cancelled`` when the byte is set.
+    """Raise `Cancelled` if the byte is set.
 
-    Calls of the core look at it while they take long; a loop over short ones looks at it between
-    them. ``TypeError`` for anything but None or a writable buffer of one byte.
+    Long calls of the core check it themselves; a loop over short calls checks it between them.
+    Raises TypeError for anything but None or a writable buffer of one byte.
     """
     if stop is None:
         return

@@ -1,29 +1,30 @@
 """Response-time bounds and schedulability tests.
 
-`fifo_bound`: kernels that run concurrently, their blocks started in FIFO order, in the model of
+`fifo_bound`: kernels that run concurrently and whose blocks start in FIFO order, in the model of
 [ECRTS17] (Yang and Anderson, "Response-Time Bounds for Concurrent GPU Scheduling", 2017).
-`fifo_limit`: the utilization limit up to which the paper conjectures bounded response times.
+`fifo_limit`: the utilization up to which that paper conjectures bounded response times.
 
 `priority_streams`: chains of kernels in streams of different priorities.
 
 `stgm`, `mpcp`, `fmlp_plus`, `gpu_server`: tasks with CPU and GPU segments under partitioned fixed
-priorities, with the GPU divided among tasks by SMs or used by one task at a time, as compared in
+priorities, in which tasks use different SMs, or one task at a time uses the whole GPU; compared in
 [RTCSA19] (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management for Real-Time Tasks").
 `stgm_allocate`, `stgm_exhaustive` and `partition` also choose the cores and SMs.
 
-`time_slices`, `gcaps`: the same tasks, whose contexts the GPU serves in turn or by priority, as in
+`time_slices`, `gcaps`: the same tasks, with GPU contexts served in turn or by priority, as in
 Wang, Liu, Wong and Kim, "GCAPS: GPU Context-Aware Preemptive Priority-based Scheduling", 2024.
 
 `srm`, `container`, `cpu_only`, `gedf_tardiness`: bounded tardiness under global EDF, with the GPU
 behind a lock or inside a server, [RTNS10] (Elliott and Anderson, "Globally Scheduled Real-Time
 Multiprocessor Systems with GPUs", 2010).
 
-`breakdown`, `assign_priorities`: for the tests of partitioned tasks, how much longer times may get,
-and with which priorities a set is accepted. `schedulability` has the columns of a sweep.
+`breakdown`, `assign_priorities`: the largest factor on execution times with which a test of
+partitioned tasks accepts a set, and priorities with which it does. `schedulability` computes the
+columns of a sweep.
 
-The answers of tests derive from `Answer`: ``accepted``, ``rejected``, ``undecided``,
-``schedulable``, ``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for
-stacks of sets.
+The answers of tests are derived from `Answer`: they have ``accepted``, ``rejected``, ``undecided``,
+``schedulable``, ``claim``, ``assumptions``, ``response``, ``slack`` and ``why()``, for one set and
+for stacks of sets.
 """
 
 from __future__ import annotations

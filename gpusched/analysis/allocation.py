@@ -49,13 +49,13 @@ def partition(
     suspension: Suspension = "split",
     stop: Any = None,
 ) -> Verdict:
-    """Choose cores for `mpcp`, `fmlp_plus` or `gpu_server` by worst fit, then test.
+    """Assign tasks to cores by worst fit, then run `mpcp`, `fmlp_plus` or `gpu_server`.
 
-    Algorithm 1 of [RTCSA19] without SMs: tasks by falling utilization (ties by index), each to the
-    core with the least load (the first of several). A task's utilization is its time on the core
-    per period: (C + G^m) / T, or (C + G) / T where it keeps the core during kernels. With a server
-    it is C / T, and the server is one more task, of utilization sum (G^m + 2 eta overhead) / T. The
-    core that the authors gave the server is not known.
+    Algorithm 1 of [RTCSA19] without SMs: the tasks, in order of decreasing utilization (ties by
+    index), go to the core with the smallest load (the first of several). The utilization of a task
+    is its time on the core per period: (C + G^m) / T, or (C + G) / T if it keeps the core during
+    kernels. With a GPU server it is C / T, and the server is assigned as one more task with
+    utilization sum (G^m + 2 eta overhead) / T. Which core the authors gave the server is not known.
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
     >>> answer = gs.analysis.partition(hosts, cpus=2, protocol="fmlp_plus")
@@ -73,19 +73,19 @@ def partition(
     overhead
         Of "gpu_server", as there; 0 with the other protocols.
     protocol
-        How tasks share the GPU: the test of that name.
+        Protocol for sharing the GPU, and name of the test.
     mode, variant, fixed_point, suspension
         Options of the test.
 
     Returns
     -------
     Verdict
-        Its ``hosts`` have the cores that were chosen, also where the set is not accepted. Not
-        accepted is undecided: other cores, or another test, may do.
+        Its ``hosts`` have the chosen cores, also if the set is not accepted. A set that is not
+        accepted is undecided: it may pass with other cores, or under another test.
 
     Raises
     ------
-    As the test.
+    The errors of the test.
     """
     instance(hosts, HostTasks, "hosts")
     one_of(protocol, PROTOCOLS, "protocol")
@@ -135,14 +135,14 @@ def stgm_allocate(
     printed: str | Iterable[str] = (),
     stop: Any = None,
 ) -> Verdict:
-    """Choose cores and SMs for `stgm`: Algorithm 1 of [RTCSA19], corrected.
+    """Assign cores and SMs for `stgm`: Algorithm 1 of [RTCSA19], corrected.
 
-    SMs are given to the tasks in their order, consecutive ones to each, cyclically; at first one to
-    each. Then tasks by falling utilization go to the core with the least load on which all tasks
-    pass the test with them. While a task finds no core, the task that gains most from one more SM,
-    (G(N) - G(N + 1)) / T, gets one, and the placement starts anew.
+    The tasks receive consecutive SMs, cyclically in task order; initially one SM each. Then the
+    tasks, in order of decreasing utilization, are placed on the core with the smallest load on
+    which all tasks pass the test together. If no core accepts a task, the task with the largest
+    gain from another SM, (G(N) - G(N + 1)) / T, gets one, and the placement starts again.
 
-    This is a heuristic: a set for which it finds no allocation may have one (`stgm_exhaustive`).
+    This is a heuristic: it may find no allocation although one exists (see `stgm_exhaustive`).
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [60, 80], [[3, (1, [6, 4], 1), 2], [5, (2, [9, 5], 1), 1]])
@@ -157,38 +157,39 @@ def stgm_allocate(
     cpus
         Number of cores.
     sms
-        Number of SMs; the number of columns of ``hosts.kernel`` unless given.
+        Number of SMs. Default: the number of columns of ``hosts.kernel``.
     mode, variant, stop
-        As in `stgm`, for the test that is used; with ``printed`` lines of its own algorithm.
+        As in `stgm`, for the test that is used; with ``printed``, also for lines of the algorithm.
     apart
-        Whether to look first for SMs without waiting, or with little of it. **An extension of this
-        package**; it finds far more allocations. In mode "busy" the tasks of one core can use the
-        same SMs without waiting, as their GPU segments never overlap, so SMs are divided among
-        cores; in both modes SMs are divided among tasks, while there are enough, by need or by
-        gain. In mode "suspend" (and with printed tests) they are also divided among groups of
-        tasks: the members of a group share its SMs, and none waits for a task outside. Groups are
-        made so that waiting takes small parts of deadlines. Tasks that find no core are placed
-        first the next time. Where all of it fails, Algorithm 1 follows, so that every set that it
-        accepts is accepted.
+        Whether to look first for allocations in which tasks wait little or not at all for SMs.
+        **An extension of this package**, which finds many more allocations. In mode "busy", tasks
+        on one core can use the same SMs without waiting, because their GPU segments never overlap;
+        SMs are therefore divided among cores. In both modes, SMs are divided among tasks while
+        there are enough, by need or by gain. In mode "suspend" (and with printed tests), SMs are
+        also divided among groups of tasks: the members of a group share its SMs, and wait for no
+        task outside. Groups are formed such that waiting times are small compared with deadlines.
+        Tasks that find no core are placed first in the next attempt. If all of this fails,
+        Algorithm 1 follows, so that every set accepted by it is accepted.
     printed
-        Lines to run as they are printed: "line 16" (checks only the task that is placed, **which is
-        unsafe**), "load" (lines 16 and 17: loads of C / T), "line 24" (its sign chooses the task
-        that gains least), "line 26" (returns to line 7, without a reset; unsafe), "line 23"
-        (tests the wrong end). They belong to Algorithm 1: an allocation that ``apart`` finds before
-        it passes the test.
+        Lines of Algorithm 1 to run as printed: "line 16" (checks only the task that is placed,
+        **which is unsafe**), "load" (lines 16 and 17: loads of C / T), "line 24" (its sign chooses
+        the task with the smallest gain), "line 26" (returns to line 7 without a reset; unsafe),
+        "line 23" (tests the wrong end). They do not affect the allocations that ``apart`` tries
+        before Algorithm 1, which always pass the test.
 
     Returns
     -------
     Verdict
-        Its ``hosts`` have the cores and SMs that were chosen, and ``rounds`` is the number of times
-        SMs were given out. Where no allocation was found they are those of the last round, core -1
-        for tasks that found none, and the verdict is that of the least loaded core with the first
-        of these on it. With an unsafe line or variant ``accepted`` is the algorithm's answer.
+        Its ``hosts`` have the chosen cores and SMs, and ``rounds`` is the number of times SMs were
+        assigned. If no allocation was found, they are those of the last round, with core -1 for
+        tasks without a core, and the verdict is that of the least loaded core with the first of
+        these tasks on it. With an unsafe line or variant, ``accepted`` is the algorithm's answer.
 
     Raises
     ------
-    As `stgm`; ValueError also for an unknown line, and for several SMs and kernels that were given
-    without times on fewer SMs (one time would mean "as fast on one SM as on all").
+    The errors of `stgm`; ValueError also for an unknown line, and if there are several SMs and the
+    times of kernels on fewer SMs are not given (a single time would be read as "as fast on one SM
+    as on all").
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
@@ -222,13 +223,13 @@ def stgm_exhaustive(
     states: int = 1_000_000,
     stop: Any = None,
 ) -> Verdict:
-    """Search all choices of cores and SMs for one that passes `stgm`; for small systems.
+    """Search all assignments of cores and SMs for one that passes `stgm`; for small systems.
 
-    The first one tried is that of `stgm_allocate` with ``apart``. Then all divisions of the tasks
-    among the cores and of the SMs among the tasks are covered, without those that the test cannot
-    distinguish from another, those that are no better than another, and those that cannot pass
-    because even shorter kernels and less waiting than theirs did not. Nearly all sets of up to 12
-    tasks, 6 of them with GPU segments, are decided within the default budget on 4 cores and 13 SMs.
+    The allocation of `stgm_allocate` with ``apart`` is tried first. Then all divisions of the tasks
+    among the cores and of the SMs among the tasks are covered, except those that the test cannot
+    distinguish from another, that are no better than another, or that cannot pass because even
+    shorter kernels and less waiting did not. With 4 cores and 13 SMs, nearly all sets of up to 12
+    tasks, 6 of them with GPU segments, are decided within the default budget.
 
     >>> hosts = gs.HostTasks.from_segments([60, 30], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]])
     >>> answer = gs.analysis.stgm_exhaustive(hosts, cpus=1, sms=1)
@@ -238,24 +239,24 @@ def stgm_exhaustive(
     Parameters
     ----------
     hosts
-        One set or a stack of at most 16 tasks, 6 of them with GPU segments.
+        One set or a stack of sets of at most 16 tasks, 6 of them with GPU segments.
     cpus, sms, mode, variant, stop
         As in `stgm_allocate`.
     states
-        Budget for each set: parts of divisions of the tasks and of the SMs, as they grow.
+        Budget for each set: number of partial divisions of the tasks and of the SMs.
 
     Returns
     -------
     Verdict
-        Its ``hosts`` have an allocation that passes; without one no task has a core. ``rounds`` is
-        the number of times SMs were given out. The search is
-        exact about the test, and the test is sufficient: a set without an allocation that passes is
-        undecided (``accepted`` False, ``spent`` False), like one whose budget was spent (``spent``
+        Its ``hosts`` have an allocation that passes the test; if there is none, no task has a core.
+        ``rounds`` is the number of times SMs were assigned. The search is exact with respect to the
+        test, but the test is only sufficient: a set without an allocation that passes is undecided
+        (``accepted`` False, ``spent`` False), and so is a set whose budget was used up (``spent``
         True).
 
     Raises
     ------
-    As `stgm_allocate`; ValueError also for larger sets.
+    The errors of `stgm_allocate`; ValueError also for larger sets.
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")

@@ -46,20 +46,19 @@ class Assignment(Tabular, Saved, Frozen):
     Attributes
     ----------
     verdict
-        The test's verdict with these priorities.
+        The verdict of the test with these priorities.
     of
-        "cpu" or "gpu": which priorities were chosen.
+        Which priorities were chosen: "cpu" or "gpu".
     gpu_priority
-        GPU priorities, 0 for the most urgent: int64 ``(n,)`` or ``(N, n)``; None with ``of``
-        "cpu".
+        GPU priorities, 0 is the highest: int64 ``(n,)`` or ``(N, n)``; None if ``of`` is "cpu".
     method
-        How they were found: "audsley", "exhaustive" (also where the search ended without any),
+        How they were found: "audsley", "exhaustive" (also if the search ended without success),
         "deadline monotonic", or "cpu priorities" (for the GPU). A str, or an array of str ``(N,)``.
     optimal
-        Whether it is known that there is nothing better: the test accepts these priorities, or no
-        others. A bool, or bool ``(N,)``.
+        Whether no better priorities exist: the test accepts these, or is known to accept no others.
+        A bool, or bool ``(N,)``.
     tests
-        Tests that were run, of one task or of all.
+        Number of tests that were run, each of one task or of all tasks.
     """
 
     _KIND: ClassVar[str] = "Assignment"
@@ -89,17 +88,17 @@ class Assignment(Tabular, Saved, Frozen):
 
     @property
     def schedulable(self) -> Flags:
-        """As of the verdict: None for one set that is not accepted."""
+        """As in the verdict: None for a single set that is not accepted."""
         return self.verdict.schedulable
 
     @property
     def response(self) -> Times:
-        """Response bounds with these priorities, as of the verdict."""
+        """Response bounds with these priorities, from the verdict."""
         return self.verdict.response
 
     @property
     def slack(self) -> Times:
-        """Deadline minus response bound, as of the verdict."""
+        """Deadline minus response bound, from the verdict."""
         return self.verdict.slack
 
     @property
@@ -108,11 +107,11 @@ class Assignment(Tabular, Saved, Frozen):
         return self.verdict.seconds
 
     def __len__(self) -> int:
-        """Number of sets of a stack, of tasks of a single set."""
+        """Number of sets of a stack, or number of tasks of a single set."""
         return len(self.verdict)
 
     def why(self, task: int | str | None = None) -> str:
-        """Explain how the priorities were found, and the verdict, of the set or of a task.
+        """Explain how the priorities were found, and the verdict, for the set or for one task.
 
         Raises IndexError or ValueError for a task that does not exist and for a task of a stack.
         """
@@ -122,7 +121,7 @@ class Assignment(Tabular, Saved, Frozen):
         return f"{self.how()}. {said}"
 
     def how(self) -> str:
-        """Say how the priorities of one set were found, without a full stop.
+        """Return how the priorities of one set were found, as a sentence without a full stop.
 
         >>> hosts = gs.HostTasks.from_segments([10, 22], [[1], [2, (0, 7, 1), 1]], core=[0, 0])
         >>> gs.analysis.assign_priorities(hosts, "mpcp").how()
@@ -131,7 +130,7 @@ class Assignment(Tabular, Saved, Frozen):
         Raises
         ------
         ValueError
-            A stack.
+            The answer is for a stack.
         """
         if self.is_stack:
             raise ValueError("assignment: got a stack, expected one set; index it first")
@@ -143,14 +142,14 @@ class Assignment(Tabular, Saved, Frozen):
         return found
 
     def __getitem__(self, index: SupportsIndex | slice | npt.ArrayLike) -> Self:
-        """Answer for one set of a stack (by number), or for several (slice, numbers, mask).
+        """Return the answer for one set of a stack (int), or for several (slice, indices, mask).
 
         Raises
         ------
         IndexError
-            A set that does not exist.
+            The set does not exist.
         TypeError
-            An answer for a single set; another kind of index.
+            The answer is for a single set, or the index is of another kind.
         """
         at = sets_at(self, index)
         rest = {f.name: part_of(getattr(self, f.name), at) for f in fields(self)[2:]}
@@ -160,13 +159,13 @@ class Assignment(Tabular, Saved, Frozen):
         return type(self)(verdict, self.of, **rest)
 
     def __iter__(self) -> Iterator[Self]:
-        """The answers for the sets of a stack."""
+        """Iterate over the answers for the sets of a stack."""
         return sets_of(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per task: that of the verdict, with its priorities.
+        """Return the table of the verdict, with the priorities: one row per task.
 
-        It has the column ``gpu_priority``, too, where these were chosen.
+        It also has the column ``gpu_priority`` if GPU priorities were chosen.
         """
         return frame_of(self._table())
 

@@ -34,7 +34,7 @@ _GROWS = {"all": "All times", "kernels": "Kernels", "copies": "Copies", "cpu": "
 class Breakdown(Tabular, Saved, Frozen):
     """Largest factor on execution times at which a test accepts a set; see `breakdown`.
 
-    Values are those of one set, or arrays ``(N,)`` for a stack, which indexes like an array.
+    Values are scalars for one set, or arrays ``(N,)`` for a stack, which is indexed like an array.
 
     >>> jobs = [[2, (0, 2, 0), 1], [3, (0, 3, 0), 1]]
     >>> hosts = gs.HostTasks.from_segments([10, 20], jobs, core=[0, 1])
@@ -46,18 +46,18 @@ class Breakdown(Tabular, Saved, Frozen):
     hosts, test, mode, sms
         The tasks, the test, its mode and its number of SMs.
     scale, task
-        What is multiplied: "all", "kernels", "copies", "cpu" or the name of a task, and its number
-        (-1 for none).
+        The scaled times, "all", "kernels", "copies", "cpu" or the name of a task, and the index of
+        that task (-1 if it is not a task).
     numerator, denominator
-        The factor in lowest terms, exactly: int64. 0 / 1 where no positive factor is accepted;
-        1 / 1 where ``unlimited``.
+        The exact factor in lowest terms: int64. 0 / 1 if no positive factor is accepted; 1 / 1 if
+        ``unlimited``.
     limiting
-        Number of the task that may miss its deadline at the next larger factor: -1 for none.
+        Index of the task that may miss its deadline at the next larger factor; -1 for none.
     unlimited
-        Whether the set is accepted and has no time that is multiplied.
+        Whether the set is accepted and has no time that is scaled.
     utilization
-        The sum of (C + G) / T at the factor, the breakdown utilization, with kernels on the SMs of
-        the test; 0 where no factor is accepted.
+        Breakdown utilization: the sum of (C + G) / T at the factor, with kernels on the SMs of the
+        test; 0 if no factor is accepted.
     tests
         Number of tests that were run.
     seconds
@@ -88,7 +88,7 @@ class Breakdown(Tabular, Saved, Frozen):
 
     @property
     def factor(self) -> Any:  # a Fraction, inf, or an array, as is_stack says
-        """The factor: a ``Fraction``, or float64 ``(N,)``; ``inf`` where ``unlimited``."""
+        """The factor: a ``Fraction``, or float64 ``(N,)``; ``inf`` if ``unlimited``."""
         if not self.is_stack:
             if self.unlimited:
                 return math.inf
@@ -101,7 +101,7 @@ class Breakdown(Tabular, Saved, Frozen):
         return self.numerator >= self.denominator
 
     def scaled(self) -> HostTasks:
-        """Make the set with its times at the factor, which the test accepts; of one set.
+        """Return the set with its times scaled by the factor; for a single set.
 
         >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
         >>> found = gs.analysis.breakdown(hosts, "mpcp")
@@ -111,9 +111,9 @@ class Breakdown(Tabular, Saved, Frozen):
         Raises
         ------
         ValueError
-            A stack, or no factor that is accepted.
+            The answer is for a stack, or no factor is accepted.
         OverflowError
-            Kernel times on other numbers of SMs that exceed 64 bits.
+            Kernel times on other numbers of SMs exceed 64 bits.
         """
         if self.is_stack:
             raise ValueError("breakdown: got a stack, expected one set; index it first")
@@ -132,11 +132,11 @@ class Breakdown(Tabular, Saved, Frozen):
         return self.hosts._replaced(**changed)
 
     def __len__(self) -> int:
-        """Number of sets of a stack, of tasks of a single set."""
+        """Number of sets of a stack, or number of tasks of a single set."""
         return len(self.hosts)
 
     def why(self, task: int | str | None = None) -> str:
-        """Explain the factor in a sentence; with a task, whether that one limits it.
+        """Explain the factor in a sentence; for a task, tell whether it limits the factor.
 
         Raises IndexError or ValueError for a task that does not exist and for a task of a stack.
         """
@@ -172,20 +172,20 @@ class Breakdown(Tabular, Saved, Frozen):
         return f"{yes} of {len(self)} sets accepted as they are"
 
     def __getitem__(self, index: SupportsIndex | slice | npt.ArrayLike) -> Self:
-        """Answer for one set of a stack (by number), or for several (slice, numbers, mask).
+        """Return the answer for one set of a stack (int), or for several (slice, indices, mask).
 
         Raises
         ------
         IndexError
-            A set that does not exist.
+            The set does not exist.
         TypeError
-            An answer for a single set; another kind of index.
+            The answer is for a single set, or the index is of another kind.
         """
         at = sets_at(self, index)
         return type(self)(**{f.name: part_of(getattr(self, f.name), at) for f in fields(self)})
 
     def __iter__(self) -> Iterator[Self]:
-        """The answers for the sets of a stack."""
+        """Iterate over the answers for the sets of a stack."""
         return sets_of(self)
 
     def __eq__(self, other: object) -> bool:
@@ -197,9 +197,9 @@ class Breakdown(Tabular, Saved, Frozen):
     __hash__ = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per set.
+        """Return a pandas table with one row per set.
 
-        It has the columns ``set``, ``factor``, ``numerator``, ``denominator``, ``limiting`` (NA for
+        The columns are ``set``, ``factor``, ``numerator``, ``denominator``, ``limiting`` (NA for
         none), ``unlimited``, ``utilization`` and ``tests``.
         """
         return frame_of(self._table())
@@ -219,12 +219,12 @@ class Breakdown(Tabular, Saved, Frozen):
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of sets that are accepted, by the factor.
+        """Draw the share of accepted sets as a function of the factor.
 
         Parameters
         ----------
         ax
-            Matplotlib axes; None for a new figure.
+            Matplotlib axes. Default: those of a new figure.
 
         Returns
         -------

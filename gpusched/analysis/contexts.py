@@ -1,7 +1,7 @@
-"""Response-time tests of tasks that share the GPU by contexts, without a lock.
+"""Response-time tests of tasks whose GPU contexts share the GPU without a lock.
 
-Partitioned fixed priorities, tasks with CPU and GPU segments. A copy is CPU work at its task's own
-priority; copies that need no CPU belong to the kernel.
+Tasks have CPU and GPU segments and are scheduled by partitioned fixed priorities. A copy counts as
+CPU work at the priority of its task; copies that need no CPU belong to the kernel.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def time_slices(
     order_free: bool = False,
     stop: Any = None,
 ) -> Verdict:
-    """Test tasks whose contexts the GPU serves in turn, a slice each: the default of the driver.
+    """Test tasks whose contexts share the GPU by time slices, the default of the driver.
 
-    A kernel is launched when its task is scheduled and has done the CPU work before it, copy in
-    included. The GPU serves the contexts with launched kernels one after the other, each for at
-    most ``slice``; before it serves another context than the last one it takes ``switch``. A bound
-    counts the turns of the other contexts between the slices of a kernel, and at most the work that
-    their jobs have. Source: [ECRTS24] (Wang, Liu, Wong and Kim, "GCAPS", 2024), Eqs. (3),
-    (5)-(8), corrected; the proof is in ``csrc/analysis/contexts/time_slices.h``.
+    A kernel is launched when its task is scheduled and has done the CPU work before it, including
+    the copy in. The GPU serves the contexts with launched kernels in turn, each for at most
+    ``slice`` at a time. Before it serves a different context than the last one, it takes
+    ``switch``. A bound counts the turns of other contexts between the slices of a kernel, but no
+    more than the work of their jobs. Source: [ECRTS24] (Wang, Liu, Wong and Kim, "GCAPS", 2024),
+    Eqs. (3), (5)-(8), corrected; the proof is in ``csrc/analysis/contexts/time_slices.h``.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]], core=[0, 1])
@@ -66,54 +66,57 @@ def time_slices(
     Parameters
     ----------
     hosts
-        One set or a stack, with cores; deadlines at most the periods, priorities that differ.
+        One set or a stack, with cores, deadlines no longer than periods, and distinct priorities.
         ``hosts.sm`` is ignored.
     cpus
-        Number of cores; that of ``hosts.core`` unless given.
+        Number of cores. Default: as many as ``hosts.core`` uses.
     sms
-        Number of SMs that kernels run with; the number of columns of ``hosts.kernel`` unless given.
+        Number of SMs on which kernels run. Default: the number of columns of ``hosts.kernel``.
     slice
-        Longest time that a context is served while others wait, in ticks. A shorter slice is not
-        better or worse in general.
+        Maximum time that a context is served while others wait, in ticks. A shorter slice is not
+        generally better or worse.
     switch
-        Time to switch to another context, in ticks; none is counted if one task uses the GPU.
+        Time to switch to another context, in ticks. It is not counted if only one task uses the
+        GPU.
     mode
-        "suspend": a task leaves its core from the launch of a kernel to its end. "busy": it spins
-        at its own priority, and can be preempted.
+        "suspend": a task releases its core while its kernel is launched or running. "busy": it
+        spins at its own priority, and can be preempted.
     fixed_point
-        How the bounds are found, as each depends on those of other tasks. "joint": the least vector
-        of bounds that satisfies all equations, from below. "one_pass": task by task from the most
-        urgent on, with the deadlines of less urgent ones; never better. With "joint" a set that is
-        not accepted has no bounds; ``failed`` is the task whose bound passed its deadline first.
+        How the bounds, which depend on each other, are computed. "joint": the smallest vector of
+        bounds that satisfies all equations, by iteration from below. "one_pass": task by task from
+        the highest priority on, using the deadlines of lower-priority tasks as their bounds; never
+        better. With "joint", a set that is not accepted has no bounds; ``failed`` is the task whose
+        bound exceeded its deadline first.
     variant
-        "sound", or "paper": the printed equations (one pass in any case), which omit the switch
-        back to the task: **unsound** with ``switch`` above 0. They are more pessimistic otherwise.
+        "sound", or "paper" for the printed equations (always in one pass), which omit the switch
+        back to the task: they are **unsound** with ``switch`` above 0, and otherwise more
+        pessimistic.
     order_free
-        Assume deadlines for all responses. A bound then depends on which tasks are more urgent, not
-        on their order, as Audsley's algorithm needs it; never better.
+        Use deadlines in place of all response times. A bound then depends on the set of
+        higher-priority tasks but not on their order, as Audsley's algorithm requires; never better.
     stop
-        A writable buffer of one byte; setting it to 1 in another thread ends the call.
+        Writable buffer of one byte; the call ends when another thread sets the byte to 1.
 
     Returns
     -------
     Verdict
-        Sufficient: accepted or undecided. Terms: "own" with the switches to the task's own context,
-        "request" for the turns of other contexts, "lower" for those of less urgent tasks of the
-        core (busy), "higher".
+        Sufficient: accepted or undecided. Terms: "own" (including switches to the task's own
+        context), "request" (turns of other contexts), "lower" (turns of lower-priority tasks of the
+        core, in mode "busy"), "higher".
 
     Raises
     ------
     ValueError
-        Tasks without a core, deadlines above the period, priorities that tie, a slice below 1, a
-        negative switch, ``order_free`` with ``variant="paper"``.
+        A task has no core, a deadline exceeds its period, priorities are equal, the slice is below
+        1, the switch is negative, or ``order_free`` is combined with ``variant="paper"``.
     OverflowError
-        Times whose sums exceed 2**59 ticks.
+        A sum of times exceeds 2**59 ticks.
     gpusched.Cancelled
         ``stop`` was set.
 
     Notes
     -----
-    The ring may be first in, first out (a context goes to its end after a slice) or a fixed cycle.
+    The bounds hold for a FIFO ring (a context goes to its end after a slice) and for a fixed cycle.
     Releases of a task are assumed to be at least a period apart; segments may take less than the
     given time.
     """
@@ -149,11 +152,11 @@ def gcaps(
 ) -> Verdict:
     """Test tasks that preempt each other on the GPU by priority: GCAPS.
 
-    The GPU belongs to the most urgent task with an open GPU segment. A segment is opened and closed
-    by an update of the driver's list, which takes ``update`` on the task's core, is not preempted,
-    and holds a mutex. Between the updates come copy in, kernel and copy out. An owner keeps the GPU
-    idle while it copies, waits for its core or waits for the mutex. Source: [ECRTS24], Eqs.
-    (9)-(14), corrected; the proof is in ``csrc/analysis/contexts/gcaps.h``.
+    The GPU belongs to the highest-priority task with an open GPU segment. A segment is opened and
+    closed by an update of the driver's run list, which takes ``update`` on the task's core, cannot
+    be preempted, and holds a mutex. Copy in, kernel and copy out lie between the two updates. While
+    the owner of the GPU copies, waits for its core or waits for the mutex, the GPU idles. Source:
+    [ECRTS24], Eqs. (9)-(14), corrected; the proof is in ``csrc/analysis/contexts/gcaps.h``.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]], core=[0, 1])
@@ -163,41 +166,41 @@ def gcaps(
     Parameters
     ----------
     hosts, cpus, sms, mode, fixed_point, order_free, stop
-        As in `time_slices`. In mode "suspend" a task also leaves its core while it waits for the
-        mutex; in mode "busy" it spins.
+        As in `time_slices`. In mode "suspend", a task also releases its core while it waits for
+        the mutex; in mode "busy" it spins.
     update
         Time of an update (epsilon), in ticks.
     gpu_priority
-        Priorities for the GPU, ``(n,)`` or ``(N, n)``; a smaller number is more urgent. All differ,
-        and on a core they agree with ``hosts.priority``; those of tasks without GPU segments are
-        not read. Unless given, the order of ``hosts.priority``.
+        Priorities on the GPU, ``(n,)`` or ``(N, n)``; a smaller number is a higher priority. They
+        must be distinct, and must order the tasks of a core like ``hosts.priority``. Those of tasks
+        without GPU segments are ignored. Default: the order of ``hosts.priority``.
     stall
-        Whether every update stops the GPU, not only one of a more urgent task.
+        Whether every update stops the GPU, instead of only those of higher-priority tasks.
     variant
-        "sound", or "paper": the printed equations (one pass in any case), **which are unsound**:
-        Eq. (9) counts too few updates of less urgent tasks, and Eqs. (10) and (13) neglect that an
-        owner keeps the GPU while it copies and while it waits for its core.
+        "sound", or "paper" for the printed equations (always in one pass), **which are unsound**:
+        Eq. (9) counts too few updates of lower-priority tasks, and Eqs. (10) and (13) neglect that
+        an owner keeps the GPU while it copies and while it waits for its core.
 
     Returns
     -------
     Verdict
-        Sufficient: accepted or undecided. Terms: "own" with the task's updates and what each can
-        wait for, "request" for owners of the GPU, "lower" for updates of less urgent tasks of the
-        core, "higher".
+        Sufficient: accepted or undecided. Terms: "own" (including the task's updates and the time
+        that each may wait), "request" (owners of the GPU), "lower" (updates of lower-priority tasks
+        of the core), "higher".
 
     Raises
     ------
     ValueError
-        As `time_slices`; also GPU priorities that tie or that disagree with those of a core, and
-        ``order_free`` with ``gpu_priority``.
+        As in `time_slices`; also for GPU priorities that are equal or contradict those of a core,
+        and for ``order_free`` with ``gpu_priority``.
     OverflowError, gpusched.Cancelled
-        As `time_slices`.
+        As in `time_slices`.
 
     Notes
     -----
-    The owner is assumed to be found anew among all open segments at each update. Algorithm 1 as
-    printed does not do this: where a segment ends that is not the owner's, it lets a second task
-    use the GPU.
+    At each update, the owner is assumed to be chosen anew among all open segments. Algorithm 1 as
+    printed does not do this: when a segment ends that is not the owner's, it lets a second task use
+    the GPU.
     """
     cost = integer64(update, "update")
     priority = None

@@ -1,4 +1,4 @@
-"""Answer of the FIFO bounds: response-time bounds, their theorems, and why others give none."""
+"""Answer of the FIFO bounds: response-time bounds, their theorems, and reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ THEOREMS = enumeration("analysis.fifo_theorem")
 """Sources of bounds, in the order of ``FifoBound.theorem_code``."""
 
 STATUSES = enumeration("analysis.fifo_status")
-"""Knowledge of a task's responses, in the order of ``FifoBound.status_code``."""
+"""Knowledge about a task's responses, in the order of ``FifoBound.status_code``."""
 
 REASONS = enumeration("analysis.fifo_reason")
-"""Reasons of a theorem without a bound: the values of the four bits from bit 4 t of
-``FifoBound.reasons`` for theorem number t of ``THEOREMS``."""
+"""Reasons why a theorem gives no bound: bits 4 t to 4 t + 3 of ``FifoBound.reasons`` are those of
+theorem number t of ``THEOREMS``."""
 
 _WHY = {
     "skipped": "it was not asked for",
@@ -66,8 +66,8 @@ _ORDER = {
 class FifoBound(RationalAnswer):
     """Response-time bounds for one set of n tasks or a stack of N sets.
 
-    A set is accepted when every task has a bound within its deadline, and rejected when the
-    responses of a task are shown to be unbounded.
+    A set is accepted if every task has a bound within its deadline, and rejected if the responses
+    of a task are shown to be unbounded.
 
     >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
     >>> answer = gs.analysis.fifo_bound(tasks, threads=256)
@@ -79,20 +79,21 @@ class FifoBound(RationalAnswer):
     tasks, order
         The tasks, and the reading of FIFO.
     bounded
-        Whether there is a bound: bool ``(n,)`` or ``(N, n)``, as all arrays below unless stated.
+        Whether each task has a bound: bool ``(n,)`` or ``(N, n)``, like all arrays below unless
+        stated otherwise.
     numerator, denominator
-        The bound exactly, in lowest terms; 0 and 0 without one. Where they would not fit 64 bits,
+        The exact bound in lowest terms; 0 and 0 if there is none. If they would not fit 64 bits,
         the bound is rounded up to a whole number. ``response`` is the bound rounded up.
     theorem_code, status_code
         int8 indices into ``THEOREMS`` and ``STATUSES``; ``theorem`` and ``status`` have the names.
     reasons
-        Why a theorem gives no bound, packed (see ``REASONS``); ``refusals`` unpacks them.
+        Reasons why theorems give no bound, packed (see ``REASONS``); ``refusals`` unpacks them.
     saturation
-        Least number of threads that are busy while a block waits; 0 when none ever waits. An int,
-        or int64 ``(N,)``.
+        Minimum number of busy threads while a block waits; 0 if no block ever waits. An int, or
+        int64 ``(N,)``.
     utilization
-        Threads that the tasks need on average; with ``gpu`` in whole warps. A float, or an array
-        ``(N,)``.
+        Average number of threads that the tasks need, with ``gpu`` in whole warps. A float, or an
+        array ``(N,)``.
     seconds
         Wall-clock time of the call.
     """
@@ -139,7 +140,7 @@ class FifoBound(RationalAnswer):
 
     @property
     def theorem(self) -> npt.NDArray[np.str_]:
-        """The theorem behind each bound, "" without one."""
+        """Name of the theorem that gives each bound; "" without a bound."""
         return np.array(THEOREMS)[self.theorem_code]
 
     @property
@@ -150,18 +151,18 @@ class FifoBound(RationalAnswer):
         return np.array(STATUSES)[self.status_code]
 
     def refusals(self, task: int | str) -> dict[str, str]:
-        """Reasons of the theorems that give a task of a single set no bound.
+        """Reasons why theorems give no bound for a task of a single set.
 
         Parameters
         ----------
         task
-            Its number or name.
+            Index or name of the task.
 
         Returns
         -------
         dict
-            From names in ``THEOREMS`` to sentences, in that order; empty when each theorem about
-            this order gives a bound.
+            Maps names in ``THEOREMS``, in that order, to sentences; empty if all theorems about
+            this reading of FIFO give a bound.
         """
         if self.is_stack:
             raise ValueError("answer: got a stack, expected a single set; index it first")

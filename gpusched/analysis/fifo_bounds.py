@@ -45,20 +45,21 @@ def fifo_bound(
 ) -> FifoBound:
     """Bound the response times of kernels whose blocks start in FIFO order.
 
-    The model is that of [ECRTS17]; the theorems are this package's, with proofs in notebook 02.
+    The model is that of [ECRTS17]; the theorems were developed for this package, with proofs in
+    notebook 02.
 
-    A job of a task is one kernel of ``blocks`` blocks; each takes ``threads`` threads for at most
-    ``block_time``, and starts when it is at the head of the queue and that many are free. Jobs of a
-    task are released at least a period apart. The bounds hold for every such release pattern, also
-    with blocks that take less time. They are computed in integers and rounded up at the end.
+    A job of a task is one kernel of ``blocks`` blocks. Each block occupies ``threads`` threads for
+    at most ``block_time``, and starts when it is at the head of the queue and that many threads are
+    free. Releases of a task are at least a period apart. The bounds hold for every such release
+    pattern, also if blocks take less time. They are computed in integers and rounded up at the end.
 
     The paper conjectures that response times are bounded up to a utilization of ``m - b_max + 1``.
-    They are where jobs of a task may overlap, and need not be where they run one after the other,
-    as in a stream.
+    This is true if jobs of a task may overlap, but not in general if they run one after the other,
+    as they do in a stream.
 
-    Each task has a stream of its own, of one priority. More streams than the GPU has hardware
-    channels would delay each other in ways that the model does not cover, and so would more kernels
-    than the GPU runs at once (``GPU.resident_grids``).
+    Each task has its own stream, and all streams have the same priority. More streams than the GPU
+    has hardware channels would delay each other in ways that the model does not cover, and so would
+    more kernels than the GPU runs at once (``GPU.resident_grids``).
 
     >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
     >>> gs.analysis.fifo_bound(tasks, threads=256).response.tolist()
@@ -69,38 +70,38 @@ def fifo_bound(
     tasks
         One task set, or a stack of N.
     threads
-        Threads of the GPU, any of which a block may use (m in the paper): a number, or ``(N,)``.
+        Number of threads of the GPU, which any block may use (m in the paper): a number, or
+        ``(N,)``.
     gpu
-        Instead of ``threads``: a ``GPU``, or the name of a preset. Then a block needs warps,
-        registers, shared memory and a block slot of one SM whose carve-out for shared memory
-        suits it, as ``place`` counts them; its threads are rounded up to whole warps, also in the
-        work of its task.
+        A ``GPU`` or the name of a preset, instead of ``threads``. A block then needs warps,
+        registers, shared memory and a block slot of a single SM with a suitable carve-out, as in
+        ``place``. Its threads are rounded up to whole warps, also in the work of its task.
     order
         Reading of FIFO, one of ``ORDERS``.
     saturation
-        "exact": the least number of busy threads that block sizes can add up to while a block
-        waits. "paper": ``m - b_max + 1``, which is never more.
+        "exact": the smallest number of busy threads, as a sum of block sizes, while a block waits.
+        "paper": ``m - b_max + 1``, which is never larger.
     theorems
-        Theorems to try, to compare them: some of ``"fits"``, ``"P"``, ``"V1"``, ``"A"``,
-        ``"A, one job"``, ``"A refined"``, ``"V2"``, ``"V3"``; all unless given.
+        Theorems to try, for comparisons: any of ``"fits"``, ``"P"``, ``"V1"``, ``"A"``,
+        ``"A, one job"``, ``"A refined"``, ``"V2"``, ``"V3"``. Default: all.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     FifoBound
-        With arrays of shape ``(n,)``, or ``(N, n)`` for a stack.
+        Its arrays have shape ``(n,)``, or ``(N, n)`` for a stack.
 
     Raises
     ------
     ValueError
-        Blocks wider than the GPU, or that do not fit an SM; block sizes with too many combinations
-        to search (use ``saturation="paper"``); a ``block_time`` that was taken from ``wcet``
-        although the kernel needs several waves on this GPU; more tasks than kernels that ``gpu``
-        runs at once.
+        A block is wider than the GPU or does not fit an SM; block sizes have too many combinations
+        to search (use ``saturation="paper"``); a ``block_time`` was derived from ``wcet`` although
+        the kernel needs several waves on this GPU; or there are more tasks than kernels that
+        ``gpu`` runs at once.
     OverflowError
-        Times or work that exceed 64 bits.
+        Times or work exceed 64 bits.
     gpusched.Cancelled
         ``stop`` was set.
     """

@@ -34,10 +34,10 @@ BoolArray = npt.NDArray[np.bool_]
 class FifoLimit(Answer):
     """Utilization limit of [ECRTS17], Theorem 1, and the utilization of task sets.
 
-    A necessary test: a set is rejected when its utilization exceeds the number of threads, and
-    undecided otherwise, whether ``within`` the limit or not. The limit guarantees nothing where the
-    jobs of a task run one after the other: there are task sets far below it whose response times
-    grow without bound. `fifo_bound` gives the bounds that are proven.
+    A necessary test: a set is rejected if its utilization exceeds the number of threads, and
+    undecided otherwise, whether ``within`` the limit or not. If the jobs of a task run one after
+    the other, the limit guarantees nothing: there are task sets far below it whose response times
+    grow without bound. `fifo_bound` computes proven bounds.
 
     >>> tasks = gs.KernelTasks([100, 110], block_time=[90, 20], blocks=[1, 2])
     >>> limit = gs.analysis.fifo_limit(tasks, threads=2)
@@ -49,15 +49,16 @@ class FifoLimit(Answer):
     tasks, threads
         The tasks and the number of threads m: an int, or int64 ``(N,)``.
     limit
-        ``m - b_max + 1`` threads: above it there are task sets with unbounded response times
+        ``m - b_max + 1`` threads; above it there are task sets with unbounded response times
         (Theorem 1). An int, or int64 ``(N,)``.
     saturation
-        Least number of threads that are busy while a block waits, at least the limit; 0 when no
-        block ever waits. An int, or int64 ``(N,)``.
+        Minimum number of busy threads while a block waits, at least the limit; 0 if no block ever
+        waits. An int, or int64 ``(N,)``.
     within
         Whether the utilization is at most the limit (decided exactly): a bool, or bool ``(N,)``.
     rejected
-        Whether the utilization exceeds the number of threads (decided exactly): as ``within``.
+        Whether the utilization exceeds the number of threads (decided exactly): a bool, or bool
+        ``(N,)``.
     seconds
         Wall-clock time of the call.
     """
@@ -95,18 +96,18 @@ class FifoLimit(Answer):
 
     @property
     def utilization(self) -> Any:  # a Fraction or an array, as is_stack says
-        """Threads that the tasks need on average: a ``Fraction``, or a float array ``(N,)``."""
+        """Average number of threads that the tasks need: a ``Fraction``, or float ``(N,)``."""
         tasks = self.tasks
         rows = (tasks.period, tasks.block_time, tasks.blocks, tasks.threads)
         return utilization_of(*rows) if self.is_stack else exact_utilization(rows)
 
     @property
     def bounded(self) -> BoolArray:
-        """Whether there is a response bound: False for every task."""
+        """Whether each task has a response bound: False for all tasks."""
         return np.zeros(self.tasks.period.shape, np.bool_)
 
     def __len__(self) -> int:
-        """Number of sets of a stack, of tasks of a single set."""
+        """Number of sets of a stack, or number of tasks of a single set."""
         return len(self.tasks)
 
     def _responses(self) -> tuple[Int64Array, BoolArray]:
@@ -134,14 +135,14 @@ class FifoLimit(Answer):
         return {**super()._columns(), "utilization": self._share()}
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
-        """Draw each task's share of the threads, beside the limit and the number of threads.
+        """Draw each task's share of the threads, with the limit and the number of threads.
 
-        For a stack, the numbers of rejected and undecided sets.
+        For a stack, draw a bar chart of the rejected and undecided sets.
 
         Parameters
         ----------
         ax
-            Matplotlib axes; None for a new figure.
+            Matplotlib axes. Default: those of a new figure.
         unit
             Unused; the picture has no time axis.
 
@@ -178,10 +179,11 @@ class FifoLimit(Answer):
 def fifo_limit(tasks: KernelTasks, threads: npt.ArrayLike) -> FifoLimit:
     """Compute the utilization limit of [ECRTS17], Theorem 1, and compare task sets with it.
 
-    The limit is no guarantee where the jobs of a task run one after the other. Two tasks on two
-    threads, with blocks of one thread: one block that takes 90 every 100, and two blocks that take
-    20 every 110. The limit is 2 and the utilization 1.26, yet with the second task first the
-    responses of the first one are 110, 120, 130, and so on. Use `fifo_bound`.
+    The limit is no guarantee if the jobs of a task run one after the other. Example: two tasks on
+    two threads, with blocks of one thread. The first has one block that takes 90 every 100, the
+    second two blocks that take 20 every 110. The limit is 2 and the utilization 1.26, but if the
+    second task is released first, the responses of the first task are 110, 120, 130, and so on. Use
+    `fifo_bound` for guarantees.
 
     >>> tasks = gs.KernelTasks([100, 110], block_time=[90, 20], blocks=[1, 2])
     >>> gs.analysis.fifo_limit(tasks, threads=2).within
@@ -190,10 +192,10 @@ def fifo_limit(tasks: KernelTasks, threads: npt.ArrayLike) -> FifoLimit:
     Parameters
     ----------
     tasks
-        One task set, or a stack of N; ``blocks``, ``threads``, ``block_time`` and ``period``
-        count.
+        One task set, or a stack of N. ``blocks``, ``threads``, ``block_time`` and ``period`` are
+        used.
     threads
-        Threads of the GPU (m in the paper): a number, or ``(N,)``.
+        Number of threads of the GPU (m in the paper): a number, or ``(N,)``.
 
     Returns
     -------
@@ -203,7 +205,7 @@ def fifo_limit(tasks: KernelTasks, threads: npt.ArrayLike) -> FifoLimit:
     Raises
     ------
     ValueError, OverflowError
-        As `fifo_bound`.
+        As in `fifo_bound`.
     """
     instance(tasks, KernelTasks, "tasks")
     began = perf_counter()

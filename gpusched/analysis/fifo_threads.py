@@ -67,6 +67,6 @@ def utilization_of(
 
 
 def exact_utilization(rows: tuple[Int64Array, ...]) -> Fraction:
-    """The same exactly, for one set."""
+    """The exact sum of work / period of one set."""
     columns = (row.tolist() for row in rows)
     return sum((Fraction(c * g * b, t) for t, c, g, b in zip(*columns, strict=True)), Fraction(0))

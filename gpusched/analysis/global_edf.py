@@ -1,4 +1,4 @@
-"""Bounded tardiness under global EDF, the GPU behind a lock or in a container [RTNS10]."""
+"""Bounded tardiness under global EDF, with the GPU behind a lock or in a container [RTNS10]."""
 
 from __future__ import annotations
 
@@ -55,22 +55,22 @@ def gedf_tardiness(
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """Bound responses under global EDF, all of a job's time counted as execution.
+    """Bound response times under global EDF, counting all of a job's time as execution.
 
-    Sporadic tasks on m CPUs; a job runs for e' = e + s + b, where e is its CPU time with copies, s
-    its kernels (on as many SMs as there are times for) and b its blocking. Tardiness is bounded
-    when e' <= p for every task and the utilization is at most m.
+    Sporadic tasks run on m CPUs. A job executes for e' = e + s + b, where e is its CPU time
+    including copies, s the time of its kernels (on as many SMs as kernel times are given for) and b
+    its blocking. Tardiness is bounded if e' <= p for every task and the utilization is at most m.
 
     - ``devi_anderson`` (Devi and Anderson, "Tardiness bounds under global EDF scheduling on a
       multiprocessor", 2008; implicit deadlines): response <= p + x + e', x = (sum of the L largest
       e' - least e') / (m - sum of the L - 1 largest u'), L = ceil(U) - 1;
     - ``compliant`` (Erickson, Devi and Baruah 2010, for any deadlines in the form of Erickson and
       Anderson 2012): response <= Y + e' + s - e' / m, with Y the deadline less the shortest one;
-    - ``best``: the least of these for each task.
+    - ``best``: the smallest of these for each task.
 
     With no more tasks than CPUs, no job waits (response <= e'); on one CPU with implicit deadlines
-    none is late. The method with the least bound differs from task to task
-    (``GedfVerdict.method``).
+    no job is late. Which method gives the smallest bound differs from task to task; see
+    ``GedfVerdict.method``.
 
     >>> hosts = gs.HostTasks([30, 30, 30], cpu=[20, 20, 20])
     >>> answer = gs.analysis.gedf_tardiness(hosts, cpus=2)
@@ -80,15 +80,16 @@ def gedf_tardiness(
     Parameters
     ----------
     hosts
-        One set or a stack. Deadlines are EDF's priorities.
+        One set or a stack. Deadlines determine the EDF priorities.
     cpus
-        m.
+        Number of CPUs (m).
     blocking
-        Ticks, one number or one per task.
+        Blocking in ticks, one number or one per task.
     method
         One of ``GEDF_METHODS``.
     stop
-        None, or a buffer of one byte; setting it to 1 in another thread ends the call.
+        None, or a writable buffer of one byte; the call ends when another thread sets the byte
+        to 1.
 
     Returns
     -------
@@ -98,10 +99,10 @@ def gedf_tardiness(
     Raises
     ------
     ValueError
-        No CPU; negative blocking; an unknown method; ``devi_anderson`` where a deadline is not the
-        period.
+        There is no CPU, blocking is negative, the method is unknown, or ``devi_anderson`` is chosen
+        and a deadline differs from its period.
     OverflowError
-        Jobs whose sums exceed 2**59 ticks.
+        The sum of the times of the jobs exceeds 2**59 ticks.
     gpusched.Cancelled
         ``stop`` was set.
     """
@@ -133,21 +134,21 @@ def srm(
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """Test the Shared Resource Method, one lock around the GPU: [RTNS10], section 4.1.
+    """Test the Shared Resource Method, with one lock for the GPU: [RTNS10], section 4.1.
 
-    A job holds the lock through a GPU segment, copies included (its critical section), and waits
-    for it at most b; tardiness under global EDF is bounded when e + s + b <= p for every task and
-    the sum of (e + s + b) / p is at most m (Ineqs. 3 and 4). CPU-only tasks do not wait.
+    A job holds the lock during a GPU segment including copies (its critical section), and waits for
+    it for at most b. Tardiness under global EDF is bounded if e + s + b <= p for every task and the
+    sum of (e + s + b) / p is at most m (Ineqs. 3 and 4). CPU-only tasks do not wait.
 
-    - ``fmlp``: one critical section of every other GPU-using task (Eq. 1);
-    - ``omlp``: the same with at most m + 1 GPU-using tasks; otherwise the 2m - 1 longest of the
-      others', each task's at most twice. Eq. 2 of the paper has 2 (m - 1), one too few: m holders
-      while the request is in the priority queue, and m - 1 ahead of it in the FIFO queue. It does
-      not say how many requests of one task count: up to two, ``variant="paper"``, or one,
-      "paper, once".
+    - ``fmlp``: b is one critical section of every other task that uses the GPU (Eq. 1);
+    - ``omlp``: the same with at most m + 1 tasks that use the GPU. With more, b is the sum of the
+      2m - 1 longest critical sections of other tasks, at most two of each task. Eq. 2 of the paper
+      has 2 (m - 1), which is one too few: there are m holders while the request is in the priority
+      queue, and m - 1 requests ahead of it in the FIFO queue. The paper does not say how many
+      requests of one task count: up to two (``variant="paper"``) or one ("paper, once").
 
-    A job with several GPU segments waits that long for each of them, and counts with its longest
-    for others.
+    A job with several GPU segments waits for each of them, and delays other jobs by its longest
+    one.
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]])
     >>> answer = gs.analysis.srm(hosts, cpus=2, lock="fmlp")
@@ -159,10 +160,10 @@ def srm(
     hosts, cpus, method, stop
         As in `gedf_tardiness`.
     lock
-        ``best``: for each set the lock with which it is accepted; with both, the one with the least
-        largest tardiness (``fmlp`` at a tie).
+        "fmlp", "omlp", or "best": for each set the lock with which it is accepted, or, if it is
+        accepted with both, the one with the smaller maximum tardiness (``fmlp`` at a tie).
     variant
-        ``sound``, or OMLP by Eq. 2 as printed, which is unsound: ``paper`` or ``paper, once``.
+        "sound", or "paper" or "paper, once" for OMLP by Eq. 2 as printed, which is unsound.
 
     Returns
     -------
@@ -171,7 +172,7 @@ def srm(
 
     Raises
     ------
-    As `gedf_tardiness`.
+    The errors of `gedf_tardiness`.
     """
     began = perf_counter()
     one_of(lock, (*LOCKS, "best"), "lock")
@@ -208,22 +209,23 @@ def container(
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """Test the Container Method, one server for all GPU-using tasks: [RTNS10], section 4.2.
+    """Test the Container Method, with one server for all GPU tasks: [RTNS10], section 4.2.
 
-    The container's bandwidth w, the sum of its tasks' (e + s) / p, must not exceed 1 (Ineq. 5), nor
-    the whole utilization m (Ineq. 6), nor that of a CPU-only task 1, which the paper does not say
-    (``variant="paper"``, which gives no bounds for such a set). Inside, jobs are served in the
+    The bandwidth w of the container, the sum of (e + s) / p of its tasks, must not exceed 1
+    (Ineq. 5), and the total utilization must not exceed m (Ineq. 6). The utilization of a CPU-only
+    task must not exceed 1 either, which the paper does not state; ``variant="paper"`` omits this
+    condition, and gives no bounds for such a set. Inside the container, jobs are served in the
     order of their releases.
 
-    The bounds take the container for a periodic server with period P and budget w P among the
-    CPU-only tasks. Theta is its tardiness there; a GPU-using task's response is at most
-    Theta + 2 P + (sum of e + s) / w. The cost of short servers is not part of them. Where w P is no
-    short fraction of a tick, the server has the next larger budget, and w is what that makes it:
-    the bound is then the one of a slightly larger server.
+    The bounds model the container as a periodic server with period P and budget w P among the
+    CPU-only tasks. If Theta is its tardiness there, the response of a task that uses the GPU is at
+    most Theta + 2 P + (sum of e + s) / w. Overheads of short server periods are not included. If
+    w P cannot be represented as a fraction of a tick with a small denominator, the server has the
+    next larger budget and w follows from it: the bound is then that of a slightly larger server.
 
-    A simulated server has a budget of whole ticks. If it is larger than w P, responses can exceed
-    the bounds for w P, those of CPU-only tasks by much where P is a few ticks; ``whole_budget``
-    gives the bounds for it.
+    A simulated server has a budget of whole ticks. If that is larger than w P, responses can exceed
+    the bounds for w P; for CPU-only tasks by much if P is only a few ticks. ``whole_budget`` gives
+    bounds for the rounded budget.
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
     >>> answer = gs.analysis.container(hosts, cpus=2)
@@ -235,13 +237,14 @@ def container(
     hosts, cpus, method, stop
         As in `gedf_tardiness`.
     variant
-        ``sound`` or ``paper``.
+        "sound" or "paper".
     server_period
-        P, one number or one per set; the shortest period of the GPU-using tasks unless given.
+        Period P of the server, one number or one per set. Default: the shortest period of the tasks
+        that use the GPU.
     whole_budget
-        Whether the bounds are those of a server whose budget is w P rounded up to a tick, as in
-        ``gs.simulate.host``; there are none if that is too much for the CPUs. ``accepted`` does not
-        depend on it.
+        Whether the bounds are for a server whose budget is w P rounded up to a whole tick, as in
+        ``gs.simulate.host``; there are none if that budget overloads the CPUs. ``accepted`` does
+        not depend on it.
 
     Returns
     -------
@@ -251,9 +254,10 @@ def container(
     Raises
     ------
     ValueError
-        As `gedf_tardiness`; a server period that is not positive, or not one per set.
+        As in `gedf_tardiness`; also for a server period that is not positive, and for a number of
+        server periods other than one per set.
     OverflowError
-        Jobs whose sums exceed 2**59 ticks, or a server period that does.
+        The sum of the times of the jobs, or a server period, exceeds 2**59 ticks.
     """
     began = perf_counter()
     one_of(variant, ("sound", "paper"), "variant")
@@ -299,11 +303,11 @@ def cpu_only(
     method: Method = "best",
     stop: Any = None,
 ) -> GedfVerdict:
-    """Test the same jobs without the GPU, which is ``speed_up`` times as fast as a CPU.
+    """Test the same jobs without a GPU that is ``speed_up`` times as fast as a CPU.
 
-    The comparison of [RTNS10], section 5.1. A job takes its CPU segments and c times its kernels on
-    a CPU, without the copies (the paper's e + c s - epsilon). Tardiness is bounded when that is at
-    most p for every task and the utilization at most m, and unbounded otherwise.
+    The comparison of [RTNS10], section 5.1. A job takes its CPU segments, plus its kernels times c
+    on a CPU, without the copies (e + c s - epsilon in the paper). Tardiness is bounded if this is
+    at most p for every task and the utilization is at most m, and unbounded otherwise.
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
     >>> [gs.analysis.cpu_only(hosts, 2, c).schedulable for c in (8, 16)]
@@ -314,7 +318,8 @@ def cpu_only(
     hosts, cpus, method, stop
         As in `gedf_tardiness`.
     speed_up
-        c: a positive int, ``Fraction`` or float; a float is taken as the decimal it prints as.
+        The factor c: a positive int, ``Fraction`` or float; a float stands for the decimal number
+        that it prints as.
 
     Returns
     -------
@@ -323,7 +328,8 @@ def cpu_only(
 
     Raises
     ------
-    As `gedf_tardiness`; TypeError and ValueError for a speed-up that is not a positive number.
+    The errors of `gedf_tardiness`; TypeError and ValueError for a speed-up that is not a positive
+    number.
     """
     began = perf_counter()
     one_of(method, GEDF_METHODS, "method")

@@ -20,13 +20,13 @@ from gpusched.model.host_tasks import HostTasks
 __all__ = ["GEDF_BOUNDS", "LOCKS", "GedfVerdict"]
 
 LOCKS = enumeration("analysis.gedf_lock")
-"""Locks of the Shared Resource Method: FMLP-Long, one FIFO queue; the global OMLP, a FIFO queue of
-m jobs with a priority queue before it."""
+"""Locks of the Shared Resource Method: FMLP-Long has one FIFO queue; the global OMLP has a FIFO
+queue of m jobs, with a priority queue before it."""
 
 GEDF_BOUNDS = enumeration("analysis.gedf_bound")
-"""Sources of bounds, in the order of ``GedfVerdict.method_code``: a CPU for every task; one CPU and
-implicit deadlines; Devi and Anderson 2005/2008; the compliant vector of Erickson, Devi and Baruah
-2010 and Erickson and Anderson 2012; the FIFO order inside a container."""
+"""Sources of bounds, in the order of ``GedfVerdict.method_code``: one CPU for every task; a single
+CPU and implicit deadlines; Devi and Anderson 2005/2008; the compliant vector of Erickson, Devi and
+Baruah 2010 and Erickson and Anderson 2012; the FIFO order inside a container."""
 
 # Reasons of the core, in the order of ``GedfVerdict.verdict_code``.
 FIT, LONG, LOAD, CONTAINER = range(4)
@@ -48,11 +48,11 @@ _OF_TEST = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GedfVerdict(Answer):
-    """Whether tardiness is bounded, and response bounds, for one set of n tasks or N sets.
+    """Answer about bounded tardiness, with response bounds, for one set of n tasks or N sets.
 
-    The question is that of [RTNS10], soft schedulability: a set is accepted when the tardiness of
-    every task is bounded. An accepted set may miss deadlines, by at most ``tardiness``;
-    ``meets_deadlines`` says whether that is 0 for all tasks.
+    The question is soft schedulability as in [RTNS10]: a set is accepted if the tardiness of every
+    task is bounded. An accepted set may miss deadlines by at most ``tardiness``;
+    ``meets_deadlines`` tells whether all tardiness bounds are 0.
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
     >>> answer = gs.analysis.srm(hosts, cpus=2)
@@ -66,25 +66,25 @@ class GedfVerdict(Answer):
     hosts, cpus, test
         The tasks, the number of CPUs m, and "gedf_tardiness", "srm", "container" or "cpu_only".
     accepted
-        Whether the tardiness of every task is bounded: a bool, or bool ``(N,)``. Decided exactly
-        for tasks whose demand is executed on CPUs; a sufficient test for tasks that wait.
+        Whether the tardiness of every task is bounded: a bool, or bool ``(N,)``. This is decided
+        exactly for tasks that never wait; for tasks that wait the test is sufficient.
     demand
-        Time that a job counts for on the CPUs (e'), with its suspensions and its blocking: int64
-        ticks of shape ``(n,)`` or ``(N, n)``, as all arrays below unless stated; rounded up where a
-        speed-up makes it a fraction.
+        Time that a job is counted for on the CPUs (e'), including suspensions and blocking: int64
+        ticks of shape ``(n,)`` or ``(N, n)``, like all arrays below unless stated otherwise;
+        rounded up if a speed-up makes it a fraction.
     blocking
         Part of the demand that is waiting for the GPU (b).
     numerator, denominator
-        The response bound exactly, in lowest terms; 0 and 0 without a bound. Where the periods have
-        no short common multiple, utilizations were rounded up on the way; where the fraction would
-        not fit 64 bits, the bound was.
+        The exact response bound in lowest terms; 0 and 0 if there is none. If the periods have no
+        small common multiple, utilizations were rounded up during the computation; if the fraction
+        would not fit 64 bits, the bound was rounded up.
     method_code
         int8 indices into ``GEDF_BOUNDS``; ``method`` has the names.
     verdict_code
-        Reason of the answer: 0 accepted, 1 a job longer than its period, 2 the load of the CPUs, 3
-        the load of the container. An int, or int8 ``(N,)``.
+        Reason of the answer: 0 accepted, 1 a job is longer than its period, 2 the CPUs are
+        overloaded, 3 the container is overloaded. An int, or int8 ``(N,)``.
     server_period
-        Of the container; 0 for the other tests. An int, or int64 ``(N,)``.
+        Period of the container's server; 0 for other tests. An int, or int64 ``(N,)``.
     seconds
         Wall-clock time of the call.
     """
@@ -117,7 +117,7 @@ class GedfVerdict(Answer):
 
     @property
     def claim(self) -> Claim:
-        """ "exact" for `cpu_only`, whose tasks never wait; else "sufficient"."""
+        """ "exact" for `cpu_only`, whose tasks never wait; otherwise "sufficient"."""
         return "exact" if self.test == "cpu_only" else "sufficient"
 
     @property
@@ -134,8 +134,8 @@ class GedfVerdict(Answer):
 
     @property
     def meets_deadlines(self) -> Flags:
-        """Whether every response bound is within its deadline (hard deadlines): a bool, or bool
-        ``(N,)``."""
+        """Whether every response bound is within its deadline (hard deadlines are met): a bool, or
+        bool ``(N,)``."""
         values, known = self._responses()
         met = known & (values <= self.hosts.deadline) | ~self.hosts.is_task
         met = met.all(axis=-1) & self.accepted
@@ -143,16 +143,16 @@ class GedfVerdict(Answer):
 
     @property
     def failed(self) -> Any:  # an int, None or a masked array, as is_stack says
-        """The task whose job is longer than its period: an int, None without one; for a stack an
-        int64 array ``(N,)``, masked without one."""
+        """The task whose job is longer than its period: an int, or None; for a stack an int64 array
+        ``(N,)``, masked if there is none."""
         if self.is_stack:
             return missing(self._failed, np.asarray(self._failed) >= 0)
         return None if self._failed < 0 else self._failed
 
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether there is a response bound: bool ``(n,)`` or ``(N, n)``, True for all tasks of an
-        accepted set, unless the bounds exceed 64 bits, and for no others."""
+        """Whether each task has a response bound: bool ``(n,)`` or ``(N, n)``. True for all tasks
+        of an accepted set, unless the bounds exceed 64 bits, and False for all others."""
         known: npt.NDArray[np.bool_] = self.denominator > 0
         return known
 
@@ -162,15 +162,15 @@ class GedfVerdict(Answer):
 
     @property
     def tardiness(self) -> Times:
-        """Largest time by which a job may miss its deadline: ticks, rounded up, ``(n,)`` or
+        """Bound on the time by which a job can miss its deadline: ticks, rounded up, ``(n,)`` or
         ``(N, n)``; masked without a bound."""
         values, known = self._responses()
         return missing(np.maximum(values - self.hosts.deadline, 0), known)
 
     @property
     def exact(self) -> list[Any]:
-        """The response bounds as a ``Fraction`` per task, None without one; a list per set of a
-        stack."""
+        """The exact response bounds as a ``Fraction`` per task, None without a bound; for a stack,
+        a list per set."""
 
         def of(above: list[int], below: list[int]) -> list[Fraction | None]:
             return [Fraction(n, d) if d else None for n, d in zip(above, below, strict=True)]
@@ -184,7 +184,7 @@ class GedfVerdict(Answer):
 
     @property
     def method(self) -> npt.NDArray[np.str_]:
-        """Source of each bound (``GEDF_BOUNDS``), the least of those that were tried."""
+        """Source of each bound (``GEDF_BOUNDS``): the method that gives the smallest one."""
         return np.array(GEDF_BOUNDS)[self.method_code]
 
     @property

@@ -1,4 +1,4 @@
-"""Response-time tests under partitioned fixed priorities, tasks with CPU and GPU segments."""
+"""Response-time tests of tasks with CPU and GPU segments under partitioned fixed priorities."""
 
 from __future__ import annotations
 
@@ -64,30 +64,31 @@ def stgm(
     Parameters
     ----------
     hosts
-        One set or a stack, with cores and, for tasks with GPU segments, SMs; deadlines at most the
-        periods, priorities that differ.
+        One set or a stack, with cores and, for tasks with GPU segments, SMs; deadlines no longer
+        than periods, and distinct priorities.
     cpus
-        Number of cores; that of ``hosts.core`` unless given.
+        Number of cores. Default: as many as ``hosts.core`` uses.
     sms
-        Number of SMs of the GPU; ``hosts.sms`` unless given.
+        Number of SMs of the GPU. Default: ``hosts.sms``.
     mode
         "suspend": a task is suspended while it waits for the copy engine, its SMs or its kernel.
         "busy": it keeps its core from the start of a GPU segment to its end.
     variant
         "sound": the corrected equations. "paper": Eqs. (1)-(12) as printed, **which are unsound**:
-        Eq. (5) omits that a kernel waits for one that itself waits, Eqs. (7) and (11) bound the
-        delay by less urgent tasks on the core too low, and Eq. (9) charges more urgent tasks with
-        the blocking of the task itself. "paper, B_h": with their own blocking instead (mode "busy"
-        only); unsound, too.
+        Eq. (5) omits that a kernel waits for one that itself waits, Eqs. (7) and (11) underestimate
+        the delay by lower-priority tasks on the core, and Eq. (9) adds the blocking of the task
+        itself to higher-priority tasks. "paper, B_h": adds their own blocking instead (mode "busy"
+        only); also unsound.
     suspension
-        Count of more urgent tasks of the core, which suspend. "jitter": in the whole
-        response time, as if all of it were spent ready. "split": for each the smaller of this and
-        what it can take of the CPU segments' ready intervals, one by one; never worse. It is not
-        the default as `stgm_allocate` does not count that way. No difference in mode "busy", in
-        which no task suspends, and for the printed variants. Where neither task has a GPU segment
-        there is no jitter (``csrc/analysis/common/jitter.h``), unless `variant` is a printed one.
+        How the interference by higher-priority tasks of the core, which suspend themselves, is
+        counted. "jitter": over the whole response time, as if the task were ready throughout.
+        "split": for each of them, the smaller of this and the sum over the ready intervals of the
+        task's CPU segments; never worse, but not the default because `stgm_allocate` uses "jitter".
+        There is no difference in mode "busy", in which no task suspends, and for printed variants.
+        If neither task has a GPU segment there is no jitter (``csrc/analysis/common/jitter.h``),
+        except with a printed variant.
     stop
-        A writable buffer of one byte; setting it to 1 in another thread ends the call.
+        Writable buffer of one byte; the call ends when another thread sets the byte to 1.
 
     Returns
     -------
@@ -97,10 +98,10 @@ def stgm(
     Raises
     ------
     ValueError
-        Tasks without a core or SM, deadlines above the period, priorities that tie, numbers of
-        cores or SMs that do not suffice, more than 1024 SMs.
+        A task has no core or SM, a deadline exceeds its period, priorities are equal, the numbers
+        of cores or SMs are too small, or there are more than 1024 SMs.
     OverflowError
-        Times whose sums exceed 2**59 ticks.
+        A sum of times exceeds 2**59 ticks.
     gpusched.Cancelled
         ``stop`` was set.
 
@@ -109,9 +110,9 @@ def stgm(
     The guarantee assumes that
 
     - a kernel takes no longer than ``hosts.kernel`` states for its number of SMs, whatever runs on
-      the other SMs: interference through caches and memory is in these numbers;
-    - in mode "suspend" a copy needs the copy engine and, at boosted priority, the task's core, for
-      its whole length. A program that spins while it waits for the copy engine is not covered;
+      the other SMs: these times must include interference through caches and memory;
+    - in mode "suspend", a copy needs the copy engine and, at boosted priority, the task's core, for
+      its whole length. A program that spins while it waits for the copy engine is not covered, but
       mode "busy" covers it;
     - in mode "busy" a task is not preempted during a GPU segment;
     - a GPU segment begins when its task is scheduled at its own priority, also at the start of a
@@ -148,12 +149,13 @@ def mpcp(
     suspension: Suspension = "split",
     stop: Any = None,
 ) -> Verdict:
-    """Test tasks that lock the whole GPU, the most urgent waiting task next: MPCP.
+    """Test tasks that lock the whole GPU, granted by priority: MPCP.
 
-    A job requests the lock for each GPU segment and holds it to the segment's end, at a boosted
-    priority; the holder has all SMs. Blocking is the smaller of a bound per request and a bound per
-    job; the jitter is W - x, not the refuted W + B^r of [RTSS09], Eq. (3). Sources: Rajkumar, Sha
-    and Lehoczky, RTSS 1988; Lakshmanan, de Niz and Rajkumar, RTSS 2009 [RTSS09].
+    A job requests the lock for each GPU segment and holds it, at a boosted priority, until the end
+    of the segment; the holder uses all SMs. Blocking is the smaller of a bound per request and a
+    bound per job. The jitter is W - x, not W + B^r as in [RTSS09], Eq. (3), which was refuted.
+    Sources: Rajkumar, Sha and Lehoczky, RTSS 1988; Lakshmanan, de Niz and Rajkumar, RTSS 2009
+    [RTSS09].
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
     >>> gs.analysis.mpcp(hosts).response.tolist()
@@ -164,24 +166,26 @@ def mpcp(
     hosts, cpus, stop
         As in `stgm`; ``hosts.sm`` is ignored.
     sms
-        Number of SMs that kernels run with; the number of columns of ``hosts.kernel`` unless given.
+        Number of SMs on which kernels run. Default: the number of columns of ``hosts.kernel``.
     mode
-        Waiting tasks are suspended ("suspend", "busy") or spin at their own priority ("spin"); the
-        holder is suspended during kernels ("suspend") or keeps its core ("busy", "spin").
+        Tasks that wait for the lock are suspended ("suspend", "busy") or spin at their own priority
+        ("spin"). The holder is suspended during kernels ("suspend") or keeps its core ("busy",
+        "spin").
     fixed_point
-        Order in which bounds are found, as each depends on those of other tasks. "joint": the least
-        vector of bounds that satisfies all equations, from below. "one_pass": task by task from the
-        most urgent on, with the deadlines of less urgent ones; never better. Where a set is not
-        accepted, the answer is that of one pass in both cases. The proof is in
-        ``csrc/analysis/partitioned/lock_test.h``.
+        How the bounds, which depend on each other, are computed. "joint": the smallest vector of
+        bounds that satisfies all equations, by iteration from below. "one_pass": task by task from
+        the highest priority on, using the deadlines of lower-priority tasks as their bounds; never
+        better. For a set that is not accepted, the answer is that of one pass in both cases. The
+        proof is in ``csrc/analysis/partitioned/lock_test.h``.
     suspension
-        Count of more urgent tasks of the core, which suspend. "jitter": in the whole
-        response time, as if all of it were spent ready. "split": for each the smaller of this and
-        what it can take of the CPU segments' ready intervals, one by one; never worse. The proof is
-        in ``csrc/analysis/common/ready_intervals.h``. Mode "spin", in which no task suspends, has
-        neither choice. Where neither task has a GPU segment there is no jitter
-        (``csrc/analysis/common/jitter.h``): without a GPU the bounds are those of response-time
-        analysis for periodic tasks.
+        How the interference by higher-priority tasks of the core, which suspend themselves, is
+        counted. "jitter": over the whole response time, as if the task were ready throughout.
+        "split": for each of them, the smaller of this and the sum over the ready intervals of the
+        task's CPU segments; never worse. The proof is in
+        ``csrc/analysis/common/ready_intervals.h``. The option has no effect in mode "spin", in
+        which no task suspends. If neither task has a GPU segment there is no jitter
+        (``csrc/analysis/common/jitter.h``): without a GPU, the bounds are those of classical
+        response-time analysis of periodic tasks.
 
     Returns
     -------
@@ -190,7 +194,7 @@ def mpcp(
 
     Raises
     ------
-    As `stgm`. Releases of a task are assumed to be at least a period apart.
+    The errors of `stgm`. Releases of a task are assumed to be at least a period apart.
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, methods()["mpcp"].choices("mode"), "mode")
@@ -213,10 +217,10 @@ def fmlp_plus(
     suspension: Suspension = "split",
     stop: Any = None,
 ) -> Verdict:
-    """Test tasks that lock the whole GPU, first come, first served: FMLP+.
+    """Test tasks that lock the whole GPU, granted first come, first served: FMLP+.
 
-    As `mpcp`, with a FIFO queue; waiting tasks are suspended. Sources: Block, Leontyev, Brandenburg
-    and Anderson, RTCSA 2007; Brandenburg, ECRTS 2014.
+    As `mpcp`, but with a FIFO queue; waiting tasks are suspended. Sources: Block, Leontyev,
+    Brandenburg and Anderson, RTCSA 2007; Brandenburg, ECRTS 2014.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]], core=[0, 1])
@@ -226,13 +230,13 @@ def fmlp_plus(
     Parameters
     ----------
     hosts, cpus, sms, fixed_point, suspension, stop
-        As in `mpcp`; the variant "gcaps" has one pass and jitter.
+        As in `mpcp`; the variant "gcaps" always uses one pass and jitter.
     mode
-        "suspend": the holder of the lock is suspended during kernels; "busy": it keeps its core.
+        "suspend": the holder of the lock is suspended during kernels. "busy": it keeps its core.
     variant
-        "sound", or "gcaps": as in the public code of GCAPS [ECRTS24], which does not count the
-        requests of more urgent tasks on the core. That is right where these keep the core, and
-        **unsound** in mode "suspend".
+        "sound", or "gcaps" for the test in the public code of GCAPS [ECRTS24], which does not count
+        the requests of higher-priority tasks on the core. That is correct if these keep the core,
+        and **unsound** in mode "suspend".
 
     Returns
     -------
@@ -241,7 +245,7 @@ def fmlp_plus(
 
     Raises
     ------
-    As `stgm`. Releases of a task are assumed to be at least a period apart.
+    The errors of `stgm`. Releases of a task are assumed to be at least a period apart.
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, methods()["fmlp_plus"].choices("mode"), "mode")
@@ -268,12 +272,12 @@ def gpu_server(
     suspension: Suspension = "split",
     stop: Any = None,
 ) -> Verdict:
-    """Test tasks whose GPU segments a server task runs, the most urgent task's first.
+    """Test tasks whose GPU segments are run by a server task, in priority order.
 
     The server has the highest priority on its core, runs one segment at a time, executes the copies
-    and is suspended during kernels; tasks are suspended from request to notification. It takes
-    ``overhead`` at the start of a request, between two requests and for a notification. Source:
-    Kim, Patel, Wang and Rajkumar, RTCSA 2017 and JSA 2018.
+    and is suspended during kernels. Tasks are suspended from the request to the notification. The
+    server takes ``overhead`` at the start of a request, between two requests and for a
+    notification. Source: Kim, Patel, Wang and Rajkumar, RTCSA 2017 and JSA 2018.
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
     >>> gs.analysis.gpu_server(hosts, overhead=1).response.tolist()
@@ -282,22 +286,23 @@ def gpu_server(
     Parameters
     ----------
     hosts, cpus, sms, fixed_point, suspension, stop
-        As in `mpcp`. In one pass periods stand for the responses of more urgent tasks that use the
-        server; "split" holds for the server's work on a core as for its tasks.
+        As in `mpcp`. With "one_pass", periods are used in place of the responses of higher-priority
+        tasks that use the server. "split" applies to the server's work on a core as well.
     server
-        Core of the server, one number or ``(N,)``; None for a core of its own beside the ``cpus``.
+        Core of the server, one number or ``(N,)``. None: the server has its own core in addition to
+        the ``cpus``.
     overhead
-        Ticks (epsilon; the authors measured 50 us).
+        Overhead in ticks (epsilon; the authors measured 50 us).
 
     Returns
     -------
     Verdict
-        With ``server``. Sufficient: accepted or undecided.
+        Sufficient: accepted or undecided. It has the attribute ``server``.
 
     Raises
     ------
-    As `stgm`; also ValueError for a server's core that does not exist and a negative overhead.
-    Releases of a task are assumed to be at least a period apart.
+    The errors of `stgm`; also ValueError for a core of the server that does not exist and for a
+    negative overhead. Releases of a task are assumed to be at least a period apart.
     """
     instance(hosts, HostTasks, "hosts")
     began = perf_counter()

@@ -40,7 +40,7 @@ def assigned_cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]
 
 
 def few_sms(sms: int) -> int:
-    """A number of SMs that sets of SMs can be made of."""
+    """Check a number of SMs for which sets of SMs can be represented."""
     if not 0 <= sms <= MAX_SMS:
         raise ValueError(f"sms: got {sms}, expected 0 to {MAX_SMS} SMs")
     return sms
@@ -60,7 +60,7 @@ def sm_sets_of(hosts: HostTasks, sms: int) -> npt.NDArray[np.uint8]:
 
 
 def refuse_one_time(hosts: HostTasks, sms: int) -> None:
-    """Raise ValueError for GPU tasks among which SMs are divided without times on fewer SMs."""
+    """Raise ValueError if SMs are divided among tasks whose times on fewer SMs are not given."""
     if hosts.columns > 1 or sms <= 1:
         return
     users = np.argwhere(hosts.segments > 0).tolist()
@@ -127,9 +127,9 @@ def verdict_of(
     rounds: Int64Array | None = None,
     sharing: Sharing = NO_SHARING,
 ) -> Verdict:
-    """The verdict from arrays of the core, which have an axis for the sets in any case.
+    """Make the verdict from arrays of the core, which always have an axis for the sets.
 
-    ``answer``: accepted (-1 where a budget was spent), responses, terms, failed tasks. ``began``:
+    ``answer``: accepted (-1 if a budget was used up), responses, terms, failed tasks. ``began``:
     `perf_counter` at the start of the call.
     """
     code, response, terms, failed = answer[:4]

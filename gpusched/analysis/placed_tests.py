@@ -30,7 +30,7 @@ _FIXED_POINTS = enumeration("analysis.context_fixed_point")
 
 
 class TestOptions(TypedDict):
-    """The options of a test as functions of the core take them."""
+    """The options of a test in the form that functions of the core take."""
 
     method: str
     cpus: int
@@ -50,10 +50,10 @@ class PlacedTest:
     Attributes
     ----------
     verdict
-        For the set as it is.
+        The verdict for the set as it is.
     arrays
         Columns of the tasks, cores, sets of SMs (stgm), cores of the server (gpu_server) and GPU
-        priorities (gcaps), None where the test has none.
+        priorities (gcaps); None for those that the test does not have.
     options
         The options for the core.
     """
@@ -64,10 +64,10 @@ class PlacedTest:
 
 
 def run_test(hosts: HostTasks, test: str, options: Mapping[str, Any], stop: Any = None) -> Verdict:
-    """Verdict of the test of that name.
+    """Run the test of that name and return its verdict.
 
-    Raises ValueError for an unknown test, an option that it does not have and a variant that is not
-    sound, and what the test raises.
+    Raises ValueError for an unknown test or option and for a variant that is not sound, and the
+    errors of the test.
     """
     one_of(test, _TESTS, "test")
     function = _TESTS[test]
@@ -87,7 +87,7 @@ def run_test(hosts: HostTasks, test: str, options: Mapping[str, Any], stop: Any 
 def placed_test(
     hosts: HostTasks, test: str, options: Mapping[str, Any], stop: Any = None
 ) -> PlacedTest:
-    """A test as the core takes it; raises what `run_test` raises."""
+    """A test in the form that the core takes; raises the errors of `run_test`."""
     verdict = run_test(hosts, test, options, stop)
     order_free = bool(options.get("order_free", False))
     way = "order_free" if order_free else options.get("fixed_point", _FIXED_POINTS[0])

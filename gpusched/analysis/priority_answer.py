@@ -25,11 +25,12 @@ PRIORITY_TERMS = (
     *("numerator", "denominator", "theorem", "jobs", "latency", "tail"),
     *("own", "same", "more_urgent", "less_urgent", "residue", "busy"),
 )
-"""Columns of ``PriorityStreamsBound.terms``: ``numerator`` / ``denominator`` is the bound, 0 and 0
-without one, ``theorem`` an index; ``jobs`` of a run up to the one with the largest response; ticks
-of ``latency`` and of last blocks (``tail``); thread-ticks of work that kernels wait for: their
-``own`` blocks but the last, those of the ``same`` level, of ``more_urgent`` and ``less_urgent``
-tasks, and the ``residue``; ``busy``: threads that are busy, at least, while a kernel waits."""
+"""Columns of ``PriorityStreamsBound.terms``. ``numerator`` / ``denominator`` is the bound, 0 and 0
+without one; ``theorem`` is the index of the theorem; ``jobs`` is the number of jobs of a run up to
+the one with the largest response. ``latency`` and ``tail`` (last blocks) are in ticks. The work
+that kernels wait for is in thread-ticks: their ``own`` blocks except the last ones, that of the
+``same`` priority level, of ``more_urgent`` and ``less_urgent`` tasks, and the ``residue``. ``busy``
+is the minimum number of busy threads while a kernel waits."""
 
 _WORK = ("own", "same", "more_urgent", "less_urgent", "residue")
 _WORDS = {
@@ -68,21 +69,21 @@ class PriorityStreamsBound(RationalAnswer):
     overlap
         Whether jobs of one task may overlap, each in a stream of its own.
     terms
-        The bounds and their parts, int64 ``(n, 12)`` or ``(N, n, 12)``, columns as in
+        The bounds and their parts, int64 ``(n, 12)`` or ``(N, n, 12)``, with the columns of
         ``PRIORITY_TERMS``. With Theorem M, ``own + same + more_urgent + less_urgent + residue`` is
-        at least ``busy`` times the time that kernels wait, and exactly that where less urgent
-        blocks can hold no more threads after some time; Theorems A and O give no parts. With shared
-        queues the parts are those of all partitions, each of which has a saturation of its own.
+        at least ``busy`` times the time that kernels wait, and equal to it if, after some time,
+        lower-priority blocks can hold no more threads; Theorems A and O give no parts. With shared
+        queues, the parts are those of all partitions, each of which has its own saturation.
     saturation
-        Least number of threads that are busy while a kernel of the task's priority, or of a more
-        urgent one, waits; 0 when none ever does. In partitions with SMs of their own: those of the
-        task's partition, while a kernel of it waits. int64 ``(n,)`` or ``(N, n)``.
+        Minimum number of busy threads while a kernel of the task's priority or a higher one waits;
+        0 if none ever waits. In partitions with their own SMs: busy threads of the task's partition
+        while a kernel of the partition waits. int64 ``(n,)`` or ``(N, n)``.
     partition, partition_sms
-        The partition of each task, int64 ``(n,)`` or ``(N, n)``, and the SMs of each partition or
-        their limits, a tuple; None without partitions.
+        Partition of each task, int64 ``(n,)`` or ``(N, n)``, and SMs of each partition or their
+        limits, a tuple; None without partitions.
     sharing
-        "own" or "shared": the queues of partitions with SMs of their own; "limits": partitions
-        share SMs and queues; "" without partitions.
+        "own" or "shared": queues of partitions with their own SMs; "limits": partitions share SMs
+        and queues; "" without partitions.
     seconds
         Wall-clock time of the call.
     """
@@ -132,12 +133,12 @@ class PriorityStreamsBound(RationalAnswer):
 
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether a task has a bound: bool ``(n,)`` or ``(N, n)``."""
+        """Whether each task has a bound: bool ``(n,)`` or ``(N, n)``."""
         return self._term("denominator") > 0
 
     @property
     def rejected(self) -> Flags:
-        """False: the bounds show no misses. A bool, or bool ``(N,)``."""
+        """False, because the bounds show no misses: a bool, or bool ``(N,)``."""
         return np.zeros(len(self.tasks), np.bool_) if self.is_stack else False
 
     def _fractions(self) -> tuple[Int64Array, Int64Array]:
@@ -145,25 +146,25 @@ class PriorityStreamsBound(RationalAnswer):
 
     @property
     def theorem(self) -> npt.NDArray[np.str_]:
-        """Theorem behind each bound: "fits" (no kernel waits), "alone" (there is no other task, or
-        none in its partition), "M", "A", "O"; "" without one.
+        """Theorem that gives each bound: "fits" (no kernel waits), "alone" (there is no other task,
+        or none in its partition), "M", "A", "O"; "" without a bound.
         """
         return np.array(THEOREMS)[self._term("theorem")]
 
     def parts(self, task: int | str) -> dict[str, float]:
-        """Ticks of a bound by cause, for a task of a single set that Theorem M bounds, or alone.
+        """Parts of a bound in ticks, for a task of a single set bounded by Theorem M or "alone".
 
         Parameters
         ----------
         task
-            Its number or name.
+            Index or name of the task.
 
         Returns
         -------
         dict
             ``latency`` and ``tail``, and the shares of ``own``, ``same``, ``more_urgent``,
-            ``less_urgent`` and ``residue`` in the time that kernels wait. For the first job of a
-            run they add up to the bound.
+            ``less_urgent`` and ``residue`` in the time that kernels wait. If the bound is that of
+            the first job of a run, they add up to it.
 
         >>> chains = gs.KernelChains(period=[100, 10], block_time=[[1, 1, 1], [10]],
         ...                          latency=[[1, 1, 1], [0]], priority=[0, 1])

@@ -28,15 +28,15 @@ def assign_priorities(
     stop: Any = None,
     **options: Any,
 ) -> Assignment:
-    """Choose priorities with which a test accepts each set; cores and SMs stay.
+    """Choose priorities with which a test accepts each set; cores and SMs do not change.
 
-    Audsley's algorithm is used where it is proven to find such priorities whenever there are any:
-    for stgm in mode "busy", and for time_slices and gcaps with ``order_free=True`` (their forms
-    that assume deadlines for all responses; not with ``stall``). An order that these forms accept
-    is accepted by the tests' other forms, too, so that it comes first for them as well. Then the
-    order of the deadlines is tried, then all orders, leaving out those whose first tasks already
-    fail, for at most ``budget`` tests. Sources: Audsley, 1991; Davis and Burns, 2011; the proofs
-    are in ``csrc/analysis/priorities/``.
+    Audsley's algorithm is used if it is proven to find such priorities whenever they exist: for
+    stgm in mode "busy", and for time_slices and gcaps with ``order_free=True`` (the forms of these
+    tests that use deadlines in place of all responses; not with ``stall``). Priorities accepted by
+    these forms are also accepted by the other forms of the tests, so that it is tried first for
+    them as well. Then deadline-monotonic priorities are tried, and then all orders, except those
+    that begin with tasks that already fail, for at most ``budget`` tests. Sources: Audsley, 1991;
+    Davis and Burns, 2011; the proofs are in ``csrc/analysis/priorities/``.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [10, 10, 22], [[1], [1], [2, (0, 7, 1), 1]], deadline=[6, 9, 14], core=[0, 0, 0])
@@ -49,18 +49,19 @@ def assign_priorities(
     Parameters
     ----------
     hosts
-        One set or a stack of N, as the test takes it. With ``of="cpu"`` its priorities are ignored.
+        One set or a stack of N, as the test takes it. With ``of="cpu"``, its priorities are
+        ignored.
     test
         "stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps".
     of
-        "cpu": priorities of the tasks on their cores (and, with gcaps, on the GPU). "gpu": GPU
-        priorities of gcaps, by Audsley's algorithm among those that agree with the CPU priorities
-        of each core, with deadlines for all assumed responses; where it finds none, the CPU
-        priorities.
+        "cpu": priorities of the tasks on their cores (with gcaps, on the GPU too). "gpu": GPU
+        priorities for gcaps, found by Audsley's algorithm among those that agree with the CPU
+        priorities of each core, with deadlines in place of all responses; if it finds none, the CPU
+        priorities are used.
     budget
-        Most tests of a search over orders, for each set; 0 for no search.
+        Maximum number of tests of the search over orders, for each set; 0 for no search.
     stop
-        A writable buffer of one byte; setting it to 1 in another thread ends the call.
+        Writable buffer of one byte; the call ends when another thread sets the byte to 1.
     options
         Options of the test, such as ``mode="busy"``, ``cpus=4`` or ``slice=2_000_000``.
 
@@ -72,10 +73,10 @@ def assign_priorities(
     Raises
     ------
     ValueError
-        What the test raises; a variant that is not sound; ``gpu_priority`` among the options;
-        ``of="gpu"`` for another test than gcaps, with ``order_free`` or with ``stall``.
+        The errors of the test; also for a variant that is not sound, for ``gpu_priority`` among the
+        options, and for ``of="gpu"`` with another test than gcaps, ``order_free`` or ``stall``.
     OverflowError, gpusched.Cancelled
-        As the test.
+        As in the test.
     """
     instance(hosts, HostTasks, "hosts")
     one_of(of, methods()["assign_priorities"].choices("of"), "of")

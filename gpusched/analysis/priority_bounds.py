@@ -35,11 +35,11 @@ def priority_streams(
     """Bound the response times of kernel chains in priority streams.
 
     Each task has a stream with a priority. A kernel joins the queue of its priority at most its
-    latency after the job's release and the end of the kernel before it; within a queue kernels
-    start blocks in the order in which they joined, and only while all more urgent queues are empty.
-    Running blocks are not preempted, and no more kernels run at once than the GPU allows
-    (``GPU.resident_grids``). So less urgent blocks delay a job once at each of its kernels,
-    not once per job, and the most urgent task need not have a bound.
+    latency after the release of the job or the end of the previous kernel. Within a queue, kernels
+    start blocks in the order in which they joined, and only while all queues of higher priority are
+    empty. Running blocks are not preempted, and no more kernels run at once than the GPU allows
+    (``GPU.resident_grids``). Lower-priority blocks can therefore delay a job once at each of its
+    kernels, not only once per job, and even the highest-priority task may have no bound.
 
     >>> chains = gs.KernelChains(period=[60, 100], block_time=[[1, 1, 1], [10]], blocks=4,
     ...                          latency=[[1, 1, 1], [0]], priority=[0, 1])
@@ -52,32 +52,32 @@ def priority_streams(
     tasks
         Chains of kernels, one set or a stack of N.
     threads
-        Threads of the GPU, any of which a block may use; with ``sms``, those of one SM.
+        Number of threads of the GPU, which any block may use; with ``sms``, the threads of one SM.
     gpu
-        Instead of ``threads``: a ``GPU``, or the name of a preset. Then a block needs warps,
-        registers, shared memory and a block slot of one SM whose carve-out suits it; its threads
-        are rounded up to whole warps.
+        A ``GPU`` or the name of a preset, instead of ``threads``. A block then needs warps,
+        registers, shared memory and a block slot of a single SM with a suitable carve-out; its
+        threads are rounded up to whole warps.
     sms
-        Number of SMs with ``threads`` threads each (1).
+        Number of SMs with ``threads`` threads each. Default: 1.
     overlap
-        Whether jobs of one task may run at the same time, each in a stream of its own: jobs of one
-        kernel without latency (Theorem O). S streams that a task takes in turns suffice where no
-        bound of its priority or a more urgent one exceeds S periods.
+        Whether jobs of one task may run at the same time, each in its own stream: for jobs of one
+        kernel without latency (Theorem O). S streams, used by the task in turn, suffice if no bound
+        of its priority or a higher one exceeds S periods.
     partition
-        The partition of each task, from 0: ``(n,)``, for a stack also ``(N, n)``. None: all tasks
-        use all SMs.
+        Partition of each task, from 0: ``(n,)``, for a stack also ``(N, n)``. None: all tasks use
+        all SMs.
     partition_sms
-        SMs of each partition, which no other one has (green contexts): ``(P,)``.
+        Number of SMs that belong to each partition exclusively (green contexts): ``(P,)``.
     partition_limit
-        Instead: the most SMs that may hold blocks of each partition at once, whichever these are,
-        as of clients of MPS, which share SMs and queues: ``(P,)``.
+        Alternatively, the largest number of SMs that may hold blocks of each partition at the same
+        time, whichever SMs these are (clients of MPS, which share SMs and queues): ``(P,)``.
     queues
-        "own": partitions with ``partition_sms`` have queues of their own, so that none delays
-        another. "shared": a kernel that does not fit its partition holds up those of all others
-        with its priority or a less urgent one.
+        "own": partitions with ``partition_sms`` have their own queues and do not delay each other.
+        "shared": a kernel that does not fit its partition blocks kernels of all other partitions
+        with the same or a lower priority.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     >>> pair = gs.KernelChains(period=[50, 90], block_time=[[4, 4], [30]], blocks=[[4, 4], [8]])
     >>> both = gs.analysis.priority_streams(pair, threads=4, sms=2)
@@ -89,22 +89,22 @@ def priority_streams(
     Returns
     -------
     PriorityStreamsBound
-        Sufficient: it accepts, or leaves open.
+        Sufficient: accepted or undecided.
 
     Raises
     ------
     ValueError
-        Blocks wider than the GPU, or that do not fit an SM; block sizes with too many combinations;
-        chains or latencies with ``overlap``; partitions that do not exist, or that have more SMs
-        together than the GPU; ``overlap`` with shared queues; more tasks than kernels that ``gpu``
-        runs at once.
+        A block is wider than the GPU or does not fit an SM; block sizes have too many combinations;
+        chains or latencies are combined with ``overlap``; a partition does not exist, or the
+        partitions have more SMs than the GPU; ``overlap`` is combined with shared queues; or there
+        are more tasks than kernels that ``gpu`` runs at once.
     OverflowError
-        Times or work that exceed 64 bits, 2**31 threads.
+        Times or work exceed 64 bits, or threads 2**31.
     gpusched.Cancelled
         ``stop`` was set.
 
-    Source: this package; Theorem M with B and Phi, Theorem A as a start, Theorem O, proved in
-    notebooks/11_priority_streams.ipynb; in partitions in
+    Source: developed for this package. Theorem M with B and Phi, Theorem A as a start, and Theorem
+    O are proved in notebooks/11_priority_streams.ipynb, and for partitions in
     csrc/analysis/priority_streams/chain_partitions.h. The rules are those of [RTSS17] for one
     context.
     """

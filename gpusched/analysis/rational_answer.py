@@ -1,4 +1,4 @@
-"""Answers whose response-time bounds are fractions: the part that they share."""
+"""Base of answers whose response-time bounds are fractions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["RationalAnswer"]
 
 
 class RationalAnswer(Answer):
-    """An answer whose bounds are fractions: accepted when every task has one within its deadline.
+    """An answer with fractions as bounds; accepted if every task has one within its deadline.
 
     ``response`` is the bound rounded up.
     """
@@ -39,7 +39,7 @@ class RationalAnswer(Answer):
 
     @property
     def exact(self) -> list[Any]:
-        """The bounds as a ``Fraction`` per task, None without one; a list per set of a stack."""
+        """The exact bounds as a ``Fraction`` per task, or None; for a stack, a list per set."""
 
         def of(numerators: list[int], denominators: list[int]) -> list[Fraction | None]:
             pairs = zip(numerators, denominators, strict=True)

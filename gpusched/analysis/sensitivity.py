@@ -40,10 +40,11 @@ def breakdown(
 ) -> Breakdown:
     """Find the largest factor on execution times at which a test accepts each set.
 
-    Times are multiplied and rounded up to a tick. The sound tests accept every smaller factor when
-    they accept one (the proof is in ``csrc/analysis/sensitivity/breakdown.h``), and what they say
-    changes at fractions k / t of a time t alone, so that a bisection of these fractions is exact.
-    It takes about 30 tests per set where times have nine digits, and fewer for shorter ones.
+    Scaled times are rounded up to whole ticks. The sound tests are monotone: if they accept a
+    factor, they accept every smaller one (the proof is in
+    ``csrc/analysis/sensitivity/breakdown.h``). Their result can change only at fractions k / t of a
+    time t, so a bisection over these fractions finds the exact factor. It takes about 30 tests per
+    set for times of nine digits, and fewer for shorter ones.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1)]], core=[0, 0])
@@ -61,33 +62,33 @@ deadline then.')
     test
         "stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps".
     scale
-        The times that are multiplied: "all", "kernels", "copies", "cpu" (CPU segments), or all of
-        one task, by its number or name. Costs of switches, updates and the server stay.
+        Times to scale: "all", "kernels", "copies", "cpu" (CPU segments), or all times of one task,
+        given by its index or name. Costs of context switches, updates and the server do not change.
     stop
-        A writable buffer of one byte; setting it to 1 in another thread ends the call.
+        Writable buffer of one byte; the call ends when another thread sets the byte to 1.
     options
         Options of the test, such as ``mode="busy"``, ``cpus=4`` or ``slice=2_000_000``.
 
     Returns
     -------
     Breakdown
-        Of one set: ``factor`` is a ``Fraction``. Of a stack: arrays ``(N,)``.
+        For one set, ``factor`` is a ``Fraction``; for a stack, values are arrays ``(N,)``.
 
     Raises
     ------
     ValueError
-        What the test raises; a variant that is not sound; "deadlines", "slice" and "sms" as the
-        scale, of which a test may accept a worse value and reject a better one; a scale under which
-        no time of any set grows.
+        The errors of the test; also for a variant that is not sound, for "deadlines", "slice" and
+        "sms" as the scale (tests are not monotone in these), and for a scale under which no time of
+        any set grows.
     TypeError
-        A scale that is neither text nor a number.
+        The scale is neither text nor a number.
     OverflowError, gpusched.Cancelled
-        As the test.
+        As in the test.
 
     Notes
     -----
-    A set whose jobs would take 2**60 ticks or more together is not accepted. Bounds of deadlines,
-    slices and numbers of SMs are found by trying their values.
+    A set whose jobs would take 2**60 ticks or more in total is not accepted. To find limits of
+    deadlines, slices and numbers of SMs, try their values.
     """
     instance(hosts, HostTasks, "hosts")
     began = perf_counter()
@@ -150,24 +151,24 @@ def schedulability(
     hosts
         A stack of N sets, as the test takes it.
     test, options
-        As of `breakdown`.
+        As in `breakdown`.
     breakdown
-        Whether breakdown factors of all times are found.
+        Whether to compute breakdown factors of all times.
     stop
-        A writable buffer of one byte; setting it to 1 in another thread ends the call.
+        Writable buffer of one byte; the call ends when another thread sets the byte to 1.
 
     Returns
     -------
     dict
         Arrays ``(N,)`` by column: ``schedulable`` (bool), ``set_utilization`` (the sum of
         (C + G) / T), and with ``breakdown`` also ``breakdown_factor`` and
-        ``breakdown_utilization`` (the utilization at that factor; 0 where no factor is accepted).
-        With ``gs.reductions.Weighted("set_utilization")`` of ``schedulable`` a sweep has weighted
-        schedulability, and the mean of ``breakdown_utilization`` is its usual reduction.
+        ``breakdown_utilization`` (the utilization at that factor; 0 if no factor is accepted). For
+        weighted schedulability, apply ``gs.reductions.Weighted("set_utilization")`` to
+        ``schedulable`` in a sweep; ``breakdown_utilization`` is usually reduced to its mean.
 
     Raises
     ------
-    As `breakdown`; ValueError also for a single set.
+    The errors of `breakdown`; ValueError also for a single set.
     """
     instance(hosts, HostTasks, "hosts")
     if not hosts.is_stack:

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["TERMS", "Verdict"]
 
 TERMS = enumeration("analysis.term")
-"""Parts of a response time: the task's own segments (and its requests' overhead); waiting for the
-copy engine (B^m in [RTCSA19]), for SMs (B^e), and for the lock, the server or other contexts; GPU
-segments of less urgent tasks on its core (B^l), or their updates with GCAPS; the server's work on
-its core; more urgent tasks on its core."""
+"""Parts of a response time: the task's own segments (and the overhead of its requests); waiting for
+the copy engine (B^m in [RTCSA19]), for SMs (B^e), and for the lock, the server or other contexts;
+GPU segments of lower-priority tasks on its core (B^l), or their updates with GCAPS; the server's
+work on its core; higher-priority tasks on its core."""
 
 _TERM = {
     "own": "its own segments",
@@ -81,10 +81,10 @@ _UNSOUND = {
 class Verdict(Answer):
     """Answer of a partitioned test for one set of n tasks, or for a stack of N sets.
 
-    It is a claim about the whole set: where every response bound is within its deadline the set is
-    accepted, and no job of any task has a longer response. Otherwise the set is undecided and
-    nothing is claimed of any of its tasks, as a late job may delay all others. These tests are
-    sufficient: they reject no set.
+    The answer is a claim about the whole set. If every response bound is within its deadline, the
+    set is accepted, and no job of any task has a longer response. Otherwise the set is undecided
+    and nothing is claimed about any of its tasks, because a late job may delay all others. These
+    tests are sufficient: they reject no set.
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
     >>> answer = gs.analysis.mpcp(hosts)
@@ -97,26 +97,26 @@ its own segments.'
     Attributes
     ----------
     hosts
-        The tasks; of an allocator, with the cores and SMs that it chose.
+        The tasks; for an allocator, with the cores and SMs that it chose.
     test, variant, mode
-        The test ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps"), its form
-        ("sound" or a printed one), and what tasks do on their CPU while the GPU works ("suspend",
-        "busy" or "spin").
+        The test ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps"), its variant
+        ("sound" or a printed one), and the behaviour of tasks on their CPU while the GPU works
+        ("suspend", "busy" or "spin").
     cpus, sms
         Numbers of cores and of SMs.
     accepted
         Whether every response bound is within its deadline: a bool, or bool ``(N,)``.
     terms
         A dict from ``TERMS`` to int64 arrays of the shape of ``response``, which add up to it. For
-        the task `failed` they are what can delay it until its deadline, more than fits in; for
-        tasks that were not examined they are 0.
+        the task `failed`, they are the delays that can occur until its deadline, which exceed it;
+        for tasks that were not examined they are 0.
     server
-        Core of the GPU server, ``cpus`` for one of its own; None without a server.
+        Core of the GPU server, equal to ``cpus`` if it has its own core; None without a server.
     rounds
-        Of an allocator: the number of times it chose SMs. None of a test.
+        For an allocator, the number of times it assigned SMs; None for a test.
     spent
-        Whether an exhaustive search ended because its budget was spent: a bool, or bool ``(N,)``.
-        Where it is False and the set is not accepted, no allocation passes the test.
+        Whether an exhaustive search ended because its budget was used up: a bool, or bool ``(N,)``.
+        If it is False and the set is not accepted, no allocation passes the test.
     seconds
         Wall-clock time of the call.
     sharing
@@ -168,21 +168,21 @@ its own segments.'
 
     @property
     def rejected(self) -> Flags:
-        """False for every set, as the tests are sufficient: a bool, or bool ``(N,)``."""
+        """False for every set, because the tests are sufficient: a bool, or bool ``(N,)``."""
         return np.zeros(len(self), np.bool_) if self.is_stack else False
 
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether ``response`` bounds the task's responses: bool ``(n,)`` or ``(N, n)``, True for
-        all tasks of an accepted set and for no others. (A set that only an unsafe line of
-        `stgm_allocate` accepts has tasks without a bound.)"""
+        """Whether ``response`` bounds the responses of each task: bool ``(n,)`` or ``(N, n)``. True
+        for all tasks of an accepted set and for no others. (A set that is accepted only by an
+        unsafe line of `stgm_allocate` has tasks without a bound.)"""
         return np.asarray(self.accepted, np.bool_)[..., None] & (self._computed >= 0)
 
     @property
     def failed(self) -> Any:  # an int, None or a masked array, as is_stack says
-        """The most urgent task whose bound exceeds its deadline (where all bounds are found
-        together, the first): an int, None without one; for a stack an int64 array ``(N,)``, masked
-        without one."""
+        """The highest-priority task whose bound exceeds its deadline (if all bounds are found
+        together, the first one to exceed it): an int, or None; for a stack an int64 array ``(N,)``,
+        masked if there is none."""
         if self.is_stack:
             return missing(self._failed, np.asarray(self._failed) >= 0)
         return None if self._failed < 0 else self._failed
@@ -197,12 +197,12 @@ its own segments.'
         ring: Literal["fifo", "cyclic"] = "fifo",
         stop: Any = None,
     ) -> Challenge:
-        """Search for a schedule with a late job where the test does not accept the set.
+        """Search for a schedule with a late job, for sets that the test does not accept.
 
-        A sufficient test leaves sets undecided that may be schedulable. The search is that of
-        ``gs.simulate.challenge``, whose docstring states what it covers and what the arguments
-        mean: a directed search, or for tiny sets an exploration of all integer schedules. Accepted
-        sets are not searched, unless the test's variant is an unsound one.
+        A sufficient test leaves sets undecided, some of which are schedulable. The search is that
+        of ``gs.simulate.challenge``; see there for its coverage and its arguments. It is a directed
+        search, or for very small sets an exploration of all integer schedules. Accepted sets are
+        not searched, unless the variant of the test is unsound.
 
         >>> hosts = gs.HostTasks.from_segments(
         ...     [9, 9], [[2, (1, 3, 1), 1], [2, (1, 2, 1), 2]], core=[0, 1])
@@ -215,17 +215,17 @@ its own segments.'
         budget, seed, first, exhaustive, stop
             As in ``gs.simulate.challenge``.
         ring
-            With the test "time_slices", which holds for both: the order of turns that is searched.
+            Order of turns that is simulated for the test "time_slices", which holds for both.
 
         Returns
         -------
         gpusched.simulate.Challenge
-            Of the same set or stack: "accepted", "counterexample" or "unknown".
+            For the same set or stack: "accepted", "counterexample" or "unknown".
 
         Raises
         ------
-        As ``gs.simulate.challenge``; ValueError also for a set without cores, as of an allocator
-        that found none.
+        The errors of ``gs.simulate.challenge``; ValueError also for a set without cores, for
+        example from an allocator that found no allocation.
         """
         from gpusched.simulate.challenges.challenge_run import challenge
 
@@ -302,16 +302,16 @@ its own segments.'
         }
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
-        """Draw what each response bound is made of, beside the task's deadline.
+        """Draw the parts of each response bound, beside the task's deadline.
 
-        One bar per task, the most urgent on top. The task that fails has a red deadline and a bar
-        beyond it; less urgent ones were not examined and have no bar. For a stack, the numbers of
-        accepted and undecided sets.
+        There is one bar per task, ordered by priority from the top. The task that fails has a red
+        deadline and a bar that exceeds it; tasks of lower priority were not examined and have no
+        bar. For a stack, a bar chart of the accepted and undecided sets is drawn.
 
         Parameters
         ----------
         ax
-            Matplotlib axes; None for a new figure.
+            Matplotlib axes. Default: those of a new figure.
         unit
             Length of a tick: None, "ns", "us", "ms" or "s".
 

@@ -23,9 +23,9 @@ def add(commands: Any) -> None:
         "assign",
         help="choose priorities with which a test accepts a workload",
         description="Chooses priorities with which the test of one way of sharing the GPU accepts "
-        "the workload, by Audsley's algorithm, in the order of the deadlines or by a search over "
-        "all orders, and prints its verdict with them. Cores and SMs stay as they are, or as they "
-        "are chosen for the workload as it is.",
+        "the workload, by Audsley's algorithm, by deadline, or by a search over all orders, and "
+        "prints the verdict with these priorities. Cores and SMs are those of the workload, or "
+        "those chosen for the workload with its own priorities.",
         epilog="Exit code: 0 when every deadline is guaranteed with these priorities, 3 when "
         "undecided, 2 for an error, such as a task that gets no core.",
     )
@@ -35,15 +35,15 @@ def add(commands: Any) -> None:
         "--of",
         choices=("cpu", "gpu"),
         default="cpu",
-        help="which priorities: those of the tasks on their cores, or, with gcaps, those of the "
-        "GPU (cpu)",
+        help="priorities to choose: cpu (of the tasks on their cores) or, with gcaps, gpu "
+        "(default: cpu)",
     )
     assign.add_argument(
         "--tests",
         type=natural,
         default=10_000,
         metavar="N",
-        help="most tests of a search over orders; 0 for no search (10000)",
+        help="maximum number of tests of the search over orders; 0 for no search (default: 10000)",
     )
     assign.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(assign)

@@ -30,11 +30,11 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     breakdown = commands.add_parser(
         "breakdown",
-        help="the largest factors on times at which a test accepts a workload",
-        description="Finds the largest factor on all times, and on those of each task, at which "
-        "the test of one way of sharing the GPU accepts the workload, on the cores and SMs that it "
-        "has or that are chosen for it as it is.",
-        epilog="Exit code: 0 when every deadline is guaranteed with the times as they are, 3 when "
+        help="find the largest factors on times with which a test accepts a workload",
+        description="Finds the largest factor on all times, and on those of each task, with which "
+        "the test of one way of sharing the GPU accepts the workload. Cores and SMs are those of "
+        "the workload, or those chosen for the workload with its own times.",
+        epilog="Exit code: 0 when every deadline is guaranteed with the original times, 3 when "
         "undecided, 2 for an error, such as a task that gets no core.",
     )
     add_workload(breakdown)
@@ -43,8 +43,8 @@ def add(commands: Any) -> None:
         "--scale",
         action="append",
         metavar="WHAT",
-        help="the times that are multiplied: all, kernels, copies, cpu, or those of a task by its "
-        "name; may be repeated (all, and each task)",
+        help="times to scale: all, kernels, copies, cpu, or the name of a task; may be repeated "
+        "(default: all, and each task)",
     )
     breakdown.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(breakdown)

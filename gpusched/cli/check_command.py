@@ -35,14 +35,14 @@ def add(commands: Any) -> None:
         nargs="?",
         const="all",
         metavar="WHAT",
-        help="how far times may grow before the verdict changes: all, those of kernels, or those "
-        "of a task by its name (all)",
+        help="also print how far times can grow while the test accepts: all, kernels, or the name "
+        "of a task (without WHAT: all)",
     )
     check.add_argument(
         "--seconds",
         type=float,
         metavar="S",
-        help="longest time of a search; it is undecided then (no limit)",
+        help="time limit of a search, after which it is undecided (default: no limit)",
     )
     check.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(check)
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     workload, platform = workload_of(options), platform_of(options)
     chosen = options_of(options)
     if options.margin is not None:
-        growing_times(workload, options.margin)  # refuses what there is not, before the test
+        growing_times(workload, options.margin)  # refuses unknown tasks before the test runs
     budget = None if options.seconds is None else Budget(seconds=options.seconds)
     answer = analyze(workload, platform, options.method, budget=budget, **chosen)
     if options.json:

@@ -23,10 +23,10 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     compare = commands.add_parser(
         "compare",
-        help="a workload under every way of sharing the GPU: tests and simulations",
-        description="Runs every test and simulation that can express the workload, prints a table "
-        "of their verdicts with the reasons of those that give no guarantee, and the method under "
-        "which the times could grow most.",
+        help="compare all ways of sharing the GPU for a workload, by tests and simulations",
+        description="Runs every test and simulation that can express the workload. Prints a table "
+        "of their verdicts, the reasons of those that give no guarantee, and the method under "
+        "which the times can grow most.",
         epilog="Exit code: 0 when a test guarantees every deadline, 1 when none does and an exact "
         "test shows a miss or a job alone is too long, 3 when undecided, 2 for an error.",
     )
@@ -35,25 +35,26 @@ def add(commands: Any) -> None:
         "--method",
         action="append",
         metavar="NAME",
-        help="only this way of sharing the GPU (see 'methods'); may be repeated",
+        help="consider only this way of sharing the GPU (see 'methods'); may be repeated",
     )
     compare.add_argument(
         "--until",
         metavar="TIME",
-        help="jobs released before it are simulated, as in 10s (ten hyperperiods, at most 10s)",
+        help="simulate the jobs released before this time, such as 10s (default: ten "
+        "hyperperiods, at most 10s)",
     )
     compare.add_argument(
         "--seconds",
         type=float,
         metavar="S",
-        help="longest time of each exact search and each simulation (200,000 states and 32 MiB of "
-        "a search, simulations as --until says)",
+        help="time limit of each exact search and each simulation (default: 200,000 states and 32 "
+        "MiB for a search; simulations run until --until)",
     )
-    compare.add_argument("--no-simulation", action="store_true", help="tests only")
+    compare.add_argument("--no-simulation", action="store_true", help="run tests only")
     compare.add_argument(
         "--no-margin",
         action="store_true",
-        help="do not compute how far the times could grow, which takes tens of analyses a row",
+        help="do not compute how far times can grow, which takes tens of analyses per row",
     )
     compare.add_argument(
         "--json", action="store_true", help="print one JSON document (Comparison.document)"
@@ -61,8 +62,8 @@ def add(commands: Any) -> None:
     compare.add_argument(
         "--output",
         metavar="DIR",
-        help="write compare.html, compare.json and a trace for Perfetto of each simulated row into "
-        "this folder, created if missing",
+        help="write compare.html, compare.json and a Perfetto trace of each simulated row into "
+        "this folder, which is created if needed",
     )
     add_quiet(compare)
     add_platform(compare)

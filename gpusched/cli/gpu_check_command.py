@@ -13,26 +13,28 @@ def add(commands: Any) -> None:
     check = commands.add_parser(
         "gpu-check",
         help="run every probe, measurement and error check on a CUDA device",
-        description="Runs every probe of the scheduling rules, measures calibration, batches, the "
-        "player's overhead and SM partitions on a CUDA device, and what happens after errors. "
-        "Prints a table of pass, fail and figure, and writes a report.",
+        description="Runs all probes of the scheduling rules on a CUDA device; measures "
+        "calibration, batches, the overhead of the player and SM partitions; and checks the "
+        "behaviour after errors. Prints a table of pass, fail and figure, and writes a report.",
         epilog="Exit code: 0 when nothing failed, 1 when something did, 2 without a device.",
     )
     check.add_argument(
-        "--device", type=natural, default=0, metavar="N", help="number of the device (0)"
+        "--device", type=natural, default=0, metavar="N", help="index of the device (default: 0)"
     )
-    check.add_argument("--quick", action="store_true", help="fewer cases")
+    check.add_argument("--quick", action="store_true", help="run fewer cases")
     check.add_argument(
         "--processes",
         default="1,2,4",
         metavar="N,...",
-        help="numbers of other processes that copy beside a kernel, in turn (1,2,4); none: ''",
+        help="numbers of other processes that copy beside a kernel, in turn (default: 1,2,4; '' "
+        "for none)",
     )
     check.add_argument(
         "--output",
         default="gpu-check.json",
         metavar="FILE",
-        help="the report; logs of blocks go to a folder beside it (gpu-check.json)",
+        help="file of the report; logs of blocks go to a folder beside it (default: "
+        "gpu-check.json)",
     )
     check.set_defaults(run=run)
 

@@ -34,10 +34,10 @@ _CLOSED_PIPE = 141  # as a shell reports a program that SIGPIPE ended: 128 + 13
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 yes, 1 no, 2 an error, 3 undecided.
 
-    Commands without an answer of three values return 1 when undecided.
+    Commands that do not distinguish undecided answers return 1 for them.
 
-    The code is 130 after an interrupt and, without a message, 141 when the reader of the output
-    has gone, as in ``gpusched gpus | head -1``. Characters that the output cannot encode are
+    The code is 130 after an interrupt. It is 141, without a message, if the reader of the output
+    has ended, as in ``gpusched gpus | head -1``. Characters that the output cannot encode are
     replaced.
     """
     with contextlib.suppress(AttributeError):  # no stream, or one without an encoding

@@ -12,13 +12,13 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     merge = commands.add_parser(
         "merge",
-        help="join the stores of the parts of a sweep",
-        description="Joins stores of one study, such as those of sweep --shard, in a new one, from "
-        "which the study makes its result when it is run with it as its store.",
+        help="join the stores of the shards of a sweep",
+        description="Joins stores of one study, such as those of sweep --shard, into a new store. "
+        "Run the study with the new store to get its result.",
         epilog="Exit code: 0 when nothing is missing, 1 when something is, 2 after an error.",
     )
-    merge.add_argument("output", metavar="OUTPUT", help="the new store")
-    merge.add_argument("stores", metavar="STORE", nargs="+", help="stores of the study")
+    merge.add_argument("output", metavar="OUTPUT", help="file of the new store")
+    merge.add_argument("stores", metavar="STORE", nargs="+", help="files of the stores")
     merge.set_defaults(run=run)
 
 

@@ -21,13 +21,13 @@ def add_method(command: argparse.ArgumentParser, known: str = "see 'methods'") -
     command.add_argument(
         "--method", required=True, metavar="NAME", help=f"the way of sharing the GPU ({known})"
     )
-    command.add_argument("--mode", metavar="MODE", help="of the method, as suspend or busy")
+    command.add_argument("--mode", metavar="MODE", help="mode of the method, such as suspend")
     command.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="another option of the method as 'methods --json' lists them; may be repeated",
+        help="another option of the method, as listed by 'methods --json'; may be repeated",
     )
 
 

@@ -13,8 +13,8 @@ def add(commands: Any) -> None:
     methods = commands.add_parser(
         "methods",
         help="list the ways of sharing the GPU and the methods of the package",
-        description="Lists the ways of sharing the GPU that compare, check and simulate know, each "
-        "with its test, what that claims, and its simulation; below them gpusched.methods().",
+        description="Lists the ways of sharing the GPU for compare, check and simulate, each with "
+        "its test, the claim of the test, and its simulation; then all gpusched.methods().",
     )
     methods.add_argument(
         "--json", action="store_true", help="print one JSON document, with all options"

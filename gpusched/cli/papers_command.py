@@ -1,4 +1,4 @@
-"""Command ``papers``: the claims of the papers beside what the package computes."""
+"""Command ``papers``: comparison of the claims of the papers with the results of the package."""
 
 from __future__ import annotations
 
@@ -17,30 +17,32 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     papers = commands.add_parser(
         "papers",
-        help="every figure, table, example and claim of the five papers, checked",
-        description="Computes every claim of the papers and prints the verdicts: it agrees, agrees "
-        "in one reading of the text, differs (with the reason), needs hardware, or cannot be "
-        "decided from the text.",
+        help="check every figure, table, example and claim of the five papers",
+        description="Checks every claim of the papers by computation and prints the verdicts: it "
+        "agrees, agrees in one reading of the text, differs (with the reason), needs hardware, or "
+        "cannot be decided from the text.",
         epilog="Exit code: 0 when every verdict is as expected, 1 otherwise, 2 for an error.",
     )
     papers.add_argument(
         "key",
         nargs="*",
         metavar="KEY",
-        help="ECRTS17, RTNS24, RTCSA19, RTAS20 or RTNS10 (all five)",
+        help="ECRTS17, RTNS24, RTCSA19, RTAS20 or RTNS10 (default: all five)",
     )
     papers.add_argument(
-        "--full", action="store_true", help="the papers' sizes, which take hours; use --output"
+        "--full",
+        action="store_true",
+        help="use the sizes of the papers, which takes hours (see --output)",
     )
     papers.add_argument(
         "--output",
         metavar="DIR",
-        help="write papers.html and papers.json into this folder, created if missing; with --full, "
-        "finished claims are kept in DIR/findings, from which the next run resumes",
+        help="write papers.html and papers.json into this folder, which is created if needed; with "
+        "--full, finished claims are kept in DIR/findings, from which the next run resumes",
     )
     papers.add_argument("--json", action="store_true", help="print one JSON document")
     papers.add_argument(
-        "--workers", type=positive, metavar="N", help="threads (the CPUs it may use)"
+        "--workers", type=positive, metavar="N", help="number of threads (default: usable CPUs)"
     )
     add_quiet(papers)
     papers.set_defaults(run=run)

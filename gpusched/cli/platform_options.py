@@ -21,10 +21,10 @@ __all__ = ["add_platform", "add_workload", "headline", "platform_of", "workload_
 _MOST_BYTES = 1 << 25
 _MOST_TASKS = 2000
 _TIMES = (
-    ("launch_latency", "from a launch to the start of its kernel on an idle GPU (0ns)"),
-    ("context_switch", "to switch the GPU to another context (0ns)"),
-    ("timeslice", "for which a context keeps the GPU while others wait (2ms)"),
-    ("server_overhead", "that a GPU server adds to every request (0ns)"),
+    ("launch_latency", "from a launch to the start of its kernel on an idle GPU (default: 0ns)"),
+    ("context_switch", "to switch the GPU to another context (default: 0ns)"),
+    ("timeslice", "for which a context keeps the GPU while others wait (default: 2ms)"),
+    ("server_overhead", "that a GPU server adds to every request (default: 0ns)"),
 )
 
 
@@ -33,14 +33,14 @@ def add_workload(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file",
         metavar="FILE",
-        help="the workload, TOML or JSON (see gpusched.Workload.load); - for the standard input",
+        help="the workload in TOML or JSON (see gpusched.Workload.load); - for standard input",
     )
     command.add_argument(
         "--max-bytes",
         type=positive,
         default=_MOST_BYTES,
         metavar="N",
-        help="largest size of the file (32 MiB)",
+        help="maximum size of the file (default: 32 MiB)",
     )
 
 
@@ -48,42 +48,46 @@ def add_platform(command: argparse.ArgumentParser) -> None:
     """Add the options of the platform, named as the arguments of ``gs.Platform``."""
     group = command.add_argument_group("platform")
     group.add_argument(
-        "--gpu", metavar="PRESET", help="the GPU (see 'gpus'); none: kernels without waves"
+        "--gpu", metavar="PRESET", help="the GPU (see 'gpus'); without it, kernels have no waves"
     )
-    group.add_argument("--cpus", type=positive, default=1, metavar="N", help="CPU cores (1)")
+    group.add_argument(
+        "--cpus", type=positive, default=1, metavar="N", help="CPU cores (default: 1)"
+    )
     for name, text in _TIMES:
         option = f"--{name.replace('_', '-')}"
-        group.add_argument(option, metavar="TIME", help=f"time {text}, as in 6us")
+        group.add_argument(option, metavar="TIME", help=f"time, such as 6us, {text}")
     group.add_argument(
-        "--priority-levels", type=positive, metavar="N", help="priorities that streams can have"
+        "--priority-levels", type=positive, metavar="N", help="priority levels of streams"
     )
     group.add_argument(
         "--slowdown",
         type=slowdown,
         metavar="S",
-        help="of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed (1.1 to "
-        "1.9), or LOW,HIGH; 1.1,1.4 unless given",
+        help="slowdown of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed "
+        "(1.1 to 1.9), or LOW,HIGH (default: 1.1,1.4)",
     )
     group.add_argument(
-        "--copy-engines", type=natural, metavar="N", help="copies at the same time (the GPU's)"
+        "--copy-engines", type=natural, metavar="N", help="copy engines (default: the GPU's)"
     )
     group.add_argument(
         "--mig",
         type=lambda text: text.split(","),
         metavar="PROFILE,...",
-        help="the GPU's instances for the method mig, as 3g.40gb,4g.40gb (any)",
+        help="GPU instances for the method mig, such as 3g.40gb,4g.40gb (default: any)",
     )
     group.add_argument(
         "--mps",
         type=shares,
         metavar="PROCESS=PERCENT,...",
-        help="SMs that processes may occupy for the method mps, as camera=50,planner=25 (all)",
+        help="SMs that processes may use, in percent, for the method mps, such as "
+        "camera=50,planner=25 (default: all)",
     )
     group.add_argument(
         "--green-contexts",
         type=green_contexts,
         metavar="TASK=SMS,...",
-        help="SMs of green contexts for the method green_contexts, as camera=16,planner+map=24",
+        help="SMs of green contexts for the method green_contexts, such as "
+        "camera=16,planner+map=24",
     )
 
 

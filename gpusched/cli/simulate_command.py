@@ -34,8 +34,8 @@ def add(commands: Any) -> None:
     simulate = commands.add_parser(
         "simulate",
         help="simulate a workload under one way of sharing the GPU",
-        description="Simulates periodic releases under one way of sharing the GPU and prints the "
-        "number of jobs, the worst response and the late jobs of each task.",
+        description="Simulates periodic releases under one way of sharing the GPU. Prints for each "
+        "task the number of jobs, the worst response and the number of late jobs.",
         epilog="Exit code: 1 when a deadline was missed, 3 when none was (a simulation proves "
         "nothing), 2 for an error.",
     )
@@ -44,14 +44,15 @@ def add(commands: Any) -> None:
     simulate.add_argument(
         "--until",
         metavar="TIME",
-        help="jobs released before it run to their end, as in 10s (ten hyperperiods, at most 10s)",
+        help="simulate the jobs released before this time, such as 10s (default: ten "
+        "hyperperiods, at most 10s)",
     )
     simulate.add_argument("--json", action="store_true", help="print one JSON document")
     simulate.add_argument(
         "--output",
         metavar="FILE",
-        help="a picture of the beginning, whose ending chooses the format (.svg needs no "
-        "Matplotlib), or NAME.trace.json for ui.perfetto.dev",
+        help="file for a picture of the beginning, whose suffix determines the format (.svg needs "
+        "no Matplotlib), or NAME.trace.json for ui.perfetto.dev",
     )
     add_platform(simulate)
     simulate.set_defaults(run=run)

@@ -1,4 +1,4 @@
-"""Command ``store``: what is in the store of a sweep or an experiment."""
+"""Command ``store``: contents of the store of a sweep or an experiment."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     store = commands.add_parser(
         "store",
-        help="show what is in the store of a sweep",
+        help="show the contents of the store of a sweep",
         description="Prints the settings of the study in a store, its points, and the numbers of "
-        "task sets that are done and missing at each.",
+        "finished and missing task sets at each point.",
         epilog="Exit code: 0 when nothing is missing, 1 when something is, 2 after an error.",
     )
-    store.add_argument("path", metavar="PATH", help="the file")
+    store.add_argument("path", metavar="PATH", help="file of the store")
     store.set_defaults(run=run)
 
 

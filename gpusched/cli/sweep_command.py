@@ -16,37 +16,43 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     sweep = commands.add_parser(
         "sweep",
-        help="shares of schedulable random task sets (Figure 4 of the GPUSched paper)",
-        description="Generates random task sets as section 6.1 of the GPUSched paper (RTNS 2024) "
-        "does, decides for each whether it is schedulable by the exact PBS search, EDFserial and "
-        "EDFParallel, prints the shares with their 95 % confidence intervals and draws them.",
+        help="compute shares of schedulable random task sets (Figure 4 of the GPUSched paper)",
+        description="Generates random task sets as in section 6.1 of the GPUSched paper (RTNS "
+        "2024), and tests each with the exact PBS search, EDFserial and EDFParallel. Prints the "
+        "shares of schedulable sets with their 95 % confidence intervals, and draws them.",
     )
     sweep.add_argument(
         "--panel",
         choices=("a", "b", "c"),
-        help="slowdown factors 1 to 1.4 (a), 1.7 to 1.9 (b), 1.1 to 1.9 (c); all three by default",
+        help="slowdown factors 1 to 1.4 (a), 1.7 to 1.9 (b), 1.1 to 1.9 (c) (default: all three)",
     )
-    sweep.add_argument("--tasks", type=_tasks, default=5, metavar="N", help="per set (5)")
-    sweep.add_argument("--count", type=positive, default=50, metavar="N", help="sets a point (50)")
-    sweep.add_argument("--seed", type=natural, default=1, metavar="N", help="of the sets (1)")
     sweep.add_argument(
-        "--workers", type=positive, metavar="N", help="threads (the CPUs it may use)"
+        "--tasks", type=_tasks, default=5, metavar="N", help="tasks per set (default: 5)"
+    )
+    sweep.add_argument(
+        "--count", type=positive, default=50, metavar="N", help="sets per point (default: 50)"
+    )
+    sweep.add_argument(
+        "--seed", type=natural, default=1, metavar="N", help="seed of the sets (default: 1)"
+    )
+    sweep.add_argument(
+        "--workers", type=positive, metavar="N", help="number of threads (default: usable CPUs)"
     )
     sweep.add_argument(
         "--output",
         default="gpusched_fig4.png",
         metavar="FILE",
-        help="the figure; its ending chooses the format (gpusched_fig4.png)",
+        help="file of the figure; its suffix determines the format (default: gpusched_fig4.png)",
     )
-    sweep.add_argument("--csv", metavar="FILE", help="write the table as CSV, too")
+    sweep.add_argument("--csv", metavar="FILE", help="also write the table as CSV")
     sweep.add_argument(
-        "--store", metavar="FILE", help="keep finished results, to resume from them when run again"
+        "--store", metavar="FILE", help="keep finished results in this file, and resume from it"
     )
     sweep.add_argument(
         "--shard",
         type=_shard,
         metavar="I/K",
-        help="compute part I (from 0) of K into --store, without table and figure",
+        help="compute part I (from 0) of K parts into --store, without table and figure",
     )
     sweep.set_defaults(run=run)
 

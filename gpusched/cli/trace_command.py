@@ -38,11 +38,11 @@ def add(commands: Any) -> None:
     trace = commands.add_parser(
         "trace",
         help="schedule the kernels of a PyTorch profiler or Nsight Systems trace, or make a "
-        "workload of it",
-        description="With --by: makes a workload of the trace, prints it and saves it. Otherwise: "
-        "takes kernels from a trace of the PyTorch profiler or Nsight Systems, gives "
+        "workload from it",
+        description="With --by: makes a workload from the trace, prints it and saves it. "
+        "Otherwise: takes kernels from a trace of the PyTorch profiler or Nsight Systems, gives "
         "them periods, determines by block placement which of them fit the GPU together, and "
-        "searches a schedule. The durations in a trace include interference: the result is a "
+        "searches for a schedule. The durations in a trace include interference: the result is a "
         "realistic example, not a guarantee for the traced program.",
         epilog="Exit code: 0 when schedulable or saved, 1 when not schedulable (or not decided), 2 "
         "for an error.",
@@ -51,45 +51,47 @@ def add(commands: Any) -> None:
         "file",
         metavar="FILE",
         help="the trace: JSON of the PyTorch profiler, or output of 'nsys export --type sqlite' or "
-        "'nsys stats -r cuda_gpu_trace --format csv'; - for the standard input",
+        "'nsys stats -r cuda_gpu_trace --format csv'; - for standard input",
     )
     trace.add_argument(
-        "--gpu", metavar="PRESET", help="the GPU (see 'gpus'); the one that the trace describes"
+        "--gpu", metavar="PRESET", help="the GPU (see 'gpus'; default: that of the trace)"
     )
-    trace.add_argument("--count", type=positive, metavar="N", help="number of kernels (5)")
+    trace.add_argument("--count", type=positive, metavar="N", help="number of kernels (default: 5)")
     trace.add_argument(
-        "--pattern", metavar="RE", help="only kernels whose name contains a match of this"
+        "--pattern", metavar="RE", help="regular expression: only kernels whose name matches"
     )
     trace.add_argument(
         "--period",
         metavar="TIMES",
-        help="one time for all or one per kernel, as in 4ms,5ms,10ms; by default chosen from the "
-        "durations and --utilization; with --by: one time, or times by task as in "
-        "camera=20ms,detector=40ms, by default as observed",
+        help="one period for all kernels or one per kernel, such as 4ms,5ms,10ms (default: chosen "
+        "from the durations and --utilization); with --by: one period, or periods by task such as "
+        "camera=20ms,detector=40ms (default: as observed)",
     )
     trace.add_argument(
         "--utilization",
         type=float,
         metavar="U",
-        help="of all chosen kernels together (1.0), where periods are chosen",
+        help="total utilization of all chosen kernels if periods are chosen (default: 1.0)",
     )
     trace.add_argument(
         "--slowdown",
         type=slowdown,
         metavar="S",
-        help="of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed (1.1 to "
-        "1.9), or LOW,HIGH (small)",
+        help="slowdown of kernels that run together: small (1 to 1.4), large (1.7 to 1.9), mixed "
+        "(1.1 to 1.9), or LOW,HIGH (default: small)",
     )
-    trace.add_argument("--seed", type=natural, metavar="N", help="of the slowdowns (1)")
     trace.add_argument(
-        "--output", metavar="DIR", help="folder of the output, created if missing (.)"
+        "--seed", type=natural, metavar="N", help="seed of the slowdowns (default: 1)"
+    )
+    trace.add_argument(
+        "--output", metavar="DIR", help="output folder, created if needed (default: .)"
     )
     trace.add_argument(
         "--max-bytes",
         type=positive,
         default=MAX_BYTES,
         metavar="N",
-        help="largest size of the trace, unpacked (4 GiB)",
+        help="maximum size of the trace, unpacked (default: 4 GiB)",
     )
     trace_tasks.add_options(trace)
     trace.set_defaults(run=run)

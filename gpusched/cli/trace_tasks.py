@@ -17,33 +17,34 @@ def add_options(trace: argparse.ArgumentParser) -> None:
     trace.add_argument(
         "--by",
         choices=_KINDS,
-        help="make a workload: a task per name of an annotated range (record_function, NVTX), one "
-        "of the profiler steps, one per stream, or one per kernel",
+        help="make a workload with one task per name of an annotated range (record_function, "
+        "NVTX), one task for the profiler steps, or one task per stream or kernel",
     )
     trace.add_argument(
-        "--save", metavar="FILE", help="with --by: write the workload to FILE, .toml or .json"
+        "--save", metavar="FILE", help="with --by: write the workload to FILE (.toml or .json)"
     )
     trace.add_argument(
         "--quantile",
         metavar="Q",
-        help="with --by: part of the jobs whose times are not above the stated one, as in 0.99 (1)",
+        help="with --by: share of the jobs whose times do not exceed the stated ones, such as 0.99 "
+        "(default: 1)",
     )
     trace.add_argument(
         "--names",
         metavar="RE",
-        help="with --by: only ranges, or kernels, whose name contains a match of this; a group in "
-        "it is the task's name",
+        help="with --by: regular expression that selects ranges or kernels by name; the text of "
+        "its first group, if any, is the name of the task",
     )
     trace.add_argument(
         "--nesting",
         choices=("outermost", "innermost"),
-        help="with --by: which of the chosen ranges inside each other are jobs (outermost)",
+        help="with --by: which of nested chosen ranges are jobs (default: outermost)",
     )
     trace.add_argument(
         "--gaps",
         choices=("waited", "all"),
-        help="with --by: CPU work between GPU operations where the CPU had waited for the GPU, or "
-        "wherever the GPU had no work of the job (waited)",
+        help="with --by: keep CPU work between GPU operations if the CPU had waited for the GPU, "
+        "or always when the GPU had no work of the job (default: waited)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Tests of a workload: each derives its model, runs, and answers task by task (``gs.analyze``)."""
+"""Tests of a workload: each derives its model, runs, and answers per task (``gs.analyze``)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ __all__ = ["SEARCH_BUDGET", "Allocation", "Request", "analyze", "analyzed", "ins
 
 
 SEARCH_BUDGET = Budget(states=200_000, bytes=1 << 25)
-"""Limits of each exact test where many are made."""
+"""Limits of each exact test in comparisons, which run many of them."""
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """Cores, SMs and the server's core, as a test had chosen them."""
+    """Cores, SMs and the server's core, as chosen by a test."""
 
     core: Int64Array
     sm: Any = None  # bool (n, SMs), or None
@@ -48,7 +48,7 @@ class Allocation:
 
     @classmethod
     def of(cls, verdict: Verdict) -> Allocation:
-        """That of a verdict."""
+        """The allocation of a verdict."""
         hosts = verdict.hosts
         server = None if verdict.server is None else int(verdict.server)
         return cls(hosts.core, hosts.sm if verdict.test == "stgm" else None, server)
@@ -56,7 +56,7 @@ class Allocation:
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a method: its options, and arguments that all methods take."""
+    """Request to a method: its options, and the arguments that all methods take."""
 
     options: Mapping[str, OptionValue]
     gaps: Gaps = "occupy"
@@ -87,7 +87,7 @@ def analyze(
     stop: Any = None,
     **options: OptionValue,
 ) -> WorkloadAnswer:
-    """Test a workload under one way of sharing the GPU.
+    """Test the schedulability of a workload under one way of sharing the GPU.
 
     >>> w = gs.Workload([
     ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
@@ -104,44 +104,45 @@ def analyze(
     workload
         Tasks with CPU work, copies and kernels.
     platform
-        The machine.
+        GPU, CPU cores and overheads.
     method
-        A way of sharing the GPU as `compare` names it ("streams", "priority_streams", "mps",
+        A way of sharing the GPU by its name in `compare` ("streams", "priority_streams", "mps",
         "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig",
         "srm", "container", "edf_serial", "edf_parallel", "pbs"), or the name of its test in
         ``gs.methods()``.
     gaps
-        Where jobs are units (PBS), CPU work between two of their GPU segments counts as GPU time
-        ("occupy"), or is refused.
+        Treatment of CPU work between two GPU segments of a job by the methods that schedule jobs as
+        units (PBS): ``"occupy"`` (it counts as GPU time) or ``"refuse"``.
     budget
-        A ``gs.Budget`` for the PBS methods, and for mig as of ``gs.mig``.
+        A ``gs.Budget`` for the PBS methods; for mig as in ``gs.mig``.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
     options
-        Options of the test as ``gs.methods()`` lists them, such as ``mode="busy"``. Overheads are
-        those of the platform. Where the workload has no cores, mpcp, fmlp_plus, gpu_server,
-        time_slices and gcaps take those of ``gs.analysis.partition``; stgm takes cores and SMs of
-        ``stgm_allocate``, with its extension ``apart=True`` unless given; mig takes ``within`` and
-        the options of that way.
+        Options of the test as listed by ``gs.methods()``, such as ``mode="busy"``. Overheads are
+        taken from the platform. If the tasks have no cores, mpcp, fmlp_plus, gpu_server,
+        time_slices and gcaps assign them with ``gs.analysis.partition``; stgm assigns cores and SMs
+        with ``stgm_allocate``, by default with its extension ``apart=True``. mig takes ``within``
+        and the options of that way.
 
     Returns
     -------
     WorkloadAnswer
-        Under srm and container it is accepted where no deadline is missed, not where tardiness is
-        merely bounded. Under pbs, edf_serial and edf_parallel it holds for all jobs, not only for
-        those of one hyperperiod. These and streams assume that CPU work is not delayed by other
-        tasks; ``assumptions`` says so, and where tasks outnumber the CPUs that it is not shown.
+        Under srm and container, the workload is accepted only if no deadline is missed; bounded
+        tardiness is not sufficient. Under pbs, edf_serial and edf_parallel the answer holds for
+        all jobs, not only for those of one hyperperiod. These methods and streams assume that CPU
+        work is not delayed by other tasks. ``assumptions`` states this, and, if there are more
+        tasks than CPUs, that it was not verified.
 
     Raises
     ------
     ValueError
-        A workload that the model of the method cannot express, with the reason: also CPU work that
-        does not fit the CPUs, for the methods that assume it is not delayed, and, for edf_serial
-        and edf_parallel, jobs that may run into the next hyperperiod. An unknown method or option;
-        a way without a test in this package.
+        The model of the method cannot express the workload; the message gives the reason. This
+        includes CPU work that exceeds the CPUs, for the methods that assume it is not delayed,
+        and, for edf_serial and edf_parallel, jobs that may run into the next hyperperiod. Also
+        raised for an unknown method or option, and for a way without a test in this package.
     OverflowError
-        Times of 2**60 ticks or more.
+        A time is 2**60 ticks or more.
     gpusched.Cancelled
         ``stop`` was set.
     """
@@ -154,7 +155,7 @@ def analyze(
 
 
 def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswer:
-    """The answer of the way's test; see `analyze`."""
+    """Return the answer of the way's test; see `analyze`."""
     method = way.method
     if method is None:
         raise ValueError(
@@ -202,10 +203,10 @@ def _by_task(
     answer: Answer,
     view: View[HostTasks] | View[KernelTasks] | View[KernelChains],
 ) -> tuple[Any, Any]:
-    """Responses of whole jobs, and where they are bounds, for all tasks of the workload.
+    """Responses of whole jobs, and whether they are bounded, for all tasks of the workload.
 
-    A kernel's response is that of its job without the work around it, by which the view has made
-    its deadline shorter.
+    The response of a kernel is that of its job without the work around it, by which the view has
+    shortened its deadline.
     """
     index = {name: i for i, name in enumerate(workload.names)}
     places = [index[name] for name in view.tasks.name]
@@ -220,7 +221,7 @@ def _by_task(
 
 
 def _options_of(way: Way) -> set[str]:
-    """Names of the options of a way's test that are no facts of the platform."""
+    """Names of the options of a way's test that are not determined by the platform."""
     method = way.method
     names = set() if method is None else {option.name for option in method.options}
     return (names - _NOT_OF_WORKLOADS) | _MORE_OPTIONS.get(way.name, set())
@@ -229,7 +230,7 @@ def _options_of(way: Way) -> set[str]:
 def _refuse_unknown_options(
     way: Way, options: Mapping[str, OptionValue], more: tuple[Way, ...] = ()
 ) -> None:
-    """Raise ValueError for an option that neither the way nor one of more ways has."""
+    """Raise ValueError for an option that neither the way nor one of the other ways has."""
     known = set().union(*map(_options_of, (way, *more)))
     for name in options:
         if name not in known:
@@ -373,7 +374,7 @@ def _contexts(
 
 
 def _time_slices(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    """Copies on a shared engine are refused: the test takes them as CPU work of their tasks."""
+    """Refuse copies on a shared engine: the test takes copies as CPU work of their tasks."""
     models.refuse_shared_engines()
     run = _contexts(
         analysis.time_slices, lambda p: {"slice": p.timeslice, "switch": p.context_switch}
@@ -416,7 +417,7 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
 
 
 def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
-    """A rule by which batches are chosen while jobs come, played for one hyperperiod."""
+    """A rule by which batches are chosen at run time, simulated for one hyperperiod."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
         models.refuse_cpu_overload()
@@ -429,9 +430,9 @@ def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
 
 
 def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    """The search for a schedule; for one that repeats, where that is another question.
+    """Search for a schedule, or for one that repeats if that is a different question.
 
-    Jobs of several kernels run kernel by kernel; where no such schedule is found, also as units.
+    Jobs of several kernels run kernel by kernel; if no such schedule is found, also as units.
     """
     models.refuse_cpu_overload()
     doubts = models.cpu_doubts()
@@ -514,4 +515,4 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
 
 _MORE_OPTIONS = {"stgm": {"apart"}, "green_contexts": {"queues"}}
 _NOT_OF_WORKLOADS = {"overhead", "overlap", "queues"}
-"""Options that the platform decides, or that a workload cannot use."""
+"""Options that the platform determines, or that do not apply to workloads."""

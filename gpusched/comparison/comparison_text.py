@@ -25,7 +25,7 @@ HEAD = ("method", "claim", "verdict", "tightest task", "slack", "worst observed"
 
 
 def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
-    """A row's cells under `HEAD`; "–" where there is nothing to say."""
+    """Cells of a row under `HEAD`; "–" for cells without content."""
     tick, i = workload.tick_ns, row.tightest
     if i is None:
         return (row.label, row.claim or "–", row.verdict, "–", "–", "–")
@@ -41,12 +41,12 @@ def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
 
 
 def signed_time(ticks: int, tick: int) -> str:
-    """A time with its unit, and a minus where it is negative."""
+    """A time with its unit, and a minus sign if it is negative."""
     return f"-{time_with_unit(-ticks, tick)}" if ticks < 0 else time_with_unit(ticks, tick)
 
 
 def text_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> str:
-    """An aligned table, below it the reason of each row that is not schedulable, and notes."""
+    """Aligned table, followed by the reason of each row that is not schedulable, and notes."""
     table = [HEAD, *(cells_of(row, workload) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [

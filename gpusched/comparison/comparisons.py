@@ -1,4 +1,4 @@
-"""A workload under every way of sharing the GPU, side by side (``gs.compare``)."""
+"""Comparison of all ways of sharing the GPU for one workload (``gs.compare``)."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ _NO_MEMORY = "memory: got none, expected enough for the model or the simulation"
 class Comparison(Tabular, Saved, Frozen):
     """A workload under several ways of sharing the GPU; see ``gs.compare``.
 
-    It prints as a table, is a sequence of its rows, and finds a row by its label, such as
-    "mpcp (busy)", or the first of a way by the way's name.
+    It prints as a table. It is a sequence of rows, and can be indexed by the label of a row, such
+    as "mpcp (busy)", or by the name of a way, for the first of its rows.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
     >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
@@ -69,12 +69,12 @@ class Comparison(Tabular, Saved, Frozen):
     Attributes
     ----------
     workload, platform
-        As given; the times of the platform are in ticks of the workload.
+        The arguments of the comparison; times of the platform are in ticks of the workload.
     rows
         A ``Row`` for each way of sharing the GPU, and for each of its modes.
     impossible
-        Sentences on why no way of sharing the GPU keeps the deadlines, if that is plain: a job
-        alone takes longer than its deadline, or the CPU work exceeds the CPUs.
+        Sentences that explain why no way of sharing the GPU can meet all deadlines, if there is a
+        simple reason: a job alone takes longer than its deadline, or the CPU work exceeds the CPUs.
     seconds
         Wall-clock time of the call; not compared by ``==``.
     """
@@ -119,7 +119,7 @@ class Comparison(Tabular, Saved, Frozen):
     @overload
     def __getitem__(self, index: slice) -> tuple[Row, ...]: ...
     def __getitem__(self, index: str | SupportsIndex | slice) -> Row | tuple[Row, ...]:
-        """A row by its label, the name of its way, or its number; several by a slice.
+        """Return a row by label, name of its way, or index; several rows for a slice.
 
         Raises KeyError and IndexError for rows that do not exist.
         """
@@ -135,10 +135,10 @@ class Comparison(Tabular, Saved, Frozen):
 
     @property
     def schedulable(self) -> bool | None:
-        """True when a method guarantees every deadline; None when undecided.
+        """True if a method guarantees all deadlines, False if none can, None if undecided.
 
-        False when ``impossible`` says why no way keeps them, or when each row that could be tested
-        or simulated has an exact or necessary test that shows a miss.
+        It is False if ``impossible`` gives a reason, or if each row that could be tested or
+        simulated has an exact or necessary test that shows a deadline miss.
         """
         tried = [row for row in self.rows if row.answer is not None or row.run is not None]
         if any(row.schedulable for row in tried):
@@ -148,21 +148,21 @@ class Comparison(Tabular, Saved, Frozen):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the whole workload: `impossible`, and rates that fit each other badly."""
+        """Sentences on the whole workload: `impossible`, and rates whose periods fit badly."""
         return (
             *(f"No way keeps all deadlines: {text}." for text in self.impossible),
             *rate_notes(self.workload),
         )
 
     def best(self, *, progress: Progress = None) -> Margin | None:
-        """Find the way to use, and by how much everything could grow before it fails.
+        """Find the best way of sharing the GPU, and how much all times can grow under it.
 
-        The margin of the row with the largest ``factor`` among those that guarantee every deadline
-        (the first of several); None where no row does. Such a row is analysed for some tens of
-        scaled workloads, unless its test rejects the largest factor before.
+        Returns the `Margin` with the largest ``factor`` among the rows that guarantee all deadlines
+        (the first of several), or None if no row does. Each of these rows is analysed for some tens
+        of scaled workloads, or fewer if its test rejects the largest factor found so far.
 
-        ``progress``: a callable (done, total) in rows; or whether to show a
-        progress bar, by default in a terminal or a notebook after a second.
+        ``progress`` is a callable (done, total), in rows, or a bool that turns a progress bar on or
+        off; by default a bar appears in a terminal or a notebook after one second.
         """
         good = [row for row in self.rows if row.answer is not None and row.answer.accepted]
         best: Margin | None = None
@@ -177,16 +177,16 @@ class Comparison(Tabular, Saved, Frozen):
         return best
 
     def why(self) -> str:
-        """One sentence per row that does not guarantee the deadlines."""
+        """Explain each row that does not guarantee the deadlines, in one sentence per row."""
         lost = [row for row in self.rows if row.schedulable is not True]
         return "\n".join(f"{row.label}: {row.why()}" for row in lost)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with a row per method and task.
+        """Return a pandas table with one row per method and task.
 
-        Its columns are ``method``, ``claim``, ``schedulable``, ``task``, ``deadline``,
-        ``response``, ``slack``, ``observed``, ``missed`` and ``reason``; times are ticks, missing
-        values NA.
+        The columns are ``method``, ``claim``, ``schedulable``, ``task``, ``deadline``,
+        ``response``, ``slack``, ``observed``, ``missed`` and ``reason``. Times are in ticks;
+        missing values are NA.
         """
         return frame_of(self._table())
 
@@ -196,14 +196,14 @@ class Comparison(Tabular, Saved, Frozen):
     def plot(
         self, axes: AxesLike | None = None, *, tasks: Iterable[str] | None = None
     ) -> AxesArray:
-        """Draw, for each task, the bound and the worst observed response of each method.
+        """Draw, for each task, the response bound and the worst observed response per method.
 
         Parameters
         ----------
         axes
-            Matplotlib axes, one for each task that is drawn; None for a new figure.
+            Matplotlib axes, one per drawn task. Default: those of a new figure.
         tasks
-            Names of the tasks; unless given, the first twelve.
+            Names of the tasks to draw. Default: the first twelve.
 
         Returns
         -------
@@ -217,7 +217,7 @@ class Comparison(Tabular, Saved, Frozen):
     # Reports
 
     def document(self, *, margin: bool = True, progress: Progress = None) -> dict[str, object]:
-        """Make a document of dicts, lists, text and numbers, as for JSON.
+        """Return the comparison as a document of dicts, lists, text and numbers, as for JSON.
 
         >>> import json
         >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
@@ -230,27 +230,27 @@ class Comparison(Tabular, Saved, Frozen):
         Parameters
         ----------
         margin
-            Whether to compute `best`, too.
+            Whether to include the result of `best`.
         progress
-            As of `best`.
+            As in `best`.
 
         Returns
         -------
         dict
-            Times are ticks of ``tick_ns`` ns, None stands where there is no value:
+            Times are in ticks of ``tick_ns`` ns; None means that there is no value. Keys:
 
             - ``format`` ("gpusched comparison"), ``version`` (1), ``gpusched`` (that of the
               package), ``tick``, ``tick_ns``, ``schedulable``, ``notes``, ``seconds``.
             - ``workload``: a document that ``gs.Workload.load`` reads; ``platform``: the arguments
               of ``gs.Platform``, with the fields of the GPU.
-            - ``rows``: for each, ``label``, ``way``, ``title``, ``test`` (its name in
+            - ``rows``: for each row ``label``, ``way``, ``title``, ``test`` (its name in
               ``gs.methods()``), ``options``, ``claim``, ``schedulable``, ``verdict``, ``tightest``
               (the name of a task), ``reason``, ``tasks``, ``assumptions`` (of the test),
               ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``, ``assumptions``,
               ``seconds``), ``why_no_simulation``, ``seconds``; for each of its tasks ``task``,
               ``deadline``, ``response``, ``bounded`` (whether the response is a bound), ``slack``,
               ``observed`` (the worst simulated response) and ``missed`` (the number of late jobs).
-            - ``best``, where margins were computed: None or ``label``, ``way``, ``options``,
+            - ``best``, if margins were computed: None, or ``label``, ``way``, ``options``,
               ``what``, ``factor`` and ``failed`` (exact fractions as text), ``exact``, ``tested``,
               ``text``.
         """
@@ -261,10 +261,10 @@ class Comparison(Tabular, Saved, Frozen):
     def to_html(
         self, *, title: str | None = None, margin: bool = True, progress: Progress = None
     ) -> str:
-        """Make a self-contained HTML page, without scripts, for screens and paper.
+        """Return a self-contained HTML page, without scripts, for screens and paper.
 
-        It has the verdicts, a picture of the responses of each task, the reasons, a timeline of
-        each simulation, the assumptions, the workload and the platform. Its size is bounded: of
+        It contains the verdicts, a picture of the responses of each task, the reasons, a timeline
+        of each simulation, the assumptions, the workload and the platform. Its size is limited: of
         more than twelve tasks, those with the least slack are drawn.
 
         >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
@@ -275,9 +275,9 @@ class Comparison(Tabular, Saved, Frozen):
         Parameters
         ----------
         title
-            The heading.
+            Heading of the page.
         margin, progress
-            As of `document`.
+            As in `document`.
         """
         from gpusched.comparison.report.report_page import page_of
         from gpusched.comparison.report.short_runs import short_runs
@@ -293,7 +293,7 @@ class Comparison(Tabular, Saved, Frozen):
         margin: bool = True,
         progress: Progress = None,
     ) -> tuple[str, ...]:
-        """Write the page, its data, and a trace of each simulated row into a folder.
+        """Write the HTML page, its data, and a trace of each simulated row into a folder.
 
         >>> import tempfile
         >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
@@ -306,22 +306,22 @@ class Comparison(Tabular, Saved, Frozen):
         Parameters
         ----------
         folder
-            The folder, created if missing. ``compare.html`` is the page of `to_html`,
-            ``compare.json`` the `document`; ``mpcp-busy.trace.json`` and so on are short
-            simulations for Perfetto (ui.perfetto.dev). Existing files are replaced, each when the
-            new one is complete.
+            The folder, which is created if needed. It receives ``compare.html`` (the page of
+            `to_html`), ``compare.json`` (the `document`), and short simulations for Perfetto
+            (ui.perfetto.dev), named ``mpcp-busy.trace.json`` and so on. Each existing file is
+            replaced only when the new one is complete.
         title, margin, progress
-            As of `to_html`.
+            As in `to_html`.
 
         Returns
         -------
         tuple of str
-            The paths of the files, the page first.
+            Paths of the files, the page first.
 
         Raises
         ------
         OSError
-            From the file system.
+            A file cannot be written.
         """
         from gpusched.comparison.report.report_folder import save_report
 
@@ -363,7 +363,7 @@ def compare(
     progress: Progress = None,
     stop: Any = None,
 ) -> Comparison:
-    """Put a workload through every way of sharing the GPU, tests and simulations side by side.
+    """Compare all ways of sharing the GPU for a workload, by tests and simulations.
 
     >>> w = gs.Workload([
     ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
@@ -380,37 +380,37 @@ def compare(
     workload
         Tasks with CPU work, copies and kernels.
     platform
-        The machine.
+        GPU, CPU cores and overheads.
     methods
-        Ways of sharing the GPU, in the order of the rows; all unless given.
+        Names of the ways of sharing the GPU, in the order of the rows. Default: all.
     simulate
-        Whether to simulate, too.
+        Whether to run simulations in addition to the tests.
     until
-        Length of the simulations, as of `observe`.
+        Length of the simulations, as in `observe`.
     gaps
-        As of `analyze`.
+        As in `analyze`.
     budget
-        A ``gs.Budget`` for each exact search and each simulation; unless given, 200,000 states and
+        A ``gs.Budget`` for each exact search and each simulation. Default: 200,000 states and
         32 MiB for each search.
     progress
-        A callable (done, total) in rows; or whether to show a progress bar, by default in a
-        terminal or a notebook after a second.
+        A callable (done, total), in rows, or a bool that turns a progress bar on or off; by default
+        a bar appears in a terminal or a notebook after one second.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     Comparison
-        A row for each way, and for each of its modes, also where the method cannot express the
-        workload: then with the reason.
+        One row for each way and each of its modes. If the model of a method cannot express the
+        workload, its row gives the reason.
 
     Raises
     ------
     ValueError
-        An unknown way.
+        A way is unknown.
     TypeError
-        Arguments of other types.
+        An argument has the wrong type.
     gpusched.Cancelled
         ``stop`` was set.
     """

@@ -1,4 +1,4 @@
-"""Models of a workload on a platform, each derived once for all methods that take it."""
+"""Models of a workload on a platform, each derived once for all methods that use it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Made = TypeVar("Made")
 
 
 class DerivedModels:
-    """Views of a workload on a platform, and the allocations of cores and SMs.
+    """Views of a workload on a platform, and allocations of cores and SMs.
 
-    A view that is refused is refused again with the same error.
+    If the derivation of a view fails, later requests for it raise the same error.
     """
 
     def __init__(self, workload: Workload, platform: Platform) -> None:
@@ -45,7 +45,7 @@ class DerivedModels:
         self._channels_are_apart = False  # of streams, whatever their number
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
-        """Result of the first call of ``make`` for the key, or the error that it raised."""
+        """Result of the first call of ``make`` for the key, or the exception that it raised."""
         if key not in self._made:
             try:
                 self._made[key] = make()
@@ -71,9 +71,9 @@ class DerivedModels:
     def chains(
         self, form: Literal["streams", "priority_streams", "green_contexts"]
     ) -> View[KernelChains]:
-        """Jobs of several kernels, in streams of one priority or of different ones.
+        """Jobs of several kernels, in streams of one priority or of different priorities.
 
-        In green contexts their times are those on the SMs of these.
+        In green contexts, their times are those on the SMs of the green contexts.
         """
 
         def make() -> View[KernelChains]:
@@ -95,11 +95,11 @@ class DerivedModels:
         )
 
     def hosts(self, sms: Literal["divided", "all"]) -> View[HostTasks]:
-        """Jobs of CPU and GPU segments."""
+        """Jobs as CPU and GPU segments."""
         return self.once(("hosts", sms), lambda: self.workload.hosts(self.platform, sms=sms))
 
     def launches(self, form: StreamForm, until: int) -> LaunchView:
-        """Launches of the jobs released before ``until``, in the streams of a form."""
+        """Launches of the jobs released before ``until``, in the given form of streams."""
         streamed, said = self._streamed(form)
         view = streamed.launches(
             self.platform, until, streams="one" if form == "one_stream" else "task"
@@ -133,20 +133,20 @@ class DerivedModels:
         return processes, [-(-sms * shares.get(str(name), 100) // 100) for name in processes]
 
     def client_limits(self, names: Sequence[str]) -> tuple[list[int], list[int]]:
-        """The client of MPS of each of these tasks, and the most SMs that each may occupy."""
+        """MPS client of each of these tasks, and the most SMs that each may occupy."""
         workload, _ = self._streamed("mps")
         processes, limits = self._clients(workload)
         return [processes.index(workload[name].process) for name in names], limits
 
     def in_green_contexts(self) -> GreenContextTasks:
-        """The tasks in the green contexts of the platform; see there."""
+        """The tasks in the green contexts of the platform; see `in_green_contexts`."""
         return self.once(
             "in_green_contexts",
             lambda: in_green_contexts(self.workload, self.platform, self.gpu()),
         )
 
     def in_one_process(self) -> DerivedModels:
-        """The models of the tasks as if they were of one process."""
+        """The models of the tasks as if all belonged to one process."""
 
         def make() -> DerivedModels:
             tasks = [task.replace(process=None) for task in self.workload.tasks]
@@ -157,10 +157,10 @@ class DerivedModels:
         return self.once("in_one_process", make)
 
     def side_by_side(self) -> tuple[DerivedModels, tuple[str, ...]]:
-        """The models for tests of kernels that run beside those of other tasks, and what was done.
+        """Models for tests of kernels that run beside those of other tasks, with an assumption.
 
-        Times of kernels are multiplied by the platform's greatest slowdown, rounded up, where
-        several tasks have kernels.
+        If several tasks have kernels, times of kernels are multiplied by the largest slowdown of
+        the platform, and rounded up.
         """
 
         def make() -> tuple[DerivedModels, tuple[str, ...]]:
@@ -175,7 +175,7 @@ class DerivedModels:
         return self.once("side_by_side", make)
 
     def without_slowdown(self) -> DerivedModels:
-        """The models where no kernel slows others down."""
+        """The models for methods in which kernels do not slow each other down."""
         return DerivedModels(self.workload, self.platform.replace(slowdown=None))
 
     def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
@@ -226,9 +226,9 @@ class DerivedModels:
         return copies_meet(self.workload, self.platform)
 
     def streams_beyond_channels(self, *, of_process: bool = False) -> int:
-        """Number of streams where it exceeds that of the GPU's channels, else 0.
+        """Number of streams if it exceeds the number of channels of the GPU, else 0.
 
-        ``of_process``: each process has channels of its own.
+        ``of_process``: each process has its own channels.
         """
         if self._channels_are_apart:
             return 0
@@ -240,7 +240,7 @@ class DerivedModels:
         return most if channels and most > channels else 0
 
     def refuse_shared_channels(self, *, of_process: bool = False) -> None:
-        """Raise ValueError for more streams than channels: those of one wait for each other."""
+        """Raise ValueError for more streams than channels, as streams of one channel interfere."""
         if streams := self.streams_beyond_channels(of_process=of_process):
             raise ValueError(
                 f"tasks: got {streams} streams, expected at most {self.gpu().channels}, the "
@@ -273,9 +273,9 @@ class DerivedModels:
     # Processes
 
     def own_processes(self) -> tuple[str, ...]:
-        """Assumption on processes where each task that uses the GPU has one of its own.
+        """Assumption on processes, if each task that uses the GPU has its own process.
 
-        Raises ValueError for tasks that share one.
+        Raises ValueError if tasks share a process.
         """
         users = [task for task in self.workload if task.kernels]
         processes = [task.process for task in users]
@@ -290,7 +290,7 @@ class DerivedModels:
         return ()
 
     def refuse_shared_engines(self) -> None:
-        """Raise ValueError for copies of several tasks, which may wait for each other."""
+        """Raise ValueError for copies of several tasks, which may delay each other."""
         copying = [
             task.name for task in self.workload if any(uses_engine(part) for part in task.segments)
         ]
@@ -303,9 +303,9 @@ class DerivedModels:
     # Cores
 
     def has_cores(self) -> bool:
-        """Whether the workload says on which cores its tasks run.
+        """Whether the tasks of the workload have cores.
 
-        Raises ValueError where it says so of some tasks only.
+        Raises ValueError if only some of them do.
         """
         given = [task.core is not None for task in self.workload]
         if any(given) and not all(given):
@@ -325,10 +325,10 @@ class DerivedModels:
                 )
 
     def refuse_cpu_overload(self) -> None:
-        """Raise ValueError for more CPU work than the CPUs can do in time.
+        """Raise ValueError if the CPU work exceeds the CPUs.
 
-        The kernel views take CPU work as not delayed. Less work may be delayed, too: that it is not
-        stays an assumption.
+        The kernel views assume that CPU work is not delayed. Smaller amounts of CPU work may be
+        delayed too; that they are not remains an assumption.
         """
         for text in cpu_overloads(self.workload, self.platform):
             raise ValueError(
@@ -337,9 +337,9 @@ class DerivedModels:
             )
 
     def cpu_doubts(self) -> tuple[str, ...]:
-        """A sentence where tasks with CPU work do not have a CPU each, as the kernel views assume.
+        """Sentence if tasks with CPU work do not have one CPU each, as the kernel views assume.
 
-        Jobs of one task may meet, too, where its deadline exceeds its period.
+        Jobs of one task may overlap as well, if its deadline exceeds its period.
         """
         working = [task for task in self.workload if task.cpu_time]
         cores = [task.core for task in working if task.core is not None]

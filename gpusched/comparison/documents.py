@@ -1,8 +1,8 @@
 """Comparisons, answers, runs and margins as documents of dicts, lists, text and numbers (JSON).
 
 Every document has ``format`` and ``version``. All times are whole ticks of ``tick_ns`` nanoseconds;
-null stands where there is no value. New keys may come with the same version; a key that goes or
-changes its meaning raises it.
+null means that there is no value. New keys may be added within a version; removing a key or
+changing its meaning increments the version.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ def comparison_document(found: Findings) -> Document:
 
 
 def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Document:
-    """The document of an answer of ``gs.analyze``, with its margin where one is given.
+    """The document of an answer of ``gs.analyze``, with its margin if one is given.
 
-    Keys beside ``format``, ``version``, ``gpusched``, ``tick``, ``tick_ns``, ``workload`` and
-    ``platform`` as of ``Comparison.document``: ``label``, ``way``, ``test``, ``options``,
-    ``claim``, ``schedulable``, ``verdict``, ``tightest`` (the name of a task), ``reason``,
-    ``setup`` (sentences on cores, SMs and priorities that the test chose),
-    ``tasks`` (``task``, ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``),
-    ``assumptions``, ``seconds``, ``margin`` as of ``Comparison.document``'s ``best``.
+    Keys in addition to ``format``, ``version``, ``gpusched``, ``tick``, ``tick_ns``, ``workload``
+    and ``platform``, which are as in ``Comparison.document``: ``label``, ``way``, ``test``,
+    ``options``, ``claim``, ``schedulable``, ``verdict``, ``tightest`` (the name of a task),
+    ``reason``, ``setup`` (sentences on cores, SMs and priorities chosen by the test), ``tasks``
+    (``task``, ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``,
+    ``seconds``, and ``margin``, which is like ``best`` in ``Comparison.document``.
     """
     workload = answer.workload
     document = {
@@ -102,10 +102,10 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
 def breakdown_document(answer: WorkloadAnswer, found: Sequence[Breakdown]) -> Document:
     """The document of an answer and of the breakdown factors of its host tasks.
 
-    Keys beside those of `answer_document`: ``factors``, each with ``scale``, ``task`` (the name of
-    the one task whose times are multiplied, or null), ``factor`` (an exact fraction as text; null
-    where no factor is accepted), ``unlimited``, ``exact``, ``limiting`` (the name of a task),
-    ``utilization`` (at the factor), ``tests`` and ``text``.
+    Keys in addition to those of `answer_document`: ``factors``, each with ``scale``, ``task`` (the
+    name of the task whose times are multiplied, null for all tasks), ``factor`` (an exact fraction
+    as text; null if no factor is accepted), ``unlimited``, ``exact``, ``limiting`` (the name of a
+    task), ``utilization`` (at the factor), ``tests`` and ``text``.
     """
     names = answer.workload.names
     return {
@@ -129,12 +129,12 @@ def breakdown_document(answer: WorkloadAnswer, found: Sequence[Breakdown]) -> Do
 
 
 def assignment_document(answer: WorkloadAnswer, found: Assignment) -> Document:
-    """The document of priorities and of the answer for the workload with them.
+    """The document of chosen priorities and of the answer for the workload with them.
 
-    Keys beside those of `answer_document`: ``of`` ("cpu" or "gpu"), ``priority`` and
-    ``gpu_priority`` (of each task, 0 for the most urgent; the latter null with ``of`` "cpu"),
+    Keys in addition to those of `answer_document`: ``of`` ("cpu" or "gpu"), ``priority`` and
+    ``gpu_priority`` (per task, 0 is the highest priority; the latter is null if ``of`` is "cpu"),
     ``method`` (the algorithm), ``optimal``, ``tests`` and ``text``. The ``workload`` has the CPU
-    priorities, unless they were not given and those of the GPU were chosen.
+    priorities, unless it had none and GPU priorities were chosen.
     """
     return {
         **answer_document(answer),
@@ -152,9 +152,9 @@ def assignment_document(answer: WorkloadAnswer, found: Assignment) -> Document:
 def run_document(run: WorkloadRun) -> Document:
     """The document of a run of ``gs.observe``.
 
-    Keys beside those of the head: ``label``, ``way``, ``options``, ``schedulable``, ``verdict``,
-    ``reason``, ``until``, ``jobs``, ``late``, ``tasks`` (``task``, ``deadline``, ``jobs``,
-    ``worst``, ``missed``), ``assumptions``, ``seconds``.
+    Keys in addition to those of the head: ``label``, ``way``, ``options``, ``schedulable``,
+    ``verdict``, ``reason``, ``until``, ``jobs``, ``late``, ``tasks`` (``task``, ``deadline``,
+    ``jobs``, ``worst``, ``missed``), ``assumptions``, ``seconds``.
     """
     workload, worst, missed = run.workload, run.worst, run.missed
     jobs = np.bincount(run.task, minlength=len(workload))

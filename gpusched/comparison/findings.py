@@ -1,4 +1,4 @@
-"""Contents of a comparison, as its documents and reports take them."""
+"""Contents of a comparison, for its documents and reports."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["Findings"]
 class Findings:
     """Parts of a comparison, and its best margin.
 
-    ``best`` is None without a row that guarantees every deadline; ``margins`` says whether margins
-    were computed at all.
+    ``best`` is None if no row guarantees all deadlines; ``margins`` tells whether margins were
+    computed at all.
     """
 
     workload: Workload

@@ -28,8 +28,8 @@ GREEN_SENTENCES = (
 class GreenContextTasks:
     """A workload whose kernels have their times on the SMs of their green contexts.
 
-    ``part`` is the green context of each task with kernels by name, ``sms`` the SMs of each that
-    has such a task.
+    ``part`` maps the name of each task with kernels to its green context; ``sms`` has the SMs of
+    each green context with such a task.
     """
 
     workload: Workload
@@ -64,10 +64,10 @@ class GreenContextTasks:
 
 
 def in_green_contexts(workload: Workload, platform: Platform, gpu: GPU) -> GreenContextTasks:
-    """The tasks in the green contexts of the platform, which has times in ticks of the workload.
+    """The tasks in the green contexts of a platform whose times are in ticks of the workload.
 
-    Raises ValueError where it has none, for a task with kernels that is in none of them, and for a
-    kernel whose time on its SMs does not follow from what is given.
+    Raises ValueError if the platform has no green contexts, for a task with kernels that belongs
+    to none of them, and for a kernel whose time on its SMs cannot be derived.
     """
     entries = platform.green_contexts
     if entries is None:

@@ -1,8 +1,8 @@
-"""Whether a schedule of the jobs of one hyperperiod says something of all jobs.
+"""Conditions under which a schedule of the jobs of one hyperperiod is valid for all jobs.
 
-The dispatchers of ``gs.pbs`` play the jobs that are released in [0, H), from an idle GPU. Jobs of
-the next hyperperiod meet what is left of these where a job may end after H: with an offset, or a
-deadline beyond the period.
+The dispatchers of ``gs.pbs`` run the jobs that are released in [0, H), starting with an idle GPU.
+If a job may end after H, because of an offset or a deadline longer than the period, the jobs of the
+next hyperperiod are affected by it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["refuse_unsettled", "stays_within"]
 
 
 def stays_within(tasks: KernelTasks | KernelChains) -> bool:
-    """Whether every job is over, in time or late, before the next release of its task could be.
+    """Whether every job ends, in time or late, before the next release of its task can occur.
 
     Then the jobs of one hyperperiod end before those of the next are released, and the schedule
     repeats.
@@ -24,11 +24,11 @@ def stays_within(tasks: KernelTasks | KernelChains) -> bool:
 
 
 def refuse_unsettled(answer: Edf) -> None:
-    """Raise ValueError for an answer that says nothing of the jobs of later hyperperiods.
+    """Raise ValueError for an answer that does not extend to the jobs of later hyperperiods.
 
-    A miss at an instant within the hyperperiod is one. A schedule without a miss repeats where all
-    tasks have begun within their first periods and the GPU is idle when the next hyperperiod's jobs
-    come.
+    A miss within the hyperperiod is always a miss. A schedule without a miss repeats if all tasks
+    have their first release within their first period and the GPU is idle at the start of the next
+    hyperperiod.
     """
     tasks = answer.tasks
     if stays_within(tasks) or answer.undecided:

@@ -1,4 +1,4 @@
-"""Factors by which times may grow before a test no longer accepts them (``gs.margin``)."""
+"""Factors by which times can grow while a test still accepts them (``gs.margin``)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Growth", "Margin", "growing_times", "margin"]
 
 @dataclass(frozen=True)
 class Margin(Saved):
-    """Factor by which times may grow while a test accepts a workload; see ``gs.margin``.
+    """Factor by which times can grow while a test accepts a workload; see ``gs.margin``.
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
     >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
@@ -53,15 +53,16 @@ class Margin(Saved):
     what
         What grows: "all", "kernels", or the name of a task.
     factor
-        The largest factor with which it is accepted: exactly where ``exact``, else the largest that
-        was tested below the first that failed. None where none was accepted.
+        The largest accepted factor: the exact maximum if ``exact``, otherwise the largest factor
+        that was tested below the first one that failed. None if no factor was accepted.
     failed
-        Where ``exact``, None: every larger factor fails. Else the least factor that failed; None
-        where none did up to 64.
+        If ``exact``, None: every larger factor fails. Otherwise the smallest tested factor that
+        failed; None if no factor up to 64 failed.
     exact
-        Whether the test is proven to accept every smaller factor when it accepts one.
+        Whether the test is proven to be monotone: if it accepts a factor, it accepts every smaller
+        one.
     tested
-        Number of analyses, of the workload and of the tasks derived from it.
+        Number of analyses that were run, of the workload and of tasks derived from it.
     """
 
     _KIND: ClassVar[str] = "Margin"
@@ -117,7 +118,7 @@ def margin(
     stop: Any = None,
     **options: OptionValue,
 ) -> Margin:
-    """Find how far times may grow before a test no longer accepts a workload.
+    """Find the largest factor by which times can grow while a test accepts a workload.
 
     >>> w = gs.Workload([
     ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
@@ -132,24 +133,26 @@ def margin(
     Parameters
     ----------
     workload, platform, method, gaps, stop, options
-        As of `analyze`.
+        As in `analyze`.
     budget
-        A ``gs.Budget`` for each exact search; 200,000 states and 32 MiB unless given.
+        A ``gs.Budget`` for each exact search. Default: 200,000 states and 32 MiB.
     what
-        The times that grow together: "all" of the workload, those of its "kernels", or all of one
-        task, by its name. Overheads of the platform stay. Every time is rounded up to a tick.
+        The times that are scaled together: "all" times of the workload, those of its "kernels", or
+        all times of one task, given by its name. Overheads of the platform are not scaled. Scaled
+        times are rounded up to whole ticks.
 
     Returns
     -------
     Margin
-        Exact for mpcp, fmlp_plus, gpu_server, stgm, time_slices and gcaps, which are monotone in
-        every time: cores and SMs are then those that were chosen for the workload as it is. For the
-        other methods factors are tested in steps of a twentieth, and of a hundredth where they
-        first fail.
+        The factor is exact for mpcp, fmlp_plus, gpu_server, stgm, time_slices and gcaps, whose
+        tests are monotone in every time; cores and SMs are then those chosen for the unscaled
+        workload. For the other methods, factors are tested in steps of 0.05, and in steps of 0.01
+        where they first fail.
 
     Raises
     ------
-    As `analyze`; ValueError also for another ``what``, and for a workload without such times.
+    The errors of `analyze`; ValueError also for an unknown ``what``, and for a workload without
+    times of that kind.
     """
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
@@ -160,9 +163,9 @@ def margin(
 
 
 class Growth:
-    """Question whether a test accepts a workload whose times have grown by a factor.
+    """Test of a workload whose times are multiplied by a factor.
 
-    Tests that are monotone keep the cores and SMs that they chose for the workload as it is.
+    Monotone tests keep the cores and SMs that they chose for the unscaled workload.
     """
 
     def __init__(
@@ -180,7 +183,7 @@ class Growth:
         self._platform = models.platform  # its times are ticks
         if exact and isinstance(detail, Verdict):
             kept = Allocation.of(detail)
-            exact = not (kept.core < 0).any()  # else there is no allocation to keep
+            exact = not (kept.core < 0).any()  # otherwise there is no allocation to keep
         self._exact = exact
         if exact:
             options = {name: value for name, value in request.options.items() if name != "apart"}
@@ -207,10 +210,10 @@ class Growth:
         return Margin(way.name, dict(self._options), what, factor, failed, self._exact, self.tested)
 
     def _guess(self) -> Fraction | None:
-        """The breakdown factor of the tasks that the test had, None without one.
+        """The breakdown factor of the tasks of the test; None without one.
 
-        It is the answer where their times are those of the workload; times that were derived from
-        them, with costs or for each wave of blocks, grow a little differently.
+        It is the answer if their times are those of the workload. Times that were derived from
+        these, with overheads or per wave of blocks, grow slightly differently.
         """
         what, platform, verdict = self._asked[-1], self._platform, self._verdict
         if verdict is None or (what not in ("all", "kernels") and what not in verdict.hosts.name):
@@ -221,14 +224,14 @@ class Growth:
             found = breakdown(
                 verdict.hosts, verdict.test, scale, stop=self._request.stop, **options
             )
-        except (ValueError, OverflowError):  # times that the derived tasks do not have
+        except (ValueError, OverflowError):  # the derived tasks do not have these times
             return None
         self.tested += int(found.tests)
         return None if found.unlimited or found.numerator == 0 else Fraction(found.factor)
 
 
 def growing_times(workload: Workload, what: object) -> list[int]:
-    """The different times that grow; ValueError without any."""
+    """The distinct times that grow; ValueError if there are none."""
     if not isinstance(what, str):
         raise TypeError(f"what: got {shown(what)}, expected 'all', 'kernels' or a task's name")
     if what not in ("all", "kernels") and what not in workload:

@@ -49,7 +49,7 @@ _PERIODIC = "jobs are released periodically, from the offsets, and take their wh
 
 @dataclass(frozen=True)
 class Watch:
-    """Length of a simulation, None for the usual one, and what it keeps."""
+    """Length of a simulation (None: the default), and what it keeps."""
 
     until: int | None = None
     timeline: bool = False
@@ -99,29 +99,29 @@ def observe(
     workload
         Tasks with CPU work, copies and kernels.
     platform
-        The machine.
+        GPU, CPU cores and overheads.
     method
         A way of sharing the GPU that has a simulation: "one_stream", "streams",
         "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus",
-        "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is played by
-        ``gs.simulate.fifo``, whose model is that of its bounds, or else, as for jobs of several
-        kernels and for more streams than the GPU has channels or runs kernels at once, by
-        ``gs.simulate.hierarchy``; "mig"
-        by the simulation of its way within, for each GPU instance by itself.
+        "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is simulated by
+        ``gs.simulate.fifo``, which has the model of the bounds; if that model does not apply, for
+        example to jobs of several kernels, or to more streams than the GPU has channels or runs
+        kernels at once, it is simulated by ``gs.simulate.hierarchy``. "mig" simulates each GPU
+        instance separately, with the simulation of its way ``within``.
     until
-        Jobs released before it run to their end: ticks, or text with a unit. Unless given, ten
-        hyperperiods or 10 s, whichever is shorter, but no more than 100,000 jobs, 100,000 launches
-        or 2,000,000 blocks, and at least one job of each task; a task whose offset is later than a
-        million jobs of others has none.
+        End of the interval in which jobs are released, as ticks or text with a unit; these jobs
+        run to completion. Default: ten hyperperiods or 10 s, whichever is shorter, but at most
+        100,000 jobs, 100,000 launches or 2,000,000 blocks, and at least one job of each task. A
+        task whose offset is later than a million jobs of the others has no job.
     timeline
-        Whether to keep the intervals, waves or blocks of ``detail``, for its pictures.
+        Whether ``detail`` keeps the intervals, waves or blocks that its pictures need.
     budget
         A ``gs.Budget`` for the simulation.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
     options
-        Options of the method, such as ``mode="busy"``, as of ``gs.analyze``.
+        Options of the method, such as ``mode="busy"``, as in ``gs.analyze``.
 
     Returns
     -------
@@ -130,12 +130,12 @@ def observe(
     Raises
     ------
     ValueError
-        A workload that the model cannot express, with the reason; tasks without an allocation; an
-        unknown method or option; a method without a simulation; without ``until``, single jobs of
-        more than a million launches, a million periods of a container, or, without a budget
-        either, 20 million blocks.
+        The model cannot express the workload (the message gives the reason); tasks cannot be
+        allocated; the method or an option is unknown; the method has no simulation; or, if
+        ``until`` is not given, a single job has more than a million launches or a million periods
+        of a container, or, without a budget, more than 20 million blocks.
     OverflowError
-        Times of 2**59 ticks or more.
+        A time is 2**59 ticks or more.
     gpusched.Cancelled
         ``stop`` was set.
     """
@@ -151,7 +151,7 @@ def observe(
 
 
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
-    """The run of a way; see `observe`."""
+    """Simulate a workload under a way of sharing the GPU; see `observe`."""
     if way.simulator is None:
         raise ValueError(
             f"method: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "

@@ -27,16 +27,16 @@ __all__ = ["PlacedWorkload", "assigned", "host_test_options", "placed"]
 
 @dataclass(frozen=True)
 class PlacedWorkload:
-    """Answer for a workload of which every task has a core, and its test of host tasks.
+    """Answer for a workload whose tasks all have a core, and the test of its host tasks.
 
     Attributes
     ----------
     answer
-        For the workload as it is.
+        The answer for the workload as it is.
     verdict
-        The test's verdict for the derived host tasks; its ``hosts`` have cores and SMs.
+        The verdict for the derived host tasks; its ``hosts`` have cores and SMs.
     options
-        The options with which ``gs.analysis`` runs the test on them.
+        The options with which ``gs.analysis`` runs the test on these host tasks.
     """
 
     answer: WorkloadAnswer
@@ -58,7 +58,7 @@ def placed(
 ) -> PlacedWorkload:
     """Test a workload under a way whose test is one of `PLACED_TESTS`.
 
-    Raises ValueError for another way, for a task that gets no core, and what `analyze` raises.
+    Raises ValueError for another way, for a task that gets no core, and the errors of `analyze`.
     """
     way = way_of(method)
     if way.name not in PLACED_TESTS:
@@ -89,10 +89,11 @@ def assigned(
 ) -> tuple[Assignment, WorkloadAnswer]:
     """Choose priorities with which the test of a way accepts a workload.
 
-    Cores and SMs are those that the way chooses for the priorities of the workload, or for
-    deadline-monotonic ones. ``search`` is the ``budget`` of ``gs.analysis.assign_priorities``. The
-    answer is for the workload with the priorities; those of the GPU are in the assignment alone.
-    Raises what `placed` and ``assign_priorities`` raise.
+    Cores and SMs are those that the way chooses for the priorities of the workload, or, if there
+    are none, for deadline-monotonic priorities. ``search`` is the ``budget`` of
+    ``gs.analysis.assign_priorities``. The answer is for the workload with the chosen CPU
+    priorities; GPU priorities are only in the assignment. Raises the errors of `placed` and
+    ``assign_priorities``.
     """
     if of == "cpu" and all(task.priority is None for task in workload):
         ranks = deadline_ranks(np.array([task.deadline for task in workload], np.int64))
@@ -120,7 +121,7 @@ def host_test_options(
 ) -> dict[str, Any]:
     """The options with which ``gs.analysis`` repeats the test of a verdict on its host tasks.
 
-    ``options`` are those of the way. The times of the platform have to be ticks of the workload.
+    ``options`` are those of the way. The times of the platform must be in ticks of the workload.
     """
     found: dict[str, Any] = {name: value for name, value in options.items() if name != "apart"}
     if verdict.test == "time_slices":

@@ -1,4 +1,4 @@
-"""Plain facts about a workload: conditions of all ways, odd rates, copies on the same engine."""
+"""Simple facts about a workload: necessary conditions, odd rates, copies on the same engine."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _overload(workload: Workload, tasks: Sequence[Task], cpus: int, where: str) 
 
 
 def rate_notes(workload: Workload) -> list[str]:
-    """A sentence where rates were rounded to periods that fit each other badly."""
+    """A sentence if rates were rounded to periods with a very long hyperperiod."""
     rates = {task.rate: task.period for task in workload if task._assumption() is not None}
     longest = max(task.period for task in workload)
     if len(rates) < 2 or workload.hyperperiod < _MANY * longest:
@@ -83,7 +83,7 @@ def rate_notes(workload: Workload) -> list[str]:
 
 
 def copies_meet(workload: Workload, platform: Platform) -> bool:
-    """Whether copies of several tasks use one engine: the only one, or that of a direction."""
+    """Whether copies of several tasks use the same engine (a single one, or one per direction)."""
     users: Counter[type] = Counter()
     for task in workload:
         copies: set[type] = {type(part) for part in task.segments if uses_engine(part)}

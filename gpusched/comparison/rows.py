@@ -32,16 +32,16 @@ class Row(Frozen):
     Attributes
     ----------
     way, options
-        The way, with its ``name`` and ``title``, and its options.
+        The way of sharing the GPU, with its ``name`` and ``title``, and its options.
     answer
-        What its test says; None without a test, and where the model cannot express the workload.
+        Answer of its test; None if there is no test, or if the model cannot express the workload.
     why_no_answer
-        The reason for that, "" with an answer.
+        The reason why there is no answer; "" if there is one.
     run
-        The simulated jobs; None without a simulation, and where the model cannot express the
+        The simulated jobs; None if nothing was simulated, or if the model cannot express the
         workload.
     why_no_run
-        The reason for that; "" with a run and where none was asked for.
+        The reason why there is no run; "" if there is one or if none was requested.
     """
 
     way: Way
@@ -62,17 +62,17 @@ class Row(Frozen):
 
     @property
     def claim(self) -> str:
-        """Strength of its test; "simulation" for a row that has no answer but a run; else ""."""
+        """Strength of its test; "simulation" for a row with a run and no answer, else ""."""
         if self.answer is not None:
             return self.answer.claim
         return "" if self.run is None else "simulation"
 
     @property
     def schedulable(self) -> bool | None:
-        """True when the test guarantees every deadline.
+        """True if the test guarantees all deadlines, False if a deadline is missed, else None.
 
-        False when it shows that one is missed, or the simulation missed one; None when undecided,
-        and where nothing could be run.
+        It is False if the test shows a miss or if a deadline is missed in the simulation, and None
+        if the row is undecided or nothing could be run.
         """
         if self.answer is not None and self.answer.schedulable is not None:
             return self.answer.schedulable
@@ -86,9 +86,9 @@ class Row(Frozen):
 
     @property
     def verdict(self) -> str:
-        """The row in words: "schedulable", "not schedulable" or "undecided".
+        """The result in words: "schedulable", "not schedulable" or "undecided".
 
-        "not applicable" where the model cannot express the workload; "no test" for a way without a
+        "not applicable" if the model cannot express the workload; "no test" for a way without a
         test that was not simulated.
         """
         if self.answer is None and self.run is None:
@@ -97,13 +97,13 @@ class Row(Frozen):
 
     @property
     def tightest(self) -> int | None:
-        """Index of the task with the least slack by the test, or else in the simulation."""
+        """Index of the task with the least slack in the test or, without one, the simulation."""
         if self.answer is not None and self.answer.tightest is not None:
             return self.answer.tightest
         return None if self.run is None else self.run.tightest
 
     def why(self) -> str:
-        """The reason of the verdict in words."""
+        """Explain the verdict."""
         answer, run = self.answer, self.run
         if answer is not None and answer.schedulable is not None:
             return answer.why()
@@ -115,12 +115,12 @@ class Row(Frozen):
         return "; ".join(filter(None, dict.fromkeys((self.why_no_answer, seen))))
 
     def growth(self, what: str = "all") -> Growth:
-        """The question whether its test accepts times that have grown."""
+        """The test as a function of the factor by which times grow."""
         request = Request(self.options, self.gaps, self.budget)
         return Growth(self.workload, self.platform, self.way, request, what)
 
     def margin(self, what: str = "all") -> Margin:
-        """Factor by which times may grow while its test accepts; see ``gs.margin``."""
+        """Factor by which times can grow while the test accepts; see ``gs.margin``."""
         return self.growth(what).margin()
 
     def __repr__(self) -> str:

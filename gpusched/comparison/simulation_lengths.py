@@ -1,4 +1,4 @@
-"""Lengths of the simulations of a workload, and refusals of those that would take too long."""
+"""Lengths of the simulations of a workload, and refusal of those that would take too long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MOST_BLOCKS", "MOST_LAUNCHES", "Work", "blocks_of", "horizon", "laun
 __all__ += ["refuse_long_service", "refuse_many"]
 
 Work = Callable[[Task], int]
-"""A kind of work: how much of it is in a job of a task."""
+"""A kind of work: a function that returns its amount in one job of a task."""
 
 MOST_LAUNCHES = 100_000
 MOST_BLOCKS = 2_000_000
@@ -25,12 +25,12 @@ _MOST_AT_ONCE = 10  # times the limit, for one job of each task
 
 
 def horizon(workload: Workload, *limits: tuple[Work, int]) -> int:
-    """End of the releases of a simulation, unless one is asked for.
+    """Default end of the releases of a simulation.
 
-    Ten hyperperiods or 10 s after the last task's first release, whichever is shorter. From there
-    on, there are at most `_MOST_JOBS` jobs and no more work of each kind than its limit, but at
-    least one tick. Offsets before which the others would release too many jobs are left out, with
-    the jobs of their tasks.
+    Ten hyperperiods or 10 s after the first release of the last task, whichever is shorter. From
+    then on there are at most `_MOST_JOBS` jobs, and no more work of each kind than its limit, but
+    at least one tick. Tasks with offsets before which the other tasks would release too many jobs
+    are ignored, with their jobs.
     """
     long = min(_HYPERPERIODS * workload.hyperperiod, _SECONDS_NS // workload.tick_ns)
     for work, most in ((_one_of, _MOST_JOBS), *limits):
@@ -44,7 +44,7 @@ def horizon(workload: Workload, *limits: tuple[Work, int]) -> int:
 
 
 def refuse_many(workload: Workload, work: Work, most: int, name: str) -> None:
-    """Raise ValueError where a job of each task together has far more work than the limit."""
+    """Raise ValueError if one job of each task together has far more work than the limit."""
     if (found := sum(work(task) for task in workload)) > _MOST_AT_ONCE * most:
         raise ValueError(
             f"{name}: got {found} in one job of each task, expected at most "
@@ -53,7 +53,7 @@ def refuse_many(workload: Workload, work: Work, most: int, name: str) -> None:
 
 
 def refuse_long_service(hosts: HostTasks, period: int) -> None:
-    """Raise ValueError where jobs take far more periods of their server than there may be jobs."""
+    """Raise ValueError if jobs need far more periods of their server than the job limit."""
     work = int(
         (hosts.cpu_time + hosts.copy_time + hosts.kernel[..., -1].sum(axis=-1)).max(initial=0)
     )
@@ -66,12 +66,12 @@ def refuse_long_service(hosts: HostTasks, period: int) -> None:
 
 
 def launches_of(task: Task) -> int:
-    """Copies on engines and kernels in a job."""
+    """Number of copies on engines and kernels in a job."""
     return sum(part.repeat for part in task.segments if not runs_on_cpu(part))
 
 
 def blocks_of(task: Task) -> int:
-    """Blocks of the kernels of a job."""
+    """Number of blocks of the kernels of a job."""
     return sum((kernel.blocks or 1) * kernel.repeat for kernel in task.kernels)
 
 

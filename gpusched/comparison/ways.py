@@ -1,4 +1,4 @@
-"""Ways of sharing a GPU: their tests, their simulations, and the forms that a comparison shows."""
+"""Ways of sharing a GPU: their tests, their simulations, and their rows in a comparison."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Way:
     name
         The name in tables and as an argument.
     title
-        The rule in a few words.
+        Short description of the rule.
     test
-        Name of its test in ``gs.methods()``, None without one in the package.
+        Name of its test in ``gs.methods()``; None if the package has no test for it.
     simulator
-        The simulation that plays it, "instances" for that of another way in each GPU instance; None
-        for a test that is a simulation of all that can happen.
+        The simulation of the way; "instances" for separate simulations of GPU instances; None if
+        the test itself simulates everything that can happen.
     modes
         Choices of its option ``mode``, each of which is a row of a comparison.
     """
@@ -43,7 +43,7 @@ class Way:
 
     @property
     def method(self) -> Method | None:
-        """Its test as ``gs.methods()`` has it."""
+        """Its test as listed by ``gs.methods()``."""
         return None if self.test is None else methods()[self.test]
 
 
@@ -97,16 +97,16 @@ OUTSIDE = {
     "host": "it plays gcaps, locks, servers, divided SMs and global EDF",
     "pbs_partition": "it is about several GPUs, and a platform has one; ask gs.pbs.partition",
 }
-"""Methods of ``gs.methods()`` that are no way of sharing a GPU by themselves, and why."""
+"""Methods of ``gs.methods()`` that are not ways of sharing a GPU by themselves, and why."""
 
 _BY_NAME = {way.test: way for way in reversed(WAYS) if way.test is not None}
 _BY_NAME |= {way.name: way for way in WAYS}
 
 
 def way_of(name: object) -> Way:
-    """The way of this name, or the first one whose test has it.
+    """The way of this name, or the first one whose test has this name.
 
-    Raises ValueError for another name, with the reason where it is that of a method.
+    Raises ValueError for another name; if it is the name of a method, with the reason.
     """
     if isinstance(name, str):
         if name in _BY_NAME:

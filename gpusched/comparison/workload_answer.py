@@ -103,23 +103,23 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     Attributes
     ----------
     workload, platform
-        As given; the times of the platform are in ticks of the workload.
+        The arguments of the call; times of the platform are in ticks of the workload.
     way, method, options
         The way of sharing the GPU, the name of its test in ``gs.methods()``, and its options.
     claim
         Strength of the method: "exact", "sufficient" or "necessary".
     accepted, rejected
-        Whether the method guarantees every deadline; whether it shows that one is missed.
+        Whether the method guarantees all deadlines, and whether it shows that one is missed.
     response
-        Bound or value of each task's response time, int64 ticks ``(n,)`` from the release of a job
-        to the end of its last segment; masked where the method computes none.
+        Response time of each task, or a bound on it, from the release of a job to the end of its
+        last segment: int64 ticks ``(n,)``; masked if the method does not compute it.
     bounded
-        Whether ``response`` bounds every job of the task: bool ``(n,)``.
+        Whether ``response`` bounds all jobs of each task: bool ``(n,)``.
     derivation
         Assumptions of the workload and of the derivation of the model, one sentence each.
     detail
         The answer of the method for the derived model: a ``Verdict``, ``FifoBound``, ``Search``,
-        ``MigAllocation`` and so on. Its times of jobs with CPU work around a kernel are those of
+        ``MigAllocation`` and so on. For jobs with CPU work around a kernel, its times are those of
         the kernel.
     seconds
         Wall-clock time of the call; not compared by ``==``.
@@ -200,7 +200,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     @property
     def schedulable(self) -> bool | None:
-        """True when accepted, False when rejected, None when undecided."""
+        """True if accepted, False if rejected, None if undecided."""
         return True if self.accepted else False if self.rejected else None
 
     @property
@@ -215,13 +215,13 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Conditions under which the answer holds, one sentence each: `derivation`, and those of
-        the method."""
+        """Conditions under which the answer holds, one sentence each: those in `derivation`, and
+        those of the method."""
         return (*self.derivation, *self.detail.assumptions)
 
     @property
     def slack(self) -> Times:
-        """Deadline minus response bound: int64 ticks ``(n,)``; masked without a bound."""
+        """Deadline minus response bound in ticks: int64 ``(n,)``; masked without a bound."""
         late = self.deadline - self.response.filled(0)
         return missing(late, self.bounded & ~np.ma.getmaskarray(self.response))
 
@@ -232,21 +232,21 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     @property
     def schedule(self) -> Schedule | None:
-        """The schedule of a PBS method, None elsewhere."""
+        """The schedule found by a PBS method; None for other methods."""
         found = getattr(self.detail, "schedule", None)
         return found if isinstance(found, Schedule) else None
 
     @property
     def certificate(self) -> Certificate | None:
-        """The proof of a search that no schedule exists, None elsewhere."""
+        """The proof by a search that no schedule exists; None for other methods."""
         found = getattr(self.detail, "certificate", None)
         return found if isinstance(found, Certificate) else None
 
     @property
     def setup(self) -> tuple[str, ...]:
-        """Sentences on what a test has chosen for each task: core, SMs, priority, GPU instance.
+        """Sentences on what the test chose for each task: core, SMs, priority, GPU instance.
 
-        Empty for methods that assign nothing; ``schedule`` has the batches of PBS.
+        Empty for methods that choose nothing. The batches of PBS are in ``schedule``.
         """
         if not isinstance(self.detail, Verdict):
             chosen: tuple[str, ...] = getattr(self.detail, "setup", ())
@@ -270,7 +270,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     def why(self, task: int | str | None = None) -> str:
         """Explain the answer in a sentence or two, for one task or the whole workload.
 
-        ``task``: number or name of a task. Raises KeyError and IndexError for one that does not
+        ``task``: index or name of a task. Raises KeyError and IndexError for a task that does not
         exist.
         """
         with tick_length(self.workload.tick_ns):
@@ -306,10 +306,10 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     # Tables and pictures
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with a row per task.
+        """Return a pandas table with one row per task.
 
-        Its columns are ``task``, ``deadline``, ``response``, ``bounded`` and ``slack``, in ticks;
-        missing values are NA.
+        The columns are ``task``, ``deadline``, ``response``, ``bounded`` and ``slack``. Times are
+        in ticks; missing values are NA.
         """
         return frame_of(self._table())
 
@@ -323,7 +323,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
         }
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the answer of the method for the derived model; see ``detail``."""
+        """Draw the answer of the method for the derived model; see ``detail.plot``."""
         return self.detail.plot(ax, unit=tick_unit(self.workload))
 
     def __repr__(self) -> str:
@@ -353,12 +353,12 @@ def deadlines_of(workload: Workload) -> Int64Array:
 
 
 def label_of(way: str, options: Mapping[str, OptionValue]) -> str:
-    """The name of a way with its mode, where it has one."""
+    """Name of a way, with its mode if it has one."""
     return f"{way} ({options['mode']})" if "mode" in options else way
 
 
 def known_at(values: Times, i: int) -> int | None:
-    """A value as an int, None where it is masked."""
+    """A value as an int; None if it is masked."""
     found = values[i]
     return None if found is np.ma.masked else int(found)
 
@@ -375,5 +375,5 @@ def _spans(numbers: list[int]) -> str:
 
 
 def tick_unit(workload: Workload) -> str | None:
-    """The unit of a tick where it is one, None for a tick such as 10 ns."""
+    """The unit of a tick if it is exactly one unit; None for a tick such as 10 ns."""
     return workload.tick if workload.tick in ("ns", "us", "ms", "s") else None

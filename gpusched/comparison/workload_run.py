@@ -1,4 +1,4 @@
-"""Simulated jobs of a workload, whatever model was simulated."""
+"""Simulated jobs of a workload, for all simulated models alike."""
 
 from __future__ import annotations
 
@@ -66,21 +66,21 @@ class WorkloadRun(Tabular, Saved, Frozen):
     Attributes
     ----------
     workload, platform
-        As given; the times of the platform are in ticks of the workload.
+        The arguments of the call; times of the platform are in ticks of the workload.
     way, options
         The way of sharing the GPU, and its options.
     until
-        Jobs released before it were simulated, to their end; in ticks.
+        End of the interval of simulated releases in ticks; its jobs were simulated to their end.
     task, job, release, finish
-        Per job, the index of its task, its number from 0, and when it was released and had ended
-        its last segment, in ticks; ``finish`` is -1 for a job that had not ended.
+        For each job, the index of its task, its number from 0, and the times of its release and of
+        the end of its last segment in ticks; ``finish`` is -1 for a job that did not end.
     now
-        The instant at which the simulation ended.
+        Time at which the simulation ended.
     assumptions
-        Conditions under which the run stands for the workload, one sentence each.
+        Conditions under which the run represents the workload, one sentence each.
     detail
-        The run of the model: a ``FifoRun``, ``HostRun`` or ``Hierarchy``, or, of GPU instances,
-        an ``InstanceRuns``, with its pictures.
+        The result of the simulated model: a ``FifoRun``, ``HostRun`` or ``Hierarchy``, or, for GPU
+        instances, an ``InstanceRuns``. It has the timelines.
     seconds
         Wall-clock time of the call; not compared by ``==``.
     """
@@ -149,12 +149,12 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     @property
     def response(self) -> Times:
-        """Response time of each job: int64 ticks, masked for a job that had not ended."""
+        """Response time of each job: int64 ticks, masked for a job that did not end."""
         return missing(self.finish - self.release, self.finish >= 0)
 
     @property
     def late(self) -> npt.NDArray[np.bool_]:
-        """Whether each job missed its deadline, or had not ended although it was over: bool."""
+        """Whether each job missed its deadline, by ending late or not ending in time: bool."""
         due = self.release + deadlines_of(self.workload)[self.task]
         found: npt.NDArray[np.bool_] = np.where(self.finish < 0, self.now, self.finish) > due
         return found
@@ -174,12 +174,12 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     @property
     def schedulable(self) -> bool | None:
-        """False where a deadline was missed; None otherwise, as a simulation proves nothing."""
+        """False if a deadline was missed; otherwise None, because a simulation proves nothing."""
         return False if self.late.any() else None
 
     @property
     def verdict(self) -> str:
-        """The run in words: "not schedulable" or "undecided"."""
+        """The result in words: "not schedulable" or "undecided"."""
         return verdict_word(self.schedulable)
 
     @property
@@ -189,8 +189,8 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     @property
     def tightest(self) -> int | None:
-        """Index of the task whose worst job was closest to its deadline, or latest; None without
-        jobs."""
+        """Index of the task whose worst job was closest to its deadline, or latest; None if there
+        are no jobs."""
         worst = self.worst
         if not worst.count():
             return None
@@ -200,7 +200,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return int(left.argmin())
 
     def why(self, task: int | str | None = None) -> str:
-        """The largest response of a task in words; without ``task``, of the tightest one.
+        """Describe the largest response of a task; by default, of the tightest task.
 
         Raises KeyError and IndexError for a task that does not exist.
         """
@@ -223,10 +223,10 @@ class WorkloadRun(Tabular, Saved, Frozen):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with a row per job.
+        """Return a pandas table with one row per job.
 
-        Its columns are ``task`` (the name), ``job``, ``release``, ``finish``, ``response`` and
-        ``late``, in ticks; missing values are NA.
+        The columns are ``task`` (the name), ``job``, ``release``, ``finish``, ``response`` and
+        ``late``. Times are in ticks; missing values are NA.
         """
         return frame_of(self._table())
 
@@ -247,9 +247,9 @@ class WorkloadRun(Tabular, Saved, Frozen):
         Parameters
         ----------
         ax
-            Axes to draw on; a new figure unless given.
+            Axes to draw on. Default: those of a new figure.
         since, until
-            The window in ticks; as much as there is room for unless given.
+            Start and end of the drawn interval in ticks. Default: from 0 for as long as fits.
 
         Returns
         -------
@@ -258,19 +258,20 @@ class WorkloadRun(Tabular, Saved, Frozen):
         Raises
         ------
         ValueError
-            A run that was simulated without its timeline.
+            The run was simulated without its timeline.
         """
         return self.detail.plot(ax, unit=tick_unit(self.workload), since=since, until=until)
 
     def to_svg(self, *, since: int = 0, until: int | None = None) -> str:
-        """The same picture as an SVG document, without Matplotlib; see `plot`."""
+        """Return the picture of `plot` as an SVG document, made without Matplotlib."""
         return self.detail.to_svg(unit=tick_unit(self.workload), since=since, until=until)
 
     def to_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-        Lanes are those of ``detail.to_chrome_trace``. ``path``: the file, replaced when the new
-        one is complete; compressed if its name ends in .gz. Raises OSError.
+        The lanes are those of ``detail.to_chrome_trace``. ``path`` is the file, which is replaced
+        only when the new one is complete; it is compressed if its name ends in .gz. Raises OSError
+        if it cannot be written.
         """
         self.detail.to_chrome_trace(path, tick=self.workload.tick_ns)
 

@@ -58,15 +58,15 @@ def check(
     Parameters
     ----------
     index
-        Number of the device.
+        Index of the device.
     output
-        File of the report (JSON); logs of blocks go to a folder of the same name without suffix.
+        Path of the report (JSON); logs of blocks go to a folder of the same name without suffix.
     quick
-        Fewer cases.
+        Whether to run fewer cases.
     processes
         Numbers of other processes that copy beside a kernel, in turn.
     say
-        Function that gets each line.
+        Function that is called with each line.
 
     Returns
     -------

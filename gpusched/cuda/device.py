@@ -37,21 +37,21 @@ class Operation:
     Attributes
     ----------
     stream
-        Index of its stream.
+        Index of the stream.
     blocks, threads, regs, smem
-        Of a kernel: blocks, threads per block, least registers per thread (the variant with the
-        fewest registers that has them is used; 0 for the smallest), and bytes of dynamic shared
-        memory per block.
+        For a kernel: number of blocks, threads per block, minimum registers per thread (the variant
+        of the kernel with the fewest registers that are at least this many is used; 0 for the
+        smallest), and bytes of dynamic shared memory per block.
     ns
-        Least time of each block by the device's clock, independent of interference.
+        Minimum time of each block by the clock of the device, independent of interference.
     iterations
-        Arithmetic steps of each thread, whose time depends on interference; see
+        Number of arithmetic steps of each thread, whose time depends on interference; see
         ``Device.iterations``.
     bytes
-        Of a kernel, the memory that its steps read and write; of other operations, the bytes copied
-        or set. Copies and memsets of one stream use the same memory.
+        For a kernel, the size of the memory that its steps read and write; for other operations,
+        the number of bytes copied or set. Copies and memsets of one stream use the same memory.
     at
-        Earliest launch, in ns after the start of the run.
+        Earliest time of the launch, in ns after the start of the run.
     graph
         Handle of an instantiated graph (CUgraphExec), such as one captured by PyTorch or CuPy on
         this device. It is not checked; an invalid handle crashes the process.
@@ -80,7 +80,7 @@ class Stream:
     """A stream.
 
     ``kind`` is "non_blocking", "blocking" (synchronises with the NULL stream) or "null" (the NULL
-    stream). A smaller ``priority`` is more urgent.
+    stream itself). A smaller ``priority`` is a higher priority.
 
     >>> gs.cuda.Stream(priority=-1).kind
     'non_blocking'
@@ -102,17 +102,17 @@ class Run:
     Attributes
     ----------
     begin, end
-        Host: before the first launch, and after the final wait; shape ``(R,)``.
+        Host time before the first launch, and after the final wait; shape ``(R,)``.
     called, returned
-        Host: before and after the launch of each operation; ``(R, N)``.
+        Host time before and after the launch of each operation; ``(R, N)``.
     block_start, block_end, block_sm
-        Device: start, end and SM of each block, ordered by kernel; ``(R, B)``.
+        Device time of the start and end of each block, and its SM, ordered by kernel; ``(R, B)``.
     kernel, block
-        The operation of each block and its number in the grid; ``(B,)``.
+        The operation that each block belongs to, and its number in the grid; ``(B,)``.
     regs
         Registers per thread of each operation's kernel; ``(N,)``.
     sms
-        SMs of the green context; 0 when the whole device was used.
+        Number of SMs of the green context; 0 if the whole device was used.
     """
 
     operations: tuple[Operation, ...]
@@ -165,7 +165,7 @@ class Run:
 
     @property
     def resident_at_once(self) -> npt.NDArray[np.bool_]:
-        """True when all blocks of all kernels were resident at one instant, ``(R,)``."""
+        """Whether all blocks of all kernels were resident at the same time, ``(R,)``."""
         if not len(self.kernel):
             return np.ones(len(self), np.bool_)
         return np.asarray(self.block_start.max(axis=1) < self.block_end.min(axis=1))
@@ -194,10 +194,10 @@ class Run:
         return low, high
 
     def log(self, repeat: int = 0) -> BlockLog:
-        """Block log of one repetition.
+        """Return the block log of one repetition.
 
-        Launch times are converted to the device's clock with the middle of the bounds of the
-        ``clock_offset``, and are not later than the kernel's first block.
+        Launch times are converted to the clock of the device, using the middle of the bounds of
+        ``clock_offset``; they are not later than the kernel's first block.
         """
         if not 0 <= integer(repeat, "repeat") < len(self):
             raise ValueError(f"repeat: got {repeat}, expected 0 to {len(self) - 1}")
@@ -249,7 +249,7 @@ class OccupancyCheck:
 
     @property
     def agrees(self) -> bool:
-        """True when there is no difference."""
+        """Whether there is no difference."""
         return bool((self.ours == self.driver).all())
 
     def differences(self) -> list[tuple[int, int, int, int, int]]:
@@ -358,20 +358,20 @@ class Device:
         sms: int = 0,
         stop: Any = None,
     ) -> Run:
-        """Launch the operations in their order and wait for all of them, ``repeats`` times.
+        """Launch the operations in the given order and wait for all of them, ``repeats`` times.
 
         Parameters
         ----------
         operations
             Kernels, copies, memsets and graphs.
         streams
-            The streams by index; default non-blocking ones of priority 0.
+            The streams by index. Default: non-blocking streams of priority 0.
         repeats
             Number of repetitions R.
         sms
-            Run on at least this many SMs in a green context; 0 for the whole device.
+            Minimum number of SMs of a green context to run on; 0 for the whole device.
         stop
-            A writable byte; a value other than 0 cancels the run.
+            Writable buffer of one byte; a value other than 0 cancels the run.
 
         Returns
         -------
@@ -429,8 +429,8 @@ class Device:
     def iterations(self, operation: Operation, ns: int) -> int:
         """Number of steps with which each block of this kernel takes ``ns`` when it runs alone.
 
-        Measured with two numbers of steps, as a line through the medians of the longest blocks. The
-        result is stored per shape of kernel.
+        It is measured with two numbers of steps, as a line through the medians of the longest
+        blocks. The result is stored for each shape of kernel.
         """
         shape = replace(operation, stream=0, ns=0, iterations=0, at=0, name="")
         if not self._steps:  # an idle device starts at a lower clock rate
@@ -495,15 +495,16 @@ class Device:
     def prefer_carveout(self, percent: int | None = 100) -> None:
         """Set the carve-out for shared memory that later kernels prefer.
 
-        Kernels with different carve-outs wait for each other ([RTAS20], section III-C2), so all
-        prefer the largest unless this is called.
+        Kernels with different carve-outs wait for each other ([RTAS20], section III-C2), so by
+        default all kernels prefer the largest one.
 
         Parameters
         ----------
         percent
-            Of the largest carve-out, 0 to 100. None: the driver chooses one for each kernel.
+            Percentage of the largest carve-out, 0 to 100. None: the driver chooses a carve-out for
+            each kernel.
 
-        Raises ValueError for another number, ``CudaError`` for an error of the driver.
+        Raises ValueError for other numbers, and ``CudaError`` for an error of the driver.
         """
         self._handle.carveout(-1 if percent is None else integer(percent, "percent"))
 

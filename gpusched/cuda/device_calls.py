@@ -32,7 +32,7 @@ __all__ = [
 
 
 def why_not() -> str | None:
-    """Reason why no device can be used, one sentence; None when one can be used.
+    """Return the reason why no device can be used, as a sentence; None if one can be used.
 
     >>> reason = gs.cuda.why_not()
     >>> reason is None or reason == " ".join(reason.split())
@@ -42,7 +42,7 @@ def why_not() -> str | None:
 
 
 def is_available() -> bool:
-    """True when a device can be used.
+    """Return whether a device can be used.
 
     >>> gs.cuda.is_available() == (gs.cuda.why_not() is None)
     True
@@ -51,7 +51,7 @@ def is_available() -> bool:
 
 
 def devices() -> tuple[str, ...]:
-    """Names of the devices, in the order of their indices.
+    """Return the names of the devices, in the order of their indices.
 
     >>> names = gs.cuda.devices() if gs.cuda.is_available() else ()
     >>> len(names) > 0 or not gs.cuda.is_available()
@@ -61,9 +61,9 @@ def devices() -> tuple[str, ...]:
 
 
 def gpu(index: int = 0) -> GPU:
-    """The GPU of a CUDA device, with the limits that its driver reports.
+    """Return the GPU of a CUDA device, with the limits that its driver reports.
 
-    The SM order is an assumption (evens then odds); ``gs.cuda.probe`` measures it.
+    The SM order is an assumption (evens, then odds); ``gs.cuda.probe`` measures it.
 
     >>> gpu = gs.cuda.gpu() if gs.cuda.is_available() else gs.GPU.preset("Xavier")
     >>> gpu.sms > 0
@@ -95,10 +95,10 @@ def measure(
     """Measure the completion time and the eligibility of every batch of tasks.
 
     Method of [RTNS24], section 4.2: the kernels of a batch are submitted one after the other, each
-    to its own stream; a sample is the time from before the first submission to the return of the
-    wait for all. A batch of two or more is eligible when, for some order of submission, all blocks
-    of all kernels were resident at one instant in each of ``checks`` runs with longer kernels of
-    the same shapes.
+    to its own stream. A sample is the time from before the first submission to the return of the
+    wait for all kernels. A batch of two or more is eligible if there is an order of submission in
+    which all blocks of all kernels were resident at the same time in each of ``checks`` runs, which
+    use longer kernels of the same shapes.
 
     >>> tasks = gs.KernelTasks([10**6, 10**6], block_time=[10**4, 10**4], threads=64)
     >>> if gs.cuda.is_available():
@@ -111,25 +111,25 @@ def measure(
     device
         A ``Device``, or the index of one, which is opened for the call.
     repeats
-        Samples per batch.
+        Number of samples per batch.
     orders
-        Largest number of orders of submission to try per batch.
+        Maximum number of orders of submission that are tried per batch.
     checks
-        Runs per order of submission.
+        Number of runs per order of submission.
     tick
         Length of a tick of the task set in ns.
     timed
         True: blocks take their time by the clock, independent of interference. False: they do an
-        amount of work that takes this time alone, and slow each other.
+        amount of work that takes this time alone, and slow each other down.
     footprint
-        Bytes of memory that each kernel's work reads and writes, one number or one per task.
+        Bytes of memory that the work of each kernel reads and writes, one number or one per task.
     graphs
         CUgraphExec handles by task, launched instead of a spin kernel: CuPy's ``graphExec`` of a
-        captured graph, or PyTorch's ``raw_cuda_graph_exec()``, in versions that have it. The graph
-        must outlive the call. Eligibility then follows from the declared shapes by placement
+        captured graph, or PyTorch's ``raw_cuda_graph_exec()`` in versions that have it. The graph
+        must outlive the call. Eligibility is then derived from the declared shapes by placement
         (``BatchTable.from_gpu``).
     stop
-        A writable byte; a value other than 0 cancels the measurement.
+        Writable buffer of one byte; a value other than 0 cancels the measurement.
 
     Returns
     -------
@@ -187,18 +187,18 @@ def play(
     strategy
         "table": a frame starts at its planned time, or later when the previous one ends.
         "reclaim": a frame starts when the previous one has ended and its jobs are released.
-        "policy": the policy chooses the batches; without a safe one, the most urgent job runs
-        alone. Default "table" for a schedule, "policy" for a policy.
+        "policy": the policy chooses the batches; if no batch is safe, the most urgent job runs
+        alone. Default: "table" for a schedule, "policy" for a policy.
     tick, timed, footprint, graphs
         As in ``measure``.
     kernels
-        The operations to launch, one per task (per kernel of chains, which are played and
-        recorded as the tasks ``tasks.rows``), instead of spin kernels or graphs.
+        The operations to launch instead of spin kernels or graphs, one per task (for chains, one
+        per kernel; these are played and recorded as the tasks ``tasks.rows``).
     cycles
         Number of hyperperiods.
     wait
-        Wait for the end of a batch: "context" (cuCtxSynchronize, as in the paper), "streams" (each
-        stream of the batch), or "poll" (busy waiting).
+        Method of waiting for the end of a batch: "context" (cuCtxSynchronize, as in the paper),
+        "streams" (each stream of the batch), or "poll" (busy waiting).
     awake
         Time before a planned start, in ns, at which the dispatcher changes from sleeping to
         polling the clock.
@@ -207,10 +207,11 @@ def play(
     realtime
         SCHED_FIFO priority of the thread, 1 to 99; 0 leaves it unchanged.
     lock_memory
-        Lock the memory of the process (mlockall) during the call. Memory that was locked before is
-        unlocked afterwards, too (munlockall), because the system has one lock per process.
+        Whether to lock the memory of the process (mlockall) during the call. Memory that was locked
+        before is also unlocked afterwards (munlockall), because the system has one lock per
+        process.
     stop
-        A writable byte; a value other than 0 cancels the playback.
+        Writable buffer of one byte; a value other than 0 cancels the playback.
 
     Returns
     -------
@@ -278,11 +279,11 @@ def probe(
     device
         A ``Device``, or the index of one, which is opened for the call.
     quick
-        Fewer cases.
+        Whether to run fewer cases.
     processes
         Numbers of other processes that copy beside a kernel, in turn (Figure 7), each 1 to 64.
     say
-        Function that gets a line after each probe, such as ``print``.
+        Function that is called with a line after each probe, such as ``print``.
 
     Returns
     -------
@@ -323,14 +324,14 @@ def partition_times(
     device
         A ``Device``, or the index of one, which is opened for the call.
     sms
-        Sizes of the partitions; the driver rounds them up. Default: all SMs, and the multiples of 8
-        that the driver supports.
+        Numbers of SMs of the partitions; the driver rounds them up. Default: all SMs, and the
+        multiples of 8 that the driver supports.
     repeats
-        Samples per kernel and partition.
+        Number of samples per kernel and partition.
     tick
         Length of a tick of the task set in ns.
     stop
-        A writable byte; a value other than 0 cancels the measurement.
+        Writable buffer of one byte; a value other than 0 cancels the measurement.
 
     Returns
     -------
@@ -340,7 +341,8 @@ def partition_times(
     Raises
     ------
     ValueError
-        More SMs than the device has, or a driver without green contexts (before CUDA 12.4).
+        A partition has more SMs than the device, or the driver has no green contexts (before CUDA
+        12.4).
     CudaError
     """
     from gpusched.cuda import partitions

@@ -34,13 +34,13 @@ class Measurement(Tabular):
     tasks
         The task set.
     samples
-        Time in ns from before the first launch of the batch to the return of the wait for all;
-        shape ``(2**n, R)``, 0 for the empty batch and batches that are not eligible.
+        Time in ns from before the first launch of the batch to the return of the wait for all
+        kernels; shape ``(2**n, R)``, 0 for the empty batch and for batches that are not eligible.
     eligible
-        Shape ``(2**n,)`` of bool: for some order of submission, all blocks of all kernels were
-        resident at one instant in every run. Single tasks are eligible.
+        Bool of shape ``(2**n,)``: whether there is an order of submission in which all blocks of
+        all kernels were resident at the same time in every run. Single tasks are eligible.
     order
-        Shape ``(2**n, n)``: the order of submission of the samples, then -1.
+        Shape ``(2**n, n)``: the order of submission of the samples, followed by -1.
     tried
         Shape ``(2**n,)``: number of orders tried.
     tick
@@ -55,7 +55,7 @@ class Measurement(Tabular):
     tick: int
 
     def table(self, statistic: str = "worst") -> BatchTable:
-        """Batch table in ticks, rounded up, of the "worst", "median" or "mean" samples."""
+        """Make a batch table in ticks, rounded up, from "worst", "median" or "mean" samples."""
         one_of(statistic, STATISTICS, "statistic")
         if statistic == "worst":
             ns = self.samples.max(axis=1)
@@ -65,10 +65,10 @@ class Measurement(Tabular):
         return BatchTable(-(-ns // self.tick), order=self.order)
 
     def to_frame(self) -> pd.DataFrame:
-        """A ``pandas.DataFrame`` with one row per sample: tasks, names, sample, ns.
+        """Return a pandas table with one row per sample: tasks, names, sample, ns.
 
-        ``tasks`` are the indices of the tasks of the batch in their order of submission, ``names``
-        their names.
+        ``tasks`` are the indices of the tasks of the batch in their order of submission, and
+        ``names`` their names.
         """
         return frame_of(self._table())
 

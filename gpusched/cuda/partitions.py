@@ -30,7 +30,8 @@ class PartitionTimes(Tabular):
     name
         Names of the kernels.
     sms
-        SMs of each partition, as the driver made it (it rounds up), ascending; shape ``(K,)``.
+        Number of SMs of each partition as made by the driver (which rounds up), ascending; shape
+        ``(K,)``.
     samples
         Time in ns from before the launch to the return of the wait; shape ``(n, K, R)``.
     """
@@ -48,15 +49,16 @@ class PartitionTimes(Tabular):
     def times(self, sms: int) -> Int64Array:
         """Upper bounds G(k) for k = 1 .. sms, shape ``(n, sms)``, the input of STGM.
 
-        The bound for k SMs is the time on the largest measured partition of at most k SMs, made
-        monotone in k ([RTCSA19], section III). It is -1 below the smallest partition.
+        The bound for k SMs is the time on the largest measured partition with at most k SMs, made
+        monotone in k ([RTCSA19], section III). It is -1 for fewer SMs than the smallest partition
+        has.
         """
         bound = np.maximum.accumulate(self.worst[:, ::-1], axis=1)[:, ::-1]
         at = np.searchsorted(self.sms, np.arange(1, sms + 1), side="right") - 1
         return frozen(np.where(at >= 0, bound[:, np.maximum(at, 0)], np.int64(-1)))
 
     def to_frame(self) -> pd.DataFrame:
-        """A ``pandas.DataFrame`` with rows kernel, sms, worst, median."""
+        """Return a pandas table with the columns kernel, sms, worst, median."""
         return frame_of(self._table())
 
     def _table(self) -> dict[str, Any]:

@@ -42,10 +42,10 @@ class Overhead:
         Sum of both parts, one entry per frame whose blocks are known. It does not depend on the
         offset between the clocks of host and device.
     to_first
-        From the dispatch of a frame to the start of its first block.
+        Time from the dispatch of a frame to the start of its first block.
     from_last
-        From the end of its last block to the next dispatch, or to the return of the wait where the
-        next frame was not due yet.
+        Time from the end of its last block to the next dispatch, or to the return of the wait if
+        the next frame was not due yet.
     uncertainty
         Uncertainty of ``to_first`` and ``from_last``.
     """
@@ -73,24 +73,27 @@ class Played(Tabular):
     Attributes
     ----------
     planned
-        Start of each frame in the schedule, ``(F,)``; -1 with a policy.
+        Planned start of each frame in the schedule, ``(F,)``; -1 with a policy.
     due
         Earliest dispatch of each frame by the strategy, ``(F,)``: its planned start, the last
-        release of its jobs, or the time for which the policy waited; negative: immediately.
+        release of its jobs, or the time until which the policy waited; negative: immediately.
     dispatch, submitted, done
-        Host: before the first launch, after the last one, and at the return of the wait; ``(F,)``.
+        Host time before the first launch, after the last one, and at the return of the wait;
+        ``(F,)``.
     batch
         Tasks of each frame as a bit mask, ``(F,)``.
     task, job, frame
         Task, number and frame of each job in the order of submission, ``(J,)``.
     start, end
-        Start of its first and end of its last block, converted to the host's clock, ``(J,)``; -1
-        for graphs, whose blocks are not recorded.
+        Start of the first and end of the last block of each job, converted to the host's clock,
+        ``(J,)``; -1 for graphs, whose blocks are not recorded.
     unsafe
-        Number of frames for which the policy had no safe batch; the most urgent job ran alone.
+        Number of frames for which the policy had no safe batch, so that the most urgent job ran
+        alone.
     clock_offset
-        Lower and upper bound of host minus device time at the middle of the playback, with clock
-        drift removed. The upper one was used, so that no end is earlier than the actual one.
+        Lower and upper bound of host time minus device time at the middle of the playback, with
+        clock drift removed. The upper bound was used, so that no end is earlier than the actual
+        one.
     """
 
     tasks: KernelTasks
@@ -178,11 +181,11 @@ class Played(Tabular):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """A ``pandas.DataFrame`` with one row per frame, times in ns.
+        """Return a pandas table with one row per frame, times in ns.
 
-        Its columns are ``planned`` (NA with a policy), ``due`` (NA: immediately), ``dispatch``,
-        ``submitted``, ``done``, and of the tasks of the batch the indices, ``tasks``, and
-        ``names``, as tuples.
+        The columns are ``planned`` (NA with a policy), ``due`` (NA: immediately), ``dispatch``,
+        ``submitted``, ``done``, and as tuples the indices, ``tasks``, and the ``names`` of the
+        tasks of the batch.
         """
         return frame_of(self._table())
 

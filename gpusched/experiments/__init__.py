@@ -1,4 +1,4 @@
-"""Figures and tables of the papers, one function for each, which returns a tidy table.
+"""Figures and tables of the papers: one function for each, which returns a table in long form.
 
 Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 
@@ -6,12 +6,12 @@ Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 [ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
 hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``gcaps_*``: a GPU context per
 task, or a lock [ECRTS24]; ``ecrts2017`` and ``rtss2017``: schedules observed on a TX2 [RTSS17].
-``sharing`` puts random systems through all ways of sharing a GPU. ``report`` checks every claim of
+``sharing`` compares all ways of sharing a GPU on random systems. ``report`` checks every claim of
 the papers.
 
 Functions over random task sets take ``executor=``, ``workers=``, ``progress=``, ``store=`` and
-``shard=`` as ``gs.sweep`` does; single schedules and searches for one set, which take a moment,
-are computed at once. Two machines share a figure so::
+``shard=`` as ``gs.sweep`` does. Single schedules, and searches for one set, take only a moment and
+are computed at once. Two machines can share the work for a figure as follows::
 
     gs.experiments.stgm_fig4(count=10**6, seed=1, store="part0", shard=(0, 2))
     gs.experiments.stgm_fig4(count=10**6, seed=1, store="part1", shard=(1, 2))  # the other machine

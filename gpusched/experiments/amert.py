@@ -48,7 +48,7 @@ _KERNELS: dict[int, tuple[tuple[str, _Row], ...]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Observed(Results):
-    """The table of ``rtss2017`` or ``ecrts2017``; see there. ``run`` is the simulation.
+    """Table of ``rtss2017`` or ``ecrts2017``; ``run`` is the simulation.
 
     >>> table = gs.experiments.ecrts2017()
     >>> list(table.columns)[:5], len(table)
@@ -81,8 +81,8 @@ def rtss2017(number: int) -> Observed:
     Parameters
     ----------
     number
-        1: three streams, one priority; kernels wait in their stream, in the queue and for shared
-        memory. 3: two kernels of high priority delay one of low priority, but do not preempt its
+        1: three streams with one priority; kernels wait in their stream, in the queue and for
+        shared memory. 3: two high-priority kernels delay a low-priority one, but do not preempt its
         blocks. 5: a high-priority block that does not fit blocks a smaller low-priority one that
         would fit.
 
@@ -119,7 +119,7 @@ def rtss2017(number: int) -> Observed:
 def ecrts2017() -> Observed:
     """Simulate Examples 1 and 2 of [ECRTS17] with all limits of a TX2's two SMs.
 
-    Five kernels on 2 x 2,048 threads. The schedule equals that of ``yang_fig2``, which models
+    Five kernels run on 2 x 2,048 threads. The schedule equals that of ``yang_fig2``, which models
     threads only.
 
     >>> found = gs.experiments.ecrts2017()

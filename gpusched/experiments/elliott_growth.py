@@ -74,8 +74,9 @@ def elliott_fig6(
 ) -> ElliottGrowth:
     """Simulate Figure 6 of [RTNS10]: growth of the tardiness of a task.
 
-    An unschedulable set with a lock, with the driver alone (a model, see ``elliott_table2``), and
-    in a container if it fits. The task is the one with the largest tardiness under the driver.
+    Simulates an unschedulable set with a lock, with the driver alone (a model, see
+    ``elliott_table2``), and in a container if it fits. The task shown is the one with the largest
+    tardiness under the driver.
 
     >>> growth = gs.experiments.elliott_fig6(seconds=1)
     >>> sorted(set(growth["method"].tolist()))
@@ -92,15 +93,15 @@ def elliott_fig6(
     Returns
     -------
     ElliottGrowth
-        A row per method and job, with columns method (containers only if the set fits into one),
+        One row per method and job, with columns method (container only if the set fits into one),
         release (s) and tardiness (in periods).
 
     Raises
     ------
     ValueError
-        An argument out of range, or none of the first 1000 sets is of that kind.
+        An argument is out of range, or none of the first 1000 sets is suitable.
     TypeError
-        An argument that is not a number.
+        An argument is not a number.
     """
     from gpusched import analysis
 

@@ -46,10 +46,11 @@ PRINTED_TABLE2: Mapping[tuple[str, str], tuple[float, float]] = {
 }
 """Table 2 of the paper: average response and tardiness by category and method, in periods.
 
-The paper prints all of them as percentages, which the last two rows cannot be. The response of a
-job less its tardiness is the smaller one of response and period, at least a tenth of the period for
-a medium task that runs for its worst case; as percentages the rows would leave 0.0082 and 0.01 of
-it. As periods they leave 0.82 and 1: most jobs are late, and with the driver all."""
+The paper prints all numbers as percentages, which is impossible for the last two rows. The
+response of a job minus its tardiness is the smaller one of response and period, which is at least a
+tenth of the period for a medium task that runs for its worst case. As percentages, the rows would
+leave 0.0082 and 0.01 of the period. As periods they leave 0.82 and 1: most jobs are late, and under
+the driver all of them."""
 
 _CONTAINER = (False, False, True, True)  # methods of sets that fit into a container
 
@@ -65,7 +66,7 @@ class ElliottRuns(Results):
     Attributes
     ----------
     scenario
-        The number of each set's scenario in ``SCENARIOS``.
+        Number of each set's scenario in ``SCENARIOS``.
     category
         Index of each set's category in ``CATEGORIES``, with SRM.
     response, tardiness
@@ -74,9 +75,9 @@ class ElliottRuns(Results):
     worst
         Largest tardiness of the jobs of each set, in periods; ``(sets, methods)``.
     fits
-        True when the set is schedulable by ``gs.analysis.container``.
+        Whether each set is schedulable by ``gs.analysis.container``.
     settings
-        The arguments.
+        The arguments of the call.
     """
 
     scenario: Int64Array
@@ -96,7 +97,7 @@ class ElliottRuns(Results):
         """Draw mean response and tardiness by category, one bar per method; returns two axes.
 
         The numbers of sets are those of the four methods; the bars of containers are for the sets
-        that fit into one.
+        that fit into a container.
         """
         axes = plot.panels(axes, 2, (9.6, 3.4))
         from matplotlib.ticker import LogFormatter
@@ -150,15 +151,16 @@ def elliott_table2(
     """Simulate Table 2 of [RTNS10]: response and tardiness with a lock and with the driver.
 
     The paper ran 400 sets for 2.5 minutes each on four CPUs and a GPU, with the Shared Resource
-    Method (OMLP) and with the driver only. The simulation also has the Container Method, for the
-    sets that fit into a container (``gs.analysis.container``, with its server's period). Jobs are
-    periodic and take their worst case; there are no overheads. The driver is a model: it serves GPU
-    segments in FIFO order, and jobs spin from the request to the end. ``PRINTED_TABLE2`` has the
-    paper's numbers.
+    Method (OMLP) and with the driver alone. The simulation adds the Container Method, for the sets
+    that fit into a container (``gs.analysis.container``, with the period of its server). Jobs are
+    periodic and take their worst-case times; there are no overheads. The driver is a model: it
+    serves GPU segments in FIFO order, and jobs spin from the request to the end.
+    ``PRINTED_TABLE2`` has the numbers of the paper.
 
-    Sets are those of ``gs.generate.elliott``, with GPU-using tasks, in turn from all scenarios of
-    ``utilization`` that have such sets (the paper does not say from which): all 90 of medium tasks,
-    and of heavy ones the 72 where at least a fifth of four CPUs' tasks use the GPU.
+    The sets are those of ``gs.generate.elliott`` in which tasks use the GPU, taken in turn from all
+    scenarios of ``utilization`` that have such sets (the paper does not say from which): all 90
+    scenarios of medium tasks, and for heavy tasks the 72 in which, with four CPUs, at least a fifth
+    of the tasks use the GPU.
 
     >>> table = gs.experiments.elliott_table2(count=2, seconds=1, progress=False)
     >>> table.where(category="difficult")["sets"].tolist()
@@ -173,16 +175,16 @@ def elliott_table2(
     utilization
         Interval of the tasks' utilizations; "medium" in Table 2.
     seconds
-        Simulated time, in which jobs are released.
+        Simulated time in seconds, during which jobs are released.
     cpus
         Number of CPUs.
     categories
-        Which run decides between "difficult" and "unable": "lock", that of SRM, for all methods;
-        "own", that of each method, so that no job of a difficult set is late by more than its
-        period under any of them. The paper does not say.
+        Which run decides between "difficult" and "unable". "lock": that of SRM, for all methods.
+        "own": that of each method, so that under each method no job of a difficult set is late by
+        more than its period. The paper does not say which is used.
     waiting
-        What a job does from its request to the driver to the end: "spin", as the paper reports of
-        a driver under contention, or "suspend".
+        Behaviour of a job from its request to the driver until its end: "spin", as the paper
+        reports of a driver under contention, or "suspend".
     overrun
         Share by which every part of a job takes longer than the analysis assumes, as on a machine
         with overheads; a multiple of 0.001. The category "easy" is that of the analysis.
@@ -199,9 +201,9 @@ def elliott_table2(
     Raises
     ------
     ValueError, OverflowError
-        An argument out of range, or too few CPUs for sets with GPU-using tasks.
+        An argument is out of range, or there are too few CPUs for sets in which tasks use the GPU.
     TypeError
-        An argument that is not a number.
+        An argument is not a number.
     """
     sets = integer(count, "count")
     if sets < 1:

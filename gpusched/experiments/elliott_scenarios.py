@@ -44,8 +44,8 @@ SCENARIOS = tuple(
         itertools.product(UTILIZATIONS, PERIODS, GPU_SHARES, (k / 10 for k in range(10)))
     )
 )
-"""All scenarios: 3 intervals of utilizations, 3 of periods, 3 shares of a job on the GPU (``gpu``),
-and 10 intervals of the share of the tasks with GPU (``share`` to ``share`` + 0.1)."""
+"""All scenarios: 3 intervals of utilizations, 3 of periods, 3 GPU shares of a job (``gpu``), and 10
+intervals of the share of tasks that use the GPU (``share`` to ``share`` + 0.1)."""
 
 
 def find(utilization: str, periods: str, gpu: float, share: float) -> int:

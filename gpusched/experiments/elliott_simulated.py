@@ -25,8 +25,8 @@ __all__ = ["CATEGORIES", "RUN_METHODS", "Machine", "Waiting", "category_of", "dr
            "scenarios_of"]  # fmt: skip
 
 CATEGORIES = ("easy", "difficult", "unable")
-"""Categories of the paper: schedulable by analysis; otherwise, no job late by more than its period
-under SRM; neither."""
+"""Categories of the paper: schedulable by analysis; not, but no job is late by more than its period
+under SRM; all other sets."""
 
 RUN_METHODS = ("SRM", "Driver", "Container", "Container, idling")
 """Methods: the lock OMLP; the driver alone; a container whose server executes other tasks during
@@ -39,16 +39,16 @@ SECOND = 1_000_000_000
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine that task sets are simulated on.
+    """A machine on which task sets are simulated.
 
     Attributes
     ----------
     cpus
         Number of CPUs.
     until
-        Jobs released before it are simulated, in ns.
+        End of the simulated releases, in ns.
     waiting
-        What jobs do from a request to the driver to its end.
+        Behaviour of jobs from a request to the driver until its end.
     overrun
         Thousandths by which every part of a job takes longer than the analysis assumes.
     """
@@ -97,7 +97,7 @@ class Machine:
 
 
 def scenarios_of(utilization: Any, cpus: Any) -> list[int]:
-    """Scenarios that have sets with GPU-using tasks (a tenth of seven heavy tasks rounds to 0)."""
+    """Scenarios with sets that use the GPU (a tenth of seven heavy tasks rounds to 0)."""
     one_of(utilization, UTILIZATIONS, "utilization")
     m = integer(cpus, "cpus")
     if not 1 <= m < 2**31:

@@ -56,14 +56,14 @@ def elliott_fig5(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> ElliottStudy | StoredStudy:
-    """Figure 5 of [RTNS10]: SRM, Container and CPUs alone on random task sets.
+    """Compute Figure 5 of [RTNS10]: SRM, Container and CPUs alone on random task sets.
 
-    Sets are those of ``gs.generate.elliott``, the same for every method. A set is schedulable when
-    the tardiness of every task is bounded: by ``gs.analysis.srm`` with either lock, by
+    The sets are those of ``gs.generate.elliott``, the same for every method. A set is schedulable
+    if the tardiness of every task is bounded: by ``gs.analysis.srm`` with either lock, by
     ``gs.analysis.container``, or by ``gs.analysis.cpu_only`` for each speed-up. The tests are
     evaluated exactly. The system utilization is the sum of (e + s) / p, CPU and GPU.
 
-    Generation and tests are one loop in C, about a fifth of a microsecond per set.
+    Generation and tests are one loop in C, which takes about 0.2 microseconds per set.
 
     >>> study = gs.experiments.elliott_fig5([0], count=1000, progress=False)
     >>> type(study).__name__, len(study)
@@ -74,9 +74,9 @@ def elliott_fig5(
     scenarios
         None: the nine printed panels; "all": all 270; or numbers or members of ``SCENARIOS``.
     count
-        Sets per scenario; a million in the paper.
+        Number of sets per scenario; a million in the paper.
     seed
-        As in ``gs.sweep``; a scenario's sets do not depend on the other scenarios.
+        As in ``gs.sweep``; the sets of a scenario do not depend on the other scenarios.
     periods
         Interval of periods of the printed panels, which the paper does not state.
     cpus, overhead, rounding
@@ -88,8 +88,8 @@ def elliott_fig5(
     variant
         As in ``gs.analysis.srm``.
     without_gpu
-        Count sets without GPU-using tasks in the table, too. All methods schedule them; observation
-        5 of the paper is about sets with GPU-using tasks.
+        Whether the table also counts sets in which no task uses the GPU. All methods schedule them;
+        observation 5 of the paper is about sets with tasks that use the GPU.
     executor, workers, progress, store, shard
         As in ``gs.sweep``. Scenarios and sets may be added to a store.
 
@@ -97,22 +97,22 @@ def elliott_fig5(
     -------
     ElliottStudy or StoredStudy
         Rows with columns scenario, utilization, periods, gpu, share, curve (SRM, Container, SRM
-        with FMLP, SRM or Container, CPUs at c = 2, ...), low and high (of the bin), sets,
-        schedulable (share), schedulable_low, schedulable_high (95 % confidence); bins without sets
-        are missing. ``plot()`` draws the nine panels, ``plot_all()`` all scenarios; ``answer()``
+        with FMLP, SRM or Container, CPUs at c = 2, ...), low and high (limits of the bin), sets,
+        schedulable (share), schedulable_low, schedulable_high (95 % confidence). Bins without sets
+        are omitted. ``plot()`` draws the nine panels, ``plot_all()`` all scenarios; ``answer()``
         and ``plot_answer()`` give break-even speed-ups; ``observations()`` checks the paper's
         observations.
 
     Raises
     ------
     ValueError
-        An unknown scenario, a count below 1 or above 10^12, speed-ups that are not positive or
-        given twice, no CPU, a scenario without sets of that kind, a store without a reproducible
-        seed.
+        A scenario is unknown, the count is below 1 or above 10^12, speed-ups are not positive or
+        given twice, there is no CPU, a scenario has no sets of that kind, or a store is used
+        without a reproducible seed.
     SweepError
         A worker was lost.
     gpusched.StoreError
-        A store of another study or version, damaged or in use; it is not changed.
+        The store belongs to another study or version, is damaged, or is in use; it is not changed.
     KeyboardInterrupt
         On Ctrl-C, after finished chunks were stored.
     """

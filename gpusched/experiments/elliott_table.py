@@ -37,23 +37,23 @@ class ElliottStudy(Results):
     scenarios
         Numbers of the S scenarios, in order.
     sets
-        Task sets by bin of the utilization, int64 ``(S, bins)``.
+        Number of task sets per bin of the utilization, int64 ``(S, bins)``.
     without
-        Those of ``sets`` without GPU-using tasks, which all methods schedule.
+        Number of those of ``sets`` in which no task uses the GPU; all methods schedule them.
     passed
-        Schedulable sets, ``(S, curves, bins)``, in the order of ``curves``.
+        Number of schedulable sets, ``(S, curves, bins)``, in the order of ``curves``.
     eighths
         Histogram, ``(S, 257)``, of the largest speed-up for which the CPUs alone schedule a set:
         entry k counts k / 8 to (k + 1) / 8, the last entry 32 and more.
     fates
-        Draws that were accepted, had no task, had one GPU-using task, (unused), exceeded the GPU:
-        ``(S, 5)``.
+        Numbers of draws that were accepted, had no task, had only one task that uses the GPU,
+        (unused), or exceeded the GPU: ``(S, 5)``.
     tasks
-        Tasks in all counted sets, ``(S,)``.
+        Number of tasks in all counted sets, ``(S,)``.
     curves
         Names of the methods and of the CPUs alone.
     settings
-        The arguments.
+        The arguments of the call.
     """
 
     scenarios: tuple[int, ...]
@@ -72,14 +72,14 @@ class ElliottStudy(Results):
             frozen(getattr(self, name))
 
     def answer(self) -> Results:
-        """Least speed-ups with which a GPU schedules more sets than the CPUs alone.
+        """Return the smallest speed-ups with which a GPU schedules more sets than the CPUs alone.
 
-        The table is about sets with GPU-using tasks. It has one row per scenario with columns
-        scenario, utilization, periods, gpu, share, sets, the share of schedulable sets of each
-        curve, and for X = SRM, Container and "SRM or Container"
+        The table is about sets with tasks that use the GPU. It has one row per scenario with the
+        columns scenario, utilization, periods, gpu, share, sets, the share of schedulable sets of
+        each curve, and for X = SRM, Container and "SRM or Container"
 
-        - "X from": the least of the speed-ups from which on X schedules more sets than the CPUs
-          alone, NaN where there is none;
+        - "X from": the smallest of the speed-ups from which on X schedules more sets than the CPUs
+          alone, NaN if there is none;
         - "X break-even": the speed-up at which both schedule equally many sets, interpolated in the
           histogram ``eighths``, NaN from 32 on.
         """
@@ -104,11 +104,11 @@ class ElliottStudy(Results):
         return Results({name: np.array(values) for name, values in columns.items()})
 
     def observations(self) -> Results:
-        """Check of the paper's six observations on these numbers.
+        """Check the paper's six observations on these numbers.
 
         Requires the nine printed scenarios (of one interval of periods, with a share of 30 to 40 %)
-        and the speed-ups 4 and 8. The table has columns observation, statement, holds and numbers.
-        "More" compares all sets with GPU-using tasks of a scenario.
+        and the speed-ups 4 and 8. The table has the columns observation, statement, holds and
+        numbers. "More" compares all sets of a scenario that have tasks that use the GPU.
         """
         from gpusched.experiments.elliott_observations import observations
 
@@ -117,7 +117,7 @@ class ElliottStudy(Results):
     def curve(
         self, number: int, name: str
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """One curve of a scenario: middle of the bins, share, low, high; of bins with sets."""
+        """One curve of a scenario: middles of the bins, share, low, high; bins with sets only."""
         rows = self.where(scenario=number, curve=name)
         middle = (rows["low"] + rows["high"]) / 2
         return middle, rows["schedulable"], rows["schedulable_low"], rows["schedulable_high"]
@@ -127,8 +127,7 @@ class ElliottStudy(Results):
     ) -> AxesArray:
         """Draw Figure 5: nine panels, rows by task utilization, columns by GPU share.
 
-        ``periods`` and ``share`` choose among the scenarios of a larger study. Returns the array of
-        axes.
+        ``periods`` and ``share`` select scenarios of a larger study. Returns the array of axes.
         """
         periods = self._periods() if periods is None else periods
         chosen = [[find(u, periods, g, share) for g in GPU_SHARES] for u in UTILIZATIONS]
@@ -157,8 +156,8 @@ class ElliottStudy(Results):
     def plot_all(self) -> AxesArray:
         """Draw a small panel per scenario and return the array of axes.
 
-        A row has one utilization, period interval and GPU share; columns vary the share of
-        GPU-using tasks.
+        A row has one utilization, period interval and GPU share; columns vary the share of tasks
+        that use the GPU.
         """
         rows = list(dict.fromkeys(SCENARIOS[k][1:4] for k in self.scenarios))
         shares = sorted({SCENARIOS[k].share for k in self.scenarios})
@@ -188,10 +187,11 @@ class ElliottStudy(Results):
         return axes
 
     def plot_answer(self, axes: AxesLike | None = None, *, periods: str | None = None) -> AxesArray:
-        """Draw break-even speed-ups over the share of GPU-using tasks; returns the array of axes.
+        """Draw break-even speed-ups over the share of tasks that use the GPU; returns the axes.
 
-        One column per interval of utilizations; SRM in the upper, Container in the lower row.
-        ``periods``: default "moderate", or the interval of a study without these.
+        There is one column per interval of utilizations, with SRM in the upper and Container in
+        the lower row. ``periods``: default "moderate", or the interval of a study without it.
+        Returns the array of axes.
         """
         periods = self._periods() if periods is None else periods
         table = self.answer().where(periods=periods)

@@ -1,8 +1,8 @@
-"""Figures 8 and 9 of [ECRTS24]: shares of schedulable sets, a GPU context per task or a lock.
+"""Figures 8 and 9 of [ECRTS24]: shares of schedulable sets with a GPU context per task or a lock.
 
 Y. Wang, C. Liu, D. Wong, H. Kim: GCAPS: GPU Context-Aware Preemptive Priority-based Scheduling for
-Real-Time Tasks, ECRTS 2024, with the parameters of the code that its authors published. Their
-figures also have best-effort tasks, which these models have not.
+Real-Time Tasks, ECRTS 2024, with the parameters of the code published by its authors. Their
+figures also include best-effort tasks, which these models do not have.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ GCAPS_TESTS: Mapping[str, tuple[str, str, str]] = {
     **_tests(SIMULATED, _TITLES),
 }
 """Curves of ``gcaps_fig8``: test, mode and form. "sound": the tests of ``gs.analysis``; "GPU
-priorities": with GPU priorities that ``gs.analysis.assign_priorities`` finds (Figure 9); "printed":
-the equations of the paper, which are unsound; "simulated": no deadline is missed in one simulation
-with all tasks released together, which no sound test can exceed."""
+priorities": with GPU priorities found by ``gs.analysis.assign_priorities`` (Figure 9); "printed":
+the equations of the paper, which are unsound; "simulated": no deadline is missed in a simulation in
+which all tasks are released together; no sound test can exceed this share."""
 
 GCAPS_PUBLISHED: Mapping[str, float] = {
     "MPCP suspend": 0.0,
@@ -63,8 +63,8 @@ GCAPS_PUBLISHED: Mapping[str, float] = {
     "time slices suspend": 0.02,
     "time slices busy": 0.01,
 }
-"""Shares that the authors published with their code for 100 sets of six tasks per core without
-best-effort tasks, by their own tests; those of GCAPS with GPU priorities where these help."""
+"""Shares published by the authors with their code, for 100 sets of six tasks per core without
+best-effort tasks, by their own tests; for GCAPS with GPU priorities if these help."""
 
 _AXES: Mapping[str, tuple[str, str, Sequence[float]]] = {
     "tasks": ("tasks", "tasks per core", tuple(range(1, 9))),
@@ -92,7 +92,7 @@ class GcapsSchedulability(Results):
     """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
-        """Draw a diagram for each form of the tests; return the array of axes."""
+        """Draw one diagram for each form of the tests; returns the array of axes."""
         names = list(dict.fromkeys(self["test"].tolist()))
         panels = {
             title: [name for name in names if _panel(name) == form]
@@ -125,7 +125,7 @@ class GcapsSchedulability(Results):
         return grid
 
     def to_text(self) -> str:
-        """Shares as plain text, a line per test, a column per point."""
+        """Return the shares as plain text, with a line per test and a column per point."""
         points = list(dict.fromkeys(self["value"].tolist()))
         label = _AXES[str(self["parameter"][0])][1]
         lines = [
@@ -161,24 +161,26 @@ def gcaps_fig8(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> GcapsSchedulability | StoredStudy:
-    """Figures 8 and 9 of [ECRTS24]: shares of schedulable task sets over one parameter.
+    """Compute Figures 8 and 9 of [ECRTS24]: shares of schedulable sets over one parameter.
 
-    Task sets by ``gs.generate.gcaps``, the same for every test. Times are in microseconds.
+    The task sets are those of ``gs.generate.gcaps``, the same for every test. Times are in
+    microseconds.
 
     Parameters
     ----------
     vary
-        The parameter: "tasks" (of a core), "gpu_ratio", "utilization" (of a core), "cpus" or
+        The varied parameter: "tasks" (of a core), "gpu_ratio", "utilization" (of a core), "cpus" or
         "gpu_share"; the others keep the ranges of Table 3.
     values
-        Its values, each in place of the range and once; default those of the published code, and 1
-        to 8 tasks per core. The sets of a value do not depend on the other values.
+        Distinct values of the parameter, each of which replaces its range. Default: those of the
+        published code; for "tasks", 1 to 8 per core. The sets of a value do not depend on the
+        other values.
     count, seed
-        Task sets per point (1,000 in the paper); equal seeds give equal tables.
+        Number of task sets per point (1,000 in the paper), and seed; equal seeds give equal tables.
     tests
         Names in ``GCAPS_TESTS``.
     slice, switch
-        Length of a time slice and cost of a switch between contexts (1 ms and 0.2 ms in the
+        Length of a time slice, and cost of a switch between contexts (1 ms and 0.2 ms in the
         published code).
     update
         Cost of an update of GCAPS (1 ms).
@@ -196,10 +198,10 @@ def gcaps_fig8(
     Raises
     ------
     ValueError
-        An unknown parameter or test; no values, a value twice, one that is not finite or, of
-        "tasks" and "cpus", not whole.
+        A parameter or test is unknown; there are no values, a value occurs twice, is not finite,
+        or, for "tasks" and "cpus", is not a whole number.
     gpusched.SweepError
-        What the generator and the tests refuse, such as a utilization above 1.
+        The generator or a test refuses a value, such as a utilization above 1.
 
     >>> found = gs.experiments.gcaps_fig8("tasks", [2, 4], count=50, tests=["time slices suspend"])
     >>> found["value"].tolist(), found["count"].tolist()

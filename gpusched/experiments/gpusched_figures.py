@@ -1,4 +1,4 @@
-"""Figure 4 of [RTNS24]: shares of task sets that each scheduler schedules.
+"""Figure 4 of [RTNS24]: shares of task sets that are schedulable by each scheduler.
 
 N. Feddal, H.-E. Zahaf, G. Lipari: Towards Efficient Parallel GPU Scheduling: Interference
 Awareness with Schedule Abstraction, RTNS 2024.
@@ -77,7 +77,7 @@ class Schedulability(Results):
         return axes
 
     def to_text(self) -> str:
-        """Ratios as plain text, one line per panel and utilization; undecided shares are marked."""
+        """Return the shares as plain text, a line per panel and utilization; undecided marked."""
         lines = []
         for panel in dict.fromkeys(self["panel"].tolist()):
             rows = self.where(panel=panel)
@@ -121,7 +121,7 @@ def gpusched_fig4(
     shard: tuple[int, int] | None = None,
     budget: Budget | None = None,
 ) -> Schedulability | StoredStudy:
-    """Figure 4 of [RTNS24]: shares of random task sets that each scheduler schedules.
+    """Compute Figure 4 of [RTNS24]: shares of random task sets schedulable by each scheduler.
 
     Task sets and GPU are those of section 6.1: periods from 400 to 1600 (times 1,000 ticks),
     utilizations by UUniFast-Discard, occupancies in proportion to them, 8 SMs of 1,024 threads and
@@ -138,13 +138,13 @@ def gpusched_fig4(
     utilizations
         Utilizations of the sets; 0.2, 0.4, ... 2.0 in the paper.
     n, count
-        Tasks per set (5) and task sets per point (50 in the paper).
+        Number of tasks per set (5), and of task sets per point (50 in the paper).
     seed
         As in ``gs.sweep``; equal seeds give equal tables.
     executor, workers, progress, store, shard
         As in ``gs.sweep``. Panels, sets and utilizations at the end may be added to a store.
     budget
-        Limit of each search; sets that it does not decide are counted in ``undecided``.
+        Limits of each search; sets that it does not decide are counted in ``undecided``.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Sizes of the unmerged scheduling graph of [RTNS24], counted without building it.
 
 Without merging, a vertex is a sequence of batches from the root. Sequences that execute the same
-jobs and end at the same time have the same continuations, so that it is enough to count them.
+jobs and end at the same time have the same continuations, so it is sufficient to count them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def count_paths(tasks: KernelTasks, table: BatchTable, depth: int, orders: bool)
     Parameters
     ----------
     tasks, table
-        One set with deadlines of at most the periods and no offsets, and its batch table.
+        One set with deadlines no longer than periods and no offsets, and its batch table.
     depth
-        The largest number of executed jobs; vertices with as many are not expanded.
+        Largest number of executed jobs; vertices with this number are not expanded.
     orders
         Whether every order of submission of a batch leads to a vertex of its own, as in the text
-        of [RTNS24]: k! vertices for a batch of k jobs, all of which are taken to fit.
+        of [RTNS24]: k! vertices for a batch of k jobs, all of which are assumed to fit.
     """
     period, deadline = tasks.period.tolist(), tasks.deadline.tolist()
     completion = table.completion.tolist()

@@ -283,10 +283,10 @@ def gpusched_fig5(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> SearchTimes | TimesByTasks | GraphSize | StoredStudy:
-    """Figure 5 of [RTNS24]: search times and sizes of the schedule graph.
+    """Compute Figure 5 of [RTNS24]: search times and sizes of the schedule graph.
 
-    Task sets as in Figure 4, with large slowdown factors. **Times are measured** and differ between
-    machines and runs; everything else is equal for equal seeds.
+    Task sets are as in Figure 4, with large slowdown factors. **Times are measured** and differ
+    between machines and runs; everything else is equal for equal seeds.
 
     >>> table = gs.experiments.gpusched_fig5("c", count=3, tasks=[2, 3], progress=False)
     >>> type(table).__name__, len(table)
@@ -295,12 +295,12 @@ def gpusched_fig5(
     Parameters
     ----------
     panel
-        "a": the search time over the utilization, for five tasks (50 sets a point). "b": the mean
-        time over the number of tasks, at utilization 1 (20 sets a point). "c": the vertices of the
-        paper's graph over the number of executed jobs, up to 14, with and without merging, for
-        five tasks at utilization 1 (50 sets).
+        "a": the search time over the utilization, for five tasks (50 sets per point). "b": the mean
+        time over the number of tasks, at utilization 1 (20 sets per point). "c": the number of
+        vertices of the paper's graph over the number of executed jobs, up to 14, with and without
+        merging, for five tasks at utilization 1 (50 sets).
     count
-        Task sets per point, instead of these numbers.
+        Number of task sets per point, instead of these numbers.
     seed
         As in ``gs.sweep``.
     utilizations, tasks
@@ -308,30 +308,30 @@ def gpusched_fig5(
     methods
         Methods of ``gs.pbs.search`` in panels a and b; "graph" only for up to six tasks.
     variant
-        The graph: "sound", or "paper", the listing (see ``gs.pbs.graph.search``), whose verdicts
-        are those of the listing, right or wrong.
+        Variant of the graph: "sound", or "paper" for the printed listing (see
+        ``gs.pbs.graph.search``), whose verdicts may be wrong.
     merge
-        In panel c, the graph with merging (True), without (False), or both (None).
+        In panel c: the graph with merging (True), without (False), or both (None).
     orders
-        In panel c without merging, whether each order of submission of a batch leads to a vertex of
+        In panel c without merging: whether each order of submission of a batch leads to a vertex of
         its own, as in the paper's text, instead of each batch.
     executor, workers, progress, store, shard
-        As in ``gs.sweep``, with one worker by default, so that times are not disturbed. A store is
-        of one panel. Stores with times of the same sets, measured twice, cannot be merged.
+        As in ``gs.sweep``, but with one worker by default, so that times are not disturbed. A store
+        belongs to one panel. Stores with times of the same sets, measured twice, cannot be merged.
     budget
-        Limit of each search; default 10 s in panels a and b; in panel c 50 million states, of the
-        listing 20,000 vertices, which single sets exceed a hundredfold. Counts with ``orders`` take
-        no search.
+        Limits of each search. Default: 10 s in panels a and b; in panel c 50 million states, and
+        20,000 vertices for the listing, which some sets exceed a hundredfold. Counts with
+        ``orders`` need no search.
 
     Returns
     -------
     SearchTimes, TimesByTasks, GraphSize or StoredStudy
-        a: columns utilization, method, set, seconds, schedulable (1, 0, -1 when the budget was
-        exhausted), stage (the part of the search that decided).
+        a: columns utilization, method, set, seconds, schedulable (1, 0, or -1 if the budget was
+        used up), stage (the part of the search that decided).
         b: columns n, work, count, seconds (mean), seconds_median, seconds_max, undecided (share);
         work is a method, or "batch table", the time to determine which batches fit the GPU.
         c: columns depth, merging, count, vertices (mean), vertices_min, vertices_max, cut (share of
-        the sets whose budget was exhausted, for which the numbers are lower bounds).
+        the sets whose budget was used up, for which the numbers are lower bounds).
     """
     panels_of(panel, ("a", "b", "c"))
     for method in methods:

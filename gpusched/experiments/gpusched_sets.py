@@ -29,7 +29,7 @@ def draw_sets(
 
 
 def verdicts(answer: Answer) -> npt.NDArray[np.int8]:
-    """Answers for a stack as a sweep counts them: 1 accepted, 0 rejected, -1 undecided."""
+    """Verdicts on a stack as counted by a sweep: 1 accepted, 0 rejected, -1 undecided."""
     codes: npt.NDArray[np.int8] = answer.accepted.astype(np.int8) - answer.undecided
     return codes
 

@@ -1,8 +1,9 @@
-"""All ways of sharing a GPU on the same random systems: guaranteed, late or unknown.
+"""Comparison of all ways of sharing a GPU on the same random systems.
 
-Not from a paper. Each system is a ``gs.Workload`` of periodic tasks, a kernel in each job, and goes
-through ``gs.compare``: a way guarantees the deadlines where a test of it accepts, is late where
-every form of it is simulated and misses one (or is shown to), and is unknown elsewhere.
+This study is not from a paper. Each system is a ``gs.Workload`` of periodic tasks with one kernel
+per job, and is passed to ``gs.compare``. A way guarantees the deadlines of a system if a test of
+the way accepts it. It is late if every form of it misses a deadline in simulation (or is shown to).
+Otherwise the result is unknown.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ SHARING_WAYS: Mapping[str, str] = {
     "edf_serial": "EDF, one by one",
     "pbs": "batches, PBS",
 }
-"""Ways of sharing that the study compares, with their titles in the picture."""
+"""Ways of sharing compared by the study, with their titles in the picture."""
 
 UTILIZATIONS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
 PERIODS = (10_000, 20_000, 25_000, 40_000, 50_000, 100_000)  # us
@@ -67,7 +68,7 @@ class WaysOfSharing(Results):
     """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
-        """Draw a diagram per way, with the three shares as areas; return the array of axes."""
+        """Draw a diagram per way, with the three shares as areas; returns the array of axes."""
         ways = list(dict.fromkeys(self["way"].tolist()))
         columns = min(_COLUMNS, len(ways))
         shape = (-(-len(ways) // columns), columns)
@@ -98,7 +99,7 @@ class WaysOfSharing(Results):
         return grid
 
     def to_text(self) -> str:
-        """Shares as plain text: guaranteed / late in percent, a line per way."""
+        """Return the shares as plain text: guaranteed / late in percent, a line per way."""
         points = list(dict.fromkeys(self["utilization"].tolist()))
         lines = [
             f"guaranteed / late in percent of {int(self['count'][0])} systems of "
@@ -129,12 +130,13 @@ def sharing(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> WaysOfSharing | StoredStudy:
-    """Shares of random systems that each way of sharing a GPU guarantees, or is late with.
+    """Compute shares of random systems whose deadlines each way of sharing guarantees or misses.
 
-    A task has a period of 10, 20, 25, 40, 50 or 100 ms, which is its deadline, CPU work of 2 to
-    10 % of it before and behind its kernel, and the kernel: GPU utilizations by UUniFast-Discard,
-    a grid that occupies an eighth to all of the GPU at once. Every way gets the same systems; those
-    that fill only a part of the GPU can gain by running side by side.
+    A task has a period of 10, 20, 25, 40, 50 or 100 ms, which is also its deadline; CPU work of 2
+    to 10 % of the period before and after its kernel; and the kernel, with GPU utilizations by
+    UUniFast-Discard and a grid that occupies an eighth to all of the GPU at once. Every way gets
+    the same systems. Systems with kernels that fill only a part of the GPU can gain from running
+    kernels side by side.
 
     >>> table = gs.experiments.sharing((0.4, 1.2), n=3, count=4, ways=("streams", "mpcp", "pbs"))
     >>> table["way"].tolist()
@@ -143,17 +145,17 @@ def sharing(
     Parameters
     ----------
     utilizations
-        Sums of the tasks' kernel times, alone on the whole GPU, over their periods.
+        Total GPU utilizations: sums of kernel times, alone on the whole GPU, over periods.
     n, count
-        Tasks in a system, and systems per point.
+        Number of tasks in a system, and of systems per point.
     seed
         As in ``gs.sweep``; equal seeds give equal tables.
     platform
-        The machine; by default an A100, which MIG can divide, with 4 CPUs.
+        The platform. Default: an A100, which MIG can divide, with 4 CPUs.
     ways
         Names in ``SHARING_WAYS``.
     copies
-        Time of the copies before and behind a kernel, as a share of the kernel's; the test of time
+        Time of the copies before and after a kernel, as a share of the kernel's; the test of time
         slices does not accept copies of several tasks.
     executor, workers, progress, store, shard
         As in ``gs.sweep``. Systems may be added to a store.
@@ -163,12 +165,13 @@ def sharing(
     WaysOfSharing or StoredStudy
         Rows with columns utilization, n, count, way, and as shares of the systems guaranteed (with
         guaranteed_low and guaranteed_high, 95 % confidence), late, and refused (the models of the
-        way cannot express the system, counted as unknown); ``to_text()`` gives plain text.
+        way cannot express the system, which counts as unknown). ``to_text()`` gives plain text.
 
     Raises
     ------
     ValueError
-        An unknown way, no utilization, copies outside of 0 to 1, a utilization above ``n``.
+        A way is unknown, there are no utilizations, copies are outside 0 to 1, or a utilization is
+        above ``n``.
     """
     machine = Platform("A100", cpus=4) if platform is None else platform
     instance(machine, Platform, "platform")

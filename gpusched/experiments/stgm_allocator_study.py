@@ -36,7 +36,8 @@ ALLOCATORS: Mapping[str, Mapping[str, Any] | None] = {
     "line 16 as printed": {"printed": ("line 16",)},
     "line 26 as printed": {"printed": ("line 26",)},
 }
-"""Methods to choose cores and SMs: arguments of ``gs.analysis.stgm_allocate``; None: all."""
+"""Methods that choose cores and SMs: arguments of ``gs.analysis.stgm_allocate``; None: all
+allocations are searched."""
 
 
 _COLORS = (0, 1, 2, 3, 4, 5, 7)  # without yellow, which is faint for a dashed line
@@ -54,8 +55,8 @@ class Allocators(Results):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of sets with an allocation that passes the test; returns the axes.
 
-        Hollow marks: sets that the algorithm as printed accepts, including sets that fail the test.
-        Marks of one number of tasks are drawn side by side.
+        Hollow marks are sets that the algorithm as printed accepts, including sets that fail the
+        test. Marks of one number of tasks are drawn side by side.
         """
         ax = plot.axes(ax, (8.6, 4.4))
         names = list(dict.fromkeys(self["allocator"].tolist()))
@@ -105,9 +106,10 @@ def stgm_allocators(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> Allocators | StoredStudy:
-    """Shares of sets for which a method to choose cores and SMs finds an existing allocation.
+    """Compute shares of sets for which a method finds cores and SMs that pass the STGM test.
 
-    The systems are small ones by Table I of [RTCSA19], for which all allocations can be tried.
+    The systems are small ones drawn by Table I of [RTCSA19], for which all allocations can be
+    tried.
 
     >>> table = gs.experiments.stgm_allocators([4], count=10, progress=False)
     >>> table["accepted"].tolist()
@@ -120,8 +122,8 @@ def stgm_allocators(
     mode
         "suspend" or "busy".
     allocators
-        From labels to arguments of ``gs.analysis.stgm_allocate``, None for
-        ``gs.analysis.stgm_exhaustive``; leave that out for systems that are too large for it.
+        Maps labels to arguments of ``gs.analysis.stgm_allocate``, or to None for
+        ``gs.analysis.stgm_exhaustive``; omit the latter for systems that are too large for it.
     states
         Budget of the exhaustive search for each set.
 
@@ -130,10 +132,10 @@ def stgm_allocators(
     Allocators or StoredStudy
         Rows with columns n, cpus, sms, mode, allocator, count, found (share of sets with an
         allocation that passes the test), found_low and found_high (95 % confidence; the upper limit
-        assumes an allocation for all undecided sets), accepted (share that the algorithm accepts),
-        unsafe (accepted, but fails the test), missed (share of the sets for which this method finds
-        none, but the exhaustive search does, or another method where that is undecided; NaN without
-        that search) and undecided (share, of the exhaustive search).
+        assumes an allocation for all undecided sets), accepted (share accepted by the algorithm),
+        unsafe (accepted, but fails the test), missed (share of sets for which this method finds no
+        allocation, but the exhaustive search does, or, if that is undecided, another method; NaN
+        without that search) and undecided (share, of the exhaustive search).
     """
     one_of(mode, ("suspend", "busy"), "mode")
     _check(allocators)

@@ -51,8 +51,8 @@ STGM_TESTS: Mapping[str, tuple[str, str, str]] = {
     "FMLP+ suspend, GCAPS code": ("fmlp_plus", "suspend", "gcaps"),
 }
 """Curves of Figures 4 and 5: test, mode and variant. The last four are unsound: as printed, or as
-in public code. "apart" is not in the paper: STGM with an allocator that prefers SMs for which no
-task, or few tasks, compete."""
+in public code. "apart" is not in the paper: STGM with an allocator that prefers SMs for which few
+tasks or none compete."""
 
 CPUS = 4
 SMS = 13
@@ -71,7 +71,7 @@ class StgmSchedulability(Results):
     """
 
     def plot(self, axes: AxesLike | None = None) -> AxesArray:
-        """Draw the sound tests on the left, tests with their unsound variants on the right.
+        """Draw the sound tests on the left, and tests with their unsound variants on the right.
 
         Without unsound variants, there is one diagram. Returns the array of axes.
         """
@@ -115,18 +115,18 @@ class StgmSchedulability(Results):
         return axes
 
     def observations(self) -> Results:
-        """Check of the paper's statements on Figure 4, or on Figure 5, on these numbers.
+        """Check the paper's statements on Figure 4, or on Figure 5, on these numbers.
 
         Requires the tests "STGM suspend", "STGM busy", "MPCP suspend" and "GPU server", and at
-        least two points. The table has columns figure, statement, holds and numbers; those of
-        Figure 5 are evaluated where the points differ in their number of SMs.
+        least two points. The table has the columns figure, statement, holds and numbers; the
+        statements are those on Figure 5 if the points differ in their number of SMs.
         """
         from gpusched.experiments.stgm_observations import observations
 
         return observations(self)
 
     def to_text(self) -> str:
-        """Shares as plain text, one line per test, one column per point."""
+        """Return the shares as plain text, with a line per test and a column per point."""
         x = "sms" if len(set(self["sms"].tolist())) > 1 else "n"
         points = sorted(set(self[x].tolist()))
         label = "SMs" if x == "sms" else "tasks"
@@ -178,11 +178,11 @@ def stgm_fig4(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> StgmSchedulability | StoredStudy:
-    """Figure 4 of [RTCSA19]: shares of schedulable task sets over the number of tasks.
+    """Compute Figure 4 of [RTCSA19]: shares of schedulable task sets over the number of tasks.
 
-    Task sets by Table I (``gs.generate.stgm``), the same for every test. Cores and SMs for STGM by
-    ``gs.analysis.stgm_allocate``; for the others, cores by the same worst-fit rule
-    (``gs.analysis.partition``), the server's too.
+    Task sets are drawn by Table I (``gs.generate.stgm``), the same for every test. For STGM, cores
+    and SMs are chosen by ``gs.analysis.stgm_allocate``. For the other tests, cores, also that of
+    the server, are chosen by the same worst-fit rule (``gs.analysis.partition``).
 
     >>> tests = ["STGM suspend", "MPCP suspend"]
     >>> table = gs.experiments.stgm_fig4([8], count=20, tests=tests, progress=False)
@@ -192,23 +192,25 @@ def stgm_fig4(
     Parameters
     ----------
     tasks
-        Numbers of tasks; default two to four per core (Table I).
+        Numbers of tasks. Default: two to four per core (Table I).
     count, seed
-        Task sets per point (10,000 in the paper); equal seeds give equal tables.
+        Number of task sets per point (10,000 in the paper), and seed; equal seeds give equal
+        tables.
     cpus, sms
-        Cores (Table I: 2 to 4; the figure does not say) and SMs of the GPU (13: GTX 970).
+        Numbers of cores (Table I: 2 to 4; the figure does not say) and SMs of the GPU (13: GTX
+        970).
     tests
         Names in ``STGM_TESTS``.
     baselines
         Kernel times of protocols that give the whole GPU to one task at a time. "table": the times
         of Table I, on ``at`` SMs (an argument in ``sets``; default 1), however many SMs STGM
-        divides. Their curves are then constant over the number of SMs. "same": the times on all
+        divides. Their curves then do not depend on the number of SMs. "same": the times on all
         ``sms`` SMs, as with a lock or a server on a real GPU. ``STGM_READINGS`` has the
-        combinations of ``baselines`` and ``at`` that the paper's text admits.
+        combinations of ``baselines`` and ``at`` that the text of the paper admits.
     overhead
         Overhead of the server, in ticks of 1 us (default 50, as measured by its authors).
     sets
-        Further arguments of ``gs.generate.stgm``. ``at`` may exceed ``sms``: Table I then holds on
+        Further arguments of ``gs.generate.stgm``. ``at`` may exceed ``sms``: Table I then refers to
         more SMs than STGM may divide.
     executor, workers, progress, store, shard
         As in ``gs.sweep``. Points and sets may be added to a store.
@@ -253,10 +255,10 @@ def stgm_fig5(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> StgmSchedulability | StoredStudy:
-    """Figure 5 of [RTCSA19]: shares of schedulable task sets over the number of SMs.
+    """Compute Figure 5 of [RTCSA19]: shares of schedulable task sets over the number of SMs.
 
     Parameters and result are those of ``stgm_fig4``. A point has equally many sets of every number
-    of tasks in ``tasks`` (default two to four per core), at least ``count`` in all; the sets are
+    of tasks in ``tasks`` (default: two to four per core), at least ``count`` in total; the sets are
     the same for every point. According to the paper, the curves of the other protocols are almost
     constant; with ``baselines="same"`` they are not.
 
@@ -321,13 +323,13 @@ def shares(
     execution: Execution,
     fixed: Mapping[str, Any],
 ) -> list[PointResults] | StoredStudy:
-    """Acceptance by each test at every point; equal numbers of tasks have the same sets.
+    """Shares of sets accepted by each test at every point; equal numbers of tasks, equal sets.
 
     Parameters
     ----------
     points
-        Arguments of ``_schedulable``: ``n``, ``cpus``, ``sms`` and what differs of ``baselines``,
-        ``overhead`` and ``sets``.
+        Arguments of ``_schedulable``: ``n``, ``cpus``, ``sms`` and those of ``baselines``,
+        ``overhead`` and ``sets`` that differ.
     fixed
         The arguments that are the same at all points.
     """

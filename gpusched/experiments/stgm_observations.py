@@ -19,14 +19,14 @@ STGM_READINGS: Mapping[str, Mapping[str, Any]] = {
 }
 """Arguments of ``stgm_fig4`` and ``stgm_fig5`` for each reading of Table I of [RTCSA19].
 
-The paper does not say for how many SMs a task's utilization and its ratios hold, nor on how many a
-lock or a server runs a kernel. "one SM" (the default): both one. "lock on all SMs": Table I for one
-SM, locks and the server on all SMs of the point. "13 SMs": both the whole GTX 970, of which STGM
-divides the point's number. "SMs of the point": both the point's number."""
+The paper does not say for how many SMs a task's utilization and its ratios hold, nor on how many
+SMs a kernel runs under a lock or a server. "one SM" (the default): both on one. "lock on all SMs":
+Table I for one SM, locks and the server on all SMs of the point. "13 SMs": both on the whole GTX
+970, of which STGM divides the point's number. "SMs of the point": both on the point's number."""
 
 _NEEDED = ("STGM suspend", "STGM busy", "MPCP suspend", "GPU server")
 _LEVEL = 0.02
-"""Largest range of a curve that counts as level, a share of the sets."""
+"""Largest range of a curve that counts as constant, as a share of the sets."""
 
 
 def observations(figure: Results) -> Results:

@@ -32,7 +32,7 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "copies cut at random": ("table", {"copies": "random"}),
     "priorities at random": ("table", {"priority": "index"}),
 }
-"""Open choices, one changed at a time: ``baselines`` and arguments of ``gs.generate.stgm``."""
+"""Open choices, one changed at a time: ``baselines``, and arguments of ``gs.generate.stgm``."""
 
 
 class Options(Results):
@@ -87,7 +87,7 @@ def stgm_options(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> Options | StoredStudy:  # fmt: skip
-    """Shares of schedulable sets of [RTCSA19] with one open choice changed at a time.
+    """Compute shares of schedulable sets of [RTCSA19] with one open choice changed at a time.
 
     >>> table = gs.experiments.stgm_options(n=8, count=10, tests="STGM suspend", progress=False)
     >>> table["option"].tolist()[:2]
@@ -98,7 +98,7 @@ def stgm_options(
     n, count, seed, cpus, sms, tests, overhead, executor, workers, progress, store, shard
         As in ``stgm_fig4``; one number of tasks.
     options
-        From labels to the argument ``baselines`` of ``stgm_fig4`` and arguments of
+        Maps labels to the argument ``baselines`` of ``stgm_fig4`` and to arguments of
         ``gs.generate.stgm``.
 
     Returns

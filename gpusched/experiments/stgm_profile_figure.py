@@ -48,7 +48,7 @@ class Profiles(Results):
 def stgm_fig3(
     profiles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Profiles:
-    """Approximation of Figure 3 of [RTCSA19]: kernel times over the number of SMs.
+    """Approximate Figure 3 of [RTCSA19]: kernel times over the number of SMs.
 
     The data of the figure are not available. The default profiles (``gs.profiles.benchmarks``) have
     shapes that follow the paper's text; measured profiles can be given instead.
@@ -60,7 +60,7 @@ def stgm_fig3(
     Parameters
     ----------
     profiles
-        From names of GPUs to dicts of ``gs.profiles.Profile``; default the GTX 970 and the Xavier.
+        Maps names of GPUs to dicts of ``gs.profiles.Profile``. Default: GTX 970 and Xavier.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Figures 2 and 3 of [ECRTS17], and a study of response-time bounds on random task sets.
 
 M. Yang, J. H. Anderson: Response-Time Bounds for Concurrent GPU Scheduling, ECRTS 2017, work in
-progress. Its figures are schedules; the study of bounds is about the question that the paper leaves
-open.
+progress. Its figures are schedules; the study of bounds addresses the question that the paper
+leaves open.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ class Figure2(Results):
 
 
 def yang_fig2(order: Order = "hardware") -> Figure2:
-    """Figure 2 of [ECRTS17] (Examples 1 and 2): five kernels on 4096 threads.
+    """Simulate Figure 2 of [ECRTS17] (Examples 1 and 2): five kernels on 4096 threads.
 
-    The tasks are those of Example 2, all released at 0; K5 is the second job of the first one,
+    The tasks are those of Example 2, all released at 0; K5 is the second job of the first task,
     released at 8. (In Example 1 it waits in its stream for K1, and starts at the same time.)
-    According to the text, K5 starts when K4 finishes. By rule R1 it starts when K3 finishes, at 12:
-    then 1,536 threads are free, and it needs 1,024.
+    According to the text, K5 starts when K4 finishes. By rule R1, it starts when K3 finishes, at
+    12: at that time 1,536 threads are free, and it needs 1,024.
 
     >>> table = gs.experiments.yang_fig2()
     >>> table["kernel"].tolist(), table["finish"].tolist()
@@ -183,14 +183,14 @@ def yang_fig3(
     orders: Sequence[Order] = ORDERS,
     ticks: int = 1000,
 ) -> Figure3:
-    """Figure 3 of [ECRTS17] (Theorem 1): tasks whose response times grow without bound.
+    """Simulate Figure 3 of [ECRTS17] (Theorem 1): tasks with unbounded response times.
 
     With k = floor(m / b_max) b_max and a period of one, the first task runs k / b_max blocks of
-    b_max threads for epsilon, the second m - k blocks of one thread for 1 (none where b_max
+    b_max threads for epsilon, the second m - k blocks of one thread for 1 (it is omitted if b_max
     divides m), the third k - b_max + 1 blocks of one thread for 1. By the theorem, job j of the
-    third has the response time 1 + epsilon j. This holds where b_max divides m; otherwise the
+    third task has the response time 1 + epsilon j. This is true if b_max divides m. Otherwise the
     schedule of Figure 3 does not continue after its first periods, and the response times grow more
-    slowly, also without bound.
+    slowly, but still without bound.
 
     >>> table = gs.experiments.yang_fig3([0.1], [1024], jobs=3, orders=["hardware"])
     >>> table["response"].tolist(), table["outcome"].tolist()
@@ -199,17 +199,17 @@ def yang_fig3(
     Parameters
     ----------
     epsilons
-        Execution times as parts of the period: between 0 and 1, and whole numbers of ticks.
+        Execution times as shares of the period: between 0 and 1, and whole numbers of ticks.
     b_max
         Largest block sizes, one diagram each; 1 to ``threads``.
     threads
-        Threads of the GPU (m in the paper).
+        Number of threads of the GPU (m in the paper).
     jobs
         Number of jobs of the third task.
     orders
         As in ``gs.simulate.fifo``; the theorem holds for each of them.
     ticks
-        Ticks per period.
+        Number of ticks per period.
 
     Returns
     -------
@@ -342,14 +342,14 @@ def yang_bounds(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> Bounds | StoredStudy:
-    """Shares of tasks with a response-time bound over the utilization, and tightness of the bounds.
+    """Compute shares of tasks with a response-time bound, and tightness of the bounds.
 
-    This is the open question of [ECRTS17]. Random task sets by ``gs.generate.fifo``, the same for
-    every order; bounds by ``gs.analysis.fifo_bound``. Each set is also simulated for ``horizon``
-    times its longest period: with periodic releases (synchronous, and with random offsets), with
-    sporadic releases and shorter execution times, and once per task with releases of the others
-    that are chosen to maximise its response time. The observed response of a task is its largest in
-    these runs.
+    This addresses the open question of [ECRTS17]. Random task sets are those of
+    ``gs.generate.fifo``, the same for every order; bounds are those of ``gs.analysis.fifo_bound``.
+    Each set is also simulated for ``horizon`` times its longest period: with periodic releases
+    (synchronous, and with random offsets), with sporadic releases and shorter execution times, and
+    once per task with releases of the others that are chosen to maximise its response time. The
+    observed response of a task is the largest one in these runs.
 
     >>> table = gs.experiments.yang_bounds([0.4], count=5, orders=["hardware"], progress=False)
     >>> table["violations"].tolist()
@@ -360,13 +360,14 @@ def yang_bounds(
     utilizations
         Utilizations of the sets, as shares of the threads.
     n, threads, count, seed
-        Tasks per set, threads of the GPU, sets per point; equal seeds give equal tables.
+        Number of tasks per set, threads of the GPU, sets per point, and seed; equal seeds give
+        equal tables.
     orders
         As in ``gs.simulate.fifo``.
     sets
         Further arguments of ``gs.generate.fifo``, such as ``periods``.
     horizon
-        Simulated time, in longest periods.
+        Simulated time, as a multiple of the longest period.
     executor, workers, progress, store, shard
         As in ``gs.sweep``. Orders, sets and utilizations at the end may be added to a store.
 
@@ -379,10 +380,10 @@ def yang_bounds(
           confidence); sets: the share of the sets in which all tasks have one;
         - saturation: the mean saturation level, as a share of the threads;
         - "by " and the name of a theorem (``gs.analysis.THEOREMS``): the share of the tasks whose
-          bound is that theorem's;
-        - of the tasks with a bound, NaN without any: bound_median and observed_median, relative to
-          the period, tightness_mean and tightness_max, observed / bound;
-        - violations: number of responses above a bound, 0;
+          bound is given by that theorem;
+        - for the tasks with a bound, NaN if there are none: bound_median and observed_median,
+          relative to the period; tightness_mean and tightness_max, observed / bound;
+        - violations: number of responses above a bound, which is 0;
         - observed_max: largest response of all tasks, relative to the period.
     """
     from gpusched.analysis import THEOREMS

@@ -1,8 +1,8 @@
 """Generators of random task sets, computed in C: ``count=N`` sets per call.
 
-Set ``first + i`` of a seed does not depend on ``count`` or on the machine, so that a sweep may be
-cut into chunks of any size. An int or a ``SeedSequence`` gives the same sets in every call; a
-``Generator`` is advanced by each call; None draws a fresh seed.
+Set ``first + i`` of a seed does not depend on ``count`` or on the machine, so that a sweep can be
+divided into chunks of any size. An int or a ``SeedSequence`` gives the same sets in every call; a
+``Generator`` is advanced by each call; None uses a fresh seed.
 """
 
 from __future__ import annotations

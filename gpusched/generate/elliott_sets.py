@@ -1,4 +1,4 @@
-"""Random sets of CPU-only and GPU-using tasks of [RTNS10], section 5.1."""
+"""Random sets of CPU-only tasks and tasks that use the GPU, [RTNS10], section 5.1."""
 
 from __future__ import annotations
 
@@ -49,60 +49,63 @@ def elliott(
     empty: bool = True,
     ticks: int = 1_000_000,
 ) -> HostTasks:
-    """Random task sets of the experiments in [RTNS10], section 5.1, in nanoseconds.
+    """Draw random task sets of the experiments in [RTNS10], section 5.1, in nanoseconds.
 
-    A limit of the utilization is drawn uniformly from (0, cpus]. Tasks are drawn until their sum
-    exceeds it, and the last one is removed. Utilization u and period p are uniform over their
-    intervals; E = u p (to the nearest tick, at least one) is the time of a job on CPU and GPU. A
-    share of the tasks, uniform in its interval, uses the GPU: the kernel is s = ``gpu`` E, the
-    copies are ``overhead`` E and part of the CPU time e = E - s, and the critical section is s
-    with the copies. (The paper prints (x + epsilon) e for the critical section; observation 4
-    holds only if s is the share x of the whole E.) A set is drawn again when it has no task, one
-    GPU-using task, or critical sections with a utilization above 1 (Ineq. 7).
+    For each set, a limit of the utilization is drawn uniformly from (0, cpus]. Tasks are drawn
+    until their total utilization exceeds it, and the last one is removed. Utilization u and period
+    p are uniform in their intervals; E = u p (to the nearest tick, at least one) is the time of a
+    job on CPU and GPU. A share of the tasks, uniform in its interval, uses the GPU. The time of
+    their kernel is s = ``gpu`` E. The copies take ``overhead`` E, which is part of the CPU time
+    e = E - s. The critical section is s plus the copies. (The paper prints (x + epsilon) e for the
+    critical section; its observation 4 holds only if s is the share x of the whole E.) A set is
+    drawn again if it has no task, only one task that uses the GPU, or critical sections with a
+    utilization above 1 (Ineq. 7).
 
-    The GPU-using tasks come first. Tasks are drawn independently, so that this has the same
-    distribution as a random choice of them.
+    The tasks that use the GPU come first. As tasks are drawn independently, this has the same
+    distribution as a random choice of these tasks.
 
     Parameters
     ----------
     utilization
-        A name in ``UTILIZATIONS`` (light, medium, heavy), or two numbers in (0, 1].
+        A name in ``UTILIZATIONS`` (light, medium, heavy), or a pair of numbers in (0, 1].
     periods
-        A name in ``PERIODS`` (short: 3 to 33 ms, moderate: 15 to 60, long: 50 to 250), or two whole
-        numbers of ``ticks``.
+        A name in ``PERIODS`` (short: 3 to 33 ms, moderate: 15 to 60, long: 50 to 250), or a pair of
+        whole numbers, in units of ``ticks``.
     gpu
-        The kernel's share of a job (25, 50, 75 % in the paper); in steps of a thousandth, like
+        Share of a job that is its kernel (25, 50, 75 % in the paper); resolved to thousandths, like
         ``overhead``.
     share
-        Interval of the share of GPU-using tasks.
+        Interval of the share of tasks that use the GPU.
     count
-        Number of sets; None for a single one.
+        Number of sets; None for a single set.
     seed, first
         As in `uunifast`: set ``first + i`` of a seed does not depend on ``count``.
     cpus
         Number of CPUs (m in the paper).
     overhead
-        The copies' share of a job.
+        Share of a job that is its copies.
     rounding
-        Rounding of the number of GPU-using tasks: ``nearest`` (halves up), ``down`` or ``up``.
+        Rounding of the number of tasks that use the GPU: ``nearest`` (halves up), ``down`` or
+        ``up``.
     empty
-        Accept sets without GPU-using tasks.
+        Whether to accept sets in which no task uses the GPU.
     ticks
         Ticks per unit of ``periods``. With the default, ticks are ns and periods are in ms.
 
     Returns
     -------
     HostTasks
-        One set, or a stack of ``count``. The sets differ in size: ``sizes`` has their numbers of
-        tasks, and rows beyond are 0.
+        One set, or a stack of ``count`` sets. The sets differ in size: ``sizes`` has their numbers
+        of tasks, and unused rows are 0.
 
     Raises
     ------
     ValueError
-        Utilizations or shares above 1, negative, NaN or in the wrong order; periods that are not
-        positive; copies and kernel longer than the job; no CPU; 100,000 rejections in a row.
+        Utilizations or shares are above 1, negative, NaN or in the wrong order; periods are not
+        positive; copies and kernel are longer than the job; there is no CPU; or 100,000 sets in a
+        row were rejected.
     OverflowError
-        A period of 2^31 ticks or more.
+        A period is 2^31 ticks or more.
 
     >>> sets = gs.generate.elliott("medium", count=1000, seed=1)
     >>> sets.sizes[:5].tolist(), sets[2].n

@@ -29,22 +29,23 @@ def fifo(
     block_sizes: Any = None,
     blocks_max: int = 32,
 ) -> KernelTasks:
-    """Random task sets of the block-level model for a GPU of ``threads`` threads.
+    """Draw random task sets of the block-level model for a GPU with ``threads`` threads.
 
-    Source: [ECRTS17], section IV. Drawn independently for every task:
+    Source: [ECRTS17], section IV. For every task, the following are drawn independently:
 
-    - its share of ``utilization`` by `uunifast`; u is the share times ``threads``, the number of
-      threads that the task keeps busy on average (the paper's utilization);
-    - its period T, about log-uniform from ``periods[0]`` to ``periods[1]``: uniform within each
-      octave (x to 2x), with equal probabilities of the octaves, the last one truncated. No
+    - its share of ``utilization`` by `uunifast`; u is the share times ``threads``, the average
+      number of threads that the task keeps busy (the paper's utilization);
+    - its period T, approximately log-uniform from ``periods[0]`` to ``periods[1]``: uniform within
+      each octave (x to 2x), with equal probabilities of the octaves, the last one truncated. No
       logarithm is computed, so that the result is the same on every machine;
     - its block size b, uniform over the ``block_sizes`` that allow u: u must not exceed the
       min(floor(threads / b), ``blocks_max``) b threads that can be busy at once;
-    - its number of blocks g, uniform over the numbers 1 .. ``blocks_max`` with which the kernel,
-      alone on the GPU, ends within its period and its blocks last at least a tick.
+    - its number of blocks g, uniform over the numbers 1 .. ``blocks_max`` for which the kernel
+      alone on the GPU ends within its period and its blocks last at least one tick.
 
-    ``block_time`` is u T / (g b) to the nearest tick, but at least 1 and at most what lets the
-    kernel alone end within its period; ``wcet`` is block_time times ceil(g / floor(threads / b)).
+    ``block_time`` is u T / (g b) to the nearest tick, but at least 1 and at most the value for
+    which the kernel alone ends within its period; ``wcet`` is block_time times
+    ceil(g / floor(threads / b)).
 
     >>> tasks = gs.generate.fifo(3, 0.5, count=2, seed=1)
     >>> tasks.period.shape, bool((tasks.threads <= 4096).all())
@@ -55,34 +56,34 @@ def fifo(
     n, count, seed, first
         As in `uunifast`.
     utilization
-        A share of the threads: 0.75 keeps three quarters of them busy on average. One number, or
-        with ``count`` one for each set.
+        Share of the threads: 0.75 keeps three quarters of them busy on average. One number, or with
+        ``count`` one for each set.
     threads
-        Threads of the GPU (m in the paper; 4096 on its Jetson TX1).
+        Number of threads of the GPU (m in the paper; 4096 on its Jetson TX1).
     periods
         Shortest and longest period, in units of ``ticks``.
     ticks
         Ticks per unit of ``periods``. Every period is a multiple of it, which keeps hyperperiods
         short, while block times are any number of ticks.
     block_sizes
-        Block sizes in threads, chosen with equal probabilities. Default: 32, 64, ... up to 1024,
-        those that do not exceed ``threads``.
+        Block sizes in threads, chosen with equal probabilities. Default: 32, 64, ... up to 1024, as
+        far as they do not exceed ``threads``.
     blocks_max
-        Largest number of blocks of a kernel.
+        Maximum number of blocks of a kernel.
 
     Returns
     -------
     KernelTasks
-        One set, or a stack of ``count``.
+        One set, or a stack of ``count`` sets.
 
     Raises
     ------
     ValueError
-        As `uunifast`; also a utilization above what one task can have (1 where a block size divides
-        ``threads`` and ``blocks_max`` suffices to fill them), block sizes outside 1 .. ``threads``,
-        and periods that are not positive or in the wrong order.
+        As in `uunifast`; also if the utilization exceeds what one task can have (1 if a block size
+        divides ``threads`` and ``blocks_max`` suffices to fill them), block sizes are outside
+        1 .. ``threads``, or periods are not positive or in the wrong order.
     OverflowError
-        A period that exceeds the range of times.
+        A period exceeds the range of times.
     """
     sums = sums_of(n, utilization, count, discard=False)
     m, most = integer(threads, "threads"), integer(blocks_max, "blocks_max")

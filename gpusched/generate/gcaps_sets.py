@@ -30,51 +30,53 @@ def gcaps(
     copy_ratio: tuple[float, float] = (0.1, 0.3),
     ticks: int = 1000,
 ) -> HostTasks:
-    """Random tasks with CPU and GPU segments on cores, Table 3 of [ECRTS24].
+    """Draw random tasks with CPU and GPU segments on cores, Table 3 of [ECRTS24].
 
     Wang, Liu, Wong, Kim: GCAPS: GPU Context-Aware Preemptive Priority-based Scheduling for
-    Real-Time Tasks, ECRTS 2024, and the code that its authors published. Every quantity is uniform
-    in its range (a pair, both ends included). Utilizations of the tasks of a core are divided by
+    Real-Time Tasks, ECRTS 2024, and the code published by its authors. Every quantity is uniform in
+    its range (a pair, both ends included). The utilization of a core is divided among its tasks by
     UUniFast; deadlines equal periods; priorities are rate-monotonic.
 
     Parameters
     ----------
     count
-        Number of sets; None for a single one.
+        Number of sets; None for a single set.
     seed, first
         As in ``uunifast``: set ``first + i`` of a seed does not depend on ``count``.
     cpus
         Number of cores, at most 1024.
     tasks
-        Tasks of a core, at most 1024.
+        Number of tasks of a core, at most 1024.
     utilization
-        Utilization of a core, (C + G) / T summed over its tasks.
+        Utilization of a core: the sum of (C + G) / T over its tasks.
     periods
         Periods T in units of ``ticks``: with the default, the unit is 1 ms if a tick is 1 us.
     gpu_share
         Probability that a task uses the GPU, drawn for each task.
     segments
-        GPU segments of a task that uses the GPU. Its GPU time is cut at uniform points into
-        segments of at least a tick, its CPU time into one more.
+        Number of GPU segments of a task that uses the GPU. Its GPU time is cut at uniformly drawn
+        points into segments of at least one tick, and its CPU time into one segment more.
     gpu_ratio
-        G / C, GPU time per CPU time of a task that uses the GPU; without GPU time it does not.
+        Ratio G / C of GPU time to CPU time of a task that uses the GPU; a task whose GPU time
+        becomes 0 does not use it.
     copy_ratio
-        Share of the copies in a GPU segment, drawn for each; they come before the kernel.
+        Share of the copies in a GPU segment, drawn for each segment; they precede the kernel.
     ticks
         Ticks per unit of ``periods``.
 
     Returns
     -------
     HostTasks
-        One set, or a stack of ``count``, on cores ``0 .. cpus - 1``. The sets differ in size:
-        ``sizes`` has their numbers of tasks, and rows beyond are 0.
+        One set, or a stack of ``count`` sets, on cores ``0 .. cpus - 1``. The sets differ in size:
+        ``sizes`` has their numbers of tasks, and unused rows are 0.
 
     Raises
     ------
     ValueError
-        A range that is empty, negative or above its limit; no cores; a negative number of sets.
+        A range is empty, negative or above its limit; there are no cores; or the number of sets is
+        negative.
     OverflowError
-        A period that exceeds the range of times.
+        A period exceeds the range of times.
 
     >>> sets = gs.generate.gcaps(1000, seed=1)
     >>> sets.sizes[:5].tolist(), sets[2].n

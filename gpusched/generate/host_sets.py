@@ -47,11 +47,11 @@ def stgm(
     priority: Literal["rm", "index"] = "rm",
     ticks: int = 1000,
 ) -> HostTasks:
-    """Random tasks with CPU and GPU segments, Table I of [RTCSA19].
+    """Draw random tasks with CPU and GPU segments, Table I of [RTCSA19].
 
-    Every quantity is uniform in its range (a pair, both ends included). It is drawn for each task;
-    ``gpu_ratio`` is drawn once per set. For a ratio r, the share r / (1 + r) of the tasks, to the
-    nearest whole number, uses the GPU; these tasks are chosen with equal probabilities.
+    Every quantity is drawn uniformly from its range (a pair, both ends included), for each task;
+    only ``gpu_ratio`` is drawn once per set. For a ratio r, the share r / (1 + r) of the tasks, to
+    the nearest whole number, uses the GPU; these tasks are chosen with equal probabilities.
 
     >>> hosts = gs.generate.stgm(count=2, seed=1, cpus=2)
     >>> hosts.period.shape, hosts.kernel.shape               # sets, tasks, segments, SMs
@@ -60,13 +60,13 @@ def stgm(
     Parameters
     ----------
     n
-        Tasks per set; default 3 ``cpus``, the middle of Table I's 2 to 4 per core.
+        Number of tasks per set. Default: 3 ``cpus``, the middle of Table I's 2 to 4 per core.
     count
-        Number of sets; None for a single one.
+        Number of sets; None for a single set.
     seed, first
         As in ``uunifast``: set ``first + i`` of a seed does not depend on ``count``.
     cpus
-        Number of CPUs, which determines the default ``n`` only.
+        Number of CPUs, used only for the default of ``n``.
     sms
         Largest number of SMs for which kernel times are computed; 13 on the paper's GTX 970.
     periods
@@ -75,26 +75,27 @@ def stgm(
     utilization
         Utilization U of each task.
     gpu_ratio
-        GPU-using tasks per CPU-only task.
+        Ratio of the number of tasks that use the GPU to the number of CPU-only tasks.
     segments
-        GPU segments of a task that uses the GPU.
+        Number of GPU segments of a task that uses the GPU.
     cpu_ratio, kernel_ratio
-        C / G, and the kernels' share of G.
+        Ratio C / G, and the share of the kernels in G.
     profile
-        Dependence of kernel times on the number of SMs: a ``gs.profiles.Profile``, or several of
-        which each task gets one; default ``gs.profiles.benchmarks("gtx970")``, shapes similar to
-        the paper's Figure 3.
+        Dependence of kernel times on the number of SMs: a ``gs.profiles.Profile``, or several, of
+        which each task gets one. Default: ``gs.profiles.benchmarks("gtx970")``, with shapes similar
+        to the paper's Figure 3.
 
-    Options that the paper leaves open, the default first:
+    The following options are left open by the paper; the first choice is the default:
 
     at
-        Number of SMs for which U, C / G and the kernels' share hold: 1, another number, or None
-        for ``sms``.
+        Number of SMs to which U, C / G and the share of the kernels refer: 1, another number, or
+        None for ``sms``.
     utilization_of
         "job": U = (C + G) / T. "cpu": U = (C + G^m) / T, the CPU time of tasks that suspend.
     split
-        Division of G and C among segments (a GPU segment takes at least a tick; there is one more
-        CPU segment than GPU segments): "random" cuts at uniform points, "even" divides evenly.
+        Division of G and C into segments (a GPU segment takes at least one tick; there is one more
+        CPU segment than GPU segments): "random" cuts at uniformly drawn points, "even" divides
+        evenly.
     copies
         Division of the copies between copy in and copy out: "even", or "random".
     priority
@@ -105,14 +106,15 @@ def stgm(
     Returns
     -------
     HostTasks
-        One set, or a stack of ``count``; not placed.
+        One set, or a stack of ``count`` sets, without cores and SMs.
 
     Raises
     ------
     ValueError
-        A range that is empty, negative or above its limit; a negative number of sets; no tasks.
+        A range is empty, negative or above its limit; the number of sets is negative; or there are
+        no tasks.
     OverflowError
-        A period that exceeds the range of times.
+        A period exceeds the range of times.
     """
     tasks = 3 * integer(cpus, "cpus") if n is None else integer(n, "n")
     if not 1 <= tasks < 2**31:

@@ -31,7 +31,7 @@ CAPACITY = 256  # of the GPU in [RTNS24]: 8 SMs of 32 blocks each
 def uunifast(
     n: int, utilization: Any, count: int | None = None, seed: Any = None, first: int = 0
 ) -> FloatArray:
-    """Utilizations of ``n`` tasks, uniform over all vectors with the sum ``utilization``.
+    """Draw utilizations of ``n`` tasks, uniform over all vectors with the sum ``utilization``.
 
     UUniFast (Bini and Buttazzo, "Measuring the performance of schedulability tests", 2005): each
     share has the distribution of ``utilization`` times a Beta(1, n-1) variable, and may exceed 1.
@@ -43,25 +43,26 @@ def uunifast(
     Parameters
     ----------
     n
-        Tasks per set, at least 1.
+        Number of tasks per set, at least 1.
     utilization
         Sum of the utilizations: one number, or with ``count`` one per set.
     count
-        Number of sets; None for a single one.
+        Number of sets; None for a single set.
     seed
         An int, a ``SeedSequence``, a ``Generator``, or None.
     first
-        Number of the first set.
+        Index of the first set in the random stream of the seed.
 
     Returns
     -------
     float64 array
-        Shape ``(n,)``, or ``(count, n)`` when ``count`` is given.
+        Shape ``(n,)``, or ``(count, n)`` if ``count`` is given.
 
     Raises
     ------
     ValueError
-        ``n`` below 1; a utilization that is negative, infinite or NaN; not one sum per set.
+        ``n`` is below 1; a utilization is negative, infinite or NaN; or there is not one sum per
+        set.
     """
     sums = sums_of(n, utilization, count, discard=False)
     shares = _core.generate_uunifast(
@@ -77,7 +78,7 @@ def uunifast(
 def uunifast_discard(
     n: int, utilization: Any, count: int | None = None, seed: Any = None, first: int = 0
 ) -> FloatArray:
-    """Utilizations as by `uunifast`, with no task above 1: other sets are discarded.
+    """Draw utilizations as `uunifast` does, discarding sets with a task above 1.
 
     UUniFast-Discard (Davis and Burns 2009; [RTNS24], section 6.1). Above ``n / 2``, sets are drawn
     for ``n - utilization`` and every share u is replaced by 1 - u, which has the same distribution
@@ -89,8 +90,8 @@ def uunifast_discard(
     Raises
     ------
     ValueError
-        As `uunifast`; also a utilization above ``n``, or one for which a million draws gave no set
-        (about 40 tasks and more at n / 2).
+        As in `uunifast`; also if the utilization is above ``n``, or if a million draws gave no set
+        (for about 40 tasks or more at n / 2).
     """
     sums = sums_of(n, utilization, count, discard=True)
     shares = _core.generate_uunifast(
@@ -113,11 +114,11 @@ def gpusched(
     ticks: int = 1000,
     gpu: GPU | str | None = None,
 ) -> KernelTasks:
-    """Random task sets of the experiments in [RTNS24], section 6.1.
+    """Draw random task sets of the experiments in [RTNS24], section 6.1.
 
-    Periods are drawn from a list and utilizations u by `uunifast_discard`; ``wcet`` is u times the
+    Periods are drawn from a list, and utilizations u by `uunifast_discard`; ``wcet`` is u times the
     period, to the nearest tick and at least one. A kernel has ``floor(u * capacity)`` blocks of 32
-    threads, at least one, where the capacity is the number of such blocks that the GPU can host.
+    threads, at least one; the capacity is the number of such blocks that the GPU can host.
 
     >>> tasks = gs.generate.gpusched(3, utilization=1.0, count=2, seed=1)
     >>> tasks.period.shape, tasks.utilization.round(2).tolist()
@@ -132,19 +133,19 @@ def gpusched(
     ticks
         Ticks per unit of ``periods``.
     gpu
-        A GPU or the name of a preset; default the paper's (``"pbs2024"``, 256 blocks).
+        A GPU or the name of a preset. Default: that of the paper (``"pbs2024"``, 256 blocks).
 
     Returns
     -------
     KernelTasks
-        One set, or a stack of ``count``.
+        One set, or a stack of ``count`` sets.
 
     Raises
     ------
     ValueError
-        As `uunifast_discard`; also an empty list of periods, or one that is not positive.
+        As in `uunifast_discard`; also if the list of periods is empty or a period is not positive.
     OverflowError
-        A period that exceeds the range of times.
+        A period exceeds the range of times.
     """
     sums = sums_of(n, utilization, count, discard=True)
     choice = np.atleast_1d(int_array(periods, "periods"))

@@ -9,22 +9,23 @@ Formats of traces: the JSON of the PyTorch profiler; the database that Nsight Sy
 (``nsys export --type sqlite``); and the CSV of its statistics (``nsys stats -r cuda_gpu_trace
 --format csv``), which rounds shared memory to 1 kB, whereas the database is exact.
 
-Logs of cuda_scheduling_examiner contain the SM and the times of each block. ``check_rules``
-compares them with the rules of the scheduling hierarchy:
+Logs of cuda_scheduling_examiner contain the SM and the times of each block. ``check_rules`` checks
+them against the rules of the scheduling hierarchy:
 
     log = gs.io.read_examiner("results/")
     gs.io.check_rules(log, "Xavier", tolerance=20_000, latency="log")   # violations, [] without
     gs.io.check_rules(gs.io.read_scenarios("many/"), "Xavier")          # each scenario alone
 
-A log, a trace or a configuration of that tool becomes launches for ``gs.simulate.hierarchy``, and
-``agreement`` holds the simulation of a log against it:
+Logs, traces and configurations of that tool can be converted to launches for
+``gs.simulate.hierarchy``, and ``agreement`` compares the simulation of a log with the log:
 
     run = gs.simulate.hierarchy(log.launches().launches, "V100")
     gs.io.agreement(run, log, tolerance=1_000_000)          # errors, SMs, and why they differ
     gs.simulate.hierarchy(trace.launches().launches, trace.gpu)
     gs.io.read_examiner_config("config.json").launches      # before it is measured
 
-Sets of other tools, as workloads whose ``assumptions`` say what they have no place for:
+Task sets of other tools are read as workloads, whose ``assumptions`` state what a workload cannot
+represent:
 
     w = gs.io.read_job_set("jobs.csv", tick="us")           # job sets of schedule abstraction (SAG)
     gs.io.write_job_set(w, "jobs.csv")

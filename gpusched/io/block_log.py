@@ -40,10 +40,10 @@ _LEAST = {"blocks": 1, "threads": 1} | dict.fromkeys(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BlockLog(Tabular, Frozen):
-    """K kernels (one launch each) and their B blocks.
+    """Log of K kernels (one launch each) and their B blocks.
 
-    Columns are stored as read-only int64 arrays; a single number is repeated for all rows. Times
-    are integer ticks of one clock, ns when read from files.
+    Columns are stored as read-only int64 arrays; a single number is broadcast to all rows. Times
+    are integer ticks of one clock; in ns if they are read from files.
 
     >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [0], [100])
     >>> log.sm.tolist(), log.end.tolist()
@@ -52,32 +52,32 @@ class BlockLog(Tabular, Frozen):
     Parameters
     ----------
     name
-        Shape ``(K,)``: the kernels' names (str).
+        Shape ``(K,)``: names of the kernels (str).
     stream, launch
-        Shape ``(K,)``: the stream, from 0, and the time of the launch. Kernels of one stream run
-        in the order of their launch times; equal times in the order of the rows.
+        Shape ``(K,)``: number of the stream, from 0, and time of the launch. Kernels of one stream
+        run in the order of their launch times; if these are equal, in the order of the rows.
     blocks, threads, regs, smem
         Shape ``(K,)``: blocks of the grid, threads per block, registers per thread (0: no
         constraint), bytes of shared memory per block.
     kernel, block, sm, start, end
-        Shape ``(B,)``: the kernel's row, the block's number in its grid, its SM, start and end.
-        All blocks of every kernel are present, in any order.
+        Shape ``(B,)``: row of the kernel, number of the block in its grid, its SM, start and end.
+        All blocks of every kernel must be present, in any order.
     priority, context
-        Shape ``(K,)``: priority of the stream (smaller is more urgent) and number of the
-        application. Default 0.
+        Shape ``(K,)``: priority of the stream (a smaller number is a higher priority) and number of
+        the application. Default: 0.
     joined
-        Shape ``(K,)``: the time at which the kernel joined its queue. Default: the later of its
-        launch and the end of the previous kernel of its stream, which is correct unless something
-        that is not in the log (a copy, an event) delayed the kernel.
+        Shape ``(K,)``: time at which the kernel joined its queue. Default: the later of its launch
+        and the end of the previous kernel of its stream, which is correct unless something that is
+        not in the log (a copy, an event) delayed the kernel.
     stream_name
-        One per stream; default "stream 0", ...
+        One name per stream. Default: "stream 0", ...
     scenario
-        Name of the run that was recorded; default "".
+        Name of the recorded run. Default: "".
 
     Raises
     ------
     ValueError
-        A column of another length, a number out of range, a block that ends before it starts, is
+        A column has another length, a number is out of range, a block ends before it starts, is
         missing or occurs twice. The message names the column and row.
     """
 
@@ -201,17 +201,17 @@ class BlockLog(Tabular, Frozen):
         return _reduced(np.maximum, self.kernel, self.end, len(self))
 
     def launch_latency(self) -> int | None:
-        """The longest time from a launch on an idle GPU to the kernel's first block.
+        """Return the longest time from a launch on an idle GPU to the first block of the kernel.
 
-        On a GPU without a running block, a kernel waits for nothing but its launch to arrive. Only
-        kernels count of which no block of the log runs from their launch to their first block;
-        those that start together with another one do.
+        If no block is running on the GPU, a kernel waits only for its launch to take effect. Only
+        those kernels are considered for which no block of the log runs between their launch and
+        their first block; blocks that start at the same time as that block are allowed.
 
         Returns
         -------
         int or None
-            In ticks, an allowance for ``check_rules``; None when the GPU was never idle at a
-            launch. A latency that grows with the load is not seen in such kernels.
+            In ticks, for use as ``latency`` in ``check_rules``; None if the GPU was never idle at a
+            launch. Such kernels do not show latencies that grow with the load.
 
         Examples
         --------
@@ -233,39 +233,39 @@ class BlockLog(Tabular, Frozen):
     def launches(self, latency: Any = None) -> Replay:
         """Make launches of the kernels, whose simulation ``gs.io.agreement`` compares with the log.
 
-        Row i of the log is launch i. A kernel is in its stream when the launch latency has passed
-        since its launch, or when it started in the log if that is earlier. Where the log says that
-        it ``joined`` its queue later, and the kernel before it in its stream is no reason, it is
-        launched at that time. Every block takes the time that was measured for it (1 tick for a
-        block that ended when it started), so that differences are those of queues, rules and SMs.
-        Interference is contained in these times: simulate them without factors.
+        Row i of the log is launch i. A kernel enters its stream when the launch latency has passed
+        since its launch, or when it started in the log, if that is earlier. If the log says that it
+        ``joined`` its queue later, and the previous kernel of its stream does not explain this, it
+        is launched at that later time. Every block takes its measured time (1 tick for a block that
+        ended when it started), so that differences are due to queues, rules and SMs. The measured
+        times include interference, so simulate them without interference factors.
 
         Parameters
         ----------
         latency
             Ticks from the logged time of a launch to the kernel's arrival in its stream, one number
-            or one per kernel. Default: ``launch_latency``, or 0 where the log shows none.
+            or one per kernel. Default: ``launch_latency``, or 0 if the log shows none.
 
         Returns
         -------
         Replay
-            ``launches``; ``origin``, the earliest launch of the log, which is tick 0 of them; and
-            ``assumptions``.
+            ``launches``; ``origin``, the time of the earliest launch in the log, which becomes
+            tick 0; and ``assumptions``.
 
         Raises
         ------
         ValueError
-            An empty log; a negative latency; kernels of one stream in several contexts or with
-            several priorities: the message names the row.
+            The log is empty, a latency is negative, or kernels of one stream have several contexts
+            or priorities; the message names the row.
         OverflowError
-            Times that span 2**59 ticks or more.
+            The times span 2**59 ticks or more.
 
-        ``gs.simulate.hierarchy`` takes the GPU. For a log of several contexts give it
-        ``timeslice=`` (and ``runlist=``, ``switch_time=`` where they are known), which no log
-        contains; for measurements under MPS, where there are no slices, put all kernels in
-        context 0. ``channels=0`` where each stream had a hardware queue of its own: the number of
-        queues decides what waits for what, and is not in a log. Kernels that are launched at one
-        time are launched in the order of the rows.
+        Pass the GPU to ``gs.simulate.hierarchy``. For a log of several contexts, also pass
+        ``timeslice=`` (and ``runlist=`` and ``switch_time=`` if they are known), which are not in a
+        log. For measurements under MPS, where there are no time slices, put all kernels into
+        context 0. Pass ``channels=0`` if each stream had its own hardware queue: the number of
+        queues determines which kernels wait for each other, and is not in a log. Kernels with equal
+        launch times are launched in the order of the rows.
 
         Examples
         --------
@@ -283,7 +283,7 @@ class BlockLog(Tabular, Frozen):
         return log_replay(self, latency)
 
     def to_frame(self) -> pd.DataFrame:
-        """A ``pandas.DataFrame`` with one row per block: its columns and those of its kernel."""
+        """Return a pandas table with one row per block: its columns and those of its kernel."""
         return frame_of(self._table())
 
     def _table(self) -> dict[str, Any]:
@@ -306,34 +306,34 @@ class BlockLog(Tabular, Frozen):
         shift: int | None = None,
         tolerance: int = 0,
     ) -> Axes:
-        """Draw the log with Matplotlib, alone or above a simulation of it.
+        """Draw the log with Matplotlib, alone or together with a simulation of it.
 
         Parameters
         ----------
         ax
-            Axes to draw on; a new figure unless given.
+            Axes to draw on. Default: those of a new figure.
         by
-            "sm": a lane per SM with its blocks, as high as their shares of its warps, as in
-            ``Hierarchy.plot``. "stream": a lane per stream with its kernels from their first start
-            to their last end, and triangles where they are launched.
+            "sm": one lane per SM with its blocks, each as high as its share of the warps, as in
+            ``Hierarchy.plot``. "stream": one lane per stream with its kernels from their first
+            start to their last end, and triangles at their launches.
         gpu
-            A `GPU`, or the name of a preset: its SMs, with all of their warps, are drawn. Unless
-            given, the SMs up to the last one of the log, with the most warps that it has on one.
+            A `GPU`, or the name of a preset, whose SMs are drawn with all their warps. Default: the
+            SMs up to the last one in the log, with the largest number of warps on one of them.
         unit
             Unit of a tick: None, "ns", "us", "ms" or "s".
         since, until
-            The window in ticks of the log's clock. On the axis, 0 is the log's first instant. More
-            than 700 groups of blocks (4000 with ``until``) are drawn as means, as in
-            ``Hierarchy.plot``.
+            Start and end of the drawn interval in ticks of the log's clock. On the axis, 0 is the
+            first time in the log. More than 700 groups of blocks (4000 with ``until``) are drawn as
+            means, as in ``Hierarchy.plot``.
         against
-            A run of ``gs.simulate.hierarchy`` of the same kernels: launch k has as many blocks as
-            kernel k of the log. Each lane has the log above and the run below; of more than 16 SMs,
-            all of the log are above all of the run. Blocks (kernels, by stream) that start or end
-            at other times have a red outline. By SM, the lane "differing" below shows the share of
-            the log's running warps that such blocks have.
+            A run of ``gs.simulate.hierarchy`` with the same kernels: launch k has as many blocks as
+            kernel k of the log. Each lane shows the log above and the run below; for more than 16
+            SMs, all lanes of the log are above all lanes of the run. Blocks (kernels, by stream)
+            that start or end at different times have a red outline. By SM, the lane "differing"
+            below shows the share of the log's running warps that belong to such blocks.
         shift
-            Ticks that are added to the run's times. Unless given, the first launches of both are at
-            one instant.
+            Ticks that are added to the times of the run. Default: such that the first launches of
+            both coincide.
         tolerance
             Ticks by which starts and ends may differ without being marked.
 
@@ -345,10 +345,10 @@ class BlockLog(Tabular, Frozen):
         Raises
         ------
         ValueError
-            A GPU with fewer SMs than the log, an SM from 2**20 on, an empty window, times that span
-            more than 2**60 ticks, a run of other kernels or without its blocks.
+            The GPU has fewer SMs than the log, an SM is 2**20 or larger, the interval is empty,
+            times span more than 2**60 ticks, or the run has other kernels or no blocks.
         TypeError
-            Something else than a run in ``against``.
+            ``against`` is not a run.
         """
         from gpusched._draw import timeline_axes
 
@@ -368,7 +368,7 @@ class BlockLog(Tabular, Frozen):
         shift: int | None = None,
         tolerance: int = 0,
     ) -> str:
-        """The same picture as an SVG document, without Matplotlib; see ``plot``.
+        """Return the picture of `plot` as an SVG document, made without Matplotlib.
 
         Examples
         --------
@@ -394,16 +394,16 @@ class BlockLog(Tabular, Frozen):
     ) -> None:
         """Write the log for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-        A process per SM, with lanes of blocks and a counter of its warps, and a process "streams"
-        with a lane per stream, in which kernels last from their first start to their last end.
-        Times are those of the log.
+        There is a process per SM, with lanes of blocks and a counter of its warps, and a process
+        "streams" with a lane per stream, in which kernels extend from their first start to their
+        last end. Times are those of the log.
 
         Parameters
         ----------
         path
-            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+            The file, replaced only when the new one is complete; compressed if it ends in .gz.
         gpu
-            Its name is stored; None: unknown.
+            The GPU, whose name is stored; None: unknown.
         tick
             Length of a tick in ns.
 
@@ -412,7 +412,7 @@ class BlockLog(Tabular, Frozen):
         OSError
             The file cannot be written.
         TypeError, ValueError
-            ``tick`` is not a positive integer, a GPU with fewer SMs than the log.
+            ``tick`` is not a positive integer, or the GPU has fewer SMs than the log.
         """
         from gpusched._draw import chrome_trace
         from gpusched.io import log_timeline

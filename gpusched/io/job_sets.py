@@ -1,8 +1,8 @@
 """Job sets of schedule-abstraction tools (SAG), as CSV, from and to workloads.
 
-A header, then one row per job, read by position: task, job, earliest and latest release, least and
-greatest cost, absolute deadline, priority (smaller is more urgent). Times are numbers without a
-unit.
+The file has a header and then one row per job, read by position: task, job, earliest and latest
+release, smallest and largest cost, absolute deadline, priority (a smaller number is a higher
+priority). Times are numbers without a unit.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def read_job_set(
 ) -> Workload:
     """Read a job set as a workload of periodic tasks.
 
-    A task gets the least distance of its jobs' earliest releases as its period, the first of them
-    as its offset, the largest difference of its releases as its jitter, its greatest cost, and its
-    least relative deadline; ``assumptions`` says where jobs differ from that, and what the workload
-    has no place for.
+    The period of a task is the smallest distance between earliest releases of its jobs, its offset
+    the first of these releases, its jitter the largest difference between latest and earliest
+    release, its execution time the largest cost, and its deadline the smallest relative deadline.
+    ``assumptions`` states where jobs differ from this, and what a workload cannot represent.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -73,28 +73,28 @@ def read_job_set(
     Parameters
     ----------
     path
-        A CSV file.
+        Path of a CSV file.
     tick
         Length of the file's unit of time.
     resource
-        Whether a job is CPU work or a kernel.
+        Whether a job is CPU work ("cpu") or a kernel ("kernel").
     period
-        Period of tasks with a single job; ticks or text.
+        Period of tasks with a single job; ticks or text with a unit.
     max_bytes
-        The largest file that is read.
+        Size in bytes of the largest file that is read.
 
     Returns
     -------
     Workload
-        Tasks ``task 1``, ``task 2``, ... by the numbers in the file.
+        Tasks ``task 1``, ``task 2``, ..., numbered as in the file.
 
     Raises
     ------
     ValueError
-        Rows that are no jobs, with their line; times that are not whole numbers of ticks; a task
-        with a single job and no ``period``; two jobs released at once.
+        A row is not a job (the message has its line), a time is not a whole number of ticks, a task
+        has a single job and ``period`` is not given, or two jobs of a task have the same release.
     OSError
-        From the file system.
+        The file cannot be read.
     """
     one_of(resource, ("cpu", "kernel"), "resource")
     where = path_text(path)
@@ -125,8 +125,8 @@ def write_job_set(
 ) -> None:
     """Write the jobs of a workload whose tasks have one segment each.
 
-    Tasks are numbered from 1 in the order of the workload, their jobs from 1 through the file. The
-    least cost of a job is its greatest.
+    Tasks are numbered from 1 in the order of the workload, and jobs from 1 in the order of the
+    file. The smallest cost of a job is equal to its largest cost.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -140,22 +140,23 @@ def write_job_set(
     Parameters
     ----------
     workload
-        Its tick is the unit of the file.
+        The workload; its tick is the unit of the file.
     path
-        A CSV file.
+        Path of the CSV file.
     until
-        Jobs that arrive before it are written: ticks or text; the largest offset and a hyperperiod
-        unless given.
+        End of the interval of arrivals that are written: ticks, or text with a unit. Default: the
+        largest offset plus one hyperperiod.
     order
-        The priorities of jobs: their absolute deadlines ("edf") or the tasks' priorities ("fixed").
+        Priorities of the jobs: "edf" (their absolute deadlines) or "fixed" (the priorities of the
+        tasks).
 
     Raises
     ------
     ValueError
-        Tasks with more than one segment; "fixed" with a task that has no priority; more than a
-        million jobs.
+        A task has more than one segment, a task has no priority although "fixed" is chosen, or
+        there are more than a million jobs.
     OSError
-        From the file system.
+        The file cannot be written.
     """
     one_of(order, ("edf", "fixed"), "order")
     for i, task in enumerate(workload):

@@ -1,4 +1,4 @@
-"""Protocols of what pictures of logs draw: a log of blocks, and a simulation of its kernels."""
+"""Protocols of the objects in pictures of logs: a log of blocks, a simulation of its kernels."""
 
 from __future__ import annotations
 

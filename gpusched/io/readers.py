@@ -63,8 +63,9 @@ def read_trace(
 
     Times are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
     Durations include interference by concurrent kernels. Launch calls, annotated ranges, copies and
-    memsets are read for ``Trace.workload``, which refuses the trace where one of them is damaged.
-    JSON is read piece by piece, and memory is that of what is kept (a pipe is read at once).
+    memsets are read for ``Trace.workload``, which refuses the trace if one of them is damaged. JSON
+    is read piece by piece, so that memory is used only for what is kept (except from a pipe, which
+    is read at once).
 
     >>> trace = gs.io.read_trace("tests/data/pipeline.pt.trace.json")
     >>> len(trace), trace.gpu.sms
@@ -75,30 +76,31 @@ def read_trace(
     Parameters
     ----------
     path
-        Kineto's JSON or the CSV of ``nsys stats -r cuda_gpu_trace`` (formerly gputrace), plain or
-        compressed with gzip, or the database of ``nsys export --type sqlite``. The format is
+        The JSON of Kineto or the CSV of ``nsys stats -r cuda_gpu_trace`` (formerly gputrace), plain
+        or compressed with gzip, or the database of ``nsys export --type sqlite``. The format is
         detected by the content, not by the name. A database is opened read-only; no file is
         created beside it.
     gpu
-        A GPU or the name of a preset, instead of the file's description of the device. That is
-        "deviceProperties" in JSON, with the blocks per SM of the compute capability;
-        TARGET_INFO_GPU in a database, where missing limits are those of the compute capability;
-        else the preset of the device's name. Without any of these, the trace's ``gpu`` is None.
+        A GPU or the name of a preset, instead of the file's description of the device. That
+        description is "deviceProperties" in JSON (the blocks per SM follow from the compute
+        capability), TARGET_INFO_GPU in a database (missing limits follow from the compute
+        capability), and otherwise the preset with the device's name. Without any of these, the
+        trace's ``gpu`` is None.
     device
-        The device whose kernels to read; required when kernels ran on several devices.
+        Number of the device whose kernels are read; required if kernels ran on several devices.
     max_bytes
-        The largest size that is read: of the file, of what a gzip unpacks to, and of the values
+        Maximum size that is read: of the file, of the content of a gzip file, and of the values
         taken from a database. Default: 4 GiB.
 
     Returns
     -------
     Trace
-        ``notes`` say what was left out: kernels without grid and block, which on ROCm may stand in
-        the launch call instead, and what is not known of AMD GPUs. These are not supported: times,
-        names, streams and grids are read, but their occupancy and their rules of scheduling are
-        not known. From Nsight Systems, ``occupancy`` is -1. Contexts of several processes in a
-        database are numbered from 1 on, and where the processes see different GPUs as the same
-        device, devices have the numbers of TARGET_INFO_GPU.
+        ``notes`` lists what was left out, such as kernels without grid and block (on ROCm, the
+        launch call may have them instead), and what is not known about AMD GPUs. These are not
+        fully supported: times, names, streams and grids are read, but occupancy and scheduling
+        rules are unknown. For Nsight Systems, ``occupancy`` is -1. In a database with several
+        processes, contexts are numbered from 1 on, and if processes see different GPUs under the
+        same device number, devices have the numbers of TARGET_INFO_GPU.
 
     Raises
     ------
@@ -106,11 +108,11 @@ def read_trace(
         The file cannot be read, is not a regular file (pipes are read as /dev/stdin or as a shell's
         /dev/fd/N), or is a database that is being written.
     ValueError
-        Not a trace: a damaged gzip or database, text that is neither JSON nor such CSV, no
-        traceEvents or table of kernels, no kernels (on ``device``), a kernel with a missing,
-        non-numeric, negative or huge field, an incomplete description of the device; a size above
-        ``max_bytes``; or ``device`` is required. The message names the file and the field. Also a
-        log of cuda_scheduling_examiner, which ``read_examiner`` reads.
+        The file is not a trace: a damaged gzip file or database, text that is neither JSON nor such
+        CSV, no traceEvents or table of kernels, no kernels (on ``device``), a kernel with a
+        missing, non-numeric, negative or huge field, or an incomplete description of the device. It
+        is larger than ``max_bytes``, or ``device`` is required. The message names the file and the
+        field. Logs of cuda_scheduling_examiner are also refused; read them with ``read_examiner``.
     """
     source = path_text(path)
     given = None if gpu is None else as_gpu(gpu)
@@ -136,7 +138,7 @@ def read_trace(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OccupancyAgreement(Tabular):
-    """Comparison of the profiler's occupancy with the occupancy by the GPU's limits, per launch.
+    """Comparison of the profiler's occupancy with that computed from the GPU's limits, per launch.
 
     >>> found = gs.io.occupancy_agreement(gs.io.read_trace("tests/data/pipeline.pt.trace.json"))
     >>> found.expected[:3].tolist(), found.reported[:3].tolist()
@@ -145,9 +147,9 @@ class OccupancyAgreement(Tabular):
     Attributes
     ----------
     expected, reported
-        Whole percent, in the order of the trace; ``reported`` is -1 where the file has none.
+        Whole percent, in the order of the trace; ``reported`` is -1 if the file has no value.
     reason
-        "" where both are equal; else the reason of the difference, "differs" when it is unknown.
+        "" if both are equal; otherwise the reason of the difference, "differs" if it is unknown.
     """
 
     expected: Int64Array
@@ -163,7 +165,7 @@ class OccupancyAgreement(Tabular):
         return {r: n for r in reasons if (n := int(np.sum(self.reason == r)))}
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per launch; ``reported`` is NA where not known."""
+        """Return a pandas table with one row per launch; ``reported`` is NA if unknown."""
         return frame_of(self._table())
 
     def _table(self) -> dict[str, Any]:
@@ -175,12 +177,12 @@ class OccupancyAgreement(Tabular):
 
 
 def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
-    """Compare the profiler's occupancy with the occupancy by the GPU's limits.
+    """Compare the profiler's occupancy with that computed from the GPU's limits.
 
     The profiler's estimate is min(resident blocks per SM, blocks / SMs) * threads / threads per
-    SM in whole percent, rounded half up. It is computed here as there, in single precision, which
-    decides some ties differently than exact arithmetic. For kernels with shared memory above 48
-    KiB, which is an opt-in, the profiler reports 0.
+    SM in whole percent, rounded half up. It is recomputed here in single precision, like in the
+    profiler, which rounds some ties differently than exact arithmetic. For kernels with more than
+    48 KiB of shared memory, which require an opt-in, the profiler reports 0.
 
     >>> trace = gs.io.read_trace("tests/data/pipeline.pt.trace.json")
     >>> gs.io.occupancy_agreement(trace)
@@ -189,7 +191,7 @@ def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
     Parameters
     ----------
     trace
-        Launches with a known GPU.
+        A trace with a known GPU.
 
     Returns
     -------
@@ -199,7 +201,7 @@ def occupancy_agreement(trace: Trace) -> OccupancyAgreement:
     Raises
     ------
     ValueError
-        The trace's GPU is unknown.
+        The GPU of the trace is unknown.
     """
     gpu = known_gpu(trace.gpu)
     expected = _percent_of_kineto(trace, gpu)
@@ -229,9 +231,10 @@ def read_examiner(
 ) -> BlockLog:
     """Read the logs of a run of cuda_scheduling_examiner: SM, start and end of each block.
 
-    Each file is a stream, in the order given; files with different process ids are different
-    contexts. The launch of a kernel is the first of its ``cuda_launch_times``, before the call.
-    Seconds are converted to nanoseconds exactly: numbers are read as decimals, never as floats.
+    Each file is a stream, in the given order; files with different process ids are different
+    contexts. The launch time of a kernel is the first of its ``cuda_launch_times``, before the
+    call. Seconds are converted to nanoseconds exactly: numbers are read as decimals, never as
+    floats.
 
     >>> import tempfile
     >>> log = gs.io.BlockLog(["a"], [0], [0], 1, 1024, 0, 0, [0], 0, 0, [0], [100])
@@ -243,21 +246,21 @@ def read_examiner(
     Parameters
     ----------
     paths
-        A file, several, or a folder (its .json files in the order of their names), all of one
+        A file, several files, or a folder (its .json files in the order of their names), all of one
         scenario; ``read_scenarios`` reads several scenarios.
     regs, priority
-        Registers per thread and stream priority, which the tool does not log: one number or one
-        per file. Default: the values written by ``write_examiner``, else 0.
+        Registers per thread and stream priority, which the tool does not log: one number or one per
+        file. Default: the values written by ``write_examiner``, or 0.
     max_bytes
-        The largest file that is read (default: 4 GiB).
+        Size in bytes of the largest file that is read (default: 4 GiB).
 
     Raises
     ------
     OSError
         A file cannot be read, or is not a regular file.
     ValueError
-        Not such a log, a larger file, or a field is missing or malformed: the message names file
-        and field. Files of several scenarios.
+        A file is not such a log or is too large, a field is missing or malformed (the message names
+        file and field), or the files belong to several scenarios.
     """
     return examiner.read(paths, regs, priority, max_bytes)
 
@@ -269,26 +272,26 @@ def read_scenarios(
     *,
     max_bytes: int = MAX_BYTES,
 ) -> dict[str, BlockLog]:
-    """Read logs of cuda_scheduling_examiner that may be of several runs, one log per scenario.
+    """Read logs of cuda_scheduling_examiner of several runs, and return one log per scenario.
 
-    Files belong together when their ``scenario_name`` is the same ("" where there is none). Runs
-    of one scenario cannot be told apart: keep them in folders of their own.
+    Files belong to the same scenario if their ``scenario_name`` is the same ("" if they have none).
+    Several runs of one scenario cannot be told apart; keep them in separate folders.
 
     Parameters
     ----------
     paths, regs, priority, max_bytes
-        As for ``read_examiner``.
+        As in ``read_examiner``.
 
     Returns
     -------
     dict
-        By the scenario's name, in the order of the first file of each; ``check_rules`` takes it as
-        it is.
+        Logs by name of the scenario, in the order of the first file of each; ``check_rules``
+        accepts this dict.
 
     Raises
     ------
     OSError, ValueError
-        As for ``read_examiner``.
+        As in ``read_examiner``.
 
     Examples
     --------
@@ -308,9 +311,9 @@ def write_examiner(
     gpu: GPU | str | None = None,
     scenario: str | None = None,
 ) -> tuple[Path, ...]:
-    """Write a log in the format of cuda_scheduling_examiner, whose scripts draw it.
+    """Write a log in the format of cuda_scheduling_examiner, whose scripts can draw it.
 
-    One file per stream, ``stream_0.json`` and so on; files of these names are replaced.
+    There is one file per stream, ``stream_0.json`` and so on; files of these names are replaced.
     ``read_examiner`` returns an equal log if the rows are in the order of streams and launches.
 
     >>> import tempfile
@@ -322,25 +325,25 @@ def write_examiner(
     Parameters
     ----------
     folder
-        An existing folder.
+        Path of an existing folder.
     log
-        The blocks; times in ns, written as seconds. Contexts are written as process ids.
+        The log; its times, in ns, are written as seconds. Contexts are written as process ids.
     gpu
         The GPU, for ``max_resident_threads``, which is 0 without it.
     scenario
-        Name of the scenario, the title of the drawing. Default: ``log.scenario``.
+        Name of the scenario, which is the title of the drawing. Default: ``log.scenario``.
 
     Returns
     -------
     tuple of Path
-        The files, by stream.
+        Paths of the files, by stream.
 
     Raises
     ------
     OSError
         A file cannot be written.
     ValueError
-        A stream's kernels differ in context or priority.
+        Kernels of one stream differ in context or priority.
     """
     return examiner.write(folder, log, None if gpu is None else as_gpu(gpu), scenario)
 
@@ -352,15 +355,15 @@ def check_rules(
     placement: str | None = "most_room",
     latency: SupportsIndex | str = 0,
 ) -> list[Violation]:
-    """Compare a log with the rules of the scheduling hierarchy and list the violations.
+    """Check a log against the rules of the scheduling hierarchy and list the violations.
 
     The rules ([RTSS17] for queues; Gilman et al., 2020, for SMs):
 
     limits
         An SM has enough warps, block slots, registers and shared memory for each block that starts
-        on it, in addition to the context's other blocks there, and, where these must match
+        on it, in addition to the context's other blocks there. If carve-outs must match
         (``GPU.carveout_rule``), no block there has another carve-out for shared memory. Kernels
-        count with the carve-out that their shape needs.
+        are assumed to have the carve-out that their shape needs.
     grids
         At most ``GPU.resident_grids`` kernels of the context run at once, each from its first block
         to its last.
@@ -370,58 +373,60 @@ def check_rules(
         A kernel starts after all blocks of the kernels that joined the queue of its priority
         earlier have started.
     priority
-        No block starts while a kernel of a more urgent queue of its context waits, unless that one
-        waits as too many kernels run.
+        No block starts while a kernel waits in a queue of higher priority of its context, unless
+        that kernel waits because as many kernels run as the GPU runs at once.
     placement
         A block starts on an SM that can host the most further blocks of its kernel; among equal
         SMs, on the first in the GPU's order.
     idle
-        The kernel at the head of the most urgent queue does not wait while an SM can host a block
-        and, if it has not started, fewer kernels run than the GPU runs at once.
+        The kernel at the head of the queue of the highest priority does not wait while an SM can
+        host a block and, if the kernel has not started, fewer kernels run than the GPU runs at
+        once.
 
     A kernel joins its queue when it is the first in its stream (``BlockLog.joined``), and at the
     latest when the launch latency has passed since its launch. Other causes of delay, such as
     copies, events, the NULL stream or more streams than the GPU has channels, are not in a log and
     appear as violations. Kernels that join at the same time may be queued in either order. Each
-    context is checked separately, and "idle" only for logs of one context, because time slices are
-    not in a log.
+    context is checked separately. "idle" is checked only for logs of one context, because time
+    slices are not in a log.
 
     Parameters
     ----------
     log
         Recorded or simulated blocks; or several logs, such as those of ``read_scenarios``, each of
-        which is checked alone.
+        which is checked separately.
     gpu
         The GPU, or the name of a preset; its ``sm_order`` decides between equal SMs.
     tolerance
-        In ticks; times that differ by less may have been in either order. 0 for exact times; some
-        microseconds for measured logs (the time to start a block, and the error of the clocks).
+        Tolerance in ticks: times that differ by less may have been in either order. 0 for exact
+        times; some microseconds for measured logs (the time to start a block, and the error of the
+        clocks).
     placement
         "most_room", or None to skip the rule.
     latency
         The longest time from a launch to the kernel's arrival in its stream, in ticks: launches
         are logged before the call, and take tens to hundreds of microseconds. Until then a kernel
-        may or may not be in its queue, and no violation is reported that depends on it. "log":
-        what each log shows, ``BlockLog.launch_latency``, or 0 where it shows none; idle times of
-        the kernels from which it is taken are not found then.
+        may or may not be in its queue, and no violation that depends on it is reported. "log": the
+        value of ``BlockLog.launch_latency`` of each log, or 0 if it is None; idle times of the
+        kernels from which the value is taken are then not found.
 
     Returns
     -------
     list of Violation
-        Log by log, sorted by time; at most one per kernel of "stream", "queue" and "priority".
-        ``Violation.scenario`` names the log.
+        Violations, log by log and sorted by time; at most one per kernel for each of "stream",
+        "queue" and "priority". ``Violation.scenario`` names the log.
 
     Raises
     ------
     ValueError
-        A block on an SM that the GPU does not have, or a block that fits no SM.
+        A block is on an SM that the GPU does not have, or does not fit an SM.
     OverflowError
-        A time, tolerance or latency of 2**62 or more.
+        A time, tolerance or latency is 2**62 or more.
 
     Examples
     --------
-    Two kernels of a block each fill the only SM one after the other; the second one starts 30 ticks
-    after it could have:
+    Two kernels of one block each fill the only SM one after the other. The second one starts 30
+    ticks after it could have:
 
     >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
     >>> log = gs.io.BlockLog(

@@ -37,11 +37,11 @@ class Violation:
         "limits", "grids", "stream", "queue", "priority", "placement" or "idle"; see
         ``check_rules``.
     kernel, block
-        The kernel's row in the log and the block's number in its grid.
+        Row of the kernel in the log, and number of the block in its grid.
     time
-        The block's start; for "idle" the earliest time at which it could have started.
+        Start of the block; for "idle", the earliest time at which it could have started.
     message
-        Description of the violation, one sentence.
+        One sentence that describes the violation.
     scenario
         ``BlockLog.scenario`` of the log.
     """

@@ -46,33 +46,33 @@ def read_schedcat(
     Parameters
     ----------
     path
-        An XML file with a ``taskset``, a ``testpoint`` of several, or a ``task``.
+        Path of an XML file with a ``taskset``, a ``testpoint`` of several task sets, or a ``task``.
     tick
-        Length of the file's unit of time, microseconds in SchedCAT's own experiments.
+        Length of the file's unit of time; microseconds in SchedCAT's own experiments.
     number
-        Which task set of a test point, from 0.
+        Index of the task set in a test point, from 0.
     resources
-        What to do with requirements of shared resources, which a workload of CPU work does not
-        have: "refuse" the file, or "drop" them. Then their time is a part of the execution time,
-        and that tasks block each other is not counted.
+        Treatment of requirements of shared resources, which a workload of CPU work cannot
+        represent: "refuse" the file, or "drop" them. If they are dropped, their time remains a part
+        of the execution time, but blocking between tasks is ignored.
     max_bytes
-        The largest file that is read.
+        Size in bytes of the largest file that is read.
 
     Returns
     -------
     Workload
-        Tasks named after their ids, or ``task 1``, ... by their place; partitions are cores, and
-        the order of the file is no priority. ``assumptions`` says what was dropped.
+        Tasks named after their ids, or ``task 1``, ... by position. Partitions become cores. The
+        order of the file is not taken as priorities. ``assumptions`` states what was dropped.
 
     Raises
     ------
     ValueError
-        XML that is damaged, declares a document type, or is no task set, with the line;
-        requirements of resources unless they are dropped.
+        The XML is damaged, declares a document type, or is not a task set (the message has the
+        line); or tasks require resources and these are not dropped.
     IndexError
-        A number of a task set that does not exist.
+        The task set with this number does not exist.
     OSError
-        From the file system.
+        The file cannot be read.
     """
     one_of(resources, ("refuse", "drop"), "resources")
     where = path_text(path)
@@ -93,7 +93,7 @@ def read_schedcat(
 
 
 class _Reader:
-    """The tasks of each set of a file, and what has no place in a workload, with a line."""
+    """The tasks of each set of a file, and the parts that a workload cannot have, with a line."""
 
     def __init__(self, where: str, drops_resources: bool) -> None:
         self.where = where

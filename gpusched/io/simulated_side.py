@@ -24,10 +24,10 @@ class SimulatedSide:
     Parameters
     ----------
     log, run
-        Kernel k of the log is launch k of the run, with as many blocks.
+        Kernel k of the log is launch k of the run, with the same number of blocks.
     shift
-        Added to the run's times it gives those of the log; None: the first launches of both are at
-        one instant.
+        Ticks to add to times of the run to get times of the log; None: such that the first launches
+        of both coincide.
     tolerance
         Ticks by which a start or an end may differ.
 

@@ -58,10 +58,10 @@ if TYPE_CHECKING:
 __all__ = ["BatchTable"]
 
 Slowdown: TypeAlias = "float | Fraction | tuple[float, float] | str | None"
-"""Factors of slowdown: least and most, one for all, a name, or none."""
+"""Slowdown factors: a pair (smallest, largest), one number for all, a name, or None."""
 
 Factor: TypeAlias = "float | Fraction"
-"""A factor of slowdown."""
+"""A slowdown factor."""
 
 Seed: TypeAlias = "int | np.random.SeedSequence | np.random.Generator | None"
 """Source of random numbers."""
@@ -72,40 +72,42 @@ _ROWS = 40  # shown in a notebook
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchTable(NoArray, Tabular):
-    """Completion times of every batch of n tasks, or of a stack of N such sets.
+    """Completion times of all batches of n tasks, or of a stack of N such task sets.
 
     >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (1, 0): 4})
     >>> table.completion.tolist(), table.submission_order(3)
     ([0, 1, 3, 4], (1, 0))
 
-    [RTNS24], sections 2.3 and 4.2. A batch is a set of tasks whose kernels are submitted
-    together; it is eligible when in some order of submission all of them run in parallel. Batches
-    are numbered by bit masks: task i is in batch ``mask`` when ``mask >> i & 1``. Of `KernelChains`
-    the bits are kernels, the rows of ``chains.rows``, and no batch has two kernels of a task. For
-    more than 24 tasks see `BatchFunction`.
+    [RTNS24], sections 2.3 and 4.2. A batch is a set of tasks whose kernels are submitted together.
+    It is eligible if there is an order of submission in which all of them run in parallel. Batches
+    are numbered by bit masks: task i belongs to batch ``mask`` if ``mask >> i & 1`` is 1. For
+    `KernelChains`, the bits stand for kernels (the rows of ``chains.rows``), and no batch contains
+    two kernels of one task. For more than 24 tasks see `BatchFunction`.
 
     Parameters
     ----------
     completion
-        Whole ticks from the start of each batch to the end of its last kernel, 0 for the empty
-        batch and for batches that are not eligible; shape ``(2**n,)`` or ``(N, 2**n)``, n from 1
-        to 24. A task alone must be eligible; its time may differ from the task's ``wcet``.
+        Whole ticks from the start of each batch to the end of its last kernel; 0 for the empty
+        batch and for batches that are not eligible. Shape ``(2**n,)`` or ``(N, 2**n)``, n from 1
+        to 24. A batch of a single task must be eligible; its time may differ from the task's
+        ``wcet``.
     undecided
-        For batches of which it is not known whether they are eligible, the time they would take; 0
-        elsewhere. Shape of ``completion``. A search that might have needed such a batch is
-        undecided. None: nothing is undecided.
+        For batches whose eligibility is unknown, the completion time they would have; 0 for all
+        others. Same shape as ``completion``. A search whose answer may depend on such a batch
+        returns undecided. None: no batch is undecided.
     order
-        The tasks of each eligible batch in the one order of submission that its time stands for,
-        then -1, for other batches -1 throughout: int8 of shape ``(2**n, n)`` or ``(N, 2**n, n)``.
-        None: every batch is submitted by increasing index.
+        Order of submission to which the completion time of each eligible batch refers: its tasks,
+        followed by -1; all -1 for other batches. int8 of shape ``(2**n, n)`` or ``(N, 2**n, n)``.
+        None: all batches are submitted by increasing index.
 
     Raises
     ------
     ValueError
-        A length that is not a power of two, more tasks than 24, negative, fractional or NaN times,
-        a task that is not eligible alone, an order that is not one of its batch.
+        The length is not a power of two, there are more than 24 tasks, a time is negative,
+        fractional or NaN, a single task is not eligible, or an order is not a permutation of its
+        batch.
     OverflowError
-        Times of 2**60 - 1 ticks or more.
+        A time is 2**60 - 1 ticks or more.
     """
 
     _INSTEAD = ".completion, .undecided, .order, or .to_frame()"
@@ -147,7 +149,7 @@ class BatchTable(NoArray, Tabular):
 
     @classmethod
     def _make(cls, completion: Any, undecided: Any, order: Any) -> BatchTable:
-        """Make a table of arrays that are known to be right."""
+        """Make a table from arrays that are known to be valid."""
         table = object.__new__(cls)
         table._set(completion, undecided, order)
         return table
@@ -158,20 +160,22 @@ class BatchTable(NoArray, Tabular):
     def from_dict(
         cls, n: int | KernelTasks | KernelChains, batches: Mapping[Any, int]
     ) -> BatchTable:
-        """Make a table of ``n`` tasks from ``{(0,): 1, (1,): 3, (1, 0): 4}``.
+        """Make a table of ``n`` tasks from a dict such as ``{(0,): 1, (1,): 3, (1, 0): 4}``.
 
-        A key is a tuple of task indices, the order of submission; or a set of them or a bit mask,
-        by increasing index. A value is the completion time, 0 for an order that is not eligible.
-        Of several orders of one batch the one with the shortest time is kept, the first among
-        equals. Batches without a key are not eligible.
+        A key that is a tuple of task indices is a batch in its order of submission. A key that is
+        a set of indices or a bit mask is submitted by increasing index. The value is the completion
+        time, 0 for an order that is not eligible. If several orders of one batch are given, the one
+        with the shortest time is kept, and the first of them among equals. Batches without a key
+        are not eligible.
 
-        With the tasks instead of their number, keys may have names: ``{("camera", "map"): 4}``;
-        with chains, those of ``chains.rows``: ``{("lane[0]", "map"): 4}``.
+        If a task set is passed in place of the number ``n``, keys may contain names, such as
+        ``{("camera", "map"): 4}``; for chains, the names of ``chains.rows``, such as
+        ``{("lane[0]", "map"): 4}``.
 
         Raises
         ------
         ValueError, TypeError, OverflowError
-            Keys with unknown or repeated tasks, and what the class refuses.
+            A key has an unknown or repeated task, or the class refuses the times.
         """
         n = n.rows if isinstance(n, KernelChains) else n
         names = n.name if isinstance(n, KernelTasks) else ()
@@ -197,20 +201,21 @@ class BatchTable(NoArray, Tabular):
         seed: Seed = None,
         first: int = 0,
     ) -> BatchTable:
-        """Make the table of tasks whose kernels share a GPU, by placing their blocks on SMs.
+        """Make the table of tasks that share a GPU, by placing their blocks on SMs.
 
-        [RTNS24], sections 2.3 and 6.1. A batch of two or more is eligible when in some
-        order of submission every block of every kernel is resident at once, blocks going to SMs by
-        the most-room rule; a kernel alone always is. Kernels with different carve-outs for shared
-        memory may share the GPU, but no SM (``GPU.carveout_rule``). Every order is tried for up to
-        six kernels (more where kernels are identical), a few sensible ones beyond: a set that none
-        of those places, and whose total demand the GPU could hold, is left undecided. A batch of
-        more kernels than the GPU runs at once (``GPU.resident_grids``) is not eligible.
+        [RTNS24], sections 2.3 and 6.1. A batch of two or more kernels is eligible if there is an
+        order of submission in which every block of every kernel is resident at once, when blocks
+        are assigned to SMs by the most-room rule. A single kernel is always eligible. Kernels with
+        different shared-memory carve-outs may share the GPU but not an SM (``GPU.carveout_rule``).
+        For up to six kernels all orders are tried (for more if some kernels are identical), and
+        beyond that a few heuristic orders. A batch that none of these orders places is left
+        undecided if the GPU could hold its total demand. A batch of more kernels than the GPU runs
+        at once (``GPU.resident_grids``) is not eligible.
 
-        A batch takes as long as its longest member's ``wcet`` times a slowdown factor, rounded up.
-        The factor is drawn for each batch of two or more. A kernel of a chain takes its latency,
-        and its ``block_time`` for each wave of its blocks; only batches with at most one kernel of
-        a task are looked at.
+        The completion time of a batch is the ``wcet`` of its longest kernel times a slowdown
+        factor, rounded up. The factor is drawn for each batch of two or more kernels. The time of a
+        kernel of a chain is its latency plus its ``block_time`` for each wave of its blocks. For
+        chains, only batches with at most one kernel per task are considered.
 
         >>> chains = gs.KernelChains([60, 100], [[4, 2], [10]], blocks=8, threads=256)
         >>> gs.BatchTable.from_gpu(chains, "Xavier", slowdown=1.5).completion.tolist()
@@ -219,27 +224,28 @@ class BatchTable(NoArray, Tabular):
         Parameters
         ----------
         tasks
-            One set or a stack of tasks or chains; ``blocks``, ``threads``, ``regs``, ``smem`` and
-            ``wcet`` matter (``block_time`` and ``latency`` of chains).
+            One set or a stack of tasks or chains. ``blocks``, ``threads``, ``regs``, ``smem`` and
+            ``wcet`` are used (for chains ``block_time`` and ``latency`` instead of ``wcet``).
         gpu
             A GPU or the name of a preset.
         slowdown
-            ``(least, most)``, a uniform draw from the multiples of 1e-9 between them, both
-            included; a number for all; the paper's ``"small"`` (1 to 1.4), ``"large"`` (1.7 to
-            1.9) or ``"mixed"`` (1.1 to 1.9); None for no slowdown.
+            A pair ``(smallest, largest)``: factors are drawn uniformly from the multiples of 1e-9
+            in this range, both ends included. A number: the same factor for all batches.
+            ``"small"`` (1 to 1.4), ``"large"`` (1.7 to 1.9) or ``"mixed"`` (1.1 to 1.9): the ranges
+            of the paper. None: no slowdown.
         seed
             An int, a ``SeedSequence``, a ``Generator``, or None.
         first
-            The number of the first set: set ``first + i`` of a seed has the same factors in every
-            stack.
+            Index of the first set: with a given seed, set ``first + i`` has the same factors in
+            every stack.
 
         Raises
         ------
         ValueError
-            More than 24 tasks (kernels of chains), a block that fits no SM (with its task and the
-            resource), factors below 1.
+            There are more than 24 tasks (kernels of chains), a block does not fit an SM (the
+            message names its task and the resource), or a factor is below 1.
         OverflowError
-            Times of 2**60 - 1 ticks or more.
+            A time is 2**60 - 1 ticks or more.
         """
         from gpusched.model.gpu import as_gpu
         from gpusched.model.slowdown import factors
@@ -273,18 +279,19 @@ class BatchTable(NoArray, Tabular):
     def from_utilization(
         cls, tasks: KernelTasks, slowdown: Slowdown = None, seed: Seed = None, first: int = 0
     ) -> BatchTable:
-        """Make the table of tasks that may share the GPU if their utilizations add up to 1 at most.
+        """Make the table of tasks that may share the GPU if their total utilization is at most 1.
 
-        A model without a GPU, for comparisons: a batch of two or more is eligible iff the sum of
-        ``wcet / period`` is at most 1, exactly; a task alone always is. Times and the other
-        parameters are those of `from_gpu`, but without a slowdown unless one is given.
+        A model without a GPU, for comparisons: a batch of two or more tasks is eligible if and only
+        if the sum of ``wcet / period`` is at most 1, computed exactly. A single task is always
+        eligible. Completion times and the other parameters are as in `from_gpu`, but by default
+        there is no slowdown.
 
         Raises
         ------
         ValueError
-            More than 24 tasks, factors below 1.
+            There are more than 24 tasks, or a factor is below 1.
         OverflowError
-            Times of 2**60 - 1 ticks or more, or a hyperperiod that is too large.
+            A time is 2**60 - 1 ticks or more, or the hyperperiod is too large.
         """
         from gpusched.model.slowdown import factors
 
@@ -319,10 +326,11 @@ class BatchTable(NoArray, Tabular):
         slowdown: Callable[[tuple[int, ...]], Factor | None]
         | Callable[[tuple[tuple[int, int], ...]], Factor | None],
     ) -> BatchTable:
-        """Make the table of one set by a function that tells how batches slow their members.
+        """Make the table of one set from a function that returns the slowdown of each batch.
 
-        A batch of two or more takes as long as its longest member alone (``wcet`` of a task,
-        ``latency`` and ``block_time`` of a kernel of a chain) times the factor, rounded up.
+        The completion time of a batch of two or more is the time of its longest member alone
+        (``wcet`` of a task, ``latency`` plus ``block_time`` of a kernel of a chain) times the
+        factor, rounded up.
 
         >>> chains = gs.KernelChains(period=[60, 100], block_time=[[4, 2], [10]])
         >>> table = gs.BatchTable.from_slowdown(
@@ -335,19 +343,20 @@ class BatchTable(NoArray, Tabular):
         tasks
             One set of tasks or chains.
         slowdown
-            Called once with the members of each batch of two or more: a tuple of task indices, or
-            for chains of pairs (task, kernel), at most one of each task, by increasing task. It
-            returns a factor from 1 to a million, which counts in billionths, or None for a batch
-            that is not eligible.
+            Called once for each batch of two or more, with its members: a tuple of task indices,
+            or for chains a tuple of pairs (task, kernel) with at most one kernel per task, by
+            increasing task. It returns a factor from 1 to a million, which is rounded to
+            billionths, or None for a batch that is not eligible.
 
         Raises
         ------
         ValueError
-            More than 24 tasks or kernels, a stack, a factor that is none (with the batch).
+            There are more than 24 tasks or kernels, the tasks are a stack, or a factor is invalid
+            (the message names the batch).
         OverflowError
-            Times of 2**60 - 1 ticks or more.
+            A time is 2**60 - 1 ticks or more.
         TypeError
-            Tasks of another class.
+            The tasks are of another class.
         """
         from gpusched.model.chain_tables import slowed_batches
 
@@ -373,10 +382,10 @@ class BatchTable(NoArray, Tabular):
     ) -> BatchTable:
         """Read a table of measured completion times: one row per batch, in CSV or JSON.
 
-        The suffix, ``.csv`` or ``.json``, is that of the format. A row has a batch, its tasks in
-        the order of their submission; the completion time in whole ticks, or several samples of
-        it; and, if wanted, whether it was eligible. In CSV, with tasks and samples separated by
-        semicolons::
+        The suffix of the name, ``.csv`` or ``.json``, determines the format. A row describes a
+        batch: its tasks in the order of submission, its completion time in whole ticks (or several
+        samples of it), and optionally whether it was eligible. In CSV, tasks and samples are
+        separated by semicolons::
 
             batch,completion,eligible
             detect,120,yes
@@ -393,36 +402,37 @@ class BatchTable(NoArray, Tabular):
                {"batch": ["track", "detect"], "completion": [180, 175, 183], "eligible": true},
                {"batch": ["detect", "track"], "eligible": false}]}
 
-        A task is named by its index or its name. Names get their indices from ``tasks``, else from
-        the list ``"tasks"`` in JSON (which may also be their number), else from the order of the
-        rows of a single task. ``eligible`` is yes, no or unknown (undecided) in CSV, where true,
-        false, 1 and 0 are understood as well, and ``true``, ``false`` or ``"unknown"`` in JSON;
-        left out, it is yes, or no where the completion time is 0 or left out. Of several orders of
-        one batch the one with the shortest time is kept. Batches without a row are not eligible.
+        A task is given by its index or its name. The indices of names are taken from ``tasks``;
+        without it, from the list ``"tasks"`` in JSON (which may also be the number of tasks);
+        without that, from the order of the rows with a single task. ``eligible`` is yes, no or
+        unknown (undecided) in CSV, where true, false, 1 and 0 are accepted too, and ``true``,
+        ``false`` or ``"unknown"`` in JSON. If it is missing, a batch is eligible unless its
+        completion time is 0 or missing. If several orders of one batch are given, the one with the
+        shortest time is kept. Batches without a row are not eligible.
 
         Parameters
         ----------
         path
-            The file.
+            File name.
         statistic
-            The time taken for several samples: ``"worst"``, ``"median"`` or ``"mean"``, the last
-            two rounded up to whole ticks.
+            Statistic of several samples that becomes the completion time: ``"worst"``,
+            ``"median"`` or ``"mean"``; the last two are rounded up to whole ticks.
         tasks
-            Names in the order of the indices, a task set with these names, or the number of
-            tasks.
+            Names of the tasks in the order of their indices, a task set with these names, or the
+            number of tasks.
         max_bytes
-            The largest file that is read, in bytes (default: 4 GiB).
+            Size in bytes of the largest file that is read (default: 4 GiB).
 
         Raises
         ------
         OSError
-            From the file system, and for what is not a regular file.
+            The file cannot be read, or is not a regular file.
         ValueError
-            Another file, or a larger one; the message has the file, the row and the entry: an
-            unknown task, a repeated row (several samples belong in one row), a time that is not a
-            positive whole number, a task that is not eligible alone.
+            The file is too large or its content is invalid: an unknown task, a repeated row
+            (several samples belong in one row), a time that is not a positive whole number, a
+            single task that is not eligible. The message names the file, the row and the entry.
         OverflowError
-            Times of 2**60 - 1 ticks or more.
+            A time is 2**60 - 1 ticks or more.
         """
         from gpusched.model.batch_table_file import read
 
@@ -431,15 +441,15 @@ class BatchTable(NoArray, Tabular):
     def to_file(
         self, path: str | os.PathLike[str], tasks: KernelTasks | Sequence[str] | None = None
     ) -> None:
-        """Write the batches of one set as a file for `from_file`, with names if ``tasks`` are
-        given. An existing file is replaced once the new one is complete."""
+        """Write the batches of one set to a file that `from_file` reads, with names if ``tasks``
+        are given. An existing file is replaced only when the new one is complete."""
         from gpusched.model.batch_table_file import write
 
         write(self, path, tasks)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table or stack without loss (NumPy's ``.npz``), for `load`. An existing file
-        is replaced once the new one is complete."""
+        """Write the table or stack to a NumPy ``.npz`` file without loss, for `load`. An existing
+        file is replaced only when the new one is complete."""
         from gpusched._support.files import replacing
 
         arrays: dict[str, Any] = {"format": np.array(_FORMAT), "completion": self.completion}
@@ -452,9 +462,10 @@ class BatchTable(NoArray, Tabular):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> BatchTable:
-        """Read a file that `save` wrote, of at most ``max_bytes`` bytes unpacked (4 GiB).
+        """Read a file written by `save`, of at most ``max_bytes`` bytes unpacked (default: 4 GiB).
 
-        Raises OSError, also for what is not a regular file, and ValueError for every other file.
+        Raises OSError if the file cannot be read or is not a regular file, and ValueError if it
+        was not written by `save`.
         """
         from gpusched._support.paths import path_text
         from gpusched._support.saved_files import read_npz
@@ -476,7 +487,7 @@ class BatchTable(NoArray, Tabular):
 
     @property
     def n(self) -> int:
-        """Tasks in a set."""
+        """Number of tasks in a set."""
         return int(self.completion.shape[-1]).bit_length() - 1
 
     @property
@@ -501,17 +512,17 @@ class BatchTable(NoArray, Tabular):
         return self._make(*(None if a is None else a[index].copy() for a in self._arrays()))
 
     def batch_mask(self, members: Iterable[int]) -> int:
-        """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
+        """Bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
         return mask_of(members, self.n)
 
     def members(self, mask: int) -> tuple[int, ...]:
-        """The tasks of a batch, by increasing index."""
+        """Tasks of a batch, by increasing index."""
         return members(self._mask(mask))
 
     def submission_order(self, mask: int) -> tuple[int, ...]:
-        """The tasks of an eligible batch in the order of submission.
+        """Tasks of an eligible batch in the order of submission.
 
-        Raises ValueError when the batch is not eligible, TypeError for a stack.
+        Raises ValueError if the batch is not eligible, and TypeError for a stack.
         """
         if self.is_stack:
             raise TypeError("tables: got a stack, expected one table, such as table[i]")
@@ -545,10 +556,10 @@ class BatchTable(NoArray, Tabular):
         return (BatchTable._make, self._arrays())
 
     def to_frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
-        """Make a pandas table with one row per eligible or undecided batch.
+        """Return a pandas table with one row per eligible or undecided batch.
 
-        The columns are ``set`` (of a stack), ``size``, ``tasks`` in the order of submission,
-        ``completion`` (for an undecided batch the time it would take) and ``undecided``.
+        The columns are ``set`` (for a stack), ``size``, ``tasks`` in the order of submission,
+        ``completion`` (for an undecided batch, the time it would have) and ``undecided``.
 
         >>> stack = gs.BatchTable([[0, 1, 3, 4], [0, 1, 3, 0]])
         >>> print(stack.to_frame().to_string(index=False))
@@ -562,13 +573,13 @@ class BatchTable(NoArray, Tabular):
         Parameters
         ----------
         names
-            Those of the n tasks: ``tasks`` has names instead of indices, and `from_frame` does not
-            take such a table.
+            Names of the n tasks. The column ``tasks`` then has names instead of indices, and
+            `from_frame` does not accept the table.
 
         Raises
         ------
         ValueError
-            Another number of names.
+            The number of names is not n.
 
         >>> stack[0].to_frame(["camera", "lidar"])["tasks"].tolist()
         [('camera',), ('lidar',), ('camera', 'lidar')]
@@ -582,26 +593,27 @@ class BatchTable(NoArray, Tabular):
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> BatchTable:
-        """Make a table or stack of a pandas table such as `to_frame` makes.
+        """Make a table or stack from a pandas table like that of `to_frame`.
 
         Parameters
         ----------
         frame
-            One row per batch. Needed are ``completion`` and one of ``tasks`` and ``mask``; without
-            ``tasks``, batches are submitted by increasing index. Batches without a row are not
-            eligible. With the column ``set`` the result is a stack.
+            One row per batch. The column ``completion`` is required, and one of ``tasks`` and
+            ``mask``; without ``tasks``, batches are submitted by increasing index. Batches without
+            a row are not eligible. With a column ``set``, the result is a stack.
 
         Returns
         -------
         BatchTable
-            ``from_frame(table.to_frame()) == table`` for all but empty stacks.
+            ``from_frame(table.to_frame()) == table``, except for empty stacks.
 
         Raises
         ------
         ValueError
-            Missing values, unknown columns, the same batch twice, and what the class raises.
+            Values are missing, columns are unknown, a batch occurs twice, or the class refuses
+            the values.
         TypeError
-            An object that is not a pandas table.
+            The object is not a pandas table.
 
         >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (1, 0): 4})
         >>> gs.BatchTable.from_frame(table.to_frame()) == table

@@ -53,7 +53,7 @@ def task_count(n: Any) -> int:
 
 
 def task_index(value: Any, n: int, what: str) -> int:
-    """One of ``n`` tasks; ``what`` begins the message of a refusal."""
+    """One of ``n`` tasks; error messages begin with ``what``."""
     try:
         task = operator.index(value)
     except TypeError:
@@ -141,7 +141,7 @@ class Collected:
         self.order: Orders = np.full((1 << n, n), -1, dtype=np.int8)
 
     def add(self, order: Sequence[int], time: int, decided: bool = True) -> None:
-        """An order with its time (0: not eligible); the shortest time of a batch stays."""
+        """Add an order with its time (0: not eligible); a batch keeps its shortest time."""
         mask = sum(1 << task for task in order)
         times = self.completion if decided else self.undecided
         if time == 0 or 0 < times[mask] <= time:
@@ -194,7 +194,7 @@ def check_singletons(completion: Int64Array, n: int) -> None:
 
 
 def check_orders(order: Any, completion: Int64Array, n: int) -> Orders:
-    """Every row a permutation of its batch; returned as a new int8 array."""
+    """Check that every row is a permutation of its batch; returns a new int8 array."""
     given = int_array(order, "order")
     if given.shape != (*completion.shape, n):
         raise ValueError(f"order: got shape {given.shape}, expected {(*completion.shape, n)}")
@@ -276,7 +276,7 @@ def refuse(
     what: str,
     error: type[Exception] = ValueError,
 ) -> None:
-    """Raise for the first bad time; the message writes the batch as a set of tasks."""
+    """Raise for the first invalid time; the message gives the batch as a set of tasks."""
     if bad.any():
         *sets, mask = (int(i) for i in np.argwhere(bad)[0])
         at = (*sets, mask)

@@ -1,9 +1,9 @@
 """Batch tables of chains: batches with at most one kernel of a task.
 
-A table of chains is one of their rows, with a bit per kernel. By placement, one kernel of each task
-is chosen in every possible way, and the batches of each choice are placed like those of tasks. A
-batch that belongs to several choices is taken from the one in which the tasks that are not in it
-have their first kernels, so that its slowdown factor is drawn once.
+A table of chains is a table of their rows, with one bit per kernel. Placement considers every way
+of choosing one kernel of each task, and places the batches of each choice like those of tasks. A
+batch that belongs to several choices is taken from the one in which all tasks outside the batch
+are represented by their first kernels, so that its slowdown factor is drawn once.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Tables = tuple[Any, Any, Any]
 def alone_on(rows: KernelTasks, gpu: GPU) -> KernelTasks:
     """The rows with the time that each kernel takes alone on a GPU, in waves of its blocks.
 
-    ``wcet`` of rows is latency and time of a block, see `KernelChains.rows`. Raises ValueError for
-    a block that fits no SM.
+    ``wcet`` of the rows is the latency plus the time of a block, see `KernelChains.rows`. Raises
+    ValueError for a block that does not fit an SM.
     """
     of_sm, limit = occupancy(gpu, rows.threads, rows.regs, rows.smem, detail=True)
     if len(bad := np.argwhere(of_sm == 0)):

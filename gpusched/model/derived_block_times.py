@@ -1,4 +1,4 @@
-"""Waves of a kernel alone on a GPU, and the check of block times that were taken from ``wcet``."""
+"""Check of block times that were derived from ``wcet``; waves of a kernel alone on a GPU."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def refuse_derived_block_time(
     tasks
         One task set, or a stack of N.
     threads
-        Threads of the GPU, one number or ``(N,)``; ignored with ``gpu``.
+        Threads of the GPU, one number or ``(N,)``; ignored if ``gpu`` is given.
     gpu
         A GPU with SMs.
 
     Raises
     ------
     ValueError
-        ``wcet`` is the time of the whole kernel alone, so that it is the time of a block only where
-        all blocks run at once. Blocks that do not fit the GPU are left to other checks.
+        A kernel has several waves. ``wcet`` is the time of the whole kernel alone, so it equals the
+        time of a block only if all blocks run at once. Blocks that do not fit the GPU are left to
+        other checks.
     """
     if "block_time" not in tasks._derived:
         return

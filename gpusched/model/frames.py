@@ -17,10 +17,10 @@ __all__ = ["Table"]
 
 
 class Table:
-    """The rows of a frame, sorted by some of its columns; entries as Python's own values.
+    """Rows of a frame, sorted by some of its columns, with entries as plain Python values.
 
-    ``needed`` and ``known`` are names of columns; other columns are refused, so that a misspelt
-    one is not left out silently.
+    ``needed`` and ``known`` are names of columns. Other columns are refused, so that a misspelt
+    column is not silently ignored.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Table:
                 self._columns[column] = [values[row] for row in rows]
 
     def first(self, rows: Sequence[int], group: Sequence[int], columns: Iterable[str]) -> Table:
-        """Some columns of some rows, which the other rows of each row's group have to repeat."""
+        """Some columns of some rows; the other rows of each row's group must repeat them."""
         part = object.__new__(Table)
         part.length = len(rows)
         part._columns = {}
@@ -87,11 +87,11 @@ class Table:
         return column in self._columns
 
     def entries(self, column: str) -> list[Any]:
-        """The entries of a column; None for missing values, and where there is no such column."""
+        """Entries of a column; None for missing values, or if there is no such column."""
         return self._columns.get(column, [None] * self.length)
 
     def whole(self, column: str, missing: int | None = None) -> list[int]:
-        """The whole numbers of a column, with ``missing`` in the place of missing values."""
+        """Whole numbers of a column; missing values are replaced by ``missing``."""
         found = []
         for row, value in enumerate(self.entries(column)):
             entry = missing if value is None else value
@@ -112,9 +112,9 @@ class Table:
         return self.entries(column)
 
     def set_sizes(self, *, equal: bool = False) -> list[int]:
-        """Number of tasks of each set, of rows sorted by set and task, one row for each task.
+        """Number of tasks of each set, for rows sorted by set and task with one row per task.
 
-        Rows without the column ``set`` are one set. With ``equal``, sets of different sizes are
+        Without a column ``set``, all rows are one set. With ``equal``, sets of different sizes are
         refused.
         """
         sets = self.whole("set") if "set" in self else [0] * self.length
@@ -130,9 +130,9 @@ class Table:
         return sizes
 
     def constant(self, column: str, sizes: Sequence[int]) -> tuple[str, ...] | None:
-        """The entries of the first of the largest sets, with which those of the other sets begin.
+        """Entries of the first of the largest sets; those of the other sets must agree with them.
 
-        ``sizes``: numbers of tasks of the sets, one behind the other. None without the column.
+        ``sizes``: numbers of tasks of the sets, in order. None without the column.
         """
         if column not in self:
             return None

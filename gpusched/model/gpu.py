@@ -74,7 +74,7 @@ class _Changes(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GPU(Saved):
-    """The limits of one GPU; all its SMs are alike.
+    """Resource limits of a GPU whose SMs are all alike.
 
     >>> gpu = gs.GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32, cc="7.2")
     >>> gpu.warps_per_sm, gpu.smem_per_block, gpu.sm_order.tolist()
@@ -85,64 +85,68 @@ class GPU(Saved):
     Parameters
     ----------
     sms
-        Streaming multiprocessors, at most 65,536.
+        Number of streaming multiprocessors, at most 65,536.
     threads_per_sm, blocks_per_sm
-        Threads and blocks resident on an SM at once. Threads count in warps of 32: a rest below
-        one warp is of no use.
+        Maximum number of threads and blocks resident on an SM at once. Threads are allocated in
+        warps of 32; a remainder of less than one warp is not usable.
     regs_per_sm
         32-bit registers of an SM.
     smem_per_sm
         Shared memory of an SM in bytes.
     cc
         Compute capability: ``"8.0"``, ``8.0``, ``(8, 0)`` or None (unknown); stored as a tuple or
-        None. The units of allocation follow from it: shared memory is given in units of 256 bytes
-        up to cc 7 and of 128 bytes from cc 8 on, where 1,024 bytes of each block's share are the
-        system's; registers are given to a warp in units of 256, from one of 4 register files
-        (2 on cc 6.0). With None the units are 256 bytes and 256 registers, there are 4 register
+        None. It determines the allocation units. Shared memory is allocated in units of 256 bytes
+        up to cc 7.x and of 128 bytes from cc 8.0 on, where the system also reserves 1,024 bytes
+        per block. Registers are allocated per warp in units of 256, from one of 4 register files
+        (2 on cc 6.0). With None, the units are 256 bytes and 256 registers, there are 4 register
         files, and nothing is reserved.
     sm_order
-        The order in which the block scheduler prefers SMs that are equal otherwise: None or
-        ``"evens_then_odds"``, ``"ascending"``, ``"descending"``, or the SM ids in that order.
-        Stored as a read-only int64 array of shape ``(sms,)``.
+        Order in which the block scheduler prefers SMs that are otherwise equal: None or
+        ``"evens_then_odds"``, ``"ascending"``, ``"descending"``, or a list of all SM ids. Stored
+        as a read-only int64 array of shape ``(sms,)``.
     smem_per_block
-        The most shared memory in bytes that one block may ask for (with opt-in), without the
-        system's part. Unless given, what the compute capability allows, or what an SM has.
+        Maximum shared memory in bytes that one block may request (with opt-in), without the part
+        reserved by the system. Default: the limit of the compute capability, or ``smem_per_sm``.
     copy_engines
-        Copies that run at the same time.
+        Number of copies that can run at the same time.
     name
-        A label.
+        Label of the GPU.
     channels
-        Hardware queues of a context for kernels, which its streams share where they are more; 0: no
-        limit; None: unknown.
+        Number of hardware queues of a context for kernels; if a context has more streams, they
+        share queues. 0: no limit. None: unknown.
     carveout_rule
-        An SM's memory is split into L1 cache and shared memory, the carve-out, as the first block
-        needs that starts on the empty SM; until it is empty again it takes ([RTAS20], section
-        III-C2) only blocks of kernels with the same carve-out (``"match"``), with that or a
-        smaller one (``"at_least"``), or of all kernels (``"ignore"``). Unless given, ``"match"``
-        from cc 7.0 on, and ``"ignore"`` before and where cc is None. Whether GPUs follow "match" or
-        "at_least" where the second kernel needs less is not known.
+        The memory of an SM is split into L1 cache and shared memory. The size of the shared part,
+        the carve-out, is set by the first block that starts on an empty SM. Until the SM is empty
+        again, it accepts ([RTAS20], section III-C2) only blocks of kernels with the same carve-out
+        (``"match"``), with the same or a smaller one (``"at_least"``), or of all kernels
+        (``"ignore"``). Default: ``"match"`` from cc 7.0 on, otherwise, and if cc is None,
+        ``"ignore"``. Whether GPUs follow "match" or "at_least" when the second kernel needs less
+        is not known.
     carveouts
-        Possible carve-outs in bytes, ascending; those of cc unless given. A kernel has the least
-        one with which as many of its blocks fit an SM as with the largest, with what the system
-        reserves per block, and the least of all without shared memory. (The driver's own choice is
-        not documented.) They decide which kernels share an SM; how many blocks fit is counted with
-        ``smem_per_sm``.
+        Possible carve-outs in bytes, ascending. Default: those of the compute capability. The
+        carve-out of a kernel is the smallest one with which an SM holds as many of its blocks as
+        with the largest one, counting what the system reserves per block; for a kernel without
+        shared memory it is the smallest of all. (The choice made by the driver is not documented.)
+        Carve-outs decide which kernels can share an SM; the number of blocks that fit an SM is
+        computed with ``smem_per_sm``.
     sms_per_gpc
-        SMs of a GPC, on which the blocks of a cluster start together: those of a whole GPC of the
-        chip. GPCs of one GPU may have fewer, and which SM ids form one is not published; simulators
-        take consecutive ids. None: unknown.
+        Number of SMs of a full GPC of the chip; the blocks of a cluster start together on one GPC.
+        Some GPCs of a GPU may have fewer SMs, and it is not published which SM ids form a GPC;
+        simulators assume consecutive ids. None: unknown.
     resident_grids
-        Kernels that run at once, each from its first block to its last: "Maximum number of resident
-        grids per device (Concurrent Kernel Execution)" of the CUDA C++ Programming Guide. That of
-        the compute capability unless given (16 to 128), and 128 where cc is None or not listed
-        there. (A GPU instance is taken as a device.)
+        Number of kernels that can run at once, each from its first block to its last: "Maximum
+        number of resident grids per device (Concurrent Kernel Execution)" of the CUDA C++
+        Programming Guide. Default: that of the compute capability (16 to 128), or 128 if cc is None
+        or not listed there. A GPU instance is treated as a device.
+
+    Two GPUs are equal if all these fields are equal.
 
     Two GPUs are equal when all these fields are.
 
     Raises
     ------
     ValueError, OverflowError, TypeError
-        Limits that are not possible; the message names the field.
+        A limit is invalid; the message names the field.
     """
 
     _KIND: ClassVar[str] = "GPU"
@@ -216,26 +220,26 @@ class GPU(Saved):
 
     @property
     def warps_per_sm(self) -> int:
-        """Whole warps of 32 threads resident on an SM at once (mw in [RTAS20])."""
+        """Number of whole warps of 32 threads resident on an SM at once (mw in [RTAS20])."""
         return self.threads_per_sm // WARP_THREADS
 
     @staticmethod
     def preset(name: str) -> GPU:
-        """Make the GPU of this name, such as ``"Xavier"``, ``"A100"`` or ``"pbs2024"``.
+        """Return the GPU with this name, such as ``"Xavier"``, ``"A100"`` or ``"pbs2024"``.
 
-        Case, spaces and punctuation do not matter, nor does the brand before the name
+        Case, spaces and punctuation are ignored, and so is the brand before the name
         (``"NVIDIA GeForce RTX 2080 Ti"`` is ``"rtx2080ti"``). Raises ValueError for an unknown
-        name, with similar ones; see `presets`.
+        name; the message lists similar names. `presets` lists all of them.
         """
         return GPU(**preset_fields(name))
 
     @staticmethod
     def presets() -> tuple[str, ...]:
-        """Names that `preset` knows."""
+        """Names that `preset` accepts."""
         return PRESET_NAMES
 
     def replace(self, **changes: Unpack[_Changes]) -> GPU:
-        """Make a GPU with other arguments, as of the class; all others are kept.
+        """Return a copy with some arguments of the class changed.
 
         >>> gs.GPU.preset("V100").replace(carveout_rule="ignore").carveout_rule
         'ignore'
@@ -246,12 +250,13 @@ class GPU(Saved):
     # Instances (MIG)
 
     def mig_profiles(self) -> tuple[MigProfile, ...]:
-        """Profiles of the GPU's instances (Multi-Instance GPU), ascending; none without MIG.
+        """Profiles of the GPU's instances (Multi-Instance GPU), ascending; empty without MIG.
 
-        They are known for the products A100 (40 and 80 GB), H100 (SXM and PCIe, 80 GB), H200, B200
-        and A30, by the GPU's ``name``. An A100 whose name does not say its memory shows the names
-        of 80 GB and takes those of 40 GB, too. Profiles with media engines ("+me") are as the plain
-        ones.
+        The profiles of A100 (40 and 80 GB), H100 (SXM and PCIe, 80 GB), H200, B200 and A30 are
+        known. The product is recognised by the GPU's ``name``. If the name of an A100 does not
+        state its memory, the profiles have the names of the 80 GB version, and those of the 40 GB
+        version are accepted too. Profiles with media engines ("+me") are treated as the plain
+        profiles.
 
         >>> for profile in gs.GPU.preset("H100").mig_profiles()[3:5]:
         ...     print(profile.name, profile.sms, profile.copy_engines, profile.starts)
@@ -262,7 +267,7 @@ class GPU(Saved):
         return products[0].profiles if products else ()
 
     def mig_configurations(self) -> tuple[tuple[MigInstance, ...], ...]:
-        """All sets of GPU instances to which none can be added, each with its start slices.
+        """All maximal sets of GPU instances, each instance with its first memory slice.
 
         >>> gs.GPU.preset("A30").mig_configurations()[1]
         (<MigInstance: 2g.12gb@0, 28 SMs>, <MigInstance: 2g.12gb@2, 28 SMs>)
@@ -272,7 +277,7 @@ class GPU(Saved):
         return placements(product_of(self.name, self.sms))
 
     def mig_instances(self, profiles: Sequence[str]) -> tuple[MigInstance, ...]:
-        """Place GPU instances of these profiles on the GPU, in their order.
+        """Place GPU instances of the given profiles on the GPU, in the given order.
 
         >>> gs.GPU.preset("H100").mig_instances(["3g.40gb", "4g.40gb"])
         (<MigInstance: 3g.40gb@4, 60 SMs>, <MigInstance: 4g.40gb@0, 64 SMs>)
@@ -281,9 +286,9 @@ class GPU(Saved):
         ValueError: profiles[2]: got '3g.40gb', expected instances that fit H100 together; 3g.40gb \
 takes 3 compute slices, and 1 of 7 are left
 
-        Raises ValueError for profiles that do not fit together, with the first that does not and
-        the reason, for an unknown profile, and for a GPU without profiles; TypeError for anything
-        but names.
+        Raises ValueError if the profiles do not fit together (the message names the first that
+        does not fit and the reason), for an unknown profile, and for a GPU without MIG profiles;
+        TypeError for anything but names.
         """
         names = tuple(profiles) if is_sequence(profiles) else ()
         if not is_sequence(profiles) or not all(isinstance(name, str) for name in names):
@@ -291,11 +296,11 @@ takes 3 compute slices, and 1 of 7 are left
         return placed(product_of(self.name, self.sms, names), names)
 
     def instance(self, profile: str) -> GPU:
-        """Make the GPU that an instance of a profile is.
+        """Return the GPU that an instance of the given profile presents to its programs.
 
-        It has the SMs and copy engines of the profile, and hardware queues of its own; its SMs are
-        those of this GPU. Which of these it has, and the order in which its block scheduler prefers
-        them, is not documented: they are numbered from 0, in ascending order.
+        It has the SMs and copy engines of the profile, and its own hardware queues. Each of its SMs
+        has the limits of this GPU's SMs. Which SMs an instance gets, and in which order its block
+        scheduler prefers them, is not documented; they are numbered from 0, in ascending order.
 
         >>> part = gs.GPU.preset("H100").instance("3g.40gb")
         >>> part.name, part.sms, part.copy_engines
@@ -318,10 +323,10 @@ takes 3 compute slices, and 1 of 7 are left
     def from_properties(properties: Mapping[str, Any]) -> GPU:
         """Make the GPU described by an entry of ``deviceProperties`` in a PyTorch profiler trace.
 
-        What such entries lack comes from the compute capability (blocks per SM), and from the
-        preset of the name, if it has as many SMs (copy engines, channels, GPCs, order of SMs).
-        Raises ValueError that names missing fields, or when the compute capability is unknown, and
-        for a GPU of AMD.
+        Values that such entries lack are taken from the compute capability (blocks per SM), and
+        from the preset of that name if it has the same number of SMs (copy engines, channels, GPCs,
+        order of SMs). Raises ValueError if fields are missing (the message names them), if the
+        compute capability is unknown, and for GPUs by AMD.
         """
         return GPU(**traced_fields(properties))
 
@@ -462,7 +467,7 @@ def occupancy(
     *,
     detail: bool = False,
 ) -> int | Int64Array | tuple[int, str] | tuple[Int64Array, npt.NDArray[np.str_]]:
-    """Number of blocks of a kernel that are resident on one SM at once.
+    """Return the number of blocks of a kernel that one SM can hold at once (occupancy).
 
     [RTAS20], Equation 1, with the allocation units of the CUDA toolkit (see `GPU`).
 
@@ -471,29 +476,30 @@ def occupancy(
     gpu
         A `GPU`, or the name of a preset.
     threads
-        Threads per block. A block of more than 1,024 threads fits no SM.
+        Threads per block. A block of more than 1,024 threads does not fit an SM.
     regs
-        Registers per thread; 0: no limit. A thread has 255 at most: with more a block fits no SM.
+        Registers per thread, at most 255; with more, a block does not fit an SM. 0: registers are
+        no limit.
     smem
-        Shared memory per block in bytes, static and dynamic.
+        Shared memory per block in bytes, static plus dynamic.
     detail
-        Whether the limiting resource is returned, too.
+        Whether to return the limiting resource as well.
 
     Returns
     -------
     int or int64 array
-        An int when threads, regs and smem are scalars, else an array of their common shape; 0
-        where a block fits no SM.
+        An int if threads, regs and smem are scalars, otherwise an array of their broadcast shape;
+        0 for a block that does not fit an SM.
     str or array of str
-        With ``detail``, a second value: ``"warps"``, ``"blocks"``, ``"registers"`` or
-        ``"shared memory"``, the first of them among equals, or ``"threads"`` for a block of more
-        than 1,024 threads.
+        With ``detail`` only: the limiting resource, ``"warps"``, ``"blocks"``, ``"registers"`` or
+        ``"shared memory"`` (the first of these in case of a tie), or ``"threads"`` for a block of
+        more than 1,024 threads.
 
     Raises
     ------
     ValueError
-        Non-positive threads, negative registers or shared memory, fractions, or shapes that do
-        not fit each other.
+        Threads are not positive, registers or shared memory are negative, a value is fractional,
+        or the shapes cannot be broadcast together.
 
     >>> gs.occupancy("pbs2024", threads=256)
     4

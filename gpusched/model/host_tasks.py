@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 __all__ = ["MAX_SMS", "MODES", "HostTasks", "container_period"]
 
 Times = npt.ArrayLike | Sequence[Any]
-"""Numbers of segments: an array, or lists of lists that differ in length."""
+"""Times per segment: an array, or nested lists of different lengths."""
 
 SMSets = npt.NDArray[np.bool_] | Sequence[Any]
-"""Sets of SMs: bool flags, or lists of SM indices."""
+"""Sets of SMs: an array of bools, or lists of SM indices."""
 
 
 class _Options(TypedDict, total=False):
@@ -84,11 +84,11 @@ class _Changes(_Options, total=False):
 class HostTasks(HostColumns):
     """Sporadic tasks with CPU and GPU segments: one set of n tasks, or a stack of N sets.
 
-    A job runs CPU segment 0, GPU segment 0, CPU segment 1, ..., one after the other, and ends with
-    a CPU segment; a CPU segment of length 0 is skipped. A GPU segment is a copy in (with whatever
-    else the CPU does before the kernel), a kernel, and a copy out ([RTCSA19], section III: mhd, e,
-    mdh). The time of a kernel depends on its number of SMs. Times are integer ticks; the unit is
-    the caller's.
+    A job runs CPU segment 0, GPU segment 0, CPU segment 1, ..., in this order, and ends with a CPU
+    segment; a CPU segment of length 0 is skipped. A GPU segment consists of a copy in (with all
+    other CPU work before the kernel), a kernel, and a copy out ([RTCSA19], section III: mhd, e,
+    mdh). The time of a kernel depends on its number of SMs. Times are integers in ticks of a unit
+    that the caller chooses.
 
     >>> hosts = gs.HostTasks([60, 80, 120], cpu=[[3, 2], [5, 2, 1], [10]],
     ...     copy_in=[[1], [2, 2], []], kernel=[[[6, 4]], [8, [9, 5]], []], copy_out=1)
@@ -100,53 +100,59 @@ class HostTasks(HostColumns):
     Parameters
     ----------
     period
-        Least time between two releases of a task (T), shape ``(n,)`` or ``(N, n)``.
+        Minimum time between two releases of a task (T), shape ``(n,)`` or ``(N, n)``.
     cpu
-        CPU segments, ``(n, w + 1)`` or ``(N, n, w + 1)``, where w is the most GPU segments of a
-        task; ``(n,)`` or, for a stack, ``(N, n)`` for tasks without any.
+        Times of the CPU segments, shape ``(n, w + 1)`` or ``(N, n, w + 1)``, where w is the largest
+        number of GPU segments of a task; ``(n,)`` or, for a stack, ``(N, n)`` for tasks without GPU
+        segments.
     copy_in, copy_out
-        Of each GPU segment, ``(n, w)`` or ``(N, n, w)``; ``(n,)`` or one number for all alike (0).
+        Copy times of each GPU segment, shape ``(n, w)`` or ``(N, n, w)``; ``(n,)`` or one number
+        applies to all segments. Default: 0.
     kernel
-        Its time on 1, 2, ..., K SMs, ``(n, w, K)`` or ``(N, n, w, K)``; on more than K as on K.
-        Also ``(n, w)``, ``(n,)`` or one number, for kernels that do not depend on the SMs (0);
-        methods that choose numbers of SMs refuse sets of such kernels alone, as times on all SMs
-        would pass for those on one: give ``[9, 9]`` for a kernel that is as fast on one SM. Beside
-        kernels with a list, one number is taken as the time on any number of SMs.
+        Kernel times of each GPU segment on 1, 2, ..., K SMs, shape ``(n, w, K)`` or
+        ``(N, n, w, K)``; on more than K SMs the time on K applies. Kernels whose time does not
+        depend on the SMs may be given with shape ``(n, w)``, ``(n,)`` or as one number (default:
+        0). Methods that choose numbers of SMs refuse a set that has only such times, because times
+        on all SMs would be mistaken for times on one SM; for a kernel that is as fast on one SM as
+        on more, give ``[9, 9]``. Beside kernels with lists, one number is the time on any number of
+        SMs.
     deadline
-        Relative deadline (D); derived from the period (equal to it) unless given.
+        Relative deadline (D). Default: the period.
     priority
-        Smaller is more urgent; derived from the deadlines (deadline-monotonic, ties by index)
-        unless given. Priorities may tie here; tests and simulations of fixed priorities refuse
-        ties.
+        Priority; a smaller number is a higher priority. Default: deadline-monotonic, ties broken
+        by index. Equal priorities are accepted here, but refused by tests and simulations of fixed
+        priorities.
     offset
-        Time of the first release (0); the tests ignore it, as releases are sporadic.
+        Time of the first release. Default: 0. Tests ignore it, because they assume sporadic
+        releases.
     core
-        The core that each task is assigned to; -1 for a task without one (the default).
+        Core that each task is assigned to; -1 (the default) for a task without a core.
     sm
-        The SMs that each task's kernels use: bool ``(n, M)`` or ``(N, n, M)``, or lists of SM
-        indices, one list per task (one for all is refused: that would let all of them share).
-        None: M = 0.
+        SMs that the kernels of each task use: bools of shape ``(n, M)`` or ``(N, n, M)``, or one
+        list of SM indices per task. A single list for all tasks is refused, because it would make
+        all tasks share these SMs. None: no SMs are assigned (M = 0).
     segments
-        The number of GPU segments of each task's jobs; derived from the lists' lengths, or w,
-        unless given. The arrays must be 0 beyond.
+        Number of GPU segments of each task's jobs; array entries beyond it must be 0. Default: the
+        lengths of the lists, or w.
     sizes
-        Of a stack whose sets differ in size: the number of tasks of each, ``(N,)``. Its arrays have
-        n rows per set, as many as the largest set has tasks; rows beyond a set's tasks are ignored,
-        and are 0 in the object (``core``: -1). None: all sets have n tasks. The field is an array
-        in any case, of shape ``()`` for a single set.
+        Number of tasks of each set of a stack, shape ``(N,)``, if the sets differ in size. Each set
+        then has n rows, where n is the size of the largest set. Rows beyond the tasks of a set are
+        ignored and stored as 0 (``core``: -1). None: all sets have n tasks. The attribute is always
+        an array, of shape ``()`` for a single set.
     monotone
-        Whether a kernel time that grows with the number of SMs is replaced by the largest time with
-        as many SMs or more, which is a safe over-approximation; it is refused otherwise.
+        True: a kernel time that increases with the number of SMs is replaced by the largest time
+        on that number of SMs or more, which is a safe over-approximation. False (default): it is
+        refused.
     name
-        One label per task; ``task 0``, ``task 1``, ... unless given.
+        One label per task. Default: ``task 0``, ``task 1``, ...
 
-    For one set, ``cpu``, ``copy_in``, ``kernel`` and ``copy_out`` may be lists of lists that differ
-    in length; a task with k GPU segments then has k + 1 entries in ``cpu`` and k in the others.
-    `from_segments` takes them in the order in which a job runs them.
+    For a single set, ``cpu``, ``copy_in``, ``kernel`` and ``copy_out`` may be nested lists of
+    different lengths; a task with k GPU segments has k + 1 entries in ``cpu`` and k in the others.
+    `from_segments` takes the segments in the order in which a job runs them.
 
-    Sets of different sizes come from ``gs.generate.elliott`` and from `stack`. Set i by itself,
-    ``hosts[i]``, has its own tasks alone. Sums over the tasks of each set need no care, as the rows
-    beyond are 0; `is_task` tells the rows apart.
+    ``gs.generate.elliott`` and `stack` make stacks of sets of different sizes. ``hosts[i]`` has
+    only the tasks of set i. Sums over the tasks of a set are correct without a mask because unused
+    rows are 0; `is_task` tells which rows are tasks.
 
     >>> both = gs.HostTasks.stack([hosts, hosts[:2]])
     >>> both.sizes.tolist(), both.period.tolist(), both[1].n
@@ -155,12 +161,12 @@ class HostTasks(HostColumns):
     Raises
     ------
     ValueError
-        Zero, negative, fractional or NaN entries, shapes that do not fit each other, kernels that
-        take longer on more SMs, jobs without any work, SM indices out of range.
+        An entry is zero where it must be positive, negative, fractional or NaN; shapes do not
+        match; a kernel takes longer on more SMs; a job has no work; an SM index is out of range.
     OverflowError
-        Entries that do not fit 64 bits; jobs whose times add up to 2**60 ticks.
+        An entry does not fit 64 bits, or the times of a job add up to 2**60 ticks or more.
     TypeError
-        Entries that are not numbers.
+        An entry is not a number.
     """
 
     _KIND: ClassVar[str] = "HostTasks"
@@ -254,25 +260,25 @@ class HostTasks(HostColumns):
     def from_segments(
         cls, period: npt.ArrayLike, jobs: Iterable[Iterable[Any]], **options: Unpack[_Options]
     ) -> HostTasks:
-        """Make one set of tasks from jobs, each a list of segments in the order of execution.
+        """Make one task set from jobs, each given as a list of segments in order of execution.
 
         Parameters
         ----------
         period
             As in the class.
         jobs
-            One list per task of CPU segments, which are numbers, and GPU segments, which are
-            triples ``(copy_in, kernel, copy_out)`` whose kernel is a number or a list of its times
-            on 1, 2, ... SMs.
+            One list of segments per task. A CPU segment is a number. A GPU segment is a triple
+            ``(copy_in, kernel, copy_out)``, whose kernel is a number or a list of its times on
+            1, 2, ... SMs.
         options
-            The other parameters of `HostTasks`.
+            The other parameters of `HostTasks`, as keywords.
 
         Raises
         ------
         ValueError
-            An empty list, two CPU segments in a row, and what the class refuses.
+            A list is empty, two CPU segments follow each other, or the class refuses the values.
         TypeError
-            A segment that is neither a number nor a triple.
+            A segment is neither a number nor a triple.
 
         >>> gs.HostTasks.from_segments([60, 80], [[3, (1, [6, 4], 1), 2], [5, (2, 9, 1)]]).segments
         array([1, 1])
@@ -294,27 +300,27 @@ class HostTasks(HostColumns):
         section: npt.ArrayLike | None = None,
         **options: Unpack[_Options],
     ) -> HostTasks:
-        """Make tasks that use the GPU once per job or never, as in [RTNS10].
+        """Make tasks whose jobs use the GPU at most once, as in [RTNS10].
 
         Parameters
         ----------
         period
             As in the class.
         cpu
-            A job's CPU time with its copies (e): shape ``(n,)`` or ``(N, n)``, or one number.
+            CPU time of a job including its copies (e): shape ``(n,)`` or ``(N, n)``, or one number.
         gpu
-            Its kernel (s), 0 for a task that does not use the GPU; shapes as of ``cpu``.
+            Kernel time of a job (s), 0 for a task that does not use the GPU; shapes as for ``cpu``.
         section
-            Its critical section (cs): the kernel with the copies, the kernel alone unless given.
-            The copies, cs - s, become the segment's copy in.
+            Length of the critical section (cs): the kernel and its copies. Default: the kernel
+            alone. The copies, cs - s, become the copy in of the GPU segment.
         options
-            The other parameters of `HostTasks`.
+            The other parameters of `HostTasks`, as keywords.
 
         Raises
         ------
         ValueError
-            A critical section shorter than its kernel or longer than the job, and what the class
-            refuses.
+            A critical section is shorter than its kernel or longer than the job, or the class
+            refuses the values.
 
         >>> hosts = gs.HostTasks.from_gpu_times([30, 30], cpu=[5, 3], gpu=[0, 2], section=[0, 4])
         >>> hosts.copy_in.tolist(), hosts.kernel_time(sms=1).tolist()
@@ -323,22 +329,22 @@ class HostTasks(HostColumns):
         return cls(period, **to_segments(period, cpu, gpu, section), **options)
 
     def replace(self, **changes: Unpack[_Changes]) -> HostTasks:
-        """Make a set with other fields; what had been derived from them is derived anew.
+        """Return a copy with some fields changed; fields derived from them are derived anew.
 
         Parameters
         ----------
         changes
-            Arguments as of `HostTasks`. None lets ``deadline``, ``priority``, ``segments`` or
-            ``name`` be derived although they were given before.
+            Arguments of `HostTasks`. With None, ``deadline``, ``priority``, ``segments`` or
+            ``name`` are derived even if they were given before.
 
         Returns
         -------
         HostTasks
-            Fields that were given before, and are not among the changes, are kept. So are the
-            numbers of GPU segments where ``cpu`` keeps its number of columns; otherwise, and where
-            lists differ in length, they follow from ``cpu``.
+            Fields that were given before and are not changed are kept. The numbers of GPU segments
+            are kept if ``cpu`` keeps its number of columns; otherwise, and if lists differ in
+            length, they are derived from ``cpu``.
 
-        Raises what the class raises.
+        Raises the errors of the class.
 
         >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1)], [5, (2, 9, 1)]])
         >>> hosts.replace(deadline=[60, 50]).priority.tolist()
@@ -373,7 +379,7 @@ class HostTasks(HostColumns):
     def with_placement(
         self, core: npt.ArrayLike | None = None, sm: SMSets | None = None
     ) -> HostTasks:
-        """Make a set with other cores, other SMs, or both; see the parameters of the class.
+        """Return a copy with other cores, other SMs, or both; see the parameters of the class.
 
         >>> gs.HostTasks([10, 20], cpu=[3, 4]).with_placement(core=[0, 1]).core.tolist()
         [0, 1]
@@ -392,15 +398,15 @@ class HostTasks(HostColumns):
     # As any object
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per segment pair, of every task and set.
+        """Return a pandas table with one row per pair of CPU and GPU segment.
 
-        Row ``segment`` of a task has its CPU segment of that number and the GPU segment after it,
-        so that a task with k GPU segments has k + 1 rows; its last row, which ends the job, has
-        missing values for the GPU segment. The columns are ``set`` (of a stack), ``task``,
-        ``name``, ``segment``; ``cpu``, ``copy_in``, ``kernel_1`` to ``kernel_K`` (the kernel's time
-        on 1 to K SMs), ``copy_out``; and, the same in all rows of a task, ``period``, ``deadline``,
-        ``priority``, ``offset``, ``core`` (missing where there is none), ``sm`` (a tuple of SM
-        indices), ``sms`` (M) and ``width`` (w).
+        Row ``segment`` of a task has the CPU segment of that number and the GPU segment after it,
+        so a task with k GPU segments has k + 1 rows; the GPU segment is missing in the last row.
+        The columns are ``set`` (for a stack), ``task``, ``name``, ``segment``; ``cpu``,
+        ``copy_in``, ``kernel_1`` to ``kernel_K`` (the kernel's time on 1 to K SMs), ``copy_out``;
+        and, equal in all rows of a task, ``period``, ``deadline``, ``priority``, ``offset``,
+        ``core`` (missing if unassigned), ``sm`` (a tuple of SM indices), ``sms`` (M) and ``width``
+        (w).
 
         >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1)], [5]])
         >>> hosts.to_frame()[["task", "cpu", "kernel_1", "period"]].values.tolist()
@@ -415,27 +421,28 @@ class HostTasks(HostColumns):
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> HostTasks:
-        """Make tasks of a pandas table such as `to_frame` makes.
+        """Make tasks from a pandas table like that of `to_frame`.
 
         Parameters
         ----------
         frame
-            One row per segment pair. Needed are ``task``, ``segment``, ``cpu`` and ``period``; the
-            others are as in the class unless given. With the column ``set`` the result is a stack.
+            One row per pair of CPU and GPU segment. The columns ``task``, ``segment``, ``cpu`` and
+            ``period`` are required; the others have the defaults of the class. With a column
+            ``set``, the result is a stack.
 
         Returns
         -------
         HostTasks
-            ``from_frame(hosts.to_frame()) == hosts`` for all but empty stacks. Every column counts
-            as given: leave ``priority`` out, say, to have it derived.
+            ``from_frame(hosts.to_frame()) == hosts``, except for empty stacks. The values of every
+            column count as given; to have priorities derived, for example, leave out ``priority``.
 
         Raises
         ------
         ValueError
-            Missing values, segments that are not numbered from 0, unknown columns, rows of a task
-            that contradict each other, and what the class raises.
+            Values are missing, segments are not numbered from 0, columns are unknown, rows of a
+            task contradict each other, or the class refuses the values.
         TypeError
-            An object that is not a pandas table.
+            The object is not a pandas table.
         """
         from gpusched.model.hosts.host_frames import fields_of
 
@@ -453,7 +460,7 @@ class HostTasks(HostColumns):
 
 
 def container_period(hosts: HostTasks) -> Int64Array:
-    """Usual period of a container's server: the shortest of the tasks that use the GPU."""
+    """Default period of a container's server: the shortest period of tasks that use the GPU."""
     inside = hosts.segments > 0
     counted = np.where(inside.any(axis=-1, keepdims=True), inside, hosts.is_task)
     found: Int64Array = np.where(counted, hosts.period, np.iinfo(np.int64).max).min(axis=-1)

@@ -28,11 +28,11 @@ class Jobs(Tabular, Frozen):
     Attributes
     ----------
     task, job
-        The task's index, and the number of its job, from 0.
+        Index of the task, and number of the job within the task, from 0.
     release, deadline
-        Absolute times of its arrival and of its deadline.
+        Absolute times of the job's release and deadline.
     start, finish
-        Times of its execution; -1 for a job that was not started.
+        Times at which the job starts and finishes; -1 if it does not.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = ("task", "job", "release", "deadline", "start", "finish")
@@ -51,25 +51,25 @@ class Jobs(Tabular, Frozen):
 
     @property
     def response(self) -> Int64Array:
-        """finish - release; -1 for a job that did not finish."""
+        """Response times, finish - release; -1 for a job that did not finish."""
         done = self.finish >= 0
         return np.where(done, self.finish - self.release, np.int64(-1))
 
     @property
     def tardiness(self) -> Int64Array:
-        """Time from deadline to finish, 0 for a job in time; -1 for one that did not finish."""
+        """Time from deadline to finish; 0 for a job in time, -1 for one that did not finish."""
         return np.where(self.finish >= 0, np.maximum(0, self.finish - self.deadline), np.int64(-1))
 
     @property
     def late(self) -> npt.NDArray[np.bool_]:
-        """Whether each job misses its deadline: it ends later, or not at all."""
+        """Whether each job misses its deadline, by finishing late or not at all."""
         return (self.finish < 0) | (self.finish > self.deadline)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per job: the attributes and ``response``.
+        """Return a pandas table with one row per job: the attributes and ``response``.
 
-        What has not happened is NA, in columns of type Int64. Runs, which know the tasks, have the
-        column ``name``, too.
+        Starts and finishes that did not happen are NA; columns have type Int64. Results of
+        simulations, which know the tasks, also have the column ``name``.
 
         >>> run = gs.simulate.fifo(gs.KernelTasks([9], [4]), threads=1, until=9)
         >>> run.to_frame()[["name", "job", "finish", "response"]].values.tolist()
@@ -94,7 +94,7 @@ class Jobs(Tabular, Frozen):
 
 
 class RunJobs(Jobs):
-    """Jobs of a simulation that ended at ``now``, maybe before they did. A base of runs."""
+    """Jobs of a simulation that ended at ``now``, possibly before the jobs. Base of results."""
 
     tasks: KernelTasks | KernelChains | HostTasks
     now: int
@@ -106,12 +106,12 @@ class RunJobs(Jobs):
 
     @property
     def late(self) -> npt.NDArray[np.bool_]:
-        """Whether each job missed its deadline, as far as that is known at ``now``."""
+        """Whether each job is known at time ``now`` to have missed its deadline."""
         finished = self.finish >= 0
         return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
 
     def responses(self, task: int | str) -> Int64Array:
-        """The response times of the finished jobs of a task (its index or name), in order."""
+        """Response times of the finished jobs of a task (given by index or name), in order."""
         number = task_number(task, self.tasks.name)
         chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
         return self.finish[chosen] - self.release[chosen]
@@ -119,16 +119,16 @@ class RunJobs(Jobs):
 
 @dataclass(frozen=True, eq=False)
 class KernelRuns(Jobs):
-    """Kernels that ran, as a structure of arrays: read-only int64, one entry per kernel of a job.
+    """Executed kernels as a structure of arrays: read-only int64, one entry per kernel of a job.
 
     Attributes
     ----------
     task, job, release, deadline
-        The job, as in `Jobs`.
+        The job that the kernel belongs to, as in `Jobs`.
     start, finish
-        Times of the kernel.
+        Times at which the kernel starts and finishes.
     kernel
-        Its number within the job, from 0.
+        Number of the kernel within the job, from 0.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "kernel")

@@ -47,10 +47,10 @@ class _Changes(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelChains(TaskSet):
-    """Tasks whose jobs run several kernels one after the other: a set of n, or a stack of N sets.
+    """Tasks whose jobs run several kernels in sequence: one set of n tasks, or a stack of N sets.
 
-    Each task has a stream of its own. Arrays are read-only and int64; times are integer ticks, the
-    unit is the caller's. For batches (``gs.pbs``) every kernel is a row of its own, see `rows`.
+    Each task has its own stream. Arrays are read-only int64; times are integers in ticks of a unit
+    that the caller chooses. For batches (``gs.pbs``) every kernel is a row of its own, see `rows`.
 
     >>> chains = gs.KernelChains(
     ...     period=[60, 100], block_time=[[4, 2, 4], [10]], blocks=[[8, 1, 8], [4]], threads=256,
@@ -61,42 +61,45 @@ class KernelChains(TaskSet):
     Parameters
     ----------
     period
-        Shape ``(n,)`` or ``(N, n)``: least number of ticks between two releases.
+        Minimum number of ticks between two releases, shape ``(n,)`` or ``(N, n)``.
     block_time
-        Largest time of a block of each kernel. Here and in the other columns of kernels: a
-        sequence with the numbers of each task's kernels, in the order in which they run; an array
-        ``(N, n, q)`` for a stack, with 0 beyond the kernels of a task. ``block_time`` says how many
-        kernels a task has; in the other columns one number stands for all kernels, and one number
-        in place of a task's sequence for all of that task.
+        Maximum execution time of a block of each kernel. All columns of kernels are given as one
+        sequence per task, with an entry for each of its kernels in the order in which they run; for
+        a stack, as an array ``(N, n, q)`` with 0 beyond the kernels of a task. ``block_time``
+        determines how many kernels a task has. In the other columns, a single number applies to
+        all kernels, and a number in place of a task's sequence to all kernels of that task.
     blocks, threads
-        Grid size in blocks (1), threads per block (1).
+        Grid size in blocks, and threads per block. Default: 1.
     latency
-        Most ticks from the release of the job, or the end of the kernel before, until the kernel
-        joins its queue (0).
+        Maximum number of ticks from the release of the job (first kernel) or the end of the
+        previous kernel until the kernel joins its queue. Default: 0.
     regs, smem
-        Registers per thread (0) and bytes of shared memory per block (0).
+        Registers per thread, and bytes of shared memory per block. Default: 0.
     deadline
-        Relative deadline; derived from the period (equal to it) unless given.
+        Relative deadline. Default: the period.
     offset
-        Time of the first release (0).
+        Time of the first release. Default: 0.
     priority
-        Priority of the task's stream; smaller is more urgent, and streams may share one (0).
+        Priority of the task's stream; a smaller number is a higher priority, and streams may have
+        equal priorities. Default: 0.
     name
-        One label per task; ``task 0``, ``task 1``, ... unless given.
+        One label per task. Default: ``task 0``, ``task 1``, ...
 
     Attributes
     ----------
     block_time, blocks, threads, latency, regs, smem
-        Shape ``(n, q)`` or ``(N, n, q)`` for at most q kernels; 0 beyond those of a task.
+        Shape ``(n, q)`` or ``(N, n, q)``, where q is the largest number of kernels of a task; 0
+        beyond the kernels of a task.
 
     Raises
     ------
     ValueError
-        Zero, negative or fractional entries, a task without a kernel, columns of different lengths.
+        An entry is zero where it must be positive, negative or fractional; a task has no kernel;
+        columns have different lengths.
     OverflowError
-        Entries that do not fit 64 bits.
+        An entry does not fit 64 bits.
     TypeError
-        Entries that are not numbers.
+        An entry is not a number.
     """
 
     _KIND: ClassVar[str] = "KernelChains"
@@ -170,14 +173,14 @@ class KernelChains(TaskSet):
 
     @classmethod
     def from_tasks(cls, tasks: KernelTasks, *, latency: npt.ArrayLike = 0) -> KernelChains:
-        """Make chains of one kernel each, of a set of kernel tasks.
+        """Make chains of one kernel each from a set of kernel tasks.
 
         Parameters
         ----------
         tasks
-            One set, or a stack. Blocks take ``block_time``.
+            One set, or a stack. The block times are those of ``block_time``.
         latency
-            Ticks, for all tasks or one per task.
+            Latency in ticks: one number for all tasks, or one per task.
 
         >>> tasks = gs.KernelTasks(period=[4, 6], block_time=[1, 2], blocks=3)
         >>> gs.KernelChains.from_tasks(tasks).kernels.tolist()
@@ -201,7 +204,7 @@ class KernelChains(TaskSet):
         )
 
     def replace(self, **changes: Unpack[_Changes]) -> KernelChains:
-        """Make a set with other fields; what had been derived from them is derived anew.
+        """Return a copy with some fields changed; fields derived from them are derived anew.
 
         >>> chains = gs.KernelChains(period=[60], block_time=[[4, 2]])
         >>> chains.replace(period=[50]).deadline.tolist()
@@ -211,23 +214,24 @@ class KernelChains(TaskSet):
 
     @property
     def kernels(self) -> Int64Array:
-        """Number of kernels of a job, int64 ``(n,)`` or ``(N, n)``."""
+        """Number of kernels of each task's jobs, int64 ``(n,)`` or ``(N, n)``."""
         counts: Int64Array = (self.block_time > 0).sum(axis=-1).astype(np.int64)
         return counts
 
     @property
     def work(self) -> Int64Array:
-        """Thread-ticks of a job, int64 ``(n,)`` or ``(N, n)``."""
+        """Thread-ticks of each task's jobs, int64 ``(n,)`` or ``(N, n)``."""
         work: Int64Array = (self.blocks * self.threads * self.block_time).sum(axis=-1)
         return work
 
     @property
     def rows(self) -> KernelTasks:
-        """The kernels as tasks: row j is bit j of the batches of ``gs.pbs``.
+        """Return the kernels as tasks: row j is bit j of the batches of ``gs.pbs``.
 
-        The kernels of a task are neighbours, in the order in which they run, and named after it. A
-        kernel takes its ``latency`` and its ``block_time`` (``wcet``); the order in which kernels
-        run is left out. The sets of a stack need as many kernels each (ValueError).
+        The kernels of a task are consecutive rows, in the order in which they run, and are named
+        after the task. ``wcet`` is the latency plus the ``block_time`` of a kernel. The precedence
+        between the kernels of a task is not represented. All sets of a stack must have the same
+        number of kernels (else ValueError).
 
         >>> chains = gs.KernelChains([60, 100], [[4, 2], [10]], latency=1, name=["lane", "map"])
         >>> chains.rows.name, chains.rows.period.tolist(), chains.rows.wcet.tolist()
@@ -249,7 +253,9 @@ class KernelChains(TaskSet):
 
     @property
     def places(self) -> tuple[Int64Array, Int64Array]:
-        """The task of each row of ``rows`` and its kernel from 0: int64 ``(m,)``, of one set.
+        """Task of each row of ``rows``, and kernel within the task, from 0: int64 ``(m,)`` each.
+
+        For a single set.
 
         >>> chains = gs.KernelChains(period=[60, 100], block_time=[[4, 2], [10]])
         >>> [places.tolist() for places in chains.places]
@@ -281,9 +287,9 @@ class KernelChains(TaskSet):
         return np.asarray((follows * bits).sum(axis=1), np.int64)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per kernel of every task.
+        """Return a pandas table with one row per kernel of every task.
 
-        The columns are ``set`` (of a stack), ``task``, ``name``, ``kernel`` and the fields.
+        The columns are ``set`` (for a stack), ``task``, ``name``, ``kernel`` and the fields.
         """
         return frame_of(self._table())
 
@@ -401,10 +407,10 @@ def _refuse_gaps(array: Int64Array, has: npt.NDArray[np.bool_]) -> None:
 
 
 def rows_of(tasks: KernelTasks | KernelChains) -> KernelTasks:
-    """The rows of batches: the tasks themselves, or the kernels of chains."""
+    """Rows of batches: the tasks themselves, or the kernels of chains."""
     return tasks.rows if isinstance(tasks, KernelChains) else tasks
 
 
 def chained_of(tasks: KernelTasks | KernelChains) -> Int64Array | None:
-    """The chains of the rows as the core takes them, a mask per set; None for tasks."""
+    """Chains of the rows as the core takes them, one mask per set; None for tasks."""
     return tasks._chained() if isinstance(tasks, KernelChains) else None

@@ -46,8 +46,8 @@ class _Changes(TypedDict, total=False):
 class KernelTasks(TaskSet):
     """Periodic GPU kernels: one set of n tasks, or a stack of N such sets.
 
-    Every field is a read-only int64 array of shape ``(n,)`` or ``(N, n)``; a field given as one
-    number or as one row is repeated. Times are integer ticks; the unit is the caller's.
+    Every field is a read-only int64 array of shape ``(n,)`` or ``(N, n)``; a single number or a
+    single row is broadcast. Times are integers in ticks of a unit that the caller chooses.
 
     >>> tasks = gs.KernelTasks(period=[4, 5, 10], wcet=[1, 3, 3], name=["camera", "map", "plan"])
     >>> tasks.utilization
@@ -64,30 +64,31 @@ class KernelTasks(TaskSet):
     wcet
         Execution time of the whole kernel alone on the GPU, in ticks (C in [RTNS24], section 2.2).
     deadline
-        Relative deadline in ticks; derived from the period (equal to it) unless given.
+        Relative deadline in ticks. Default: the period.
     block_time
-        Execution time of one block in ticks. Where only one of ``wcet`` and ``block_time`` is
-        given, the other is derived (equal to it), which is right when all blocks fit at once:
-        ``gs.simulate.fifo``, ``fifo_bound`` and ``fifo_limit``, which know the GPU, refuse a
-        derived ``block_time`` where they do not.
+        Execution time of one block in ticks. If only one of ``wcet`` and ``block_time`` is given,
+        the other is set equal to it, which is correct if all blocks of the kernel fit the GPU at
+        once. ``gs.simulate.fifo``, ``fifo_bound`` and ``fifo_limit``, which know the GPU, refuse a
+        derived ``block_time`` if they do not.
     blocks, threads, regs, smem
-        Grid size in blocks (1), threads per block (1), registers per thread (0) and shared memory
-        per block in bytes (0).
+        Grid size in blocks (default 1), threads per block (default 1), registers per thread
+        (default 0) and shared memory per block in bytes (default 0).
     priority
-        Smaller is more urgent (0).
+        Priority; a smaller number is a higher priority. Default: 0.
     offset
-        Time of the first release in ticks (0).
+        Time of the first release in ticks. Default: 0.
     name
-        One label per task; ``task 0``, ``task 1``, ... unless given.
+        One label per task. Default: ``task 0``, ``task 1``, ...
 
     Raises
     ------
     ValueError
-        Zero, negative, fractional or NaN entries, or shapes that do not fit each other.
+        An entry is zero where it must be positive, negative, fractional or NaN, or shapes do not
+        match.
     OverflowError
-        Entries that do not fit 64 bits.
+        An entry does not fit 64 bits.
     TypeError
-        Entries that are not numbers; neither ``wcet`` nor ``block_time``.
+        An entry is not a number, or neither ``wcet`` nor ``block_time`` is given.
     """
 
     _KIND: ClassVar[str] = "KernelTasks"
@@ -146,7 +147,7 @@ class KernelTasks(TaskSet):
             "offset": offset,
         }
         derived = [key for key, (own, _) in sources.items() if own is None]
-        order = sorted(self._ARRAYS, key=lambda key: key in derived)  # refusals name what was given
+        order = sorted(self._ARRAYS, key=lambda key: key in derived)  # errors name the given field
         arrays = {key: int_array(given[key], key) for key in order}
         shape, widest = arrays["period"].shape, "period"
         for key, array in arrays.items():  # one stack makes all of them stacks
@@ -172,21 +173,21 @@ class KernelTasks(TaskSet):
         self._remember([*derived, *(["name"] if name is None else [])])
 
     def replace(self, **changes: Unpack[_Changes]) -> KernelTasks:
-        """Make a set with other fields; what had been derived from them is derived anew.
+        """Return a copy with some fields changed; fields derived from them are derived anew.
 
         Parameters
         ----------
         changes
-            Fields as in `KernelTasks`. None lets ``deadline``, ``wcet``, ``block_time`` or
-            ``name`` be derived although they were given before.
+            Fields of `KernelTasks`. With None, ``deadline``, ``wcet``, ``block_time`` or ``name``
+            are derived even if they were given before.
 
         Returns
         -------
         KernelTasks
-            Fields that were given before, and are not among the changes, are kept. The function
-            ``dataclasses.replace`` does the same.
+            Fields that were given before and are not changed are kept. ``dataclasses.replace``
+            does the same.
 
-        Raises what the class raises.
+        Raises the errors of the class.
 
         >>> tasks = gs.KernelTasks(period=[4, 5], wcet=[1, 3], deadline=[4, 4])
         >>> changed = tasks.replace(period=[6, 7], wcet=[2, 2])
@@ -197,41 +198,41 @@ class KernelTasks(TaskSet):
 
     @property
     def utilization(self) -> Any:  # float or FloatArray, as hyperperiod
-        """Sum of wcet / period: a float, or an array of shape (N,) for a stack."""
+        """Total utilization, the sum of wcet / period: a float, or shape (N,) for a stack."""
         total = (self.wcet / self.period).sum(axis=-1)
         return total if self.is_stack else float(total)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per task, of every set of a stack.
+        """Return a pandas table with one row per task, for a stack of every set.
 
-        The columns are ``set`` (of a stack), ``task``, ``name`` and the fields.
+        The columns are ``set`` (for a stack), ``task``, ``name`` and the fields.
         """
         return frame_of(self._table())
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> KernelTasks:
-        """Make tasks of a pandas table such as `to_frame` makes.
+        """Make tasks from a pandas table like that of `to_frame`.
 
         Parameters
         ----------
         frame
-            One row per task. Needed are ``period`` and one of ``wcet`` and ``block_time``; the
-            other fields, and ``set``, ``task`` and ``name``, are as in the class unless given.
-            With the column ``set`` the result is a stack.
+            One row per task. The column ``period`` is required, and ``wcet`` or ``block_time``; the
+            others, also ``set``, ``task`` and ``name``, are optional and have the defaults of the
+            class. With a column ``set``, the result is a stack.
 
         Returns
         -------
         KernelTasks
-            ``from_frame(tasks.to_frame()) == tasks`` for all but empty stacks. Every column
-            counts as given: leave ``deadline`` out, say, to have it derived.
+            ``from_frame(tasks.to_frame()) == tasks``, except for empty stacks. The values of every
+            column count as given; to have deadlines derived, for example, leave out ``deadline``.
 
         Raises
         ------
         ValueError
-            Missing values, unknown columns, sets that differ in size or names, and what the class
-            raises.
+            Values are missing, columns are unknown, sets differ in size or names, or the class
+            refuses the values.
         TypeError
-            An object that is not a pandas table.
+            The object is not a pandas table.
         """
         from gpusched.model.frames import Table
 

@@ -1,7 +1,7 @@
 """Launches: kernels and copies of programs, with their launch times and streams.
 
-The operations of [RTAS20], section III: an application (context) has streams, a stream is a FIFO
-of operations. ``gs.simulate.hierarchy`` simulates them.
+The operations of [RTAS20], section III: an application (context) has streams, and a stream is a
+FIFO queue of operations. ``gs.simulate.hierarchy`` simulates them.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ Codes = npt.ArrayLike | Sequence[str]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Launches(NoArray, Tabular, Saved):
-    """Kernels and copies, one row each, and the streams that they are launched in.
+    """Kernels and copies, one row each, and the streams in which they are launched.
 
     All columns are stored as read-only int64 arrays of shape ``(n,)``; a column given as one number
-    is repeated. Times are integer ticks; the unit is the caller's. Launches of equal times are
-    ordered as the rows. `build` records launches one by one, `from_tasks` makes periodic ones, and
-    `from_schedule` those of a schedule.
+    is broadcast. Times are integers in ticks of a unit that the caller chooses. Launches at the
+    same time take place in the order of their rows. `build` records launches one by one,
+    `from_tasks` makes the launches of periodic tasks, and `from_schedule` those of a schedule.
 
     >>> gs.Launches([0, 0, 5], [3, 2, 4], kind=["copy_in", "kernel", "kernel"], stream=[0, 0, 1])
     <Launches: 2 kernels and 1 copies in 2 streams>
@@ -79,97 +79,104 @@ class Launches(NoArray, Tabular, Saved):
     Parameters
     ----------
     time
-        Time of the launch: from then on it is in its stream.
+        Time of the launch, at which the operation enters its stream.
     duration
-        Ticks that one block takes, or the copy. Not needed for rows whose time follows from
-        ``block_times`` or from ``bytes`` and ``bandwidth`` (None, or 0 in those rows).
+        Execution time of one block, or of the copy, in ticks. Not needed (None, or 0 in the
+        respective rows) if it follows from ``block_times``, or from ``bytes`` and ``bandwidth``.
     kind
         "kernel", "copy_in" (to the GPU) or "copy_out", or the codes 0, 1, 2; stored as codes.
     stream
-        The index of its stream.
+        Index of the stream.
     blocks, threads, regs, smem
-        Grid size in blocks (1), threads per block (32), registers per thread (0) and shared memory
-        per block in bytes (0). Stored as 0 for copies.
+        Grid size in blocks (default 1), threads per block (default 32), registers per thread
+        (default 0) and shared memory per block in bytes (default 0). Stored as 0 for copies.
     carveout
-        Bytes of an SM's memory that are preferred as shared memory; -1, also stored for copies:
-        those that the kernel needs (see ``GPU.carveouts``).
+        Preferred carve-out: bytes of an SM's memory that are used as shared memory. -1 (default,
+        stored for copies): the carve-out that the kernel needs (see ``GPU.carveouts``).
     cooperative
-        Whether all blocks start at one instant or none (False): ``cudaLaunchCooperativeKernel``. A
-        grid that exceeds what the GPU holds, or the SMs of its partition, is refused when it is
-        simulated. Stored as 0 and 1.
+        Whether the blocks start either all at the same time or not at all, as with
+        ``cudaLaunchCooperativeKernel``. Default: False. The simulation refuses a grid that exceeds
+        the capacity of the GPU, or of the SMs of its partition. Stored as 0 and 1.
     cluster
-        Blocks of a thread block cluster (1), at most 16, a divisor of ``blocks``: they start
-        together on SMs of one GPC. GPUs from compute capability 9.0 on allow 8 to every kernel, and
-        more to those that set ``cudaFuncAttributeNonPortableClusterSizeAllowed``; simulators refuse
-        clusters on older ones. Stored as 1 for copies.
+        Number of blocks of a thread block cluster, at most 16 and a divisor of ``blocks``; default
+        1. The blocks of a cluster start together on SMs of one GPC. GPUs of compute capability 9.0
+        and later allow clusters of 8 for every kernel, and larger ones for kernels that set
+        ``cudaFuncAttributeNonPortableClusterSizeAllowed``; simulators refuse clusters on older
+        GPUs. Stored as 1 for copies.
     longest
-        Each block (or the copy) takes a time drawn uniformly from ``duration`` .. ``longest``;
-        ``duration`` unless given (or 0).
+        Upper end of the execution time: each block (or the copy) takes a time drawn uniformly from
+        ``duration`` .. ``longest``. Default (or 0): ``duration``, a fixed time.
     after
-        Per launch, the indices of launches that have to end before it may join its queue, besides
-        those before it in its stream (as ``cudaStreamWaitEvent`` does); stored as tuples.
+        For each launch, the indices of launches that must have ended before it can join its queue
+        (like ``cudaStreamWaitEvent``), in addition to those before it in its stream; stored as
+        tuples.
     graph
-        Number of the CUDA graph of which it is a node; -1: none. The nodes of a graph have the same
-        time and stream. The graph as a whole takes its place in the stream, that of its first node;
-        among each other its nodes are ordered by ``after`` alone.
+        Number of the CUDA graph that the launch is a node of; -1: none. All nodes of a graph have
+        the same time and stream. The graph as a whole takes the place of its first node in the
+        stream; the order of its nodes is given by ``after`` alone.
     programmatic
-        True for a kernel that may start before the end of its primary, the kernel right before it
-        in its stream: when all blocks of the primary have started, and triggered or ended
-        (programmatic dependent launch). A node of a graph needs one entry in ``after``, a kernel of
-        the graph, which is its primary. First in its stream, or behind a copy or a graph, it is an
-        ordinary launch. What its blocks wait for themselves (``cudaGridDependencySynchronize``) is
-        part of their time. Stored as 0 and 1, for copies as 0.
+        True for a kernel with programmatic dependent launch. It may start before the end of its
+        primary, the kernel directly before it in its stream, namely when all blocks of the primary
+        have started and have triggered or ended. A node of a graph must have exactly one entry in
+        ``after``, a kernel of the graph, which is its primary. The first launch of a stream, and a
+        launch after a copy or a graph, is treated as an ordinary launch. Waiting inside the blocks
+        (``cudaGridDependencySynchronize``) is part of their execution time. Stored as 0 and 1, for
+        copies as 0.
     trigger
-        Ticks from the start of each block to its trigger, for a programmatic kernel behind it; -1,
-        also stored for copies, and what exceeds the block's time: at the block's end.
+        Ticks from the start of each block to its trigger, for a programmatic kernel behind it. -1
+        (stored for copies), or a value that exceeds the block's time: at the end of the block.
     block_times
-        Per launch None, or a time for each block of the kernel, which replaces ``duration`` and
-        ``longest`` (they are then stored as the shortest and the longest of them).
+        For each launch None, or one time per block of the kernel, which replaces ``duration`` and
+        ``longest`` (these are then stored as the shortest and the longest of the block times).
     bytes
-        That a copy moves (0).
+        Number of bytes that a copy moves. Default: 0.
     bandwidth
-        Bytes per tick: a copy with ``bytes`` and no duration takes bytes / bandwidth, rounded up.
+        Bytes per tick. A copy with ``bytes`` and no duration takes bytes / bandwidth ticks,
+        rounded up.
     interference
-        Shape ``(n, 4)`` or ``(4,)``: the factor by which a block slows down while blocks of another
-        kernel run on its SM; else on another SM of its GPC; else on another GPC; and, times that,
-        while a copy runs ([RTAS20], section V). Factors within 1 .. 1000, read as
-        decimals (1.7); thousandths (1700) if all of them are whole numbers from 1000 on. Stored as
-        thousandths, rounded up. None: blocks do not disturb each other.
+        Factors by which a block is slowed down while other work runs ([RTAS20], section V), shape
+        ``(n, 4)`` or ``(4,)``. The first factor applies while blocks of another kernel run on the
+        same SM; else the second while they run on another SM of the same GPC; else the third while
+        they run on another GPC. The fourth applies, in addition, while a copy runs. Factors are 1
+        to 1000, read as decimals (1.7); if all are whole numbers of at least 1000, they are
+        thousandths (1700). Stored as thousandths, rounded up. None: no interference.
     name
-        One label per launch; "kernel 0", "copy in 1", ... unless given.
+        One label per launch. Default: "kernel 0", "copy in 1", ...
     stream_context
-        Per stream, the context (application) that it belongs to, from 0.
+        For each stream, the number of the context (application) that it belongs to, from 0.
     stream_priority
-        Per stream; smaller is more urgent, as in CUDA (0).
+        For each stream, its priority; as in CUDA, a smaller number is a higher priority. Default:
+        0.
     stream_kind
-        Per stream: "blocking" (ordered with the legacy NULL stream of its partition, as
-        ``cudaStreamCreate`` makes them), "non_blocking" or "null" (that stream itself, one per
-        partition at most), or the codes 0, 1, 2; stored as codes.
+        For each stream, "blocking" (ordered with the legacy NULL stream of its partition, as
+        streams made by ``cudaStreamCreate``), "non_blocking" or "null" (the NULL stream itself, at
+        most one per partition), or the codes 0, 1, 2; stored as codes.
     stream_partition
-        Per stream, the partition of the context that it belongs to, from 0, counted over all
-        contexts: a client of MPS, or a green context. All streams of a partition are of one
-        context. Each has channels and a NULL stream of its own (the streams that are made for a
-        green context are non-blocking). Unless given, every context is one partition, with its
-        number.
+        For each stream, the number of its partition of the context, counted from 0 over all
+        contexts. A partition is a client of MPS, or a green context. All streams of a partition
+        belong to one context. Each partition has its own channels and NULL stream (streams made for
+        a green context are non-blocking). Default: every context is one partition with the number
+        of the context.
     stream_name
-        One label per stream; "stream 0", ..., or "NULL stream", unless given.
+        One label per stream. Default: "stream 0", ..., or "NULL stream".
     partition_sms
-        Per partition None, or the ids of the SMs that its blocks may use, as in a green context;
-        sets may overlap. Stored as tuples. None: all SMs, for all.
+        For each partition None, or the ids of the SMs that its blocks may use, as in a green
+        context; these sets may overlap. Stored as tuples. None: all partitions may use all SMs.
     partition_limit
-        Per partition, the largest number of SMs that hold its blocks at once, 0 or None: no limit.
-        That is a client's active thread percentage in whole SMs: nothing is reserved, and a block
-        may start on an SM that holds one of the partition or, while there are fewer, on any other.
+        For each partition, the largest number of SMs that hold its blocks at the same time; 0 or
+        None: no limit. This is the active thread percentage of an MPS client, in whole SMs: no SM
+        is reserved. A block may start on an SM that already holds a block of the partition, or on
+        any other SM while fewer than the limit hold one.
     partition_name
         One label per partition, or None.
 
     The number of streams is the length of the longest of the five columns with one entry per
-    stream, or else the smallest that ``stream`` needs.
+    stream; without them, it is the largest entry of ``stream`` plus 1.
 
     Raises
     ------
     ValueError, OverflowError, TypeError
-        Values that are not possible; the message names the row and the value.
+        A value is invalid; the message names the row and the value.
     """
 
     _KIND: ClassVar[str] = "Launches"
@@ -306,9 +313,9 @@ class Launches(NoArray, Tabular, Saved):
 
     @staticmethod
     def build(*, bandwidth: float | Fraction | None = None) -> Recorder[Launches]:
-        """Make a recorder, which collects streams and launches one by one.
+        """Return a recorder, which collects streams and launches one by one.
 
-        ``bandwidth``: bytes per tick of copies that are recorded with ``bytes`` alone.
+        ``bandwidth``: bytes per tick, for copies that are recorded with ``bytes`` and no duration.
         """
         from gpusched.model.launching.launch_builder import Recorder
 
@@ -316,23 +323,23 @@ class Launches(NoArray, Tabular, Saved):
 
     @staticmethod
     def from_tasks(tasks: KernelTasks, until: int, *, stream: Numbers = None) -> Launches:
-        """Make a launch of each job that periodic kernels release before ``until``.
+        """Make one launch for each job that periodic kernels release before ``until``.
 
         Parameters
         ----------
         tasks
-            One task set. Blocks take ``block_time``; the tasks' priorities decide which of two
-            jobs released at the same instant is launched first, and nothing else.
+            One task set. Block times are ``block_time``. The priorities of the tasks only determine
+            which of the jobs released at the same instant is launched first.
         until
-            In ticks.
+            End of the interval in which jobs are released, in ticks.
         stream
-            The index of each task's stream; unless given, each has one of its own.
+            Index of the stream of each task. Default: each task has its own stream.
 
         Returns
         -------
         Launches
-            By time, then priority, then task: the order of ``gs.simulate.fifo``'s jobs. Names are
-            those of the tasks.
+            Launches ordered by time, then priority, then task, like the jobs of
+            ``gs.simulate.fifo``. The names are those of the tasks.
 
         >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[1, 2])
         >>> gs.Launches.from_tasks(tasks, until=10).time.tolist()
@@ -344,49 +351,49 @@ class Launches(NoArray, Tabular, Saved):
 
     @staticmethod
     def from_schedule(schedule: Schedule, *, interference: Numbers = None) -> Launches:
-        """Make a launch of each kernel of a schedule, at the start of its frame.
+        """Make one launch for each kernel of a schedule, at the start of its frame.
 
         ``gs.simulate.hierarchy(Launches.from_schedule(schedule), gpu)`` simulates the schedule
-        without waiting for the ends of frames: with the right batch table, no kernel ends after
-        its frame.
+        without waiting for the end of each frame. If the batch table is correct, no kernel ends
+        after its frame.
 
         Parameters
         ----------
         schedule
-            Of tasks with blocks, threads and so on; blocks take ``block_time``.
+            A schedule of tasks with blocks, threads and so on. Block times are ``block_time``.
         interference
-            Factors by which kernels slow each other, as in the class; 1 unless given.
+            Factors by which kernels slow each other down, as in the class. Default: 1.
 
         Returns
         -------
         Launches
-            Frame by frame, and within a frame in the order of submission. Each task has a stream.
-            Names are those of the tasks, or of the kernels of chains.
+            Launches ordered by frame, and within a frame in the order of submission. Each task has
+            its own stream. The names are those of the tasks, or of the kernels of chains.
         """
         from gpusched.model.launching.launch_sources import launches_of_schedule
 
         return Launches(**launches_of_schedule(schedule), interference=interference)
 
     def replace(self, **changes: Unpack[Changes]) -> Launches:
-        """Make launches with other columns; what had been derived from them is derived anew.
+        """Return a copy with some columns changed; columns derived from them are derived anew.
 
         Parameters
         ----------
         changes
-            Arguments as of `Launches`. None lets ``longest``, ``name`` or ``stream_name`` be
-            derived although they were given before, and removes ``after``, ``block_times``,
-            ``interference``, ``stream_partition`` or what is said of partitions.
+            Arguments of `Launches`. With None, ``longest``, ``name`` or ``stream_name`` are derived
+            even if they were given before; ``after``, ``block_times``, ``interference``,
+            ``stream_partition`` and the columns of partitions are removed.
 
         Returns
         -------
         Launches
-            Columns that are not among the changes are kept. A launch of one fixed duration keeps
-            one when its duration changes, unless ``longest`` is given too. With ``bandwidth``,
-            copies with bytes take the time that it gives. ``block_times`` that are kept replace
-            durations as in the class. Streams of the default kind, priority and context are added
-            where ``stream`` needs them.
+            Columns that are not changed are kept. A launch with a fixed duration keeps a fixed
+            duration when ``duration`` changes, unless ``longest`` is given too. With ``bandwidth``,
+            the times of copies with bytes are computed from it. ``block_times`` that are kept
+            replace durations, as in the class. If ``stream`` refers to streams that do not exist,
+            they are added with the default kind, priority and context.
 
-        Raises what the class raises.
+        Raises the errors of the class.
 
         >>> launches = gs.Launches([0, 5], [3, 2], kind=["copy_in", "kernel"], bytes=[6000, 0])
         >>> launches.replace(bandwidth=1000).duration.tolist()
@@ -408,12 +415,12 @@ class Launches(NoArray, Tabular, Saved):
 
     @property
     def contexts(self) -> int:
-        """Number of contexts: one more than the largest."""
+        """Number of contexts: the largest context number plus 1."""
         return int(self.stream_context.max()) + 1
 
     @property
     def partitions(self) -> int:
-        """Number of partitions: one more than the largest."""
+        """Number of partitions: the largest partition number plus 1."""
         return int(self.stream_partition.max()) + 1
 
     def __len__(self) -> int:
@@ -451,16 +458,15 @@ class Launches(NoArray, Tabular, Saved):
         return cls(**nested_rows(values))
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per launch.
+        """Return a pandas table with one row per launch.
 
-        The columns are ``name``; the fields of the launch, with names for codes, tuples in
-        ``after``, and NA for no ``carveout``, ``graph`` and ``trigger``; its stream's
-        ``stream_name``, ``stream_context``, ``stream_priority``, ``stream_kind`` and
-        ``stream_partition``; and, where there are any, ``block_times`` (tuples, missing for
-        launches without), ``interference_sm``, ``_gpc``, ``_gpu`` and ``_copy`` in thousandths, and
-        the ``partition_sms`` (tuples), ``partition_limit`` and ``partition_name`` of its stream's
-        partition. Streams without launches, if any, follow with a row each in which the rest is
-        missing.
+        The columns are ``name``; the fields of the launch, with names instead of codes, tuples in
+        ``after``, and NA if there is no ``carveout``, ``graph`` or ``trigger``; ``stream_name``,
+        ``stream_context``, ``stream_priority``, ``stream_kind`` and ``stream_partition`` of its
+        stream; and, if any launch has them, ``block_times`` (tuples, missing for other launches),
+        ``interference_sm``, ``_gpc``, ``_gpu`` and ``_copy`` in thousandths, and ``partition_sms``
+        (tuples), ``partition_limit`` and ``partition_name`` of its stream's partition. Each stream
+        without launches follows with one row, in which all other columns are missing.
         """
         return frame_of(self._table())
 
@@ -469,12 +475,13 @@ class Launches(NoArray, Tabular, Saved):
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Launches:
-        """Make launches of a pandas table such as `to_frame` makes.
+        """Make launches from a pandas table like that of `to_frame`.
 
         Parameters
         ----------
         frame
-            One row per launch. Needed is ``time``; the others are as in the class unless given.
+            One row per launch. The column ``time`` is required; the others have the defaults of
+            the class.
 
         Returns
         -------
@@ -484,10 +491,10 @@ class Launches(NoArray, Tabular, Saved):
         Raises
         ------
         ValueError
-            Missing values, unknown columns, rows that say different things of one stream or
-            partition, streams without a row, and what the class raises.
+            Values are missing, columns are unknown, rows contradict each other about a stream or a
+            partition, a stream has no row, or the class refuses the values.
         TypeError
-            An object that is not a pandas table.
+            The object is not a pandas table.
         """
         return cls(**arguments_of(frame))
 

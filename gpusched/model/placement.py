@@ -1,7 +1,7 @@
 """Placement of blocks on SMs: the rules of [RTAS20], most room first, and round robin.
 
-[RTAS20], section III-C, and the most-room rule of Gilman et al. (2020), of which the paper's
-definitions are special cases.
+Sources: [RTAS20], section III-C, and the most-room rule of Gilman et al. (2020), which has the
+definitions of that paper as special cases.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ PLACEMENTS: dict[str, int] = {name: i for i, name in enumerate(enumeration("mode
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Placement(Tabular, Saved, Frozen):
-    """The SMs of the blocks of some kernels; made by `place`.
+    """Assignment of the blocks of some kernels to SMs; made by `place`.
 
-    All arrays are read-only and int64. B is the number of blocks, K of kernels.
+    All arrays are read-only int64. B is the number of blocks and K the number of kernels.
 
     >>> gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=16)
     >>> placed = gs.place(gpu, blocks=[2, 1], threads=[512, 256])
@@ -45,15 +45,14 @@ class Placement(Tabular, Saved, Frozen):
     Attributes
     ----------
     gpu, placement
-        The GPU and the rule, as given.
+        The GPU, and the name of the rule.
     kernel, block, sm
-        Shape ``(B,)``, in dispatch order: the kernel (an index into the arguments of `place`), the
-        block's number in its grid, and its SM, -1 where there was no room.
+        Shape ``(B,)``, in dispatch order: index of the kernel (in the arguments of `place`), number
+        of the block in its grid, and SM of the block, -1 if there was no room for it.
     before, after
-        Shape ``(sms, 5)``: warps, blocks, registers and shared memory in bytes (with what the
-        system reserves) that each SM holds before the first block is placed and after the last
-        one, and its carve-out in bytes, -1 without one. ``after`` can be passed to `place` as
-        ``load``.
+        Shape ``(sms, 5)``: load of each SM before the first block is placed and after the last one:
+        warps, blocks, registers, shared memory in bytes (including what the system reserves), and
+        carve-out in bytes (-1: none). ``after`` can be passed to `place` as ``load``.
     warps
         Shape ``(K,)``: warps per block.
     """
@@ -72,17 +71,17 @@ class Placement(Tabular, Saved, Frozen):
 
     @property
     def all_placed(self) -> bool:
-        """Whether every block found an SM."""
+        """Whether every block was placed on an SM."""
         return bool((self.sm >= 0).all())
 
     @property
     def placed(self) -> Int64Array:
-        """Number of blocks of each kernel that found an SM, shape ``(K,)``."""
+        """Number of blocks of each kernel that were placed on an SM, shape ``(K,)``."""
         counts = np.bincount(self.kernel[self.sm >= 0], minlength=len(self.warps))
         return counts.astype(np.int64)
 
     def sms(self, kernel: int) -> Int64Array:
-        """The SMs of a kernel's blocks, in block order; -1 where there was no room."""
+        """SMs of the blocks of one kernel, in block order; -1 for blocks without room."""
         if not 0 <= kernel < len(self.warps):
             most = len(self.warps) - 1
             raise IndexError(f"kernel: got {kernel}, expected an index from 0 to {most}")
@@ -109,7 +108,7 @@ class Placement(Tabular, Saved, Frozen):
         return made
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per block: kernel, block, sm (missing without room)."""
+        """Return a pandas table with one row per block: kernel, block, sm (missing if unplaced)."""
         return frame_of(self._table())
 
     def _table(self) -> dict[str, Any]:
@@ -123,10 +122,10 @@ class Placement(Tabular, Saved, Frozen):
         )
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the SMs as columns in which the blocks are stacked by their warps.
+        """Draw the SMs as columns, in which the blocks are stacked by their number of warps.
 
-        ``ax`` is a matplotlib axes, a new one unless given; returns it. In a notebook the
-        placement itself shows as the same picture, without matplotlib.
+        ``ax`` is a Matplotlib axes (default: a new one), which is returned. A notebook shows a
+        placement as the same picture, without Matplotlib.
         """
         from gpusched._draw.axes import axes
 
@@ -158,39 +157,40 @@ def place(
     placement: str = "most_room",
     load: npt.ArrayLike | None = None,
 ) -> Placement:
-    """Give the blocks of kernels to SMs, one after the other; none ends meanwhile.
+    """Assign the blocks of kernels to SMs one after the other, assuming that no block ends.
 
-    The kernels are dispatched in the order given, each block by block. The first block that fits
-    on no SM, and all that is behind it, are not placed (SM -1): only the kernel at the head of the
-    queue is dispatched (rules X1, R1 to R3 of Amert et al. 2017).
+    The kernels are dispatched in the given order, each of them block by block. The first block
+    that fits on no SM, and all blocks after it, are not placed (SM -1), because only the kernel at
+    the head of the queue is dispatched (rules X1, R1 to R3 of Amert et al. 2017).
 
     Parameters
     ----------
     gpu
-        A `GPU`, or the name of a preset; where SMs are equal, its ``sm_order`` decides.
+        A `GPU`, or the name of a preset. Its ``sm_order`` decides between SMs that are equal.
     blocks, threads, regs, smem
-        One entry per kernel, shape ``(K,)``, or numbers that are the same for all: blocks of the
-        grid, threads per block, registers per thread, bytes of shared memory per block. At most
-        100,000,000 blocks in all.
+        Blocks of the grid, threads per block, registers per thread, and bytes of shared memory per
+        block. One entry per kernel, shape ``(K,)``, or a number that applies to all kernels. At
+        most 100,000,000 blocks in total.
     placement
-        ``"most_room"``: the SM that can host the most further blocks of the kernel, in warps,
-        block slots, registers and shared memory (Gilman et al. 2020); Definitions III.1 to III.3
-        of [RTAS20] are special cases.
+        ``"most_room"``: the SM that can host the most further blocks of the kernel, limited by
+        warps, block slots, registers and shared memory (Gilman et al. 2020); Definitions III.1 to
+        III.3 of [RTAS20] are special cases.
 
-        ``"olmedo"``: the rules of [RTAS20] as they are written, for a block of y warps. First the
-        SMs that hold a block of the kernel dispatched before, in SM order: the first one for which
-        Definition III.2 holds, x being the warps of the block put there last (of any kernel) and z
-        those there before it. Else, when all other SMs carry the same number z' of warps and the
-        remaining one fewer, and a block of the kernel dispatched before is there: that SM if
-        Definition III.3 holds, x being all the warps on it. Else the SM with the fewest warps,
-        which is not the SM that III.3 refused as long as another one has room.
+        ``"olmedo"``: the rules of [RTAS20] as written, for a block of y warps. First, the SMs that
+        hold a block of the previously dispatched kernel are examined in SM order: the first one for
+        which Definition III.2 holds is chosen, where x is the number of warps of the block placed
+        there last (of any kernel) and z that of the warps present before it. Otherwise, if all
+        other SMs hold the same number z' of warps and the remaining one holds fewer, and holds a
+        block of the previously dispatched kernel: that SM if Definition III.3 holds, where x is the
+        number of all its warps. Otherwise the SM with the fewest warps, excluding the SM that III.3
+        refused as long as another one has room.
 
-        ``"round_robin"``: the SMs in cyclic order, over all kernels; the next one that has room.
+        ``"round_robin"``: the next SM that has room, in cyclic order over all kernels.
     load
-        What the SMs hold before: shape ``(sms, 5)`` with warps, blocks, registers, bytes of shared
-        memory and carve-out (-1: unknown, the SM takes any block), such as ``after`` of another
-        placement, or without the last column. The rules use these numbers alone, not the kernels
-        behind them.
+        Initial load of the SMs, shape ``(sms, 5)``: warps, blocks, registers, bytes of shared
+        memory, and carve-out (-1: unknown, the SM accepts any block), such as ``after`` of another
+        placement; the last column may be omitted. The rules use only these numbers, not the kernels
+        that cause the load. Default: all SMs are empty.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def place(
     Raises
     ------
     ValueError, OverflowError, TypeError
-        Kernels, a rule or a load that are not possible; the message names the entry.
+        Kernels, rule or load are invalid; the message names the entry.
 
     >>> gs.place("pbs2024", blocks=[4, 4], threads=[128, 160], placement="most_room").sm.tolist()
     [0, 2, 4, 6, 1, 3, 5, 7]

@@ -7,10 +7,10 @@ A `Profile` is a table of relative times, in millionths; it scales a kernel's ti
 >>> gs.profiles.table([8.1, 4.4, 3.1, 3.1]).times(1000).tolist()
 [1000, 544, 383, 383]
 
-Profiles never grow with the number of SMs, and both they and times are rounded up (a time can come
-out one tick longer for that), so that a profile of measured worst cases remains one. They say
-nothing about what other kernels do at the same time: on disjoint SMs kernels still share caches and
-memory, so measure them beside the worst that can run along.
+Profiles never increase with the number of SMs. Both profiles and times are rounded up (so that a
+time may be one tick too long), so that a profile of measured worst cases stays an upper bound. A
+profile says nothing about kernels that run at the same time: even on disjoint SMs, kernels share
+caches and memory, so measure a kernel beside the worst interference that can occur.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ __all__ = ["GPUS", "PARTS", "Profile", "amdahl", "benchmarks", "plateau", "table
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion
 
 
 PARTS = 1_000_000
-"""The time on one SM, in a profile."""
+"""The relative time on one SM, in millionths."""
 
 GPUS = {"gtx970": 13, "xavier": 8}
 """The GPUs of [RTCSA19], with their numbers of SMs."""
@@ -54,7 +54,7 @@ GPUS = {"gtx970": 13, "xavier": 8}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Profile:
-    """Times on 1, 2, ..., K SMs relative to one, in millionths.
+    """Execution times on 1, 2, ..., K SMs relative to one SM, in millionths.
 
     >>> gs.profiles.Profile([1_000_000, 550_000]).times([100, 3], sms=3).tolist()
     [[100, 55, 55], [3, 2, 2]]
@@ -62,14 +62,14 @@ class Profile:
     Parameters
     ----------
     parts
-        K positive integers that start with 1,000,000 and do not grow; int64 ``(K,)``.
+        K positive integers that start with 1,000,000 and do not increase; int64 ``(K,)``.
     name
-        For pictures and messages.
+        Label in pictures and messages.
 
     Raises
     ------
     ValueError
-        Parts that are not positive, grow, or do not start with 1,000,000.
+        The parts are not positive, increase, or do not start with 1,000,000.
     """
 
     parts: Int64Array
@@ -94,15 +94,15 @@ class Profile:
 
     @property
     def sms(self) -> int:
-        """Number of SMs that it is given for (K)."""
+        """Largest number of SMs in the profile (K)."""
         return int(self.parts.shape[0])
 
     def times(self, time: npt.ArrayLike, sms: int | None = None) -> Int64Array:
-        """Kernel times in ticks, on 1, 2, ... SMs: rounded up, exactly.
+        """Return kernel times in ticks on 1, 2, ... SMs, computed exactly and rounded up.
 
-        ``time`` is the time on one SM: a number, or an array of any shape, which gets one axis
-        more, as ``HostTasks`` takes it for ``kernel``. ``sms``: the length of that axis, K unless
-        given; beyond K the last time stays. Raises ValueError for negative times.
+        ``time`` is the time on one SM: a number, or an array of any shape. The result has one more
+        axis, as ``HostTasks`` expects for ``kernel``. ``sms`` is the length of that axis (default:
+        K); beyond K SMs, the time on K SMs is repeated. Raises ValueError for negative times.
         """
         whole = int_array(time, "time")
         at_least(whole, 0, "time")
@@ -132,7 +132,7 @@ class Profile:
         return f"<Profile {self.name + ': ' if self.name else ''}{shown}{more}>"
 
     def plot(self, ax: Axes | None = None, index: int = 0) -> Axes:
-        """Draw the relative time over the SMs, in colour number ``index``; returns the axes."""
+        """Draw the relative time over the number of SMs, in colour ``index``; returns the axes."""
         from gpusched._draw import axes as plot
 
         ax = plot.axes(ax, (5.0, 3.4))
@@ -147,12 +147,12 @@ class Profile:
 
 
 def table(times: Sequence[float], *, monotone: bool = False, name: str = "") -> Profile:
-    """A profile from times measured on 1, 2, ... SMs, in any unit.
+    """Make a profile from times measured on 1, 2, ... SMs, in any unit.
 
-    Relative times are rounded up to millionths. ``monotone``: whether a time that grows with the
-    number of SMs is replaced by the largest with as many SMs or more; it is refused otherwise.
-    Raises ValueError for times that are not positive and finite, or that grow, and TypeError for
-    entries that are not numbers.
+    Relative times are rounded up to millionths. With ``monotone``, a time that increases with the
+    number of SMs is replaced by the largest time on that number of SMs or more; without it, such a
+    time is refused. Raises ValueError for times that are not positive and finite, or that increase,
+    and TypeError for entries that are not numbers.
 
     >>> gs.profiles.table([8, 4, 3]).times(1000).tolist()
     [1000, 500, 375]
@@ -180,7 +180,9 @@ def table(times: Sequence[float], *, monotone: bool = False, name: str = "") -> 
 
 
 def amdahl(parallel: float, sms: int, *, name: str = "") -> Profile:
-    """(1 - parallel) + parallel / k on k SMs, for the share ``parallel`` of the work, 0 to 1.
+    """Amdahl's law: relative time (1 - parallel) + parallel / k on k SMs.
+
+    ``parallel`` is the share of the work that runs in parallel, 0 to 1.
 
     >>> gs.profiles.amdahl(0.5, sms=4).times(1000).tolist()
     [1000, 750, 667, 625]
@@ -191,7 +193,7 @@ def amdahl(parallel: float, sms: int, *, name: str = "") -> Profile:
 
 
 def plateau(at: int, sms: int, *, parallel: float = 1.0, name: str = "") -> Profile:
-    """As ``amdahl`` up to ``at`` SMs, and no faster on more of them.
+    """Amdahl's law up to ``at`` SMs, and constant for more SMs.
 
     >>> gs.profiles.plateau(2, sms=4).times(1000).tolist()
     [1000, 500, 500, 500]
@@ -204,8 +206,10 @@ def plateau(at: int, sms: int, *, parallel: float = 1.0, name: str = "") -> Prof
 
 
 def waves(blocks: int, sms: int, *, per_sm: int = 1, name: str = "") -> Profile:
-    """A kernel of equal blocks, ``per_sm`` of them at a time on an SM: ceil(blocks / (per_sm k))
-    waves. Raises ValueError for a number of blocks that is not positive.
+    """Profile of a kernel of equal blocks, ``per_sm`` of which fit an SM at the same time.
+
+    On k SMs it runs in ceil(blocks / (per_sm k)) waves. Raises ValueError for a number of blocks
+    that is not positive.
 
     >>> gs.profiles.waves(4, sms=4).times(1000).tolist()
     [1000, 500, 500, 250]
@@ -232,13 +236,13 @@ _PLATEAU = {"gtx970": ("kmeans", "workzone"), "xavier": ("kmeans", "streamcluste
 
 
 def benchmarks(gpu: str = "gtx970") -> dict[str, Profile]:
-    """Eight profiles in the spirit of Figure 3 of [RTCSA19], by the names of its benchmarks.
+    """Eight example profiles modelled on Figure 3 of [RTCSA19], by the names of its benchmarks.
 
-    **These are not measurements.** The numbers behind the figure are not available; of what it
-    shows, the text says that times do not fall in proportion to the SMs, and that four curves are
-    flat from four SMs on: kmeans and workzone on the GTX 970 (13 SMs), kmeans and streamcluster on
-    the Xavier (8 SMs). These profiles follow that; the parallel shares, from 0.80 (b+tree) to 0.99
-    (MMUL), are a choice. Pass other profiles to ``gs.generate.stgm`` to see their effect.
+    **These are not measurements.** The data behind the figure are not available. The text of the
+    paper states that times do not decrease in proportion to the number of SMs, and that four curves
+    are flat from four SMs on: kmeans and workzone on the GTX 970 (13 SMs), kmeans and streamcluster
+    on the Xavier (8 SMs). These profiles follow that; the parallel shares, from 0.80 (b+tree) to
+    0.99 (MMUL), are assumptions. Pass other profiles to ``gs.generate.stgm`` to see their effect.
 
     Raises ValueError for a GPU that is neither "gtx970" nor "xavier".
 

@@ -1,7 +1,7 @@
 """Schedules of the Parallel Batch Scheduler: frames of batches, and their validation.
 
-[RTNS24], sections 2.4 and 4.1: a frame runs one batch, a set of tasks whose oldest
-pending jobs are submitted together, and the next frame may start when the last of them has ended.
+[RTNS24], sections 2.4 and 4.1: a frame runs one batch, that is a set of tasks whose oldest pending
+jobs are submitted together. The next frame may start when the last of these jobs has ended.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _RULES = {
 
 
 class ScheduleError(ValueError):
-    """A schedule breaks a rule: ``rule``, ``frame``, ``task`` (or None) and ``time`` say where.
+    """A schedule violates a rule; ``rule``, ``frame``, ``task`` (or None) and ``time`` say where.
 
     ``rule`` is one of "overlap", "ineligible", "length", "not ready", "miss", "idle",
     "unfinished" and "cycle".
@@ -80,10 +80,10 @@ class ScheduleError(ValueError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Schedule(NoArray, Tabular):
-    """Frames one after the other, each running one batch of jobs ([RTNS24], section 2.4).
+    """A sequence of frames, each of which runs one batch of jobs ([RTNS24], section 2.4).
 
-    Of chains a frame runs at most one kernel of a task, of each the next one of the oldest job that
-    has not ended.
+    For chains, a frame runs at most one kernel of each task: the next kernel of its oldest
+    unfinished job.
 
     >>> tasks = gs.KernelTasks(period=[4, 8], wcet=[1, 2])
     >>> plan = gs.Schedule(start=[0, 4], end=[3, 5], batch=[3, 1], tasks=tasks)
@@ -93,31 +93,31 @@ class Schedule(NoArray, Tabular):
     Parameters
     ----------
     start, end
-        Ticks, one entry per frame; int64 arrays, read-only.
+        Start and end of each frame in ticks; read-only int64 arrays.
     batch
-        The tasks of each frame as a bit mask (bit i: task i); uint32 array, uint64 with more than
-        32 tasks, read-only. Of every task in it, the oldest job that was not executed yet runs. Of
-        chains, the kernels: bit j is row j of ``tasks.rows``.
+        Tasks of each frame as a bit mask (bit i: task i); read-only uint32 array, uint64 for more
+        than 32 tasks. The frame runs the oldest job of each of these tasks that was not executed
+        yet. For chains, the bits are kernels: bit j is row j of ``tasks.rows``.
     tasks
         The task set: `KernelTasks`, or `KernelChains`.
     table
-        The batch table or function the schedule was made with, for ``validate`` and the submission
-        orders.
+        The batch table or function that the schedule was made with; `validate` and the submission
+        orders use it.
     idling
         Whether the schedule may leave the GPU idle while work is ready (PBS itself may not).
     cycle
-        (from, length) of a schedule whose frames from one instant on repeat without end; None for a
-        schedule of the jobs of one hyperperiod.
+        (start, length) of the part that repeats indefinitely, for a schedule that repeats; None
+        for a schedule of the jobs of one hyperperiod.
 
     Raises
     ------
     ValueError
-        Arrays of different lengths, a stack of task sets, a negative start, an end before its
-        start, a batch with tasks that the set does not have, a table of another size.
+        Arrays differ in length, the tasks are a stack, a start is negative, an end is before its
+        start, a batch has tasks that the set does not have, or the table has another size.
     TypeError
-        An argument of another type.
+        An argument has the wrong type.
     OverflowError
-        A number that does not fit 64 bits.
+        A number does not fit 64 bits.
     """
 
     _INSTEAD = ".start, .end, .batch, or .to_frame()"
@@ -215,14 +215,14 @@ class Schedule(NoArray, Tabular):
     # Frames
 
     def members(self, frame: int) -> tuple[int, ...]:
-        """The tasks of a frame, in the order in which their kernels have to be submitted."""
+        """Tasks of a frame, in the order in which their kernels must be submitted."""
         rows = self._order(int(self.batch[position(frame, len(self), "frame")]))
         if isinstance(self.tasks, KernelTasks):
             return rows
         return tuple(int(self.tasks.places[0][row]) for row in rows)
 
     def submitted(self, frame: int) -> tuple[str, ...]:
-        """Names of the tasks (kernels of chains) of a frame, in the order of ``members``."""
+        """Names of the tasks (kernels of chains) of a frame, in the order of `members`."""
         names = rows_of(self.tasks).name
         rows = self._order(int(self.batch[position(frame, len(self), "frame")]))
         return tuple(names[row] for row in rows)
@@ -234,10 +234,11 @@ class Schedule(NoArray, Tabular):
 
     @property
     def horizon(self) -> int:
-        """Up to when it covers the time line: the hyperperiod if it executes every job of it.
+        """End of the time interval that the schedule covers.
 
-        The makespan where that is later (deadlines beyond periods), or where jobs are left (a
-        schedule that ends at a missed deadline). The end of the first cycle of one that repeats.
+        This is the hyperperiod if the schedule executes all of its jobs; the makespan if that is
+        later (deadlines longer than periods) or if jobs are left (a schedule that ends at a missed
+        deadline); and the end of the first cycle for a schedule that repeats.
         """
         if self.cycle is not None:
             return sum(self.cycle)
@@ -254,10 +255,11 @@ class Schedule(NoArray, Tabular):
         return 1.0 - self.idle / self.horizon if self.horizon else 0.0
 
     def jobs(self) -> Jobs:
-        """The executed jobs, by start, tasks of one frame in order of their index.
+        """Executed jobs, ordered by start, and within a frame by task index.
 
-        A job is taken to end when its frame does: that is what the table guarantees. Of chains,
-        the jobs of which all kernels ran, from the start of the first to the end of the last.
+        A job is assumed to end at the end of its frame, which is what the batch table guarantees.
+        For chains, jobs whose kernels all ran, from the start of the first kernel to the end of
+        the last.
         """
         runs = self.runs()
         if isinstance(self.tasks, KernelTasks):
@@ -273,7 +275,7 @@ class Schedule(NoArray, Tabular):
         return Jobs(**{name: column[order] for name, column in ended.items()})
 
     def runs(self) -> KernelRuns:
-        """The kernels that ran, with their jobs, by start; one per job for tasks of one kernel.
+        """Executed kernels with their jobs, ordered by start; one per job without chains.
 
         >>> chains = gs.KernelChains(period=[8], block_time=[[2, 1]])
         >>> plan = gs.Schedule(start=[0, 2], end=[2, 3], batch=[1, 2], tasks=chains)
@@ -301,10 +303,11 @@ class Schedule(NoArray, Tabular):
         )
 
     def missed(self) -> Jobs:
-        """The jobs that end late, and each task's oldest job when it waits at its deadline.
+        """Jobs that miss their deadlines: they end late, or still wait at their deadline.
 
-        Waiting jobs (start and finish -1) are told from those released in the hyperperiod with a
-        deadline up to the makespan. Sorted by deadline; empty for a valid schedule.
+        Of each task, only the oldest waiting job is listed (start and finish -1). Jobs that are
+        released in the hyperperiod and have a deadline up to the makespan are considered. Sorted by
+        deadline; empty for a valid schedule.
         """
         done = self.jobs()
         late = np.flatnonzero(done.late)
@@ -322,14 +325,14 @@ class Schedule(NoArray, Tabular):
         return Jobs(*(np.array([c[i] for i in order], dtype=np.int64) for c in columns))
 
     def validate(self) -> Schedule:
-        """Replay the schedule against its tasks and table, and return it when all is right.
+        """Replay the schedule against its tasks and table, and return it if it is valid.
 
-        Raises ``ScheduleError`` with the first broken rule, and ValueError without a table. Checked
-        is that frames do not overlap, run eligible batches of pending jobs (of chains the next
-        kernel of each) for as long as the table says, miss no deadline (also not of the jobs that
-        wait), never idle while work is ready (unless ``idling``) and execute every job of the
-        hyperperiod; or, with a ``cycle``, that it ends in the state in which it began and may begin
-        again.
+        Raises `ScheduleError` with the first rule that is violated, and ValueError without a table.
+        The rules: frames do not overlap; they run eligible batches of pending jobs (for chains, the
+        next kernel of each) for as long as the table says; no deadline is missed, also not by
+        waiting jobs; the GPU is never idle while work is ready (unless ``idling``); every job of
+        the hyperperiod is executed, or, with a ``cycle``, the schedule ends in the state in which
+        its cycle began, so that it can be repeated.
         """
         from gpusched import _core
 
@@ -368,11 +371,11 @@ class Schedule(NoArray, Tabular):
         raise ScheduleError(name, frame, task, time, f"frame {frame} {text}{who}, at {time}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per frame.
+        """Return a pandas table with one row per frame.
 
-        The columns are ``start``, ``end``, and of the tasks of its batch in order the indices,
-        ``tasks``, and ``names``, as tuples. Of chains also ``kernels``: of each of these tasks the
-        job and its kernel, from 0.
+        The columns are ``start`` and ``end``, and as tuples the indices, ``tasks``, and the
+        ``names`` of the tasks of the batch, in order. For chains also ``kernels``: for each of
+        these tasks, the job and the kernel, from 0.
 
         >>> tasks = gs.KernelTasks([6, 6], [2, 3], name=["camera", "lidar"])
         >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
@@ -411,19 +414,19 @@ class Schedule(NoArray, Tabular):
     def plot(
         self, ax: Axes | None = None, *, unit: str | None = None, until: int | None = None
     ) -> Axes:
-        """Draw the schedule with matplotlib and return the axes.
+        """Draw the schedule with Matplotlib and return the axes.
 
-        One row per task with its jobs and their numbers; grey stripes are the frames. An arrow
-        upwards is a release, one downwards a deadline; a missed deadline is a red cross.
+        There is one row per task, with its numbered jobs; grey stripes are the frames. Upward
+        arrows are releases and downward arrows deadlines; a red cross is a missed deadline.
 
         Parameters
         ----------
         ax
-            Axes to draw on; a new figure unless given.
+            Axes to draw on. Default: those of a new figure.
         unit
             Unit of a tick: None, "ns", "us", "ms" or "s".
         until
-            Draw up to this time (ticks) instead of the first 60 frames.
+            Time in ticks up to which to draw. Default: the end of the first 60 frames.
         """
         from gpusched._draw import timeline_axes
         from gpusched.model import schedule_timeline
@@ -432,7 +435,7 @@ class Schedule(NoArray, Tabular):
         return drawn
 
     def to_svg(self, *, unit: str | None = None, until: int | None = None) -> str:
-        """The same picture as an SVG document, without matplotlib; see ``plot``."""
+        """Return the picture of `plot` as an SVG document, made without Matplotlib."""
         from gpusched._draw import svg
         from gpusched.model import schedule_timeline
 
@@ -444,11 +447,11 @@ class Schedule(NoArray, Tabular):
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a JSON file from which `load` makes an equal schedule.
+        """Write a JSON file that `load` reads back as an equal schedule.
 
-        It holds frames and tasks, and of the table the batches that the schedule uses and the
-        single tasks, with their submission orders. An existing file is replaced once the new one is
-        complete. Raises OSError.
+        The file contains the frames and tasks, and of the table only the single tasks and the
+        batches that the schedule uses, with their submission orders. An existing file is replaced
+        only when the new one is complete. Raises OSError if it cannot be written.
         """
         from gpusched.model.schedule_file import write
 
@@ -456,11 +459,11 @@ class Schedule(NoArray, Tabular):
 
     @staticmethod
     def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Schedule:
-        """Read a file that `save` wrote, of at most ``max_bytes`` bytes (default: 4 GiB).
+        """Read a file written by `save`, of at most ``max_bytes`` bytes (default: 4 GiB).
 
-        The table of the result knows the batches that the schedule uses, and no others. Raises
-        OSError, also for what is not a regular file, and ValueError with the file and the field for
-        every other file.
+        The table of the result contains only the batches that the schedule uses. Raises OSError if
+        the file cannot be read or is not a regular file, and ValueError, with the file and the
+        field, if it was not written by `save`.
         """
         from gpusched.model.schedule_file import read
 
@@ -469,10 +472,10 @@ class Schedule(NoArray, Tabular):
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
         """Write the schedule for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-        One process "GPU" with a lane for the frames, a lane per task for its jobs (release,
-        deadline and response in their arguments), and a counter of the running kernels. ``tick``
-        is the length of a tick in ns. The file is written whole or not at all; a name that ends
-        in .gz is compressed. Raises OSError, and ValueError for a ``tick`` below 1.
+        The process "GPU" has a lane for the frames, a lane per task for its jobs (with release,
+        deadline and response as arguments), and a counter of the running kernels. ``tick`` is the
+        length of a tick in ns. The file is written completely or not at all; it is compressed if
+        its name ends in .gz. Raises OSError, and ValueError for a ``tick`` below 1.
         """
         from gpusched._draw import chrome_trace
         from gpusched.model import schedule_timeline

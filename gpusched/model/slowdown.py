@@ -14,7 +14,7 @@ SLOWDOWNS = {"small": (1.0, 1.4), "large": (1.7, 1.9), "mixed": (1.1, 1.9)}
 
 
 def factors(slowdown: Any) -> tuple[int, int]:
-    """The least and the greatest slowdown factor in billionths."""
+    """Smallest and largest slowdown factor in billionths."""
     if slowdown is None:
         return ONE, ONE
     if isinstance(slowdown, str):

@@ -38,19 +38,19 @@ Index = (
 class TaskSet(NoArray, Tabular, Saved, Frozen):
     """Base of sets of tasks: one set of n tasks, or a stack of N sets.
 
-    A set indexes like a list of its tasks, a stack like a list of its sets; names select tasks in
-    both. All results are objects of the same class. The sets of a stack have n tasks each; where a
-    class lets them differ in size, n is that of the largest, and smaller sets have rows beyond
-    their tasks that are no tasks.
+    A set is indexed like a list of its tasks, and a stack like a list of its sets; in both, names
+    select tasks. All results are objects of the same class. All sets of a stack have n tasks. If a
+    class allows sets of different sizes, n is the size of the largest set, and smaller sets have
+    unused rows after their tasks.
     """
 
     _INSTEAD = ".period, .deadline, ..., or .to_frame()"
 
     _ARRAYS: ClassVar[tuple[str, ...]]
-    """The fields that are arrays; their leading axes are those of ``period``."""
+    """Fields that are arrays; their leading axes are those of ``period``."""
 
     _RAGGED: ClassVar[bool] = False
-    """Whether the sets of a stack may differ in size; the class has a field ``sizes`` then."""
+    """Whether the sets of a stack may differ in size; the class then has a field ``sizes``."""
 
     period: Int64Array
     name: tuple[str, ...]
@@ -60,7 +60,7 @@ class TaskSet(NoArray, Tabular, Saved, Frozen):
 
     @property
     def n(self) -> int:
-        """Number of tasks in a set, in the largest of a stack."""
+        """Number of tasks in a set; for a stack, in the largest set."""
         return int(self.period.shape[-1])
 
     @property
@@ -75,7 +75,7 @@ class TaskSet(NoArray, Tabular, Saved, Frozen):
 
     @property
     def is_task(self) -> npt.NDArray[np.bool_]:
-        """Whether a row is a task, shape of ``period``: False beyond the tasks of a smaller set."""
+        """Whether each row is a task, in the shape of ``period``; False for unused rows."""
         return np.ones(self.period.shape, np.bool_)
 
     def __len__(self) -> int:
@@ -129,10 +129,10 @@ class TaskSet(NoArray, Tabular, Saved, Frozen):
         return self._sets(numbers if isinstance(numbers, int) else np.array(numbers, np.int64))
 
     def select(self, tasks: Index) -> Self:
-        """Select tasks by number, slice, numbers, bool mask, name or names.
+        """Select tasks by index, slice, indices, bool mask, name or names.
 
-        In a stack, the same tasks of every set: ``stack.select([0, 2])``. Priorities that were
-        derived are derived anew for the selected tasks. Raises as indexing does.
+        For a stack, the same tasks of every set are selected: ``stack.select([0, 2])``. Priorities
+        that were derived are derived anew for the selected tasks. Raises the errors of indexing.
         """
         names: Any = [tasks] if isinstance(tasks, str) else tasks
         if _are_names(names):
@@ -211,17 +211,18 @@ class TaskSet(NoArray, Tabular, Saved, Frozen):
 
     @classmethod
     def stack(cls, sets: Iterable[Self]) -> Self:
-        """Put sets, and stacks of sets, into one stack.
+        """Join sets, and stacks of sets, into one stack.
 
-        The sets of `KernelTasks` need the same number of tasks. A set with fewer tasks than another
-        has the first of its names.
+        Sets of `KernelTasks` must have the same number of tasks. The names of the tasks must agree;
+        those of a smaller set must be the first names of the larger ones.
 
         Raises
         ------
         ValueError
-            No sets; sets of different sizes, where the class needs equal ones; different names.
+            There are no sets, the sets differ in size although the class requires equal sizes, or
+            names differ.
         TypeError
-            Objects of another class.
+            An object is of another class.
         """
         if isinstance(sets, cls) and not sets.is_stack:
             raise TypeError(f"sets: got one set, expected a sequence of {cls.__name__}, as [tasks]")
@@ -333,9 +334,9 @@ class TaskSet(NoArray, Tabular, Saved, Frozen):
 
 
 def unless_derived(given: Any, key: str, derived: Mapping[str, Any] | None) -> Any:
-    """An argument of a constructor, or None where ``dataclasses.replace`` passes a derived one.
+    """An argument of a constructor, or None if ``dataclasses.replace`` passes a derived value.
 
-    It passes the fields of the old object, ``derived`` among them, and those that change.
+    ``dataclasses.replace`` passes all fields of the old object, also those in ``derived``.
     """
     return None if derived and given is derived.get(key) else given
 

@@ -1,15 +1,16 @@
 """Parallel Batch Scheduler (PBS): exact schedulability test, EDF baselines, run-time policy.
 
-PBS submits a batch of ready jobs together, waits for the last of them to end, and looks again; it
-never idles while work is ready [RTNS24]. `search` decides exactly whether some sequence of batches
-meets every deadline of the jobs released in one hyperperiod, whatever the resolution of time, and
-gives a schedule that replays or, often, a certificate that none exists. `edf_serial` and
-`edf_parallel` are the paper's baselines, ``gs.pbs.graph`` its scheduling graph. `partition` divides
-the tasks between several GPUs, each with an exact schedule. `margin` says how far the slowdown of
-kernels that run together may grow.
+PBS submits a batch of ready jobs together, waits until the last of them has ended, and then submits
+the next batch; it never idles while work is ready [RTNS24]. `search` decides exactly whether there
+is a sequence of batches that meets the deadlines of all jobs released in one hyperperiod, whatever
+the resolution of time. It returns a schedule, which can be replayed, or often a certificate that
+none exists. `edf_serial` and `edf_parallel` are the paper's baselines, and ``gs.pbs.graph`` is its
+scheduling graph. `partition` divides the tasks between several GPUs, each with an exact schedule.
+`margin` computes how far the slowdown of kernels that run together can grow.
 
-All answers derive from `Answer`: ``accepted``, ``rejected``, ``undecided``, ``schedulable``,
-``claim``, ``assumptions``, ``response``, ``slack``, ``why()``, for one set and for stacks of sets.
+All answers are derived from `Answer`: they have ``accepted``, ``rejected``, ``undecided``,
+``schedulable``, ``claim``, ``assumptions``, ``response``, ``slack`` and ``why()``, for one set and
+for stacks of sets.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'gpusched.pbs' has no attribute {name!r}")
     from importlib import import_module
 
-    return import_module("gpusched.pbs.graph")  # which few programs ask for
+    return import_module("gpusched.pbs.graph")  # imported on demand: few programs use it
 
 
 def __dir__() -> list[str]:

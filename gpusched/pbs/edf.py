@@ -33,9 +33,9 @@ __all__ = ["Edf", "edf_parallel", "edf_serial"]
 class Edf(BatchAnswer):
     """Answer of EDFserial or EDFParallel for one set of n tasks, or for a stack of N sets.
 
-    Exact for this dispatcher, which is run over the hyperperiod: accepted or rejected, unless the
-    frames exceed the budget of bytes. Another dispatcher may meet the deadlines of a rejected set
-    (`search`).
+    The answer is exact for this dispatcher, which is simulated over the hyperperiod: sets are
+    accepted or rejected, or undecided if the frames exceed the memory budget. Other schedules may
+    meet the deadlines of a rejected set (see `search`).
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
@@ -52,11 +52,11 @@ class Edf(BatchAnswer):
     scheduler
         "EDFserial" or "EDFParallel".
     accepted, rejected
-        Whether all jobs of the hyperperiod meet their deadlines, or one misses: a bool, or bool
-        ``(N,)``.
+        Whether all jobs of the hyperperiod meet their deadlines, and whether one misses it: a
+        bool, or bool ``(N,)``.
     schedule
-        Of a single set: the frames up to the end or the first miss (the frame that misses
-        included). None for a stack, and for a set that was taken from one.
+        For a single set, the frames up to the end or up to and including the first frame that
+        misses a deadline. None for a stack, and for a set that was taken from a stack.
     seconds
         Wall-clock time of the call.
     """
@@ -88,8 +88,8 @@ class Edf(BatchAnswer):
 
     @property
     def missed(self) -> Any:  # a tuple, None or a list, as is_stack says
-        """The first job that misses: (task, job, absolute deadline), None without one; a list of
-        these for a stack."""
+        """The first job that misses its deadline: (task, job, absolute deadline), or None; a list
+        of these for a stack."""
         rows = np.atleast_2d(self._miss).tolist()
         late = np.atleast_1d(self.rejected).tolist()
         found = [tuple(row) if miss else None for row, miss in zip(rows, late, strict=True)]
@@ -120,9 +120,9 @@ def edf_serial(
     budget: Budget | None = None,
     stop: Any = None,
 ) -> Edf:
-    """Run EDFserial: one job a frame, earliest deadline first, not preempted.
+    """Run EDFserial: one job per frame, earliest deadline first, non-preemptive.
 
-    [RTNS24], section 6; equal deadlines go to the smaller index.
+    [RTNS24], section 6. Among equal deadlines, the smaller task index comes first.
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
@@ -132,13 +132,13 @@ def edf_serial(
     Parameters
     ----------
     tasks, table
-        One task set and its table, or stacks of N of both; a single table serves a whole stack. Of
-        `KernelChains` each job runs the next of its kernels.
+        One task set and its table, or stacks of N of both; a single table is used for all sets of a
+        stack. With `KernelChains`, a frame runs the next kernel of the job.
     budget
-        A ``Budget`` for each task set, of which bytes count; by default 2 GiB.
+        A ``Budget`` for each task set, of which only ``bytes`` is used. Default: 2 GiB.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
@@ -147,9 +147,9 @@ def edf_serial(
     Raises
     ------
     ValueError
-        More than 24 tasks, a table of another size, a task that can never run.
+        There are more than 24 tasks, the table has another size, or a task can never run.
     OverflowError
-        A hyperperiod that exceeds 2**59 ticks.
+        The hyperperiod exceeds 2**59 ticks.
     gpusched.Cancelled
         ``stop`` was set.
     """
@@ -163,9 +163,10 @@ def edf_parallel(
     budget: Budget | None = None,
     stop: Any = None,
 ) -> Edf:
-    """Run EDFParallel: every ready job, in deadline order, that leaves the batch eligible.
+    """Run EDFParallel: add each ready job, in deadline order, that leaves the batch eligible.
 
-    [RTNS24], section 6; equal deadlines go to the smaller index.
+    [RTNS24], section 6. A job that would make the batch ineligible is skipped, and the next one is
+    tried. Among equal deadlines, the smaller task index comes first.
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
@@ -183,7 +184,7 @@ def edf_parallel(
 
     Raises
     ------
-    As `edf_serial`.
+    The errors of `edf_serial`.
     """
     return _edf(tasks, table, True, budget, stop)
 

@@ -1,4 +1,4 @@
-"""Exact PBS search: a schedule that meets every deadline, or a proof that none exists [RTNS24]."""
+"""Exact PBS search: a schedule that meets all deadlines, or a proof that none exists [RTNS24]."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = ["search"]
 
 
 _LONGEST = 2**60 - 1
-"""The least hyperperiod that is too long, in ticks."""
+"""The smallest hyperperiod that is too long, in ticks."""
 
 
 def search(
@@ -55,7 +55,7 @@ def search(
     progress: Progress = False,
     stop: Any = None,
 ) -> Search:
-    """Decide exactly whether PBS can meet every deadline ([RTNS24], section 3).
+    """Decide exactly whether PBS can meet all deadlines ([RTNS24], section 3).
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4, (0, 1): 6})
@@ -66,56 +66,58 @@ def search(
     Parameters
     ----------
     tasks, table
-        One task set and its table, or stacks of N of both; a single table serves a whole stack. Of
-        `KernelChains` (up to 24 kernels in all) the table is one of the kernels, the rows of
-        ``tasks.rows``: a batch has at most one kernel of a task, and a kernel starts once the one
-        before it has ended; not with "graph". Or one set of tasks and its `BatchFunction`: up to 24
-        tasks its table is searched; up to 64, a schedule or a proof is looked for in rounds, and
-        the set may stay undecided.
+        One task set and its table, or stacks of N of both; a single table is used for all sets of a
+        stack. For `KernelChains` (up to 24 kernels in total), the table is about the kernels, the
+        rows of ``tasks.rows``: a batch has at most one kernel of each task, and a kernel starts
+        only after the previous one of its job has ended (not with method "graph"). One set of
+        tasks can also be passed with its `BatchFunction`: up to 24 tasks, its table is searched;
+        from 25 to 64 tasks, a schedule or a proof is sought in rounds, and the set may stay
+        undecided.
     method
-        "interval": exact and fast. "graph": the paper's scheduling graph, for one set; see
-        ``gpusched.pbs.graph`` for its vertices, its drawing and its options.
+        "interval": exact and fast. "graph": the paper's scheduling graph, for a single set; see
+        ``gpusched.pbs.graph`` for its vertices, drawings and options.
     variant
-        Of the graph: "sound" (repaired), or "paper" for Algorithms 1 to 4 as printed, which err
-        both ways.
+        Variant of the graph: "sound" (corrected), or "paper" for Algorithms 1 to 4 as printed,
+        which may wrongly accept and wrongly reject.
     idling
         Whether the GPU may wait although work is ready; PBS may not.
     policy
-        True: also compute the feasible instants of every state, which make a run-time policy
-        (``Search.policy``), for a single set that is schedulable. A number limits the spans kept
-        per class of states (as far as the start stays inside): still a safe policy, smaller and
-        computed sooner. Not with "graph".
+        True: also compute the feasible times of all states, which define a run-time policy
+        (``Search.policy``), for a single schedulable set. A number limits the spans that are kept
+        per class of states, as long as the start stays feasible; the policy is still safe, but
+        smaller and computed faster. Not with "graph".
     repeating
-        Decide for an infinite horizon, not for the jobs of one hyperperiod, and find a schedule
-        whose ``cycle`` repeats. The same question where deadlines do not exceed periods and all
-        offsets are 0; elsewhere a schedule of one hyperperiod may have no continuation. For a
+        Decide for an infinite horizon instead of the jobs of one hyperperiod, and find a schedule
+        whose ``cycle`` repeats. Both questions are equivalent if no deadline exceeds its period and
+        all offsets are 0; otherwise a schedule of one hyperperiod may have no continuation. For a
         single set; not with "graph".
     thorough
-        Skip the quick stages and decide by the feasible instants alone. Not with "graph".
+        Skip the quick stages and decide by computing all feasible times. Not with "graph".
     budget
-        A ``Budget`` for each task set; by default 2 GiB. It includes the proof that a single set
-        has no schedule, with as many states again: a set whose proof does not fit is undecided. A
-        stack has no proofs, so a stack of one may be rejected sooner. Without a limit on seconds or
-        states, a search of more than 24 tasks ends after a fixed number of rounds.
+        A ``Budget`` for each task set. Default: 2 GiB. For a single set, it includes the proof that
+        no schedule exists, for which as many states are allowed again; a set whose proof does not
+        fit is undecided. A stack has no proofs, so that a set in a stack may be rejected although
+        it is undecided when searched alone. Without a limit on seconds or states, a search of more
+        than 24 tasks ends after a fixed number of rounds.
     progress
-        Of the rounds of a search of more than 24 tasks: a callable ``(rounds, of)``, True for a
-        bar, False for none, None for a bar in a notebook or a terminal.
+        Progress of the rounds of a search of more than 24 tasks: a callable ``(rounds, of)``, True
+        for a progress bar, False for none, or None for a bar in a notebook or a terminal.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     Search
-        Exact: accepted, rejected, or undecided where a budget was spent or no round decided.
+        Exact: accepted, rejected, or undecided if a budget was used up or no round decided.
 
     Raises
     ------
     ValueError
-        More than 24 tasks (64 with a function), a table of another size, a task that can never
-        run, options that do not go together.
+        There are more than 24 tasks (64 with a function), the table has another size, a task can
+        never run, or options cannot be combined.
     OverflowError
-        A hyperperiod that exceeds 2**60 - 2 ticks, unless the GPU is overloaded.
+        The hyperperiod exceeds 2**60 - 2 ticks, unless the GPU is overloaded.
     gpusched.Cancelled
         ``stop`` was set.
     """

@@ -1,4 +1,4 @@
-"""Rounds of the search with batch times as a function, for more tasks than a table has."""
+"""Rounds of the search with batch times as a function, for more tasks than a table can have."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _BYTES = _SPENT.index("bytes")
 
 @dataclass(frozen=True)
 class FunctionSearch:
-    """Outcome of the rounds: ``answer`` is 1, 0 or -1; frames, proof and codes as of the core.
+    """Outcome of the rounds: ``answer`` is 1, 0 or -1; frames, proof and codes as in the core.
 
-    ``spent`` is 0 where all rounds ended without an answer. ``tried``: numbers of rounds, searches,
-    groups and cores, and the load; empty where no round ran.
+    ``spent`` is 0 if all rounds ended without an answer. ``tried``: numbers of rounds, searches,
+    groups and subsets, and the load; empty if no round ran.
     """
 
     answer: int
@@ -53,12 +53,12 @@ def search_function(
     skip: int = 0,
     rounds: int | None = None,
 ) -> FunctionSearch:
-    """Run rounds until one decides, the budget is spent or, without seconds, all have ended.
+    """Run rounds until one decides, the budget is used up or, without seconds, all have ended.
 
-    A round in which one of several ways exceeds the bytes is followed by others, which need more or
-    less; ``spent`` says so in the end.
+    If one of several approaches in a round exceeds the memory budget, further rounds follow, which
+    may need less; ``spent`` reports it in the end.
 
-    ``skip``: ways left out, ``GS_PBS_LARGE_SKIP_*``, and ``rounds``, for tests.
+    ``skip``: approaches to leave out, ``GS_PBS_LARGE_SKIP_*``; this and ``rounds`` are for tests.
     """
     began = perf_counter()
     most = rounds or (None if budget.seconds or budget.states else _ROUNDS)
@@ -104,7 +104,7 @@ def search_function(
 def table_within(
     function: BatchFunction, budget: Budget, stop: Any
 ) -> tuple[BatchTable, Budget] | FunctionSearch:
-    """The table of a function of few tasks and what is left of the budget, or what was spent."""
+    """The table of a function of few tasks and the remaining budget, or the limit it exceeds."""
     began = perf_counter()
     spent, table = "bytes", None
     if budget.bytes is None or function._table_bytes() <= budget.bytes:

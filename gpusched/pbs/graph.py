@@ -1,9 +1,10 @@
 """Scheduling graph of [RTNS24], section 3: exploration, counts, drawing.
 
-A vertex is the state of the GPU at the beginning of a scheduling frame, an edge the batch that the
-frame runs. As printed, the algorithm is neither sound nor complete; the default here is repaired
-and exact, and the listing is kept for study. ``gs.pbs.search`` decides the same question faster by
-orders of magnitude; this module is for the paper's figures and for looking at the graph.
+A vertex is the state of the GPU at the beginning of a scheduling frame; an edge is the batch that
+the frame runs. The algorithm as printed is neither sound nor complete. The default variant here is
+corrected and exact; the printed listing is kept for study. ``gs.pbs.search`` answers the same
+question faster by orders of magnitude; use this module for the paper's figures and to inspect the
+graph.
 """
 
 from __future__ import annotations
@@ -49,9 +50,10 @@ STATES = enumeration("pbs.graph_vertex")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph(Tabular, Saved, Frozen):
-    """A scheduling graph, or the part of it that was explored.
+    """A scheduling graph, or the explored part of it.
 
-    Vertices are numbered in order of creation, from the root 0.
+    The V vertices are numbered in order of creation; the root is vertex 0. E is the number of edges
+    and P the number of pairs of a vertex and a time.
 
     >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
@@ -61,21 +63,22 @@ class Graph(Tabular, Saved, Frozen):
     Attributes
     ----------
     names
-        The task names.
+        Names of the tasks.
     executed, ready
-        Jobs executed and jobs ready per task, ``(V, n)``.
+        Numbers of executed and of ready jobs per task, ``(V, n)``.
     state
-        ``(V,)``: what became of a vertex, an index into ``STATES``: "open" was not expanded,
-        "success" has every job executed in time, "discarded" was removed again (paper, line 33).
+        Fate of each vertex as an index into ``STATES``, ``(V,)``: "open" was not expanded,
+        "success" has executed all jobs in time, "discarded" was removed again (paper, line 33).
     first
-        ``(V + 1,)``: the times of vertex v are ``time[first[v]:first[v + 1]]``, ascending. A vertex
-        of the paper's variants has one time; a vertex that is fast-forwarded is shown at the
-        arrival it waits for.
+        ``(V + 1,)``: the times of vertex v are ``time[first[v]:first[v + 1]]``, ascending. In the
+        paper's variants each vertex has one time. A vertex that is fast-forwarded has the time of
+        the arrival that it waits for.
     time, parent, parent_batch
-        ``(P,)``: ticks; the entry of ``time`` that each was first reached from, -1 at the root;
-        the batch in between (a bit mask, 0: waiting, -1: the paper's split).
+        ``(P,)``: the time in ticks; the index of the entry of ``time`` from which it was first
+        reached, -1 at the root; and the batch in between (a bit mask; 0: waiting, -1: a split of
+        the paper's variants).
     source, target, batch
-        ``(E,)``: the edges, and their batches.
+        ``(E,)``: start vertex, end vertex and batch of each edge.
     """
 
     _KIND: ClassVar[str] = "Graph"
@@ -97,20 +100,20 @@ class Graph(Tabular, Saved, Frozen):
 
     @property
     def depth(self) -> Int64Array:
-        """Executed jobs of each vertex, ``(V,)``."""
+        """Number of executed jobs of each vertex, ``(V,)``."""
         depth: Int64Array = self.executed.sum(axis=1)
         return depth
 
     def times(self, vertex: int) -> Int64Array:
-        """The times of one vertex, ascending."""
+        """Times of one vertex, ascending."""
         if not 0 <= vertex < len(self):
             raise IndexError(f"vertex: got {vertex}, expected 0 to {len(self) - 1}")
         return self.time[self.first[vertex] : self.first[vertex + 1]]
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per vertex.
+        """Return a pandas table with one row per vertex.
 
-        Columns: vertex, depth, times, earliest, latest (NA without a time), state, and
+        The columns are vertex, depth, times, earliest, latest (NA without a time), state, and
         ``executed <task>`` and ``ready <task>`` for each task.
         """
         return frame_of(self._table())
@@ -136,10 +139,10 @@ class Graph(Tabular, Saved, Frozen):
         return columns
 
     def to_dot(self, path: str | os.PathLike[str] | None = None, max_vertices: int = 2000) -> str:
-        """Write the graph in the DOT language of Graphviz, and to ``path`` when given.
+        """Return the graph in the DOT language of Graphviz, and write it to ``path`` if given.
 
-        A vertex is labelled with its times and its ready tasks, an edge with its batch; vertices
-        of one depth stand in one row.
+        Vertices are labelled with their times and ready tasks, and edges with their batches.
+        Vertices of equal depth are placed in one row.
 
         Raises
         ------
@@ -157,10 +160,10 @@ class Graph(Tabular, Saved, Frozen):
         return text
 
     def plot(self, ax: Axes | None = None, max_vertices: int = 300) -> Axes:
-        """Draw the graph with matplotlib, one column per depth; returns the axes.
+        """Draw the graph with Matplotlib, one column per depth; returns the axes.
 
-        Vertices show their times (filled green: every job is executed in time), edges their
-        batches; dashed edges are waiting, or the paper's splits.
+        Vertices show their times (filled green: all jobs were executed in time), and edges their
+        batches; dashed edges are waiting, or splits of the paper's variants.
 
         Raises
         ------
@@ -185,8 +188,8 @@ class Graph(Tabular, Saved, Frozen):
 class GraphSearch(BatchAnswer):
     """Answer of a search of the scheduling graph, for one set of n tasks.
 
-    Exact with the repaired graph: accepted with a schedule, rejected when everything was explored
-    without one, undecided otherwise.
+    The corrected graph is exact: a set is accepted with a schedule, rejected if everything was
+    explored without finding one, and undecided otherwise.
 
     >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
@@ -203,24 +206,25 @@ class GraphSearch(BatchAnswer):
     accepted, rejected
         Whether a schedule was found, or none exists.
     reason
-        Why the search ended: "complete" (everything was explored), "found" (it stopped at the first
-        schedule), "states", "bytes", "seconds" (that budget was spent), "depth", "undecided".
+        Reason for the end of the search: "complete" (everything was explored), "found" (it stopped
+        at the first schedule), "states", "bytes" or "seconds" (that budget was used up), "depth"
+        or "undecided".
     start, end, batch
-        The frames of the schedule, in ticks and bit masks of tasks; empty without one. Of the
-        paper's variants this is the table that the listing reports, right or wrong.
+        The frames of the schedule, as ticks and bit masks of tasks; empty without a schedule. For
+        the paper's variants, this is the schedule that the listing reports, which may be wrong.
     vertices, times, edges
-        Vertices, distinct pairs of a vertex and a time, and edges that were created.
+        Numbers of vertices, of distinct pairs of a vertex and a time, and of edges created.
     merged
-        Frames that ended in a vertex that existed already (paper: merges of lines 27 and 32).
+        Number of frames that ended in an existing vertex (paper: merges of lines 27 and 32).
     splits
-        Vertices, beyond the first, to which one batch led from one vertex because arrivals lie
-        between its times (paper: calls of Split).
+        Number of additional vertices that were created because arrivals lie between the times of
+        one vertex, so that one batch leads to several vertices (paper: calls of Split).
     per_depth
-        Vertices by number of executed jobs (Figure 5c).
+        Number of vertices by number of executed jobs (Figure 5c).
     graph
-        The graph itself where it was asked for (None when the budget of bytes had no room for it).
+        The graph itself if it was requested; None if it did not fit the memory budget.
     seconds, bytes
-        Time spent and the most memory held.
+        Time of the search, and largest amount of memory used.
     """
 
     _KIND: ClassVar[str] = "GraphSearch"
@@ -247,19 +251,19 @@ class GraphSearch(BatchAnswer):
 
     @property
     def table(self) -> None:
-        """None: the search keeps no table."""
+        """Always None: the search keeps no table."""
         return None
 
     @property
     def schedule(self) -> Schedule | None:
-        """The schedule of an accepted set, without its table; else None."""
+        """The schedule of an accepted set, without its table; otherwise None."""
         if not self.accepted:
             return None
         return Schedule(self.start, self.end, self.batch, self.tasks, None, self.idling)
 
     @property
     def claim(self) -> Claim:
-        """ "exact", for the paper's variants as far as the listing is right."""
+        """ "exact"; for the paper's variants only as far as the listing is right."""
         return "exact"
 
     @property
@@ -323,37 +327,37 @@ def search(
     tasks
         One task set.
     table
-        Its completion times: anything with an array ``completion`` of 2**n ticks (and
-        ``undecided``, the times of batches that were not decided, or None), or such an array.
+        Completion times of its batches: an object with an array ``completion`` of 2**n ticks (and
+        ``undecided``, the times of undecided batches, or None), or such an array.
     variant
-        "sound" (exact), "paper" (Algorithms 1 to 4 as printed, arrivals half-open) or "printed"
-        (the same word for word, with arrivals closed at both ends). The last two answer wrongly
-        now and then, and take neither offsets nor deadlines beyond the period.
+        "sound" (exact), "paper" (Algorithms 1 to 4 as printed, with half-open intervals of
+        arrivals) or "printed" (literally as printed, with arrivals closed at both ends). The last
+        two sometimes answer wrongly, and accept neither offsets nor deadlines longer than periods.
     order
-        How the paper's variants extract the next vertex from their list: "fifo" or "lifo". The
-        repaired graph is expanded by depth.
+        Order in which the paper's variants extract vertices from their list: "fifo" or "lifo". The
+        corrected graph is expanded by depth.
     merge
-        False: every path gets vertices of its own (Figure 5c, red line).
+        False: every path gets its own vertices (Figure 5c, red line).
     idling
         Whether the dispatcher may wait for the next arrival although work is ready.
     first_only
-        Whether to stop at the first schedule; False explores everything, for the counts.
+        Whether to stop at the first schedule; False explores everything, to count vertices.
     depth
         Do not expand vertices with this many executed jobs.
     budget
-        ``gpusched.pbs.Budget``, or a mapping or object with any of ``states`` (times of vertices),
-        ``bytes`` and ``seconds``, where 0 and None are no limit; unless given, 2 GiB. A spent
-        budget makes ``schedulable`` None, unless a schedule was found.
+        A ``gpusched.pbs.Budget``, or a mapping or object with any of ``states`` (times of
+        vertices), ``bytes`` and ``seconds``; 0 and None mean no limit. Default: 2 GiB. If it is
+        used up, ``schedulable`` is None, unless a schedule was found.
     graph
         Whether to keep the graph.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
     pruning
-        Jobs whose deadlines line 23 of Algorithm 1 checks, in the paper's variants. "frame": every
-        job known by the end of the frame, as the listing says, since line 19 has then added the
-        jobs that arrive during it. "ready": jobs that are ready when the frame starts. "batch": the
-        jobs that the frame runs, as the sentence of section 3.3 says.
+        Jobs whose deadlines line 23 of Algorithm 1 checks, in the paper's variants. "frame": all
+        jobs known by the end of the frame, as in the listing, where line 19 has already added the
+        jobs that arrive during the frame. "ready": jobs that are ready when the frame starts.
+        "batch": jobs that the frame runs, as stated in section 3.3.
 
     Returns
     -------
@@ -362,7 +366,7 @@ def search(
     Raises
     ------
     ValueError, OverflowError
-        Arguments that are refused; the message names them.
+        An argument is invalid; the message names it.
     gpusched.Cancelled
         ``stop`` was set.
     """

@@ -23,7 +23,7 @@ _INLINE = 60  # vertices in a drawing that a notebook shows by itself
 
 
 class Explored(Protocol):
-    """Protocol of a graph: what is drawn of it."""
+    """Protocol of a graph: the parts that are drawn."""
 
     def __len__(self) -> int: ...
     @property
@@ -44,7 +44,7 @@ class Explored(Protocol):
 
 
 def dot_text(graph: Explored, max_vertices: int) -> str:
-    """The graph in DOT; ``ValueError`` for one of more vertices."""
+    """The graph in DOT; ValueError if it has more than the given number of vertices."""
     _check_size(graph, max_vertices)
     lines = ["digraph scheduling_graph {", "  node [shape=box, fontsize=10];"]
     lines += ["  edge [fontsize=9];"]
@@ -66,7 +66,7 @@ def dot_text(graph: Explored, max_vertices: int) -> str:
 
 
 def drawn(graph: Explored, ax: Axes | None, max_vertices: int) -> Axes:
-    """Axes with the graph, one column per depth; ``ValueError`` for one of more vertices."""
+    """Axes with the graph, one column per depth; ValueError if it has too many vertices."""
     _check_size(graph, max_vertices)
     x, y = _layout(graph)
     height = max(2.5, 0.8 * float(np.bincount(graph.depth).max()))
@@ -80,7 +80,7 @@ def drawn(graph: Explored, ax: Axes | None, max_vertices: int) -> Axes:
         ends = (float(x[target]), float(y[target])), (float(x[source]), float(y[source]))
         ax.annotate("", *ends, arrowprops={**arrow, "shrinkA": 14, "shrinkB": 14})
         ax.text(
-            # Nearer to where the edge comes from: edges part there and meet at their targets.
+            # Closer to the source of the edge, as edges diverge there and meet at their targets.
             0.6 * ends[1][0] + 0.4 * ends[0][0],
             0.6 * ends[1][1] + 0.4 * ends[0][1],
             "+".join(map(str, members(batch))) if batch > 0 else _batch_label(graph, batch),
@@ -103,7 +103,7 @@ def drawn(graph: Explored, ax: Axes | None, max_vertices: int) -> Axes:
 
 
 def svg_text(graph: Explored) -> str | None:
-    """An SVG document; None for a larger graph, and without Matplotlib."""
+    """An SVG document; None for a large graph, and without Matplotlib."""
     if len(graph) > _INLINE:
         return None
     try:
@@ -141,7 +141,7 @@ def _layout(graph: Explored) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.fl
     for d in np.unique(depth):
         members = np.flatnonzero(depth == d)
         y[members] = (len(members) - 1) / 2 - np.arange(len(members))
-        # Splits and waiting lead to the same depth: neighbours must not hide each other.
+        # Splits and waiting lead to vertices of the same depth, whose edges must not overlap.
         if len(members) > 1:
             x[members] += np.where(np.arange(len(members)) % 2 == 1, 0.18, 0.0)
     return x, y

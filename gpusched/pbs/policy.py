@@ -1,10 +1,10 @@
-"""Run-time policy of PBS: safe batches at a frame boundary, times to wait, and its evaluation.
+"""Run-time policy of PBS: safe batches at a frame boundary, waiting times, and its evaluation.
 
-The feasible instants of every state (``gs.pbs.search(..., policy=True)``) are a policy: at a frame
-boundary every batch whose planned end is feasible is safe, also when jobs end early. A scheduler
-that never idles can miss deadlines because a job ended early, so the policy may wait; a dispatcher
-that follows it reclaims slack and never misses. [RTNS24], section 4.1, has the two strategies that
-it is compared with in ``play``.
+The feasible times of all states (``gs.pbs.search(..., policy=True)``) define a policy: at a frame
+boundary, every batch is safe whose planned end is feasible, also when jobs ended early. A scheduler
+that never idles can miss a deadline because a job ended early; the policy may therefore wait. A
+dispatcher that follows it reclaims slack and misses no deadline. ``play`` compares it with the two
+strategies of [RTNS24], section 4.1.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _STRATEGIES = enumeration("pbs.dispatch")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Play(Tabular, Saved, Frozen):
-    """Result of R simulated runs of one hyperperiod by a dispatcher, arrays of length R.
+    """Result of R simulated runs of one hyperperiod by a dispatcher; arrays of length R.
 
     >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
@@ -59,13 +59,13 @@ class Play(Tabular, Saved, Frozen):
     Attributes
     ----------
     misses, jobs
-        Jobs that ended late or never, and jobs that were executed.
+        Number of jobs that ended late or never, and number of executed jobs.
     frames, finish
         Number of frames, and end of the last one in ticks.
     response
         Mean response time of the jobs in ticks (float).
     waited
-        Ticks in which the GPU was idle although work was ready.
+        Number of ticks in which the GPU was idle although work was ready.
     """
 
     _KIND: ClassVar[str] = "Play"
@@ -82,7 +82,7 @@ class Play(Tabular, Saved, Frozen):
         return len(self.misses)
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per run."""
+        """Return a pandas table with one row per run."""
         return frame_of(self._table())
 
     def _table(self) -> dict[str, Any]:
@@ -96,12 +96,12 @@ class Play(Tabular, Saved, Frozen):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Policy(Tabular, Saved):
-    """Feasible instants of every state of one task set, and the decisions that follow from them.
+    """Feasible times of all states of one task set, and the decisions derived from them.
 
-    ``pending`` in the methods is a bit mask of tasks with one pending job, or a sequence of n
-    counts; ``time`` is in [0, H), or later where the schedule repeats (deadlines up to the periods,
-    no offsets). Of chains ``pending`` is about the rows of ``tasks.rows``: the jobs in which a
-    kernel is left.
+    In all methods, ``pending`` is a bit mask of tasks with one pending job, or a sequence of n
+    numbers of pending jobs. ``time`` is in [0, H), or later if the schedule repeats (deadlines not
+    longer than periods, no offsets). For chains, ``pending`` refers to the rows of ``tasks.rows``:
+    the jobs that have yet to run the kernel.
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
@@ -114,9 +114,9 @@ class Policy(Tabular, Saved):
     tasks, table
         The tasks and their table.
     begin, first, last
-        The spans first..last (both included) of class r are those from ``begin[r]`` to
-        ``begin[r + 1]``. Classes are numbered by intervals between arrivals, the last interval
-        first, and in each by the pending jobs (a bit mask where deadlines do not exceed periods).
+        Class r has the spans first..last (both inclusive) from ``begin[r]`` to ``begin[r + 1]``.
+        Classes are numbered by intervals between arrivals, the last interval first, and within an
+        interval by pending jobs (as a bit mask if no deadline exceeds its period).
     """
 
     _KIND: ClassVar[str] = "Policy"
@@ -178,11 +178,11 @@ class Policy(Tabular, Saved):
         return found
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per span.
+        """Return a pandas table with one row per span.
 
-        The columns are ``interval`` between arrivals (0: the last one), ``pending``, the counts of
-        pending jobs as a tuple, and ``first`` and ``last``, the first and the last feasible
-        instant.
+        The columns are ``interval`` (number of the interval between arrivals, 0 is the last one),
+        ``pending`` (numbers of pending jobs as a tuple), and ``first`` and ``last`` (first and last
+        feasible time).
         """
         return frame_of(self._table())
 
@@ -200,12 +200,12 @@ class Policy(Tabular, Saved):
         }
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
-        """Draw the feasible instants of the first 40 states with pending jobs, one row per state.
+        """Draw the feasible times of the first 40 states with pending jobs, one row per state.
 
         Parameters
         ----------
         ax
-            Matplotlib axes; None for a new figure.
+            Matplotlib axes. Default: those of a new figure.
         unit
             Length of a tick: None, "ns", "us", "ms" or "s".
 
@@ -266,20 +266,20 @@ class Policy(Tabular, Saved):
 
     @property
     def repeats(self) -> bool:
-        """Whether every hyperperiod ends as it began, so that the policy holds forever."""
+        """Whether every hyperperiod ends in its initial state, so that the policy holds forever."""
         short = (self.tasks.deadline <= self.tasks.period).all()
         return bool(short and not self.tasks.offset.any())
 
     def safe(self, time: int, pending: Any) -> list[int]:
-        """The batches (bit masks) that are safe to start now, in increasing order."""
+        """Batches (bit masks) that are safe to start now, in increasing order."""
         handle, now, counts, _ = self._state(time, pending)
         batches: list[int] = handle.safe(now, counts).tolist()
         return batches
 
     def next(self, time: int, pending: Any) -> int | None:
-        """The first time from ``time`` on at which a batch is safe, if the GPU waits until then.
+        """First time from ``time`` on at which a batch is safe, if the GPU waits until then.
 
-        None when there is none: no job is left, or a deadline cannot be met any more.
+        None if there is no such time: no job is left, or a deadline can no longer be met.
         """
         handle, now, counts, whole = self._state(time, pending)
         when = handle.next(now, counts)
@@ -288,16 +288,16 @@ class Policy(Tabular, Saved):
         return None if when is None else when + whole
 
     def choose(self, time: int, pending: Any) -> int | None:
-        """The batch to start now, None when none is safe.
+        """Batch to start now; None if no batch is safe.
 
-        Of the safe batches, one that contains the most urgent job if there is one, and then the one
-        that saves the most time against running its members one after the other.
+        Safe batches that contain the most urgent job are preferred, and among them the one that
+        saves the most time compared with running its members one after the other.
         """
         handle, now, counts, _ = self._state(time, pending)
         return handle.choose(now, counts) or None
 
     def feasible(self, pending: Any) -> Int64Array:
-        """The feasible times of a state with these jobs pending, spans of shape (S, 2)."""
+        """Feasible times of a state with these pending jobs, as spans of shape (S, 2)."""
         counts = self._state(0, pending)[2]
         radix = self._radix()
         if len(counts) != len(radix) or (counts < 0).any() or (counts >= radix).any():
@@ -322,23 +322,25 @@ class Policy(Tabular, Saved):
         seed: Any = None,
         stop: Any = None,
     ) -> Play:
-        """Simulate hyperperiods in which batches take only part of their time.
+        """Simulate hyperperiods in which batches take only a part of their completion times.
 
         Parameters
         ----------
         schedule
             The schedule that "table" and "reclaim" follow; "policy" does not use it.
         strategy
-            "table": every frame starts at its time. "reclaim": as soon as the frame before it has
-            ended and its jobs are released ([RTNS24], section 4.1). "policy": this policy.
+            "table": every frame starts at its planned time. "reclaim": a frame starts as soon as
+            the previous one has ended and its jobs are released ([RTNS24], section 4.1). "policy":
+            this policy decides.
         actual
-            Each frame takes its completion time times a factor drawn uniformly from this range;
-            above 1 it overruns, and nothing is guaranteed.
+            Range from which a factor is drawn uniformly for each frame; the frame takes its
+            completion time times the factor. With factors above 1, frames overrun and nothing is
+            guaranteed.
         runs, seed
-            Run i of a seed is the same whatever the number of runs.
+            Number of runs, and seed. Run i of a seed does not depend on the number of runs.
         stop
-            A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends
-            the call.
+            Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+            sets the byte to 1.
 
         Returns
         -------
@@ -347,7 +349,7 @@ class Policy(Tabular, Saved):
         Raises
         ------
         ValueError, OverflowError
-            Arguments that are refused; response times whose sum exceeds 64 bits.
+            An argument is invalid, or the sum of the response times exceeds 64 bits.
         gpusched.Cancelled
             ``stop`` was set.
         """

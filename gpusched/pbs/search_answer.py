@@ -32,20 +32,20 @@ __all__ = ["SPENT", "STAGES", "Search", "repeats"]
 STAGES = (*enumeration("pbs.stage"), "graph")
 """Stages that can decide a search, in the order of ``Search.stage_code``.
 
-``edf_serial``, ``edf_parallel``: that scheduler's schedule is one. ``depth_first``: a short search,
-the most promising batch first, found a schedule (or tried everything). ``overload``,
-``dead_interval``: see the certificates. ``latest_start``: no state can be completed even with
-inserted idle time (all was tried). ``interval``: the feasible instants of every state. ``lazy``: a
-search that learns, for the states it reaches, when they cannot be completed. ``groups``: a schedule
-in which groups of tasks always run together. ``core``: some of the tasks cannot be scheduled even
-alone. ``graph``: the scheduling graph. ``none``: a budget was spent, or the table leaves the answer
-open.
+``edf_serial``, ``edf_parallel``: the schedule of that scheduler meets all deadlines.
+``depth_first``: a short search that tries the most promising batches first found a schedule (or
+covered everything). ``overload``, ``dead_interval``: see the certificates. ``latest_start``: no
+state can be completed even with inserted idle time (everything was covered). ``interval``: the
+feasible times of all states. ``lazy``: a search that learns, for the states it reaches, when they
+cannot be completed. ``groups``: a schedule in which groups of tasks always run together. ``core``:
+a subset of the tasks cannot be scheduled even alone. ``graph``: the scheduling graph. ``none``: a
+budget was used up, or the table leaves the answer open.
 """
 
 SPENT = ("", *enumeration("core.status")[1:], "depth", "rounds")
-"""Reasons of a search without an answer, in the order of ``Search.reason_code``: the budget that
-was spent, batches that the table leaves undecided, a graph's depth limit, or the last round of a
-search with a `BatchFunction`; "" with an answer."""
+"""Reasons why a search has no answer, in the order of ``Search.reason_code``: the budget that was
+used up, batches that the table leaves undecided, the depth limit of a graph, or the last round of a
+search with a `BatchFunction`; "" if there is an answer."""
 
 _BY = {
     "edf_serial": "EDFserial's schedule meets every deadline",
@@ -63,8 +63,8 @@ _BY = {
 class Search(BatchAnswer):
     """Answer of the exact search for one set of n tasks, or for a stack of N sets.
 
-    Exact: accepted with a schedule, or rejected as none exists; undecided where a budget was spent
-    or the table leaves the answer open.
+    Exact: accepted with a schedule, rejected because none exists, or undecided if a budget was used
+    up or the table leaves the answer open.
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
@@ -79,34 +79,34 @@ class Search(BatchAnswer):
     tasks, table
         The tasks and their table.
     idling, repeating, variant
-        Whether the GPU may wait although work is ready, whether a schedule has to repeat forever,
-        and the variant of the scheduling graph ("sound" without it).
+        Whether the GPU may wait although work is ready, whether a schedule must repeat forever, and
+        the variant of the scheduling graph ("sound" without a graph).
     accepted, rejected
-        Whether a schedule exists, or none does: a bool, or bool ``(N,)``.
+        Whether a schedule was found, and whether none exists: a bool, or bool ``(N,)``.
     schedule
-        Of an accepted single set: a schedule that meets every deadline. None for a stack, and for a
-        set that was taken from one: search it alone for its schedule.
+        For an accepted single set, a schedule that meets all deadlines. None for a stack, and for
+        a set that was taken from a stack; search the set alone for its schedule.
     certificate
-        Of a single set that is rejected, a proof of it: an `Overload`, `DeadInterval`, `DeadStates`
-        or `InfeasibleSubset`, which ``certificate.verify`` checks independently of the search. A
-        set whose proof does not fit into the budget is undecided. None for a stack, with
-        "graph", and for a schedule that has to repeat where only an `Overload` is looked for.
+        For a rejected single set, a proof: an `Overload`, `DeadInterval`, `DeadStates` or
+        `InfeasibleSubset`, which ``certificate.verify`` checks independently of the search. A set
+        whose proof does not fit the budget is undecided. None for a stack and with "graph". With
+        ``repeating``, only an `Overload` is sought, and it is None otherwise.
     policy
-        The run-time policy of a single set, with ``policy=True``; else None.
+        The run-time policy of a single set, with ``policy=True``; otherwise None.
     repeats
-        Whether the schedule repeats forever. False when it only covers the jobs released in one
-        hyperperiod (``repeating=True`` looks for one that repeats); None without a schedule.
+        Whether the schedule repeats forever. False if it only covers the jobs released in one
+        hyperperiod (``repeating=True`` seeks one that repeats); None without a schedule.
     stage_code, reason_code
         Indices into ``STAGES`` and ``SPENT``; ``stage`` and ``reason`` have the names. An int, or
-        int8 ``(N,)``. The reason also tells which budget was spent before a policy was finished.
+        int8 ``(N,)``. The reason also tells which budget was used up before a policy was complete.
     states, bytes
-        States examined and memory used: an int, or int64 ``(N,)``.
+        Numbers of states examined and of bytes used: an int, or int64 ``(N,)``.
     seconds
         Wall-clock time of each search: a float, or an array ``(N,)``.
     tried
-        Of a set of more than 24 tasks, the work of a search with a `BatchFunction`: the numbers of
-        rounds, of searches by dispatch, of groupings and of subsets of the tasks, and the load, a
-        lower bound on the share of the GPU that the jobs need (0: not computed). None elsewhere.
+        For a search of more than 24 tasks with a `BatchFunction`: the numbers of rounds, of
+        searches by dispatch, of groupings and of subsets of the tasks, and the load, a lower bound
+        on the share of the GPU that the jobs need (0: not computed). None otherwise.
     """
 
     _KIND: ClassVar[str] = "Search"
@@ -142,7 +142,7 @@ class Search(BatchAnswer):
 
     @property
     def claim(self) -> Claim:
-        """ "exact": a set that is not undecided has a schedule or a proof that none exists."""
+        """ "exact": every set is undecided, or has a schedule or a proof that none exists."""
         return "exact"
 
     @property
@@ -170,8 +170,8 @@ class Search(BatchAnswer):
 
     @property
     def reason(self) -> Any:  # a string, None or an array, as is_stack says
-        """Reason for a missing answer (or policy), one of ``SPENT``; None with an answer;
-        for a stack an array ``(N,)``, "" with an answer."""
+        """Reason why there is no answer (or no policy), one of ``SPENT``; None with an answer. For
+        a stack, an array ``(N,)``, "" with an answer."""
         names = np.array(SPENT)[self.reason_code]
         return names if self.is_stack else str(names) or None
 

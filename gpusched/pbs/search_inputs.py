@@ -43,7 +43,7 @@ _SAVED = {
 
 
 class BatchAnswer(Answer):
-    """Base of the answers about batch scheduling; a response is a job's longest in the schedule."""
+    """Base of answers about batch scheduling; a response is a task's longest in the schedule."""
 
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains)
     _PER_SET = True
@@ -68,7 +68,7 @@ class BatchAnswer(Answer):
 
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether there is a response time: bool ``(n,)`` or ``(N, n)``.
+        """Whether each task has a response time: bool ``(n,)`` or ``(N, n)``.
 
         True for the tasks of an accepted set with a job in its ``schedule``; False in the answer
         for a stack, which keeps no schedules.
@@ -86,12 +86,12 @@ class BatchAnswer(Answer):
         return longest, known
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
-        """Draw the schedule; without one, the deadlines; for a stack, the numbers of answers.
+        """Draw the schedule; without one, the deadlines; for a stack, a bar chart of its answers.
 
         Parameters
         ----------
         ax
-            Matplotlib axes; None for a new figure.
+            Matplotlib axes. Default: those of a new figure.
         unit
             Length of a tick: None, "ns", "us", "ms" or "s".
 
@@ -121,13 +121,13 @@ class BatchAnswer(Answer):
 
 
 def check_inputs(tasks: Any, table: Any) -> None:
-    """Raise a ``TypeError`` unless these are tasks and a table."""
+    """Raise TypeError unless the arguments are tasks and a table."""
     instance(tasks, (KernelTasks, KernelChains), "tasks")
     instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
 
 
 def check_function(tasks: Any, function: BatchFunction) -> KernelTasks:
-    """The tasks; a ``TypeError`` or ``ValueError`` unless these are one set and its function."""
+    """The tasks; raises TypeError or ValueError unless they are one set and its function."""
     instance(tasks, KernelTasks, "tasks")
     checked: KernelTasks = tasks
     if tasks.is_stack:

@@ -1,4 +1,4 @@
-"""``gs.pbs.margin``: the factor by which the slowdown of batches may grow."""
+"""``gs.pbs.margin``: the largest factor by which the slowdown of batches can grow."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gpusched.pbs.search_inputs import check_inputs
 __all__ = ["SlowdownMargin", "margin"]
 
 _MOST_TIMES = 1 << 16
-"""Most different excess times for an exact factor."""
+"""Largest number of distinct excess times for which an exact factor is computed."""
 
 _LONGEST = 2**60 - 2
 """The longest time of a table, in ticks."""
@@ -40,7 +40,7 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class SlowdownMargin:
-    """Factor by which the slowdown of batches may grow; see `margin`.
+    """Factor by which the slowdown of batches can grow; see `margin`.
 
     >>> tasks = gs.KernelTasks([10, 20], wcet=[2, 5])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 5, (0, 1): 6})
@@ -51,25 +51,25 @@ class SlowdownMargin:
     Attributes
     ----------
     tasks, table, idling
-        As given.
+        The arguments of the call.
     factor
-        Where ``exact``, the largest factor with which the tasks are schedulable; else the largest
-        that was tested below the first that failed. None where none was accepted, not even 0, and
-        where ``unlimited``.
+        The largest accepted factor: the exact maximum if ``exact``, otherwise the largest factor
+        that was tested below the first one that failed. None if no factor was accepted, not even
+        0, and if ``unlimited``.
     failed
-        The least factor that was tested above ``factor`` and failed; None where ``exact``.
+        The smallest tested factor above ``factor`` that failed; None if ``exact``.
     limit
-        No larger factor is accepted, not even if the GPU may wait while work is ready; None where
-        that is not known, and where there is no such factor.
+        No larger factor is accepted, not even if the GPU may wait although work is ready. None if
+        that is unknown or there is no such limit.
     unlimited
-        Whether a schedule needs no batch that has a slowdown: every factor is accepted.
+        Whether every factor is accepted, because a schedule needs no batch with a slowdown.
     exact
         Whether every factor up to ``factor`` is accepted and no larger one is.
     undecided
         Number of factors that a search left undecided; they count as failed.
     answer
-        The search with ``factor`` (with the slowdown as it is, where ``unlimited``), whose
-        schedule meets every deadline; None without a factor.
+        The `Search` with ``factor`` (if ``unlimited``, with the table as it is), whose schedule
+        meets all deadlines; None without a factor.
     tested
         Number of searches.
     seconds
@@ -90,14 +90,14 @@ class SlowdownMargin:
     seconds: float = field(compare=False)
 
     def table_at(self, factor: Fraction | int) -> BatchTable:
-        """The table with its slowdown times a factor of at least 0, rounded up to ticks.
+        """Return the table with its slowdown multiplied by a factor, rounded up to ticks.
 
         Raises
         ------
         ValueError
-            A negative factor.
+            The factor is negative.
         OverflowError
-            Times of 2**60 - 1 ticks or more.
+            A time is 2**60 - 1 ticks or more.
         """
         if not isinstance(factor, (int, Fraction)) or isinstance(factor, bool):
             raise TypeError(f"factor: got {shown(factor)}, expected a Fraction or an int")
@@ -168,7 +168,7 @@ class _Excess:
 
 
 class _Growth:
-    """Questions whether tasks stay schedulable as the slowdown grows; each factor is asked once."""
+    """Whether tasks stay schedulable as the slowdown grows; each factor is tested once."""
 
     def __init__(
         self, tasks: KernelTasks, excess: _Excess, budget: Budget, stop: Any, report: Any
@@ -233,12 +233,12 @@ def margin(
     progress: Progress = None,
     stop: Any = None,
 ) -> SlowdownMargin:
-    """Find how far the slowdown of kernels that run together may grow.
+    """Find the largest factor by which the slowdown of kernels that run together can grow.
 
-    The slowdown of a batch is what it takes beyond the longest of its members alone: C(b) - L(b),
-    where L(b) is the largest time in the table of a task of b. With a factor f the batch takes
-    L(b) + ceil(f (C(b) - L(b))). Tasks alone, and batches that are as short as a member, keep their
-    times. Factor 1 is the table as it is, factor 0 has no slowdown.
+    The slowdown of a batch b is the time by which it exceeds its longest member alone: C(b) - L(b),
+    where L(b) is the largest time in the table of a single task of b. With a factor f, the batch
+    takes L(b) + ceil(f (C(b) - L(b))). Single tasks, and batches that take no longer than their
+    longest member, keep their times. Factor 1 is the table as it is; factor 0 removes all slowdown.
 
     >>> tasks = gs.KernelTasks(period=[8, 8], wcet=[4, 5])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 4, (1,): 5, (0, 1): 7})
@@ -255,41 +255,42 @@ def margin(
     idling
         Whether the GPU may wait although work is ready; PBS may not.
     budget
-        A ``Budget`` for each search; by default 2 GiB.
+        A ``Budget`` for each search. Default: 2 GiB.
     progress
-        A callable (done, None) in searches; or whether to show a progress bar, by default in a
-        terminal or a notebook after a second.
+        A callable (done, None), in searches, or a bool that turns a progress bar on or off; by
+        default a bar appears in a terminal or a notebook after one second.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     SlowdownMargin
-        With ``idling`` exact, where no search is undecided and the table has at most 65,536
-        different excess times. Otherwise factors are tested in steps of a twentieth, and of a
-        hundredth where they first fail, up to 64; without ``idling`` none that exceeds the exact
-        factor with it, which is ``limit``.
+        With ``idling``, the factor is exact if no search is undecided and the table has at most
+        65,536 distinct excess times. Otherwise factors up to 64 are tested in steps of 0.05, and in
+        steps of 0.01 where they first fail. Without ``idling``, no factor is tested that exceeds
+        the exact factor with idling, which is ``limit``.
 
     Raises
     ------
     ValueError
-        A stack; a table in which no batch has a slowdown; and as `search`.
+        The tasks are a stack, no batch of the table has a slowdown, or the errors of `search`.
     OverflowError
-        As `search`.
+        As in `search`.
     gpusched.Cancelled
         ``stop`` was set.
 
     Notes
     -----
-    If the GPU may wait, a smaller factor is never worse: start every batch of a schedule when it
-    started with the larger factor. It ends no later, so every job that was in time is in time, and
-    the GPU is idle for the rest. Hence the factors that are accepted are those up to a largest one.
+    If the GPU may wait, a smaller factor is never worse: start every batch at the time at which it
+    starts in a schedule for the larger factor. It ends no later, so that every job still meets its
+    deadline, and the GPU idles for the rest of the time. Hence there is a largest accepted factor,
+    and all smaller ones are accepted.
 
-    If it may not, a batch that ends earlier forces the next one to start earlier, and to run when a
-    job is released that cannot wait for its end: a set may be schedulable with factor 2 and not
-    with factor 1. Every schedule that never waits is one that may, so the factor with ``idling``
-    is an upper bound.
+    If the GPU may not wait, a batch that ends earlier forces the next one to start earlier. That
+    batch may then still run when an urgent job is released that cannot wait for its end, so a set
+    may be schedulable with factor 2 but not with factor 1. Every schedule that never waits is also
+    a schedule with idling, so the factor with ``idling`` is an upper bound.
     """
     instance(tasks, KernelTasks, "tasks")
     check_inputs(tasks, table)

@@ -1,12 +1,12 @@
-"""Simulators: runs of task sets, job by job, under the scheduling rules that GPUs follow.
+"""Simulators of task sets, job by job, under the scheduling rules of GPUs.
 
-``fifo`` is the model of [ECRTS17]: m threads, and kernels whose blocks start in FIFO order;
-``fifo_responses`` runs stacks of task sets and keeps only the largest responses. ``hierarchy`` is
-that of [RTAS20] above the SM: applications, streams, copies, and blocks on SMs with all their
-limits. ``host`` runs tasks with CPU and GPU segments on cores and a GPU under one of several
-protocols, ``host_responses`` stacks of them; ``challenge`` searches for a schedule of theirs in
-which a job is late. ``warps`` is the model of the inside of an SM, and
-``block_times`` uses it for the execution times of blocks that share one.
+``fifo`` simulates the model of [ECRTS17]: m threads, and kernels whose blocks start in FIFO order;
+``fifo_responses`` simulates stacks of task sets and keeps only the largest responses. ``hierarchy``
+simulates the model of [RTAS20] above the SM: applications, streams, copies, and blocks on SMs with
+all their limits. ``host`` simulates tasks with CPU and GPU segments on cores and a GPU under one of
+several protocols, and ``host_responses`` stacks of them; ``challenge`` searches for a schedule of
+such tasks in which a job is late. ``warps`` simulates the inside of an SM, and ``block_times`` uses
+it for the execution times of blocks that share an SM.
 """
 
 from __future__ import annotations
@@ -52,4 +52,4 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)  # what a user's tab key shows
+    return sorted(__all__)  # names for tab completion

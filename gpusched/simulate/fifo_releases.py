@@ -23,7 +23,7 @@ __all__ = ["GivenReleases", "Releases", "read_releases"]
 Releases: TypeAlias = (
     "Sequence[npt.ArrayLike] | npt.NDArray[Any] | Mapping[str, npt.ArrayLike] | Jobs | pd.DataFrame"
 )
-"""Release instants: a row per task, columns ``task`` and ``time``, or the jobs of a run."""
+"""Release times: one row per task, columns ``task`` and ``time``, or the jobs of a run."""
 
 _FORMS = "a row of times per task, columns task and time, or the jobs of a run"
 
@@ -35,11 +35,11 @@ class GivenReleases:
     Attributes
     ----------
     begin
-        Offsets, (n + 1,).
+        Offsets of the rows, (n + 1,).
     release
-        Instants in ticks, ascending for each task.
+        Release times in ticks, ascending for each task.
     given
-        Block times of these jobs; None unless given.
+        Block times of these jobs; None if they were not given.
     """
 
     begin: Int64Array
@@ -52,9 +52,9 @@ def read_releases(
 ) -> GivenReleases:
     """Read and check ``releases`` and ``times`` as ``gs.simulate.fifo`` takes them.
 
-    ``closer``: whether they may be closer than the period; None where the caller has no such
-    option. ``latest``: the instant before which all releases have to be. Raises ValueError,
-    OverflowError and TypeError with row and value.
+    ``closer``: whether releases may be closer than the period; None if the caller has no such
+    option. ``latest``: the time before which all releases must be. Raises ValueError, OverflowError
+    and TypeError with row and value.
     """
     entry_of_time: Callable[[int], str]
     if isinstance(releases, (Jobs, Mapping)) or hasattr(releases, "columns"):

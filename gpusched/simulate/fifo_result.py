@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["ORDERS", "OUTCOMES", "FifoResponses", "FifoRun", "Waves"]
 
 OUTCOMES = ("done", "repeats", "diverges", "budget")
-"""Knowledge at the end of a simulation; see ``FifoRun``."""
+"""Results of a simulation about later jobs; see ``FifoRun``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Waves(Table):
-    """Blocks of one job that start and end together, in order of start: int64 arrays, (waves,).
+    """Groups of blocks of one job that start and end together, in order of start: int64 (waves,).
 
-    On a GPU with SMs, those on one SM.
+    On a GPU with SMs, the blocks of a group are on one SM.
 
     >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
     >>> waves = gs.simulate.fifo(tasks, threads=256, until=100).waves
@@ -45,15 +45,15 @@ class Waves(Table):
     Attributes
     ----------
     task, job
-        The task's index, and the number of its job, from 0.
+        Index of the task, and number of the job, from 0.
     blocks
-        Number of its blocks.
+        Number of blocks in the group.
     start, end
-        In ticks.
+        Times in ticks.
     sm
-        Their SM; None for a pool of threads.
+        SM of the blocks; None for a pool of threads.
     kernel
-        Their kernel, from 0 in each job; None unless jobs are chains of kernels.
+        Kernel of the blocks, from 0 in each job; None unless jobs are chains of kernels.
     """
 
     _KIND: ClassVar[str] = "Waves"
@@ -72,11 +72,11 @@ class Waves(Table):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FifoRun(Saved, RunJobs):
-    """Jobs of kernels whose blocks start in FIFO order, by release; see ``gs.simulate.fifo``.
+    """Simulated jobs of kernels whose blocks start in FIFO order; see ``gs.simulate.fifo``.
 
-    Arrays are read-only, one entry per job or per task, times in ticks. Beside the columns of
-    ``Jobs``, whose ``start`` is that of the first block and whose ``finish`` that of the last (-1
-    for what has not happened):
+    Arrays are read-only, with one entry per job (ordered by release) or per task; times are in
+    ticks. They are the columns of ``Jobs``, where ``start`` is the start of the first block and
+    ``finish`` the end of the last one (-1 if it did not happen), and:
 
     >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
     >>> run = gs.simulate.fifo(tasks, threads=256, until=200)
@@ -86,31 +86,32 @@ class FifoRun(Saved, RunJobs):
     Attributes
     ----------
     dispatched
-        Start of the job's last block.
+        Time at which the last block of each job starts.
     waves
         The blocks as ``Waves``; None for a run with ``waves=False``.
     tasks, threads, order
-        The task set, the number of the GPU's threads and the reading of FIFO.
+        The task set, the number of threads of the GPU, and the reading of FIFO.
     outcome
-        "repeats": from ``cycle_from`` on everything repeats every ``cycle_length`` ticks, so that
+        "repeats": from ``cycle_from`` on, everything repeats every ``cycle_length`` ticks, so that
         no later response exceeds ``worst``. "diverges": the responses of the tasks in ``grows``
-        have no bound, because everything repeats with larger and larger backlogs. "done": neither
-        is known, and every job released before ``until`` has finished. "budget": it was spent
+        have no bound, because everything repeats with growing backlogs. "done": neither is known,
+        and every job released before ``until`` has finished. "budget": the budget was used up
         first.
     worst
-        Per task, the largest response time; 0 where no job has finished.
+        For each task, the largest response time; 0 if no job finished.
     finished
-        Per task, the number of finished jobs.
+        For each task, the number of finished jobs.
     grows
-        Per task, whether its responses are known to grow without bound.
+        For each task, whether its responses are known to grow without bound.
     cycle_from, cycle_length
-        An instant and a duration in ticks; None unless it repeats or diverges.
+        Start and length of the cycle in ticks; None unless the run repeats or diverges.
     now
-        The instant at which the simulation ended.
+        Time at which the simulation ended.
     reason
-        The budget that ended it, "states" (jobs), "bytes" or "seconds"; None if none did.
+        The budget that ended the simulation, "states" (jobs), "bytes" or "seconds"; otherwise
+        None.
     gpu, placement
-        The GPU with SMs and the rule for the SM of a block; None for a pool of threads.
+        The GPU with SMs, and the rule that chooses the SM of a block; None for a pool of threads.
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (*Jobs.COLUMNS, "dispatched")
@@ -155,14 +156,14 @@ class FifoRun(Saved, RunJobs):
         return run_results.html_of(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per job as a ``pandas.DataFrame``; NA for what has not happened."""
+        """Return a pandas table with one row per job; NA for events that did not happen."""
         frame: pd.DataFrame = super().to_frame()
         return frame
 
     def why(self, task: int | str | None = None) -> str:
-        """The largest response of a task in words: where its ticks went.
+        """Explain the largest response of a task.
 
-        ``task``: its index or name; without it, the task that is closest to its deadline, or
+        ``task`` is its index or name; by default, the task that comes closest to its deadline or
         exceeds it most. Raises IndexError and ValueError for a task that the set does not have.
         """
         number, row = run_results.worst_job(self, task)
@@ -189,24 +190,25 @@ class FifoRun(Saved, RunJobs):
         until: int | None = None,
         labels: Mapping[tuple[int, int], str] | None = None,
     ) -> Axes:
-        """Draw which threads, or which SMs, run which blocks, with Matplotlib.
+        """Draw which threads, or which SMs, execute which blocks, with Matplotlib.
 
-        One rectangle per block, in its task's colour, with its job's number. Blocks are drawn on
-        the lowest free threads, side by side where there is room (the model does not say which
-        threads a block runs on). On a GPU with SMs each SM has a lane, as high as its warps, or as
-        those in use where most are idle. Blocks of a job that misses its deadline are hatched with
-        red edges. Below, the releases of each task.
+        Each block is a rectangle in the colour of its task, with the number of its job. Blocks are
+        drawn on the lowest free threads, side by side if possible (the model does not say which
+        threads a block uses). On a GPU with SMs, each SM has a lane, as high as its number of
+        warps, or as the number in use if most are idle. Blocks of a job that misses its deadline
+        are hatched with red edges. The releases of each task are drawn below.
 
         Parameters
         ----------
         ax
-            Axes to draw on; a new figure unless given.
+            Axes to draw on. Default: those of a new figure.
         unit
             Unit of a tick: None, "ns", "us", "ms" or "s".
         since, until
-            The window in ticks. Without ``until``, up to the 300th wave; with it, at most 3000.
+            Start and end of the drawn interval in ticks. Without ``until``, it ends at the 300th
+            wave; with it, at most 3000 waves are drawn.
         labels
-            Texts instead of the job's number, by (task, job).
+            Texts by (task, job) to show instead of the number of the job.
 
         Returns
         -------
@@ -216,7 +218,7 @@ class FifoRun(Saved, RunJobs):
         Raises
         ------
         ValueError
-            A run without its waves, an empty window.
+            The run has no waves, or the interval is empty.
         """
         from gpusched._draw import timeline_axes
         from gpusched.simulate import fifo_timeline
@@ -226,7 +228,7 @@ class FifoRun(Saved, RunJobs):
         return shown
 
     def to_svg(self, *, unit: str | None = None, since: int = 0, until: int | None = None) -> str:
-        """The same picture as an SVG document, without Matplotlib; see ``plot``."""
+        """Return the picture of `plot` as an SVG document, made without Matplotlib."""
         from gpusched._draw import svg
         from gpusched.simulate import fifo_timeline
 
@@ -240,15 +242,15 @@ class FifoRun(Saved, RunJobs):
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
         """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-        A process "jobs" with a lane per task, in which a job lasts from its first block's start to
-        its finish (more lanes where its jobs overlap; release, deadline and response in their
-        arguments), and with waves a process "GPU" with the blocks of each task, or a process for
-        each SM with its blocks, and a counter of the busy threads.
+        The process "jobs" has a lane per task, in which a job extends from the start of its first
+        block to its finish (several lanes if jobs overlap), with release, deadline and response as
+        arguments. With waves, there is also a process "GPU" with the blocks of each task, or a
+        process for each SM with its blocks, and a counter of the busy threads.
 
         Parameters
         ----------
         path
-            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+            The file, replaced only when the new one is complete; compressed if it ends in .gz.
         tick
             Length of a tick in ns.
 
@@ -278,9 +280,9 @@ class FifoResponses(Responses):
     Attributes
     ----------
     worst
-        The largest response time of each task, (N, n), in ticks; 0 where no job finished.
+        Largest response time of each task in ticks, (N, n); 0 if no job finished.
     finished
-        Number of finished jobs, (N, n).
+        Number of finished jobs of each task, (N, n).
     outcome
         One of ``OUTCOMES`` per set, (N,); see ``FifoRun``.
     waves

@@ -1,10 +1,9 @@
 """Simulation of kernels whose blocks start in FIFO order (``gs.simulate.fifo``).
 
-The model of [ECRTS17]: m threads, and kernels whose blocks start in FIFO order; or SMs, on which a
-placement policy puts the blocks.
-With ``KernelChains`` jobs run several kernels one after the other, and streams have priorities:
-the model of ``gs.analysis.priority_streams``.
-``fifo_responses`` runs stacks of task sets and keeps only the largest responses.
+The model of [ECRTS17]: m threads, and kernels whose blocks start in FIFO order; or SMs, to which a
+placement rule assigns the blocks. With ``KernelChains``, jobs run several kernels one after the
+other and streams have priorities, which is the model of ``gs.analysis.priority_streams``.
+``fifo_responses`` simulates stacks of task sets and keeps only the largest responses.
 """
 
 from __future__ import annotations
@@ -90,11 +89,11 @@ def fifo(
     """Simulate kernels on a GPU that start their blocks in FIFO order.
 
     [ECRTS17], section III, on a pool of ``threads`` threads, or on the SMs of a ``gpu``. A job is a
-    kernel of ``blocks`` blocks, each of which occupies as many threads as the task's ``threads``
-    for ``block_time`` ticks. Only the kernel at the head of the queue may start blocks; a block
-    starts as soon as its threads are free and runs to its end. At one instant, blocks end first,
-    then jobs are released, then blocks start. Jobs that join the queue at the same instant join it
-    by ``priority`` (smaller first), then by index.
+    kernel of ``blocks`` blocks, each of which occupies the task's ``threads`` threads for
+    ``block_time`` ticks. Only the kernel at the head of the queue may start blocks. A block starts
+    as soon as enough threads are free, and runs to its end. Events at the same time are processed
+    in this order: blocks end, jobs are released, blocks start. Jobs that join the queue at the same
+    time are ordered by ``priority`` (smaller first), then by index.
 
     >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=[9, 2], threads=[512, 256])
     >>> gs.simulate.fifo(tasks, threads=4096).worst.tolist()
@@ -103,9 +102,9 @@ def fifo(
     >>> run.response.tolist(), np.unique(run.waves.sm).tolist()
     ([20, 35, 20], [0, 1])
 
-    With ``KernelChains`` a job runs several kernels, each of which joins the queue of its stream's
-    priority some latency after it may; only the kernel at the head of the most urgent queue may
-    start blocks. Such runs need ``until`` or ``releases``.
+    With ``KernelChains`` a job runs several kernels. Each of them joins the queue of its stream's
+    priority after a latency, and only the kernel at the head of the queue of the highest priority
+    may start blocks. Such runs need ``until`` or ``releases``.
 
     >>> chains = gs.KernelChains([60, 10], [[1, 1, 1], [10]], latency=1, priority=[0, 1])
     >>> gs.simulate.fifo(chains, threads=1, until=60).worst.tolist()
@@ -115,96 +114,99 @@ def fifo(
     ----------
     tasks
         One task set; ``offset`` is the first release. ``wcet`` is not used; registers and shared
-        memory are with ``gpu`` only. For chains ``order``, ``stream``, ``times`` and ``settle`` are
-        not available.
+        memory are used only with ``gpu``. For chains, ``order``, ``stream``, ``times`` and
+        ``settle`` are not available.
     threads
-        Number of the GPU's threads, any of which a block may use (m in the paper).
+        Number of threads of the GPU, which any block may use (m in the paper).
     order
-        Reading of FIFO. "hardware": a kernel joins the queue when it gets to the head of its stream
-        (rules R1 and R2). "release": of the kernels at the heads of their streams, the earliest
-        release goes first (section IV). "strict": all kernels queue by release, and one that is not
-        at the head of its stream yet holds up everything behind it (property P1 to the letter).
-        "overlap": all kernels queue by release, each in a stream of its own.
+        Reading of FIFO. "hardware": a kernel joins the queue when it reaches the head of its stream
+        (rules R1 and R2). "release": among the kernels at the heads of their streams, the one with
+        the earliest release is first (section IV). "strict": all kernels queue by release, and a
+        kernel that has not reached the head of its stream blocks everything behind it (property P1
+        taken literally). "overlap": all kernels queue by release, each in its own stream.
     until
-        In ticks; jobs released before it run to their end. None: run until the schedule is known to
-        repeat or to diverge, which needs periodic releases and constant execution times; with
-        ``releases``, run all of them.
+        End of the interval in which jobs are released, in ticks; these jobs run to their end. None:
+        run until the schedule is known to repeat or to diverge, which requires periodic releases
+        and constant execution times; with ``releases``, run all of them.
     gpu
-        Instead of ``threads``: a ``GPU``, or the name of a preset. Then a block needs warps,
+        A ``GPU`` or the name of a preset, instead of ``threads``. A block then needs warps,
         registers, shared memory and a block slot of one SM, as in ``fifo_bound`` and
         ``gs.simulate.hierarchy``, and the waves have an SM. Its channels and the number of kernels
         that it runs at once (``GPU.resident_grids``) do not count here.
     placement
-        Rule for the SM of a block: "most_room", "olmedo" or "round_robin", as in ``gs.place``.
+        Rule that chooses the SM of a block: "most_room", "olmedo" or "round_robin", as in
+        ``gs.place``.
     releases
-        Release instants in ticks instead of periodic or sporadic ones, for the replay of a trace
-        or of a counterexample: one row per task; a mapping or table with the columns ``task`` (an
-        index) and ``time``; or the jobs of another run. The times of a task are in order and, since
+        Explicit release times in ticks instead of periodic or sporadic ones, to replay a trace or a
+        counterexample: one row per task; a mapping or table with the columns ``task`` (an index)
+        and ``time``; or the jobs of another run. The times of a task must be in order and, because
         the bounds assume it, at least a period apart. ``offset`` is not used.
     times
-        With ``releases``, the time of each job's blocks, 1 to ``block_time``: rows as for
-        ``releases``, or a column as long as theirs. Otherwise ``execution`` and ``draw`` hold,
-        whose numbers do not depend on the releases: a run is replayed with its own seed.
+        With ``releases``: block time of each job, 1 to ``block_time``, as rows like those of
+        ``releases`` or a column of the same length. Without it, ``execution`` and ``draw`` apply;
+        their random numbers do not depend on the releases, so a run is replayed with its own seed.
     closer
         Whether releases of a task may be less than a period apart.
     stream
-        One number per task; tasks with equal numbers share a stream, whose jobs run one after the
-        other, by release. A stream for each task unless given.
+        One number per task. Tasks with equal numbers share a stream, whose jobs run one after the
+        other in order of release. Default: each task has its own stream.
     execution
-        Execution times of blocks as a share of ``block_time``: one number, or (low, high) for times
-        drawn uniformly from ceil(low block_time) .. floor(high block_time), at least one tick.
-        0.1 means a tenth exactly.
+        Execution times of blocks as a share of ``block_time``: one number, or a pair (low, high)
+        for times drawn uniformly from ceil(low block_time) .. floor(high block_time), at least one
+        tick. 0.1 means exactly one tenth.
     latency
-        Latencies of chains as a share of those given, in the same way: one number, or (low, high).
+        Latencies of chains as a share of the given ones, in the same way: one number, or
+        (low, high).
     draw
-        Unit for which a time is drawn: each "job", each "wave" of blocks that start together, or
-        each "block".
+        Unit for which an execution time is drawn: each "job", each "wave" of blocks that start
+        together, or each "block".
     gap
-        Up to this share of the period, drawn uniformly, is added to the time between two releases:
-        sporadic tasks. 0: periodic ones.
+        For sporadic tasks: maximum extra time between two releases, as a share of the period. It is
+        drawn uniformly. 0: periodic tasks.
     victim
-        Index of the task under analysis. The other tasks' releases are chosen to maximise its
-        response time: they come at the instants of ``triggers``, as far as their periods allow, and
-        ahead of its jobs. Its own releases are as without it.
+        Index of a task under analysis. The releases of the other tasks are chosen to maximise its
+        response time: they occur at the times given by ``triggers``, as far as the periods allow,
+        and are queued ahead of its jobs. Its own releases do not change.
     triggers
-        Instants of the victim's jobs, one or several of: "head" (a job gets to the head of its
-        stream), "tail" (its last block starts), "finish". Of chains those of every kernel; "head":
-        it joins its queue.
+        Events of the victim's jobs at which other tasks release jobs, one or several of: "head" (a
+        job reaches the head of its stream), "tail" (its last block starts), "finish". For chains,
+        events of every kernel; "head" means that it joins its queue.
     seed, index
-        Random numbers depend on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
-        the number of the set under it, on task and job, and on nothing else: set i of
-        ``fifo_responses`` behaves like ``index=i`` here.
+        Seed (an int, a ``SeedSequence``, a ``Generator`` or None), and index of the set under it.
+        Random numbers depend only on these, the task and the job: set i of ``fifo_responses``
+        behaves like ``index=i`` here.
     settle
-        Whether to detect that the schedule repeats or diverges: "no", "note" (and go on until
-        ``until``) or "stop" (as soon as it is known); False and True mean "no" and "stop". By
-        default "stop" without ``until``, otherwise "note" where nothing is random. Some sets never
-        settle; those whose hyperperiod exceeds 2**59 ticks cannot.
+        Whether to detect that the schedule repeats or diverges: "no", "note" (and continue until
+        ``until``) or "stop" (as soon as it is known); False and True mean "no" and "stop". Default:
+        "stop" without ``until``, otherwise "note" if nothing is random. Some sets never settle, and
+        those whose hyperperiod exceeds 2**59 ticks cannot.
     waves
         Whether to keep the waves of blocks, for pictures and traces.
     budget
-        A ``gs.Budget``, whose states are jobs; by default 2 GiB.
+        A ``gs.Budget``, whose ``states`` limits the jobs. Default: 2 GiB.
     progress
-        A callable (now, until) in ticks; or whether to show a progress bar, by default in a
-        terminal or a notebook after a second (with tqdm; without it none is shown).
+        A callable (now, until), in ticks, or a bool that turns a progress bar on or off; by default
+        a bar appears in a terminal or a notebook after one second. Bars need tqdm.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     FifoRun
-        Jobs and waves, and what is known about all later jobs.
+        The jobs and waves, and what is known about later jobs.
 
     Raises
     ------
     ValueError
-        A stack of sets, blocks that do not fit the GPU, releases out of order or too close, no
-        ``until`` where the schedule cannot be known to repeat, options that are unknown or do not
-        go together; a ``block_time`` that was taken from ``wcet`` although the kernel needs several
-        waves on this GPU.
+        The tasks are a stack, blocks do not fit the GPU, releases are out of order or too close,
+        ``until`` is missing although the schedule cannot be known to repeat, options are unknown or
+        cannot be combined, or a ``block_time`` was derived from ``wcet`` although the kernel needs
+        several waves on this GPU.
     OverflowError
-        Times that are too large (releases: 2**59 ticks).
+        Times are too large (releases: 2**59 ticks).
     gpusched.Cancelled
-        Stopped by ``stop``.
+        ``stop`` was set.
     """
     check_task_set(tasks)
     budget = as_budget(budget)
@@ -320,7 +322,9 @@ def fifo_responses(
     budget: Budget | None = None,
     stop: Any = None,
 ) -> FifoResponses:
-    """Largest response of each task in ``fifo`` simulations of many sets: one call into C.
+    """Compute the largest response of each task in ``fifo`` simulations of many sets.
+
+    All sets are simulated in a single call of C code.
 
     >>> tasks = gs.generate.fifo(3, 0.5, count=2, seed=1)
     >>> gs.simulate.fifo_responses(tasks, threads=4096, until=10**6).response.shape
@@ -337,23 +341,24 @@ def fifo_responses(
     victim
         As in ``fifo``; one index, or one per set (-1: periodic or sporadic releases).
     seed, first
-        Set i draws as set number ``first + i`` of the seed.
+        Set i uses the random numbers of set ``first + i`` of the seed.
     settle
-        As in ``fifo``, but "no" where ``until`` is given.
+        As in ``fifo``, but the default is "no" if ``until`` is given.
     budget
-        Of each set; its states (jobs) count.
+        A ``gs.Budget`` for each set, of which only ``states`` (jobs) is used.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     FifoResponses
-        Arrays (N, n), and (N,) for what is known of a set; one axis less for one set.
+        Arrays (N, n), and (N,) for results about a set; one axis less for a single set.
 
     Raises
     ------
     ValueError, OverflowError, gpusched.Cancelled
-        As ``fifo``; the message has the set's number.
+        As in ``fifo``; the message has the index of the set.
     """
     check_task_set(tasks)
     states = as_budget(budget).states

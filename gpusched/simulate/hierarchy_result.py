@@ -54,10 +54,10 @@ _COLUMNS = ("head", "joined", "first", "dispatched", "end")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy(Tabular, Saved, Frozen):
-    """Launches under the scheduling hierarchy; see ``gs.simulate.hierarchy``.
+    """Simulated launches under the scheduling hierarchy; see ``gs.simulate.hierarchy``.
 
-    Arrays are read-only int64 with one entry per launch, copies and kernels alike, in ticks; -1 for
-    what has not happened.
+    Arrays are read-only int64 with one entry per launch, kernels and copies alike. Times are in
+    ticks; -1 for events that did not happen.
 
     >>> work = gs.Launches.build()
     >>> for stream in (work.stream(), work.stream()):
@@ -70,33 +70,34 @@ class Hierarchy(Tabular, Saved, Frozen):
     Attributes
     ----------
     head
-        When all launches before it, or before its graph, in its stream had ended; for a
-        programmatic kernel, when all blocks of its primary had triggered or ended.
+        Time at which all launches before it (or before its graph) in its stream had ended; for a
+        programmatic kernel, at which all blocks of its primary had triggered or ended.
     joined
-        When it joined the queue of kernels, or that of a copy engine.
+        Time at which it joined the queue of kernels, or that of a copy engine.
     first, dispatched
-        Starts of its first block and of its last one; of a copy.
+        Start times of its first and of its last block, or of the copy.
     end
-        When it was done.
+        Time at which it ended.
     blocks
         The log of blocks; None for a run with ``blocks=False``.
     waits, pending
-        What launches waited for, and what those still wait for that have not gone on.
+        Waits of launches that are over, and those that were not over at the end.
     slices
-        Which context had the GPU when.
+        Time slices of the contexts.
     outcome
-        "done": every launch has ended. "deadlock": some wait for each other; see ``deadlock``.
-        "budget": it was spent first.
+        "done": every launch has ended. "deadlock": some launches wait for each other; see
+        ``deadlock``. "budget": the budget was used up first.
     reason
-        The budget that ended it, "states" (blocks), "bytes" or "seconds"; None if none did.
+        The budget that ended the simulation, "states" (blocks), "bytes" or "seconds"; otherwise
+        None.
     now
-        The last instant of the simulation.
+        Time of the last event of the simulation.
     started
         Number of blocks that have started.
     launches, gpu, placement, copy_engines, channels, timeslice, runlist, switch_time, sms_per_gpc
-        The workload, the platform and the options.
+        The launches, the platform and the options.
     queues
-        The option; None where the default of each partition was used.
+        The option; None if the default of each partition was used.
     """
 
     _KIND: ClassVar[str] = "Hierarchy"
@@ -153,7 +154,7 @@ class Hierarchy(Tabular, Saved, Frozen):
 
     @property
     def response(self) -> Int64Array:
-        """Ticks from the launch to its end; -1 for what has not ended."""
+        """Ticks from the launch to its end; -1 if it did not end."""
         return np.where(self.end >= 0, self.end - self.launches.time, np.int64(-1))
 
     @property
@@ -161,7 +162,7 @@ class Hierarchy(Tabular, Saved, Frozen):
         """Table of the kernels.
 
         Columns: launch, name, stream, time, head, joined, first, dispatched, end, response; the
-        last six masked for what has not happened.
+        last six are masked for events that did not happen.
         """
         return self._results(np.flatnonzero(self.launches.kind == 0))
 
@@ -180,7 +181,7 @@ class Hierarchy(Tabular, Saved, Frozen):
         return Results(columns)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per launch as a ``pandas.DataFrame``; NA for what has not happened."""
+        """Return a pandas table with one row per launch; NA for events that did not happen."""
         return frame_of(self._table())
 
     def _table(self) -> dict[str, Any]:
@@ -189,9 +190,9 @@ class Hierarchy(Tabular, Saved, Frozen):
         return {**first, "kind": np.array(KINDS)[self.launches.kind], **columns}
 
     def overlap(self, one: int, other: int) -> int:
-        """Ticks in which two launches were both between their first block's start and their end.
+        """Ticks during which two launches overlap, each from its first start to its end.
 
-        ``one``, ``other``: indices of launches; raises IndexError for others.
+        ``one``, ``other``: indices of the launches; raises IndexError if they do not exist.
         """
         a, b = self._launch(one), self._launch(other)
         if self.first[a] < 0 or self.first[b] < 0:
@@ -202,13 +203,13 @@ class Hierarchy(Tabular, Saved, Frozen):
     # Why
 
     def why(self, launch: int | None = None) -> str:
-        """The waits of a launch in words, one line per wait, by time.
+        """Describe the waits of a launch, one line per wait, ordered by time.
 
         Parameters
         ----------
         launch
-            Its index. Without it, the circle of a deadlock; or else the launch with the largest
-            response, whose name and response are on the first line.
+            Index of the launch. Default: the cycle of a deadlock, or, without one, the launch with
+            the largest response, with its name and response on the first line.
 
         Returns
         -------
@@ -219,7 +220,7 @@ class Hierarchy(Tabular, Saved, Frozen):
         Raises
         ------
         IndexError
-            No such launch.
+            The launch does not exist.
         """
         if launch is not None:
             return "\n".join(hierarchy_why.sentences(self, self._launch(launch)))
@@ -249,7 +250,7 @@ class Hierarchy(Tabular, Saved, Frozen):
     # Where the blocks are
 
     def occupancy(self) -> Occupancy:
-        """Warps, threads and blocks on each SM over time.
+        """Numbers of warps, threads and blocks on each SM over time.
 
         Raises ValueError for a run without its blocks.
         """
@@ -294,7 +295,7 @@ class Hierarchy(Tabular, Saved, Frozen):
             parts.append(
                 (np.ones(len(later), bool), block[later], until[at[later] - 1], since[at[later]])
             )
-            # Stopped, and not gone on with when the simulation ended.
+            # Stopped, and not resumed before the simulation ended.
             last = np.searchsorted(until, end[chosen], side="left") == len(until)
             if len(until):
                 rest = chosen[last & (end[chosen] > until[-1])]
@@ -319,22 +320,23 @@ class Hierarchy(Tabular, Saved, Frozen):
         Parameters
         ----------
         ax
-            Axes to draw on; a new figure unless given.
+            Axes to draw on. Default: those of a new figure.
         by
-            "sm": a lane per SM with its blocks (pale while they are frozen), and one per copy
-            engine. A lane is as high as the SM's warps (or half of them, a quarter, ... where no
-            more are used), a block as high as its share of them, on the lowest that are free at its
-            start. Where there are too many groups of blocks, and of GPUs with more than 37 SMs,
-            lanes show the mean number of running warps of each kernel in 360 parts of the window;
-            thin lanes are filled, the paler the fewer warps run; more than 144 SMs share lanes.
-            "stream": a lane per stream, with its kernels and copies from their first start to their
-            end, triangles where they are launched, and below them what the launch at the stream's
-            head waited for.
+            "sm": one lane per SM with its blocks (pale while they are frozen), and one per copy
+            engine. A lane is as high as the number of warps of the SM (or a half, a quarter, ... of
+            it if no more are used); a block is as high as its number of warps, and is drawn on the
+            lowest warps that are free at its start. If there are too many groups of blocks, and for
+            GPUs with more than 37 SMs, lanes show the mean number of running warps of each kernel
+            in 360 parts of the interval; thin lanes are filled, with paler colours for fewer warps.
+            More than 144 SMs share lanes. "stream": one lane per stream, with its kernels and
+            copies from their first start to their end, triangles at their launches, and below them
+            what the launch at the head of the stream waited for.
         unit
             Unit of a tick: None, "ns", "us", "ms" or "s".
         since, until
-            The window in ticks. By SM, more than 700 groups of blocks (4000 with ``until``) are
-            drawn as means. By stream, the picture ends before launch 700 (4000).
+            Start and end of the drawn interval in ticks. By SM, more than 700 groups of blocks
+            (4000 with ``until``) are drawn as means. By stream, the picture ends before launch 700
+            (4000).
 
         Returns
         -------
@@ -344,7 +346,7 @@ class Hierarchy(Tabular, Saved, Frozen):
         Raises
         ------
         ValueError
-            SMs of a run without its blocks, an empty window.
+            SMs are to be drawn for a run without blocks, or the interval is empty.
         """
         from gpusched._draw import timeline_axes
 
@@ -359,7 +361,7 @@ class Hierarchy(Tabular, Saved, Frozen):
         since: int = 0,
         until: int | None = None,
     ) -> str:
-        """The same picture as an SVG document, without Matplotlib; see ``plot``."""
+        """Return the picture of `plot` as an SVG document, made without Matplotlib."""
         from gpusched._draw import svg
 
         return svg.svg(self._picture(by, unit, since, until))
@@ -378,15 +380,15 @@ class Hierarchy(Tabular, Saved, Frozen):
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
         """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-        With the log of blocks a process per SM, with lanes of blocks (in pieces where they are
-        frozen) and a counter of its warps; a process "streams" with a lane per stream, in which
-        launches last from their first start to their end and say what they waited for; one with the
-        copy engines; with several contexts one with their time slices.
+        With the log of blocks, there is a process per SM, with lanes of blocks (in pieces if they
+        were frozen) and a counter of its warps. The process "streams" has a lane per stream, in
+        which launches extend from their first start to their end and list their waits. There is a
+        process for the copy engines and, with several contexts, one for their time slices.
 
         Parameters
         ----------
         path
-            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+            The file, replaced only when the new one is complete; compressed if it ends in .gz.
         tick
             Length of a tick in ns.
 

@@ -60,45 +60,52 @@ def hierarchy(
     """Simulate kernels and copies under NVIDIA's scheduling hierarchy.
 
     [RTAS20], section III; the queue rules are those of [RTSS17], the false dependencies those of
-    Bakita and Anderson (RTAS 2024). A launch joins the FIFO of its stream; at that stream's head it
-    waits for what it was told to wait for, for the NULL stream's rules and for its channel; then a
-    kernel joins its context's queue of its stream's priority, a copy that of its copy engine. Only
-    the kernel at the head of the most urgent queue may start blocks, each on the SM that the
-    placement chooses; what does not fit holds up everything behind it and everything less urgent. A
-    kernel leaves the queue when all its blocks have started. Running blocks are interrupted only by
-    the end of their context's time slice, which freezes them.
+    Bakita and Anderson (RTAS 2024). A launch joins the FIFO queue of its stream. At the head of the
+    stream it waits for the launches given by ``after``, for the rules of the NULL stream, and for
+    its channel. Then a kernel joins the queue of its context for its stream's priority, and a copy
+    the queue of its copy engine. Only the kernel at the head of the non-empty queue of the highest
+    priority may start blocks, each on the SM that the placement rule chooses. A block that does not
+    fit blocks everything behind it and everything of lower priority. A kernel leaves the queue when
+    all its blocks have started. Running blocks are interrupted only by the end of the time slice of
+    their context, which freezes them.
 
-    A CUDA graph takes one place in its stream: all its nodes are heads when what is before it has
-    ended, join when the nodes that they depend on have ended, and what is behind it follows when
-    all of them have. It is assumed to be like one kernel in its channel, as the launch and the end
-    of a graph go through its stream's channel: its kernels wait for those launched before it, later
-    ones until all of its kernels are fully dispatched; among each other, on streams of the driver's
-    own, they need no channel. A programmatic kernel is a head when all blocks of its primary, the
-    kernel before it, have started, and triggered or ended; a block's trigger comes later where a
-    time slice freezes the block or interference slows it down. The launch behind waits for both,
-    and for all before them.
-    Streams may belong to partitions of their context (``Launches.stream_partition``), clients of
-    MPS or green contexts: their blocks start on the SMs of the partition's set, and on no more of
-    them at once than its limit. Channels and the rules of the NULL stream are the partition's own;
-    the carve-outs of SMs, interference and copy engines are shared.
+    A CUDA graph takes one place in its stream. All its nodes are at the head when everything before
+    the graph has ended; each joins its queue when the nodes that it depends on have ended; and the
+    next launch of the stream follows when all nodes have ended. A graph is assumed to occupy its
+    channel like a single kernel, because the launch and the end of a graph pass through the channel
+    of its stream: its kernels wait for those launched before it in the channel, and later kernels
+    wait until all kernels of the graph are fully dispatched. Among each other, the nodes need no
+    channel, as they run on internal streams of the driver.
 
-    A cooperative kernel starts all its blocks at one instant, and holds up what is behind it like
-    any other until it can. The blocks of a cluster start together on SMs of one GPC: the one that
-    can host most further clusters of the kernel, then the first in the order of SMs. That choice is
-    inferred, not documented. Both are refused where they could not even start on an empty GPU.
+    A programmatic kernel is at the head when all blocks of its primary, the kernel before it, have
+    started and have triggered or ended. The trigger of a block is delayed while a time slice
+    freezes the block or interference slows it down. The next launch waits for both kernels and for
+    all before them.
 
-    At most ``gpu.resident_grids`` kernels of a context are resident at once, from the start of
-    their first block to the end of their last one, also while the context has no time slice. That
-    number is documented by NVIDIA (see ``GPU``); what follows is inferred. It counts the kernels
-    of all partitions of the context, the nodes of graphs and programmatic kernels beside their
-    primaries, but no copies, and no kernels of other contexts, as one context at a time has the
-    GPU. While it is reached, a kernel at the head of its queue that is not resident waits for one
-    that is to end, and holds up its queue like one without room; blocks of less urgent kernels that
-    are resident go on starting. The kernel that is served first takes the place, if it has room.
+    Streams may belong to partitions of their context (``Launches.stream_partition``): clients of
+    MPS or green contexts. Their blocks start only on the SMs of the partition, and on at most as
+    many SMs at the same time as its limit allows. Each partition has its own channels and rules of
+    the NULL stream; carve-outs of SMs, interference and copy engines are shared.
 
-    At one instant: blocks and copies end; operations are launched; those that may join their queues
-    do so in the order of launch; contexts change; blocks start. The nodes of a graph are launched
-    one after the other, where its first one is.
+    A cooperative kernel starts all its blocks at the same time, and blocks what is behind it like
+    any other kernel until it can. The blocks of a cluster start together on SMs of one GPC: the GPC
+    that can host the most further clusters of the kernel, and among equals the first in the order
+    of SMs. That choice is inferred, not documented. Both kinds are refused if they could not start
+    even on an empty GPU.
+
+    At most ``gpu.resident_grids`` kernels of a context are resident at the same time, each from the
+    start of its first block to the end of its last one, also while the context has no time slice.
+    NVIDIA documents this number (see ``GPU``); the rest of this paragraph is inferred. The kernels
+    of all partitions of the context count, as do the nodes of graphs and programmatic kernels
+    beside their primaries. Copies do not count, nor do kernels of other contexts, because one
+    context at a time has the GPU. While the limit is reached, a kernel at the head of its queue
+    that is not resident waits until a resident kernel ends, and delays its queue like a kernel
+    without room; resident kernels of lower priority continue to start blocks. The kernel that is
+    served first takes the free place, if it has room.
+
+    Events at the same time are processed in this order: blocks and copies end; operations are
+    launched; those that may join their queues do so in the order of launch; contexts change; blocks
+    start. The nodes of a graph are launched one after the other, in the place of its first node.
 
     >>> work = gs.Launches.build()
     >>> a = work.kernel(work.stream(), blocks=4, threads=512, duration=900)
@@ -115,66 +122,73 @@ def hierarchy(
     gpu
         A ``GPU``, or the name of a preset.
     placement
-        Rule for the SM of a block: "most_room", "olmedo" or "round_robin", as in ``gs.place``.
+        Rule that chooses the SM of a block: "most_room", "olmedo" or "round_robin", as in
+        ``gs.place``.
     copy_engines
-        1: both directions share it; 2: one for each. As many as the GPU has unless given.
+        1: both directions share an engine; 2: one for each direction. Default: as many as the GPU
+        has.
     channels
-        Hardware queues for the kernels of each partition (by default, of each context), which its
-        streams get in turns; a kernel waits until those launched before it in its channel are fully
-        dispatched. 0: no limit. As many as the GPU has unless given, and no limit where that is
-        unknown.
+        Number of hardware queues for the kernels of each partition (by default, of each context),
+        which are assigned to its streams in turn. A kernel waits until those launched before it in
+        its channel are fully dispatched. 0: no limit. Default: as many as the GPU has, and no limit
+        if that is unknown.
     timeslice
-        Ticks, one number or one per context; needed for several contexts.
+        Length of time slices in ticks, one number or one per context; required if there are several
+        contexts.
     context_priority
-        "low", "medium" or "high", for all contexts or for each: the frequency of its slices in a
-        round. A round has one for each low context, before it one for each medium one, and before
-        each of these and of the low ones one for each high one, as the driver of NVIDIA's embedded
-        boards lays out its runlist. Where the lowest level is empty, the next one takes its place.
+        "low", "medium" or "high", for all contexts or for each: how often a context gets a slice in
+        a round. A round has one slice for each low context; before each of them, one for each
+        medium context; and before each slice of a medium or low context, one for each high context.
+        The driver of NVIDIA's embedded boards lays out its runlist in this way. If the lowest level
+        is empty, the next one takes its place.
     runlist
-        The round itself instead, as indices of contexts; one slice for each context unless one of
-        both is given. A context without work loses its turn.
+        The round as indices of contexts, instead of ``context_priority``. If neither is given, each
+        context has one slice. A context without work is skipped.
     switch_time
         Ticks between the time slices of two contexts.
     sms_per_gpc
         Number of SMs with consecutive ids that form a GPC, for ``launches.interference`` and
-        clusters; the last GPC has what is left. That of the GPU unless given, and 2 where that is
+        clusters; the last GPC has the remaining SMs. Default: that of the GPU, or 2 if it is
         unknown, as in [RTAS20].
     queues
         "shared": the partitions of a context share its queues of kernels, so that a kernel that
-        does not fit holds up those of other partitions. "own": each has queues of its own; of the
-        kernels at their heads the more urgent starts blocks first, then that of the partition with
-        the smaller number. Unless given, partitions with ``partition_sms`` (green contexts) have
-        their own, and the others of a context (clients of MPS, which CUDA treats as streams of one
-        context) share theirs; only a GPU can settle it.
+        does not fit blocks those of other partitions. "own": each partition has its own queues;
+        among the kernels at their heads, the one of the highest priority starts blocks first, then
+        that of the partition with the smaller number. Default: partitions with ``partition_sms``
+        (green contexts) have their own queues, and the other partitions of a context (clients of
+        MPS, which CUDA treats as streams of one context) share theirs; whether GPUs behave so can
+        only be found by measurement.
     blocks
         Whether to keep the log of blocks, for pictures of SMs, occupancy and traces.
     seed, index
-        What is drawn depends on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
-        ``index``, on launch and block, and on nothing else: not on the order in which they run.
+        Seed (an int, a ``SeedSequence``, a ``Generator`` or None), and index of the run under it.
+        Random numbers depend only on these, the launch and the block, and not on the order of
+        execution.
     budget
-        A ``gs.Budget``, whose states are blocks; by default 2 GiB.
+        A ``gs.Budget``, whose ``states`` limits the blocks. Default: 2 GiB.
     progress
-        A callable (ended, launches); or whether to show a progress bar, by default in a terminal
-        or a notebook after a second (with tqdm; without it none is shown).
+        A callable (ended, launches), or a bool that turns a progress bar on or off; by default a
+        bar appears in a terminal or a notebook after one second. Bars need tqdm.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     Hierarchy
-        Times, SMs and waits of all launches. Launches that wait for each other are a result, too:
-        ``outcome`` is "deadlock".
+        Times, SMs and waits of all launches. If launches wait for each other, this is a result as
+        well: ``outcome`` is "deadlock".
 
     Raises
     ------
     ValueError, OverflowError, TypeError
-        A block that fits no SM, a cooperative launch of more blocks than the SMs that it may use
-        hold, a cluster that no GPC holds, clusters on a GPU of a compute capability below 9.0, SMs
-        that the GPU does not have, an unknown priority, a runlist without one of the contexts,
-        times that exceed 2**59 ticks, arguments in another order; the message names the launch and
+        A block does not fit an SM; a cooperative launch has more blocks than the SMs that it may
+        use can hold; no GPC can hold a cluster; clusters are used on a GPU of a compute capability
+        below 9.0; SMs do not exist; a priority is unknown; the runlist lacks a context; a time
+        exceeds 2**59 ticks; the arguments are in the wrong order. The message names the launch and
         the value.
     gpusched.Cancelled
-        Stopped by ``stop``.
+        ``stop`` was set.
     """
     if isinstance(launches, (GPU, str)) or isinstance(gpu, Launches):
         raise TypeError(
@@ -292,7 +306,7 @@ def hierarchy(
 
 
 def _check_clusters(launches: Launches, gpu: GPU) -> None:
-    """Refuse clusters on a GPU that is known to be older than they are."""
+    """Refuse clusters on a GPU that is known to be too old for them."""
     if gpu.cc is None or gpu.cc >= _FIRST_WITH_CLUSTERS:
         return
     for i in np.flatnonzero(launches.cluster > 1)[:1].tolist():

@@ -15,7 +15,7 @@ from gpusched.simulate.run_results import Table
 __all__ = ["REASONS", "Blocks", "Deadlock", "Occupancy", "Slices", "Waits"]
 
 REASONS = enumeration("simulate.wait_reason")
-"""Reasons to wait, by the core's numbers; see ``Waits``."""
+"""Reasons for waiting, by the core's numbers; see ``Waits``."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,12 +34,12 @@ class Blocks(Table):
     kernel
         Index of the launch.
     block
-        The block's number in its grid.
+        Number of the block in its grid.
     sm
-        The SM that ran it.
+        SM that executed it.
     start, end
-        In ticks; ``end`` is -1 for a block that had not ended when the simulation did. While
-        another context has the GPU, a block that has started is frozen: see ``Slices``.
+        Times in ticks; ``end`` is -1 for a block that had not ended when the simulation ended.
+        While another context uses the GPU, a started block is frozen: see ``Slices``.
     """
 
     _KIND: ClassVar[str] = "Blocks"
@@ -69,26 +69,26 @@ class Waits(Table):
     launch
         Index of the launch that waited.
     why
-        Index into ``REASONS``. "stream": for the last launch before it in its stream that has not
-        ended, or for the triggers of a programmatic kernel's primary. "after": for a launch that it
-        was told to wait for. "null_stream": for a launch that the rules of the NULL
-        stream keep before it. "channel": for the kernel before it in its channel to be fully
-        dispatched. "slice": for a time slice of its context. "priority": for a more urgent queue
-        to become empty. "queue": behind another kernel. "warps", "blocks", "registers",
-        "shared_memory": at the head of the queue, no SM has enough of that resource for one more
-        block (the one that most SMs lack). "copy_engine": for other copies. "carveout": at the head
-        of the queue, most SMs run blocks of kernels with another carve-out for shared memory.
-        "partition": at the head of the queue, no SM that its partition may use has room, but
-        others have. "cooperative": there is room, but not for all its blocks at once. "cluster":
-        there is room, but not for a whole cluster on one GPC. "grids": at the head of the queue, as
-        many kernels are resident as the GPU runs at once (``GPU.resident_grids``).
+        Index into ``REASONS``. "stream": for the last unfinished launch before it in its stream, or
+        for the triggers of a programmatic kernel's primary. "after": for a launch given by
+        ``after``. "null_stream": for a launch that must precede it by the rules of the NULL stream.
+        "channel": for the kernel before it in its channel to be fully dispatched. "slice": for a
+        time slice of its context. "priority": for a queue of higher priority to become empty.
+        "queue": behind another kernel. "warps", "blocks", "registers", "shared_memory": at the head
+        of the queue, no SM has enough of that resource for another block (if several are lacking,
+        the one that most SMs lack). "copy_engine": for other copies. "carveout": at the head of the
+        queue, most SMs run blocks of kernels with another shared-memory carve-out. "partition": at
+        the head of the queue, no SM that its partition may use has room, but others have.
+        "cooperative": there is room, but not for all its blocks at once. "cluster": there is room,
+        but not for a whole cluster on one GPC. "grids": at the head of the queue,
+        as many kernels are resident as the GPU runs at once (``GPU.resident_grids``).
     blocker
         Index of the launch that it waited for, -1 if there is none.
     sm
         The SM that had room at the end of a wait for room; -1 otherwise.
     start, end
-        In ticks; ``end`` is -1 for a wait that had not ended. A kernel that has started some of its
-        blocks may wait for room or priority again for the others, until the last has started.
+        Times in ticks; ``end`` is -1 for a wait that was not over. A kernel that has started some
+        of its blocks may wait again for room or priority, until its last block has started.
     """
 
     _KIND: ClassVar[str] = "Waits"
@@ -103,7 +103,7 @@ class Waits(Table):
 
     @property
     def reason(self) -> npt.NDArray[np.str_]:
-        """``why`` in words."""
+        """The reason of each wait as text (``why`` in words)."""
         return np.array(REASONS)[self.why]
 
     def _table(self) -> dict[str, npt.NDArray[Any]]:
@@ -127,10 +127,10 @@ class Slices(Table):
     Attributes
     ----------
     context
-        Index of the context that had the GPU.
+        Index of the context that used the GPU.
     start, end
-        In ticks; ``end`` is -1 for one that had not ended. Consecutive slices of one context are
-        merged.
+        Times in ticks; ``end`` is -1 for a slice that had not ended. Consecutive slices of one
+        context are merged.
     """
 
     _KIND: ClassVar[str] = "Slices"
@@ -145,8 +145,8 @@ class Slices(Table):
 class Occupancy(Table):
     """Occupancy of each SM over time, as step functions: read-only int64 arrays, (changes,).
 
-    One row per change, by SM and time, valid until the SM's next row; an SM is empty before its
-    first row. Frozen blocks do not count.
+    There is one row per change, ordered by SM and time, valid until the next row of the SM. An SM
+    is empty before its first row. Frozen blocks do not count.
 
     >>> work = gs.Launches.build()
     >>> kernel = work.kernel(work.stream(), blocks=2, threads=512, duration=100)
@@ -158,9 +158,9 @@ class Occupancy(Table):
     Attributes
     ----------
     sm, time
-        The SM, and the instant in ticks.
+        The SM, and the time of the change in ticks.
     warps, threads, blocks
-        On it from then on.
+        Numbers on the SM from then on.
     """
 
     _KIND: ClassVar[str] = "Occupancy"
@@ -189,7 +189,7 @@ class Occupancy(Table):
 
 @dataclass(frozen=True)
 class Deadlock:
-    """Launches that wait for each other, so that none of them can go on.
+    """Launches that wait for each other, so that none of them can proceed.
 
     >>> work = gs.Launches.build()
     >>> stream = work.stream()
@@ -202,10 +202,10 @@ class Deadlock:
     Attributes
     ----------
     chain
-        Each as (launch, reason, blocker); the blocker is the next launch of the chain, that of the
-        last one the first.
+        Triples (launch, reason, blocker); the blocker is the launch of the next triple, and that of
+        the last triple is the first launch.
     sentence
-        The same in words; also what ``str`` gives.
+        The chain in words, also returned by ``str``.
     """
 
     chain: tuple[tuple[int, str, int], ...]

@@ -26,7 +26,7 @@ _ROOM = {
 
 
 class Records(Protocol):
-    """Protocol of a run: launches and waits, the contents of sentences."""
+    """Protocol of a run: launches and waits, from which sentences are made."""
 
     @property
     def launches(self) -> Launches: ...
@@ -41,7 +41,7 @@ class Records(Protocol):
 
 
 def sentences(run: Records, launch: int, rows: Int64Array | None = None) -> list[str]:
-    """One sentence per wait of a launch, by time; ``rows``: its rows in the waits, if known."""
+    """One sentence per wait of a launch, ordered by time; ``rows``: its rows in the waits."""
     waits = run.waits
     found = np.flatnonzero(waits.launch == launch) if rows is None else rows
     told = []
@@ -55,7 +55,7 @@ def sentences(run: Records, launch: int, rows: Int64Array | None = None) -> list
 
 
 def deadlock(run: Records) -> Deadlock:
-    """The circle of launches that wait for each other, from the first launch that has not ended."""
+    """The cycle of launches that wait for each other, from the first unfinished launch."""
     pending = run.pending
     place = {launch: k for k, launch in enumerate(pending.launch.tolist())}
     walk: dict[int, int] = {}  # launches in the order in which they are reached

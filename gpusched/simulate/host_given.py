@@ -23,10 +23,10 @@ _LATEST = limit("simulate.fifo_latest")  # no simulated job is released at or af
 def read_given(
     hosts: HostTasks, releases: Any, times: Any, until: Any, execution: Any, gap: Any
 ) -> dict[str, Any]:
-    """The core's arguments for given jobs; none without ``releases``.
+    """The core's arguments for given jobs; empty without ``releases``.
 
-    Raises ValueError, OverflowError and TypeError with row and value; also for options that say
-    what ``releases`` or ``times`` say, and where there is neither ``until`` nor ``releases``.
+    Raises ValueError, OverflowError and TypeError with row and value; also for options that
+    contradict ``releases`` or ``times``, and if neither ``until`` nor ``releases`` is given.
     """
     if releases is None:
         if times is not None:

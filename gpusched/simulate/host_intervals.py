@@ -1,4 +1,4 @@
-"""Intervals in which the jobs of a run on CPUs and a GPU ran or waited, and their kinds."""
+"""Intervals in which the jobs of a CPU-GPU task simulation ran or waited, and their kinds."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ WHAT = (
 class Intervals(Table):
     """Intervals in which jobs ran or waited: read-only int64 arrays, (intervals,).
 
-    In the order of their ends, kernels in that of their starts. Those of a job that are not kernels
-    do not overlap; where the job suspends during kernels, the lengths of all of them add up to its
-    response time.
+    They are ordered by their ends, kernels by their starts. The intervals of a job that are not
+    kernels do not overlap. If the job suspends during kernels, the lengths of all its intervals add
+    up to its response time.
 
     >>> hosts = gs.HostTasks.from_segments([20], [[2, (1, 6, 1), 2]], core=[0])
     >>> run = gs.simulate.host(hosts, cpus=1, protocol="mpcp", until=20)
@@ -40,18 +40,18 @@ class Intervals(Table):
     Attributes
     ----------
     task, job
-        The task's index, and the number of its job, from 0; -1 for the GPU server when it wakes up.
+        Index of the task, and number of the job, from 0; -1 for the GPU server when it wakes up.
     what
-        Index into ``WHAT``. On a core: "cpu", "copy in" and "copy out" (on the copy engine, too),
-        "spin" (keeps a core while it waits or its kernel runs), "overhead" (of the server, or an
-        update with GCAPS). On SMs: "kernel". Waiting: "wait for core" (ready, but something more
-        urgent runs; in a container, the server does not serve it), "wait for copy engine" and "wait
-        for SMs" (with STGM), "wait for GPU" (for the lock, the server or a turn), "served" (the
-        server handles its segment).
+        Index into ``WHAT``. On a core: "cpu", "copy in" and "copy out" (also on the copy engine),
+        "spin" (occupies the core while it waits or its kernel runs), "overhead" (of the server, or
+        an update with GCAPS). On SMs: "kernel". Waiting: "wait for core" (ready, but the core runs
+        higher-priority work; in a container, the server does not serve the job),
+        "wait for copy engine" and "wait for SMs" (with STGM), "wait for GPU" (for the lock, the
+        server or a turn), "served" (the server handles its segment).
     core
-        The core; -1 for what is on none.
+        The core; -1 for intervals on no core.
     start, end
-        In ticks.
+        Times in ticks.
     """
 
     _KIND: ClassVar[str] = "Intervals"
@@ -66,12 +66,12 @@ class Intervals(Table):
 
     @property
     def label(self) -> npt.NDArray[np.str_]:
-        """``what`` in words."""
+        """The kind of each interval as text (``what`` in words)."""
         words: npt.NDArray[np.str_] = np.array(WHAT)[self.what]
         return words
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per interval as a ``pandas.DataFrame``, ``what`` in words; NA in place of -1."""
+        """Return a pandas table with one row per interval, ``what`` as text; NA instead of -1."""
         return frame_of(self._table())
 
     def _table(self) -> dict[str, Any]:

@@ -27,11 +27,11 @@ __all__ = ["WHAT", "HostResponses", "HostRun", "Intervals"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HostRun(Saved, RunJobs):
-    """Jobs of tasks on CPUs and a GPU, by release; see ``gs.simulate.host``.
+    """Result of a CPU-GPU task simulation; see ``gs.simulate.host``.
 
-    Arrays are read-only, one entry per job or per task, times in ticks. Beside the columns of
-    ``Jobs``, whose ``start`` is when the job first ran (or the server took its request) and whose
-    ``finish`` is -1 for what has not happened:
+    Arrays are read-only, with one entry per job (ordered by release) or per task; times are in
+    ticks. They are the columns of ``Jobs``, where ``start`` is the time at which the job first ran
+    (or the server accepted its request) and ``finish`` is -1 if it did not happen, and:
 
     >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]
     >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
@@ -42,21 +42,24 @@ class HostRun(Saved, RunJobs):
     Attributes
     ----------
     intervals
-        What jobs did when, as ``Intervals``; None for a run with ``intervals=False``.
+        Intervals in which jobs ran or waited, as ``Intervals``; None for ``intervals=False``.
     tasks, cpus, policy, protocol, mode, sms, server, overhead, server_period
-        The task set and the options; ``server`` is None unless the protocol is "gpu_server",
-        ``server_period`` unless it is "container". ``overhead`` is that of the server, of a switch
-        with "time_slices", of an update with "gcaps".
+        The task set and the options. ``server`` is None unless the protocol is "gpu_server", and
+        ``server_period`` is None unless it is "container". ``overhead`` is that of the server, of a
+        switch with "time_slices", or of an update with "gcaps".
     outcome
-        "done": every job released before ``until`` has finished; "budget": it was spent first.
+        "done": every job released before ``until`` has finished. "budget": the budget was used up
+        first.
     worst
-        Per task, the largest response time; 0 where no job has finished.
+        For each task, the largest response time; 0 if no job finished.
     finished, missed
-        Per task, the number of finished jobs, and of those that finished after their deadlines.
+        For each task, the number of finished jobs, and of those that finished after their
+        deadlines.
     now
-        The instant at which the simulation ended.
+        Time at which the simulation ended.
     reason
-        The budget that ended it, "states" (jobs), "bytes" or "seconds"; None if none did.
+        The budget that ended the simulation, "states" (jobs), "bytes" or "seconds"; otherwise
+        None.
     """
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("done", "budget")
@@ -94,15 +97,16 @@ class HostRun(Saved, RunJobs):
         return run_results.html_of(self)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per job as a ``pandas.DataFrame``; NA for what has not happened."""
+        """Return a pandas table with one row per job; NA for events that did not happen."""
         frame: pd.DataFrame = super().to_frame()
         return frame
 
     def spent(self) -> dict[str, Int64Array]:
-        """Ticks that each job spent on each kind of interval, by the words of ``WHAT``.
+        """Ticks that each job spent in each kind of interval, by the texts of ``WHAT``.
 
-        Arrays (jobs,), in the run's order. "spin" and "served" overlap the job's own kernels (and
-        the server's copies for it). Raises ValueError for a run without intervals.
+        The values are arrays (jobs,), in the order of the run. "spin" and "served" overlap the
+        job's own kernels (and the copies that the server does for it). Raises ValueError for a run
+        without intervals.
         """
         log = self._intervals()
         order = np.lexsort((self.job, self.task))
@@ -125,16 +129,16 @@ class HostRun(Saved, RunJobs):
         return self.intervals
 
     def waits(self, task: int | str, job: int) -> HostWaits:
-        """Division of a job's time, from release to finish, by its own work and its waits.
+        """Divide a job's time, from release to finish, into its own work and its waits.
 
-        ``task``: index or name; ``job``: the number of its job, from 0. The lengths add up to the
-        response time; for a job that has not finished, to ``now``. Under partitioned priorities
-        only.
+        ``task`` is an index or name, and ``job`` the number of a job, from 0. The lengths add up to
+        the response time; for a job that did not finish, to the time until ``now``. Available for
+        partitioned priorities only.
 
         Raises
         ------
         IndexError, ValueError
-            A task or job that the run does not have; a run without intervals, or with global EDF.
+            The task or job does not exist, the run has no intervals, or it is under global EDF.
         """
         if self.policy != "partitioned":
             raise ValueError(f"policy: got {self.policy!r}, expected 'partitioned'")
@@ -155,13 +159,13 @@ class HostRun(Saved, RunJobs):
         return number, int(found[0])
 
     def why(self, task: int | str | None = None, *, job: int | None = None) -> str:
-        """A response of a task in words, with intervals also where its ticks went.
+        """Explain a response of a task; with intervals, tell how its time was spent.
 
-        ``task``: its index or name; without it, the task that is closest to its deadline, or
-        exceeds it most. ``job``: the number of its job; without it, that of the largest response.
-        With a job, under partitioned priorities, the sentence says what it waited for: more urgent
-        tasks on its core, the holder of the lock, the server, and so on, as ``waits`` does. Raises
-        IndexError and ValueError for a task or job that the run does not have.
+        ``task`` is an index or name; by default, the task that comes closest to its deadline or
+        exceeds it most. ``job`` is the number of a job; by default, the one with the largest
+        response. If a job is given, under partitioned priorities, the text also tells what it
+        waited for: higher-priority tasks on its core, the holder of the lock, the server, and so
+        on, as in ``waits``. Raises IndexError and ValueError for a task or job that does not exist.
         """
         if job is not None and task is None:
             raise ValueError("task: got None, expected a task for its job")
@@ -195,21 +199,23 @@ class HostRun(Saved, RunJobs):
         since: int = 0,
         until: int | None = None,
     ) -> Axes:
-        """Draw who used which core, the copy engine and the SMs, with Matplotlib.
+        """Draw the use of cores, copy engine and SMs over time, with Matplotlib.
 
-        One lane per core in use, one for the copy engine and one per SM in use. Each bar is in its
-        task's colour and has its job's number. Copies are paler than the rest, spinning and
-        overhead palest. Parts of a job that misses its deadline are hatched with red edges.
-        Triangles are releases, in the lane of the core (with global scheduling below the CPUs).
+        There is one lane per core in use, one for the copy engine and one per SM in use. Each bar
+        has the colour of its task and the number of its job. Copies are paler than other bars, and
+        spinning and overhead are palest. Bars of a job that misses its deadline are hatched with
+        red edges. Triangles are releases, in the lane of the core (below the CPUs with global
+        scheduling).
 
         Parameters
         ----------
         ax
-            Axes to draw on; a new figure unless given.
+            Axes to draw on. Default: those of a new figure.
         unit
             Unit of a tick: None, "ns", "us", "ms" or "s".
         since, until
-            The window in ticks. Without ``until``, up to the 300th bar; with it, at most 3000.
+            Start and end of the drawn interval in ticks. Without ``until``, it ends at the 300th
+            bar; with it, at most 3000 bars are drawn.
 
         Returns
         -------
@@ -219,7 +225,7 @@ class HostRun(Saved, RunJobs):
         Raises
         ------
         ValueError
-            A run without its intervals, an empty window.
+            The run has no intervals, or the drawn interval is empty.
         """
         from gpusched._draw import timeline_axes
         from gpusched.simulate import host_timeline
@@ -228,7 +234,7 @@ class HostRun(Saved, RunJobs):
         return shown
 
     def to_svg(self, *, unit: str | None = None, since: int = 0, until: int | None = None) -> str:
-        """The same picture as an SVG document, without Matplotlib; see ``plot``."""
+        """Return the picture of `plot` as an SVG document, made without Matplotlib."""
         from gpusched._draw import svg
         from gpusched.simulate import host_timeline
 
@@ -242,15 +248,15 @@ class HostRun(Saved, RunJobs):
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
         """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-        A process "jobs" with a lane per task, in which a job lasts from its release to its finish
-        (more lanes where its jobs overlap; response and, with intervals, what it waited for in
-        their arguments); with intervals also processes "CPUs" and "GPU", with a lane per core, for
-        the copy engine and per SM.
+        The process "jobs" has a lane per task, in which a job extends from its release to its
+        finish (several lanes if jobs overlap), with its response and, with intervals, its waits as
+        arguments. With intervals there are also the processes "CPUs" and "GPU", with a lane per
+        core, one for the copy engine and one per SM.
 
         Parameters
         ----------
         path
-            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+            The file, replaced only when the new one is complete; compressed if it ends in .gz.
         tick
             Length of a tick in ns.
 
@@ -281,7 +287,7 @@ class HostResponses(Responses):
     Attributes
     ----------
     worst
-        The largest response time of each task, (N, n), in ticks; 0 where no job finished.
+        Largest response time of each task in ticks, (N, n); 0 if no job finished.
     finished, missed
         Number of finished jobs, and of those that finished after their deadlines, (N, n).
     outcome

@@ -1,8 +1,8 @@
 """Simulation of tasks with CPU and GPU segments (``gs.simulate.host``, ``host_responses``).
 
-The models of [RTCSA19] (STGM and the protocols that it is compared with, partitioned fixed
-priorities) and of [RTNS10] (a GPU under global EDF). ``host_responses`` runs stacks of task sets
-and keeps only the largest responses.
+The models of [RTCSA19] (STGM and the protocols that it is compared with, under partitioned fixed
+priorities) and of [RTNS10] (a GPU under global EDF). ``host_responses`` simulates stacks of task
+sets and keeps only the largest responses.
 """
 
 from __future__ import annotations
@@ -75,11 +75,12 @@ def host(
 ) -> HostRun:
     """Simulate tasks with CPU and GPU segments under the rules of the tests of ``gs.analysis``.
 
-    The jobs of a task run one after the other. A GPU segment begins when its task is the one that
-    its core runs and has no CPU work left before the segment; after it the task is back at its own
-    priority. At one instant, what is due ends first, then jobs are released, then cores choose, GPU
-    segments begin, and the GPU is given out; requests of one instant are in order of priority. A
-    part of length 0 is none. The rules are stated in full in ``csrc/simulate/host/host.h``.
+    The jobs of a task run one after the other. A GPU segment begins when its task is running on its
+    core and has no CPU work left before the segment; after the segment, the task continues at its
+    own priority. Events at the same time are processed in this order: activities end, jobs are
+    released, cores choose tasks, GPU segments begin, and the GPU is granted. Simultaneous requests
+    are ordered by priority. Parts of length 0 are skipped. The complete rules are stated in
+    ``csrc/simulate/host/host.h``.
 
     >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]     # CPU, (copy, kernel, copy), CPU
     >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
@@ -95,114 +96,130 @@ def host(
         Number of CPUs.
     policy
         "partitioned": preemptive fixed priorities on each core, by ``hosts.core`` and
-        ``hosts.priority`` (a smaller number is more urgent; all different). "gedf": the jobs of the
-        earliest absolute deadlines run, on any CPU (ties: priority, then index).
+        ``hosts.priority`` (a smaller number is a higher priority; all distinct). "gedf": the jobs
+        with the earliest absolute deadlines run, on any CPU (ties: priority, then index).
     protocol
-        How the tasks share the GPU; named as the tests of ``gs.analysis``, so that a verdict's
-        ``test`` serves. With "partitioned": "stgm" ([RTCSA19], unless given): one copy engine,
-        first come, first served over all cores, copies at boosted priority; kernels on the SMs of
-        ``hosts.sm``, in order of launch on each SM, tasks on disjoint SMs at the same time. "mpcp":
-        one lock on the whole GPU, the most urgent waiting task next; its holder is boosted.
-        "fmlp_plus": the same lock, first come, first served. "gpu_server": a task more urgent than
-        all others of its core does all GPU segments, one after the other, the most urgent client's
-        next; clients suspend until they are told. Without a lock and boosting, copies being CPU
-        work at the task's own priority ([ECRTS24]): "time_slices": the GPU serves the launched
-        kernels in turn, a ``slice`` each. "gcaps": it serves the task of the highest GPU priority
-        among those with an open GPU segment; opening and closing one is an ``update``.
+        Protocol for sharing the GPU, named as in ``gs.analysis``, so that the ``test`` of a verdict
+        can be passed. With policy "partitioned":
 
-        With "gedf" ([RTNS10]): "fmlp" (FMLP-Long, unless given): one lock, first
-        come, first served, whose holder inherits the earliest deadline of those that wait. "omlp":
-        the same with a FIFO queue of ``cpus`` jobs at most, and a queue by deadline behind it.
-        "driver": no lock; the GPU does whole segments, copies and kernel, in the order in which
-        they begin, while their jobs spin at their own deadlines, or suspend. "container" (the
-        Container Method): all tasks with GPU segments are served by one server, a task of global
-        EDF with a budget in each ``server_period``, in the order of their releases.
+        - "stgm" ([RTCSA19], default): one copy engine, first come, first served over all cores,
+          with copies at boosted priority; kernels run on the SMs of ``hosts.sm``, in order of
+          launch on each SM, and tasks on disjoint SMs run at the same time.
+        - "mpcp": one lock on the whole GPU, granted to the waiting task of the highest priority;
+          the holder is boosted.
+        - "fmlp_plus": the same lock, granted first come, first served.
+        - "gpu_server": a task with the highest priority on its core runs all GPU segments, one
+          after the other, in order of the clients' priorities; clients suspend until they are
+          notified.
+        - "time_slices" ([ECRTS24]; no lock and no boosting, copies are CPU work at the task's own
+          priority): the GPU serves the launched kernels in turn, for one ``slice`` each.
+        - "gcaps" (likewise): the GPU serves the task with the highest GPU priority among those with
+          an open GPU segment; opening and closing a segment is an ``update``.
+
+        With policy "gedf" ([RTNS10]):
+
+        - "fmlp" (FMLP-Long, default): one lock, granted first come, first served; the holder
+          inherits the earliest deadline of the waiting jobs.
+        - "omlp": the same, with a FIFO queue of at most ``cpus`` jobs and a queue ordered by
+          deadline behind it.
+        - "driver": no lock; the GPU executes whole segments, copies and kernel, in the order in
+          which they begin, while their jobs spin at their own deadlines, or suspend.
+        - "container" (the Container Method): all tasks with GPU segments are served, in the order
+          of their releases, by one server, a task of global EDF with a budget in each
+          ``server_period``.
     until
-        Jobs released before it run to their end; required without ``releases``.
+        End of the interval in which jobs are released, in ticks; these jobs run to their end.
+        Required without ``releases``.
     releases
-        Given releases instead of periodic ones, which all run to their end: a row of times per
-        task, columns ``task`` and ``time``, or the jobs of a run; those of a task at least a period
-        apart. ``hosts.offset``, ``gap`` and ``triggers`` do not count then, and a ``victim`` only
-        has its requests queued after those of the same instant.
+        Explicit release times instead of periodic ones; all these jobs run to their end. One row of
+        times per task, columns ``task`` and ``time``, or the jobs of a run. Releases of a task are
+        at least a period apart. ``hosts.offset``, ``gap`` and ``triggers`` are then not used, and a
+        ``victim`` only has its requests queued after simultaneous ones.
     times
-        With ``releases`` as rows, the execution times of their jobs: for each task an array (jobs,
+        With ``releases`` as rows: the execution times of their jobs, for each task an array (jobs,
         4 k + 1), where k is its number of GPU segments (or that of the set), of CPU segment, copy
-        in, kernel, copy out, CPU segment, ...; each at least one tick and at most the worst case,
-        0 where that is 0. Without it ``execution`` holds.
+        in, kernel, copy out, CPU segment, ... Each is at least one tick and at most the worst case,
+        and 0 if that is 0. Without it, ``execution`` applies.
     mode
-        "suspend" (unless given; "driver": "spin"): tasks suspend while they wait for the GPU and
-        during kernels.
-        "busy": with "stgm", a task keeps its core from the start of a GPU segment to its end; with
-        a lock, its holder does, while those that wait suspend. "spin": with "mpcp" and "fmlp_plus",
-        those that wait spin at their own priority; with "driver", jobs do so from a request to its
-        end. With "time_slices" and "gcaps" tasks in mode "busy" spin at their own priority, too.
-        With "container",
-        "suspend" is the paper's work-conserving variant: while the first job in the container is
-        suspended on the GPU, the server serves another if there is one, and its CPU is free; with
-        "busy" it idles on its CPU. Suspension counts as execution in either.
+        Behaviour of tasks while they wait for or use the GPU. Default: "suspend", or "spin" with
+        "driver".
+
+        - "suspend": tasks suspend while they wait for the GPU and during kernels. With "container",
+          this is the paper's work-conserving variant: the server serves the first job in the
+          container that is not suspended on the GPU; while all jobs are suspended, other tasks may
+          use the server's CPU.
+        - "busy": with "stgm", a task keeps its core from the start of a GPU segment to its end;
+          with a lock, the holder keeps its core and waiting tasks suspend; with "time_slices" and
+          "gcaps", tasks spin at their own priority; with "container", the server idles on its CPU
+          while the first job is suspended. With "container", suspension counts as execution in both
+          modes.
+        - "spin": with "mpcp" and "fmlp_plus", waiting tasks spin at their own priority; with
+          "driver", jobs spin from the request to its end.
     sms
-        Number of SMs of the GPU: with "stgm" those of ``hosts.sm``; elsewhere all kernels run on
-        all of them (unless given, as many as kernel times are given for, as in the tests, or
-        ``hosts.sms`` if that is more).
+        Number of SMs of the GPU. With "stgm", that of ``hosts.sm``. Otherwise all kernels run on
+        all SMs; default: the number of SMs for which kernel times are given, as in the tests, or
+        ``hosts.sms`` if that is larger.
     server, overhead
-        With "gpu_server": the server's core (``cpus``, one of its own, unless given), and its
+        With "gpu_server": core of the server (default: ``cpus``, a core of its own), and its
         execution time in ticks at each wake-up and after each segment, before it notifies the
         client.
     server_period
-        With "container": the period P of its server, whose budget is w P, rounded up to a tick and
-        P at most, where w is the sum of (e + s) / p of the tasks inside; the shortest of their
-        periods unless given (as in ``gs.analysis.container``, whose bounds for this budget are
-        those with ``whole_budget=True``).
+        With "container": period P of the server. Its budget is w P rounded up to a tick, at most P,
+        where w is the sum of (e + s) / p of the tasks inside. Default: the shortest period of these
+        tasks. This is as in ``gs.analysis.container``, whose bounds for this budget are those with
+        ``whole_budget=True``.
     slice, switch, ring
-        With "time_slices": the longest turn of a kernel while others wait (required), the time to
-        switch to another task than the last one, in ticks; and "fifo" (a task goes to the end of
-        the queue after its slice) or "cyclic" (the next task by priority).
+        With "time_slices": maximum length of a kernel's turn while others wait (required), and time
+        to switch to a different task, both in ticks; and the order of turns, "fifo" (after its
+        slice, a task goes to the end of the queue) or "cyclic" (the next task by priority).
     update, stall, gpu_priority
-        With "gcaps": the time of an update in ticks, which runs on the task's core, one at a time,
-        not preempted; whether every update stops the GPU, or only the first one of a task of higher
-        GPU priority; and GPU priorities as in ``gs.analysis.gcaps``.
+        With "gcaps": length of an update in ticks, which runs on the task's core, one at a time,
+        non-preemptively; whether every update stops the GPU, or only the first one of a task of
+        higher GPU priority; and GPU priorities as in ``gs.analysis.gcaps``.
     execution
-        Execution times as a share of the worst case: one number, or (low, high) for times drawn
-        uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
-        tick. 0.1 means a tenth exactly.
+        Execution times as a share of the worst case: one number, or a pair (low, high) for times
+        drawn uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
+        tick. 0.1 means exactly one tenth.
     gap
-        Up to this share of the period, drawn uniformly, is added to the time between two releases:
-        sporadic tasks. 0: periodic ones.
+        For sporadic tasks: maximum extra time between two releases, as a share of the period. It is
+        drawn uniformly. 0: periodic tasks.
     victim
-        Index of the task under analysis. The other tasks' releases are chosen to maximise its
-        response time: they come at the instants of ``triggers``, as far as their periods allow, and
-        its requests are queued after theirs. Its own releases are as without it.
+        Index of a task under analysis. The releases of the other tasks are chosen to maximise its
+        response time: they occur at the times given by ``triggers``, as far as the periods allow,
+        and its requests are queued after theirs. Its own releases do not change.
     triggers
-        Instants of the victim's jobs, one or several of: "release" (a job becomes its task's
-        present one), "request" (a GPU segment begins), "resume" (one has ended), "finish".
+        Events of the victim's jobs at which other tasks release jobs, one or several of: "release"
+        (a job becomes the current one of its task), "request" (a GPU segment begins), "resume" (a
+        GPU segment has ended), "finish".
     seed, index
-        Random numbers depend on the seed (an int, a ``SeedSequence``, a ``Generator`` or None), on
-        the number of the set under it, on task, job and part, and on nothing else: set i of
+        Seed (an int, a ``SeedSequence``, a ``Generator`` or None), and index of the set under it.
+        Random numbers depend only on these, the task, the job and the part: set i of
         ``host_responses`` behaves like ``index=i`` here.
     intervals
         Whether to keep the intervals, for pictures, ``spent`` and traces.
     budget
-        A ``gs.Budget``, whose states are jobs; by default 2 GiB.
+        A ``gs.Budget``, whose ``states`` limits the jobs. Default: 2 GiB.
     progress
-        A callable (now, until) in ticks; or whether to show a progress bar, by default in a
-        terminal or a notebook after a second (with tqdm; without it none is shown).
+        A callable (now, until), in ticks, or a bool that turns a progress bar on or off; by default
+        a bar appears in a terminal or a notebook after one second. Bars need tqdm.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     HostRun
-        Jobs, and the intervals in which they ran and waited.
+        The jobs, and the intervals in which they ran and waited.
 
     Raises
     ------
     ValueError
-        A stack of sets, tasks without a core (or, with "stgm", without an SM), equal priorities,
-        options that are unknown or do not go together.
+        The tasks are a stack, a task has no core (with "stgm", no SM), priorities are equal, or
+        options are unknown or cannot be combined.
     OverflowError
-        Times that are too large (releases: 2**59 ticks).
+        Times are too large (releases: 2**59 ticks).
     gpusched.Cancelled
-        Stopped by ``stop``.
+        ``stop`` was set.
     """
     instance(hosts, HostTasks, "hosts")
     if hosts.is_stack:
@@ -297,7 +314,9 @@ def host_responses(
     budget: Budget | None = None,
     stop: Any = None,
 ) -> HostResponses:
-    """Largest response of each task in ``host`` simulations of many sets: one call into C.
+    """Compute the largest response of each task in ``host`` simulations of many sets.
+
+    All sets are simulated in a single call of C code.
 
     >>> hosts = gs.generate.stgm(count=3, seed=1, cpus=2)
     >>> placed = gs.analysis.partition(hosts, cpus=2, sms=13, protocol="mpcp").hosts
@@ -317,22 +336,23 @@ def host_responses(
     victim
         As in ``host``; one index, or one per set (-1: periodic or sporadic releases).
     seed, first
-        Set i draws as set number ``first + i`` of the seed.
+        Set i uses the random numbers of set ``first + i`` of the seed.
     budget
-        Of each set; only its states (jobs) are used.
+        A ``gs.Budget`` for each set, of which only ``states`` (jobs) is used.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     HostResponses
-        Arrays (N, n), and (N,) for facts about a set; one axis less for one set. Where the sets
-        differ in size, rows beyond a set's tasks are 0.
+        Arrays (N, n), and (N,) for results about a set; one axis less for a single set. If the sets
+        differ in size, unused rows are 0.
 
     Raises
     ------
     ValueError, OverflowError, gpusched.Cancelled
-        As ``host``; the message has the set's number.
+        As in ``host``; the message has the index of the set.
     """
     instance(hosts, HostTasks, "hosts")
     sets = len(hosts) if hosts.is_stack else 1

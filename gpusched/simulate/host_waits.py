@@ -1,4 +1,4 @@
-"""Causes of the response time of a job on CPUs and a GPU: its work, and what it waited for."""
+"""Causes of the response time of a job in a CPU-GPU task simulation: its work and its waits."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ class HostWaits(Table):
     Attributes
     ----------
     start, end
-        In ticks.
+        Times in ticks.
     cause
-        Index into ``CAUSES``. "own": CPU segments, copies and kernels of the job itself, "own
-        update": its updates ("gcaps"). "previous": the job of the task before it. For its core:
-        "higher", a more urgent task, "lower", a less urgent one that is boosted (its GPU segment,
-        or an update), "server", the GPU server. For the GPU: "copy engine" and "SMs" ("stgm"),
-        "GPU", the task that holds the lock, is served or has the turn; "server", the server's
-        overhead; "switch", to another task ("time_slices"); "update", of another task, and "owner",
-        a task that owns the GPU and runs no kernel ("gcaps").
+        Index into ``CAUSES``. "own": CPU segments, copies and kernels of the job itself; "own
+        update": its updates ("gcaps"); "previous": the previous job of the task. Waits for the
+        core: "higher", a higher-priority task; "lower", a lower-priority task that is boosted (its
+        GPU segment, or an update); "server", the GPU server. Waits for the GPU: "copy engine" and
+        "SMs" ("stgm"); "GPU", the task that holds the lock, is served or has the turn; "server",
+        overhead of the server; "switch", to another task ("time_slices"); "update", of another
+        task, and "owner", a task that owns the GPU but runs no kernel ("gcaps").
     task
-        The other task; -1 where there is none.
+        Index of the other task; -1 if there is none.
     """
 
     _KIND: ClassVar[str] = "HostWaits"
@@ -82,7 +82,7 @@ class HostWaits(Table):
 
     @property
     def label(self) -> npt.NDArray[np.str_]:
-        """``cause`` in words."""
+        """The cause of each interval as text (``cause`` in words)."""
         words: npt.NDArray[np.str_] = np.array(CAUSES)[self.cause]
         return words
 
@@ -205,7 +205,7 @@ def _first(rows: Iterable[_Row]) -> int:
 
 
 def waits_text(run: _Run, waits: HostWaits) -> str:
-    """The causes of a job's time in words, the longest first."""
+    """Describe the causes of a job's time, the longest first."""
     total: dict[tuple[int, int], int] = {}
     for k in range(len(waits)):
         key = int(waits.cause[k]), int(waits.task[k])

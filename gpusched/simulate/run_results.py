@@ -30,7 +30,7 @@ class Table(Tabular, Saved, Frozen):
     """Columns of equal length: read-only arrays."""
 
     _OPTIONAL: ClassVar[tuple[str, ...]] = ()
-    """Columns in which -1 stands for nothing: missing in tables."""
+    """Columns in which -1 means that there is no value."""
 
     def __len__(self) -> int:
         return len(getattr(self, fields(self)[0].name))
@@ -40,7 +40,7 @@ class Table(Tabular, Saved, Frozen):
         return {k: optional(v) if k in self._OPTIONAL else v for k, v in columns.items()}
 
     def to_frame(self) -> pd.DataFrame:
-        """The columns as a ``pandas.DataFrame``; NA in the place of -1."""
+        """Return the columns as a pandas table; NA instead of -1."""
         return frame_of(self._table())
 
     def __repr__(self) -> str:
@@ -70,13 +70,13 @@ class Responses(Tabular, Saved, Frozen):
         return self.worst
 
     def __len__(self) -> int:
-        """Number of sets in a stack, of tasks in a single set."""
+        """Number of sets of a stack, or number of tasks of a single set."""
         return len(self.worst)
 
     def __getitem__(self, index: Any) -> Self:
-        """Sets of a stack: a number gives a single set; a slice, numbers or a bool mask a stack.
+        """Select sets of a stack: an index gives one set; a slice, indices or a mask a stack.
 
-        Raises IndexError as an array does, TypeError for a single set.
+        Raises IndexError as arrays do, and TypeError for a single set.
         """
         if not self.is_stack:
             raise TypeError("index: got a single set, expected a stack of sets")
@@ -86,9 +86,9 @@ class Responses(Tabular, Saved, Frozen):
         return type(self)(**parts)
 
     def why(self, task: int | None = None) -> str:
-        """The largest response of a task in words; without ``task``, of the one with the largest.
+        """Describe the largest response of a task; by default, the largest of all tasks.
 
-        Raises ValueError for a stack, IndexError for a task that the set does not have.
+        Raises ValueError for a stack, and IndexError for a task that the set does not have.
         """
         if self.is_stack:
             raise ValueError(f"why: got a stack of {len(self)} sets, expected one set, as by [0]")
@@ -106,9 +106,9 @@ class Responses(Tabular, Saved, Frozen):
         return ""
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per task (and set) as a ``pandas.DataFrame``.
+        """Return a pandas table with one row per task (and set).
 
-        ``worst`` is NA where no job has finished.
+        ``worst`` is NA if no job finished.
         """
         return frame_of(self._table())
 
@@ -127,9 +127,9 @@ class Responses(Tabular, Saved, Frozen):
         return columns
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the largest response of each task over all sets as bars, each set's as a dot.
+        """Draw the largest response of each task over all sets as bars, and each set as a dot.
 
-        ``ax``: axes to draw on; a new figure unless given. Returns the axes.
+        ``ax``: axes to draw on, by default those of a new figure. Returns the axes.
         """
         from gpusched._draw.axes import axes, color, grid
 
@@ -152,7 +152,7 @@ class Responses(Tabular, Saved, Frozen):
 
 
 def html_of(run: Any) -> str:
-    """HTML of a run: its text, and below it the picture, or a table where there is none."""
+    """HTML of a run: its text, followed by the picture, or by a table if there is no picture."""
     picture = run._repr_svg_()
     if picture is None:
         picture = Results(run._table())._repr_html_()
@@ -160,7 +160,7 @@ def html_of(run: Any) -> str:
 
 
 def ended(outcome: str, reason: str | None, now: int) -> str:
-    """The end of a run in words, for the outcomes that all have."""
+    """Describe the end of a run, for outcomes common to all simulators."""
     if outcome == "budget":
         return f"the budget ({reason}) was spent at {now}"
     return f"all jobs finished by {now}"
@@ -173,9 +173,9 @@ def misses(run: Any) -> str:
 
 
 def worst_job(run: Any, task: int | str | None) -> tuple[int, int | None]:
-    """A task, the one with the least slack where none is given, and its job of largest response.
+    """A task (by default the one with the least slack) and its job with the largest response.
 
-    The job is its row in the run, None where no job of the task has finished.
+    The job is its row in the run; None if no job of the task finished.
     """
     response, tasks = run.response, run.tasks
     if task is None:
@@ -192,7 +192,7 @@ def worst_job(run: Any, task: int | str | None) -> tuple[int, int | None]:
 
 
 def job_text(run: Any, task: int, row: int | None) -> str:
-    """The beginning of a sentence on a task's job of largest response."""
+    """The beginning of a sentence about a task's job with the largest response."""
     name = run.tasks.name[task]
     waiting = np.flatnonzero((run.task == task) & (run.finish < 0) & run.late)
     left = ""

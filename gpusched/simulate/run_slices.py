@@ -25,7 +25,7 @@ class Simulation(Protocol):
 
 @dataclass(frozen=True)
 class Ended:
-    """State of a simulation at its end; ``reason`` is the budget that was spent, or None."""
+    """State of a simulation at its end; ``reason`` is the budget that was used up, or None."""
 
     reason: str | None
     now: int
@@ -43,16 +43,17 @@ def run_to_end(
     unit: str,
     steps_are_states: bool = False,
 ) -> Ended:
-    """Run to the end, or to that of the budget.
+    """Run a simulation to its end, or until the budget is used up.
 
     Parameters
     ----------
     simulation
-        One that has not ended.
+        A simulation that has not ended.
     budget
         Its limits; ``states`` limits the jobs, or with ``steps_are_states`` the steps.
     progress, total, unit
-        As in ``reporter``; ``unit`` is "tick", of the simulated time, or that of ``Ended.count``.
+        As in ``reporter``; ``unit`` is "tick" of the simulated time, or the unit of
+        ``Ended.count``.
     stop
         None, or a writable buffer of one byte that another thread sets to stop the run.
     """

@@ -23,13 +23,13 @@ def warps(
     scheduler: Any = None,
     stop: Any = None,
 ) -> Int64Array:
-    """Finish times of the warps on an SM with loose round-robin schedulers, in cycles.
+    """Finish times, in cycles, of the warps on an SM with loose round-robin schedulers.
 
-    [RTAS20], section IV. Every scheduler issues one instruction a cycle at most: the next
-    one of the first warp, after the one that issued last, that can go. A warp's next instruction
-    waits for the result of the one before it, and for its pipeline. The warps' integer and
-    floating-point instructions alternate as evenly as they can. The usual numbers are those of
-    Volta's single precision; there is no memory in this model.
+    [RTAS20], section IV. Each scheduler issues at most one instruction per cycle: the next
+    instruction of the first warp that is ready, searching from the warp after the one that issued
+    last. A warp's next instruction waits for the result of the previous one, and for its pipeline.
+    Integer and floating-point instructions of a warp alternate as evenly as possible. The defaults
+    are those of Volta's single precision. The model has no memory accesses.
 
     >>> gs.simulate.warps([4, 4], [0, 4]).tolist()           # instructions of two warps, in cycles
     [16, 32]
@@ -37,33 +37,36 @@ def warps(
     Parameters
     ----------
     integer, floating
-        Instructions of each warp; one number, or one for each.
+        Numbers of instructions of each warp; one number for all warps, or one for each.
     schedulers
-        Number of the SM's schedulers; warp i belongs to scheduler i modulo ``schedulers``.
+        Number of schedulers of the SM; warp i belongs to scheduler i modulo ``schedulers``.
     separate
-        Whether integer and floating-point instructions have pipelines of their own, as from Volta
-        on, or share one, as up to Pascal.
+        Whether integer and floating-point instructions have separate pipelines, as from Volta on,
+        or share one, as up to Pascal.
     interval
-        Cycles for which a warp's instruction keeps its pipeline busy: 32 over the pipeline's lanes
-        (2 for Volta's 16 lanes per scheduler, 1 for Pascal's 32).
+        Number of cycles for which an instruction occupies its pipeline: 32 divided by the number of
+        lanes (2 for Volta's 16 lanes per scheduler, 1 for Pascal's 32).
     latency
-        Cycles until its result is there, and the warp can go on.
+        Number of cycles until the result is available and the warp can continue.
     scheduler
-        The scheduler of each warp, (warps,), instead.
+        The scheduler of each warp, (warps,), instead of i modulo ``schedulers``.
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     int64 array
-        Per warp, the cycle in which its last result is there; 0 for one without instructions.
+        For each warp, the cycle in which its last result is available; 0 for a warp without
+        instructions.
 
     Raises
     ------
     ValueError, OverflowError, TypeError
-        For negative numbers of instructions, an interval or latency below 1; the message names it.
+        Negative numbers of instructions, or an interval or latency below 1; the message names the
+        argument.
     gpusched.Cancelled
-        Stopped by ``stop``.
+        ``stop`` was set.
     """
     columns = {
         "integer": int_array(integer, "integer"),
@@ -95,10 +98,10 @@ def warps(
 def block_times(
     blocks: int, warps: int, integer: Any, floating: Any, *, schedulers: int = 4, **pipelines: Any
 ) -> Int64Array:
-    """Execution times of equal blocks that start on an SM together, in cycles.
+    """Execution times, in cycles, of equal blocks that start together on an SM.
 
-    A kernel whose SMs hold k of its blocks at once has blocks of about
-    ``block_times(k, ...).max()`` cycles; k is ``gs.occupancy(gpu, threads)`` for a large grid.
+    If an SM holds k blocks of a kernel at once, its blocks take about
+    ``block_times(k, ...).max()`` cycles; for a large grid, k is ``gs.occupancy(gpu, threads)``.
 
     >>> gs.simulate.block_times(2, 4, 100, 100).tolist()
     [800, 802]
@@ -108,16 +111,16 @@ def block_times(
     blocks
         Number of blocks on the SM at once.
     warps
-        Warps of a block: its threads / 32, rounded up.
+        Number of warps of a block: its threads / 32, rounded up.
     integer, floating
-        Instructions of each warp; one number, or one for each warp of a block.
+        Numbers of instructions of each warp; one number, or one for each warp of a block.
     schedulers, pipelines
-        As for ``gs.simulate.warps``.
+        As in ``gs.simulate.warps``.
 
     Returns
     -------
     int64 array
-        Per block, (blocks,), when the last of its warps is done.
+        For each block, the cycle in which the last of its warps finishes, (blocks,).
     """
     count, each = _positive(blocks, "blocks"), _positive(warps, "warps")
     if count * each > 2**24:

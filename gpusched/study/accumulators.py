@@ -1,4 +1,4 @@
-"""Accumulators: how the results of a function's calls become states, and states columns.
+"""Accumulators: conversion of the results of calls to states, and of states to columns.
 
 `PerSet` is for functions that return one value for each task set, `Totals` for functions that
 return counts of their own, which are added.
@@ -30,22 +30,22 @@ class Accumulator(Protocol):
     """States of the results of calls."""
 
     def arrays(self, result: Any, size: int) -> Arrays:
-        """The arrays of a result for ``size`` task sets; ``ValueError`` for anything else."""
+        """The arrays of a result for ``size`` task sets; ValueError for other results."""
 
     def state(self, arrays: Arrays) -> State:
         """The state of a result's arrays."""
 
     def joined(self, parts: Sequence[Arrays]) -> Arrays | None:
-        """The arrays of several results as those of one; None where their states may differ."""
+        """The arrays of several results joined; None if their states could differ."""
 
     def join(self, one: State, other: State) -> State:
-        """The state of the task sets of both; ``ValueError`` when they do not fit together."""
+        """The joined state of two sets of task sets; ValueError if they do not fit together."""
 
 
 class PerSet:
     """States of functions that return an array with one value for each task set.
 
-    ``reduce`` has the reductions of some quantities; the others have the usual one.
+    ``reduce`` has the reductions of some quantities; the others have their default reduction.
     """
 
     def __init__(self, reduce: Mapping[str, Sequence[Reduction]]) -> None:
@@ -146,12 +146,12 @@ class PerSet:
 
 
 def _is_own(reduction: Reduction) -> bool:
-    """Whether a reduction is one of the package's."""
+    """Whether a reduction is part of the package."""
     return type(reduction).__module__ == Reduction.__module__
 
 
 def _asked(reduction: Reduction, method: Callable[..., Any], *arguments: Any) -> Any:
-    """Answer of a method of a reduction; errors of the user's own become ``ValueError``."""
+    """Answer of a method of a reduction; errors in user code become ValueError."""
     if _is_own(reduction):
         return method(*arguments)
     try:

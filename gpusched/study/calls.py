@@ -1,6 +1,6 @@
-"""Calls of a studied function: what is sent to a worker, and what comes back.
+"""Calls of a studied function: data sent to a worker, and data returned by it.
 
-Everything travels as one object, since executors such as Dask's take keyword arguments for
+Everything is sent as one object, because executors such as Dask's interpret keyword arguments
 themselves.
 """
 

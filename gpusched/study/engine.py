@@ -36,26 +36,26 @@ class Work:
     Attributes
     ----------
     function
-        Called as ``function(count=, first=, seed=, **point)``, with ``stop=`` where it takes it.
+        Called as ``function(count=, first=, seed=, **point)``, with ``stop=`` if it accepts it.
     points, seeds
         The points and the seed of each.
     count
-        Task sets of each point; with ``stop``, at most.
+        Number of task sets of each point; with ``stop``, the maximum.
     accumulator
-        Makes states of results.
+        Makes states from results.
     keep
-        Keep the arrays of all sets.
+        Whether to keep the arrays of all sets.
     definition
-        What determines the results, for a store; None without one.
+        Everything that determines the results, for a store; None without one.
     notes
         Notes for the store.
     stop
-        When to stop a point.
+        Criterion for ending the sampling of a point.
     columns
-        The columns of a state, by which that is decided; ``ValueError`` for a state without a
-        table, which ends the study at its first result.
+        Function that returns the columns of a state, on which the criterion is evaluated;
+        ValueError for a state without a table, which ends the study at its first result.
     largest
-        Most task sets of a call; None for the planner's own limit.
+        Maximum number of task sets of a call; None for the planner's own limit.
     """
 
     function: Callable[..., Any]
@@ -77,9 +77,9 @@ def compute(work: Work, execution: Execution) -> list[PointResults]:
     Raises
     ------
     SweepError
-        The function failed or returned something else, or a worker was lost.
+        The function failed or returned invalid results, or a worker was lost.
     gpusched.StoreError
-        A store of another study or version, damaged or in use.
+        The store belongs to another study or version, is damaged, or is in use.
     """
     results = [
         PointResults(work.accumulator, first, end, work.stop, work.columns)
@@ -207,7 +207,7 @@ def _plan(work: Work, planner: Planner, results: Sequence[PointResults], index: 
 
 
 def _misfit(error: ValueError, point: Point) -> SweepError:
-    """The error for results of a point that do not fit together, or not to the rule to stop."""
+    """The error for results of a point that do not fit each other, or the stopping criterion."""
     return SweepError(f"at {describe(point)}: {error}", point)
 
 
@@ -225,7 +225,7 @@ def _where(point: Point, first: int, size: int) -> str:
 
 
 def _loss(lost: LostWorker, points: Sequence[Point]) -> SweepError:
-    """The error for a lost worker, with the calls of which one may have been the reason."""
+    """The error for a lost worker, with the calls that may have caused it."""
     running = [_where(points[index], first, size) for index, first, size in lost.keys[:3]]
     more = f", or in one of {len(lost.keys) - 3} more calls" if len(lost.keys) > 3 else ""
     what = "a worker was lost"

@@ -16,7 +16,7 @@ __all__ = ["Execution", "SweepError", "worker_count"]
 
 
 class SweepError(RuntimeError):
-    """Failure of the function at a point; ``point`` has its parameters, ``__cause__`` the error.
+    """The function failed at a point; ``point`` has its parameters, ``__cause__`` the error.
 
     >>> def inverse(*, x, count, first, seed):
     ...     return {"y": [1 / x]}
@@ -37,7 +37,7 @@ class SweepError(RuntimeError):
 
 @dataclass(frozen=True)
 class Execution:
-    """Parameters of ``gs.sweep`` that say how a study is run."""
+    """Parameters of ``gs.sweep`` that control the execution of a study, not its results."""
 
     executor: Any = None
     workers: int | None = None

@@ -1,4 +1,4 @@
-"""Notes of a store: what is known of a study without determining its results.
+"""Notes of a store: facts about a study that do not determine its results.
 
 ``count`` is the largest number of task sets of a point that was asked for, ``axes`` the values of
 each parameter of the grid, ``stop`` the width at which a point's sampling ends, ``name`` the name

@@ -1,9 +1,9 @@
-"""Reductions: what a sweep keeps of the values of many task sets.
+"""Reductions: the statistics that a sweep keeps of the values of many task sets.
 
 A reduction turns the values of a chunk into a small state. States are joined exactly, in any order,
 so that a table does not depend on chunks, workers or shards, and the memory of a sweep does not
-grow with the number of task sets. A state consists of what JSON holds: numbers, strings, lists and
-dicts with strings as keys.
+grow with the number of task sets. A state consists of JSON values: numbers, strings, lists and
+dicts with string keys.
 
     gs.sweep(function, grid, count=10**6,
              reduce={"response": [gs.reductions.Mean(), gs.reductions.Quantiles(0.5, 0.99)]})
@@ -34,36 +34,36 @@ Values = npt.NDArray[Any]
 class Reduction(ABC):
     """Base of reductions; a subclass defines ``reduce``, ``join`` and ``columns``.
 
-    ``join`` must be exact, associative and commutative. An object's attributes determine what it
-    does: a store compares them.
+    ``join`` must be exact, associative and commutative. The attributes of an object must determine
+    its behaviour, because a store compares them.
 
     >>> isinstance(gs.reductions.Mean(), gs.reductions.Reduction)
     True
     """
 
     kinds: ClassVar[str] = "biuf"
-    """Kinds of NumPy types that it takes, as in ``numpy.dtype.kind``."""
+    """Kinds of NumPy types that it accepts, as in ``numpy.dtype.kind``."""
 
     @abstractmethod
     def reduce(self, values: Values, others: Mapping[str, Values]) -> Any:
-        """State of a chunk; ``others`` has the arrays of all quantities, ``values`` included."""
+        """State of a chunk; ``others`` has the arrays of all quantities, including ``values``."""
 
     @abstractmethod
     def join(self, one: Any, other: Any) -> Any:
-        """State of the task sets of two states."""
+        """Joined state of the task sets of two states."""
 
     @abstractmethod
     def columns(self, name: str, state: Any) -> Mapping[str, Any]:
-        """Columns of the table for the quantity ``name``: a number each, or an array for each."""
+        """Columns of the table for the quantity ``name``; each value is a number or an array."""
 
 
 @dataclass(frozen=True)
 class Share(Reduction):
-    """Share of the sets with the verdict 1 and a 95 % confidence interval (Wilson).
+    """Share of the sets with verdict 1, with a 95 % confidence interval (Wilson).
 
-    The usual reduction of booleans and of verdicts (int8: 1 yes, 0 no, -1 undecided). Columns q,
-    q_low and q_high, and for verdicts q_undecided, the share of -1; the interval covers the cases
-    that none and that all of the undecided sets are 1.
+    The default reduction of booleans and of verdicts (int8: 1 yes, 0 no, -1 undecided). For a
+    quantity q, the columns are q, q_low and q_high, and for verdicts also q_undecided, the share of
+    -1. The interval covers both extremes: that all and that none of the undecided sets are 1.
 
     >>> def below(*, x, count, first, seed):
     ...     return {"y": np.arange(first, first + count) < x}
@@ -103,9 +103,9 @@ class Share(Reduction):
 
 @dataclass(frozen=True)
 class Mean(Reduction):
-    """Mean of all sets' values, rounded once; column q.
+    """Mean of the values of all sets, rounded once, in column q.
 
-    The usual reduction of numbers. It is NaN when a value is, or when both infinities occur.
+    The default reduction of numbers. It is NaN if a value is NaN, or if both infinities occur.
 
     >>> def numbers(*, x, count, first, seed):
     ...     return {"y": x * np.arange(first, first + count)}
@@ -126,7 +126,7 @@ class Mean(Reduction):
 
 @dataclass(frozen=True)
 class Extremes(Reduction):
-    """Least and largest value, NaNs left out; columns q_min and q_max (NaN without a value).
+    """Smallest and largest value, ignoring NaNs; columns q_min and q_max (NaN without a value).
 
     >>> def numbers(*, x, count, first, seed):
     ...     return {"y": x * np.arange(first, first + count)}
@@ -152,7 +152,7 @@ class Extremes(Reduction):
 
 @dataclass(frozen=True, init=False)
 class Histogram(Reduction):
-    """Numbers of values between given edges; column q_counts, an array per point.
+    """Numbers of values between given edges, in column q_counts, an array per point.
 
     >>> def numbers(*, x, count, first, seed):
     ...     return {"y": x * np.arange(first, first + count)}
@@ -164,9 +164,9 @@ class Histogram(Reduction):
     Parameters
     ----------
     edges
-        Increasing numbers. Bin i, for i from 1 to ``len(edges) - 1``, counts values from
-        ``edges[i - 1]`` to below ``edges[i]``; bin 0 those below the first edge, the last bin
-        those from the last edge on. NaNs are left out.
+        Increasing numbers. Bin i, for i from 1 to ``len(edges) - 1``, counts values that are at
+        least ``edges[i - 1]`` and less than ``edges[i]``. Bin 0 counts those below the first edge,
+        and the last bin those at or above the last edge. NaNs are ignored.
     """
 
     edges: tuple[float, ...]
@@ -192,11 +192,11 @@ class Histogram(Reduction):
 
 @dataclass(frozen=True, init=False)
 class Quantiles(Reduction):
-    """Approximate quantiles; for each p a column such as q_p99 or q_p99.9.
+    """Approximate quantiles; each quantile has a column such as q_p99 or q_p99.9.
 
-    Values are counted in classes of equal relative width, by the first bits of their binary form.
-    A quantile p is the middle of the class that contains the value number ceil(p n) of the n values
-    in order (NaNs left out; NaN without a value).
+    Values are counted in classes of equal relative width, given by the first bits of their binary
+    representation. The quantile p is the middle of the class that contains the value with rank
+    ceil(p n) among n values in ascending order (NaNs are ignored; NaN without a value).
 
     >>> def numbers(*, x, count, first, seed):
     ...     return {"y": x * np.arange(first, first + count)}
@@ -209,8 +209,8 @@ class Quantiles(Reduction):
     shares
         Numbers from 0 to 1, such as 0.5 and 0.99.
     bits
-        Classes per power of two, as a power of two: the relative error is at most
-        2**-(bits + 1), 0.4 % for 7.
+        Binary logarithm of the number of classes per power of two. The relative error is at most
+        2**-(bits + 1), that is 0.4 % for 7.
     """
 
     shares: tuple[float, ...]
@@ -262,12 +262,12 @@ class Quantiles(Reduction):
 
 @dataclass(frozen=True)
 class Weighted(Reduction):
-    """Mean of the values, weighted by another quantity; column q_weighted.
+    """Mean of the values weighted by another quantity, in column q_weighted.
 
-    With verdicts and the sets' utilizations as weights this is the weighted schedulability of
-    Bastoni, Brandenburg and Anderson (2010) of the sets of a point: the sum of weight times value
-    over the sum of the weights. ``Sweep.weighted`` has it over the points of a parameter.
-    Undecided verdicts (-1) count as 0.
+    For verdicts weighted by the utilizations of the sets, this is the weighted schedulability of
+    Bastoni, Brandenburg and Anderson (2010) for the sets of a point: the sum of weight times value,
+    divided by the sum of the weights. ``Sweep.weighted`` computes it over the points of a
+    parameter. Undecided verdicts (-1) count as 0.
 
     >>> def weighed(*, x, count, first, seed):
     ...     return {"y": np.arange(first, first + count) < x, "u": np.ones(count)}
@@ -278,7 +278,7 @@ class Weighted(Reduction):
     Attributes
     ----------
     by
-        Name of the quantity with the weights, non-negative finite numbers.
+        Name of the quantity that has the weights; these are non-negative finite numbers.
     """
 
     by: str
@@ -306,7 +306,7 @@ _SHARE, _MEAN = Share(), Mean()
 
 
 def usual(values: Values) -> Reduction:
-    """The reduction of a quantity for which none is given."""
+    """The default reduction of a quantity."""
     return _SHARE if values.dtype.char in "?b" else _MEAN
 
 

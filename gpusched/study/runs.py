@@ -1,4 +1,4 @@
-"""Studies of the package's own, such as the figures of the papers: points and seeds as they say."""
+"""Studies of the package, such as the figures of the papers, with given points and seeds."""
 
 from __future__ import annotations
 
@@ -34,22 +34,23 @@ def run(
     keep: bool = True,
     largest: int | None = None,
 ) -> list[PointResults] | StoredStudy:
-    """Results of ``function`` at every point; the store itself when a shard was computed.
+    """Results of ``function`` at every point; with a shard, the store of the shard.
 
     Parameters
     ----------
     function, points, seeds, count, keep, largest
         As in ``Work``. Equal points have equal seeds, and are computed once.
     execution
-        How it is run.
+        Parameters of the execution.
     name
         The public name of the study, such as ``"gs.experiments.stgm_fig4"``.
     seed
-        The seed of which ``seeds`` are children.
+        The seed from which ``seeds`` were derived.
     settings
-        What else determines the results, by names that ``gs.sweep`` does not use in its stores.
+        Everything else that determines the results, under names that ``gs.sweep`` does not use in
+        its stores.
     accumulator
-        Default ``PerSet({})``: the usual reductions of arrays with one value for each set.
+        Default: ``PerSet({})``, the default reductions of arrays with one value for each set.
     """
     number = integer(count, "count")
     if number < 1:

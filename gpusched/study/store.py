@@ -2,9 +2,9 @@
 
 A study is determined by its definition. Its work is divided into chunks: ranges of the task sets of
 a point. The file has the definition, the points and the results of finished chunks, each with a
-checksum over the definition and all that is in its row. It is written in transactions with SQLite's
-rollback journal, so that it is intact after a crash. A file that is not a store of this study is
-never written to.
+checksum over the definition and the contents of its row. It is written in transactions with
+SQLite's rollback journal, so that it stays intact after a crash. A file that is not a store of this
+study is never written to.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _TABLES = """
 
 
 class StoreError(RuntimeError):
-    """A file is not a store of this study, or is damaged or in use; it was not changed.
+    """A file is not a store of this study, or it is damaged or in use; it was not changed.
 
     >>> import tempfile
     >>> from pathlib import Path

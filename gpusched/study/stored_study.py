@@ -1,4 +1,4 @@
-"""Contents of a store without the function of its study, and the union of several stores."""
+"""Contents of a store, readable without the function of its study, and merging of stores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["StoredStudy", "merge", "open_store"]
 
 
 class StoredStudy:
-    """Contents of a store, or of several that ``gs.merge`` joined.
+    """Contents of a store, or of several stores joined by ``gs.merge``.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -42,15 +42,16 @@ class StoredStudy:
     name
         Name of the function of a sweep.
     definition
-        What determines the results, by names; of values that JSON holds.
+        Everything that determines the results, by name, as JSON values.
     count
-        The largest number of task sets per point that was asked for.
+        The largest number of task sets per point that was requested.
     points
-        The parameters of each point. Objects of the grid are dicts with their text.
+        The parameters of each point. Objects in the grid are replaced by dicts with their text.
     sets
-        Number of task sets that are done at each point.
+        Number of finished task sets of each point.
     missing
-        What is to be computed for ``count`` sets at each point: (point, first set, number of sets).
+        Ranges that remain to be computed for ``count`` sets at each point: (point, first set,
+        number of sets).
     """
 
     def __init__(
@@ -95,20 +96,20 @@ class StoredStudy:
 
     @property
     def complete(self) -> bool:
-        """True when nothing is missing."""
+        """Whether nothing is missing."""
         return not self.missing
 
     def table(self) -> Sweep:
-        """The table of a complete sweep, as ``gs.sweep`` returns it for the same grid.
+        """Return the table of a complete sweep, as ``gs.sweep`` returns it for the same grid.
 
-        Objects of the grid are replaced by their text.
+        Objects in the grid are replaced by their text.
 
         Raises
         ------
         StoreError
-            Something is missing; or the store is of an experiment, or of a sweep with reductions
-            of the user's own. Those make their results from the store when they are called with
-            the same arguments and ``store=``.
+            The sweep is incomplete; or the store belongs to an experiment, or to a sweep with
+            user-defined reductions. To get these results from the store, call the function again
+            with the same arguments and ``store=``.
         """
         if not self._joins:
             what = "an experiment" if self.study != "gs.sweep" else "reductions of your own"
@@ -186,20 +187,20 @@ def _ordered(points: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> li
 
 
 def open_store(path: str | os.PathLike[str]) -> StoredStudy:
-    """Read a store without its function: the study, its points, what is done and what is missing.
+    """Read a store without its function: the study, its points, finished and missing parts.
 
-    Every checksum is verified. The file is not written to, and may be in a folder that cannot be:
-    unless a killed process left a journal beside it, from which SQLite undoes a transaction first.
+    Every checksum is verified. The file is not modified, and its folder may be read-only, unless a
+    killed process left a journal beside it: SQLite then first undoes a transaction.
 
     Parameters
     ----------
     path
-        A store of ``gs.sweep`` or of an experiment.
+        Path of a store of ``gs.sweep`` or of an experiment.
 
     Raises
     ------
     gpusched.StoreError
-        Not a store, of another format, damaged or in use.
+        The file is not a store, has another format, is damaged, or is in use.
     OSError
         The file cannot be read.
 
@@ -241,26 +242,26 @@ def merge(
     Parameters
     ----------
     stores
-        Paths of the stores. They may overlap; what two of them have must be equal.
+        Paths of the stores. They may overlap; results that two of them have must be equal.
     output
-        Path of a new store with everything, from which ``gs.sweep`` or the experiment makes its
-        result when called with ``store=output``; None for none.
+        Path of a new store for the joined contents. If ``gs.sweep`` or the experiment is called
+        with ``store=output``, it makes its result from it. None: no file is written.
 
     Returns
     -------
     StoredStudy
-        Its ``missing`` says what is to be computed yet, ``table()`` is the table of a sweep.
+        ``missing`` lists what remains to be computed; ``table()`` is the table of a sweep.
 
     Raises
     ------
     ValueError
-        No store.
+        There is no store.
     gpusched.StoreError
-        Stores of different studies, with the parts that differ; different results for the same
-        task sets (the function does not depend on its arguments alone); or a store that is damaged
-        or in use.
+        The stores belong to different studies (the message lists the parts that differ), have
+        different results for the same task sets (the function depends on more than its arguments),
+        or are damaged or in use.
     OSError
-        A file cannot be read, or there is already a file at ``output``.
+        A file cannot be read, or ``output`` already exists.
     """
     if isinstance(stores, (str, bytes, os.PathLike)):
         raise TypeError(f"stores: got {shown(os.fspath(stores))}, expected a list of paths")

@@ -32,11 +32,11 @@ def definition_of(
 ) -> dict[str, Any]:
     """Definition of a sweep; ``root`` is the ``SeedSequence`` of ``seed``.
 
-    Values of the grid belong to it when they are objects: numbers, text and truth values identify
-    themselves, and a grid of these can grow.
+    Values of the grid are part of it if they are objects. Numbers, text and truth values identify
+    themselves, so that a grid of these can grow.
 
-    Raises ``ValueError`` for a seed that is not reproducible and for a function, an object in the
-    grid or a reduction that cannot be identified.
+    Raises ValueError for a seed that is not reproducible, and for a function, an object in the grid
+    or a reduction that cannot be identified.
     """
     if key is not None and not isinstance(key, str):
         raise TypeError(f"key: got {shown(key)}, expected a string")

@@ -1,4 +1,4 @@
-"""The table of a sweep: a row per point, its picture, its weighted means, its axes for xarray."""
+"""Table of a sweep: one row per point; pictures, weighted means, conversion to xarray."""
 
 from __future__ import annotations
 
@@ -40,14 +40,15 @@ class Sweep(Results):
     Attributes
     ----------
     columns
-        The grid's parameters, ``count`` (task sets of the point), and the columns of each quantity
-        that the function returned, by default its mean or share; see ``gs.reductions``. Truth
-        values and verdicts q have a 95 % confidence interval, ``q_low`` and ``q_high``.
+        The parameters of the grid, ``count`` (number of task sets of the point), and the columns of
+        each quantity that the function returned, by default its mean or share; see
+        ``gs.reductions``. Booleans and verdicts q have a 95 % confidence interval, ``q_low`` and
+        ``q_high``.
     values
-        With ``keep=True`` the values of each quantity, arrays of shape (points, count); otherwise
+        With ``keep=True``, the values of each quantity, arrays of shape (points, count); otherwise
         empty.
     arrays
-        Columns of more than one number per point, such as the counts of histograms, by name:
+        Columns with more than one number per point, such as the counts of histograms, by name:
         arrays of shape (points, ...).
     """
 
@@ -82,30 +83,30 @@ class Sweep(Results):
         return names[: names.index("count")]
 
     def weighted(self, quantity: str, over: str) -> Results:
-        """Weighted means of a quantity over the points of one parameter.
+        """Return the weighted mean of a quantity over the points of one parameter.
 
-        With a share of schedulable sets and ``over="utilization"`` this is the weighted
-        schedulability of Bastoni, Brandenburg and Anderson (OSPERT 2010), where every set weighs
-        as much as its utilization: the sum over the points of count * weight * value, divided by
-        the sum of count * weight.
+        For a share of schedulable sets and ``over="utilization"``, this is the weighted
+        schedulability of Bastoni, Brandenburg and Anderson (OSPERT 2010), in which every set has
+        its utilization as weight: the sum over the points of count * weight * value, divided by the
+        sum of count * weight.
 
         Parameters
         ----------
         quantity
-            A column with numbers.
+            Name of a column with numbers.
         over
-            The parameter whose values are the weights; non-negative numbers.
+            Name of the parameter whose values are the weights, which are non-negative numbers.
 
         Returns
         -------
         Results
-            A row per combination of the other parameters, with their values, ``count`` (the sum)
+            One row per combination of the other parameters, with their values, ``count`` (the sum)
             and the column ``quantity``.
 
         Raises
         ------
         ValueError
-            An unknown column or parameter, or weights that are negative or all 0.
+            The column or parameter is unknown, or weights are negative or all 0.
 
         Examples
         --------
@@ -140,29 +141,29 @@ class Sweep(Results):
         return Results(columns)
 
     def to_xarray(self, units: Mapping[str, str] | None = None) -> xr.Dataset:
-        """Make a dataset of xarray with an axis for each parameter of the grid.
+        """Return an xarray dataset with a dimension for each parameter of the grid.
 
         Parameters
         ----------
         units
-            Units by the names of parameters and variables, such as ``{"period": "ms"}``: their
-            attribute ``units``. Shares have "1".
+            Units of parameters and variables, by name, such as ``{"period": "ms"}``; they become
+            the attribute ``units``. Shares have the unit "1".
 
         Returns
         -------
         xarray.Dataset
-            The parameters are the coordinates, in the order of the grid. A column is a variable
-            over all of them; those of ``arrays`` have further axes, named after them with a number
-            from 1. Those of ``values`` are called ``<quantity>_values``, with the further axis
-            ``set``.
+            The parameters are the coordinates, in the order of the grid. Each column is a variable
+            with all these dimensions. Variables from ``arrays`` have further dimensions, named
+            after them and numbered from 1. Those from ``values`` are called ``<quantity>_values``
+            and have the further dimension ``set``.
 
         Raises
         ------
         ImportError
             xarray is not installed.
         ValueError
-            Units of a name that there is not, two variables of one name, or rows that are not a
-            whole grid.
+            Units are given for an unknown name, two variables have the same name, or the rows do
+            not form a complete grid.
 
         Examples
         --------
@@ -180,7 +181,7 @@ class Sweep(Results):
         return _dataset_of(self, units or {})
 
     def plot(self, *quantities: str, x: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw quantities over a parameter of the grid.
+        """Draw quantities as functions of one parameter of the grid.
 
         Each combination of the other parameters has its own lines. Confidence intervals are drawn
         as bands.
@@ -188,11 +189,12 @@ class Sweep(Results):
         Parameters
         ----------
         quantities
-            Names of columns; default those with a confidence interval, or else all.
+            Names of columns. Default: those with a confidence interval, or all if there are none.
         x
-            The parameter; default the numeric one with the most values.
+            The parameter on the horizontal axis. Default: the numeric parameter with the most
+            values.
         ax
-            A Matplotlib axes; None for a new figure.
+            Matplotlib axes. Default: those of a new figure.
 
         Returns
         -------
@@ -201,7 +203,7 @@ class Sweep(Results):
         Raises
         ------
         ValueError
-            An unknown quantity or parameter, or no numeric parameter.
+            A quantity or parameter is unknown, or no parameter is numeric.
         """
         from gpusched._draw import axes as plot
 

@@ -1,7 +1,7 @@
 """Sweeps: evaluation of a function on many task sets for each point of a grid of parameters.
 
-The function gets chunks of task sets and returns arrays, so that a chunk is one call into C. The
-result depends on the seed only, not on the chunks, the workers or their order::
+The function receives chunks of task sets and returns arrays, so that a chunk is one call into C.
+The result depends only on the seed, not on chunks, workers or their order::
 
     def schedulable(*, utilization, n, count, first, seed, stop=None):
         tasks = gs.generate.gpusched(n, utilization, count=count, seed=seed, first=first)
@@ -59,7 +59,7 @@ def sweep(
     store: str | os.PathLike[str] | None = None,
     shard: tuple[int, int] | None = None,
 ) -> Sweep | StoredStudy:
-    """Call ``function`` for ``count`` task sets at every point of a grid.
+    """Evaluate a function on ``count`` task sets at every point of a grid of parameters.
 
     >>> def bounded(*, utilization, count, first, seed):
     ...     tasks = gs.generate.fifo(5, utilization, count=count, first=first, seed=seed)
@@ -72,87 +72,91 @@ def sweep(
     Parameters
     ----------
     function
-        Called as ``function(count=, first=, seed=, **point)``; returns a dict of arrays of length
-        ``count``, one entry for each of the task sets ``first`` .. ``first + count - 1`` of
-        ``seed``. That is the ``SeedSequence`` of the point, an equal one in each call. A set must
-        not depend on its chunk: those of ``gs.generate`` with this ``first`` and ``seed`` do not,
-        and a function that reads ``seed`` but not ``first`` gets a warning. Two generators with the
-        same seed draw related numbers; give each its own of ``seed.spawn(2)``. A function with a
-        parameter ``stop`` gets a byte that is set to 1 when the sweep ends early, to be passed on,
-        for example to ``gs.pbs.search``; None where workers share no memory.
+        Called as ``function(count=, first=, seed=, **point)``. It returns a dict of arrays of
+        length ``count``, with one entry for each of the task sets ``first`` ..
+        ``first + count - 1`` of ``seed``. ``seed`` is the ``SeedSequence`` of the point, equal in
+        each call. A set must not depend on its chunk; sets of ``gs.generate`` with this ``first``
+        and ``seed`` do not. A function that reads ``seed`` but not ``first`` causes a warning. Two
+        generators with the same seed draw related numbers; give each its own child from
+        ``seed.spawn(2)``. A function with a parameter ``stop`` receives a byte that is set to 1
+        when the sweep ends early, to be passed on, for example to ``gs.pbs.search``; None if
+        workers share no memory.
     grid
-        The values of each parameter; the points are all combinations, the last parameter varying
-        fastest.
+        The values of each parameter. The points are all combinations, with the last parameter
+        varying fastest.
     count
-        Task sets per point; with ``stop``, at most.
+        Number of task sets per point; with ``stop``, the maximum.
     seed
-        An int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy). Each point gets a child
-        of it that depends on the values of the point's parameters: 1, 1.0 and ``np.int64(1)`` are
-        one value. Points that are added to the grid leave the sets of the others as they are.
+        An int, a ``SeedSequence``, a ``Generator`` or None (fresh entropy). The seed of each point
+        is derived from it and from the values of the point's parameters, where 1, 1.0 and
+        ``np.int64(1)`` are equal. Adding points to the grid does not change the sets of the others.
     seed_by
-        Names of the parameters on which a point's seed depends; default all. With the parameters
-        of the generator alone, points that differ in the others (methods, say) have the same sets.
+        Names of the parameters on which the seed of a point depends. Default: all. If only the
+        parameters of the generator are given, points that differ in other parameters (such as
+        methods) have the same sets.
     reduce
-        What is kept of a quantity, by its name: a reduction of ``gs.reductions`` or a list of them.
-        Default ``Share`` for truth values and verdicts, otherwise ``Mean``. Memory and stores do
-        not grow with ``count``.
+        Statistics to keep of a quantity, by its name: a reduction of ``gs.reductions`` or a list of
+        reductions. Default: ``Share`` for booleans and verdicts, otherwise ``Mean``. Memory and
+        stores do not grow with ``count``.
     keep
-        Keep the values of all task sets, too, as ``values`` of the table.
+        Whether to keep the values of all task sets as well, as ``values`` of the table.
     stop
-        ``gs.Width``: sample each point until its confidence intervals are that narrow.
+        A ``gs.Width``: sample each point until its confidence intervals are that narrow.
     key
-        Identity of the function for a store, in place of its code and all that the code reads; for
-        functions that cannot be identified. Another key is another study: change it whenever the
-        function computes other numbers.
+        Identity of the function in a store, instead of its code and everything that the code reads;
+        for functions that cannot be identified. Another key means another study: change it whenever
+        the function computes different numbers.
     chunk
-        Task sets per call; default such that a call takes about 0.1 s, by the time of earlier ones.
-        A worker makes short calls of a given size one after the other, for a few milliseconds,
-        before their results are collected.
+        Number of task sets per call. Default: such that a call takes about 0.1 s, estimated from
+        earlier calls. If it is given and calls are short, a worker makes several of them, for a few
+        milliseconds, before their results are collected.
     executor
-        A ``concurrent.futures.Executor``, such as a pool of processes, loky's or mpi4py's, or a
-        Dask ``Client``; it is not shut down. Default a pool of ``workers`` threads. For processes
-        the function must be picklable; processes of a ``ProcessPoolExecutor`` should ignore Ctrl-C
-        (``initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)``), since one that
-        ends while it holds a lock leaves the pool waiting.
+        A ``concurrent.futures.Executor``, such as a pool of processes or those of loky and mpi4py,
+        or a Dask ``Client``; it is not shut down. Default: a pool of ``workers`` threads. With
+        processes, the function must be picklable. Processes of a ``ProcessPoolExecutor`` should
+        ignore Ctrl-C (``initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)``),
+        because a process that ends while it holds a lock leaves the pool waiting.
     workers
-        Threads of the default pool; default the number of CPUs that this process may use.
+        Number of threads of the default pool. Default: the number of CPUs that this process may
+        use.
     progress
-        A callable (done, total) in task sets, called in this thread (total is None with ``stop``);
-        or True or False to show or hide a progress bar, by default shown in a terminal or a
-        notebook (requires tqdm).
+        A callable (done, total), in task sets, called in this thread (total is None with ``stop``),
+        or a bool that turns a progress bar on or off; by default a bar appears in a terminal or a
+        notebook. Bars need tqdm.
     store
-        An SQLite file for finished chunks. With the same function, an interrupted or killed sweep
-        resumes from it and returns the same table; ``count`` and a grid of numbers and text may
-        grow or shrink, ``stop``, workers and chunks may change. Other objects of the grid, lists
-        too, belong to the study. The function is identified by its code, defaults,
-        closure and object, and by the globals and functions of yours that the code reads, wherever
-        they are; packages by their versions. Not by the contents of files that it opens. A chunk
-        that took 0.1 s or more is on the disk when the next call is planned, others within 0.1 s:
-        a kill loses no more, besides the calls that are running. Requires an int or a
-        ``SeedSequence`` as ``seed``. ``gs.open_store`` shows what is in the file.
+        Path of an SQLite file for finished chunks. An interrupted or killed sweep with the same
+        function resumes from it and returns the same table. ``count`` and a grid of numbers and
+        text may grow or shrink; ``stop``, workers and chunks may change. Other objects in the grid,
+        including lists, are part of the study and must not change. The function is identified by
+        its code, defaults, closure and object, and by your globals and functions that the code
+        reads, wherever they are defined; packages are identified by their versions. The contents of
+        files that it opens are not considered. A chunk that took 0.1 s or more is written before
+        the next call is planned, others within 0.1 s; if the process is killed, only these and the
+        running calls are lost. Requires an int or a ``SeedSequence`` as ``seed``. ``gs.open_store``
+        shows the contents of the file.
     shard
-        (i, k): compute part i of k, i from 0, in a store of its own; returns the
+        A pair (i, k): compute part i of k, with i from 0, in a store of its own, and return the
         ``gs.StoredStudy``. ``gs.merge`` joins the stores of all parts.
 
     Returns
     -------
     Sweep
-        One row per point of the grid.
+        A table with one row per point of the grid.
 
     Raises
     ------
     SweepError
-        The function raised, or did not return arrays of numbers of length ``count`` with the same
-        names at all points; or a worker was lost. The error has the point. No part of the sweep
-        keeps running.
+        The function raised an exception, or did not return arrays of numbers of length ``count``
+        with the same names at all points, or a worker was lost. The error has the point. No part
+        of the sweep keeps running.
     KeyboardInterrupt
         On Ctrl-C, after running chunks were told to stop and the others were cancelled.
     ValueError
-        A parameter without values or with a value given twice, a count or chunk below 1, a store
-        without a seed, a function that cannot be identified for a store (use ``key``).
+        A parameter has no values or a value twice, a count or chunk is below 1, a store is used
+        without a seed, or a function cannot be identified for a store (use ``key``).
     gpusched.StoreError
-        A store of another function, seed or version, with the parts that differ; or one that is
-        damaged or in use. It is not changed.
+        The store belongs to another function, seed or version (the message lists the parts that
+        differ), or it is damaged or in use. It is not changed.
     """
     # The engine is imported with the first sweep, so that ``gs.sweep`` is there at once.
     from gpusched.study.engine import Work, compute

@@ -14,19 +14,19 @@ __all__ = ["Width", "rounds"]
 
 @dataclass(frozen=True)
 class Width:
-    """Sample each point until its 95 % confidence intervals are narrow enough; for ``gs.sweep``.
+    """Criterion of ``gs.sweep``: sample points until their 95 % confidence intervals are narrow.
 
-    The intervals are looked at after ``first`` task sets and then after each quarter more, so that
-    the number of sets of a point does not depend on chunks and workers.
+    The intervals are checked after ``first`` task sets and then each time the number of sets has
+    grown by a quarter, so that the number of sets of a point does not depend on chunks and workers.
 
     Attributes
     ----------
     width
         Largest width of an interval (upper minus lower limit), above 0 and below 1.
     quantity
-        The quantity whose interval counts; None for all quantities that have one.
+        The quantity whose interval is checked; None for all quantities that have one.
     first
-        Task sets before the first look.
+        Number of task sets before the first check.
 
     Examples
     --------
@@ -51,9 +51,9 @@ class Width:
             raise ValueError(f"first: got {self.first}, expected at least 1")
 
     def reached(self, columns: Mapping[str, Any]) -> bool:
-        """True when the intervals among the columns of a point are narrow enough.
+        """Return whether the intervals among the columns of a point are narrow enough.
 
-        Raises ``ValueError`` when there is no interval.
+        Raises ValueError if there is no interval.
         """
         names = [self.quantity] if self.quantity is not None else []
         names = names or [name[: -len("_low")] for name in columns if name.endswith("_low")]

@@ -1,4 +1,4 @@
-"""Worker pool with cooperative cancellation, of threads or on an executor of the caller's."""
+"""Worker pool with cooperative cancellation, of threads or on an executor of the caller."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AHEAD = 32  # calls in flight beyond those that the workers need
 
 
 class LostWorker(Exception):
-    """A call ended without an answer; ``keys`` has the calls that may have been the reason."""
+    """A call ended without an answer; ``keys`` has the calls that may have caused it."""
 
     def __init__(self, keys: list[Any], error: BaseException) -> None:
         super().__init__(f"{type(error).__name__}: {error}")

@@ -76,14 +76,13 @@ int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, 
 static const char *const PARTITION_PROTOCOL[] = {"mpcp", "fmlp_plus", "gpu_server", NULL};
 static const char *const PARTITION_MODE[] = {"suspend", "busy", "spin", NULL};
 static const gs_method_option_t PARTITION_OPTIONS[] = {
-    {"protocol", "choice", PARTITION_PROTOCOL, "mpcp", "test that the cores are for"},
-    {"mode", "choice", PARTITION_MODE, "suspend",
-     "what a job does with its core during a GPU segment"},
-    {"overhead", "integer", NULL, "0", "ticks of the server per intervention"},
+    {"protocol", "choice", PARTITION_PROTOCOL, "mpcp", "test for which cores are chosen"},
+    {"mode", "choice", PARTITION_MODE, "suspend", "use of the core during a GPU segment"},
+    {"overhead", "integer", NULL, "0", "overhead of the server per intervention, in ticks"},
     {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
-     "all bounds at once from below, or one after the other by priority"},
+     "compute all bounds together, or one after the other by priority"},
     {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",
-     "more urgent tasks of the core only while the job is ready, or in the response time"},
+     "count higher-priority tasks of the core only while the job is ready, or throughout"},
 };
 
 const gs_method_t gs_analysis_allocation_partition_method = {
@@ -92,7 +91,7 @@ const gs_method_t gs_analysis_allocation_partition_method = {
     .function = "analysis.partition",
     .claim = "sufficient",
     .source = "[RTCSA19], Algorithm 1 without SMs: worst fit, decreasing",
-    .summary = "Cores by worst fit for mpcp, fmlp_plus or gpu_server.",
+    .summary = "Assignment of cores by worst fit, for mpcp, fmlp_plus or gpu_server.",
     .options = PARTITION_OPTIONS,
     .option_count = sizeof PARTITION_OPTIONS / sizeof *PARTITION_OPTIONS,
 };

@@ -186,11 +186,10 @@ int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t 
 static const char *const STGM_ALLOCATE_MODE[] = {"suspend", "busy", NULL};
 static const char *const STGM_ALLOCATE_VARIANT[] = {"sound", "paper", "paper, B_h", NULL};
 static const gs_method_option_t STGM_ALLOCATE_OPTIONS[] = {
-    {"mode", "choice", STGM_ALLOCATE_MODE, "suspend",
-     "what a job does with its core during a GPU segment"},
+    {"mode", "choice", STGM_ALLOCATE_MODE, "suspend", "use of the core during a GPU segment"},
     {"variant", "choice", STGM_ALLOCATE_VARIANT, "sound",
-     "corrected equations, or those printed, which are unsound"},
-    {"apart", "boolean", NULL, "False", "also groups of tasks with SMs of their own"},
+     "corrected equations, or the printed ones, which are unsound"},
+    {"apart", "boolean", NULL, "False", "first try allocations with little waiting for SMs"},
 };
 
 const gs_method_t gs_analysis_allocation_stgm_allocate_method = {
@@ -199,7 +198,7 @@ const gs_method_t gs_analysis_allocation_stgm_allocate_method = {
     .function = "analysis.stgm_allocate",
     .claim = "sufficient",
     .source = "[RTCSA19], Algorithm 1, corrected",
-    .summary = "Cores and SMs for stgm.",
+    .summary = "Assignment of cores and SMs for stgm.",
     .options = STGM_ALLOCATE_OPTIONS,
     .option_count = sizeof STGM_ALLOCATE_OPTIONS / sizeof *STGM_ALLOCATE_OPTIONS,
 };

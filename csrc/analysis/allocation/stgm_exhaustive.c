@@ -201,11 +201,10 @@ int gs_analysis_allocation_stgm_exhaustive(gs_analysis_allocation_stgm_exhaustiv
 static const char *const STGM_EXHAUSTIVE_MODE[] = {"suspend", "busy", NULL};
 static const char *const STGM_EXHAUSTIVE_VARIANT[] = {"sound", "paper", "paper, B_h", NULL};
 static const gs_method_option_t STGM_EXHAUSTIVE_OPTIONS[] = {
-    {"mode", "choice", STGM_EXHAUSTIVE_MODE, "suspend",
-     "what a job does with its core during a GPU segment"},
+    {"mode", "choice", STGM_EXHAUSTIVE_MODE, "suspend", "use of the core during a GPU segment"},
     {"variant", "choice", STGM_EXHAUSTIVE_VARIANT, "sound",
-     "corrected equations, or those printed, which are unsound"},
-    {"states", "integer", NULL, "1000000", "budget for each set"},
+     "corrected equations, or the printed ones, which are unsound"},
+    {"states", "integer", NULL, "1000000", "budget of the search for each set"},
 };
 
 const gs_method_t gs_analysis_allocation_stgm_exhaustive_method = {
@@ -214,7 +213,7 @@ const gs_method_t gs_analysis_allocation_stgm_exhaustive_method = {
     .function = "analysis.stgm_exhaustive",
     .claim = "sufficient",
     .source = "[RTCSA19], section IV-B; all allocations that the test can tell apart",
-    .summary = "Whether any allocation passes stgm; for small systems.",
+    .summary = "Exhaustive search for an allocation that passes stgm; for small systems.",
     .options = STGM_EXHAUSTIVE_OPTIONS,
     .option_count = sizeof STGM_EXHAUSTIVE_OPTIONS / sizeof *STGM_EXHAUSTIVE_OPTIONS,
 };

@@ -11,13 +11,13 @@ static const char *const FIXED_POINT[] = {"joint", "one_pass", NULL};
 static const char *const VARIANT[] = {"sound", "paper", NULL};
 
 const gs_method_option_t gs_analysis_contexts_option_table[] = {
-    {"mode", "choice", MODE, "suspend", "what a job does with its core during a GPU segment"},
+    {"mode", "choice", MODE, "suspend", "use of the core during a GPU segment"},
     {"fixed_point", "choice", FIXED_POINT, "joint",
-     "all bounds at once from below, or one after the other by priority"},
+     "compute all bounds together, or one after the other by priority"},
     {"variant", "choice", VARIANT, "sound",
-     "corrected equations, or those printed, which are unsound"},
-    {"order_free", "boolean", NULL, "False", "deadlines for all responses that are assumed"},
-    {"stall", "boolean", NULL, "False", "every update stops the GPU"},
+     "corrected equations, or the printed ones, which are unsound"},
+    {"order_free", "boolean", NULL, "False", "use deadlines in place of all response times"},
+    {"stall", "boolean", NULL, "False", "whether every update stops the GPU"},
 };
 
 int gs_analysis_contexts_test_init(gs_analysis_contexts_test_t *self, gs_context_t *ctx, int64_t n)

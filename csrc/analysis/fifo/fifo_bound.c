@@ -307,9 +307,9 @@ int gs_analysis_fifo_bound(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, 
 static const char *const FIFO_BOUND_ORDER[] = {"hardware", "release", "strict", "overlap", NULL};
 static const char *const FIFO_BOUND_SATURATION[] = {"exact", "paper", NULL};
 static const gs_method_option_t FIFO_BOUND_OPTIONS[] = {
-    {"order", "choice", FIFO_BOUND_ORDER, "hardware", "reading of FIFO"},
+    {"order", "choice", FIFO_BOUND_ORDER, "hardware", "interpretation of FIFO order"},
     {"saturation", "choice", FIFO_BOUND_SATURATION, "exact",
-     "threads busy while a block waits: exact, or the bound of the paper"},
+     "minimum of busy threads while a block waits: exact, or the paper's bound"},
 };
 
 const gs_method_t gs_analysis_fifo_bound_method = {
@@ -318,8 +318,8 @@ const gs_method_t gs_analysis_fifo_bound_method = {
     .function = "analysis.fifo_bound",
     .claim = "sufficient",
     .source = "[ECRTS17]; theorems proved in notebook 02",
-    .summary =
-        "Response-time bounds of kernels in streams of their own, blocks started in FIFO order.",
+    .summary = "Response-time bounds of kernels in one stream per task, with blocks started in "
+               "FIFO order.",
     .options = FIFO_BOUND_OPTIONS,
     .option_count = sizeof FIFO_BOUND_OPTIONS / sizeof *FIFO_BOUND_OPTIONS,
 };
@@ -330,5 +330,5 @@ const gs_method_t gs_analysis_fifo_limit_method = {
     .function = "analysis.fifo_limit",
     .claim = "necessary",
     .source = "[ECRTS17], Theorem 1",
-    .summary = "The utilization limit of the paper; utilization above the threads is rejected.",
+    .summary = "Utilization limit of the paper; rejects utilizations above the number of threads.",
 };

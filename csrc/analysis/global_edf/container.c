@@ -308,9 +308,9 @@ static const char *const CONTAINER_VARIANT[] = {"sound", "paper", NULL};
 static const char *const CONTAINER_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
 static const gs_method_option_t CONTAINER_OPTIONS[] = {
     {"variant", "choice", CONTAINER_VARIANT, "sound", "corrected, or as printed"},
-    {"whole_budget", "boolean", NULL, "False", "server budget rounded up to a tick"},
+    {"whole_budget", "boolean", NULL, "False", "bounds for a server budget rounded up to a tick"},
     {"method", "choice", CONTAINER_METHOD, "best",
-     "tardiness bound; best: the least of all that apply, per task"},
+     "tardiness bound; best: the smallest applicable one for each task"},
 };
 
 const gs_method_t gs_analysis_global_edf_container_method = {
@@ -319,7 +319,7 @@ const gs_method_t gs_analysis_global_edf_container_method = {
     .function = "analysis.container",
     .claim = "sufficient",
     .source = "[RTNS10], section 4.2",
-    .summary = "Container Method: GPU-using tasks in FIFO order inside one server.",
+    .summary = "Container Method: tasks that use the GPU are served in FIFO order by one server.",
     .options = CONTAINER_OPTIONS,
     .option_count = sizeof CONTAINER_OPTIONS / sizeof *CONTAINER_OPTIONS,
 };

@@ -118,9 +118,9 @@ static const char *const SRM_METHOD[] = {"best", "devi_anderson", "compliant", N
 static const gs_method_option_t SRM_OPTIONS[] = {
     {"lock", "choice", SRM_LOCK, "best", "lock of the GPU"},
     {"variant", "choice", SRM_VARIANT, "sound",
-     "corrected, or as printed, with two requests or one of each other task"},
+     "corrected, or as printed, with up to two requests of each other task or one"},
     {"method", "choice", SRM_METHOD, "best",
-     "tardiness bound; best: the least of all that apply, per task"},
+     "tardiness bound; best: the smallest applicable one for each task"},
 };
 
 const gs_method_t gs_analysis_global_edf_srm_method = {

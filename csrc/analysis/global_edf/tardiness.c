@@ -374,7 +374,7 @@ out:
 static const char *const GEDF_TARDINESS_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
 static const gs_method_option_t GEDF_TARDINESS_OPTIONS[] = {
     {"method", "choice", GEDF_TARDINESS_METHOD, "best",
-     "tardiness bound; best: the least of all that apply, per task"},
+     "tardiness bound; best: the smallest applicable one for each task"},
 };
 
 const gs_method_t gs_analysis_global_edf_gedf_tardiness_method = {
@@ -383,7 +383,7 @@ const gs_method_t gs_analysis_global_edf_gedf_tardiness_method = {
     .function = "analysis.gedf_tardiness",
     .claim = "sufficient",
     .source = "Devi and Anderson 2008; Erickson, Devi and Baruah 2010",
-    .summary = "Bounded tardiness under global EDF, for demands on CPUs alone.",
+    .summary = "Bounded tardiness under global EDF, counting all demand as CPU time.",
     .options = GEDF_TARDINESS_OPTIONS,
     .option_count = sizeof GEDF_TARDINESS_OPTIONS / sizeof *GEDF_TARDINESS_OPTIONS,
 };
@@ -391,7 +391,7 @@ const gs_method_t gs_analysis_global_edf_gedf_tardiness_method = {
 static const char *const CPU_ONLY_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
 static const gs_method_option_t CPU_ONLY_OPTIONS[] = {
     {"method", "choice", CPU_ONLY_METHOD, "best",
-     "tardiness bound; best: the least of all that apply, per task"},
+     "tardiness bound; best: the smallest applicable one for each task"},
 };
 
 const gs_method_t gs_analysis_global_edf_cpu_only_method = {
@@ -400,7 +400,7 @@ const gs_method_t gs_analysis_global_edf_cpu_only_method = {
     .function = "analysis.cpu_only",
     .claim = "exact",
     .source = "[RTNS10], section 5.1",
-    .summary = "Global EDF with kernels run on the CPUs, slower by a factor.",
+    .summary = "Global EDF with kernels executed on the CPUs, slower by a factor.",
     .options = CPU_ONLY_OPTIONS,
     .option_count = sizeof CPU_ONLY_OPTIONS / sizeof *CPU_ONLY_OPTIONS,
 };

@@ -213,14 +213,13 @@ int gs_analysis_partitioned_fmlp_plus(gs_analysis_partitioned_lock_test_t *self,
 static const char *const FMLP_PLUS_MODE[] = {"suspend", "busy", NULL};
 static const char *const FMLP_PLUS_VARIANT[] = {"sound", "gcaps", NULL};
 static const gs_method_option_t FMLP_PLUS_OPTIONS[] = {
-    {"mode", "choice", FMLP_PLUS_MODE, "suspend",
-     "what a job does with its core during a GPU segment"},
+    {"mode", "choice", FMLP_PLUS_MODE, "suspend", "use of the core during a GPU segment"},
     {"variant", "choice", FMLP_PLUS_VARIANT, "sound",
      "corrected, or as in the public code of GCAPS"},
     {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
-     "all bounds at once from below, or one after the other by priority"},
+     "compute all bounds together, or one after the other by priority"},
     {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",
-     "more urgent tasks of the core only while the job is ready, or in the response time"},
+     "count higher-priority tasks of the core only while the job is ready, or throughout"},
 };
 
 const gs_method_t gs_analysis_partitioned_fmlp_plus_method = {
@@ -229,7 +228,7 @@ const gs_method_t gs_analysis_partitioned_fmlp_plus_method = {
     .function = "analysis.fmlp_plus",
     .claim = "sufficient",
     .source = "Block et al. 2007; Brandenburg 2014; notebook 06",
-    .summary = "One lock guards the whole GPU, first come, first served.",
+    .summary = "One lock guards the whole GPU and is granted first come, first served.",
     .options = FMLP_PLUS_OPTIONS,
     .option_count = sizeof FMLP_PLUS_OPTIONS / sizeof *FMLP_PLUS_OPTIONS,
 };

@@ -171,11 +171,11 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self
 }
 
 static const gs_method_option_t GPU_SERVER_OPTIONS[] = {
-    {"overhead", "integer", NULL, "0", "ticks of the server per intervention"},
+    {"overhead", "integer", NULL, "0", "overhead of the server per intervention, in ticks"},
     {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
-     "all bounds at once from below, or one after the other by priority"},
+     "compute all bounds together, or one after the other by priority"},
     {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",
-     "more urgent tasks of the core only while the job is ready, or in the response time"},
+     "count higher-priority tasks of the core only while the job is ready, or throughout"},
 };
 
 const gs_method_t gs_analysis_partitioned_gpu_server_method = {

@@ -158,11 +158,11 @@ int gs_analysis_partitioned_mpcp(gs_analysis_partitioned_lock_test_t *self, gs_c
 
 static const char *const MPCP_MODE[] = {"suspend", "busy", "spin", NULL};
 static const gs_method_option_t MPCP_OPTIONS[] = {
-    {"mode", "choice", MPCP_MODE, "suspend", "what a job does with its core during a GPU segment"},
+    {"mode", "choice", MPCP_MODE, "suspend", "use of the core during a GPU segment"},
     {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
-     "all bounds at once from below, or one after the other by priority"},
+     "compute all bounds together, or one after the other by priority"},
     {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",
-     "more urgent tasks of the core only while the job is ready, or in the response time"},
+     "count higher-priority tasks of the core only while the job is ready, or throughout"},
 };
 
 const gs_method_t gs_analysis_partitioned_mpcp_method = {
@@ -171,7 +171,7 @@ const gs_method_t gs_analysis_partitioned_mpcp_method = {
     .function = "analysis.mpcp",
     .claim = "sufficient",
     .source = "Rajkumar, Sha, Lehoczky 1988; Lakshmanan, de Niz, Rajkumar 2009; notebook 06",
-    .summary = "One lock guards the whole GPU; the most urgent waiting task gets it next.",
+    .summary = "One lock guards the whole GPU and is granted by priority.",
     .options = MPCP_OPTIONS,
     .option_count = sizeof MPCP_OPTIONS / sizeof *MPCP_OPTIONS,
 };

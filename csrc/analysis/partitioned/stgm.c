@@ -325,11 +325,11 @@ static const char *const STGM_MODE[] = {"suspend", "busy", NULL};
 static const char *const STGM_VARIANT[] = {"sound", "paper", "paper, B_h", NULL};
 static const char *const STGM_SUSPENSION[] = {"jitter", "split", NULL};
 static const gs_method_option_t STGM_OPTIONS[] = {
-    {"mode", "choice", STGM_MODE, "suspend", "what a job does with its core during a GPU segment"},
+    {"mode", "choice", STGM_MODE, "suspend", "use of the core during a GPU segment"},
     {"variant", "choice", STGM_VARIANT, "sound",
-     "corrected equations, or those printed, which are unsound"},
+     "corrected equations, or the printed ones, which are unsound"},
     {"suspension", "choice", STGM_SUSPENSION, "jitter",
-     "more urgent tasks of the core in the response time, or only while the job is ready"},
+     "count higher-priority tasks of the core throughout, or only while the job is ready"},
 };
 
 const gs_method_t gs_analysis_partitioned_stgm_method = {

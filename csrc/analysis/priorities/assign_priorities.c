@@ -120,8 +120,9 @@ int gs_analysis_priorities_assign_gpu(gs_analysis_priorities_order_levels_t *sel
 
 static const char *const OF[] = {"cpu", "gpu", NULL};
 static const gs_method_option_t OPTIONS[] = {
-    {"of", "choice", OF, "cpu", "the priorities that are chosen"},
-    {"budget", "integer", NULL, "10000", "tests of a search over orders, for each set"},
+    {"of", "choice", OF, "cpu", "kind of priorities to choose"},
+    {"budget", "integer", NULL, "10000",
+     "maximum number of tests of the search over orders, for each set"},
 };
 
 const gs_method_t gs_analysis_priorities_method = {
@@ -130,7 +131,8 @@ const gs_method_t gs_analysis_priorities_method = {
     .function = "analysis.assign_priorities",
     .claim = "sufficient",
     .source = "Audsley 1991, Davis and Burns 2011; proofs in order_levels.h",
-    .summary = "Priorities with which a test accepts a set, by Audsley's algorithm or a search.",
+    .summary =
+        "Choice of priorities with which a test accepts a set, by Audsley's algorithm or a search.",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
 };

@@ -234,7 +234,8 @@ int gs_analysis_priority_streams_bound(gs_context_t *ctx, const gs_kernel_chains
 static const char *const QUEUES[] = {"own", "shared", NULL};
 static const gs_method_option_t OPTIONS[] = {
     {"overlap", "boolean", NULL, "False", "whether jobs of one task may overlap"},
-    {"queues", "choice", QUEUES, "own", "queues of partitions with SMs of their own"},
+    {"queues", "choice", QUEUES, "own",
+     "whether partitions with their own SMs have their own queues"},
 };
 
 const gs_method_t gs_analysis_priority_streams_method = {

@@ -241,7 +241,7 @@ int gs_analysis_sensitivity_breakdown(gs_analysis_sensitivity_breakdown_t *self,
 
 static const char *const SCALE[] = {"all", "kernels", "copies", "cpu", NULL};
 static const gs_method_option_t OPTIONS[] = {
-    {"scale", "choice", SCALE, "all", "the times that are multiplied; also a task"},
+    {"scale", "choice", SCALE, "all", "times that are scaled; also the name of a task"},
 };
 
 const gs_method_t gs_analysis_sensitivity_breakdown_method = {
@@ -250,7 +250,7 @@ const gs_method_t gs_analysis_sensitivity_breakdown_method = {
     .function = "analysis.breakdown",
     .claim = "sufficient",
     .source = "monotonicity of the tests; proof in breakdown.h",
-    .summary = "The largest factor on execution times at which a test accepts the set.",
+    .summary = "Largest factor on execution times with which a test accepts a set.",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
 };

@@ -297,9 +297,9 @@ void gs_simulate_challenge_free(gs_simulate_challenge_t *self, gs_context_t *ctx
 static const char *const CHALLENGE_PROTOCOL[] = {"stgm",        "mpcp",  "fmlp_plus", "gpu_server",
                                                  "time_slices", "gcaps", NULL};
 static const gs_method_option_t CHALLENGE_OPTIONS[] = {
-    {"protocol", "choice", CHALLENGE_PROTOCOL, NULL, "how the GPU is shared"},
+    {"protocol", "choice", CHALLENGE_PROTOCOL, NULL, "protocol for sharing the GPU"},
     {"exhaustive", "boolean", NULL, NULL,
-     "explore all integer schedules; unless given, those of tiny sets"},
+     "whether to explore all integer schedules; default: for very small sets"},
 };
 
 const gs_method_t gs_simulate_challenge_method = {
@@ -308,7 +308,7 @@ const gs_method_t gs_simulate_challenge_method = {
     .function = "simulate.challenge",
     .claim = "simulation",
     .source = "[RTCSA19], [ECRTS24]",
-    .summary = "A search for a schedule with a late job; exact for tiny sets in integer time.",
+    .summary = "Search for a schedule with a late job; exact for very small sets in integer time.",
     .options = CHALLENGE_OPTIONS,
     .option_count = sizeof CHALLENGE_OPTIONS / sizeof *CHALLENGE_OPTIONS,
 };

@@ -249,10 +249,11 @@ static const char *const FIFO_ORDER[] = {"hardware", "release", "strict", "overl
 static const char *const FIFO_DRAW[] = {"job", "wave", "block", NULL};
 static const char *const FIFO_PLACEMENT[] = {"most_room", "olmedo", "round_robin", NULL};
 static const gs_method_option_t FIFO_OPTIONS[] = {
-    {"order", "choice", FIFO_ORDER, "hardware", "reading of FIFO"},
-    {"draw", "choice", FIFO_DRAW, "job", "what one execution time is drawn for"},
-    {"placement", "choice", FIFO_PLACEMENT, "most_room", "SM that a block goes to, with gpu"},
-    {"closer", "boolean", NULL, "False", "whether given releases may be closer than the period"},
+    {"order", "choice", FIFO_ORDER, "hardware", "interpretation of FIFO order"},
+    {"draw", "choice", FIFO_DRAW, "job", "unit for which an execution time is drawn"},
+    {"placement", "choice", FIFO_PLACEMENT, "most_room",
+     "rule that chooses the SM of a block, with gpu"},
+    {"closer", "boolean", NULL, "False", "whether given releases may be less than a period apart"},
 };
 
 const gs_method_t gs_simulate_fifo_fifo_method = {
@@ -261,7 +262,8 @@ const gs_method_t gs_simulate_fifo_fifo_method = {
     .function = "simulate.fifo",
     .claim = "simulation",
     .source = "[ECRTS17], section III",
-    .summary = "Kernels in streams of their own, blocks started in FIFO order on threads or SMs.",
+    .summary =
+        "Kernels in one stream per task, with blocks started in FIFO order on threads or SMs.",
     .options = FIFO_OPTIONS,
     .option_count = sizeof FIFO_OPTIONS / sizeof *FIFO_OPTIONS,
 };

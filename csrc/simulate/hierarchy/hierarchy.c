@@ -314,7 +314,8 @@ int gs_simulate_hierarchy_run(gs_simulate_hierarchy_t *self, gs_context_t *ctx, 
 
 static const char *const HIERARCHY_PLACEMENT[] = {"most_room", "olmedo", "round_robin", NULL};
 static const gs_method_option_t HIERARCHY_OPTIONS[] = {
-    {"placement", "choice", HIERARCHY_PLACEMENT, "most_room", "SM that a block goes to"},
+    {"placement", "choice", HIERARCHY_PLACEMENT, "most_room",
+     "rule that chooses the SM of a block"},
 };
 
 const gs_method_t gs_simulate_hierarchy_hierarchy_method = {
@@ -323,7 +324,7 @@ const gs_method_t gs_simulate_hierarchy_hierarchy_method = {
     .function = "simulate.hierarchy",
     .claim = "simulation",
     .source = "[RTAS20], section III; Amert et al. 2017; Bakita and Anderson 2024",
-    .summary = "Contexts, streams, copies and blocks on SMs.",
+    .summary = "Simulation of contexts, streams, copies and blocks on SMs.",
     .options = HIERARCHY_OPTIONS,
     .option_count = sizeof HIERARCHY_OPTIONS / sizeof *HIERARCHY_OPTIONS,
 };

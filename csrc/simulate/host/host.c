@@ -111,7 +111,8 @@ static const char *const HOST_PROTOCOL[] = {"stgm",        "mpcp",      "fmlp_pl
                                             "driver",      "container", NULL};
 static const gs_method_option_t HOST_OPTIONS[] = {
     {"policy", "choice", HOST_POLICY, "partitioned", "CPU scheduler"},
-    {"protocol", "choice", HOST_PROTOCOL, NULL, "how the GPU is shared; stgm or fmlp unless given"},
+    {"protocol", "choice", HOST_PROTOCOL, NULL,
+     "protocol for sharing the GPU; default: stgm, or fmlp with gedf"},
 };
 
 const gs_method_t gs_simulate_host_host_method = {
@@ -120,7 +121,7 @@ const gs_method_t gs_simulate_host_host_method = {
     .function = "simulate.host",
     .claim = "simulation",
     .source = "[RTCSA19], [RTNS10], [ECRTS24]",
-    .summary = "Tasks on CPUs and a GPU, under one of nine protocols.",
+    .summary = "Tasks on CPUs and a GPU, under one of ten protocols.",
     .options = HOST_OPTIONS,
     .option_count = sizeof HOST_OPTIONS / sizeof *HOST_OPTIONS,
 };

@@ -22,10 +22,10 @@ from gpusched.model.views.view_source import listed, runs_on_cpu
 __all__ = ["MOST_UNITS", "WITHIN", "allocated", "inner_way"]
 
 MOST_UNITS = 64
-"""Tasks with GPU segments, or cores, for which instances are searched at all."""
+"""Maximum number of tasks with GPU segments, or of cores, for the search of instances."""
 
 WITHIN = methods()["mig"].option("within")
-"""The option of the way within, with its choices and the usual one."""
+"""The option ``within``, with its choices and its default."""
 
 _BY_CORE = ("mpcp", "fmlp_plus")  # the others assume that CPU work is not delayed
 _REFUSED = {
@@ -43,7 +43,7 @@ _ASSUMED = (
 
 
 def inner_way(name: object) -> Way:
-    """The way in which the tasks of an instance share it; ValueError for one that does not suit."""
+    """The way in which the tasks of an instance share it; ValueError for an unsuitable one."""
     try:
         way = way_of(name)
     except ValueError as error:
@@ -110,7 +110,7 @@ def allocated(
 
 
 def _configurations(models: DerivedModels, gpu: GPU) -> tuple[tuple[MigInstance, ...], ...]:
-    """The instances that the platform has, or all that can be had."""
+    """The instances that the platform has, or all that are possible."""
     if models.platform.mig is not None:
         return (gpu.mig_instances(models.platform.mig),)
     return gpu.mig_configurations()
@@ -132,7 +132,7 @@ def _counts(row: Sequence[MigInstance], kinds: Sequence[Sequence[str]]) -> tuple
 
 
 def _units(models: DerivedModels, within: Way) -> list[list[int]]:
-    """Tasks that have to be in one instance: each by itself, or those of a core."""
+    """Groups of tasks that must be in one instance: single tasks, or all tasks of a core."""
     workload = models.workload
     if within.name in _BY_CORE:
         if not models.has_cores():
@@ -171,7 +171,7 @@ def _demand(models: DerivedModels, units: Sequence[Sequence[int]]) -> list[float
 def _refuse_unknown(tests: InstanceTests, units: int) -> None:
     """Raise the error of a unit that the test refuses in every instance.
 
-    Such a workload is none that the model can express.
+    The model cannot express such a workload.
     """
     for unit in range(units):
         if any([tests.accepts(kind, [1 << unit])[0] for kind in range(len(tests.kinds))]):
@@ -211,7 +211,7 @@ def _parts(
 
 
 def _bounds_said(parts: Sequence[MigPart]) -> list[str]:
-    """A sentence where the SMs of profiles are lower bounds."""
+    """A sentence if the numbers of SMs of profiles are lower bounds."""
     names = [part.instance.profile.name for part in parts if not part.instance.profile.sms_known]
     if not names:
         return []

@@ -1,4 +1,4 @@
-"""Simulations of GPU instances, each by itself, as one run."""
+"""Separate simulations of GPU instances, combined into one run."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _MODEL_RUNS = (FifoRun, HostRun, Hierarchy)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InstanceRuns(Saved, Frozen):
-    """Runs of GPU instances that do not delay each other.
+    """Simulation results of GPU instances, which do not delay each other.
 
     Attributes
     ----------
     runs
-        The run of each instance by its name, such as "3g.40gb@0", the first memory slice behind
-        the profile.
+        The result for each instance, keyed by the name of the instance: its profile and its first
+        memory slice, such as "3g.40gb@0".
     """
 
     _KIND: ClassVar[str] = "InstanceRuns"
@@ -72,11 +72,11 @@ class InstanceRuns(Saved, Frozen):
         Parameters
         ----------
         ax
-            Axes to draw on; a new figure unless given.
+            Axes to draw on. Default: those of a new figure.
         unit
             Unit of a tick: None, "ns", "us", "ms" or "s".
         since, until
-            The window in ticks; as much as there is room for unless given.
+            Start and end of the drawn interval in ticks. Default: from 0 for as long as fits.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class InstanceRuns(Saved, Frozen):
         Raises
         ------
         ValueError
-            Runs without their timelines, an empty window.
+            The runs were simulated without timelines, or the interval is empty.
         """
         from gpusched._draw import timeline_axes
 
@@ -93,7 +93,7 @@ class InstanceRuns(Saved, Frozen):
         return shown
 
     def to_svg(self, *, unit: str | None = None, since: int = 0, until: int | None = None) -> str:
-        """The same picture as an SVG document, without Matplotlib; see `plot`."""
+        """Return the picture of `plot` as an SVG document, made without Matplotlib."""
         from gpusched._draw import svg
 
         return svg.svg(self._picture(unit, since, until))
@@ -101,12 +101,12 @@ class InstanceRuns(Saved, Frozen):
     def to_chrome_trace(self, path: str | os.PathLike[str], *, tick: int = 1) -> None:
         """Write the runs for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
-        Processes are those of each run, named after its instance.
+        The processes of each run are named after its instance.
 
         Parameters
         ----------
         path
-            The file, replaced when the new one is complete; compressed if the name ends in .gz.
+            The file, replaced only when the new one is complete; compressed if it ends in .gz.
         tick
             Length of a tick in ns.
 

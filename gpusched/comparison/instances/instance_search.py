@@ -1,15 +1,17 @@
 """Search for an assignment of units to GPU instances in which each instance is accepted.
 
-A unit is what cannot be divided: a task, or the tasks of one core. Instances of one kind are alike.
-The search knows nothing about the test but its verdicts: no set of units is taken as accepted or
-not because a smaller or larger one, or one in a larger instance, is.
+A unit cannot be divided: it is a task, or all tasks of one core. Instances of one kind are equal.
+The search uses only the verdicts of the test. It makes no assumption of monotonicity: from the
+verdict on a set of units it concludes nothing about smaller or larger sets or other instances.
 
-1. For each set of instances, few instances first, units by falling demand go to the instance with
-   the least demand per SM that accepts them beside those that it has.
-2. Where that finds nothing, all sets of units are tested in an instance of each kind. With F(u) the
+1. For each set of instances, those with few instances first, the units are placed in order of
+   decreasing demand: each goes to the instance with the least demand per SM that accepts it
+   together with the units already there.
+2. If that finds nothing, all sets of units are tested in an instance of each kind. Let F(u) be the
    family of sets that can be divided among instances u, and A(k) the sets that an instance of kind
-   k accepts, F(u + k) are the unions of disjoint sets of F(u) and A(k): a subset convolution,
-   found by zeta and Moebius transforms ranked by the sizes of the sets, in O(n^2 2^n) for n units.
+   k accepts. F(u + k) consists of the unions of disjoint sets of F(u) and A(k): a subset
+   convolution, computed by zeta and Moebius transforms ranked by the sizes of the sets, in
+   O(n^2 2^n) for n units.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from gpusched._support.arguments import Int64Array
 __all__ = ["MOST_EXACT", "Found", "SetTests", "search_instances"]
 
 MOST_EXACT = 16
-"""Units for which all assignments are tried."""
+"""Maximum number of units for which all assignments are tried."""
 
 Counts = tuple[int, ...]
 """Numbers of instances by kind."""
@@ -34,26 +36,27 @@ Counts = tuple[int, ...]
 Numbers = npt.NDArray[np.uint32]
 
 Family = npt.NDArray[np.bool_]
-"""Sets of units: a flag for each, by the mask of the set."""
+"""Family of sets of units: a flag for each set, indexed by its mask."""
 
 
 class SetTests(Protocol):
-    """Verdicts on sets of units in an instance of a kind."""
+    """Verdicts on sets of units in an instance of a given kind."""
 
     def accepts(self, kind: int, masks: Sequence[int]) -> list[bool]:
         """Whether an instance of the kind accepts each set; a mask has a bit per unit."""
 
     def spend(self, memory: int = 0) -> None:
-        """Raise `Spent` when the budget is, or so many bytes exceed it; `Cancelled` on a stop."""
+        """Raise `Spent` if the budget is used up or too small for these bytes; `Cancelled` on
+        a stop."""
 
 
 @dataclass(frozen=True)
 class Found:
     """Outcome of a search.
 
-    ``sets`` are the non-empty sets of units, each with the kind of its instance; None without an
-    assignment. ``complete`` says that there is none; ``smallest`` is then a smallest set of units
-    that has none.
+    ``sets`` are the non-empty sets of units, each with the kind of its instance; None if no
+    assignment was found. ``complete`` means that none exists; ``smallest`` is then a smallest set
+    of units without an assignment.
     """
 
     sets: tuple[tuple[int, int], ...] | None
@@ -75,11 +78,11 @@ def search_instances(
     units
         Number of units, at least 1.
     configurations
-        Numbers of instances by kind that can be had together; also parts of them can.
+        Numbers of instances by kind that are possible together; subsets of them are possible too.
     sms
-        SMs of an instance of each kind.
+        Number of SMs of an instance of each kind.
     demand
-        Demand of each unit, for the order in which step 1 places them.
+        Demand of each unit, which determines the order of placement in step 1.
     tests
         The test.
     """
@@ -95,7 +98,7 @@ def search_instances(
 def _greedy(
     units: int, counts: Counts, sms: Sequence[int], demand: Sequence[float], tests: SetTests
 ) -> tuple[tuple[int, int], ...] | None:
-    """An assignment to these instances by step 1, None where it finds none."""
+    """Step 1: an assignment to these instances; None if it finds none."""
     kinds = [kind for kind, count in enumerate(counts) for _ in range(count)]
     masks, loads = [0] * len(kinds), [0.0] * len(kinds)
     for unit in sorted(range(units), key=lambda i: -demand[i]):
@@ -115,7 +118,7 @@ def _greedy(
 
 
 def _exhausted(units: int, maximal: Sequence[Counts], tests: SetTests) -> Found:
-    """Step 2: an assignment to the fewest instances, or that there is none."""
+    """Step 2: an assignment to the fewest instances, or the result that there is none."""
     wanted = _parts(maximal)
     size = 1 << units
     tests.spend(len(wanted) * size + (len(maximal[0]) + 4) * (units + 1) * size * 4)
@@ -179,7 +182,7 @@ def _without(counts: Counts, kind: int) -> Counts:
 class Ranked:
     """Transforms of families of sets of n units, ranked by the sizes of the sets.
 
-    Numbers are taken modulo 2**32: those that are asked for in the end are below 2**n.
+    Numbers are computed modulo 2**32; the results that are used are below 2**n.
 
     >>> import numpy as np
     >>> ranked = Ranked(2)
@@ -203,7 +206,7 @@ class Ranked:
         return found
 
     def joined(self, one: Numbers, other: Numbers) -> Family:
-        """Unions of a set of one family and a disjoint one of another."""
+        """Unions of disjoint sets of two families."""
         found = np.empty_like(one)
         for size in range(self.units + 1):
             found[size] = (one[: size + 1] * other[size::-1]).sum(axis=0, dtype=np.uint32)

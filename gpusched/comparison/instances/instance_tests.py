@@ -1,4 +1,4 @@
-"""Verdicts of a test on sets of tasks in GPU instances, each found once."""
+"""Verdicts of a test on sets of tasks in GPU instances, each computed once."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from gpusched.model.workload.workloads import Workload
 __all__ = ["InstanceTests", "Spent", "Test", "bits"]
 
 Test = Callable[[Workload, Platform], WorkloadAnswer]
-"""A test of a workload on a platform; raises ValueError and OverflowError as ``gs.analyze``."""
+"""A test of a workload on a platform; raises the errors of ``gs.analyze``."""
 
 _CHUNK = 20_000  # sets in one call
 
 
 class Spent(Exception):
-    """The budget of a search was spent."""
+    """The budget of a search is used up."""
 
 
 class _Kind(NamedTuple):
@@ -48,10 +48,10 @@ class _Kind(NamedTuple):
 
 
 class InstanceTests:
-    """A test of sets of units in GPU instances of several kinds; a unit is some tasks.
+    """A test of sets of units in GPU instances of several kinds; a unit is a group of tasks.
 
-    A set whose workload the test refuses is not accepted. ``undecided`` says whether some set was
-    neither accepted nor shown to miss a deadline; ``tested`` counts sets.
+    A set whose workload the test refuses is not accepted. ``undecided`` tells whether a set was
+    neither accepted nor shown to miss a deadline; ``tested`` counts the tested sets.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class InstanceTests:
         stop: Any,
         report: Callable[[int], object],
     ) -> None:
-        """``streams``: options of fifo_bound where it is the test and takes many sets at once."""
+        """``streams``: options of fifo_bound, if it is the test and can test many sets at once."""
         self.tested = 0
         self.undecided = False
         self._workload = workload
@@ -86,7 +86,7 @@ class InstanceTests:
         self._overload_differs = len({task.offset for task in workload}) > 1
 
     def tasks_of(self, mask: int) -> list[int]:
-        """Numbers of the tasks of a set of units, ascending."""
+        """Indices of the tasks of a set of units, ascending."""
         return sorted(task for unit in bits(mask) for task in self._units[unit])
 
     def names_of(self, mask: int) -> str:
@@ -94,7 +94,7 @@ class InstanceTests:
         return listed(self._workload.names[i] for i in self.tasks_of(mask))
 
     def part(self, kind: int, mask: int) -> tuple[Workload, Platform]:
-        """A set of units as a workload on an instance's platform.
+        """A set of units as a workload on the platform of an instance.
 
         Raises ValueError and OverflowError for a task that cannot run in the instance.
         """
@@ -108,7 +108,7 @@ class InstanceTests:
         return self._workload.replace(tasks=tasks), of.platform
 
     def answer(self, kind: int, mask: int) -> WorkloadAnswer:
-        """The answer for a set; raises ValueError and OverflowError where it is refused."""
+        """The answer for a set; raises ValueError and OverflowError if the test refuses it."""
         return self._test(*self.part(kind, mask))
 
     def accepts(self, kind: int, masks: Sequence[int]) -> list[bool]:
@@ -128,7 +128,8 @@ class InstanceTests:
         return [known[mask] for mask in masks]
 
     def spend(self, memory: int = 0) -> None:
-        """Raise `Spent` when the budget is, or so many bytes exceed it; `Cancelled` on a stop."""
+        """Raise `Spent` if the budget is used up or too small for these bytes; `Cancelled` on
+        a stop."""
         raise_if_stopped(self._stop)
         limits = self._budget
         if limits.bytes is not None and memory > limits.bytes:

@@ -1,4 +1,4 @@
-"""Tasks and platform as they are in a GPU instance."""
+"""Tasks and platform as seen in a GPU instance."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["platform_of_instance", "task_in_instance"]
 
 
 def platform_of_instance(platform: Platform, part: GPU) -> Platform:
-    """The platform with an instance in the place of its GPU.
+    """The platform with an instance in place of its GPU.
 
-    The instance has its own copy engines, and no more than the platform where that states them.
+    It has the copy engines of the instance, but no more than the platform states, if it does.
     """
     engines = None
     if platform.gpu is not None and platform.copy_engines != platform.gpu.copy_engines:
@@ -25,10 +25,10 @@ def platform_of_instance(platform: Platform, part: GPU) -> Platform:
 def task_in_instance(task: Task, times: tuple[KernelTimes | None, ...], part: GPU) -> Task:
     """The task with the times that its kernels take in an instance.
 
-    ``times`` are those on the whole GPU, per segment. A block takes as long as there; a kernel with
-    a profile takes the time of the largest number of SMs in it that the instance has.
+    ``times`` are the times on the whole GPU, per segment. Block times do not change. A kernel with
+    a profile takes the time of the largest number of SMs in the profile that the instance has.
 
-    Raises ValueError for a kernel whose time on so many SMs does not follow from what is given.
+    Raises ValueError for a kernel whose time on the instance's SMs cannot be derived.
     """
     segments = [_in_instance(*both, part) for both in zip(task.segments, times, strict=True)]
     return task.replace(segments=segments)

@@ -43,9 +43,9 @@ _SHOWN_ROWS = 40
 
 
 class MigPart(NamedTuple):
-    """A GPU instance, the numbers of its tasks, and the answer for them.
+    """A GPU instance, the indices of its tasks, and the answer for them.
 
-    ``answer.workload`` and ``answer.platform`` are the tasks and the platform as they are in the
+    ``answer.workload`` and ``answer.platform`` are the tasks and the platform as seen in the
     instance.
     """
 
@@ -62,7 +62,7 @@ class _Named(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MigAllocation(Tabular, Saved, Frozen):
-    """GPU instances for the tasks of a workload; see ``gs.mig``.
+    """Allocation of GPU instances to the tasks of a workload; see ``gs.mig``.
 
     >>> kernel = gs.Kernel("1ms", blocks=32, threads=256)
     >>> w = gs.Workload([gs.Task("camera", "8ms", [kernel])], tick="us")
@@ -81,20 +81,20 @@ class MigAllocation(Tabular, Saved, Frozen):
     Attributes
     ----------
     workload, platform
-        As given; the times of the platform are in ticks of the workload.
+        The arguments of the call; times of the platform are in ticks of the workload.
     within, options
         The way in which the tasks of an instance share it, and the options of its test.
     claim
-        Strength of that test.
+        Strength of that test: "exact", "sufficient" or "necessary".
     parts
-        A ``MigPart`` for each GPU instance that has tasks: ``instance`` (its ``profile`` and
-        ``start``), ``tasks`` (their numbers) and ``answer``; none where no assignment was found.
+        A ``MigPart`` for each GPU instance with tasks: ``instance`` (its ``profile`` and
+        ``start``), ``tasks`` (their indices) and ``answer``; empty if no assignment was found.
     rejected
-        Whether it is shown that every assignment misses a deadline: for exact tests alone, and
-        where the SMs of all profiles are known.
+        Whether it is shown that every assignment misses a deadline. This is possible only for
+        exact tests, and if the numbers of SMs of all profiles are known.
     spent
-        Whether the search ended before all assignments were tried, as its budget was spent or as
-        there are too many tasks. Where it is False and the workload is not accepted, the test
+        Whether the search ended before all assignments were tried, because its budget was used up
+        or there are too many tasks. If it is False and the workload is not accepted, the test
         accepts no assignment.
     tested
         Number of sets of tasks that were tested in an instance.
@@ -175,22 +175,22 @@ class MigAllocation(Tabular, Saved, Frozen):
 
     @property
     def schedulable(self) -> bool | None:
-        """True when accepted, False when rejected, None when undecided."""
+        """True if accepted, False if rejected, None if undecided."""
         return True if self.accepted else False if self.rejected else None
 
     @property
     def profiles(self) -> tuple[str, ...]:
-        """Names of the profiles of the instances that have tasks, in the order of their starts."""
+        """Names of the profiles of the instances with tasks, in the order of their starts."""
         return tuple(part.instance.profile.name for part in self.parts)
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """The memory slices at which these instances begin."""
+        """First memory slices of these instances."""
         return tuple(part.instance.start for part in self.parts)
 
     @property
     def instance(self) -> Int64Array:
-        """Index into ``parts`` of each task's instance: int64 ``(n,)``; -1 without one."""
+        """Index into ``parts`` of each task's instance: int64 ``(n,)``; -1 for no instance."""
         found = np.full(len(self.workload), -1, np.int64)
         for i, part in enumerate(self.parts):
             found[list(part.tasks)] = i
@@ -198,7 +198,7 @@ class MigAllocation(Tabular, Saved, Frozen):
 
     @property
     def response(self) -> Times:
-        """Response time of each task, as of ``WorkloadAnswer``: int64 ticks ``(n,)``."""
+        """Response time of each task in ticks, as in ``WorkloadAnswer``: int64 ``(n,)``."""
         values, known = np.zeros(len(self.workload), np.int64), np.zeros(len(self.workload), bool)
         for part in self.parts:
             of = part.answer.response
@@ -208,7 +208,7 @@ class MigAllocation(Tabular, Saved, Frozen):
 
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether ``response`` bounds every job of the task: bool ``(n,)``."""
+        """Whether ``response`` bounds all jobs of each task: bool ``(n,)``."""
         found = np.zeros(len(self.workload), np.bool_)
         for part in self.parts:
             found[list(part.tasks)] = part.answer.bounded
@@ -216,13 +216,13 @@ class MigAllocation(Tabular, Saved, Frozen):
 
     @property
     def slack(self) -> Times:
-        """Deadline minus response bound: int64 ticks ``(n,)``; masked without a bound."""
+        """Deadline minus response bound in ticks: int64 ``(n,)``; masked without a bound."""
         late = deadlines_of(self.workload) - self.response.filled(0)
         return missing(late, self.bounded & ~np.ma.getmaskarray(self.response))
 
     @property
     def setup(self) -> tuple[str, ...]:
-        """Sentences on the instance of each task that has one."""
+        """Sentences that name the instance of each task that has one."""
         names, at = self.workload.names, self.instance.tolist()
         return tuple(
             f"{clip(name, 60)}: {self.parts[i].instance}"
@@ -244,7 +244,7 @@ class MigAllocation(Tabular, Saved, Frozen):
     def why(self, task: int | str | None = None) -> str:
         """Explain the answer in a sentence or two, for one task or the whole workload.
 
-        ``task``: number or name of a task. Raises KeyError and IndexError for one that does not
+        ``task``: index or name of a task. Raises KeyError and IndexError for a task that does not
         exist.
         """
         if task is None:
@@ -266,10 +266,11 @@ class MigAllocation(Tabular, Saved, Frozen):
         return f"{part.instance}: {listed(self.workload.names[i] for i in part.tasks)}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with a row per task.
+        """Return a pandas table with one row per task.
 
-        Its columns are ``task``, ``profile`` (NA without an instance), ``start``, ``sms``,
-        ``deadline``, ``response``, ``bounded`` and ``slack``, in ticks; missing values are NA.
+        The columns are ``task``, ``profile`` (NA without an instance), ``start``, ``sms``,
+        ``deadline``, ``response``, ``bounded`` and ``slack``. Times are in ticks; missing values
+        are NA.
         """
         return frame_of(self._table())
 
@@ -290,14 +291,14 @@ class MigAllocation(Tabular, Saved, Frozen):
         }
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
-        """Draw response bounds and deadlines, the tasks in the order of their instances.
+        """Draw response bounds and deadlines, with the tasks grouped by instance.
 
         Parameters
         ----------
         ax
-            Matplotlib axes; None for a new figure.
+            Matplotlib axes. Default: those of a new figure.
         unit
-            Length of a tick: None, "ns", "us", "ms" or "s"; that of the workload unless given.
+            Length of a tick: None, "ns", "us", "ms" or "s". Default: that of the workload.
 
         Returns
         -------

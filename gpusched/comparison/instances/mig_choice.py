@@ -1,4 +1,4 @@
-"""``gs.mig``: which GPU instances (Multi-Instance GPU), and which task in which."""
+"""``gs.mig``: choice of GPU instances (Multi-Instance GPU) and of the instance of each task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from gpusched.model.workload.workloads import Workload
 
 __all__ = ["mig"]
 
-Within = Literal["streams", "edf_serial", "edf_parallel", "pbs", "mpcp", "fmlp_plus"]
+Within = Literal[
+    "streams", "priority_streams", "edf_serial", "edf_parallel", "pbs", "mpcp", "fmlp_plus"
+]
 
 
 def mig(
@@ -31,15 +33,15 @@ def mig(
     stop: Any = None,
     **options: OptionValue,
 ) -> MigAllocation:
-    """Choose GPU instances (Multi-Instance GPU, MIG), and the instance of each task.
+    """Choose GPU instances (Multi-Instance GPU, MIG) and assign each task to one of them.
 
-    An instance is a GPU of its own, with its SMs, copy engines and queues: tasks of different
-    instances do not delay each other on the GPU, and those of one share it in the way ``within``,
-    whose test has to accept the tasks of every instance.
+    An instance acts as a GPU of its own, with its own SMs, copy engines and queues. Tasks in
+    different instances do not delay each other on the GPU. Tasks in one instance share it in the
+    way ``within``, and the test of that way must accept the tasks of every instance.
 
-    A task whose kernel fills the GPU for longer than others can wait: of the other ways of sharing
-    the GPU only one that interrupts kernels guarantees the deadlines. In an instance of its own the
-    kernel takes longer, and delays none of the others.
+    Instances help, for example, with a task whose kernel fills the GPU for longer than other tasks
+    can wait. Without instances, only ways of sharing that preempt kernels can guarantee the
+    deadlines. In an instance of its own the kernel takes longer but delays no other task.
 
     >>> w = gs.Workload([
     ...     gs.Task("camera", "8ms", [gs.Kernel("1ms", blocks=32, threads=256)], deadline="4ms"),
@@ -60,55 +62,58 @@ sets of tasks have some.
     Parameters
     ----------
     workload
-        Tasks with CPU work, copies and kernels. A kernel's time is that on the whole GPU; in an
-        instance its blocks take as long and run in more waves. A profile (``sms=``) gives measured
-        times in their place. A kernel without blocks and threads has no time in an instance.
+        Tasks with CPU work, copies and kernels. The time of a kernel refers to the whole GPU; in
+        an instance its blocks take equally long and run in more waves. A profile (``sms=``) gives
+        measured times instead. Kernels without a shape (blocks and threads) or a profile are
+        refused, because their time in an instance is unknown.
     platform
-        The machine, with a GPU that has MIG profiles (``GPU.mig_profiles``). Where it has a list of
-        instances (``mig=``) these are used, else any of ``GPU.mig_configurations``.
+        A platform with a GPU that has MIG profiles (``GPU.mig_profiles``). If the platform lists
+        instances (``mig=``), these are used; otherwise any of ``GPU.mig_configurations``.
     within
-        How the tasks of an instance share it: "streams" (a stream for each), "edf_serial",
-        "edf_parallel" or "pbs", which assume that CPU work is not delayed by other tasks; or
-        "mpcp" or "fmlp_plus", for which every task needs a core: as their tests know the tasks of
-        one instance alone, all tasks of a core are put in one instance.
+        Way in which the tasks of an instance share it: "streams" (one stream per task),
+        "priority_streams", "edf_serial", "edf_parallel" or "pbs", which assume that CPU work is not
+        delayed by other tasks; or "mpcp" or "fmlp_plus", for which every task needs a core. As the
+        tests of the latter see only the tasks of one instance, all tasks of a core are put into one
+        instance.
     gaps
-        As of ``gs.analyze``.
+        As in ``gs.analyze``.
     budget
-        A ``gs.Budget`` for the search: ``states`` are sets of tasks that are tested in an instance;
-        and for each exact search of "pbs".
+        A ``gs.Budget`` for the search, in which ``states`` limits the number of sets of tasks that
+        are tested in an instance. It also applies to each exact search of "pbs".
     progress
-        A callable (done, None) in tested sets; or whether to show a progress bar, by default in a
-        terminal or a notebook after a second.
+        A callable (done, None), in tested sets, or a bool that turns a progress bar on or off; by
+        default a bar appears in a terminal or a notebook after one second.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
     options
         Options of the test of ``within``, such as ``mode="busy"``.
 
     Returns
     -------
     MigAllocation
-        The first assignment found, in few instances. Up to 16 tasks with GPU segments (or cores)
-        all assignments are covered, with no assumption on the test: where none is found and the
-        budget was not spent, the test accepts none. With a sufficient test such a workload is
-        undecided.
+        The first assignment found, with few instances. For up to 16 tasks with GPU segments (or
+        cores), all assignments are covered, without any assumption about the test: if none is
+        found and the budget was not used up, the test accepts no assignment. If the test is only
+        sufficient, the workload is then undecided.
 
     Raises
     ------
     ValueError
-        A GPU without MIG profiles, or none; a task that the model cannot express in any instance,
-        with the reason; tasks without a core under "mpcp" and "fmlp_plus"; too much CPU work for
-        the CPUs; more than 64 tasks with GPU segments; another way; an unknown option.
+        The platform has no GPU, or its GPU has no MIG profiles; the model cannot express a task in
+        any instance (the message gives the reason); tasks have no core under "mpcp" or
+        "fmlp_plus"; the CPU work exceeds the CPUs; more than 64 tasks have GPU segments; the way
+        or an option is unknown.
     OverflowError
-        Times of 2**60 ticks or more.
+        A time is 2**60 ticks or more.
     gpusched.Cancelled
         ``stop`` was set.
 
     Notes
     -----
-    Instances are taken to be isolated, as NVIDIA documents them; that copies of several instances
-    use one bus, and that an instance has a part of the memory bandwidth only, is not modelled, and
-    stated in ``assumptions``.
+    Instances are assumed to be isolated, as documented by NVIDIA. It is not modelled that copies of
+    several instances share a bus, and that an instance has only a part of the memory bandwidth;
+    ``assumptions`` states this.
     """
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")

@@ -41,15 +41,15 @@ class CompareSliders:
     Attributes
     ----------
     comparison
-        The ``Comparison`` at the present positions of the sliders.
+        The ``Comparison`` at the current positions of the sliders.
     periods
-        By names of tasks, the sliders (``ipywidgets.SelectionSlider``) whose ``value`` is the
-        period in ticks. They offer periods from half to twice the given one.
+        Sliders for the periods (``ipywidgets.SelectionSlider``), keyed by task name; ``value`` is
+        the period in ticks. They range from half to twice the given period.
     times
-        For "kernels", "cpu" and "copies", the sliders (``ipywidgets.IntSlider``) whose ``value`` is
-        the share of all given times of that kind in percent, from 50 to 300.
+        Sliders for times (``ipywidgets.IntSlider``), keyed by "kernels", "cpu" and "copies";
+        ``value`` scales all given times of that kind, in percent from 50 to 300.
     widget
-        All of the view: what a notebook shows.
+        The complete view as shown in a notebook.
     """
 
     comparison: Comparison
@@ -105,7 +105,7 @@ class CompareSliders:
 
     @property
     def workload(self) -> Workload:
-        """The workload at the present positions of the sliders."""
+        """The workload at the current positions of the sliders."""
         return self.comparison.workload
 
     def _compared(self, workload: Workload) -> Comparison:
@@ -153,8 +153,8 @@ def compare_sliders(
 ) -> CompareSliders:
     """Compare all ways of sharing the GPU in a notebook, with sliders for periods and times.
 
-    Each move of a slider compares anew, as `compare` does; without simulations that takes some tens
-    of milliseconds for a workload of eight tasks.
+    Each movement of a slider repeats the comparison, as `compare` does. Without simulations this
+    takes some tens of milliseconds for a workload of eight tasks.
 
     >>> w = gs.Workload([
     ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
@@ -171,29 +171,29 @@ def compare_sliders(
     Parameters
     ----------
     workload, platform
-        As of `compare`. Where a period is moved below a deadline that was given, the deadline is
-        the period.
+        As in `compare`. If a period is moved below a deadline that was given, the deadline becomes
+        equal to the period.
     tasks
-        Names of the tasks that have a slider for the period; the first twelve unless given.
+        Names of the tasks whose periods get a slider. Default: the first twelve.
     methods, until, gaps, budget
-        As of `compare`.
+        As in `compare`.
     simulate
-        Whether to simulate, too; unlike `compare`, not unless asked.
+        Whether to run simulations. Unlike in `compare`, the default is False.
 
     Returns
     -------
     CompareSliders
-        The view: the last expression of a cell shows it. A page without widgets shows its state at
-        the end of the cell.
+        The view, shown by a notebook if it is the last expression of a cell. A page without
+        widgets shows its state at the end of the cell.
 
     Raises
     ------
     ImportError
         ipywidgets is not installed.
     KeyError
-        A task that the workload does not have.
+        The workload does not have a given task.
     TypeError, ValueError
-        As of `compare`.
+        As in `compare`.
     """
     instance(workload, Workload, "workload")
     names = workload.names[:_SLIDERS] if tasks is None else tasks

@@ -1,4 +1,4 @@
-"""HTML of the present state of a view with sliders: verdicts of all ways, pictures of tasks."""
+"""HTML of the current state of a view with sliders: verdicts of all ways, pictures of tasks."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _LINE = 400  # characters of one
 
 
 def workload_html(workload: Workload) -> str:
-    """The tasks as a table and as TOML, of which the first lines are shown."""
+    """The tasks as a table and as TOML, limited to the first lines."""
     parts = Parts(workload.tasks, workload.tick_ns, workload.notes)
     lines = toml_lines(head_document(parts), task_documents(*parts[:2]))
     shown = [clip(line.rstrip("\n"), _LINE) for line in islice(lines, _LINES + 1)]
@@ -37,7 +37,7 @@ def workload_html(workload: Workload) -> str:
 
 
 def platform_html(found: Findings) -> str:
-    """The hardware and its costs."""
+    """The hardware and its overheads."""
     platform, tick = found.platform, found.workload.tick_ns
     gpu = platform.gpu
     rows = []

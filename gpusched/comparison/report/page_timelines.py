@@ -23,7 +23,7 @@ _LAUNCHES = 600  # in a picture of streams
 
 
 def timelines_html(found: Findings, runs: Sequence[ShortRun], traces: Mapping[str, str]) -> str:
-    """The pictures of short runs, each to be opened, with links to the traces beside the page."""
+    """Collapsible pictures of short runs, with links to the traces beside the page."""
     if not runs:
         return ""
     tick = found.workload.tick_ns

@@ -1,6 +1,6 @@
 """HTML page of a comparison, self-contained: inline styles and pictures, no scripts.
 
-Its size is bounded: pictures and lists have a stated largest number of entries.
+Its size is bounded: pictures and lists have a maximum number of entries.
 """
 
 from __future__ import annotations

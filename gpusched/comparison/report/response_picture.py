@@ -1,7 +1,7 @@
 """SVG pictures of a report: for one task, the bound and the worst observed response per method.
 
 The pictures take their colours from the page's style sheet, so that they follow its light and dark
-forms.
+themes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpusched.model.workload.workloads import Workload
 __all__ = ["WIDEST", "chosen_tasks", "drawn_rows", "figures_html"]
 
 WIDEST = 3
-"""Deadlines at which bars end."""
+"""Length at which bars are cut off, in multiples of the deadline."""
 
 _LEFT, _PLOT, _COLUMN = 142, 300, 62
 _ROW, _TOP, _BOTTOM = 19, 20, 38
@@ -55,9 +55,9 @@ def drawn_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def chosen_tasks(rows: Sequence[Row], workload: Workload, most: int) -> list[int]:
-    """Numbers of the tasks that are drawn: those with the least slack per deadline, in their order.
+    """Indices of the tasks that are drawn: those with the least slack per deadline, in order.
 
-    The slack is that of the rows that guarantee every deadline, or else of all rows.
+    The slack is that of the rows that guarantee all deadlines, or, if there are none, of all rows.
     """
     if len(workload) <= most:
         return list(range(len(workload)))
@@ -74,7 +74,7 @@ def chosen_tasks(rows: Sequence[Row], workload: Workload, most: int) -> list[int
 
 
 def figures_html(rows: Sequence[Row], workload: Workload, numbers: Sequence[int]) -> str:
-    """The pictures of some tasks, with the symbols above them."""
+    """The pictures of some tasks, with a legend above them."""
     key = "".join(
         f'<span><svg class="p" viewBox="0 0 26 14" aria-hidden="true">{symbol}</svg>{text}</span>'
         for symbol, text in _KEY

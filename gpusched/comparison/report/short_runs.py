@@ -1,4 +1,4 @@
-"""Short simulations of a report: a window of releases under every way, with its timeline."""
+"""Short simulations of a report: an interval of releases under every way, with its timeline."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_BLOCKS = 50_000
 
 @dataclass(frozen=True)
 class ShortRun:
-    """The simulation of a row's window, None with the reason why it cannot be run."""
+    """The simulation of a row's interval; None with the reason if it cannot be run."""
 
     label: str
     run: WorkloadRun | None
@@ -31,10 +31,10 @@ class ShortRun:
 
 
 def window_of(workload: Workload) -> int:
-    """The end of the releases of short runs, in ticks.
+    """End of the interval of releases of short runs, in ticks.
 
-    It is a hyperperiod after the first release, or earlier where that has more than about 40 jobs,
-    but no earlier than needed for a job.
+    It is one hyperperiod after the first release, or earlier if that contains more than about 40
+    jobs, but late enough for at least one job.
     """
     rate = sum(Fraction(1, task.period) for task in workload)
     first = min(task.offset for task in workload)
@@ -44,7 +44,7 @@ def window_of(workload: Workload) -> int:
 def short_runs(rows: Sequence[Row], workload: Workload, platform: Platform) -> list[ShortRun]:
     """A run with its timeline for every row that has a simulation.
 
-    Cores and SMs are those of the row's answer. Blocks are kept where there are not too many.
+    Cores and SMs are those of the row's answer. Blocks are kept unless there are too many.
     """
     models = DerivedModels(workload, platform)
     until = window_of(workload)

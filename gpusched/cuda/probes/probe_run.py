@@ -27,16 +27,16 @@ class Probe:
     Attributes
     ----------
     gpu
-        The device with its measured SM order.
+        The device as a GPU, with its measured SM order.
     findings
-        One per probe.
+        One finding per probe.
     interference
         Slowdown of a kernel with memory traffic by another one on the same SM, on the neighbouring
         SM (ids 2i and 2i+1 are assumed to form a GPC, as on the paper's GPU), on other SMs, and by
-        copies; the form of ``Launches.interference``. None when it was not measured.
+        copies, in the form of ``Launches.interference``. None if it was not measured.
     log
-        Kernels in streams of several priorities, for ``gs.io.write_examiner`` and
-        ``gs.io.check_rules``; None when they did not run.
+        Log of kernels in streams of several priorities, for ``gs.io.write_examiner`` and
+        ``gs.io.check_rules``; None if they did not run.
     """
 
     gpu: GPU
@@ -46,11 +46,11 @@ class Probe:
 
     @property
     def agrees(self) -> bool:
-        """True when no probe failed."""
+        """Whether no probe failed."""
         return all(found.status != "fail" for found in self.findings)
 
     def finding(self, probe: str) -> Finding:
-        """The finding of this name; ``KeyError`` when there is none."""
+        """The finding with this name; KeyError if there is none."""
         for found in self.findings:
             if found.probe == probe:
                 return found

@@ -1,9 +1,9 @@
-"""A model of shared memory bandwidth, fitted to slowdowns such as those of [RTAS20], section V.
+"""Model of shared memory bandwidth, fitted to slowdowns such as those of [RTAS20], section V.
 
 A kernel with a footprint of f bytes spends the share f / (f + half) of its time alone on memory
-traffic: small footprints stay in the cache, or their time goes elsewhere. While something else with
-the weight w (its demand for bandwidth relative to the kernel's) uses the memory, the traffic takes
-1 + w times as long, so the kernel is slower by the factor 1 + w f / (f + half).
+traffic; with a small footprint, its data stay in the cache. While something else with weight w (its
+demand for bandwidth relative to that of the kernel) uses the memory, the traffic takes 1 + w times
+as long, so that the kernel is slower by the factor 1 + w f / (f + half).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAPER_POINTS: tuple[tuple[str, float, float], ...] = (
     ("memset", 50 * MB, 8.0),  # Figure 7: "almost 8x"
     ("same GPC", math.inf, 10.0),  # Figure 9: "up to 10x", the limit of large footprints
 )
-"""Numbers of [RTAS20], section V, as (what interferes, footprint in bytes, slowdown)."""
+"""Numbers of [RTAS20], section V, as (kind of interference, footprint in bytes, slowdown)."""
 
 _L2 = 512 * KB  # Table I: the L2 cache of TX2 and Xavier
 _OTHER_GPC = 0.25  # a fifth block beside four that share the bandwidth equally
@@ -38,7 +38,7 @@ class Bandwidth:
     Attributes
     ----------
     weights
-        By what interferes, its demand for bandwidth relative to the kernel's.
+        Demand for bandwidth relative to that of the kernel, by kind of interference.
     half
         Footprint in bytes at which half of the kernel's time alone is memory traffic.
 
@@ -68,7 +68,7 @@ class Bandwidth:
         return 1 + self.weights[by] * _share(size, self.half)
 
     def errors(self, points: Iterable[tuple[str, float, float]]) -> list[float]:
-        """Factor of the model less the slowdown, of points as for ``fit``."""
+        """Factor of the model minus the given slowdown, for points as in ``fit``."""
         return [self.factor(by, footprint) - slowdown for by, footprint, slowdown in points]
 
     @classmethod
@@ -80,15 +80,16 @@ class Bandwidth:
         Parameters
         ----------
         points
-            (what interferes, footprint in bytes, slowdown), slowdowns of at least 1.
+            Triples (kind of interference, footprint in bytes, slowdown), with slowdowns of at least
+            1.
         half
-            The footprint of that name where it is known; fitted unless given, which needs more
-            points than there are kinds of interference.
+            The parameter ``half`` if it is known. Default: it is fitted, which needs more points
+            than there are kinds of interference.
 
         Raises
         ------
         ValueError
-            Points that do not determine the parameters, or are out of range.
+            The points do not determine the parameters, or are out of range.
 
         >>> measured = [("memset", 10**6, 3.0), ("memset", 10**8, 4.96)]
         >>> round(gs.experiments.Bandwidth.fit(measured).half, -4)
@@ -109,11 +110,11 @@ class Bandwidth:
 
     @classmethod
     def from_paper(cls) -> Bandwidth:
-        """Model with the weights that the numbers of [RTAS20], section V, determine.
+        """Make the model with the weights that the numbers of [RTAS20], section V, determine.
 
-        ``half`` is the size of the L2 cache (512 KB): the text has no slowdown at a second
-        footprint, so it does not determine it. "other GPC" is a fifth block beside four that share
-        the bandwidth equally, 1.25 times as slow: the text has no number for it.
+        ``half`` is the size of the L2 cache (512 KB), because the text gives no slowdown at a
+        second footprint and so does not determine it. "other GPC" is a fifth block beside four that
+        share the bandwidth equally, 1.25 times as slow; the text gives no number for it.
         """
         model = cls.fit(PAPER_POINTS, half=_L2)
         return cls({**model.weights, "other GPC": _OTHER_GPC}, model.half)

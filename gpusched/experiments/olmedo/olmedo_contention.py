@@ -1,9 +1,9 @@
-"""Figures 7 to 9 of [RTAS20]: kernels that are slower beside copies and beside other kernels.
+"""Figures 7 to 9 of [RTAS20]: slowdown of kernels by copies and by other kernels.
 
-The paper measures these slowdowns and has no formula for them. Here they are inputs: factors that
-are given (``interference="given"``), or those of a model of shared bandwidth whose parameters are
-fitted to the paper's numbers (``interference="bandwidth"``, see ``Bandwidth``). The figures show
-their effect in a schedule.
+The paper measures these slowdowns and has no formula for them. Here they are inputs: given factors
+(``interference="given"``), or those of a model of shared bandwidth whose parameters are fitted to
+the paper's numbers (``interference="bandwidth"``, see ``Bandwidth``). The figures show their effect
+in a schedule.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Contention(Results):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the response time relative to that of the kernel alone; returns the axes.
 
-        The title says where the slowdown factors come from.
+        The title states the source of the slowdown factors.
         """
         ax = plot.axes(ax, (5.6, 3.8))
         x = "processes" if "processes" in self.columns else "footprint"
@@ -144,10 +144,10 @@ def olmedo_fig7(
     interference: str = "given",
     model: Bandwidth | None = None,
 ) -> Contention:
-    """Figure 7 of [RTAS20]: slowdown of a kernel by copies of other applications.
+    """Simulate Figure 7 of [RTAS20]: slowdown of a kernel by copies of other applications.
 
     The kernel's application uses the SMs alone. Each of the other processes copies for ``copy``
-    ticks in every ``period`` ticks, one after the other on the copy engine. Meanwhile the kernel's
+    ticks in every ``period`` ticks, one after the other on the copy engine. Meanwhile, the kernel's
     blocks are slower by a factor, which is an input.
 
     >>> gs.experiments.olmedo_fig7(processes=(0, 1))["response"].tolist()
@@ -156,8 +156,8 @@ def olmedo_fig7(
     Parameters
     ----------
     factors
-        Slowdown factors by operation: inputs, no results. Default: the largest that the paper
-        reports for Pascal, almost 3 for memcpy and almost 8 for memset.
+        Slowdown factors by operation; these are inputs, not results. Default: the largest values
+        that the paper reports for Pascal, almost 3 for memcpy and almost 8 for memset.
     processes
         Numbers of interfering processes.
     kernel, copy, period
@@ -165,8 +165,8 @@ def olmedo_fig7(
     gpu
         As in ``gs.simulate.hierarchy``.
     interference, model
-        "given": the factors above. "bandwidth": those of a ``Bandwidth``, ``model`` or that of the
-        paper's numbers, for 50 MB of data.
+        "given": the factors above. "bandwidth": those of the ``Bandwidth`` given as ``model``, by
+        default the one fitted to the paper's numbers, for 50 MB of data.
 
     Returns
     -------
@@ -231,10 +231,10 @@ def olmedo_fig8(
     model: Bandwidth | None = None,
     footprints: Sequence[int] = _FOOTPRINTS,
 ) -> Contention:
-    """Figure 8 of [RTAS20]: slowdown of a kernel by copies, over its footprint.
+    """Simulate Figure 8 of [RTAS20]: slowdown of a kernel by copies, over its footprint.
 
     One other process copies (or sets) ``copied`` bytes repeatedly. The slowdown for each footprint
-    is an input: the paper has measurements, no formula.
+    is an input, because the paper has measurements but no formula.
 
     >>> table = gs.experiments.olmedo_fig8(interference="bandwidth", footprints=[10**6, 10**8])
     >>> sorted(set(table["footprint"].tolist()))
@@ -243,8 +243,8 @@ def olmedo_fig8(
     Parameters
     ----------
     factors
-        Slowdown factors (memcpy, memset) of its blocks by the kernel's footprint in bytes: inputs,
-        no results.
+        Slowdown factors (memcpy, memset) of the kernel's blocks, by its footprint in bytes; these
+        are inputs, not results.
     bandwidth
         Bytes per tick, of the kernel alone and of the copies.
     copied
@@ -252,8 +252,8 @@ def olmedo_fig8(
     gpu
         As in ``gs.simulate.hierarchy``.
     interference, model
-        "given": the factors above. "bandwidth": those of a ``Bandwidth``, ``model`` or that of the
-        paper's numbers, with weights for memcpy and memset.
+        "given": the factors above. "bandwidth": those of the ``Bandwidth`` given as ``model``, by
+        default the one fitted to the paper's numbers, with weights for memcpy and memset.
     footprints
         Footprints in bytes, with "bandwidth".
 
@@ -287,12 +287,12 @@ def olmedo_fig9(
     model: Bandwidth | None = None,
     footprints: Sequence[int] = _FOOTPRINTS,
 ) -> Contention:
-    """Figure 9 of [RTAS20]: slowdown of a block by another one in the same and in another GPC.
+    """Simulate Figure 9 of [RTAS20]: slowdown of a block by another one in the same or another GPC.
 
     A kernel of four blocks is on SMs 0, 2, 4 and 6, one per GPC. The only block of another kernel
-    is on SM 1, next to SM 0; or, by another SM order, on SM 3, in another GPC. The response is that
-    of the block on SM 0. The factors are inputs: the paper has measurements, up to 10 in the same
-    GPC, and no formula.
+    is on SM 1, next to SM 0; or, with another SM order, on SM 3, in another GPC. The response is
+    that of the block on SM 0. The factors are inputs: the paper has measurements, up to 10 in the
+    same GPC, but no formula.
 
     >>> table = gs.experiments.olmedo_fig9(interference="bandwidth", footprints=[10**6, 10**8])
     >>> sorted(set(table["footprint"].tolist()))
@@ -301,14 +301,14 @@ def olmedo_fig9(
     Parameters
     ----------
     factors
-        Slowdown factors (same GPC, other GPC) by footprint in bytes: inputs, no results.
+        Slowdown factors (same GPC, other GPC) by footprint in bytes; inputs, not results.
     bandwidth
         Bytes per tick of a kernel alone.
     gpu
         A GPU with at least four GPCs of two SMs.
     interference, model
-        "given": the factors above. "bandwidth": those of a ``Bandwidth``, ``model`` or that of the
-        paper's numbers, with weights for the same GPC and another one.
+        "given": the factors above. "bandwidth": those of the ``Bandwidth`` given as ``model``, by
+        default the one fitted to the paper's numbers, with weights for the same and another GPC.
     footprints
         Footprints in bytes, with "bandwidth".
 

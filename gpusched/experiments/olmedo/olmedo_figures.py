@@ -58,10 +58,11 @@ def olmedo_fig5(
     gpu: GPU | str = "Xavier",
     placement: str = "most_room",
 ) -> Figure5:
-    """Figure 5 of [RTAS20]: two streams with a kernel of four blocks each.
+    """Simulate Figure 5 of [RTAS20]: two streams with a kernel of four blocks each.
 
-    Left: all blocks have 128 threads, and each is alone on an SM. Right: those of the second kernel
-    have 160, and share SMs with those of the first, although half of the SMs are idle.
+    Left: all blocks have 128 threads, and each of them is alone on an SM. Right: the blocks of the
+    second kernel have 160 threads, and share SMs with those of the first, although half of the SMs
+    are idle.
 
     >>> gs.experiments.olmedo_fig5().where(panel="left")["sm"].tolist()
     [0, 2, 4, 6, 1, 3, 5, 7]
@@ -71,7 +72,7 @@ def olmedo_fig5(
     duration
         Time of a block without interference, in ticks.
     interference
-        The four factors of ``gs.Launches``. By default, sharing an SM costs no time; the paper
+        The four factors of ``gs.Launches``. Default: sharing an SM costs no time, because the paper
         gives no number.
     gpu, placement
         As in ``gs.simulate.hierarchy``.
@@ -142,9 +143,9 @@ def olmedo_fig6(
     warps: int = 16,
     architectures: Mapping[str, Mapping[str, Any]] = ARCHITECTURES,
 ) -> Figure6:
-    """Figure 6 of [RTAS20]: speed-up by half of the warps computing with integers.
+    """Simulate Figure 6 of [RTAS20]: speed-up if half of the warps compute with integers.
 
-    A block of 16 warps: all do floating-point arithmetic (FP), or half of them integer arithmetic
+    A block has 16 warps: all do floating-point arithmetic (FP), or half of them integer arithmetic
     (FP/I). With separate pipelines, from Volta on, both kinds execute concurrently.
 
     >>> gs.experiments.olmedo_fig6(instructions=100, warps=8)["cycles"].tolist()
@@ -153,11 +154,11 @@ def olmedo_fig6(
     Parameters
     ----------
     instructions
-        Instructions of each warp.
+        Number of instructions of each warp.
     warps
-        Warps of the block.
+        Number of warps of the block.
     architectures
-        By name, ``separate``, ``interval``, ``latency`` and ``schedulers`` of
+        Maps names to the arguments ``separate``, ``interval``, ``latency`` and ``schedulers`` of
         ``gs.simulate.warps``.
 
     Returns

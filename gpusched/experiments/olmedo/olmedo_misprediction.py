@@ -61,25 +61,25 @@ def olmedo_fig3(
     seed: Any = 1,
     gpu: GPU | str = "Xavier",
 ) -> Mispredictions:
-    """Figure 3 of [RTAS20]: share of launches whose blocks a model puts on other SMs.
+    """Compute Figure 3 of [RTAS20]: share of launches whose blocks a model places on wrong SMs.
 
-    A launch configuration has one kernel in each stream, of 1 to 4 blocks of 1 to 1,024 threads.
-    The paper compares round robin with an Xavier; here another placement stands for the GPU, so the
-    rates say how far two models are apart.
+    A launch configuration has one kernel in each stream, with 1 to 4 blocks of 1 to 1,024 threads.
+    The paper compares round robin with an Xavier. Here another placement rule stands for the GPU,
+    so the rates tell how much two models differ.
 
     Parameters
     ----------
     count
-        Configurations for each number of streams; 1,000 for the paper's 7,000.
+        Number of configurations for each number of streams; 1,000 for the paper's 7,000.
     streams
         Numbers of streams.
     models
-        Placements that predict, as in ``gs.place``.
+        Placement rules used as predictions, as in ``gs.place``.
     against
-        The placement that stands for the GPU.
+        The placement rule that stands for the GPU.
     grids
         "each": every kernel has its own number of blocks; "equal": all kernels of a configuration
-        have the same. The threads per block are drawn for each kernel.
+        have the same number. The threads per block are drawn for each kernel.
     seed
         As in ``gs.sweep``; the configurations of a number of streams do not depend on the others.
     gpu

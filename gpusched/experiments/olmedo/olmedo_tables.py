@@ -1,7 +1,7 @@
 """Tables II to IV of [RTAS20]: pairs of blocks that share an SM.
 
-The tables follow from rules of placement. Two rules can be compared: the paper's definitions as
-they are written ("olmedo") and the most-room rule, of which they are special cases.
+The tables follow from placement rules. Two rules can be compared: the paper's definitions as
+written ("olmedo") and the most-room rule, of which they are special cases.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class SharedSMs(Results):
     """
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a cell for each pair, gray where both blocks share an SM; returns the axes.
+        """Draw a cell for each pair, gray if both blocks share an SM; returns the axes.
 
-        Dark gray: they share an SM against the rule. Cross: they do not, against the rule. Dot:
-        with the other placement, that of ``against``, it is the other way round.
+        Dark gray: they share an SM, contrary to the rule. Cross: they do not, contrary to the rule.
+        Dot: the result differs with the placement ``against``.
         """
         from matplotlib.patches import Patch
 
@@ -87,9 +87,9 @@ def olmedo_table2(
     most: int = 32,
     against: str | None = None,
 ) -> SharedSMs:
-    """Table II of [RTAS20]: pairs of kernels of one block each that share an SM.
+    """Compute Table II of [RTAS20]: pairs of kernels of one block each that share an SM.
 
-    Two streams launch a block of x and a block of y warps on an idle GPU.
+    Two streams launch a block of x warps and a block of y warps on an idle GPU.
 
     >>> table = gs.experiments.olmedo_table2(most=4)
     >>> int(table["same"].sum()), bool((table["same"] == table["rule"]).all())
@@ -104,7 +104,7 @@ def olmedo_table2(
     most
         Largest number of warps per block.
     against
-        Another placement to compare with; none unless given.
+        Another placement to compare with. Default: none.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def olmedo_table3(
     most: int = 32,
     against: str | None = None,
 ) -> SharedSMs:
-    """Table III of [RTAS20]: ``olmedo_table2`` on Turing's SMs of 32 warps.
+    """Compute Table III of [RTAS20]: ``olmedo_table2`` for Turing's SMs with 32 warps.
 
     >>> table = gs.experiments.olmedo_table3(most=4)
     >>> int(table["same"].sum()), bool((table["same"] == table["rule"]).all())
@@ -138,13 +138,14 @@ def olmedo_table4(
     z: int = 6,
     against: str | None = None,
 ) -> SharedSMs:
-    """Table IV of [RTAS20]: Table II when all SMs but one host a block of z warps.
+    """Compute Table IV of [RTAS20]: Table II if all SMs but one host a block of z warps.
 
-    Columns as in ``olmedo_table2``; the rule is Definition III.2. Some blocks share an SM against
-    the rule (load balancing, Definition III.3). Where the empty SM and the others can host equally
-    many of the second block, the rule is that they share, and "most_room" takes the first SM in
-    order. The definitions say nothing about the others, so the placements "most_room" and "olmedo"
-    differ in 193 of 1,024 pairs: in 188 the definition holds and most_room takes another SM.
+    The columns are as in ``olmedo_table2``; the rule is Definition III.2. Some blocks share an SM
+    contrary to the rule (load balancing, Definition III.3). If the empty SM and the others can host
+    equally many blocks of the second kernel, they share an SM by the rule, and "most_room" takes
+    the first SM in order. The definitions do not cover the remaining cases, so that the placements
+    "most_room" and "olmedo" differ in 193 of 1,024 pairs; in 188 of these the definition holds and
+    most_room takes another SM.
 
     >>> table = gs.experiments.olmedo_table4(against="olmedo")
     >>> differs = table["same"] != table["other"]

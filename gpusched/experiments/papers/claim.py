@@ -32,11 +32,11 @@ class Size:
     Attributes
     ----------
     full
-        The sizes of the paper instead of small ones.
+        Whether to use the sizes of the paper instead of small ones.
     workers
-        Threads of a check; None for the number of CPUs.
+        Number of threads of a check; None for the number of CPUs.
     folder
-        Folder of the stores of experiments, None to keep nothing.
+        Folder for the stores of experiments; None to keep nothing.
     """
 
     full: bool = False
@@ -44,11 +44,11 @@ class Size:
     folder: str | os.PathLike[str] | None = None
 
     def count(self, small: int, full: int) -> int:
-        """``full`` at the sizes of the paper, else ``small``."""
+        """``full`` for the sizes of the paper, otherwise ``small``."""
         return full if self.full else small
 
     def store(self, name: str) -> Path | None:
-        """File for ``store=`` of an experiment, by a name of its own; None to keep nothing."""
+        """Path of an own file for ``store=`` of an experiment; None to keep nothing."""
         if self.folder is None:
             return None
         return Path(self.folder) / f"{name}-{'full' if self.full else 'small'}.sqlite"
@@ -70,7 +70,7 @@ class Finding:
     values
         The figures by name: numbers, truth values, text, and lists of these.
     picture
-        A picture as SVG text, None without.
+        A picture as SVG text; None if there is none.
     """
 
     computed: str
@@ -87,9 +87,9 @@ def found(
     *,
     reading: bool = False,
 ) -> Finding:
-    """Finding of a check that has compared figures: it agrees if ``holds``, else it differs.
+    """Finding of a check that compared figures: it agrees if ``holds``, otherwise it differs.
 
-    ``reading``: it agrees in one reading of several, which the claim's ``because`` names.
+    ``reading``: it agrees in one of several readings, which the claim's ``because`` names.
     """
     agrees: Verdict = "agrees in this reading" if reading else "agrees"
     return Finding(computed, agrees if holds else "differs", values or {}, picture)
@@ -110,18 +110,18 @@ class Claim:
     place
         Its place in the text: "Figure 4", "Theorem 1", "Equation (5)", "Section 5.2".
     title
-        A few words.
+        Title in a few words.
     says
-        The statement with its numbers, in words of this project.
+        The statement with its numbers, paraphrased.
     functions
-        Public names of what computes it, such as "gs.analysis.stgm".
+        Public names of the functions that compute it, such as "gs.analysis.stgm".
     verdict
-        The verdict that is expected, and tested.
+        The expected verdict, which is tested.
     because
         The reading in which it agrees, the reason for a difference, or what is missing; may be
-        empty where it simply agrees.
+        empty if it simply agrees.
     check
-        Computes the finding; None where nothing can be computed.
+        Function that computes the finding; None if nothing can be computed.
     """
 
     place: str
@@ -169,5 +169,5 @@ class CheckedClaim:
 
     @property
     def expected(self) -> bool:
-        """Whether the verdict is the one that the claim names."""
+        """Whether the verdict is the expected one."""
         return self.finding.verdict == self.claim.verdict

@@ -50,11 +50,11 @@ class PapersReport(Results):
 
     @property
     def unexpected(self) -> tuple[CheckedClaim, ...]:
-        """Claims whose verdict is not the expected one; empty unless something is wrong."""
+        """Claims whose verdict is not the expected one; empty if everything is as expected."""
         return tuple(one for one in self.checked if not one.expected)
 
     def document(self) -> dict[str, object]:
-        """The report as a document of dicts, lists, text and numbers, without the pictures."""
+        """Return the report as a document of dicts, lists, text and numbers, without pictures."""
         return {
             "format": "gpusched papers",
             "version": VERSION,
@@ -64,15 +64,15 @@ class PapersReport(Results):
         }
 
     def to_html(self) -> str:
-        """The report as one HTML page, self-contained, with the pictures."""
+        """Return the report as a self-contained HTML page with the pictures."""
         from gpusched.experiments.papers.papers_page import page_of
 
         return page_of(self.checked, self.full)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[str, ...]:
-        """Write ``papers.html`` and ``papers.json`` into a folder, created if missing.
+        """Write ``papers.html`` and ``papers.json`` into a folder, which is created if needed.
 
-        Returns the paths. Existing files are replaced, each when the new one is complete.
+        Returns the paths. Each existing file is replaced only when the new one is complete.
         """
         where = path_text(folder, "folder")
         os.makedirs(where, exist_ok=True)
@@ -118,29 +118,30 @@ def report(
     Parameters
     ----------
     papers
-        Keys of papers: "ECRTS17", "RTNS24", "RTCSA19", "RTAS20", "RTNS10"; default all five.
+        Keys of papers: "ECRTS17", "RTNS24", "RTCSA19", "RTAS20", "RTNS10". Default: all five.
     full
-        The sizes of the papers, which take hours, instead of small ones, which take minutes.
+        Whether to use the sizes of the papers, which take hours, instead of small ones, which take
+        minutes.
     workers
-        Threads; default the number of CPUs that this process may use.
+        Number of threads. Default: the number of CPUs that this process may use.
     progress
-        A callable (done, total) in claims; or True or False to show or hide a progress bar, by
-        default shown in a terminal or a notebook (requires tqdm).
+        A callable (done, total), in claims, or a bool that turns a progress bar on or off; by
+        default a bar appears in a terminal or a notebook. Bars need tqdm.
     store
-        A folder, created if missing, for finished claims and the stores of experiments, from which
-        an interrupted report resumes.
+        Folder for finished claims and the stores of experiments, from which an interrupted report
+        resumes; it is created if needed.
 
     Returns
     -------
     PapersReport
-        One row per claim; ``save`` writes it as a page and as JSON.
+        A table with one row per claim; ``save`` writes it as a page and as JSON.
 
     Raises
     ------
     TypeError
-        An argument of another type.
+        An argument has the wrong type.
     ValueError
-        A key that is no paper's, or fewer than one worker.
+        A key is unknown, or there is less than one worker.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Launches of logs, traces and configurations, and their simulations held against logs."""
+"""Launches of logs, traces and configurations, and comparison of their simulations with logs."""

@@ -29,46 +29,46 @@ def read_examiner_config(
 ) -> Replay:
     """Read a configuration of cuda_scheduling_examiner and make the launches that it describes.
 
-    The prediction of an experiment before it is measured: ``gs.simulate.hierarchy`` simulates the
-    launches. Rows are in the order of the benchmarks, their iterations and their kernels, as
-    ``read_examiner`` has them for the logs of the benchmarks in this order.
+    This predicts an experiment before it is measured: ``gs.simulate.hierarchy`` simulates the
+    launches. Rows are ordered by benchmark, iteration and kernel, like the logs of the benchmarks
+    that ``read_examiner`` reads in this order.
 
     Parameters
     ----------
     path
-        The JSON file.
+        Path of the JSON file.
     durations
-        Time of a block in ns by the benchmark's label (or library, where it has none), for
-        libraries whose time is not in the configuration, such as counter_spin or mandelbrot. It
-        also replaces the time of a benchmark of one kernel that has one.
+        Block times in ns by label of the benchmark (or by library, if it has no label), for
+        libraries whose times are not in the configuration, such as counter_spin or mandelbrot. They
+        also replace the time of a benchmark with one kernel that has one.
     iterations
-        Number of iterations of each benchmark, instead of the configuration's; needed where that
-        says 0, no limit.
+        Number of iterations of each benchmark, instead of that in the configuration; required if
+        that is 0, which means no limit.
     max_bytes
-        The largest file that is read (default: 4 GiB).
+        Size in bytes of the largest file that is read (default: 4 GiB).
 
     Returns
     -------
     Replay
-        Launches in ns after the common start of all benchmarks, ``origin`` 0, and ``assumptions``.
-        With ``use_processes``, each benchmark has a context, and ``hierarchy`` needs a
-        ``timeslice``.
+        Launches in ns after the common start of all benchmarks, with ``origin`` 0, and
+        ``assumptions``. With ``use_processes``, each benchmark has its own context, and
+        ``hierarchy`` needs a ``timeslice``.
 
     Raises
     ------
     OSError
         The file cannot be read, or is not a regular file.
     ValueError
-        Not such a configuration; a benchmark whose time is unknown, or whose launch times depend on
-        the run (nested configurations, copies, sleeps between iterations); SM masks. The message
-        names file, benchmark and field.
+        The file is not such a configuration; the time of a benchmark is unknown, or its launch
+        times depend on the run (nested configurations, copies, sleeps between iterations); or it
+        has SM masks. The message names file, benchmark and field.
 
     Assumptions
     -----------
-    Release times are those of the launches: initialization, launch latency and the copies of logged
-    times between iterations take no time. An iteration is launched when the one before it ends.
-    Streams with a priority are non-blocking; others, and those with a priority that the GPU does
-    not have (above 0 or below -5), are ordered with the NULL stream, as the tool creates them.
+    Release times are launch times: initialization, launch latency and the copies of logged times
+    between iterations take no time. An iteration is launched when the previous one ends. Streams
+    with a priority are non-blocking. Other streams, and those with a priority that the GPU does not
+    have (above 0 or below -5), are ordered with the NULL stream, as the tool creates them.
 
     Examples
     --------

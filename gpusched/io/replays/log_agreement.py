@@ -80,7 +80,7 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Difference:
-    """A kernel whose simulated start differs from the measured one, and the rule that says why.
+    """A kernel whose simulated start differs from the measured one, and the rule that explains it.
 
     >>> gpu = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=16)
     >>> shape, starts = (1, 1024, 0, 0), ([0, 130], [100, 200])
@@ -92,16 +92,16 @@ class Difference:
     Attributes
     ----------
     kernel
-        Its row in the log, which is its launch.
+        Row of the kernel in the log, which is its launch.
     error
         Simulated minus measured start of its first block, in ticks.
     rule
-        For a later simulated start, the reason for which it waited at the measured start (as in
-        ``Waits.reason``), or "launch" where it did not wait. For a later measured start, the rule
-        of ``check_rules`` that the log violates there, such as "idle". "earlier" where only a
-        difference of another kernel is the cause.
+        For a later simulated start, the reason why the kernel still waited at the measured start
+        (as in ``Waits.reason``), or "launch" if it did not wait. For a later measured start, the
+        rule of ``check_rules`` that the log violates there, such as "idle". "earlier" if the only
+        cause is a difference of another kernel.
     blocker
-        The launch that it waited for, or the kernel whose difference it follows; -1 for none.
+        The launch that it waited for, or the kernel whose difference caused this one; -1 for none.
     sentence
         The same in words.
     """
@@ -131,17 +131,17 @@ class Agreement(Tabular):
     Attributes
     ----------
     start_error, end_error
-        Of each kernel's first start and last end, shape ``(K,)``, by the rows of the log.
+        Errors of each kernel's first start and last end, shape ``(K,)``, by the rows of the log.
     block_start_error
-        Of each block's start, shape ``(B,)``, by the rows of the log.
+        Error of each block's start, shape ``(B,)``, by the rows of the log.
     same_sm
-        Whether each block ran on the SM that the log says, bool of shape ``(B,)``.
+        Whether each block ran on the same SM as in the log, bool of shape ``(B,)``.
     tolerance
-        Differences up to it count as agreement.
+        Largest difference that counts as agreement.
     latency
-        The allowance for launches, with which the log's rules are checked for explanations.
+        Launch latency that is allowed when the rules of the log are checked for explanations.
     origin
-        The log's time of the simulation's tick 0.
+        Time in the log that is tick 0 of the simulation.
     run, log
         The simulation and the log.
     """
@@ -174,12 +174,12 @@ class Agreement(Tabular):
 
     @property
     def blocks_on_sm(self) -> float:
-        """Share of blocks on the SM that the log says."""
+        """Share of blocks that ran on the same SM as in the log."""
         return float(self.same_sm.mean())
 
     @property
     def exact(self) -> bool:
-        """Whether every block starts within the tolerance, on the SM that the log says."""
+        """Whether every block starts within the tolerance, on the same SM as in the log."""
         late = np.abs(self.block_start_error) > self.tolerance
         return not late.any() and bool(self.same_sm.all())
 
@@ -192,31 +192,32 @@ class Agreement(Tabular):
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
-        """The kernels whose start differs by more than the tolerance, in order of measured start.
+        """Kernels whose start differs by more than the tolerance, in order of measured start.
 
-        The first one is where the simulation and the GPU part; later ones often follow from it.
+        At the first of them, the simulation and the GPU begin to differ; later differences often
+        follow from it.
         """
         late = np.flatnonzero(np.abs(self.start_error) > self.tolerance)
         order = late[np.argsort(self._measured[late], kind="stable")]
         return tuple(self._difference(kernel) for kernel in order.tolist())
 
     def why(self, kernel: SupportsIndex | None = None) -> str:
-        """Explain the differences of starts in words, one line per kernel.
+        """Explain the differences of starts, one line per kernel.
 
         Parameters
         ----------
         kernel
-            Its row in the log. Without it, up to ten kernels that differ, by measured start.
+            Row of a kernel in the log. Default: up to ten kernels that differ, by measured start.
 
         Returns
         -------
         str
-            Empty where nothing differs by more than the tolerance.
+            Empty if nothing differs by more than the tolerance.
 
         Raises
         ------
         IndexError
-            No such kernel.
+            The kernel does not exist.
         """
         if kernel is not None:
             row = position(kernel, len(self), "kernel")
@@ -330,7 +331,7 @@ class Agreement(Tabular):
         return Results(columns)
 
     def to_frame(self, by: Literal["kernel", "block"] = "kernel") -> pd.DataFrame:
-        """A ``pandas.DataFrame``: ``kernels``, or one row per block in the order of the log."""
+        """Return a pandas table: ``kernels``, or one row per block in the order of the log."""
         one_of(by, ("kernel", "block"), "by")
         if by == "kernel":
             return frame_of(self._table())
@@ -379,33 +380,33 @@ def agreement(
     Parameters
     ----------
     run
-        What ``gs.simulate.hierarchy`` returned for the launches of ``log.launches()``, with its
-        blocks. Launch i is kernel i of the log, and block b its block b.
+        The result of ``gs.simulate.hierarchy`` for the launches of ``log.launches()``, with its
+        blocks. Launch i is kernel i of the log, and its block b is block b of that kernel.
     log
         The measured blocks.
     tolerance
-        In ticks; differences up to it count as agreement.
+        Largest difference in ticks that counts as agreement.
     latency
-        The allowance for launches in the checks of the log's rules, as in ``check_rules``. Default:
-        ``log.launch_latency()``, or 0 where the log shows none.
+        Launch latency that is allowed when the rules of the log are checked, as in ``check_rules``.
+        Default: ``log.launch_latency()``, or 0 if the log shows none.
     origin
-        The log's time of the run's tick 0. Default: the log's earliest launch, which it is for
+        Time in the log that is tick 0 of the run. Default: the earliest launch in the log, as for
         ``log.launches()``.
 
     Returns
     -------
     Agreement
-        Errors of starts and ends, agreement of SMs, and for the kernels that differ the rules that
-        say why: the simulation's wait where it is later, the violation of the log's rules
-        (``check_rules``) where the measurement is.
+        Errors of starts and ends, agreement of SMs, and for kernels that differ the rules that
+        explain it: the simulated wait if the simulation is later, and the violated rule
+        (``check_rules``) if the measurement is later.
 
     Raises
     ------
     TypeError
-        Something else than a run and a log.
+        The arguments are not a run and a log.
     ValueError
-        A run of other launches: the message names the first kernel and value that differ. A run
-        that did not end or was made without its blocks; an SM that the run's GPU does not have.
+        The run has other launches (the message names the first kernel and value that differ), did
+        not end, or has no blocks; or an SM does not exist on the run's GPU.
 
     Examples
     --------
@@ -486,7 +487,7 @@ def _number(value: Any, name: str) -> int:
 
 
 def _percent(share: float) -> str:
-    """A share in percent; 100 % only where it is all of them, and 0 % where it is none."""
+    """A share in percent; 100 % only if it is exactly 1, and 0 % only if it is exactly 0."""
     if share in (0.0, 1.0):
         return f"{share:.0%}".replace("%", " %")
     return f"{min(max(share * 100, 0.1), 99.9):.1f} %"

@@ -1,4 +1,4 @@
-"""Launches made of a file, ready for ``gs.simulate.hierarchy``, and what they leave out."""
+"""Launches made from a file, ready for ``gs.simulate.hierarchy``, and their assumptions."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Replay:
     Parameters
     ----------
     launches
-        Kernels and copies, in ticks of a ns. Times start near 0, as a simulation needs them.
+        Kernels and copies; a tick is 1 ns. Times start near 0, as a simulation requires.
     origin
-        The file's time of tick 0: a time of the simulation plus ``origin`` is one of the file.
+        Time in the file that is tick 0: add it to a time of the simulation to get one of the file.
     assumptions
-        Sentences: what the file does not say, and what was taken instead.
+        Sentences that state what is not in the file, and what was assumed instead.
     """
 
     launches: Launches
@@ -48,10 +48,10 @@ class TraceReplay(Replay):
     Parameters
     ----------
     launches, origin, assumptions
-        As of `Replay`.
+        As in `Replay`.
     kernel, transfer
-        Per launch, its row in the trace, and its row in ``trace.events.transfers``; shape ``(n,)``,
-        -1 where it is none.
+        For each launch, its row in the trace, and its row in ``trace.events.transfers``; shape
+        ``(n,)``, -1 if it has none.
     """
 
     kernel: Int64Array

@@ -230,10 +230,10 @@ def _dependencies(
     issued: Int64Array,
     order: NDArray[Any],
 ) -> tuple[list[tuple[int, ...]] | None, list[str]]:
-    """Per launch what it waits for because of events, and sentences.
+    """Operations that each launch waits for because of events, and sentences.
 
-    A wait holds up the next operation that is launched in its stream; it is for the last one that
-    was launched in the other stream before the event was recorded.
+    A wait delays the next operation that is launched in its stream, until the end of the last
+    operation that was launched in the other stream before the event was recorded.
     """
     waits = events.waits
     said = []

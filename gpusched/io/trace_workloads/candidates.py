@@ -35,7 +35,7 @@ By = Literal["annotation", "step", "stream", "kernel"]
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Occurrences of tasks, one entry each, and to which of them the GPU work belongs.
+    """Occurrences of tasks, one entry each, and the assignment of GPU work to them.
 
     ``owner`` and ``order`` have an entry per operation: its occurrence (negative: none), and the
     time by which those of a job are sorted. ``thread`` is -1 where occurrences have no CPU work.
@@ -62,7 +62,7 @@ def candidates(
 ) -> Candidates:
     """Divide a trace into occurrences of tasks.
 
-    Raises ValueError where the trace does not have what this needs.
+    Raises ValueError if the trace lacks what the choice needs.
     """
     if by == "kernel":
         return _by_kernel(trace, work, names)

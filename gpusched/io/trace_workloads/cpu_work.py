@@ -1,10 +1,10 @@
 """CPU work of jobs: between GPU operations, before the first, and after the last.
 
-A job is a chain. CPU work counts where none of the job's operations is on the GPU: until the first
-was launched, from the end of all operations before an operation until that was launched, and from
-the end of all to the end of the range. Time in which the thread waited for the GPU does not count.
-An operation was launched when its call returned, or when it started on the GPU, if that was
-earlier.
+A job is a chain. CPU work counts while none of the job's operations is on the GPU: until the first
+operation was launched, from the end of all previous operations until an operation was launched, and
+from the end of all operations to the end of the range. Time in which the thread waited for the GPU
+does not count. An operation was launched when its call returned, or when it started on the GPU, if
+that was earlier.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ __all__ = ["CpuWork", "Waits", "cpu_work"]
 class CpuWork(NamedTuple):
     """CPU work of jobs with the same operations, one row each.
 
-    ``before`` has the work before each operation, where the CPU had waited for the GPU or which
-    comes before the first; ``unwaited`` the work between operations without a wait; ``after`` that
-    behind the last operation.
+    ``before`` has the work before each operation that is the first or before which the CPU had
+    waited for the GPU; ``unwaited`` has the work between operations without a wait; ``after`` has
+    the work after the last operation.
     """
 
     before: Int64Array

@@ -47,10 +47,10 @@ def common_sequence(
 ) -> CommonSequence:
     """The sequence of operations that most of these occurrences have.
 
-    Occurrences without GPU work count only where all are. Of equally frequent ones it is the one
-    that takes the GPU longer in all, then the one that comes first. Operations are equal when they
-    are launches of one kernel with the same threads, registers and shared memory, or copies in the
-    same direction; grids may differ.
+    Occurrences without GPU work count only if all are without. Among equally frequent sequences,
+    the one with the larger total GPU time is taken, then the one that comes first. Operations are
+    equal if they are launches of one kernel with the same threads, registers and shared memory, or
+    copies in the same direction; grids may differ.
     """
     groups: dict[bytes, list[int]] = {}
     bounds = zip(begin[occurrences].tolist(), begin[occurrences + 1].tolist(), strict=True)
@@ -76,13 +76,13 @@ def common_sequence(
 
 
 def ranked(times: Int64Array, quantile: Fraction) -> Int64Array:
-    """Of each column, the least value that at least this part of the rows does not exceed."""
+    """For each column, the smallest value that at least this part of the rows does not exceed."""
     ascending: Int64Array = np.sort(times, axis=0)
     return np.asarray(ascending[_rank(len(times), quantile)])
 
 
 def ranked_row(times: Int64Array, blocks: Int64Array, quantile: Fraction) -> Int64Array:
-    """Of each column, the row of that value; of equal ones, a row with the most blocks."""
+    """For each column, the row of that value; among equal ones, a row with the most blocks."""
     equal = times == ranked(times, quantile)
     return np.asarray(np.where(equal, blocks, -1).argmax(axis=0))
 

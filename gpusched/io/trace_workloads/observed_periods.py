@@ -14,19 +14,19 @@ from gpusched.model.workload.time_units import Time, time_with_unit
 __all__ = ["Period", "Periods", "check_names", "given_period", "observed"]
 
 Periods = Time | Mapping[str, Time] | None
-"""One period for all tasks, periods by name of task, or None: as observed."""
+"""One period for all tasks, periods by name of the task, or None: as observed."""
 
 
 @dataclass(frozen=True)
 class Period:
-    """The period of a task, and a sentence about where it is from."""
+    """The period of a task, and a sentence about its origin."""
 
     time: Time
     said: str
 
 
 def check_names(period: Periods, names: Sequence[str]) -> None:
-    """Raise a ``ValueError`` for a period of a task that there is not."""
+    """Raise ValueError if a period is given for a task that does not exist."""
     if isinstance(period, Mapping):
         for name in period:
             if name not in names:
@@ -40,7 +40,7 @@ def given_period(period: Periods, name: str) -> Time | None:
 
 
 def observed(period: Periods, name: str, start: Int64Array) -> Period | None:
-    """The period of a task whose occurrences start at these times; None where it has to be given.
+    """Period of a task whose occurrences start at these times; None if it has to be given.
 
     The median is rounded down, which is safe.
     """

@@ -1,16 +1,16 @@
-"""Occurrences of tasks: which ranges are jobs, and in which of them a launch call lies.
+"""Occurrences of tasks: the ranges that are jobs, and the assignment of launch calls to them.
 
-A call lies in a range when its start does. It is looked for
+A call lies in a range if its start does. The range of a call is sought
 
-1. in the ranges of the call's own thread, which are nested;
-2. in the ranges of its process that any thread may start and end;
-3. for a thread without ranges of its own among the chosen ones, and for one that runs backward
-   passes, in the ranges of the other threads of its process.
+1. among the ranges of the call's own thread, which are nested;
+2. among the ranges of its process that any thread may start and end;
+3. for a thread without chosen ranges of its own, and for one that runs backward passes, among the
+   ranges of the other threads of its process.
 
-In 2 and 3, a call that lies in several ranges belongs to none. Threads that run backward passes
-count as the thread that waits for them, where only one other thread of the process has chosen
-ranges: theirs are then inside of its. Of ranges inside each other only the
-outermost are jobs, or only the innermost, those that contain no other.
+In 2 and 3, a call that lies in several ranges belongs to none. A thread that runs backward passes
+counts as the thread that waits for it, if only one other thread of the process has chosen ranges;
+its ranges are then inside those of that thread. Of nested ranges, only the outermost are jobs, or
+only the innermost (those that contain no other).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OVERHANG = 1000  # ns by which whole microseconds may move the ends of nested r
 class Occurrences:
     """Ranges that are jobs, by start. ``task`` numbers the ``names`` of the tasks.
 
-    ``lane_of`` has for each thread the one as which it counts.
+    ``lane_of`` maps each thread to the thread as which it counts.
     """
 
     task: Int64Array
@@ -59,10 +59,10 @@ class Occurrences:
 
 
 def task_namer(names: str | re.Pattern[str] | None, steps: bool) -> Callable[[str], str | None]:
-    """The task of an annotation's name, None for one that is not chosen.
+    """The task of an annotation's name; None for an annotation that is not chosen.
 
-    With a pattern that has a group, the task is the text of the first one. Without a pattern all
-    annotations but profiler steps are chosen, or these alone (``steps``).
+    With a pattern that has a group, the task is the text of its first group. Without a pattern, all
+    annotations except profiler steps are chosen, or only these (``steps``).
     """
     search = compiled(STEP if names is None else names, "names").search
 
@@ -84,14 +84,14 @@ def chosen_ranges(
 ) -> Occurrences:
     """The ranges of the chosen names that are jobs.
 
-    Ranges on streams of the GPU count only where no thread has a chosen one: profilers record them
-    beside those of the threads.
+    Ranges on streams of the GPU are used only if no thread has a chosen range, because profilers
+    record them in addition to those of the threads.
 
     Raises
     ------
     ValueError
-        Ranges of one thread or stream that overlap without one being inside the other; ranges of
-        one name on several streams of the GPU. The message names the row.
+        Ranges of one thread or stream overlap without being nested, or ranges of one name are on
+        several streams of the GPU. The message names the row.
     """
     ranges = events.ranges
     known = {name: task_of(name) for name in dict.fromkeys(ranges.name.tolist())}

@@ -1,4 +1,4 @@
-"""Periods for kernels of which only the execution times are known."""
+"""Choice of periods for kernels with known execution times."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def harmonic_periods(
     utilization: float = 1.0,
     step: SupportsIndex = PERIOD_STEP,
 ) -> Int64Array:
-    """Periods, in ns, with which tasks of given execution times have about a given utilization.
+    """Choose periods, in ns, with which tasks have approximately a given total utilization.
 
-    No period is less than twice the longest execution time, because kernels cannot be preempted.
-    Where this reduces the utilization of a task, the difference is divided evenly among the others.
-    The periods are rounded **up** to the next of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... steps, so that
-    the tasks' utilization is at most ``utilization``. The hyperperiod of such periods is at most
-    three times the largest; where it would exceed 48 times the smallest period, the smallest
+    No period is less than twice the longest execution time, because kernels cannot be preempted. If
+    this reduces the utilization of a task, the difference is divided evenly among the others. The
+    periods are rounded **up** to the next of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... steps, so that the
+    utilization of the tasks is at most ``utilization``. The hyperperiod of such periods is at most
+    three times the largest period. If it would exceed 48 times the smallest period, the smallest
     periods are increased.
 
     >>> gs.io.harmonic_periods([20_000, 30_000], utilization=0.5).tolist()
@@ -38,7 +38,7 @@ def harmonic_periods(
     wcet
         Execution times in ns, one per task.
     utilization
-        Utilization of all tasks together, in (0, n].
+        Total utilization of all tasks, in (0, n].
     step
         Unit of the periods, in ns.
 

@@ -70,17 +70,17 @@ class Trace(Tabular):
     device, context, stream
         Device, context and stream of the launch; ``device`` has one value only.
     occupancy
-        The PyTorch profiler's "est. achieved occupancy %", -1 where the file has none.
+        The PyTorch profiler's "est. achieved occupancy %"; -1 if the file has no value.
     call
-        Row of the launch's call among ``events.calls``, -1 where the file has none.
+        Row of the launch's call among ``events.calls``; -1 if the file has no call.
     gpu
-        The GPU, or None when the file does not describe it and none was given.
+        The GPU; None if the file does not describe it and none was given.
     source
-        The path it was read from.
+        Path of the file.
     notes
-        What of the file was left out, and what is not known of its GPU.
+        Parts of the file that were left out, and limits of the GPU that are not known.
     events
-        Launch calls, annotated ranges, copies and memsets, where the file has them.
+        Launch calls, annotated ranges, copies and memsets, if the file has them.
     """
 
     name: Names
@@ -104,20 +104,19 @@ class Trace(Tabular):
         return len(self.name)
 
     def select(self, pattern: str | re.Pattern[str]) -> Trace:
-        """Launches of the kernels whose full name contains a match of a regular expression.
+        """Select launches of kernels whose full name contains a match of a regular expression.
 
-        The result is empty when there is no match. Raises ``ValueError`` for a malformed
-        expression.
+        The result is empty if there is no match. Raises ValueError for a malformed expression.
         """
         search = searcher(pattern)
         known = {name: search(name) for name in set(self.name)}
         return take(self, np.array([known[name] for name in self.name], dtype=bool))
 
     def kernels(self) -> TraceKernels:
-        """Launches grouped by equal (name, blocks, threads, regs, smem), by decreasing total time.
+        """Group launches with equal (name, blocks, threads, regs, smem), by decreasing total time.
 
-        Kernels with equal total times are in the order of their first launches. Raises
-        ``ValueError`` when a total exceeds 64 bits.
+        Kernels with equal total times are in the order of their first launches. Raises ValueError
+        if a total exceeds 64 bits.
         """
         groups: dict[tuple[Any, ...], list[int]] = {}
         shapes = (self.blocks, self.threads, self.regs, self.smem)
@@ -160,27 +159,27 @@ class Trace(Tabular):
         Parameters
         ----------
         count
-            Number of kernels; fewer are returned where the trace has fewer.
+            Number of kernels; fewer are returned if the trace has fewer.
         pattern
             Regular expression on full names: only kernels that match are considered, whether they
             can run on the GPU or not.
         together
-            Without a pattern: leave out kernels that cannot run on the GPU, and see to it that
-            batches of several kernels are possible. Of three or more kernels, two are such whose
-            blocks are all resident at once on the empty GPU (``TraceKernels.fits``), because only
-            these can share the GPU in a batch: where the largest ones have fewer, the largest of
-            these that take at least a hundredth of the trace's GPU time are in the place of the
-            smallest. The others run alone in their batches.
+            Without a pattern: leave out kernels that cannot run on the GPU, and choose kernels such
+            that batches of several kernels are possible. Only kernels whose blocks are all resident
+            at once on the empty GPU (``TraceKernels.fits``) can share the GPU in a batch; of three
+            or more chosen kernels, two are of this kind. If fewer of the largest kernels are, the
+            largest ones of this kind that take at least a hundredth of the trace's GPU time replace
+            the smallest chosen ones. The other kernels run alone in their batches.
 
         Returns
         -------
         TraceKernels
-            By decreasing total time.
+            The kernels by decreasing total time.
 
         Raises
         ------
         ValueError
-            Nothing matches; no kernel can run on the GPU; the GPU is unknown and ``together``
+            Nothing matches, no kernel can run on the GPU, or the GPU is unknown and ``together``
             requires it.
         """
         count = integer(count, "count")
@@ -216,10 +215,10 @@ class Trace(Tabular):
     ) -> Workload:
         """Make a workload whose tasks are the annotated ranges, steps, streams or kernels.
 
-        Each occurrence is a job: the CPU work before its first launch, its copies and kernels in
-        launch order, CPU work between them where the CPU had waited for the GPU, and CPU work
-        after the last. Times are the largest over the jobs, or a quantile. **They include
-        interference**: the result is a realistic example, not a safe model of the program.
+        Each occurrence is a job. It consists of the CPU work before its first launch, its copies
+        and kernels in launch order, CPU work between them if the CPU had waited for the GPU, and
+        CPU work after the last one. Times are the largest over the jobs, or a quantile. **They
+        include interference**: the result is a realistic example, not a safe model of the program.
 
         >>> trace = gs.io.read_trace("tests/data/perception.pt.trace.json.gz")
         >>> w = trace.workload(by="annotation")
@@ -233,53 +232,55 @@ class Trace(Tabular):
         Parameters
         ----------
         by
-            ``"annotation"``: a task per name of an annotated range (``record_function``, NVTX).
+            ``"annotation"``: one task per name of an annotated range (``record_function``, NVTX).
             ``"step"``: one task, whose jobs are the profiler steps (``ProfilerStep#n``).
-            ``"stream"``: a task per stream, without CPU work; a job is what is launched in a
-            profiler step or in a range of ``names``; in a trace without, what starts within a
-            period, counted from the stream's first operation.
-            ``"kernel"``: a task per kernel (name and shape); each launch is a job.
+            ``"stream"``: one task per stream, without CPU work. A job is everything that is
+            launched in a profiler step or in a range of ``names``; if the trace has neither,
+            everything that starts within a period, counted from the stream's first operation.
+            ``"kernel"``: one task per kernel (name and shape); each launch is a job.
         period
-            One time for all tasks or times by name of task: ticks of a ns, or text with a unit.
-            Else the median distance between starts of occurrences, rounded down.
+            One period for all tasks, or periods by name of the task: ticks (ns), or text with a
+            unit. Default: the median distance between starts of occurrences, rounded down.
         quantile
-            Part of the jobs whose times are not above the stated one; 1: all. It is computed by
-            rank, without interpolation. A float counts as the decimal that it prints as.
+            Share of the jobs whose times do not exceed the stated ones; 1: all jobs. It is computed
+            by rank, without interpolation. A float counts as the decimal number that it prints as.
         names
-            Regular expression: which annotations, steps or kernels are taken, by a match anywhere
-            in the name. The text of the first group, where there is one, is the task's name:
-            ``r"(\\w+) frame \\d+"``. Without it, all annotations but profiler steps.
+            Regular expression that selects annotations, steps or kernels by a match anywhere in
+            the name. If it has a group, the text of the first group is the name of the task:
+            ``r"(\\w+) frame \\d+"``. Default: all annotations except profiler steps.
         nesting
-            Of chosen ranges inside each other, only the outermost are jobs, or only the innermost
-            (those that contain no other).
+            Of nested chosen ranges, only the outermost are jobs, or only the innermost (those that
+            contain no other).
         gaps
-            ``"waited"``: CPU work between GPU operations is a segment only where the CPU had waited
-            for the GPU. ``"all"``: wherever the GPU had none of the job's work.
+            ``"waited"``: CPU work between GPU operations becomes a segment only if the CPU had
+            waited for the GPU. ``"all"``: whenever none of the job's work was on the GPU.
 
         Returns
         -------
         Workload
-            In ticks of a ns. Its ``notes`` say from how many jobs, at which quantile, and what was
-            left out. Deadlines are the periods.
+            A workload with ticks of 1 ns. Its ``notes`` state the number of jobs, the quantile, and
+            what was left out. Deadlines equal periods.
 
         Raises
         ------
         ValueError
-            No such ranges or launch calls, as in a report of kernels in CSV; a task with fewer than
-            two occurrences and no period; ranges of a thread that overlap without one inside the
-            other; damaged events, with their row; a malformed expression or an argument that is
-            not possible.
+            There are no such ranges or no launch calls, as in a CSV report of kernels; a task has
+            fewer than two occurrences and no period; ranges of a thread overlap without being
+            nested; events are damaged (the message has their row); an expression is malformed; or
+            an argument is invalid.
 
-        A kernel or copy belongs to the range that contains its launch call, which the correlation
-        number finds: on the thread of the call; else a range that any thread of the process starts
-        and ends; else, for a thread without chosen ranges of its own, one of the process's other
-        threads. Calls in several such ranges belong to none. A thread that runs PyTorch's backward
-        passes counts as the one that waits for it, where only one other thread has chosen ranges.
+        A kernel or copy belongs to the range that contains its launch call, which is identified by
+        the correlation number. This is a range on the thread of the call; otherwise a range that
+        any thread of the process may start and end; otherwise, for a thread without chosen ranges,
+        a range of one of the other threads of the process. Calls in several such ranges belong to
+        none. A thread that runs PyTorch's backward passes counts as the one that waits for it, if
+        only one other thread has chosen ranges.
 
-        Jobs of a task may differ: the most frequent sequence of operations is taken, and jobs with
-        others are left out and counted. Operations of several streams are one chain. A grid that
-        differs between jobs is that of the job whose time is taken. Copies on the device, memsets,
-        work without a launch call and segments of no time are left out and counted.
+        Jobs of a task may differ: the most frequent sequence of operations is used, and jobs with
+        other sequences are left out and counted. Operations of several streams form one chain. If a
+        grid differs between jobs, that of the job whose time is used is taken. Copies within the
+        device, memsets, work without a launch call and segments of zero length are left out and
+        counted.
         """
         from gpusched.io.trace_workloads.from_trace import workload_of
 
@@ -294,49 +295,50 @@ class Trace(Tabular):
     ) -> TraceReplay:
         """Make launches of the kernels and of the copies to and from the device.
 
-        They are launched when the program launched them, in its streams and contexts, and
-        ``gs.simulate.hierarchy`` decides when they run. **A kernel's duration in a trace includes
-        interference** by what ran beside it, so that a simulation in which kernels share the GPU
-        is too slow rather than too fast. A block takes the duration divided by the kernel's waves
-        on the GPU, rounded up: alone, the kernel takes its measured time, or less than a tick per
-        wave more, as in ``Workload``.
+        They are launched at the times at which the program launched them, in its streams and
+        contexts; ``gs.simulate.hierarchy`` determines when they run. **A kernel's duration in a
+        trace includes interference** by concurrent work, so that a simulation in which kernels
+        share the GPU is too slow rather than too fast. A block takes the duration divided by the
+        number of the kernel's waves on the GPU, rounded up. Alone, the kernel therefore takes its
+        measured time, or less than one tick per wave more, as in ``Workload``.
 
         Parameters
         ----------
         gpu
-            A GPU or the name of a preset, whose waves are counted. Default: that of the trace.
+            A GPU or the name of a preset, used to compute the waves. Default: that of the trace.
         latency
-            Time in ns from a launch call to the operation's arrival in its stream. Default: the
-            median time to the start of those operations before which the GPU was idle from the
-            call on; 0 without any.
+            Time in ns from a launch call to the arrival of the operation in its stream. Default:
+            the median time to the start of those operations for which the GPU was idle from the
+            call on; 0 if there are none.
         streams
-            The kind of streams of which the file says none: "non_blocking" (those of PyTorch are)
-            or "blocking", ordered with the NULL stream.
+            Kind of streams whose kind is not in the file: "non_blocking" (like those of PyTorch) or
+            "blocking", which are ordered with the NULL stream.
 
         Returns
         -------
         TraceReplay
-            By time of launch; rows of ``launches`` refer to the trace by ``kernel`` and
-            ``transfer``.
+            Launches ordered by time. ``kernel`` and ``transfer`` refer from the rows of
+            ``launches`` to those of the trace.
 
         Raises
         ------
         ValueError
-            An unknown GPU, an empty trace, a kernel that cannot run on the GPU (its row is named),
-            a negative latency.
+            The GPU is unknown, the trace is empty, a kernel cannot run on the GPU (the message has
+            its row), or the latency is negative.
         OverflowError
-            A trace of 2**59 ns or more.
+            The trace spans 2**59 ns or more.
 
         Assumptions
         -----------
-        Operations without a launch call in the file are launched when they started, and none later
-        than that. Priorities are those of Kineto's kernels ("priority") or of Nsight's streams,
-        else 0. Stream 7 is the legacy NULL stream where the file names no other. Waits of streams
-        for events (``cudaStreamWaitEvent``) are those that the file has: Kineto's with the option
-        ``enable_cuda_sync_events``, Nsight's where it traced events; others are unknown. Memsets
-        and copies on the device are left out and counted. All of it is said in ``assumptions``.
+        Operations without a launch call in the file are launched when they started, and none is
+        launched later than it started. Priorities are those of Kineto's kernels ("priority") or of
+        Nsight's streams, otherwise 0. Stream 7 is the legacy NULL stream if the file names no
+        other. Waits of streams for events (``cudaStreamWaitEvent``) are taken from the file: Kineto
+        records them with the option ``enable_cuda_sync_events``, Nsight if it traced events; other
+        waits are unknown. Memsets and copies within the device are left out and counted. All of
+        this is stated in ``assumptions``.
 
-        Every block is simulated: traces whose kernels have many millions of blocks take long.
+        Every block is simulated, so traces whose kernels have many millions of blocks take long.
 
         >>> trace = gs.io.read_trace("tests/data/perception.pt.trace.json.gz")
         >>> replay = trace.launches()
@@ -353,9 +355,9 @@ class Trace(Tabular):
         return trace_replay(self, device, latency, streams)
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per launch; its columns are the arrays' names.
+        """Return a pandas table with one row per launch; its columns are the arrays.
 
-        ``occupancy`` and ``call`` are NA where the file has none.
+        ``occupancy`` and ``call`` are NA if the file has no value.
         """
         return frame_of(self._table())
 

@@ -141,15 +141,15 @@ class TraceEvents:
     calls, ranges, transfers
         The events, in the order of the file.
     streams, waits
-        What the file says of streams, and their waits for events of other streams.
+        Streams described by the file, and their waits for events of other streams.
     lost_waits
-        Number of waits whose event was recorded where the file does not say.
+        Number of waits for events whose recording is not in the file.
     threads
-        Process and thread of each number of a thread.
+        Process and thread of each thread number.
     helpers
-        Threads that run the backward pass for others, which wait for them.
+        Threads that run the backward pass for other threads, which wait for them.
     where
-        What a row of the ranges is called in messages, with ``{}`` for its number in the file.
+        Name of a row of the ranges in messages, with ``{}`` for its number in the file.
     unfinished
         Number of ranges without an end, which are not among ``ranges``.
     graphs
@@ -157,7 +157,7 @@ class TraceEvents:
     elsewhere
         Number of kernels on other devices than the trace's.
     missing
-        Why there are no events at all, "" where there are.
+        The reason why there are no events at all; "" if there are events.
     """
 
     calls: Calls = field(default_factory=Calls)
@@ -200,8 +200,8 @@ class LinkedCalls:
     used
         The numbers of what was launched. Other calls are dropped unless they wait.
 
-    A number that calls of several threads have stands for none of them; of several calls of one
-    thread, for the first. ``calls`` are those that are left.
+    A number that occurs in calls of several threads belongs to none of them; of several calls of
+    one thread, it belongs to the first. ``calls`` are the remaining calls.
     """
 
     def __init__(self, calls: Calls, numbers: Int64Array, used: Int64Array) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class TraceKernels(Tabular):
     """Kernels of a trace (launches with equal name and shape), by decreasing total time.
 
-    All attributes but ``gpu`` are read-only arrays with one entry per kernel.
+    All attributes except ``gpu`` are read-only arrays with one entry per kernel.
 
     >>> kernels = gs.io.read_trace("tests/data/pipeline.pt.trace.json").choose(2)
     >>> kernels.count.tolist(), kernels.wcet.tolist()
@@ -37,14 +37,14 @@ class TraceKernels(Tabular):
     ----------
     name, label
         The full name, and a short one without namespaces and template arguments: at most 40
-        characters, different for every kernel (#2, #3, ... where the short names are equal).
+        characters, different for every kernel (#2, #3, ... if short names are equal).
     blocks, threads, regs, smem
         The shape, as in ``Trace``.
     count
         Number of launches.
     wcet, median, total
         Largest, median (rounded down) and sum of the measured durations, in ns. ``wcet`` is the
-        largest *observed* duration, with the interference of that run; it is not a bound.
+        largest *observed* duration, including the interference of that run; it is not a bound.
     gpu
         As in ``Trace``.
     """
@@ -65,23 +65,23 @@ class TraceKernels(Tabular):
         return len(self.name)
 
     def occupancy(self) -> Int64Array:
-        """Number of blocks of each kernel that an empty SM can host; 0 when a block does not fit.
+        """Number of blocks of each kernel that an empty SM can host; 0 if a block does not fit.
 
-        Raises ``ValueError`` when the GPU is unknown.
+        Raises ValueError if the GPU is unknown.
         """
         return occupancy_of(self.gpu, self)
 
     def fits(self) -> NDArray[np.bool_]:
-        """True per kernel when all its blocks are resident at once on the empty GPU.
+        """Whether all blocks of each kernel are resident at once on the empty GPU.
 
-        That is blocks <= SMs * occupancy. Raises ``ValueError`` when the GPU is unknown.
+        This is the case if blocks <= SMs * occupancy. Raises ValueError if the GPU is unknown.
         """
         return np.asarray(self.blocks <= known_gpu(self.gpu).sms * self.occupancy())
 
     def waves(self) -> Int64Array:
-        """Number of waves in which each kernel runs alone: ceil(blocks / (SMs * occupancy)).
+        """Number of waves of each kernel when it runs alone: ceil(blocks / (SMs * occupancy)).
 
-        Raises ``ValueError`` when the GPU is unknown or a kernel's block fits on no SM.
+        Raises ValueError if the GPU is unknown or a block does not fit an SM.
         """
         resident = known_gpu(self.gpu).sms * self.occupancy()
         if np.any(resident == 0):
@@ -98,22 +98,22 @@ class TraceKernels(Tabular):
         deadline: ArrayLike | None = None,
         utilization: float = 1.0,
     ) -> KernelTasks:
-        """These kernels as periodic tasks, named by their labels; all times in ns.
+        """Make periodic tasks from these kernels, named by their labels; all times are in ns.
 
         ``wcet`` is the largest duration in the trace. **A measured duration includes interference
         by concurrent kernels, and it is the time of the whole grid, not of one block**: the result
-        is a realistic example, not a safe model of the program. When the GPU is known,
-        ``block_time`` = ceil(wcet / waves), which assumes ``waves()`` rounds of equal blocks;
+        is a realistic example, not a safe model of the program. If the GPU is known,
+        ``block_time`` is ceil(wcet / waves), which assumes ``waves()`` rounds of equal blocks;
         otherwise it equals ``wcet``.
 
         Parameters
         ----------
         period, deadline
-            In ns; one number for all, or one per kernel. Deadlines default to periods. Without
-            ``period``, the periods are chosen by ``harmonic_periods(wcet, utilization)``; they
-            are not the program's.
+            Periods and deadlines in ns; one number for all kernels, or one per kernel. Deadlines
+            default to the periods. Default of ``period``: ``harmonic_periods(wcet, utilization)``;
+            these are not the program's periods.
         utilization
-            Utilization of all tasks together when the periods are chosen.
+            Total utilization of all tasks if the periods are chosen.
 
         Returns
         -------
@@ -123,8 +123,8 @@ class TraceKernels(Tabular):
         Raises
         ------
         ValueError
-            No kernels, a kernel with a measured duration of 0, a kernel whose block fits on no SM,
-            or values that ``KernelTasks`` does not accept.
+            There are no kernels, a measured duration is 0, a block does not fit an SM, or
+            ``KernelTasks`` refuses the values.
         """
         from gpusched.model.kernel_tasks import KernelTasks
 
@@ -158,7 +158,7 @@ class TraceKernels(Tabular):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per kernel; its columns are the arrays' names."""
+        """Return a pandas table with one row per kernel; its columns are the arrays."""
         return frame_of(self._table())
 
     def _table(self) -> dict[str, Any]:

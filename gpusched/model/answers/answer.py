@@ -1,7 +1,7 @@
 """Base of all answers to a schedulability question: verdict, response times, slack, reasons.
 
-Every method of ``gs.pbs`` and ``gs.analysis`` answers with an object of a class derived from
-`Answer`, for one task set and for a stack of sets alike.
+All methods of ``gs.pbs`` and ``gs.analysis`` return objects of classes derived from `Answer`, for a
+single task set and for a stack of sets alike.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Times: TypeAlias = "np.ma.MaskedArray[tuple[int, ...], np.dtype[np.int64]]"
 """Ticks per task, masked where there is no value."""
 
-# Of one set a Python value, of a stack an array: which one is known when the program runs. A type
-# checker takes such a value for an array and also accepts it where a single value is expected.
+# A Python value for one set, an array for a stack; which of them is known only at run time. A type
+# checker treats such a value as an array, and also accepts it where a single value is expected.
 Flags: TypeAlias = "npt.NDArray[np.bool_] | Any"
 Ticks: TypeAlias = "npt.NDArray[np.int64] | Any"
 
@@ -49,7 +49,7 @@ _NONE = np.iinfo(np.int64).max  # below the mask: later than any deadline
 
 
 def missing(values: npt.ArrayLike, known: npt.ArrayLike, filler: int = _NONE) -> Times:
-    """``values`` masked where they are not known, read-only, with ``filler`` below the mask."""
+    """``values`` as a read-only masked array, masked where unknown, with ``filler`` underneath."""
     mask = ~np.asarray(known, np.bool_)
     data = np.where(mask, np.int64(filler), np.asarray(values, np.int64))
     found: Times = np.ma.array(frozen(data), mask=frozen(mask))
@@ -57,11 +57,11 @@ def missing(values: npt.ArrayLike, known: npt.ArrayLike, filler: int = _NONE) ->
 
 
 class Answer(Tabular, Saved, Frozen, ABC):
-    """Answer of one method for one set of n tasks, or for a stack of N sets.
+    """Answer of a method for one set of n tasks, or for a stack of N sets.
 
-    Arrays of a stack whose sets differ in size have rows for the tasks of the largest; beyond a
-    smaller set's tasks, masked arrays are masked and the others are 0 or False. The answer for one
-    set, ``answer[i]``, has its own tasks alone.
+    If the sets of a stack differ in size, its arrays have as many rows as the largest set; unused
+    rows are masked in masked arrays, and 0 or False in others. The answer for one set,
+    ``answer[i]``, has only the rows of its tasks.
 
     >>> answer = gs.analysis.gedf_tardiness(gs.HostTasks([30, 30], cpu=[20, 20]), cpus=2)
     >>> isinstance(answer, gs.analysis.Answer), answer.schedulable, answer.claim
@@ -70,15 +70,17 @@ class Answer(Tabular, Saved, Frozen, ABC):
     Attributes
     ----------
     accepted
-        Whether the method guarantees every deadline: a bool, or bool ``(N,)`` for a stack.
+        Whether the method guarantees that all deadlines are met: a bool, or bool ``(N,)`` for a
+        stack.
     rejected
-        Whether a miss is shown, or an exact or necessary test says no: as ``accepted``.
+        Whether a deadline miss is shown, or an exact or necessary test fails; shape as
+        ``accepted``.
     seconds
-        Wall-clock time of the call that computed it; not compared by ``==``.
+        Wall-clock time of the call that computed the answer; not compared by ``==``.
 
-    A stack's answer indexes like an array: ``answer[3]`` is the answer for set 3, ``answer[2:5]``
-    and ``answer[answer.accepted]`` are answers for several sets. ``len`` gives the number of sets
-    of a stack, of tasks of a single set.
+    The answer for a stack is indexed like an array: ``answer[3]`` is the answer for set 3;
+    ``answer[2:5]`` and ``answer[answer.accepted]`` are answers for several sets. ``len`` returns
+    the number of sets for a stack, and the number of tasks for a single set.
     """
 
     _QUESTION: ClassVar[str] = "every deadline is met"
@@ -133,21 +135,21 @@ class Answer(Tabular, Saved, Frozen, ABC):
         return self._tasks.is_stack
 
     def __len__(self) -> int:
-        """Number of sets of a stack, of tasks of a single set."""
+        """Number of sets of a stack, or number of tasks of a single set."""
         return len(self.accepted) if self.is_stack else self._tasks.n
 
     @property
     def undecided(self) -> Flags:
-        """Whether it is neither accepted nor rejected: a bool, or bool ``(N,)``."""
+        """Whether the answer is neither accepted nor rejected: a bool, or bool ``(N,)``."""
         if self.is_stack:
             return ~(self.accepted | self.rejected)
         return not (self.accepted or self.rejected)
 
     @property
     def schedulable(self) -> Flags:
-        """True when accepted, False when rejected, None when undecided.
+        """True if accepted, False if rejected, None if undecided.
 
-        For a stack, the bool array ``accepted``: its mean is the share of sets that are guaranteed.
+        For a stack, the bool array ``accepted``; its mean is the share of guaranteed sets.
         """
         if self.is_stack:
             return self.accepted
@@ -155,18 +157,19 @@ class Answer(Tabular, Saved, Frozen, ABC):
 
     @property
     def response(self) -> Times:
-        """Response time of each task: int64 ticks ``(n,)`` or ``(N, n)``.
+        """Response time of each task in ticks: int64 ``(n,)`` or ``(N, n)``.
 
-        Masked where the method computes none. It bounds every job's response where ``bounded``.
+        Masked if the method does not compute it. It bounds the response times of all jobs of the
+        tasks for which ``bounded`` is True.
         """
         values, known = self._responses()
         return missing(values, known)
 
     @property
     def slack(self) -> Times:
-        """Deadline minus response bound: int64 ticks ``(n,)`` or ``(N, n)``.
+        """Deadline minus response-time bound in ticks: int64 ``(n,)`` or ``(N, n)``.
 
-        Masked where ``bounded`` is False; negative where the bound exceeds the deadline.
+        Masked if ``bounded`` is False; negative if the bound exceeds the deadline.
         """
         values, _ = self._responses()
         known = self.bounded
@@ -179,14 +182,14 @@ class Answer(Tabular, Saved, Frozen, ABC):
         Parameters
         ----------
         task
-            Number or name of a task, for what is known of this task; None for the whole set. The
-            answer for a stack explains its sets after indexing, ``answer[3].why()``; by itself it
-            counts them.
+            Index or name of a task, to explain what is known about this task; None for the whole
+            set. The answer for a stack only returns the numbers of its accepted, rejected and
+            undecided sets; index it to explain one of them, ``answer[3].why()``.
 
         Raises
         ------
         IndexError, ValueError
-            A task that does not exist; a task of a stack.
+            The task does not exist, or the answer is for a stack.
         """
         if self.is_stack:
             if task is not None:
@@ -248,14 +251,14 @@ class Answer(Tabular, Saved, Frozen, ABC):
     # Parts of a stack
 
     def __getitem__(self, index: SupportsIndex | slice | npt.ArrayLike) -> Self:
-        """Answer for one set of a stack (by number), or for several (slice, numbers, mask).
+        """Return the answer for one set of a stack (int), or for several (slice, indices, mask).
 
         Raises
         ------
         IndexError
-            A set that does not exist.
+            The set does not exist.
         TypeError
-            An answer for a single set; another kind of index.
+            The answer is for a single set, or the index is of another kind.
         """
         at = sets_at(self, index)
         n = self._tasks[at].n if self._tasks.is_ragged else None
@@ -263,7 +266,7 @@ class Answer(Tabular, Saved, Frozen, ABC):
         return type(self)(**changed)
 
     def __iter__(self) -> Iterator[Self]:
-        """The answers for the sets of a stack."""
+        """Iterate over the answers for the sets of a stack."""
         return sets_of(self)
 
     # Tables and pictures
@@ -279,9 +282,9 @@ class Answer(Tabular, Saved, Frozen, ABC):
         }
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a pandas table with one row per task, of every set.
+        """Return a pandas table with one row per task, of every set.
 
-        It has the columns ``set`` (of a stack), ``task``, ``name``, ``schedulable``, ``deadline``,
+        It has the columns ``set`` (for a stack), ``task``, ``name``, ``schedulable``, ``deadline``,
         ``response``, ``bounded``, ``slack``, and those of the method. Missing values are NA.
         """
         return frame_of(self._table())
@@ -306,12 +309,12 @@ class Answer(Tabular, Saved, Frozen, ABC):
         return {key: column[are_tasks] for key, column in columns.items()}
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
-        """Draw response bounds and deadlines of a set, or the numbers of answers of a stack.
+        """Draw response-time bounds and deadlines of a set, or a bar chart of a stack's answers.
 
         Parameters
         ----------
         ax
-            Matplotlib axes; None for a new figure.
+            Matplotlib axes. Default: those of a new figure.
         unit
             Length of a tick: None, "ns", "us", "ms" or "s".
 
@@ -348,9 +351,9 @@ class Answer(Tabular, Saved, Frozen, ABC):
         late: int | None = None,
         nothing: str = "no bound",
     ) -> Axes:
-        """A bar per task, of parts with a label and a colour, and its deadline.
+        """Draw one bar per task, of parts with a label and a colour, and its deadline.
 
-        The word ``nothing`` stands in the place of a bar of which no part is known.
+        The word ``nothing`` is shown instead of a bar of which no part is known.
         """
         from gpusched._draw import axes as plot
 

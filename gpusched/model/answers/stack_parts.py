@@ -36,10 +36,10 @@ Of = TypeVar("Of", bound=Stackable)
 
 
 def sets_at(answer: Stackable, index: Any) -> int | slice | npt.NDArray[Any]:
-    """A set's number in the answer for a stack, or what selects several sets.
+    """Index of one set in the answer for a stack, or an index that selects several sets.
 
-    Raises TypeError for an answer for a single set and for another kind of index, IndexError for a
-    set that does not exist.
+    Raises TypeError for the answer for a single set and for other kinds of index, and IndexError
+    for a set that does not exist.
     """
     if not answer.is_stack:
         raise TypeError("answer: got an index for a single set, expected a stack")
@@ -81,7 +81,7 @@ def _number(index: Any, count: int) -> int:
 
 
 def part_of(value: Any, at: int | slice | npt.NDArray[Any], n: int | None = None) -> Any:
-    """A field of some sets of a stack; with n, where sets differ in size, cut to n tasks."""
+    """A field of some sets of a stack; cut to n tasks if n is given (sets of different sizes)."""
     if isinstance(value, np.ndarray):
         part = value[at]
         if n is not None and value.ndim > 1:  # a row per task

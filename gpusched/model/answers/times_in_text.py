@@ -1,6 +1,6 @@
-"""Times in the sentences of answers: ticks, or time units where the length of a tick is known.
+"""Times in the sentences of answers: in ticks, or in time units if the length of a tick is known.
 
-A model counts in ticks and does not know how long they are; a workload does. Whoever asks an answer
+A model counts in ticks and does not know their length; a workload does. Code that asks an answer
 about a derived model for a sentence sets the length for the duration of the call.
 """
 
@@ -19,7 +19,7 @@ _TICK: ContextVar[int | None] = ContextVar("tick", default=None)
 
 @contextmanager
 def tick_length(tick: int) -> Iterator[None]:
-    """Have sentences say times in units, a tick being ``tick`` ns; for the current thread."""
+    """Write times in sentences with units, a tick being ``tick`` ns; for the current thread."""
     before = _TICK.set(tick)
     try:
         yield
@@ -28,7 +28,7 @@ def tick_length(tick: int) -> Iterator[None]:
 
 
 def time_in_text(ticks: int, unit: str = "") -> str:
-    """A time for a sentence; ``unit`` follows a number of ticks.
+    """Text of a time in a sentence; ``unit`` follows a number of ticks.
 
     >>> from gpusched.model.answers.times_in_text import tick_length, time_in_text
     >>> time_in_text(20140), time_in_text(20140, " ticks")

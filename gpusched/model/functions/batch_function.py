@@ -39,12 +39,13 @@ _COLUMNS = ("blocks", "threads", "regs", "smem")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchFunction(Saved):
-    """Completion times of the batches of 1 to 64 tasks, computed when they are asked for.
+    """Completion times of the batches of 1 to 64 tasks, computed on demand.
 
-    [RTNS24], sections 2.3, 4.2 and 6.1. A `BatchTable` has 2**n entries, which ends at 24 tasks;
-    this is the model behind one: a task alone takes its ``wcet``, a batch of two or more the
-    longest ``wcet`` of its members times a slowdown factor of the batch, rounded up, and is
-    eligible by placement (`from_gpu`) or by utilization (`from_utilization`).
+    [RTNS24], sections 2.3, 4.2 and 6.1. A `BatchTable` has 2**n entries and is limited to 24 tasks.
+    A batch function computes the same model without a table: a single task takes its ``wcet``; a
+    batch of two or more takes the longest ``wcet`` of its members times the slowdown factor of the
+    batch, rounded up. Eligibility is decided by placement (`from_gpu`) or by utilization
+    (`from_utilization`).
 
     >>> tasks = gs.KernelTasks(period=[4, 6, 12], wcet=[1, 2, 3])
     >>> times = gs.BatchFunction.from_utilization(tasks, slowdown=1.5)
@@ -53,21 +54,21 @@ class BatchFunction(Saved):
     >>> times.table() == gs.BatchTable.from_utilization(tasks, slowdown=1.5)
     True
 
-    The factor of a batch depends on the seed and the batch alone. Where factors are drawn, they
-    are therefore others than those of a `BatchTable` of the same seed, whose draws go in the order
-    of the batches; a table of the function's own factors is ``table()``.
+    The factor of a batch depends only on the seed and the batch. Factors that are drawn therefore
+    differ from those of a `BatchTable` of the same seed, which draws them in the order of the
+    batches; ``table()`` makes a table with the factors of the function.
 
     Attributes
     ----------
     wcet, period
-        Ticks, int64 ``(n,)``, read-only.
+        Execution times and periods in ticks, read-only int64 ``(n,)``.
     shapes, limits, sm_order
-        Blocks, threads, registers and shared memory of each kernel, int64 ``(n, 4)``, and the
-        limits of the GPU and the order of its SMs; None for eligibility by utilization.
+        Blocks, threads, registers and shared memory of each kernel, int64 ``(n, 4)``; limits of the
+        GPU; order of its SMs. None if eligibility is decided by utilization.
     slowdown
-        The least and the greatest factor, in billionths.
+        Smallest and largest factor, in billionths.
     key, first
-        Source of the factors: four words of a seed, and the number of the set.
+        Random stream of the factors: four words derived from the seed, and the index of the set.
     """
 
     _KIND: ClassVar[str] = "BatchFunction"
@@ -111,12 +112,12 @@ class BatchFunction(Saved):
         seed: Seed = None,
         first: int = 0,
     ) -> BatchFunction:
-        """Make the function of tasks whose kernels share a GPU, by placing their blocks on SMs.
+        """Make the function of tasks that share a GPU, by placing their blocks on SMs.
 
-        The model of `BatchTable.from_gpu`. Orders of submission are tried for each batch alone:
-        every one for up to six kernels, sorted ones beyond. So a batch that a table leaves
-        undecided is undecided here, too, and a few others may be. The number of kernels that the
-        GPU runs at once (``GPU.resident_grids``) is not counted.
+        The model is that of `BatchTable.from_gpu`. For each batch, all orders of submission are
+        tried for up to six kernels, and several sorted orders beyond that. A batch that a table
+        leaves undecided is therefore undecided here too, and a few others may be. The number of
+        kernels that the GPU runs at once (``GPU.resident_grids``) is not counted.
 
         >>> tasks = gs.KernelTasks(period=[9] * 40, wcet=[1] * 40, blocks=4, threads=256)
         >>> times = gs.BatchFunction.from_gpu(tasks, "pbs2024", slowdown=None)
@@ -126,18 +127,19 @@ class BatchFunction(Saved):
         Parameters
         ----------
         tasks
-            One set; ``blocks``, ``threads``, ``regs``, ``smem`` and ``wcet`` matter.
+            One task set; ``blocks``, ``threads``, ``regs``, ``smem`` and ``wcet`` are used.
         gpu, slowdown, seed
             As in `BatchTable.from_gpu`.
         first
-            The number of the set in its seed.
+            Index of the set in the random stream of the seed.
 
         Raises
         ------
         ValueError
-            A stack, more than 64 tasks, a block that fits no SM, factors below 1.
+            The tasks are a stack or more than 64, a block does not fit an SM, or a factor is
+            below 1.
         OverflowError
-            Times of 2**60 - 1 ticks or more.
+            A time is 2**60 - 1 ticks or more.
         """
         from gpusched.model.gpu import as_gpu
 
@@ -152,12 +154,13 @@ class BatchFunction(Saved):
     ) -> BatchFunction:
         """Make the function of tasks that may share the GPU if their utilizations add up to 1.
 
-        The model of `BatchTable.from_utilization`; parameters and refusals are those of `from_gpu`.
+        The model is that of `BatchTable.from_utilization`; parameters and errors are those of
+        `from_gpu`.
 
         Raises
         ------
         OverflowError
-            Also a hyperperiod that exceeds 2**60 - 2 ticks.
+            In addition, if the hyperperiod exceeds 2**60 - 2 ticks.
         """
         _check_tasks(tasks)
         return cls._of(tasks, None, None, None, slowdown, seed, first)
@@ -192,15 +195,15 @@ class BatchFunction(Saved):
         return (self.period, self.wcet, *gpu, key, self.first, *self.slowdown)
 
     def completion(self, batches: npt.ArrayLike, *, stop: Any = None) -> Int64Array:
-        """Times of batches in ticks, 0 for those that are not eligible, or not known to be.
+        """Completion times of batches in ticks; 0 for batches not known to be eligible.
 
         Parameters
         ----------
         batches
-            Bit masks of the tasks, of any shape.
+            Bit masks of the batches, of any shape.
         stop
-            A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends
-            the call.
+            Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+            sets the byte to 1.
 
         Returns
         -------
@@ -209,7 +212,7 @@ class BatchFunction(Saved):
         return np.maximum(self._times(batches, stop), 0)
 
     def undecided(self, batches: npt.ArrayLike, *, stop: Any = None) -> Int64Array:
-        """Times of batches of which it is not known whether they are eligible; 0 for others.
+        """Times of batches whose eligibility is unknown, in ticks; 0 for all others.
 
         Parameters and result are those of `completion`.
         """
@@ -221,17 +224,17 @@ class BatchFunction(Saved):
         return times.reshape(masks.shape)
 
     def batch_mask(self, members: Iterable[int]) -> int:
-        """The bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
+        """Bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
         return mask_of(members, self.n)
 
     def members(self, mask: int) -> tuple[int, ...]:
-        """The tasks of a batch, by increasing index."""
+        """Tasks of a batch, by increasing index."""
         return members(int(as_masks([mask], self.n, "mask")[0]))
 
     def submission_order(self, mask: int) -> tuple[int, ...]:
-        """The tasks of an eligible batch in an order of submission that makes it eligible.
+        """Tasks of an eligible batch in an order of submission that makes it eligible.
 
-        Raises ValueError when the batch is not eligible.
+        Raises ValueError if the batch is not eligible.
         """
         batch = int(as_masks([mask], self.n, "mask")[0])
         if self.completion([batch])[0] == 0:
@@ -239,18 +242,19 @@ class BatchFunction(Saved):
         return tuple(_core.pbs_function_order(self._source, batch).tolist())
 
     def demand(self) -> tuple[Int64Array, Int64Array, npt.NDArray[np.bool_]]:
-        """Demand that bounds the batches of two or more: ``need``, ``room``, ``alone``.
+        """Resource demands that limit batches of two or more tasks: ``need``, ``room``, ``alone``.
 
-        Such a batch has no task that is eligible only ``alone`` (bool ``(n,)``), and in each row of
-        ``need`` (int64 ``(rows, n)``) its entries add up to at most ``room`` (int64 ``(rows,)``):
-        work per hyperperiod, or warps, block slots, registers and shared memory of all SMs.
+        No eligible batch of two or more contains a task marked in ``alone`` (bool ``(n,)``), and
+        in each row of ``need`` (int64 ``(rows, n)``) the entries of its tasks add up to at most
+        ``room`` (int64 ``(rows,)``). The rows are work per hyperperiod, or warps, block slots,
+        registers and shared memory of all SMs.
         """
         return _core.pbs_function_demand(self._source)
 
     def least(self, mask: int) -> int:
-        """A lower bound on the times of all eligible batches that contain these tasks; 0: none is.
+        """Lower bound on the times of all eligible batches that contain these tasks; 0: no batch.
 
-        It is the ``wcet`` of a task alone, else the longest one times the least factor.
+        It is the ``wcet`` of a single task, otherwise the longest one times the smallest factor.
         """
         batch = int(as_masks([mask], self.n, "mask")[0])
         need, room, alone = self.demand()
@@ -266,22 +270,22 @@ class BatchFunction(Saved):
     # Tables
 
     def table(self, tasks: Iterable[int] | None = None, *, stop: Any = None) -> BatchTable:
-        """The table of all batches of some of the tasks, renumbered; at most 24 of them.
+        """Make the table of all batches of some of the tasks, renumbered; at most 24 tasks.
 
         Parameters
         ----------
         tasks
-            Indices in rising order; None: all.
+            Indices in ascending order; None: all tasks.
         stop
             As in `completion`.
         """
         return self._made(tasks, False, stop)
 
     def least_table(self, tasks: Iterable[int] | None = None, *, stop: Any = None) -> BatchTable:
-        """The table of `least` for the sets of some of the tasks, renumbered; at most 24.
+        """Make the table of `least` for the batches of some of the tasks, renumbered; at most 24.
 
-        Whatever the other tasks do, the tasks take at least these times. If they cannot be
-        scheduled with them, even with inserted idle time, no schedule of all tasks exists
+        Whatever the other tasks do, batches take at least these times. If the tasks cannot be
+        scheduled with them, even with inserted idle time, there is no schedule of all tasks
         (``gs.pbs.InfeasibleSubset``).
         """
         return self._made(tasks, True, stop)
@@ -326,7 +330,7 @@ class BatchFunction(Saved):
 def as_masks(batches: Any, n: int, name: str) -> npt.NDArray[np.uint64]:
     """Bit masks of sets of n tasks, n up to 64, as a new array of uint64.
 
-    Raises ValueError for one with other tasks, TypeError for what is no integer.
+    Raises ValueError for a mask with other tasks, and TypeError for entries that are not integers.
     """
     given = np.asarray(batches)
     if given.dtype.kind == "u":

@@ -1,4 +1,4 @@
-"""Replay of a schedule whose batch times are a function: the first rule that it breaks.
+"""Replay of a schedule whose batch times are a function, to find the first violated rule.
 
 The rules are those of the core's replay with a table (csrc/model/schedule.h); here each is one
 comparison of columns, so that a set may have up to 64 tasks.
@@ -37,8 +37,8 @@ def replay(
     Returns
     -------
     rule, frame, task, time
-        As the core has them: rule 0 for a schedule that keeps them all, task -1 where none is
-        concerned.
+        Numbered as in the core: rule 0 for a schedule that violates no rule, task -1 if the rule
+        concerns no single task.
     """
     masks = batch.astype(np.uint64)
     now = np.concatenate([[0], end[:-1]])[: len(end)]
@@ -88,10 +88,10 @@ def _first_rule(
     ready: list[int],
     idling: bool,
 ) -> tuple[int, int, int, int]:
-    """The first rule that a frame breaks.
+    """The first rule that a frame violates.
 
-    ``place``: frame, end of the frame before, start and end. ``time``: of the batch, 0 when it is
-    not eligible. ``ready``: the release of each task's oldest job that was not executed.
+    ``place``: frame, end of the previous frame, start and end. ``time``: time of the batch, 0 if
+    it is not eligible. ``ready``: release of each task's oldest job that was not executed.
     """
     frame, now, start, end = place
     if start < now:

@@ -140,10 +140,10 @@ def allocation_units(cc: tuple[int, int] | None) -> tuple[int, int, int]:
 
 
 def partition_units(cc: tuple[int, int] | None) -> tuple[int, int]:
-    """Fewest SMs of a green context, and the number of which its SMs are a multiple.
+    """Minimum number of SMs of a green context, and the granularity of its number of SMs.
 
-    CUDA Driver API, "Green Contexts", guideline for each architecture; 1 and 1 where the compute
-    capability is not known.
+    CUDA Driver API, "Green Contexts", guideline for each architecture; 1 and 1 if the compute
+    capability is unknown.
     """
     if cc is None or cc[0] <= 6:
         return 1, 1
@@ -151,7 +151,7 @@ def partition_units(cc: tuple[int, int] | None) -> tuple[int, int]:
 
 
 def block_memory_of(cc: tuple[int, int] | None) -> int | None:
-    """Bytes of shared memory that one block may opt in to; None where it is not known."""
+    """Bytes of shared memory that one block may opt in to; None if unknown."""
     return _CAPABILITIES[cc][3] * KB if cc in _CAPABILITIES else None
 
 
@@ -161,10 +161,10 @@ def resident_grids_of(cc: tuple[int, int] | None) -> int:
 
 
 def carveouts_of(cc: tuple[int, int] | None) -> tuple[int, ...]:
-    """Possible carve-outs in bytes, ascending; none where they are not known."""
+    """Possible carve-outs in bytes, ascending; empty if unknown."""
     return () if cc is None else tuple(size * KB for size in _CARVEOUTS.get(cc, ()))
 
 
 def is_amd(properties: Mapping[str, Any]) -> bool:
-    """True for device properties that ROCm wrote: waves of 64 threads, or a field of HIP alone."""
+    """True for device properties written by ROCm: warps of 64 threads, or a field of HIP."""
     return properties.get("warpSize") == 64 or "maxSharedMemoryPerMultiProcessor" in properties

@@ -31,7 +31,7 @@ _ORDERS = ("evens_then_odds", "ascending", "descending")
 
 
 def count_of(value: Any, name: str, least: int, most: int = _INT32_MAX) -> int:
-    """One whole number within bounds."""
+    """One whole number within limits."""
     array = int_array(value, name)
     if array.ndim:
         raise TypeError(f"{name}: got shape {array.shape}, expected one number")
@@ -73,7 +73,7 @@ def order_name(order: Int64Array) -> str:
 
 
 def order_of(order: Any, sms: int) -> Int64Array:
-    """The SM ids in the order that a name or a list says; None: the usual one."""
+    """The SM ids in the order given by a name or a list; None: the default order."""
     if order is None:
         order = "evens_then_odds"
     if isinstance(order, str):

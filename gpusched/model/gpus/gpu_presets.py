@@ -1,4 +1,4 @@
-"""GPUs by name: a new one is a row here."""
+"""GPUs by name; to add one, add a row here."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ _SPECIAL: dict[str, dict[str, Any]] = {
     "threads4096": {"sms": 2, "threads_per_sm": 2048, "blocks_per_sm": 32},
 }
 
-# What may stand around a preset's name, in a name without punctuation; and words about its memory
-# and its form. An H100 PCIe has fewer SMs, so PCIe goes last.
+# Words around a preset's name, in a name without punctuation, and words for its memory and form
+# factor. An H100 PCIe has fewer SMs, so PCIe is removed last.
 _AROUND = re.compile(r"^(nvidia|geforce|tesla|quadro|jetson|drive|agx)+|sxm.*$")
 _MEMORY = re.compile(r"\b(\d+ ?gb|hbm\d+e?|nvl)\b")
 _FORM = re.compile(r"\bpcie\b")
@@ -129,7 +129,7 @@ def preset_fields(name: str) -> dict[str, Any]:
 
 
 def fields_of_preset(name: str, sms: int, cc: tuple[int, int]) -> dict[str, Any]:
-    """Fields of the preset of this name, if it is of this GPU, that a trace does not tell."""
+    """Fields that a trace lacks, from the preset of this name, if it describes the same GPU."""
     try:
         fields = preset_fields(name)
     except ValueError:

@@ -1,8 +1,8 @@
 """Placements of GPU instances (MIG): which profiles fit a GPU together, and where each begins.
 
-An instance takes consecutive memory slices from one of the starts of its profile; the instances of
-a GPU share no memory slice, take no more compute slices together than it has, and are no more of
-one profile than that allows.
+An instance occupies consecutive memory slices from one of the start slices of its profile. The
+instances of a GPU share no memory slice, have together at most as many compute slices as the GPU,
+and are at most as many of each profile as it allows.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["MigInstance", "placed", "placements", "product_of"]
 
 @dataclass(frozen=True)
 class MigInstance:
-    """A GPU instance: its profile, and the memory slice at which it begins."""
+    """A GPU instance: its profile, and its first memory slice."""
 
     profile: MigProfile
     start: int
 
     @property
     def slices(self) -> range:
-        """Its memory slices."""
+        """Memory slices that the instance occupies."""
         return range(self.start, self.start + self.profile.memory_slices)
 
     def __str__(self) -> str:
@@ -38,9 +38,9 @@ class MigInstance:
 
 
 def product_of(name: str, sms: int, profiles: Sequence[str] = ()) -> MigProduct:
-    """The product that a GPU of this name is: the first that has all these profiles.
+    """The product with this name: the first one that has all the given profiles.
 
-    Raises ValueError for a GPU without profiles, and for a profile that it does not have.
+    Raises ValueError for a GPU without profiles, and for a profile that the GPU does not have.
     """
     products = mig_products(name, sms)
     if not products:
@@ -63,9 +63,9 @@ def product_of(name: str, sms: int, profiles: Sequence[str] = ()) -> MigProduct:
 
 @cache
 def placements(product: MigProduct) -> tuple[tuple[MigInstance, ...], ...]:
-    """All placements to which no instance can be added, each ascending by start.
+    """All maximal placements of instances, each ascending by start.
 
-    They come in the order of their first instances: larger profiles first.
+    They are ordered by their first instances, larger profiles first.
     """
     found = []
     for chosen in _grown(product, (), 0):
@@ -75,10 +75,10 @@ def placements(product: MigProduct) -> tuple[tuple[MigInstance, ...], ...]:
 
 
 def placed(product: MigProduct, names: Sequence[str]) -> tuple[MigInstance, ...]:
-    """Instances of these profiles of the product, in their order, each at a start.
+    """Instances of these profiles of the product, in their order, each with a start.
 
-    All starts are tried: profiles are refused only where there is no placement at all. Raises
-    ValueError for the first profile that does not fit those before it, with the reason.
+    All starts are tried, so that profiles are refused only if no placement exists. Raises
+    ValueError for the first profile that does not fit with those before it, with the reason.
     """
     profiles: list[MigProfile] = []
     done: tuple[MigInstance, ...] = ()

@@ -1,9 +1,9 @@
-"""Profiles of GPU instances (Multi-Instance GPU, MIG), by product: a new product is a table here.
+"""Profiles of GPU instances (Multi-Instance GPU, MIG) by product; a new product is a table here.
 
 Sources: NVIDIA's MIG User Guide, "Supported MIG Profiles" (names, fractions, copy engines, numbers
-of instances), and listings of ``nvidia-smi mig -lgip`` (SMs) and ``-lgipp`` (places) that are
-public. Profiles with media engines ("+me") have the SMs, copy engines and places of the plain ones
-and are left out, and so are those without ("-me").
+of instances), and public listings of ``nvidia-smi mig -lgip`` (SMs) and ``-lgipp`` (places).
+Profiles with media engines ("+me") and without them ("-me") are left out; they have the SMs, copy
+engines and places of the plain profiles.
 """
 
 from __future__ import annotations
@@ -19,27 +19,28 @@ _BOUND = "MIG User Guide; SMs: a multiple of those of the smallest instance, no 
 
 @dataclass(frozen=True)
 class MigProfile:
-    """A kind of GPU instance.
+    """A kind of GPU instance (MIG profile).
 
     Attributes
     ----------
     name
-        Such as "3g.40gb".
+        Name of the profile, such as "3g.40gb".
     sms
-        SMs of an instance.
+        Number of SMs of an instance.
     copy_engines
-        Copies of an instance that run at the same time; where the guide and a listing differ, the
-        smaller number.
+        Number of copies of an instance that can run at the same time; if the guide and a listing
+        differ, the smaller number.
     compute_slices, memory_slices
-        Slices that an instance takes.
+        Numbers of slices that an instance occupies.
     starts
-        Memory slices at which an instance may begin; it takes ``memory_slices`` from there on.
+        Possible first memory slices of an instance; it occupies ``memory_slices`` slices from
+        there on.
     most
-        Instances on one GPU at most.
+        Maximum number of instances of this profile on one GPU.
     source
-        Where the numbers are from.
+        Source of the numbers.
     sms_known
-        False where ``sms`` is a lower bound.
+        False if ``sms`` is only a lower bound.
     """
 
     name: str
@@ -55,9 +56,9 @@ class MigProfile:
 
 @dataclass(frozen=True)
 class MigProduct:
-    """A GPU that can be divided: its slices, the SMs without instances, and its profiles.
+    """A GPU that can be divided: its slices, its SMs without instances, and its profiles.
 
-    ``profiles`` ascend by compute slices, then by memory slices.
+    ``profiles`` are in ascending order of compute slices, then of memory slices.
     """
 
     name: str
@@ -67,7 +68,7 @@ class MigProduct:
     profiles: tuple[MigProfile, ...]
 
     def profile(self, name: str) -> MigProfile | None:
-        """The profile of this name, None without one."""
+        """The profile of this name; None if there is none."""
         return next((found for found in self.profiles if found.name == name), None)
 
 
@@ -153,9 +154,9 @@ _NAMES = (
 
 
 def mig_products(name: str, sms: int) -> tuple[MigProduct, ...]:
-    """The products that a GPU may be, by its name and its SMs; none for one without MIG.
+    """Products that a GPU may be, according to its name and number of SMs; empty without MIG.
 
-    An A100 without its memory in the name may be the one of 80 GB or that of 40 GB.
+    An A100 whose name does not state its memory may be the 80 GB or the 40 GB version.
 
     >>> [product.name for product in mig_products("NVIDIA A100-SXM4-40GB", 108)]
     ['A100 40GB']

@@ -41,14 +41,14 @@ JOB_FIELDS = ("cpu", *GPU_FIELDS)
 """Fields about segments."""
 
 LEAST = {"period": 1, "deadline": 1, "core": -1}
-"""Least entries; 0 for the other fields, but for priorities, which may be any."""
+"""Smallest entries; 0 for other fields, except priorities, which may be any integer."""
 
 _LATEST = np.iinfo(np.int64).max
 _FEW_SEGMENTS = 8
 
 
 def shape_of(arrays: dict[str, Int64Array], sets: BoolArray | None) -> tuple[int, ...]:
-    """The shape of ``period`` and its like: that of the first with the most axes."""
+    """The shape of ``period`` and similar columns: that of the first one with the most axes."""
     leads: dict[str, tuple[int, ...]] = {}
     for key, array in arrays.items():
         tail = _tail(key, array.ndim)
@@ -170,7 +170,7 @@ def check_jobs(arrays: dict[str, Int64Array], is_task: BoolArray) -> None:
 
 
 def deadline_ranks(deadline: Int64Array, is_task: BoolArray | None = None) -> Int64Array:
-    """Deadline-monotonic priorities, ties by index; 0 in rows that are no task."""
+    """Deadline-monotonic priorities, ties by index; 0 in unused rows."""
     keys = deadline if is_task is None else np.where(is_task, deadline, _LATEST)
     order = np.argsort(keys, axis=-1, kind="stable")
     ranks = np.empty_like(order)
@@ -182,7 +182,7 @@ def deadline_ranks(deadline: Int64Array, is_task: BoolArray | None = None) -> In
 
 
 def fit_sm(sets: BoolArray | None, shape: tuple[int, ...]) -> BoolArray:
-    """The sets of SMs of every task, a copy; with no SM for None."""
+    """The sets of SMs of every task, a copy; without SMs for None."""
     if sets is None:
         return np.zeros((*shape, 0), np.bool_)
     if sets.shape[-2] != shape[-1]:  # also one row for all: sets are given task by task
@@ -219,13 +219,13 @@ def fit_sizes(sizes: npt.ArrayLike | None, shape: tuple[int, ...]) -> Int64Array
 
 
 def rows_below(sizes: Int64Array, n: int) -> BoolArray:
-    """Whether a row of n is one of a set's tasks: bool ``(n,)`` or ``(N, n)``."""
+    """Whether each of n rows is a task of its set: bool ``(n,)`` or ``(N, n)``."""
     below: BoolArray = np.arange(n) < np.asarray(sizes)[..., None]
     return below
 
 
 def blank_rows(arrays: dict[str, npt.NDArray[Any]], is_task: BoolArray) -> None:
-    """Put 0 (core: -1) where a row is no task; arrays without a row for each task are left."""
+    """Put 0 (core: -1) into unused rows; arrays without a row for each task are not changed."""
     beyond = ~is_task
     for key, array in arrays.items():
         if array.shape[: array.ndim - _tail(key, array.ndim)] == is_task.shape:
@@ -233,7 +233,7 @@ def blank_rows(arrays: dict[str, npt.NDArray[Any]], is_task: BoolArray) -> None:
 
 
 def same(value: int, shape: tuple[int, ...]) -> Int64Array:
-    """A read-only array of one number, which takes no memory; as ``np.broadcast_to``, but fast."""
+    """A read-only array of one repeated number without memory; a fast ``np.broadcast_to``."""
     return np.ndarray(shape, np.int64, np.int64(value).tobytes(), strides=(0,) * len(shape))
 
 

@@ -1,8 +1,8 @@
-"""Columns of sets of tasks with CPU and GPU segments, and what follows from them.
+"""Columns of sets of tasks with CPU and GPU segments, and quantities derived from them.
 
-The arrays have a row per task and, in a stack, an axis for the sets. The sets of a stack may differ
-in size: there are as many rows as the largest has tasks then, those beyond a set's tasks are 0
-(``core``: -1), and ``sizes`` has the numbers of tasks.
+The arrays have a row per task and, for a stack, an axis for the sets. If the sets of a stack differ
+in size, there are as many rows as tasks in the largest set; ``sizes`` has the numbers of tasks, and
+unused rows are 0 (``core``: -1).
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from gpusched.model.task_sets import TaskSet
 __all__ = ["MAX_SMS", "MODES", "BoolArray", "HostColumns"]
 
 MODES = ("suspend", "busy")
-"""Modes of a task during its kernels: it suspends, or it keeps the CPU busy."""
+"""Behaviour of a task during its kernels: it suspends, or it keeps the CPU busy."""
 
 MAX_SMS = 1024
-"""Largest number of SMs; their indices are below it."""
+"""Maximum number of SMs; their indices are smaller."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class HostColumns(TaskSet):
-    """Base of `HostTasks`: its fields, sizes and sums, and sets of checked arrays."""
+    """Base of `HostTasks`: fields, sizes, sums, and construction from checked arrays."""
 
     _ARRAYS: ClassVar[tuple[str, ...]] = (*ROW_FIELDS, *JOB_FIELDS, "sm")
     _RAGGED: ClassVar[bool] = True
@@ -71,7 +71,7 @@ class HostColumns(TaskSet):
 
     @property
     def width(self) -> int:
-        """Number of GPU segments that the arrays have room for (w)."""
+        """Number of GPU segments per task in the arrays (w)."""
         return int(self.copy_in.shape[-1])
 
     @property
@@ -91,12 +91,12 @@ class HostColumns(TaskSet):
 
     @property
     def is_task(self) -> BoolArray:
-        """Whether a row is a task, shape of ``period``: False beyond the tasks of a smaller set."""
+        """Whether each row is a task, in the shape of ``period``; False for unused rows."""
         return rows_below(self.sizes, self.n)
 
     @property
     def is_placed(self) -> bool:
-        """Whether every task has a core, and every task with GPU segments an SM."""
+        """Whether every task has a core, and every task with GPU segments has an SM."""
         nowhere = (self.core < 0) & self.is_task
         return not (nowhere.any() or (~self.sm.any(axis=-1) & (self.segments > 0)).any())
 
@@ -196,25 +196,25 @@ class HostColumns(TaskSet):
 
     @property
     def cpu_segments(self) -> Int64Array:
-        """CPU segments of a job that are not empty (theta in [RTCSA19]), per task."""
+        """Number of non-empty CPU segments of each task's jobs (theta in [RTCSA19])."""
         count: Int64Array = (self.cpu > 0).sum(axis=-1, dtype=np.int64)
         return count
 
     @property
     def cpu_time(self) -> Int64Array:
-        """Sum of a job's CPU segments (C), shape of ``period``."""
+        """Total time of a job's CPU segments (C), shape of ``period``."""
         return sum_segments(self.cpu)
 
     @property
     def copy_time(self) -> Int64Array:
-        """Sum of a job's copies, in and out (G^m), shape of ``period``."""
+        """Total time of a job's copies, in and out (G^m), shape of ``period``."""
         return sum_segments(self.copy_in) + sum_segments(self.copy_out)
 
     def kernel_time(self, sms: npt.ArrayLike | None = None) -> Int64Array:
-        """Time of each kernel, shape ``(n, w)`` or ``(N, n, w)``.
+        """Time of each kernel in ticks, shape ``(n, w)`` or ``(N, n, w)``.
 
-        ``sms`` is the number of SMs, one for all or one per task; that of each task in ``sm``
-        unless given. Raises ValueError for less than one SM.
+        ``sms`` is the number of SMs, one for all tasks or one per task; by default, the number of
+        SMs that ``sm`` assigns to each task. Raises ValueError for less than one SM.
         """
         if sms is None:
             count = self.sm.sum(axis=-1)
@@ -234,9 +234,9 @@ class HostColumns(TaskSet):
         return times
 
     def gpu_time(self, sms: npt.ArrayLike | None = None) -> Int64Array:
-        """Sum of a job's GPU segments, copies and kernels (G), shape of ``period``.
+        """Total time of a job's GPU segments, copies and kernels (G), shape of ``period``.
 
-        ``sms`` as in `kernel_time`.
+        ``sms`` is as in `kernel_time`.
         """
         return self.copy_time + sum_segments(self.kernel_time(sms))
 
@@ -245,10 +245,11 @@ class HostColumns(TaskSet):
         mode: str = "suspend",
         sms: npt.ArrayLike | None = None,
     ) -> FloatArray:
-        """Share of a core that each task needs, shape of ``period`` ([RTCSA19], section III).
+        """Utilization of a core by each task, shape of ``period`` ([RTCSA19], section III).
 
-        (C + G^m) / T for tasks that suspend during kernels, (C + G) / T for tasks that keep their
-        CPU (``mode`` "busy"); ``sms`` as in `kernel_time`, used in mode "busy" only.
+        (C + G^m) / T for tasks that suspend during kernels (``mode`` "suspend"), and (C + G) / T
+        for tasks that keep their CPU busy ("busy"). ``sms`` is as in `kernel_time`; it matters in
+        mode "busy" only.
         """
         one_of(mode, MODES, "mode")
         gpu = self.copy_time if mode == "suspend" else self.gpu_time(sms)

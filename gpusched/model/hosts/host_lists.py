@@ -24,9 +24,9 @@ def differ_in_length(value: Any) -> bool:
 
 
 def from_lists(jobs: dict[str, Any]) -> tuple[dict[str, Any], Int64Array]:
-    """Arrays of lists per task, with entries still to be checked, and the numbers of GPU segments.
+    """Arrays from lists per task, with unchecked entries, and the numbers of GPU segments.
 
-    ``jobs``: cpu, copy_in, kernel and copy_out; a number stands for all segments of a task, or of
+    ``jobs``: cpu, copy_in, kernel and copy_out; a number applies to all segments of a task, or of
     all tasks.
     """
     if not _is_list(jobs["cpu"]):
@@ -94,7 +94,7 @@ def _number(item: Any, where: str) -> Any:
 
 
 def jobs_to_rows(jobs: Iterable[Any]) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-    """Jobs as lists of numbers and triples -> the rows cpu, copy_in, kernel, copy_out."""
+    """Convert jobs, lists of numbers and triples, to rows cpu, copy_in, kernel, copy_out."""
     rows: tuple[list[Any], list[Any], list[Any], list[Any]] = ([], [], [], [])
     if isinstance(jobs, (str, bytes)) or not isinstance(jobs, Iterable):
         raise TypeError(

@@ -27,11 +27,11 @@ class Recorder(Generic[Made]):
     >>> work.done()
     <Launches: 1 kernels and 1 copies in 1 streams>
 
-    ``partition`` and ``stream`` return the index of theirs, the others the launch's. ``at`` is the
-    time of the launch in ticks; unless given, that of the launch recorded before (0 for the first
-    one). For the other arguments see `Launches`; ``after`` takes one index or several. ``graph``
-    returns a recorder for the nodes of a CUDA graph. All raise TypeError and ValueError for values
-    that are not possible.
+    ``partition`` and ``stream`` return the index of the partition or stream, and the other methods
+    the index of the launch. ``at`` is the time of the launch in ticks; by default, the time of the
+    launch recorded before (0 for the first one). For the other arguments see `Launches`; ``after``
+    takes one index or several. ``graph`` returns a recorder for the nodes of a CUDA graph. All
+    methods raise TypeError and ValueError for invalid values.
     """
 
     def __init__(self, make: Callable[..., Made], *, bandwidth: Any = None) -> None:
@@ -50,10 +50,10 @@ class Recorder(Generic[Made]):
         limit: int | None = None,
         name: str = "",
     ) -> int:
-        """Record a partition of a context; return its index.
+        """Record a partition of a context and return its index.
 
-        ``sms``: the SMs that its blocks may use, as in a green context; ``limit``: the largest
-        number of SMs that hold its blocks at once, as of a client of MPS.
+        ``sms``: the SMs that its blocks may use, as in a green context. ``limit``: the largest
+        number of SMs that hold its blocks at the same time, as for a client of MPS.
 
         >>> work = gs.Launches.build()
         >>> camera = work.stream(partition=work.partition(sms=range(8)))
@@ -82,10 +82,11 @@ class Recorder(Generic[Made]):
         name: str = "",
         partition: int | None = None,
     ) -> int:
-        """Record a stream of kind "blocking", "non_blocking" or "null"; return its index.
+        """Record a stream of kind "blocking", "non_blocking" or "null" and return its index.
 
-        It is in the context of its partition, else in context 0, unless one is given. Streams
-        without a partition are in one of their own for each context, once there are partitions.
+        The default context is that of its partition, or context 0 without a partition. Once there
+        are partitions, the streams of a context that were given none form a partition of their
+        own.
         """
         one_of(kind, STREAM_KINDS, "kind")
         which = None if partition is None else integer(partition, "partition")
@@ -131,7 +132,7 @@ class Recorder(Generic[Made]):
         interference: Sequence[float] | None = None,
         name: str = "",
     ) -> int:
-        """Record a kernel; ``duration`` is that of one block. Return its index."""
+        """Record a kernel whose blocks take ``duration`` ticks each; return its index."""
         shape = {"blocks": blocks, "threads": threads, "regs": regs, "smem": smem}
         shape["carveout"] = integer(carveout, "carveout")
         shape["programmatic"] = flag(programmatic, "programmatic")
@@ -172,7 +173,7 @@ class Recorder(Generic[Made]):
         )
 
     def graph(self, stream: int, *, at: int | None = None) -> GraphRecorder:
-        """Record a CUDA graph in a stream: make a recorder of its nodes."""
+        """Record a CUDA graph in a stream; returns a recorder of its nodes."""
         before = self._launches[-1]["time"] if self._launches else 0
         time = before if at is None else integer(at, "at")
         if time < 0:
@@ -181,7 +182,7 @@ class Recorder(Generic[Made]):
         return GraphRecorder(self, self._stream(stream), time, self._graphs - 1)
 
     def done(self) -> Made:
-        """Make the launches recorded so far; recording may go on afterwards."""
+        """Return the launches recorded so far; recording may continue afterwards."""
         rows, streams = self._launches, self._streams
         if not streams:
             raise ValueError("streams: got none, expected at least one call of stream()")
@@ -278,9 +279,9 @@ class GraphRecorder:
     >>> work.done().graph.tolist()
     [0, 0, 0, 0]
 
-    All return the launch's index, which ``after`` takes: among the nodes, these are the edges of
-    the graph. The other arguments are those of the recorder's own functions. A graph has the place
-    of its first node among the launches; one without nodes leaves no trace.
+    All methods return the index of the launch. Given as ``after``, indices of other nodes are the
+    edges of the graph. The other arguments are those of `Recorder`. A graph takes the place of its
+    first node among the launches; a graph without nodes has no effect.
     """
 
     def __init__(self, work: Recorder[Any], stream: int, time: int, number: int) -> None:
@@ -307,7 +308,7 @@ class GraphRecorder:
         interference: Sequence[float] | None = None,
         name: str = "",
     ) -> int:
-        """Record a kernel; ``duration`` is that of one block. Return its index."""
+        """Record a kernel whose blocks take ``duration`` ticks each; return its index."""
         return self._node(
             self._work.kernel(
                 **self._place,

@@ -45,7 +45,7 @@ _MOST_CLUSTER = limit("simulate.cluster_blocks")
 
 
 def codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
-    """Positions in ``known``, from names or from such positions."""
+    """Positions in ``known``, given as names or as such positions."""
     if isinstance(value, str):
         one_of(value, known, name)
         return np.array(known.index(value), dtype=np.int64)
@@ -68,7 +68,7 @@ def codes(value: Any, known: tuple[str, ...], name: str) -> Int64Array:
 
 
 def switches(value: Any, name: str) -> Int64Array:
-    """Truth values, or the numbers 0 and 1, as such numbers."""
+    """Truth values, or the numbers 0 and 1, as numbers."""
     listed = value if isinstance(value, np.ndarray) else np.array(value, dtype=object)
     if listed.size and all(isinstance(item, (bool, np.bool_)) for item in listed.ravel().tolist()):
         value = listed.astype(np.int64)
@@ -131,7 +131,7 @@ def read_block_times(
 def fill_durations(
     rows: dict[str, Int64Array], times: tuple[Int64Array | None, ...] | None, bandwidth: Any
 ) -> None:
-    """Durations that follow from block times or bytes; refuses rows without any."""
+    """Durations derived from block times or bytes; refuses rows without any."""
     duration = rows["duration"]
     for i, each in enumerate(times or ()):
         if each is not None:
@@ -171,7 +171,7 @@ def read_after(given: Sequence[Any] | None, n: int) -> tuple[tuple[int, ...], ..
 def check_orders(rows: dict[str, Int64Array], after: tuple[tuple[int, ...], ...]) -> None:
     """Refuse graphs with several times or streams, and programmatic nodes without a primary.
 
-    ``rows`` by the names of the columns; values that mean nothing for copies are removed.
+    ``rows`` is keyed by column; values that have no meaning for copies are removed.
     """
     graph = rows["graph"]
     copies = rows["kind"] > 0
@@ -248,7 +248,7 @@ def stream_names(kind: Int64Array) -> list[str]:
 
 
 def read_starts(rows: dict[str, Int64Array]) -> None:
-    """Columns of launches whose blocks start together; refuses what is not possible."""
+    """Columns of launches whose blocks start together; refuses invalid values."""
     copies = rows["kind"] > 0
     rows["cooperative"][copies] = 0
     rows["cluster"][copies] = 1
@@ -342,7 +342,7 @@ class Changes(TypedDict, total=False):
 
 
 def changed(fields: dict[str, Any], changes: Changes) -> dict[str, Any]:
-    """Arguments of `Launches`: its fields and the changes, less what is to be derived anew."""
+    """Arguments of `Launches`: its fields and the changes, without those to be derived anew."""
     values: dict[str, Any] = {**fields, **changes}
     if "longest" not in changes and any(key in changes for key in _TIMES):
         fixed = fields["longest"] == fields["duration"]

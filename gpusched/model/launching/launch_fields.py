@@ -1,4 +1,4 @@
-"""Columns of launches as flat arrays, of which files are made, and back."""
+"""Columns of launches as flat arrays for files, and back."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def flat_rows(launches: Rows, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def nested_rows(values: dict[str, Any]) -> dict[str, Any]:
-    """The values that ``flat_rows`` was given; ``ValueError`` for lengths that do not fit."""
+    """The values that were passed to ``flat_rows``; ValueError for lengths that do not fit."""
     counts = {key: values.pop(f"{key}_count") for key in ("after", "block_times")}
     sizes = values.pop("partition_sms_count", None)  # not in files of earlier versions
     after = [row.tolist() for row in _cut(values["after"], counts["after"], "after")]

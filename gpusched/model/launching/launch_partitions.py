@@ -20,14 +20,14 @@ from gpusched._support.text import shown
 __all__ = ["PARTITION_COLUMNS", "read_partitions", "stream_partitions"]
 
 PARTITION_COLUMNS = ("partition_sms", "partition_limit", "partition_name")
-"""Columns with one entry per partition; each is None where it is not given."""
+"""Columns with one entry per partition; each is None if it is not given."""
 
 _MOST = 2**24
 _MOST_SMS = limit("model.sms")
 
 
 def stream_partitions(given: Any, context: Int64Array) -> Int64Array:
-    """The partition of each stream: unless given, its context."""
+    """The partition of each stream; by default, its context."""
     if given is None:
         return context
     column = int_array(given, "stream_partition")
@@ -51,7 +51,7 @@ def stream_partitions(given: Any, context: Int64Array) -> Int64Array:
 
 
 def read_partitions(partition: Int64Array, sms: Any, most: Any, name: Any) -> dict[str, Any]:
-    """The columns of the partitions, of which every stream's number is given."""
+    """The columns of the partitions, given the partition of every stream."""
     if sms is None and most is None and name is None:
         return dict.fromkeys(PARTITION_COLUMNS)
     count = int(partition.max()) + 1

@@ -16,7 +16,7 @@ __all__ = ["launches_of_schedule", "launches_of_tasks"]
 
 
 def launches_of_tasks(tasks: Any, until: Any, stream: Any) -> dict[str, Any]:
-    """A launch of each job that periodic kernels release before an instant."""
+    """One launch for each job that periodic kernels release before a time."""
     instance(tasks, KernelTasks, "tasks")
     if tasks.is_stack:
         raise ValueError(f"tasks: got a stack of {len(tasks)} sets, expected one set")
@@ -53,7 +53,7 @@ def launches_of_tasks(tasks: Any, until: Any, stream: Any) -> dict[str, Any]:
 
 
 def launches_of_schedule(schedule: Any) -> dict[str, Any]:
-    """A launch of each kernel of a schedule, at the start of its frame."""
+    """One launch for each kernel of a schedule, at the start of its frame."""
     if not isinstance(schedule, Schedule):
         raise TypeError(f"schedule: got {type(schedule).__name__}, expected Schedule")
     tasks, rows = schedule.tasks, rows_of(schedule.tasks)

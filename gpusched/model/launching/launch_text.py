@@ -17,7 +17,7 @@ _SHOWN = 40
 
 
 def html_of(launches: Any) -> str:
-    """The first launches, with the columns in which one is unusual."""
+    """The first launches, with the columns in which at least one differs from the default."""
     shown = [
         key
         for key, value in _USUAL.items()

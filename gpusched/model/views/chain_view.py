@@ -14,7 +14,7 @@ from gpusched.model.workload.segments import Kernel
 __all__ = ["chain_view"]
 
 _MOST_KERNELS = 2_000
-"""Kernels of a job; a bound looks at each of them several times."""
+"""Maximum number of kernels of a job; a bound examines each of them several times."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ def chain_view(source: Source) -> View[KernelChains]:
 
 
 def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) -> _Chain:
-    """The kernels of a task's job; what stands before a kernel is part of its latency."""
+    """The kernels of a task's job; work before a kernel is part of its latency."""
     kernels = sum(kernel.repeat for kernel in task.kernels)
     if kernels > _MOST_KERNELS:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Results of a derivation: a model, and the assumptions under which it stands for the workload."""
+"""Results of a derivation: a model, and the assumptions under which it represents the workload."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class View(Generic[Model]):
     tasks
         `KernelTasks` or `HostTasks`, in ticks of the workload.
     assumptions
-        Sentences: those of the workload, then those of the derivation.
+        Sentences: the assumptions of the workload, followed by those of the derivation.
     """
 
     tasks: Model
@@ -44,7 +44,7 @@ class BatchView(View[KernelTasks]):
     Parameters
     ----------
     tasks, assumptions
-        As of `View`.
+        As in `View`.
     table
         Batch table of the tasks.
     """
@@ -54,16 +54,16 @@ class BatchView(View[KernelTasks]):
 
 @dataclass(frozen=True, eq=False)
 class ChainBatchView(View[KernelChains]):
-    """Chains of kernels and the completion times of batches of their kernels.
+    """Chains of kernels, and the completion times of batches of their kernels.
 
-    ``Workload.batches(..., chains="keep")`` makes it.
+    Made by ``Workload.batches(..., chains="keep")``.
 
     Parameters
     ----------
     tasks, assumptions
-        As of `View`.
+        As in `View`.
     table
-        Batch table of the kernels, the rows of ``tasks.rows``.
+        Batch table of the kernels, which are the rows of ``tasks.rows``.
     """
 
     table: BatchTable
@@ -78,10 +78,10 @@ class LaunchView:
     launches
         Kernels and copies of the jobs.
     task, job
-        Per launch, the index of its task in the workload, and that of its job from 0; shape
-        ``(n,)``.
+        For each launch, the index of its task in the workload, and the number of its job, from 0;
+        shape ``(n,)``.
     assumptions
-        As of `View`.
+        As in `View`.
     """
 
     launches: Launches

@@ -197,7 +197,7 @@ def _chain(
     occupy: bool,
     found: _Found,
 ) -> _Chain:
-    """The kernels of a task's job; what stands between two of them keeps the GPU."""
+    """The kernels of a task's job; work between two of them occupies the GPU."""
     chain, gap = _Chain(), 0
     of_cpu = of_engine = False
     for part, of in zip(task.segments, times, strict=True):
@@ -255,7 +255,7 @@ def _alone(gpu: GPU, time: int, where: str, task: Task, found: _Found) -> Kernel
 
 
 def _gpu_of_batches(source: Source) -> GPU:
-    """The GPU; where no kernel has a shape none is needed, as each runs alone."""
+    """The GPU; it is not needed if no kernel has a shape, as each of them runs alone."""
     if source.platform.gpu is None and not any(
         kernel.has_shape for task in source.tasks for kernel in task.kernels
     ):
@@ -315,7 +315,7 @@ def _unit(
 
 
 def _whole_gpu(gpu: GPU, time: int) -> Kernel | None:
-    """A kernel of one wave whose blocks have all warps of the GPU; None where no blocks do."""
+    """A kernel of one wave whose blocks use all warps of the GPU; None if no blocks can."""
     warps = gpu.warps_per_sm
     sizes = range(min(warps, 32), 0, -1)  # warps of a block
     whole = [k for k in sizes if warps % k == 0 and warps // k <= gpu.blocks_per_sm]

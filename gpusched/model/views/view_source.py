@@ -47,7 +47,7 @@ class Source(NamedTuple):
         return [of for row in self.times for of in row if of is not None]
 
     def processes(self) -> list[str | None]:
-        """The processes of tasks that use the GPU, by first occurrence; None: tasks without."""
+        """Processes of the tasks that use the GPU, by first occurrence; None: no process."""
         return list(dict.fromkeys(task.process for task in self.tasks if not _is_cpu_only(task)))
 
     def refuse_jitter(self) -> None:
@@ -79,11 +79,11 @@ class Source(NamedTuple):
             )
 
     def with_copy_waits(self) -> tuple[Source, tuple[str, ...]]:
-        """Copies that take as long as they may wait, too; and the tasks that have such copies.
+        """Copies lengthened by the time that they may wait, and the tasks that have such copies.
 
-        A copy engine serves the copies of all streams in the order in which they reach it, and a
-        stream has one copy there at a time. So a copy waits for at most one copy of each other task
-        on its engine.
+        A copy engine serves the copies of all streams in the order in which they reach it, and each
+        stream has one copy at the engine at a time. A copy therefore waits for at most one copy of
+        each other task on its engine.
         """
         longest = [self._longest_copies(task) for task in self.tasks]
         total = sum(longest, Counter[type[Segment]]())
@@ -117,9 +117,9 @@ class Source(NamedTuple):
         return found
 
     def stream_priorities(self, tasks: Sequence[Task]) -> list[int]:
-        """The priorities of streams, 0 where no task has one.
+        """Priorities of the streams; all 0 if no task has a priority.
 
-        Raises ValueError where some tasks have one, and for more of them than levels.
+        Raises ValueError if only some tasks have one, and for more priorities than levels.
         """
         found = given_to_all(tasks, "stream_priority") or [0] * len(tasks)
         self.refuse_levels(found)
@@ -127,9 +127,9 @@ class Source(NamedTuple):
 
 
 class JobParts(NamedTuple):
-    """A job whose CPU work before, between and after its GPU segments is summed up, in ticks.
+    """A job with the total CPU work before, between and after its GPU segments, in ticks.
 
-    ``inner`` are the GPU segments, with the times of those that are kernels.
+    ``inner`` are the GPU segments, with the times of kernels.
     """
 
     before: int
@@ -149,7 +149,7 @@ class JobParts(NamedTuple):
 
 
 def job_parts(task: Task, times: Sequence[KernelTimes | None]) -> JobParts | None:
-    """The parts of a task's job, None for one without GPU segments."""
+    """The parts of a task's job; None for a task without GPU segments."""
     places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
     if not places:
         return None
@@ -164,9 +164,9 @@ def job_parts(task: Task, times: Sequence[KernelTimes | None]) -> JobParts | Non
 
 
 def around_kernel(task: Task, parts: JobParts) -> JobParts:
-    """The parts of a job whose only kernel is all that occupies the GPU.
+    """The parts of a job in which only a single kernel occupies the GPU.
 
-    What stands before and behind the kernel, copies on engines included, is summed up.
+    The times before and after the kernel, copies on engines included, are summed up.
     """
     [(kernel, times)] = [(part, of) for part, of in parts.inner if of is not None]
     at = next(i for i, part in enumerate(task.segments) if part is kernel)
@@ -179,25 +179,25 @@ def around_kernel(task: Task, parts: JobParts) -> JobParts:
 
 
 def work_behind(task: Task) -> int:
-    """Ticks of a job's CPU work behind its last GPU segment."""
+    """Ticks of a job's CPU work after its last GPU segment."""
     places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
     return _time(task.segments[places[-1] + 1 :]) if places else 0
 
 
 def runs_on_cpu(segment: Segment) -> bool:
-    """Whether a CPU does it: CPU work, or a copy by the CPU."""
+    """Whether a segment runs on a CPU: CPU work, or a copy by the CPU."""
     if isinstance(segment, Kernel):
         return False
     return isinstance(segment, CPU) or segment.by == "cpu"
 
 
 def uses_engine(segment: Segment) -> TypeGuard[CopyIn | CopyOut]:
-    """Whether a copy engine does it."""
+    """Whether a segment runs on a copy engine."""
     return isinstance(segment, (CopyIn, CopyOut)) and not runs_on_cpu(segment)
 
 
 def given_to_all(tasks: Sequence[Task], key: str) -> list[int] | None:
-    """An optional number of every task, None where no task has it; ValueError where some have."""
+    """An optional number of every task; None if no task has it, ValueError if only some have."""
     found = [getattr(task, key) for task in tasks]
     have = [number for number in found if number is not None]
     if have and len(have) < len(found):

@@ -1,4 +1,4 @@
-"""Base of segments and tasks: immutable objects whose times are ticks once a workload has them."""
+"""Base of segments and tasks: immutable objects whose times become ticks within a workload."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["Facts", "count", "label", "optional_number", "stored_text"]
 class Facts:
     """Base of segments and tasks.
 
-    A subclass names in ``_KEYS`` the attributes that hold what was given, in the order of the
-    constructor's arguments, in ``_TIMES`` those that are times, and in ``_NESTED`` those that
-    contain times. A time is stored as ticks or as
-    a `Duration`; ``_tick`` is the length of a tick in ns, None before a workload has the object.
+    A subclass defines in ``_KEYS`` the attributes that hold the arguments, in the order of the
+    constructor's arguments, in ``_TIMES`` those of them that are times, and in ``_NESTED`` those
+    that contain times. A time is stored as ticks or as a `Duration`. ``_tick`` is the length of a
+    tick in ns, None before the object is part of a workload.
     Objects are equal when their class, tick and stored facts are equal.
     """
 
@@ -40,7 +40,7 @@ class Facts:
 
     @property
     def tick(self) -> str | None:
-        """The length of a tick, such as ``"us"``; None before a workload has the object."""
+        """The length of a tick, such as ``"us"``; None before the object is part of a workload."""
         return None if self._tick is None else tick_text(self._tick)
 
     def _put(self, values: Iterable[object], tick: int | None = None) -> None:

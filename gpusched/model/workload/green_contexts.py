@@ -101,9 +101,10 @@ def _sms(tasks: tuple[str, ...], given: Any, gpu: GPU) -> int | tuple[int, ...]:
 
 
 def _refuse_misfits(entries: tuple[Entry, ...], gpu: GPU) -> None:
-    """Raise ValueError for SMs of two green contexts, and for numbers that no split gives.
+    """Raise ValueError for SMs in two green contexts, and for impossible numbers of SMs.
 
-    A split leaves a rest: one green context may have any number of SMs if all SMs are taken.
+    A split of the SMs leaves a remainder: if all SMs are assigned, one green context may have any
+    number of SMs.
     """
     taken: set[int] = set()
     total, odd = 0, []

@@ -1,15 +1,15 @@
 """Times of kernels on a GPU: waves, the time of a block, the time on some of the SMs.
 
-Every view of a workload takes these times, so that all models run the same kernel equally long:
+Every view of a workload uses these times, so that a kernel takes equally long in all models:
 
-- ``resident`` blocks of a kernel fit an SM at once; on k SMs it runs in
+- an SM holds ``resident`` blocks of a kernel at once; on k SMs the kernel runs in
   ``ceil(blocks / (k * resident))`` waves;
 - a block takes ``ceil(time / waves on all SMs)`` ticks unless its time is given;
-- on k SMs the kernel takes its waves there times the time of a block, on all SMs, too, which
-  exceeds the stated time by less than one tick per wave;
-- with a measured profile, the kernel takes the time of the largest number of SMs in the profile
-  that is at most k, but no less than on all SMs;
-- a kernel without a shape and without a profile has a time on all SMs only.
+- on k SMs, the time of a kernel is its number of waves there times the time of a block. On all SMs
+  this exceeds the stated time by less than one tick per wave;
+- with a measured profile, the time on k SMs is that of the largest number of SMs in the profile
+  that is at most k, and no less than the time on all SMs;
+- a kernel without a shape and without a profile has only a time on all SMs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class KernelTimes:
         return 0 if self.stated is None else self.time - self.stated
 
     def waves_on(self, sms: int) -> int:
-        """Waves on so many SMs.
+        """Number of waves on the given number of SMs.
 
         Raises ValueError for a kernel without a shape, and for a number of SMs below 1.
         """
@@ -69,9 +69,9 @@ class KernelTimes:
         return -(-self.kernel.blocks // (min(sms, self.sms) * self.resident))
 
     def on(self, sms: int) -> int:
-        """The time on so many SMs; on more than the GPU has, as on all.
+        """Time on the given number of SMs; on more SMs than the GPU has, the time on all of them.
 
-        Raises ValueError where it does not follow from what is given about the kernel, and
+        Raises ValueError if the time cannot be derived from what is given about the kernel, and
         OverflowError for 2**60 ticks or more.
         """
         self._check(sms)
@@ -91,7 +91,7 @@ class KernelTimes:
         return [self.on(k) for k in range(1, self.sms + 1)]
 
     def needed_block_time(self) -> int:
-        """The time of a block; ValueError for a kernel without a shape or a GPU."""
+        """Time of a block; ValueError for a kernel without a shape, or without a GPU."""
         if self.block_time is None:
             missing = "blocks and threads" if self.sms else "GPU of the platform"
             raise ValueError(f"{self.where}: got no {missing}, expected it for a time of blocks")
@@ -114,15 +114,15 @@ def kernel_times(
     gpu
         The GPU; None: kernels have their stated times and no waves.
     where
-        What messages call them: ``kernels[0]``, ... unless given.
+        Names of the kernels in messages. Default: ``kernels[0]``, ...
 
     Raises
     ------
     ValueError
-        A kernel of which no block fits an SM; one whose time on the GPU does not follow from what
-        is given about it.
+        No block of a kernel fits an SM, or the time of a kernel on the GPU cannot be derived from
+        what is given about it.
     OverflowError
-        A kernel of 2**60 ticks or more.
+        A kernel takes 2**60 ticks or more.
 
     >>> from gpusched.model.workload.kernel_waves import kernel_times
     >>> gpu = gs.GPU(sms=4, threads_per_sm=1024, blocks_per_sm=32)
@@ -141,7 +141,7 @@ def kernel_times(
 
 
 def excess_notes(times: Iterable[KernelTimes], tick: int) -> list[str]:
-    """Sentences about kernels whose times differ from the stated ones; ``tick`` in ns."""
+    """Sentences about kernels whose times differ from the stated ones; ``tick`` is in ns."""
     differ = [of for of in times if of.excess]
     notes = []
     for of in differ[:_NOTES]:

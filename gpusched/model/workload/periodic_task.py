@@ -1,4 +1,4 @@
-"""Tasks of a workload: when their jobs are released, what a job does, urgency and placement."""
+"""Tasks of a workload: release pattern, segments of a job, priorities and placement."""
 
 from __future__ import annotations
 
@@ -51,37 +51,37 @@ class Task(Facts):
     Parameters
     ----------
     name
-        The task's name, different from those of the other tasks of a workload.
+        Name of the task. It must differ from the names of the other tasks in the workload.
     period
-        Least time between two releases: ticks or text with a unit.
+        Minimum time between two releases, in ticks or as text with a unit.
     segments
-        CPU work, copies and kernels of a job, in the order in which they run; at least one.
+        CPU work, copies and kernels of one job, in the order in which they run; at least one.
     rate
-        Releases per second, such as ``"30Hz"``, in place of the period; the period is rounded down
-        to a tick.
+        Releases per second as text, such as ``"30Hz"``, given instead of the period. The
+        resulting period is rounded down to a whole tick.
     deadline
-        Relative deadline; the period unless given.
+        Relative deadline. Default: the period.
     offset
         Time of the first release.
     jitter
-        Largest time between an arrival and the release of its job.
+        Maximum delay between the arrival of a job and its release.
     priority, stream_priority, gpu_priority
-        Urgency on the CPU, of the task's stream, and in the arbitration of contexts; smaller is
-        more urgent. None: not assigned.
+        Priority on the CPU, of the task's stream, and in the arbitration between GPU contexts. A
+        smaller number is a higher priority. None: no priority is assigned.
     process
-        Name of its process; the tasks of one process share a context.
+        Name of the process that the task belongs to. Tasks of one process share a GPU context.
     core
-        CPU core that it is assigned to, from 0.
+        Number of the CPU core that the task is assigned to, from 0.
     after
-        Reserved; refused.
+        Reserved for precedence constraints; every value but None is refused.
 
-    Numbers are ticks of the workload. Attributes that are times raise ValueError where they were
-    given as text and the task is in no workload.
+    Times given as numbers are ticks of the workload. An attribute whose time was given as text
+    raises ValueError until the task is part of a workload, which defines the tick.
 
     Raises
     ------
     ValueError, TypeError, OverflowError
-        Arguments that are not possible or missing; the message names them.
+        An argument is missing or invalid; the message names it.
     """
 
     __slots__ = (
@@ -151,7 +151,7 @@ class Task(Facts):
 
     @property
     def period(self) -> int:
-        """Ticks between two releases, at least."""
+        """Minimum number of ticks between two releases."""
         if self._rate is None:
             return self._ticks(self._period, "period")
         if self._tick is None:
@@ -160,7 +160,7 @@ class Task(Facts):
 
     @property
     def rate(self) -> str | None:
-        """The rate as given, None for a task with a period."""
+        """The rate as it was given; None for a task that was given a period."""
         return None if self._rate is None else self._rate.text
 
     @property
@@ -170,27 +170,27 @@ class Task(Facts):
 
     @property
     def has_deadline(self) -> bool:
-        """Whether the deadline was given, not derived from the period."""
+        """Whether a deadline was given explicitly; if not, it equals the period."""
         return self._deadline is not None
 
     @property
     def offset(self) -> int:
-        """Ticks from 0 to the first release."""
+        """Time of the first release, in ticks."""
         return self._ticks(self._offset, "offset")
 
     @property
     def jitter(self) -> int:
-        """Ticks by which a release may be late, at most."""
+        """Maximum release jitter, in ticks."""
         return self._ticks(self._jitter, "jitter")
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        """The kernels among the segments, each once whatever its ``repeat``."""
+        """The kernels among the segments; each appears once, whatever its ``repeat``."""
         return tuple(segment for segment in self.segments if isinstance(segment, Kernel))
 
     @property
     def cpu_time(self) -> int:
-        """Ticks of a job's CPU work, with its copies by the CPU."""
+        """CPU work of one job in ticks, including copies that the CPU performs."""
         return sum(
             segment.time * segment.repeat
             for segment in self.segments
@@ -199,7 +199,7 @@ class Task(Facts):
 
     @property
     def copy_time(self) -> int:
-        """Ticks of a job's copies on copy engines."""
+        """Time of the copies of one job on copy engines, in ticks."""
         return sum(
             segment.time * segment.repeat
             for segment in self.segments
@@ -207,7 +207,9 @@ class Task(Facts):
         )
 
     def steps(self) -> Iterator[tuple[int, Segment]]:
-        """The segments as a job runs them: place in ``segments``, and each as often as it repeats.
+        """Iterate over the segments as a job runs them, each as often as it repeats.
+
+        Yields pairs: the index in ``segments``, and the segment.
 
         >>> task = gs.Task("a", 9, [gs.CPU(1), gs.Kernel(2, repeat=2)])
         >>> [place for place, segment in task.steps()]
@@ -218,10 +220,10 @@ class Task(Facts):
                 yield place, segment
 
     def replace(self, **changes: Unpack[_Changes]) -> Task:
-        """Make a task with other arguments; numbers are ticks of the same length.
+        """Return a copy of the task with some arguments changed; numbers are ticks as before.
 
-        A derived deadline follows the new period; a period replaces a rate, and the other way
-        round.
+        A deadline that was not given explicitly follows the new period. A new period replaces a
+        rate, and a new rate replaces a period.
 
         >>> task = gs.Task("a", "33ms", [gs.CPU("2ms")])
         >>> gs.Workload([task.replace(period="40ms")], tick="us")["a"].deadline

@@ -1,4 +1,4 @@
-"""Platforms: the hardware that a workload runs on, and what its operations cost."""
+"""Platforms: the hardware that a workload runs on, and the cost of its operations."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Changes(TypedDict, total=False):
 
 
 class Platform(Facts):
-    """Hardware and its costs, in the words of every method.
+    """Hardware that a workload runs on: GPU, CPU cores, overheads and GPU partitions.
 
     >>> platform = gs.Platform("AGX Orin", cpus=8, launch_latency="6us")
     >>> platform.sms, platform.copy_engines, platform.at("us").launch_latency
@@ -64,54 +64,58 @@ class Platform(Facts):
     Parameters
     ----------
     gpu
-        A `GPU` or the name of a preset; None: a platform without a known GPU, on which kernels
-        have no waves.
+        A `GPU` or the name of a preset. None: the GPU is unknown, and kernels are not divided
+        into waves.
     cpus
-        CPU cores.
+        Number of CPU cores.
     launch_latency
-        Time from a launch to the start of its kernel on an idle GPU; added to every kernel.
+        Time from a launch to the start of the kernel on an idle GPU. It is added to every kernel.
     context_switch
         Time to switch the GPU to another context (theta).
     timeslice
-        Longest time that a context keeps the GPU while others wait (L).
+        Maximum time that a context keeps the GPU while other contexts wait (L).
     ring
-        Order in which contexts with work get time slices: ``"fifo"`` (one that has had its slice
-        waits behind the others) or ``"cyclic"`` (a fixed order).
+        Order in which contexts with pending work receive time slices: ``"fifo"`` (after its slice
+        a context queues behind the others) or ``"cyclic"`` (a fixed order).
     update_cost
-        Time of an update of the run list (eps).
+        Time to update the run list (eps).
     server_overhead
-        Time that a GPU server adds to every request.
+        Overhead that a GPU server adds to every request.
     priority_levels
-        Number of priorities that streams can have; None: no limit.
+        Number of priority levels of streams. None: unlimited.
     slowdown
-        Least and greatest factor by which kernels that run together become slower: a pair (1.1 to
-        1.4 unless given), one number, ``"small"``, ``"large"``, ``"mixed"`` or None (not at all).
-        Tests count the greatest: in batches, and for all kernels of streams, MPS, green contexts
-        and STGM where several tasks have some. Simulations count it in batches alone.
+        Smallest and largest factor by which kernels slow down when they run together: a pair
+        (default: 1.1 to 1.4), a single number, ``"small"``, ``"large"``, ``"mixed"``, or None (no
+        slowdown). Tests use the largest factor, in batches, and for all kernels under streams,
+        MPS, green contexts and STGM if more than one task has kernels. Simulations use it in
+        batches only.
     copy_engines
-        Copies that run at the same time; those of the GPU unless given.
+        Number of copies that can run at the same time. Default: the copy engines of the GPU.
     mig
         Profiles of the GPU's instances (Multi-Instance GPU), such as ``["3g.40gb", "4g.40gb"]``,
-        for the way "mig"; None: it may choose them. All other methods take the whole GPU.
+        for the way "mig". None: that way may choose the instances. All other ways use the whole
+        GPU.
     mps
-        Shares of the SMs in percent that processes may occupy as clients of MPS (their active
-        thread percentages), by name, such as ``{"perception": 50}``; 100 for all others. For the
-        way "mps"; a share is rounded up to whole SMs, and reserves none.
+        Percentage of the SMs that each process may use as a client of MPS (its active thread
+        percentage), by process name, such as ``{"perception": 50}``; 100 for processes that are
+        not listed. Used by the way "mps". A share is rounded up to whole SMs. It is an upper limit
+        and does not reserve SMs.
     green_contexts
-        SMs of green contexts, by the names of the tasks whose streams belong to them: the number
-        of SMs or the SMs themselves, such as ``{"camera": 16, ("planner", "map"): 24}``. For the
-        way "green_contexts". Green contexts are within a process, so keys are not processes: all
-        their tasks are of one. No SM is in two of them. From compute capability 9.0 on they have a
-        multiple of 8 SMs (8.x: 4, 6, 8, ...; 7.x: a multiple of 2); one may have the rest of the
-        GPU's SMs. Numbers of SMs take the first that are free, in order.
+        SMs of green contexts, keyed by the names of the tasks whose streams belong to them. The
+        value is a number of SMs or a list of SMs, such as
+        ``{"camera": 16, ("planner", "map"): 24}``. Used by the way "green_contexts". All tasks of
+        green contexts belong to one process, which is why keys are tasks and not processes. No SM
+        belongs to two green contexts. With compute capability 9.0 or later, a green context has a
+        multiple of 8 SMs (8.x: 4, 6, 8, ...; 7.x: a multiple of 2); one may have the remaining SMs
+        of the GPU instead. A number of SMs takes the first free SMs, in the given order.
 
-    Times are ticks of the workload, or text with a unit. Attributes that are times raise
-    ValueError where they were given as text; ``platform.at(workload.tick)`` has them in ticks.
+    Times are given as ticks of the workload or as text with a unit. An attribute whose time was
+    given as text raises ValueError; ``platform.at(workload.tick)`` has all times in ticks.
 
     Raises
     ------
     ValueError, TypeError, OverflowError
-        Arguments that are not possible; the message names them.
+        An argument is invalid; the message names it.
     """
 
     __slots__ = (
@@ -202,48 +206,48 @@ class Platform(Facts):
 
     @property
     def context_switch(self) -> int:
-        """Ticks to switch the GPU to another context."""
+        """Ticks that it takes to switch the GPU to another context."""
         return self._ticks(self._context_switch, "context_switch")
 
     @property
     def timeslice(self) -> int:
-        """Ticks of a time slice."""
+        """Length of a time slice in ticks."""
         if self._tick is not None and not isinstance(self._timeslice, int):
-            return in_ticks(self._timeslice, None, self._tick, "timeslice")  # says why not
+            return in_ticks(self._timeslice, None, self._tick, "timeslice")  # with the reason
         return self._ticks(self._timeslice, "timeslice")
 
     @property
     def update_cost(self) -> int:
-        """Ticks of an update of the run list."""
+        """Ticks that an update of the run list takes."""
         return self._ticks(self._update_cost, "update_cost")
 
     @property
     def server_overhead(self) -> int:
-        """Ticks that a GPU server adds to every request."""
+        """Overhead in ticks that a GPU server adds to every request."""
         return self._ticks(self._server_overhead, "server_overhead")
 
     @property
     def sms(self) -> int | None:
-        """SMs of the GPU, None without one."""
+        """Number of SMs of the GPU; None without a GPU."""
         return None if self.gpu is None else self.gpu.sms
 
     @property
     def copy_engines(self) -> int:
-        """Copies that run at the same time."""
+        """Number of copies that can run at the same time."""
         if self._copy_engines is not None:
             return self._copy_engines
         return 1 if self.gpu is None else self.gpu.copy_engines
 
     def at(self, tick: str) -> Platform:
-        """Make the platform with its times in ticks of this length (``workload.tick``).
+        """Return the platform with its times in ticks of the given length (``workload.tick``).
 
-        Raises ValueError for a time that is not a whole number of ticks; for ``timeslice``, which
-        few methods need, only when the attribute is read.
+        Raises ValueError for a time that is not a whole number of ticks. For ``timeslice``, which
+        few methods need, the error is raised only when the attribute is read.
         """
         return self._at(tick_of(tick))
 
     def replace(self, **changes: Unpack[_Changes]) -> Platform:
-        """Make a platform with other arguments; numbers are ticks of the same length.
+        """Return a copy with some arguments changed; numbers are ticks as before.
 
         >>> gs.Platform("Xavier").replace(cpus=8).cpus
         8
@@ -255,7 +259,7 @@ class Platform(Facts):
         if key == "_timeslice":
             try:
                 return super()._converted(key, value, tick)
-            except ValueError:  # kept, and refused where it is read
+            except ValueError:  # kept, and refused when it is read
                 time = self._timeslice
                 if isinstance(time, int) and self._tick is not None:
                     ns = time * self._tick

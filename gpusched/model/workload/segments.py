@@ -60,10 +60,10 @@ class _Timed(Facts):
 
     @property
     def time(self) -> int:
-        """Ticks that the segment takes once, alone.
+        """Execution time of one repetition of the segment, alone, in ticks.
 
-        Raises ValueError for text before the segment is in a `Workload`, and for a kernel whose
-        time is not given.
+        Raises ValueError if the time was given as text and the segment is not yet part of a
+        `Workload`, and for a kernel whose time is not given.
         """
         return self._ticks(self._time, "time")
 
@@ -79,14 +79,14 @@ class CPU(_Timed):
     time
         Execution time: a positive number of ticks, or text with a unit.
     repeat
-        How many times in a row the segment runs, 1 to 1,000,000.
+        Number of times that the segment runs in a row, 1 to 1,000,000.
     name
-        A label.
+        Label of the segment.
 
     Raises
     ------
     ValueError, TypeError, OverflowError
-        Arguments that are not possible; the message names them.
+        An argument is invalid; the message names it.
     """
 
     __slots__ = ()
@@ -103,7 +103,7 @@ class CPU(_Timed):
         )
 
     def replace(self, **changes: Unpack[_Changes]) -> CPU:
-        """Make a segment with other arguments; numbers are ticks of the same length."""
+        """Return a copy with some arguments changed; numbers are ticks as before."""
         return cast(CPU, _changed(self, changes))
 
 
@@ -140,7 +140,7 @@ class _Copy(_Timed):
 
 
 class CopyIn(_Copy):
-    """A copy to the GPU.
+    """A copy from host memory to the GPU.
 
     >>> gs.CopyIn("300us", by="cpu")
     CopyIn('300us', by='cpu')
@@ -148,20 +148,21 @@ class CopyIn(_Copy):
     Parameters
     ----------
     time, repeat, name
-        As of `CPU`.
+        See `CPU`.
     by
-        ``"engine"``: a copy engine of the GPU does it. ``"cpu"``: it is work of the CPU.
+        Unit that performs the copy: ``"engine"`` (a copy engine of the GPU) or ``"cpu"`` (the
+        copy counts as CPU work).
     """
 
     __slots__ = ()
 
     def replace(self, **changes: Unpack[_CopyChanges]) -> CopyIn:
-        """Make a segment with other arguments; numbers are ticks of the same length."""
+        """Return a copy with some arguments changed; numbers are ticks as before."""
         return cast(CopyIn, _changed(self, changes))
 
 
 class CopyOut(_Copy):
-    """A copy from the GPU; the arguments are those of `CopyIn`.
+    """A copy from the GPU to host memory; the arguments are those of `CopyIn`.
 
     >>> gs.CopyOut("120us").by
     'engine'
@@ -170,16 +171,16 @@ class CopyOut(_Copy):
     __slots__ = ()
 
     def replace(self, **changes: Unpack[_CopyChanges]) -> CopyOut:
-        """Make a segment with other arguments; numbers are ticks of the same length."""
+        """Return a copy with some arguments changed; numbers are ticks as before."""
         return cast(CopyOut, _changed(self, changes))
 
 
 class Kernel(_Timed):
-    """A kernel: its time alone on the whole GPU of the platform, and its shape.
+    """A kernel: its execution time alone on the whole GPU of the platform, and its shape.
 
-    From both follow, for a platform, the number of waves, the time of one block (the time divided
-    by the waves, rounded up) and the time on fewer SMs. A kernel without a shape can only run on
-    all SMs.
+    For a given platform, these determine the number of waves, the time of one block (the time
+    divided by the number of waves, rounded up) and the time on fewer SMs. A kernel without a shape
+    can only run on all SMs.
 
     >>> gs.Kernel("4.1ms", blocks=120, threads=256, regs=64)
     Kernel('4.1ms', blocks=120, threads=256, regs=64)
@@ -189,24 +190,25 @@ class Kernel(_Timed):
     Parameters
     ----------
     time
-        Execution time alone on all SMs: a positive number of ticks, or text with a unit. Needed
-        unless there are ``sms`` or ``block_time``.
+        Execution time alone on all SMs: a positive number of ticks, or text with a unit. Required
+        unless ``sms`` or ``block_time`` is given.
     blocks, threads
-        Grid size in blocks and threads per block; both or none.
+        Grid size in blocks, and threads per block. Give both or neither.
     regs, smem
-        Registers per thread and bytes of shared memory per block, static and dynamic.
+        Registers per thread, and bytes of shared memory per block (static plus dynamic).
     block_time
-        Measured time of one block, used in place of the derived one. Needs a shape.
+        Measured time of one block, used instead of the derived one. Requires a shape.
     sms
-        Measured times on numbers of SMs; between two numbers the smaller one applies. Used in
-        place of times that would be derived. Times must not grow with the number of SMs.
+        Measured times by number of SMs, such as ``{4: "11ms", 8: "6ms"}``, used instead of derived
+        times. Between two entries, the time for the smaller number of SMs applies. Times must not
+        increase with the number of SMs.
     repeat, name
-        As of `CPU`.
+        See `CPU`.
 
     Raises
     ------
     ValueError, TypeError, OverflowError
-        Arguments that are not possible, contradict each other, or are missing.
+        Arguments are invalid, contradict each other, or are missing.
     """
 
     __slots__ = ("_block_time", "_sms", "blocks", "regs", "smem", "threads")
@@ -264,32 +266,32 @@ class Kernel(_Timed):
 
     @property
     def has_shape(self) -> bool:
-        """Whether blocks and threads are given."""
+        """Whether the grid size and the threads per block are given."""
         return self.blocks is not None
 
     @property
     def has_time(self) -> bool:
-        """Whether its time on the whole GPU is given."""
+        """Whether the time on the whole GPU is given."""
         return self._time is not None
 
     @property
     def block_time(self) -> int | None:
-        """Ticks of one block as given, None where it is derived."""
+        """Time of one block in ticks as given; None if it is derived."""
         given = self._block_time
         return None if given is None else self._ticks(given, "block_time")
 
     @property
     def sms(self) -> dict[int, int] | None:
-        """Ticks on numbers of SMs, ascending, as given; None without a profile."""
+        """Measured times in ticks by number of SMs, ascending; None without measurements."""
         return {k: self._ticks(time, "sms") for k, time in self._sms} if self._sms else None
 
     @property
     def sms_text(self) -> str:
-        """The profile as text, with units where the times have them."""
+        """The measured times as text, with units where they were given with units."""
         return ", ".join(f"{k}: {self._shown(time)}" for k, time in self._sms)
 
     def replace(self, **changes: Unpack[_KernelChanges]) -> Kernel:
-        """Make a kernel with other arguments; numbers are ticks of the same length."""
+        """Return a copy with some arguments changed; numbers are ticks as before."""
         return cast(Kernel, _changed(self, changes))
 
     def _given(self) -> dict[str, object]:
@@ -321,7 +323,7 @@ class Kernel(_Timed):
 
 
 Segment = CPU | CopyIn | CopyOut | Kernel
-"""A part of a job."""
+"""A segment of a job."""
 
 
 def _changed(segment: Facts, changes: Mapping[str, object]) -> Facts:

@@ -52,7 +52,7 @@ _EXPECTED = "expected a whole number of ticks or text such as '4.1ms'"
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A time given as text, exact; equal texts are not needed for equal durations."""
+    """An exact time given as text; durations are equal if their lengths are, whatever the text."""
 
     ns: Fraction
     text: str = field(compare=False)
@@ -60,7 +60,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A rate given as text, exact."""
+    """An exact rate given as text."""
 
     hertz: Fraction
     text: str = field(compare=False)

@@ -58,9 +58,9 @@ def _value(value: object) -> str:
 
 
 def line_of_long_key(text: str) -> int | None:
-    """The first line with a dotted key of more than `MOST_PARTS` parts; None without one.
+    """The first line with a dotted key of more than `MOST_PARTS` parts; None if there is none.
 
-    tomllib takes time quadratic in the number of parts, minutes for a key of 100 kB.
+    tomllib needs time quadratic in the number of parts: minutes for a key of 100 kB.
 
     >>> line_of_long_key("a.b = 1\\n" + "x." * 60 + "x = 1")
     2

@@ -51,13 +51,13 @@ Factor = str | int | Fraction
 """A factor as an argument: decimal text, a whole number or a Fraction."""
 
 Names = list[str] | tuple[str, ...] | list[int] | tuple[int, ...]
-"""Names or numbers of several tasks."""
+"""Names or indices of several tasks."""
 
 _ONE = Fraction(1)
 
 
 class Utilization(NamedTuple):
-    """Sums over the tasks of time per period: on CPUs, of copies on engines, of kernels."""
+    """Total utilization (time per period) of the CPUs, the copy engines and the GPU."""
 
     cpu: float
     copies: float
@@ -65,7 +65,7 @@ class Utilization(NamedTuple):
 
 
 class Workload(NoArray, Tabular):
-    """Tasks with CPU work, copies and kernels, stated once for all methods.
+    """A set of tasks with CPU work, copies and kernels, described once for all methods.
 
     >>> w = gs.Workload([
     ...     gs.Task("detector", period="33ms", deadline="30ms", segments=[
@@ -84,25 +84,27 @@ class Workload(NoArray, Tabular):
     Parameters
     ----------
     tasks
-        Tasks of different names; at least one. The tasks of another workload keep their times,
-        whatever its tick.
+        Tasks with different names; at least one. Tasks taken from another workload keep their
+        times, even if its tick differs.
     tick
         Length of a tick: a unit (``"ns"``, ``"us"``, ``"ms"``, ``"s"``) or a time such as
-        ``"10ns"``. Numbers are ticks; a time given as text must be a whole number of them.
+        ``"10ns"``. Times given as numbers are ticks; a time given as text must be a whole number
+        of ticks.
     notes
-        Sentences about the origin of the workload; they come first among the `assumptions`.
+        Sentences about the origin of the workload. They come first in `assumptions`.
 
     Raises
     ------
     ValueError
-        A time that is not a whole number of ticks; two tasks of one name; no task. The message
-        names task, segment and value.
+        A time is not a whole number of ticks, two tasks have the same name, or there is no task.
+        The message names the task, the segment and the value.
     OverflowError
-        Times, or jobs, of 2**60 ticks or more.
+        A time, or the total time of a job, is 2**60 ticks or more.
     TypeError
-        Arguments of other types.
+        An argument has the wrong type.
 
-    Workloads are immutable. Two are equal when their ticks and tasks are; notes do not count.
+    Workloads are immutable. Two workloads are equal if their ticks and tasks are equal; notes are
+    not compared.
     """
 
     __slots__ = ("_index", "_tick", "notes", "tasks")
@@ -158,17 +160,17 @@ class Workload(NoArray, Tabular):
 
     @property
     def tick_ns(self) -> int:
-        """Nanoseconds of a tick."""
+        """The length of a tick in nanoseconds."""
         return self._tick
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tasks' names."""
+        """Names of the tasks, in order."""
         return tuple(task.name for task in self.tasks)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Sentences about the origin of the workload and about periods that were rounded down."""
+        """The notes of the workload, and a sentence for each period that was rounded down."""
         found = (task._assumption() for task in self.tasks)
         return (*self.notes, *(text for text in found if text is not None))
 
@@ -184,7 +186,7 @@ class Workload(NoArray, Tabular):
         return iter(self.tasks)
 
     def __contains__(self, item: object) -> bool:
-        """Whether a task of this name, or an equal task, is in it."""
+        """Whether the workload contains a task of this name, or a task equal to this one."""
         return item in self._index if isinstance(item, str) else item in self.tasks
 
     @overload
@@ -194,10 +196,11 @@ class Workload(NoArray, Tabular):
     def __getitem__(self, index: slice | Names) -> Workload: ...
 
     def __getitem__(self, index: str | SupportsIndex | slice | Names) -> Task | Workload:
-        """One task by its name or number; a workload of some by a slice, numbers or names.
+        """Return one task by name or index, or a workload of several tasks.
 
-        Raises KeyError and IndexError for tasks that do not exist, ValueError for none or for the
-        same one twice, and TypeError for other indices.
+        A slice and a list of names or indices select several tasks. Raises KeyError and IndexError
+        for tasks that do not exist, ValueError for an empty or repeated selection, and TypeError
+        for other indices.
         """
         if isinstance(index, slice):
             return self._made(self.tasks[index], self._tick, self.notes)
@@ -210,9 +213,9 @@ class Workload(NoArray, Tabular):
         return self._made((self.tasks[i] for i in numbers), self._tick, self.notes)
 
     def index(self, task: str | SupportsIndex) -> int:
-        """Index of a task given by its name or number.
+        """Return the index of a task that is given by its name or its index.
 
-        Raises KeyError, IndexError and TypeError as indexing does.
+        Raises KeyError, IndexError and TypeError, as indexing does.
         """
         return self._number(task)
 
@@ -225,10 +228,10 @@ class Workload(NoArray, Tabular):
         return self._index[index]
 
     def __add__(self, other: Workload) -> Workload:
-        """Join two workloads, in the tick of the first.
+        """Join two workloads; the result has the tick of the first.
 
-        Raises ValueError for a name that is in both, and for a time of the second that is not a
-        whole number of the first one's ticks.
+        Raises ValueError if both have a task of the same name, or if a time of the second one is
+        not a whole number of the first one's ticks.
         """
         if not isinstance(other, Workload):
             return NotImplemented
@@ -244,10 +247,10 @@ class Workload(NoArray, Tabular):
         tick: str | None = None,
         notes: Iterable[str] | None = None,
     ) -> Workload:
-        """Make a workload with other tasks, another tick, or other notes.
+        """Return a workload with other tasks, another tick, or other notes.
 
-        With another tick the times stay the same; ValueError for one that is not a whole number
-        of the new ticks. Periods of rates are derived anew.
+        With another tick, the times stay the same; ValueError is raised if one of them is not a
+        whole number of the new ticks. Periods that were given as rates are computed anew.
 
         >>> w = gs.Workload([gs.Task("a", "3ms", [gs.CPU("1ms")])], tick="ms")
         >>> w.replace(tick="us")["a"].period
@@ -260,7 +263,7 @@ class Workload(NoArray, Tabular):
         )
 
     def with_task(self, task: Task) -> Workload:
-        """Make a workload with this task in place of the one of its name, or behind the others.
+        """Return a workload with this task added, or in place of the task of the same name.
 
         >>> w = gs.Workload([gs.Task("a", "3ms", [gs.CPU("1ms")])], tick="us")
         >>> w.with_task(w["a"].replace(period="4ms"))["a"].deadline
@@ -275,12 +278,13 @@ class Workload(NoArray, Tabular):
         return self.replace(tasks=tasks)
 
     def scaled(self, kernels: Factor = 1, cpu: Factor = 1, copies: Factor = 1) -> Workload:
-        """Make a workload whose kernels, CPU work or copies take longer or less.
+        """Return a workload whose kernels, CPU work or copies are scaled by the given factors.
 
-        Every time of a kernel is multiplied, also those of its blocks and its profile, and rounded
-        up to a tick. Factors are decimal text, whole numbers or Fractions: as a float, 1.2 is more
-        than 12 / 10, and would make 13 of 10. Raises TypeError for a float, ValueError for a factor
-        that is not positive, and OverflowError.
+        All times of a kernel are multiplied, including its block time and its measured times on
+        numbers of SMs, and rounded up to whole ticks. A factor is decimal text, a whole number or
+        a Fraction. Floats are refused with TypeError, because the float 1.2 is slightly more than
+        12/10 and would turn 10 ticks into 13. Raises ValueError for a factor that is not positive,
+        and OverflowError for times of 2**60 ticks or more.
         """
         by_kind = (
             as_factor(kernels, "kernels"),
@@ -301,22 +305,22 @@ class Workload(NoArray, Tabular):
     def save(
         self, path: str | PathLike[str], *, file_format: Literal["toml", "json"] | None = None
     ) -> None:
-        """Write a file from which `load` makes an equal workload.
+        """Write the workload to a file that `load` reads back as an equal workload.
 
         Parameters
         ----------
         path
-            A name that ends in ``.toml`` or ``.json``; an existing file is replaced once the new
-            one is complete.
+            File name ending in ``.toml`` or ``.json``. An existing file is replaced only when the
+            new one is complete.
         file_format
-            The format, whatever the name.
+            Format of the file, if it is not to be taken from the suffix.
 
         Raises
         ------
         ValueError
-            Another suffix.
+            The suffix is neither ``.toml`` nor ``.json``.
         OSError
-            From the file system.
+            The file cannot be written.
         """
         write_workload(Parts(self.tasks, self._tick, self.notes), path, file_format)
 
@@ -328,7 +332,7 @@ class Workload(NoArray, Tabular):
         file_format: Literal["toml", "json"] | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> Workload:
-        """Read a TOML or JSON file as `save` writes it and as one writes it by hand.
+        """Read a workload from a TOML or JSON file, written by `save` or by hand.
 
         ::
 
@@ -345,34 +349,35 @@ class Workload(NoArray, Tabular):
                 { sms = { 1 = "40ms", 4 = "11ms" }, name = "measured" },
             ]
 
-        Keys are the arguments of `Workload`, `Task` and the segments; the time of a segment stands
-        under its kind. ``workload.schema.json`` beside this module describes the format to editors.
+        The keys are the arguments of `Workload`, `Task` and the segments. The key of a segment's
+        time is the kind of the segment. Editors can check files against
+        ``workload.schema.json``, which is installed beside this module.
 
         Parameters
         ----------
         path
-            The file. Standard input (``/dev/stdin``) is JSON where it begins with a brace.
+            File name. Standard input (``/dev/stdin``) is read as JSON if it begins with a brace.
         file_format
-            The format, whatever the name.
+            Format of the file, if it is not to be taken from the suffix.
         max_bytes
-            The largest file that is read.
+            Size in bytes of the largest file that is read.
 
         Raises
         ------
         ValueError
-            Text that is not of the format, with its line; unknown, missing or wrong entries, with
-            the path of the key.
+            The file is not valid TOML or JSON (the message gives the line), or an entry is
+            unknown, missing or invalid (the message gives the path of the key).
         OSError
-            From the file system.
+            The file cannot be read.
         """
         return cls._made(*read_workload(path, file_format, max_bytes))
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas table with one row per segment; times are ticks, missing where not given.
+        """Return a pandas table with one row per segment; times are ticks, NA where not given.
 
-        Columns: task, name, and the arguments of `Task`; segment, kind ("cpu", "copy in", "copy
-        out", "kernel"), label (its name), and the arguments of the segments; tick. Notes are in
-        ``frame.attrs``.
+        Columns: task (index), name, and the arguments of `Task`; segment (index), kind ("cpu",
+        "copy in", "copy out" or "kernel"), label (name of the segment), and the arguments of the
+        segments; tick. The notes are in ``frame.attrs``.
         """
         frame = frame_of(self._table())
         frame.attrs["notes"] = list(self.notes)
@@ -383,11 +388,12 @@ class Workload(NoArray, Tabular):
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, tick: str | None = None) -> Workload:
-        """Make a workload of a table as `to_frame` gives it.
+        """Make a workload from a table like that of `to_frame`.
 
-        Needed are ``name`` and ``kind``, and what a task and a segment need. Rows of one task
-        stand together, or are numbered in ``task`` and ``segment``. ``tick`` is that of the numbers
-        where there is no such column ("ns" by default). Raises ValueError with the row.
+        The columns ``name`` and ``kind`` are required, and those that a task and a segment need.
+        The rows of a task follow each other, or are numbered by the columns ``task`` and
+        ``segment``. ``tick`` is the unit of the numbers if the table has no column of that name
+        (default: "ns"). Raises ValueError with the number of the row.
 
         >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
         >>> gs.Workload.from_frame(w.to_frame()) == w
@@ -398,9 +404,10 @@ class Workload(NoArray, Tabular):
     # Sums and derived times
 
     def kernel_times(self, platform: Platform) -> tuple[tuple[KernelTimes | None, ...], ...]:
-        """Times of the kernels on the platform's GPU, per task and segment; None for others.
+        """Return the times of kernels on the platform's GPU, per task and segment.
 
-        Raises ValueError for a kernel that does not fit the GPU, with its task and segment.
+        The entry of a segment that is not a kernel is None. Raises ValueError for a kernel that
+        does not fit the GPU, with its task and segment.
         """
         instance(platform, Platform, "platform")
         kernels, where = [], []
@@ -416,10 +423,11 @@ class Workload(NoArray, Tabular):
         )
 
     def utilization(self, platform: Platform | None = None) -> Utilization:
-        """Sums of time per period on CPUs, copy engines and the GPU.
+        """Return the total utilization (time per period) of CPUs, copy engines and the GPU.
 
-        Kernels count with their stated times, or on a platform with those of `kernel_times`.
-        Without a platform, ValueError for a kernel without a stated time or profile.
+        Without a platform, kernels count with their stated times; ValueError is raised for a
+        kernel without a stated time or a profile. With a platform, they count with the times that
+        `kernel_times` returns.
 
         >>> w = gs.Workload([gs.Task("a", 8, [gs.CPU(2), gs.Kernel(4)])])
         >>> w.utilization().gpu
@@ -447,40 +455,43 @@ class Workload(NoArray, Tabular):
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["fuse", "refuse"] = "fuse",
     ) -> View[KernelTasks]:
-        """Derive kernel tasks: for PBS, and for kernels in FIFO order.
+        """Derive kernel tasks, for PBS and for kernels in FIFO order.
 
-        The GPU segments of a job are one unit. CPU work before them becomes an offset, CPU work
-        behind them shortens the deadline. A unit of several kernels takes the sum of their times,
-        and the most blocks, threads, registers and shared memory of any, or the whole GPU where no
-        SM holds such a block; copies on engines and launch latencies count as GPU time. The
-        priorities are those of the streams.
+        The GPU segments of a job become one unit. CPU work before them becomes an offset, and CPU
+        work after them shortens the deadline. A unit of several kernels has the sum of their
+        times, and the largest number of blocks, threads, registers and shared memory among them;
+        if no SM can hold such a block, the unit takes the whole GPU. Copies on engines and launch
+        latencies count as GPU time. The priorities are those of the streams.
 
-        That is right for a scheduler that starts whole jobs, as PBS does. On a GPU by itself, each
-        kernel of a chain waits for those of other tasks: ``chains="refuse"`` takes jobs of one
-        kernel only, whose copies, as CPU work does, become offsets and shorten deadlines.
+        One unit per job is right for a scheduler that starts whole jobs, as PBS does. On a GPU
+        without such a scheduler, each kernel of a chain competes with the kernels of other tasks.
+        ``chains="refuse"`` therefore accepts only jobs of one kernel; the copies of such a job are
+        treated like CPU work: they become offsets and shorten deadlines.
 
         Parameters
         ----------
         platform
             A platform with a GPU.
         gaps
-            CPU work between two GPU segments is refused, or counts as GPU time ("occupy").
+            Treatment of CPU work between two GPU segments: ``"refuse"``, or ``"occupy"`` (it counts
+            as GPU time).
         chains
-            Jobs of several kernels are one unit ("fuse"), or refused.
+            Treatment of jobs of several kernels: ``"fuse"`` (they become one unit) or ``"refuse"``.
 
         Returns
         -------
         View
-            ``tasks`` without those that have no GPU segments, and ``assumptions``.
+            ``tasks`` (`KernelTasks`, without tasks that have no GPU segments) and ``assumptions``.
 
         Raises
         ------
         ValueError
-            Facts that the model cannot express: no GPU, jitter, several processes, kernels without
-            a shape, copies without a kernel, CPU work that leaves no time before the deadline, a
-            stream priority for some tasks only, more of them than levels.
+            The model cannot express the workload: there is no GPU, or tasks have jitter, several
+            processes, kernels without a shape, copies without a kernel, CPU work that leaves no
+            time before the deadline, stream priorities for some tasks only, or more stream
+            priorities than the platform has levels.
         OverflowError
-            Times of 2**60 ticks or more.
+            A time is 2**60 ticks or more.
 
         >>> w = gs.Workload([gs.Task("a", 90, [
         ...     gs.CPU(5), gs.Kernel(20, blocks=64, threads=512), gs.CPU(3)])])
@@ -492,12 +503,12 @@ class Workload(NoArray, Tabular):
         return kernel_view(self._source(platform), occupy=gaps == "occupy", fuse=chains == "fuse")
 
     def chains(self, platform: Platform) -> View[KernelChains]:
-        """Derive chains of kernels: for streams of different priorities.
+        """Derive chains of kernels, for streams with different priorities.
 
-        Each kernel of a job is one of its own, in the order of the segments. CPU work, copies and
-        the launch latency before a kernel are part of its latency; what stands behind the last
-        kernel shortens the deadline. A copy also waits for at most one copy of every other task on
-        its engine. The priorities are those of the streams.
+        Each kernel of a job becomes one kernel of the chain, in the order of the segments. CPU
+        work, copies and the launch latency before a kernel are part of its latency. Work after the
+        last kernel shortens the deadline. A copy is assumed to wait for at most one copy of every
+        other task on its engine. The priorities are those of the streams.
 
         Parameters
         ----------
@@ -507,17 +518,18 @@ class Workload(NoArray, Tabular):
         Returns
         -------
         View
-            ``tasks`` (`KernelChains`) without those that have no GPU segments, and
+            ``tasks`` (`KernelChains`, without tasks that have no GPU segments) and
             ``assumptions``.
 
         Raises
         ------
         ValueError
-            Facts that the model cannot express: no GPU, jitter, several processes, kernels without
-            a shape, copies without a kernel, work behind the last kernel that leaves no time before
-            the deadline, a stream priority for some tasks only, more of them than levels.
+            The model cannot express the workload: there is no GPU, or tasks have jitter, several
+            processes, kernels without a shape, copies without a kernel, work after the last kernel
+            that leaves no time before the deadline, stream priorities for some tasks only, or more
+            stream priorities than the platform has levels.
         OverflowError
-            Times of 2**60 ticks or more.
+            A time is 2**60 ticks or more.
 
         >>> w = gs.Workload([gs.Task("a", 90, [
         ...     gs.CPU(5), gs.Kernel(20, blocks=64, threads=512), gs.CPU(3),
@@ -553,15 +565,17 @@ class Workload(NoArray, Tabular):
     ) -> BatchView | ChainBatchView:
         """Derive kernel tasks and the completion times of their batches, for PBS.
 
-        Tasks, arguments and refusals are those of `kernels`. The table is that of
-        ``BatchTable.from_gpu`` with the largest slowdown of the platform; ValueError for more
-        tasks than a table can have. Kernels without blocks and threads are not refused: each runs
-        in a batch of its own, and where all are such no GPU is needed.
+        The tasks, arguments and refusals are those of `kernels`, except that kernels without a
+        shape (blocks and threads) are accepted: each of them runs in a batch of its own, and if no
+        kernel has a shape, no GPU is needed. The table is the one that ``BatchTable.from_gpu``
+        makes with the largest slowdown of the platform. Raises ValueError if there are more tasks
+        than a table can have.
 
-        With ``chains="keep"`` the tasks are `KernelChains`, and a batch has at most one kernel of
-        each. Copies and, with ``gaps="occupy"``, CPU work between two kernels keep the GPU before
-        the second one; what stands around all kernels of a job does not. ValueError for more than
-        24 kernels in all, counted with their ``repeat``.
+        With ``chains="keep"`` the tasks are `KernelChains`, and a batch contains at most one
+        kernel of each task. Copies and, with ``gaps="occupy"``, CPU work between two kernels
+        occupy the GPU before the second one; work before the first or after the last kernel of a
+        job does not. Raises ValueError for more than 24 kernels in total, counted with their
+        ``repeat``.
 
         >>> w = gs.Workload([gs.Task(name, 90, [gs.Kernel(20, blocks=4, threads=512)])
         ...                  for name in ("a", "b")])
@@ -579,32 +593,32 @@ class Workload(NoArray, Tabular):
     def hosts(
         self, platform: Platform, *, sms: Literal["divided", "all"] = "divided"
     ) -> View[HostTasks]:
-        """Derive host tasks: for STGM, locks, a GPU server, and global EDF.
+        """Derive host tasks, for STGM, locks, a GPU server, and global EDF.
 
-        Copies count as CPU work in GPU segments; consecutive kernels are one GPU segment, and each
-        takes the launch latency longer. Tasks without a core have none.
+        Copies count as CPU work within GPU segments. Consecutive kernels form one GPU segment; the
+        launch latency is added to each of them. Tasks without a core stay unassigned.
 
         Parameters
         ----------
         platform
-            The platform; it needs a GPU where SMs are divided.
+            The platform. It needs a GPU if the SMs are divided.
         sms
-            Kernels have times on 1, 2, ... SMs ("divided"), which need shapes or profiles, or only
-            one on all SMs ("all"), for methods that do not divide the SMs.
+            ``"divided"``: kernels have times on 1, 2, ... SMs, which requires shapes or profiles.
+            ``"all"``: kernels have one time, on all SMs, for methods that do not divide the SMs.
 
         Returns
         -------
         View
-            ``tasks`` and ``assumptions``.
+            ``tasks`` (`HostTasks`) and ``assumptions``.
 
         Raises
         ------
         ValueError
-            Facts that the model cannot express: jitter, a core that the platform does not have, a
-            priority for some tasks only; where SMs are divided, several processes and kernels
-            whose times on fewer SMs are unknown.
+            The model cannot express the workload: tasks have jitter, a core that the platform does
+            not have, or priorities for some tasks only; if SMs are divided, also several processes
+            and kernels whose times on fewer SMs are unknown.
         OverflowError
-            Times of 2**60 ticks or more.
+            A time is 2**60 ticks or more.
 
         >>> w = gs.Workload([gs.Task("a", 90, [
         ...     gs.CPU(5), gs.CopyIn(2), gs.Kernel(20, blocks=32, threads=2048 // 4), gs.CPU(3)])])
@@ -618,33 +632,35 @@ class Workload(NoArray, Tabular):
     def launches(
         self, platform: Platform, until: Time, *, streams: Literal["task", "one"] = "task"
     ) -> LaunchView:
-        """Derive the launches of all jobs released before a time, for the hierarchy simulation.
+        """Derive the launches of all jobs released before a time, for `gs.simulate.hierarchy`.
 
-        Jobs are released periodically; their GPU segments are launched when the CPU work before
-        them has ended. Each process has a context; tasks without a process share one.
+        Jobs are released periodically. Their GPU segments are launched when the CPU work before
+        them has ended. Each process has its own context; tasks without a process share one.
 
         Parameters
         ----------
         platform
             A platform with a GPU.
         until
-            Ticks, or text with a unit.
+            End of the interval in which jobs are released: ticks, or text with a unit.
         streams
-            A stream for each task, with its priority, or one stream for all.
+            ``"task"``: each task has a stream of its own, with its priority. ``"one"``: all tasks
+            share one stream.
 
         Returns
         -------
         LaunchView
-            ``launches``, the ``task`` and ``job`` of each, and ``assumptions``.
+            ``launches``, the ``task`` and ``job`` of each launch, and ``assumptions``.
 
         Raises
         ------
         ValueError
-            Facts that the model cannot express: no GPU, jitter, CPU work between GPU segments,
-            kernels without a shape, a stream priority for some tasks only, more of them than
-            levels; several processes or priorities in one stream; more than 10**7 launches.
+            The model cannot express the workload: there is no GPU, or tasks have jitter, CPU work
+            between GPU segments, kernels without a shape, stream priorities for some tasks only,
+            or more stream priorities than the platform has levels; several processes or priorities
+            would share one stream; there are more than 10**7 launches.
         OverflowError
-            Times of 2**60 ticks or more.
+            A time is 2**60 ticks or more.
 
         >>> w = gs.Workload([gs.Task("a", "20us", [
         ...     gs.CPU("2us"), gs.CopyIn("1us"), gs.Kernel("5us", blocks=8, threads=256)])])

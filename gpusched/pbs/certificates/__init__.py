@@ -1,8 +1,8 @@
-"""Certificates that no schedule of batches meets every deadline, each checked by `verify`.
+"""Certificates that no schedule of batches meets all deadlines, each checked by `verify`.
 
-`Overload` has prices of jobs, `DeadInterval` an interval that is too short, `DeadStates` a set of
-states that no batch leaves in time, and `InfeasibleSubset` one of these for some of the tasks. The
-check shares no code with the search that finds them [RTNS24].
+`Overload` assigns prices to jobs, `DeadInterval` names an interval that is too short, `DeadStates`
+a set of states that no batch leaves in time, and `InfeasibleSubset` contains one of these for a
+subset of the tasks. The check shares no code with the search that finds them [RTNS24].
 """
 
 from gpusched.pbs.certificates.certificate import Certificate, CertificateError

@@ -1,4 +1,4 @@
-"""Base class of certificates: the check against tasks and table, and the text of what is wrong."""
+"""Base class of certificates: the check against tasks and table, and the texts of faults."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _WRONG = {
 
 
 class CertificateError(ValueError):
-    """A certificate that does not prove that the tasks miss a deadline.
+    """A certificate does not prove that the tasks miss a deadline.
 
     >>> late = gs.KernelTasks([4, 6], wcet=[2, 4])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 4, (0, 1): 6})
@@ -71,7 +71,7 @@ class CertificateError(ValueError):
 
 
 class Certificate(Saved, ABC):
-    """Base class of the certificates that no schedule exists.
+    """Base class of certificates that no schedule exists.
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4})
@@ -96,35 +96,35 @@ class Certificate(Saved, ABC):
     ) -> Self:
         """Check the certificate against tasks and table, independently of any search.
 
-        Batches that the table leaves undecided count as eligible.
+        Batches that the table leaves undecided are assumed to be eligible.
 
         Parameters
         ----------
         tasks, table
-            One task set and its table or function. For a function of more than 24 tasks `Overload`
-            and `InfeasibleSubset` can be checked, by bounds on all its batches.
+            One task set and its table or function. With a function of more than 24 tasks, only
+            `Overload` and `InfeasibleSubset` can be checked, by bounds on all its batches.
         idling
             Whether the GPU may wait although work is ready. `DeadStates` of a search without
-            idling may not hold with it; all other certificates hold with and without.
+            idling may not hold with idling; all other certificates hold in both cases.
         repeating
-            Whether the schedule has to repeat forever, instead of running the jobs released in one
-            hyperperiod. `DeadStates` hold for it only where each of these jobs is due by the end of
-            the hyperperiod.
+            Whether the claim is about schedules that repeat forever, instead of the jobs released
+            in one hyperperiod. `DeadStates` then holds only if each of these jobs is due by the end
+            of the hyperperiod.
         stop
-            A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends
-            the call.
+            Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+            sets the byte to 1.
 
         Returns
         -------
         Certificate
-            Itself; it holds: no schedule meets every deadline.
+            The certificate itself. It holds: no schedule meets all deadlines.
 
         Raises
         ------
         CertificateError
-            It does not hold; the message says what is wrong. A ValueError.
+            The certificate does not hold; the message says why. This is a ValueError.
         TypeError, ValueError, OverflowError
-            A stack of task sets, a table of another size, times that are too large.
+            The tasks are a stack, the table has another size, or times are too large.
         gpusched.Cancelled
             ``stop`` was set.
         """
@@ -153,7 +153,7 @@ class Certificate(Saved, ABC):
     def _check_function(
         self, tasks: KernelTasks, function: BatchFunction, repeating: bool, stop: Any
     ) -> None:
-        """Raise a `CertificateError` unless it holds whatever the times of single batches are."""
+        """Raise `CertificateError` unless the proof holds for all possible times of batches."""
         raise ValueError(
             f"table: got a function of {function.n} tasks, expected at most {MAX_TASKS} to check a "
             f"{self._KIND}"
@@ -161,9 +161,9 @@ class Certificate(Saved, ABC):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Self:
-        """Read a file that `save` wrote; of the base class, a certificate of any kind.
+        """Read a file written by `save`; the base class reads certificates of all kinds.
 
-        Raises as `gpusched.KernelTasks.load`.
+        Raises the errors of `gpusched.KernelTasks.load`.
 
         >>> import tempfile
         >>> proof = gs.pbs.Overload(price=(3, 4), scale=1, demand=17 / 12)
@@ -198,7 +198,7 @@ class Certificate(Saved, ABC):
 
     @abstractmethod
     def words(self, tasks: KernelTasks | KernelChains) -> str:
-        """The proof in a sentence with the names of the tasks and times in ticks."""
+        """The proof in one sentence, with the names of the tasks and times in ticks."""
 
     def _tasks_of(self) -> tuple[int, ...] | None:
         """The tasks that the certificate is about as it stands; None: all."""

@@ -1,4 +1,4 @@
-"""Certificate by an interval: batches that cover its jobs take longer than it lasts."""
+"""Certificate by an interval: batches that cover its jobs take longer than the interval."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["DeadInterval"]
 
 @dataclass(frozen=True, repr=False)
 class DeadInterval(Certificate):
-    """Proof by an interval of time that is too short for the jobs that fall into it.
+    """Proof by a time interval that is too short for the jobs that must run in it.
 
-    Jobs released at its start or later and due by its end run inside it, one of each task per
-    batch. It holds with and without inserted idle time.
+    Jobs released at or after its start and due by its end must run inside it, and each batch runs
+    at most one job of each task. The proof holds with and without inserted idle time.
 
     >>> tasks = gs.KernelTasks(period=[4, 10], wcet=[3, 4])
     >>> proof = gs.pbs.DeadInterval(start=0, end=4, tasks=(0,), least=5)
@@ -34,11 +34,12 @@ class DeadInterval(Certificate):
     Attributes
     ----------
     start, end
-        Ticks.
+        Start and end of the interval in ticks.
     tasks
-        Tasks with a job released at ``start`` or later and due by ``end``, by rising index.
+        Indices, in ascending order, of the tasks with a job that is released at or after ``start``
+        and due by ``end``.
     least
-        Least time in which batches cover these tasks: more than ``end - start``.
+        Minimum time in which batches cover these tasks; larger than ``end - start``.
     """
 
     _KIND: ClassVar[str] = "DeadInterval"
@@ -75,7 +76,7 @@ class DeadInterval(Certificate):
         )
 
     def words(self, tasks: KernelTasks | KernelChains) -> str:
-        """The proof in a sentence with the names of the tasks and times in ticks."""
+        """The proof in one sentence, with the names of the tasks and times in ticks."""
         return (
             f"{needing(tasks, self.tasks)} {time_in_text(self.least, ' ticks')} between "
             f"{time_in_text(self.start)} and {time_in_text(self.end)}, "

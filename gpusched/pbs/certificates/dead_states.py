@@ -21,12 +21,12 @@ __all__ = ["DeadStates"]
 class DeadStates(Certificate, Frozen):
     """Proof by states from which every sequence of batches misses a deadline, the first included.
 
-    A state is an instant and the pending jobs. States come in classes: an interval between two
-    consecutive arrivals and the number of pending jobs of each task. An entry says which instants
-    of a class are dead. Each batch that ends in time, and waiting where that is allowed, leads from
-    a dead state to a dead state, and a state with nothing left to run is not among them. Prices of
-    jobs as in `Overload` rule out states that are too late for what is left of a window. Size: E
-    entries, S spans, W windows; n tasks.
+    A state is a time and the pending jobs. States are grouped into classes; a class consists of an
+    interval between two consecutive arrivals and the number of pending jobs of each task. Each
+    entry states which times of a class are dead. From a dead state, each batch that ends in time,
+    and waiting if that is allowed, leads to another dead state, and no dead state has all jobs
+    completed. Prices of jobs, as in `Overload`, rule out states that are too late for the remaining
+    jobs of a window. Sizes: E entries, S spans, W windows, n tasks.
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[3, 4])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 3, (1,): 4, (0, 1): 6})
@@ -42,16 +42,19 @@ class DeadStates(Certificate, Frozen):
     Attributes
     ----------
     window, scale, prices
-        Ends of windows from 0 in ticks ``(W,)``; prices ``(W, n)`` in units of 1/``scale`` ticks.
+        Ends of the windows, which start at 0, in ticks ``(W,)``; prices ``(W, n)`` in units of
+        1/``scale`` ticks.
     start, pending
-        First instant of the interval of each entry ``(E,)`` and pending jobs ``(E, n)``; of chains,
-        n is the number of kernels, and pending is a job in which the kernel is left.
+        For each entry, the first time of its interval ``(E,)``, and the pending jobs ``(E, n)``.
+        For chains, n is the number of kernels, and a pending job is one that has yet to run the
+        kernel.
     latest
-        All instants of the class after this one are dead even if the GPU may wait ``(E,)``; the
-        largest int64 where nothing is known.
+        For each entry ``(E,)``: all later times of the class are dead even if the GPU may wait; the
+        largest int64 if nothing is known.
     span_begin, span_first, span_last
-        Entry e has the spans from ``span_begin[e]`` to ``span_begin[e + 1]``, rising; the instants
-        ``span_first`` to ``span_last`` (included) are dead for the question that was asked.
+        Entry e has the spans from ``span_begin[e]`` to ``span_begin[e + 1]``, ascending. The times
+        from ``span_first`` to ``span_last`` (inclusive) are dead under the assumptions of the
+        search, with or without idling.
     """
 
     _KIND: ClassVar[str] = "DeadStates"
@@ -124,7 +127,7 @@ class DeadStates(Certificate, Frozen):
         )
 
     def words(self, tasks: KernelTasks | KernelChains) -> str:
-        """The proof in a sentence."""
+        """The proof in one sentence."""
         count = len(self.start)
         return (
             "Every sequence of batches misses a deadline, as an exhaustive list of "

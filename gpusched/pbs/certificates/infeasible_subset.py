@@ -1,4 +1,4 @@
-"""Certificate by some of the tasks: they alone miss a deadline, whatever the others do."""
+"""Certificate by a subset of the tasks that misses a deadline whatever the other tasks do."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ __all__ = ["InfeasibleSubset"]
 class InfeasibleSubset(Certificate):
     """Proof by a subset of the tasks that misses a deadline even with the GPU to itself.
 
-    A batch of the subset takes the least time of all batches with the same members of the subset,
-    and the GPU may wait: every schedule of all tasks leaves such a schedule of the subset. The
-    proof inside is about the subset alone; its tasks are positions in ``tasks``. Where one of its
-    jobs may end after its hyperperiod, this must be the hyperperiod of all tasks.
+    A batch of the subset is assumed to take the minimum time of all batches with the same members
+    of the subset, and the GPU may wait. Every schedule of all tasks contains such a schedule of the
+    subset. The inner proof is about the subset alone; its tasks are positions in ``tasks``. If one
+    of its jobs may end after the hyperperiod of the subset, this must equal the hyperperiod of all
+    tasks.
 
     >>> tasks = gs.KernelTasks(period=[4, 6, 60], wcet=[3, 4, 1], name=["a", "b", "c"])
     >>> table = gs.BatchTable.from_dict(3, {(0,): 3, (1,): 4, (2,): 1})
@@ -50,7 +51,7 @@ class InfeasibleSubset(Certificate):
     Attributes
     ----------
     tasks
-        Indices of the subset, rising.
+        Indices of the tasks of the subset, in ascending order.
     proof
         An `Overload`, `DeadInterval` or `DeadStates` of the subset.
     """
@@ -91,7 +92,7 @@ class InfeasibleSubset(Certificate):
         self.proof.verify(tasks[of], least, idling=True, repeating=repeating, stop=stop)
 
     def words(self, tasks: KernelTasks | KernelChains) -> str:
-        """The proof in two sentences with the names of the tasks and times in ticks."""
+        """The proof in two sentences, with the names of the tasks and times in ticks."""
         part = rows_of(tasks)[np.array(self.tasks)]
         miss = "misses" if len(self.tasks) == 1 else "miss"
         who = listed(tasks, self.tasks)

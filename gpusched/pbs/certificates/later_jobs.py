@@ -1,4 +1,4 @@
-"""Condition under which jobs after the hyperperiod of some tasks may be left out of a proof."""
+"""Condition under which a proof may ignore jobs after the hyperperiod of a subset of the tasks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ __all__ = ["check_later_jobs"]
 
 
 def check_later_jobs(part: KernelTasks, tasks: KernelTasks) -> None:
-    """Refuse a proof about a part of the tasks where later jobs may run with those it counts.
+    """Refuse a proof about a subset of the tasks if later jobs may run together with its jobs.
 
-    The jobs released in the hyperperiod of the part count. Where that is shorter than the
-    hyperperiod of all tasks and one of these jobs may end after it, a batch may hold later jobs as
-    well, and might take longer without them.
+    The proof considers the jobs released in the hyperperiod of the subset. If that is shorter than
+    the hyperperiod of all tasks and one of these jobs may end after it, a batch may also contain
+    later jobs, and might take longer without them.
     """
     late = (part.offset + part.deadline > part.period).any()
     if late and part.hyperperiod != tasks.hyperperiod:

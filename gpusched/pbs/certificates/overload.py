@@ -1,4 +1,4 @@
-"""Certificate by prices: no batch is worth more than its time, but the jobs more than there is."""
+"""Certificate by prices: no batch is worth more than its time, but all jobs are worth more."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ __all__ = ["Overload", "demand_of"]
 
 @dataclass(frozen=True, repr=False)
 class Overload(Certificate):
-    """Proof that the GPU is overloaded, in the long run or from time 0 on: a price per task.
+    """Proof that the GPU is overloaded, in the long run or in a window: a price for each task.
 
-    No eligible batch is worth more than its completion time, yet the jobs are worth more than the
-    time there is. In the long run a task has one job per period. In a window from 0 to ``window``,
-    jobs of positive price count where they are due by its end, those of negative price where they
-    are released before it: whatever ends the last batch with a job due by then contains all of the
-    former, and none beyond the latter. It holds with and without inserted idle time.
+    No eligible batch is worth more than its completion time, but the jobs together are worth more
+    than the available time. In the long run, each task has one job per period. In a window from 0
+    to ``window``, jobs with a positive price count if they are due by its end, and jobs with a
+    negative price if they are released before it: the batches up to the last one with a job due by
+    the end contain all jobs of positive price that count, and no jobs of negative price that do not
+    count. The proof holds with and without inserted idle time.
 
     >>> proof = gs.pbs.Overload(price=(3, 4), scale=1, demand=17 / 12)
     >>> proof
@@ -48,15 +49,15 @@ class Overload(Certificate):
     Attributes
     ----------
     price
-        Price of a job of each task, in units of 1/``scale`` ticks; of either sign.
+        Price of a job of each task, in units of 1/``scale`` ticks; may be negative.
     scale
         Units per tick.
     demand
-        Time that the jobs need at least, relative to the time there is; more than 1. A summary:
-        `verify` computes it anew.
+        Minimum time that the jobs need, relative to the available time; larger than 1. This is a
+        summary; `verify` recomputes it.
     window
-        End of the window in ticks; None: the long run, which for the jobs of one hyperperiod is the
-        same as the window of that length where each of them is due by its end.
+        End of the window in ticks. None: the long run. If each of the jobs of one hyperperiod is
+        due by its end, the long run is equivalent to the window of that length.
     """
 
     _KIND: ClassVar[str] = "Overload"
@@ -119,7 +120,7 @@ class Overload(Certificate):
         return tuple(i for i, price in enumerate(self.price) if price)
 
     def words(self, tasks: KernelTasks | KernelChains) -> str:
-        """The proof in a sentence with the names of the tasks and times in ticks."""
+        """The proof in one sentence, with the names of the tasks and times in ticks."""
         if self.window is None:
             return (
                 f"The GPU is overloaded: the jobs of a hyperperiod take {self.demand:.4g} times as "
@@ -127,7 +128,7 @@ class Overload(Certificate):
             )
         rows = rows_of(tasks)
         due = (rows.offset + rows.deadline <= self.window).tolist()
-        # One that does not hold may count no job.
+        # An invalid certificate may count no job.
         counted = tuple(i for i in self._priced() if due[i] or self.price[i] < 0)
         who = needing(tasks, counted or self._priced())
         need = max(self.window + 1, round(Fraction(self.demand) * self.window))
@@ -147,7 +148,7 @@ class Overload(Certificate):
 def demand_of(
     price: Int64Array, scale: int, window: int | None, tasks: KernelTasks, repeating: bool
 ) -> float:
-    """Worth of the jobs at these prices, relative to the window or the long run.
+    """Value of the jobs at these prices, relative to the window or the long run.
 
     ``repeating``: all jobs count, not only those released in one hyperperiod.
     """

@@ -1,7 +1,7 @@
-"""Bounds on what batches of a function are worth at given prices, in exact integers.
+"""Bounds on the value of batches of a function at given prices, in exact integers.
 
-The check of an `Overload` of a set whose batch times are a function. It shares no code with the
-search, only the demand of the function.
+Check of an `Overload` for a set whose batch times are a function. It shares no code with the
+search; both use only the demand of the function.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["overpriced"]
 
 
 def overpriced(function: BatchFunction, price: tuple[int, ...], scale: int) -> int | None:
-    """A task that is the longest of a batch that may be worth more than its time; None without one.
+    """Find a task that is the longest of a batch possibly worth more than its time; else None.
 
-    A batch of two or more takes at least its longest ``wcet`` times the least factor; of tasks of
-    equal length the last counts as the longest. By each row of demand the batch is worth at most
-    what a fractional knapsack of the tasks that are no longer is worth, rounded down, and the least
-    of these bounds counts. Prices are in units of 1/``scale`` ticks.
+    A batch of two or more takes at least its longest ``wcet`` times the smallest factor; among
+    tasks of equal length, the last counts as the longest. For each row of demand, the value of the
+    batch is at most the value, rounded down, of a fractional knapsack of the tasks that are not
+    longer; the smallest of these bounds is used. Prices are in units of 1/``scale`` ticks.
     """
     need, room, alone = function.demand()
     rows = list(zip(need.tolist(), room.tolist(), strict=True))

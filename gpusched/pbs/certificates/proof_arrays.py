@@ -22,20 +22,21 @@ __all__ = ["certificate_of"]
 def certificate_of(
     proof: Mapping[str, Any] | None, tasks: KernelTasks, repeating: bool = False
 ) -> Certificate | None:
-    """The certificate of a proof about these tasks; None for None.
+    """Make the certificate from a proof about these tasks; None for None.
 
     Parameters
     ----------
     proof
-        By ``kind``, as `Overload`, `DeadInterval`, `DeadStates` and `InfeasibleSubset`:
+        A mapping with ``kind`` and the fields of that kind (see `Overload`, `DeadInterval`,
+        `DeadStates` and `InfeasibleSubset`):
 
         - "window": ``window`` (None: the long run), ``prices``, ``scale``.
         - "interval": ``from``, ``to``, ``tasks`` (indices), ``least``.
         - "closed": ``windows``, ``window_prices``, ``scales``, ``entry_start``, ``entry_pending``,
           ``entry_latest``, ``span_begin``, ``span_first``, ``span_last``.
-        - "core": ``core``, the tasks, and ``proof``, one of the kinds above for these.
+        - "core": ``core``, the tasks of the subset, and ``proof``, one of the above for them.
     tasks, repeating
-        The tasks, and whether the question was about all jobs.
+        The tasks, and whether the proof is about all jobs instead of those of one hyperperiod.
     """
     if proof is None:
         return None

@@ -37,10 +37,10 @@ def partition(
     progress: Progress = None,
     stop: Any = None,
 ) -> Partition:
-    """Decide exactly whether tasks can be divided between GPUs such that PBS meets every deadline.
+    """Decide exactly whether tasks can be divided between GPUs so that PBS meets all deadlines.
 
-    Partitioned scheduling: each task is assigned to one GPU, and each GPU has a schedule of its own
-    ([RTNS24], section 3), as `search` finds it for the tasks of that GPU.
+    Partitioned scheduling: each task is assigned to one GPU, and each GPU has its own schedule
+    ([RTNS24], section 3), as found by `search` for the tasks of that GPU.
 
     >>> tasks = gs.KernelTasks(period=[4, 4, 8], wcet=[3, 2, 3])
     >>> table = gs.BatchTable.from_dict(3, {(0,): 3, (1,): 2, (2,): 3, (0, 1): 4, (1, 2): 4})
@@ -57,45 +57,46 @@ def partition(
     tasks
         One task set.
     table
-        Its table, which holds for every GPU; or a stack of ``gpus`` tables, one for each GPU.
+        Its table, which applies to every GPU; or a stack of ``gpus`` tables, one for each GPU.
     gpus
         Number of GPUs, 1 to 64.
     idling
         Whether a GPU may wait although work is ready; PBS may not.
     budget
-        A ``Budget`` for the whole call; by default 2 GiB. ``states`` counts partial assignments and
-        the states of every search.
+        A ``Budget`` for the whole call. Default: 2 GiB. ``states`` counts partial assignments and
+        the states of all searches.
     progress
-        A callable (done, None) in sets of tasks that were searched; or whether to show a progress
-        bar, by default in a terminal or a notebook after a second.
+        A callable (done, None), in sets of tasks searched, or a bool that turns a progress bar on
+        or off; by default a bar appears in a terminal or a notebook after one second.
     stop
-        A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends the
-        call.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     Partition
-        Exact: accepted with the GPU of each task and a schedule of each GPU, rejected with a
-        certificate, or undecided where a budget was spent.
+        Exact: accepted with the GPU of each task and a schedule for each GPU, rejected with a
+        certificate, or undecided if a budget was used up.
 
     Raises
     ------
     ValueError
-        A stack of task sets, more than 24 tasks, tables of another size or number, a number of GPUs
-        that is out of range, a task that can never run.
+        The tasks are a stack or more than 24, tables have another size or number, the number of
+        GPUs is out of range, or a task can never run.
     OverflowError
-        A hyperperiod that exceeds 2**60 - 2 ticks on a GPU that it decides about.
+        The hyperperiod of the tasks on a GPU exceeds 2**60 - 2 ticks where it matters.
     gpusched.Cancelled
         ``stop`` was set.
 
     Notes
     -----
-    All GPUs together are overloaded where one GPU is whose periods and deadlines are as many times
-    as long: prices of jobs show that without an enumeration. Otherwise the assignments are
-    enumerated, tasks by falling utilization. A branch ends where a GPU has a set of tasks that
-    fails even with the least time that any batch of all tasks takes for its members, and with
-    inserted idle time: such a set fails together with any other tasks, too. The time grows
-    exponentially with the number of tasks where no assignment exists and few such sets do.
+    The GPUs together are overloaded if a single GPU is overloaded when periods and deadlines are
+    multiplied by the number of GPUs; prices of jobs show this without enumeration. Otherwise the
+    assignments are enumerated, with the tasks in order of decreasing utilization. A branch is cut
+    off if a GPU has a set of tasks that fails even if batches take the minimum time that any batch
+    of all tasks takes for these members, and with inserted idle time; such a set also fails
+    together with any other tasks. If no assignment exists and few such sets do, the running time
+    grows exponentially with the number of tasks.
     """
     instance(tasks, KernelTasks, "tasks")
     check_inputs(tasks, table)

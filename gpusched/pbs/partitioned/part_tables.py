@@ -23,7 +23,7 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def table_of_part(table: BatchTable, tasks: Sequence[int]) -> BatchTable:
-    """The table of some of the tasks, numbered from 0 in the order given."""
+    """The table of a subset of the tasks, numbered from 0 in the given order."""
     masks = np.zeros(1, np.int64)
     for task in tasks:
         masks = np.concatenate([masks, masks | 1 << task])
@@ -37,12 +37,12 @@ def table_of_part(table: BatchTable, tasks: Sequence[int]) -> BatchTable:
 
 
 def table_of_gpu(table: BatchTable, gpu: int) -> BatchTable:
-    """The table of a GPU: the only one, or its own of a stack."""
+    """The table of a GPU: the common table, or its own table of a stack."""
     return table[gpu] if table.is_stack else table
 
 
 def equal_tables(table: BatchTable, gpus: int) -> tuple[int, ...]:
-    """For each GPU the first one with an equal table."""
+    """For each GPU, the first GPU with an equal table."""
     if not table.is_stack:
         return (0,) * gpus
     rows = [a for a in (table.completion, table.undecided) if a is not None]
@@ -53,21 +53,21 @@ def equal_tables(table: BatchTable, gpus: int) -> tuple[int, ...]:
 
 
 def slower(tasks: KernelTasks, gpus: int) -> KernelTasks:
-    """The tasks with periods and deadlines times the number of GPUs.
+    """The tasks with periods and deadlines multiplied by the number of GPUs.
 
-    One GPU has as much time for them as all GPUs have for the tasks as they are.
+    One GPU has as much time for these tasks as all GPUs together have for the original ones.
     """
     return tasks.replace(period=tasks.period * gpus, deadline=tasks.deadline * gpus)
 
 
 def least_times(table: BatchTable) -> BatchTable:
-    """The least time of each batch on any GPU, undecided batches taken as eligible."""
+    """The minimum time of each batch on any GPU; undecided batches are taken as eligible."""
     least = np.atleast_2d(_hopeful(table)).min(axis=0)
     return BatchTable(np.where(least < _NEVER, least, 0))
 
 
 def least_times_of_part(table: BatchTable, tasks: Sequence[int]) -> BatchTable:
-    """The least time of the batches with the same members among some tasks, numbered from 0.
+    """The minimum time of all batches with the same members among some tasks, numbered from 0.
 
     Undecided batches are taken as eligible.
     """

@@ -1,4 +1,4 @@
-"""Answer of the partitioned search: which task runs on which GPU, and a schedule of each."""
+"""Answer of the partitioned search: the GPU of each task, and a schedule for each GPU."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _TABLE = ("completion", "undecided", "order")
 class Partition(Answer):
     """Answer of `partition`: tasks assigned to GPUs, each with an exact schedule.
 
-    Exact: accepted with an assignment, rejected as none exists, or undecided where a budget was
-    spent or the table leaves the answer open.
+    Exact: accepted with an assignment, rejected because none exists, or undecided if a budget was
+    used up or the table leaves the answer open.
 
     >>> tasks = gs.KernelTasks(period=[4, 4, 8], wcet=[3, 3, 2])
     >>> table = gs.BatchTable.from_dict(3, {(0,): 3, (1,): 3, (2,): 2})
@@ -49,19 +49,19 @@ with 3 of 4.'
     gpus, idling
         Number of GPUs, and whether a GPU may wait although work is ready.
     accepted, rejected
-        Whether an assignment exists, or none does.
+        Whether an assignment was found, and whether none exists.
     gpu
-        The GPU of each task, from 0: int64 ``(n,)``; -1 without an assignment.
+        GPU of each task, from 0: int64 ``(n,)``; -1 without an assignment.
     schedules
-        Of an accepted set: a schedule of each GPU, None for a GPU without tasks; empty otherwise.
-        Its tasks are those of the GPU, by rising index.
+        For an accepted set, a schedule for each GPU, None for a GPU without tasks; otherwise empty.
+        The tasks of a schedule are those of the GPU, by ascending index.
     certificate
-        Of a rejected set: the proof, which ``certificate.verify`` checks independently of the
-        search. None otherwise, and where the budget was spent on it.
+        For a rejected set, the proof, which ``certificate.verify`` checks independently of the
+        search. None otherwise, and if the budget was used up on it.
     reason_code
         Index into ``SPENT``; ``reason`` has the name.
     tested
-        Sets of tasks that were put to a search.
+        Number of sets of tasks that were searched.
     states, bytes
         States examined, of assignments and schedules, and memory used.
     seconds
@@ -97,7 +97,7 @@ with 3 of 4.'
 
     @property
     def claim(self) -> Claim:
-        """ "exact": a set that is not undecided has an assignment or a proof that none exists."""
+        """ "exact": every set is undecided, or has an assignment or a proof that none exists."""
         return "exact"
 
     @property
@@ -116,19 +116,19 @@ with 3 of 4.'
 
     @property
     def reason(self) -> str | None:
-        """Reason for a missing answer: "states", "bytes", "seconds" or "undecided"."""
+        """Reason why there is no answer: "states", "bytes", "seconds" or "undecided"."""
         return _SPENT[self.reason_code] or None
 
     @property
     def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether there is a response time: bool ``(n,)``.
+        """Whether each task has a response time: bool ``(n,)``.
 
-        True for the tasks of an accepted set with a job in their GPU's schedule.
+        True for the tasks of an accepted set with a job in the schedule of their GPU.
         """
         return self._responses()[1]
 
     def tasks_on(self, gpu: int) -> tuple[int, ...]:
-        """Indices of the tasks of a GPU; none without an assignment."""
+        """Indices of the tasks on a GPU; empty without an assignment."""
         return tuple(np.flatnonzero(self.gpu == gpu).tolist())
 
     def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:

@@ -37,7 +37,7 @@ _NODES = 1 << 12  # between two looks at the stop flag
 
 @dataclass(frozen=True, repr=False)
 class InfeasiblePart(Saved):
-    """A set of tasks that one GPU cannot serve, with the proof.
+    """A set of tasks that cannot be scheduled on one GPU, with the proof.
 
     >>> tasks = gs.KernelTasks(period=[4, 4, 4], wcet=[3, 3, 3])
     >>> answer = gs.pbs.partition(tasks, gs.BatchTable([0, 3, 3, 5, 3, 5, 5, 0]), gpus=2)
@@ -47,17 +47,17 @@ class InfeasiblePart(Saved):
     Attributes
     ----------
     tasks
-        Indices of the tasks, rising.
+        Indices of the tasks, ascending.
     gpu
-        A GPU that cannot serve them; neither can those with an equal table.
+        A GPU on which they cannot be scheduled; they cannot on GPUs with an equal table either.
     extends
-        Whether it cannot serve any larger set either.
+        Whether no larger set can be scheduled there either.
     certificate
-        The proof, about these tasks alone, numbered from 0, and a table of their own: the batches
-        of the GPU's table that lie among them; where ``extends``, the least time of any batch of
-        the GPU's table with the same members among them, and inserted idle time allowed, which
-        every schedule of a larger set leaves. None where the search was exhaustive but found no
-        proof within its budget.
+        The proof, about these tasks alone, numbered from 0, and a table of their own. Without
+        ``extends``, this table has the batches of the GPU's table that consist of these tasks. With
+        ``extends``, it has the minimum time of all batches of the GPU's table with the same members
+        among these tasks, and idle time may be inserted; every schedule of a larger set contains
+        such a schedule. None if the search was exhaustive but found no proof within its budget.
     """
 
     _KIND: ClassVar[str] = "InfeasiblePart"
@@ -114,10 +114,10 @@ class InfeasiblePart(Saved):
 
 @dataclass(frozen=True, repr=False)
 class PartitionCertificate(Saved):
-    """Proof that no assignment of the tasks to the GPUs meets every deadline.
+    """Proof that no assignment of the tasks to the GPUs meets all deadlines.
 
-    Either all GPUs together are overloaded, or every assignment leaves one of ``parts`` on a GPU
-    that cannot serve it.
+    Either all GPUs together are overloaded, or in every assignment some GPU has all tasks of one of
+    the ``parts`` that cannot be scheduled on it.
 
     >>> tasks = gs.KernelTasks(period=[4, 6, 4], wcet=[3, 4, 3])
     >>> table = gs.BatchTable.from_dict(3, {(0,): 3, (1,): 4, (2,): 3})
@@ -132,12 +132,12 @@ class PartitionCertificate(Saved):
     gpus
         Number of GPUs.
     overload
-        A proof about one GPU for which periods and deadlines are ``gpus`` times as long, and each
-        batch takes its least time on any GPU; None without one. Batches of several GPUs that start
-        in a window take no more time in all than that GPU has: the proof holds also where tasks may
-        change the GPU from job to job.
+        Proof about a single GPU with periods and deadlines multiplied by ``gpus``, on which each
+        batch takes its minimum time on any GPU; None if there is none. Batches of several GPUs that
+        start in a window take no more time in total than that GPU has, so the proof also holds if
+        the jobs of a task may use different GPUs.
     parts
-        Sets of tasks that a GPU cannot serve; empty with ``overload``.
+        Sets of tasks that cannot be scheduled on a GPU; empty with ``overload``.
     """
 
     _KIND: ClassVar[str] = "PartitionCertificate"
@@ -160,8 +160,8 @@ class PartitionCertificate(Saved):
     ) -> Self:
         """Check the certificate against tasks and table, independently of any search.
 
-        Checks the proof of every part, and by enumeration of the assignments, as far as parts leave
-        them open, that each has one of the parts.
+        Checks the proof of every part. Then enumerates the assignments that the parts leave open,
+        to check that each contains one of the parts.
 
         Parameters
         ----------
@@ -170,20 +170,21 @@ class PartitionCertificate(Saved):
         idling
             Whether a GPU may wait although work is ready.
         stop
-            A writable buffer of one byte (``bytearray(1)``); setting it to 1 in another thread ends
-            the call.
+            Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+            sets the byte to 1.
 
         Returns
         -------
         PartitionCertificate
-            Itself; it holds: no assignment meets every deadline.
+            The certificate itself. It holds: no assignment meets all deadlines.
 
         Raises
         ------
         CertificateError
-            It does not hold, or lacks a proof; the message says where. A ValueError.
+            The certificate does not hold, or lacks a proof; the message says where. This is a
+            ValueError.
         TypeError, ValueError, OverflowError
-            A stack of task sets, tables of another size or number, times that are too large.
+            The tasks are a stack, tables have another size or number, or times are too large.
         gpusched.Cancelled
             ``stop`` was set.
         """
@@ -246,7 +247,7 @@ class PartitionCertificate(Saved):
                     stack.append((depth + 1, (*masks[:g], grown, *masks[g + 1 :])))
 
     def words(self, tasks: KernelTasks) -> str:
-        """The proof in a sentence or two with the names of the tasks."""
+        """The proof in one or two sentences, with the names of the tasks."""
         what = f"The {self.gpus} GPUs are" if self.gpus > 1 else "The GPU is"
         if self.overload is not None:
             need = f"{self.overload.demand:.4g} times the time there is"

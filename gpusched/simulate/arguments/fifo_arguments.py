@@ -43,7 +43,7 @@ def check_task_set(tasks: Any) -> None:
 def core_columns(
     tasks: KernelTasks | KernelChains, least: Int64Array, most: Int64Array, latency: Any
 ) -> dict[str, Any]:
-    """The core's columns of kernels: per task, or of chains those of all tasks one by one."""
+    """The core's columns of kernels: per task; for chains, those of all tasks in sequence."""
     columns: dict[str, Any] = {"block_time": most, "least": least}
     columns |= {name: getattr(tasks, name) for name in ("blocks", "threads", "regs", "smem")}
     low, high = execution_shares(latency, "latency", name="latency", zero=True)
@@ -85,7 +85,7 @@ def _threads(threads: Any) -> int:
 
 
 def hardware(threads: Any, gpu: Any) -> tuple[int, GPU | None]:
-    """Number of threads, and the GPU unless they are one pool."""
+    """Number of threads, and the GPU (None for a pool of threads)."""
     if gpu is None:
         return _threads(threads), None
     if threads is not None:
@@ -111,7 +111,7 @@ def sm_arguments(
 def given_releases(
     releases: Any, times: Any, tasks: KernelTasks | KernelChains, closer: bool, until: Any
 ) -> tuple[GivenReleases | None, Any]:
-    """The releases, None unless given, and the bound on them; with them at most all."""
+    """The given releases, or None, and the bound on them; with releases, by default all."""
     if releases is None:
         if times is not None:
             raise ValueError("times: got times without releases, expected both or neither")
@@ -123,13 +123,13 @@ def given_releases(
 
 
 def refuse_beside(refused: bool, name: str, value: Any, beside: str = "releases") -> None:
-    """Refuse an option that says what ``releases`` or ``times`` say."""
+    """Refuse an option that contradicts ``releases`` or ``times``."""
     if refused:
         raise ValueError(f"{name}: got {value!r:.60} beside {beside}, expected one of them")
 
 
 def shared_streams(stream: Any, n: int, order: str, victim: int) -> Int64Array | None:
-    """Streams numbered from 0, or None where no two tasks share one."""
+    """Streams numbered from 0; None if no two tasks share one."""
     if stream is None:
         return None
     given = int_array(stream, "stream")

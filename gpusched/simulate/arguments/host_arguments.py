@@ -240,7 +240,7 @@ def _shares(execution: Any, gap: Any) -> Int64Array:
         raise OverflowError(f"gap: got {gap}, expected less than 2**59")
     flat: list[int] = []
     for share in (low, high, more):
-        # Beyond 62 bits: numbers below a billionth with all digits, where no tick depends on them.
+        # More than 62 bits: numbers below a billionth with all digits, on which no tick depends.
         exact = max(share.numerator, share.denominator) < 2**62
         fraction = share if exact else Fraction(share).limit_denominator(2**50)
         flat += [fraction.numerator, fraction.denominator]

@@ -1,4 +1,4 @@
-"""Answer of ``gs.simulate.challenge``: a late schedule, its absence, or neither."""
+"""Answer of ``gs.simulate.challenge``: a late schedule, proof of its absence, or neither."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BY = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sharing(Saved, Frozen):
-    """Parameters of a protocol for a shared GPU, as ``gs.simulate.host`` takes them.
+    """Parameters of a GPU sharing protocol, as ``gs.simulate.host`` takes them.
 
     >>> jobs = [[2, (1, 7, 1), 2], [3, (1, 12, 1), 3]]
     >>> hosts = gs.HostTasks.from_segments([24, 30], jobs, core=[0, 1])
@@ -52,13 +52,13 @@ class Sharing(Saved, Frozen):
     Attributes
     ----------
     overhead
-        Of the server, in ticks; 0 for other protocols.
+        Overhead of the server in ticks; 0 for protocols without a server.
     slice, switch, ring
-        Of "time_slices"; ``slice`` is None for other protocols.
+        Parameters of "time_slices"; ``slice`` is None for other protocols.
     update, stall
-        Of "gcaps".
+        Parameters of "gcaps".
     gpu_priority
-        Of "gcaps": int64 (n,) or (N, n), None for the order of the tasks' priorities.
+        GPU priorities of "gcaps": int64 (n,) or (N, n); None: the order of the tasks' priorities.
     """
 
     _KIND: ClassVar[str] = "Sharing"
@@ -98,7 +98,7 @@ class Sharing(Saved, Frozen):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LateJobs(Table):
-    """Jobs of counterexamples, by set and task in order of release: read-only arrays.
+    """Jobs of counterexamples, ordered by set, task and release: read-only arrays.
 
     >>> jobs = [[2, (1, 7, 1), 2], [3, (1, 12, 1), 3]]
     >>> hosts = gs.HostTasks.from_segments([24, 30], jobs, core=[0, 1])
@@ -109,9 +109,9 @@ class LateJobs(Table):
     Attributes
     ----------
     set, task
-        Number of the set (0 for a single one) and of the task, (jobs,).
+        Indices of the set (0 for a single one) and of the task, (jobs,).
     release
-        In ticks, (jobs,).
+        Release times in ticks, (jobs,).
     times
         Execution times in ticks, (jobs, 4 w + 1), of CPU segment, copy in, kernel, copy out, CPU
         segment, ...; w is the largest number of GPU segments.
@@ -134,7 +134,7 @@ class LateJobs(Table):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Challenge(Tabular, Saved, Frozen):
-    """Answer of a search for a late job in one set of n tasks, or in each of a stack of N sets.
+    """Answer of a search for a late job, for one set of n tasks or for each set of a stack of N.
 
     >>> hosts = gs.HostTasks.from_segments([7, 9], [[2, (0, 2, 0), 1], [4]], core=[0, 0])
     >>> found = gs.analysis.mpcp(hosts).challenge()
@@ -147,17 +147,19 @@ class Challenge(Tabular, Saved, Frozen):
         The tasks, the platform and the protocol, as ``gs.simulate.host`` takes them.
     claim
         "accepted": no job is ever late. "counterexample": a schedule with a late job was found.
-        "unknown": neither, within the budget. A str, or an array (N,) of them.
+        "unknown": neither was shown within the budget. A str, or an array of str (N,).
     by
         Source of the claim: "test" (the test accepts the set), "exploration" (of all integer
-        schedules), "search". A str, or (N,).
+        schedules) or "search". A str, or (N,).
     jobs, runs, states
-        Simulated jobs, simulations, and transitions of an exploration: ints, or (N,).
+        Numbers of simulated jobs, of simulations, and of transitions of an exploration: ints, or
+        (N,).
     worst
-        Largest response of each task that was seen, (n,) or (N, n); after an exploration without a
-        counterexample it is the largest of all integer schedules.
+        Largest observed response of each task, (n,) or (N, n); after an exploration without a
+        counterexample, it is the maximum over all integer schedules.
     victim
-        Task whose requests are ordered last in the counterexample, -1 for none: an int, or (N,).
+        Index of the task whose requests are ordered last in the counterexample, -1 for none: an
+        int, or (N,).
     late
         Releases and execution times of the counterexamples, as ``LateJobs``.
     reason
@@ -190,7 +192,7 @@ class Challenge(Tabular, Saved, Frozen):
         return self.hosts.is_stack
 
     def __len__(self) -> int:
-        """Number of sets of a stack, of tasks of a single set."""
+        """Number of sets of a stack, or number of tasks of a single set."""
         return len(self.claim) if self.is_stack else self.hosts.n
 
     def _is(self, word: str) -> Flags:
@@ -203,30 +205,30 @@ class Challenge(Tabular, Saved, Frozen):
 
     @property
     def rejected(self) -> Flags:
-        """Whether there is a counterexample: a bool, or bool ``(N,)``."""
+        """Whether a counterexample was found: a bool, or bool ``(N,)``."""
         return self._is("counterexample")
 
     @property
     def undecided(self) -> Flags:
-        """Whether neither is known: a bool, or bool ``(N,)``."""
+        """Whether neither was shown: a bool, or bool ``(N,)``."""
         return self._is("unknown")
 
     @property
     def schedulable(self) -> Flags:
-        """True, False, or None when undecided; for a stack the bool array ``accepted``."""
+        """True, False, or None if undecided; for a stack, the bool array ``accepted``."""
         if self.is_stack:
             return self.accepted
         return True if self.accepted else False if self.rejected else None
 
     def __getitem__(self, index: Any) -> Self:
-        """Answer for one set of a stack.
+        """Return the answer for one set of a stack.
 
         Raises
         ------
         IndexError
-            A set that does not exist.
+            The set does not exist.
         TypeError
-            An answer for a single set.
+            The answer is for a single set.
         """
         if not self.is_stack:
             raise TypeError("challenge: got an index for a single set, expected a stack")
@@ -237,7 +239,7 @@ class Challenge(Tabular, Saved, Frozen):
         return type(self)(**changed)
 
     def __iter__(self) -> Iterator[Self]:
-        """The answers for the sets of a stack."""
+        """Iterate over the answers for the sets of a stack."""
         return (self[i] for i in range(len(self)))
 
     def _part(self, value: Any, at: int) -> Any:
@@ -263,7 +265,7 @@ class Challenge(Tabular, Saved, Frozen):
 
     @property
     def releases(self) -> tuple[Int64Array, ...]:
-        """Releases of the counterexample of a single set: a row per task."""
+        """Releases of the counterexample of a single set: one row per task."""
         self._one()
         rows = (self.late.release[self.late.task == i] for i in range(self.hosts.n))
         return tuple(frozen(row) for row in rows)
@@ -277,12 +279,12 @@ class Challenge(Tabular, Saved, Frozen):
         return tuple(frozen(np.ascontiguousarray(row)) for row in rows)
 
     def run(self, *, intervals: bool = True) -> HostRun:
-        """Simulate the counterexample again with ``gs.simulate.host``: at least one job is late.
+        """Simulate the counterexample again with ``gs.simulate.host``; at least one job is late.
 
         Raises
         ------
         ValueError
-            A stack, or an answer without a counterexample.
+            The answer is for a stack, or has no counterexample.
         """
         from gpusched.simulate.host_run import host
 
@@ -303,9 +305,9 @@ class Challenge(Tabular, Saved, Frozen):
         )
 
     def why(self, task: int | str | None = None) -> str:
-        """Explain the answer; of a counterexample, what the late job waited for.
+        """Explain the answer; for a counterexample, tell what the late job waited for.
 
-        ``task``: number or name, for the job of this task with the largest response. Raises
+        ``task``: index or name of a task, to explain its job with the largest response. Raises
         IndexError and ValueError for a task that does not exist and for a task of a stack.
         """
         if self.is_stack:
@@ -345,7 +347,7 @@ class Challenge(Tabular, Saved, Frozen):
         return self.run()._repr_svg_() if not self.is_stack and self.rejected else None
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per job of the counterexamples as a ``pandas.DataFrame``."""
+        """Return a pandas table with one row per job of the counterexamples."""
         return self.late.to_frame()
 
     def _table(self) -> dict[str, Any]:

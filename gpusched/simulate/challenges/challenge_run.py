@@ -28,7 +28,7 @@ ChallengeProtocol = Literal["stgm", "mpcp", "fmlp_plus", "gpu_server", "time_sli
 _PROTOCOLS = ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps")
 _REASONS = ("", *enumeration("core.status")[1:4])
 _JOBS = 1_000_000  # simulated unless a budget says otherwise
-# Sets that are explored unless told otherwise: in seconds, and exact.
+# Sets that are explored by default: this takes seconds and is exact.
 _TINY_TASKS, _TINY_PERIOD = 4, 32
 
 
@@ -54,23 +54,23 @@ def challenge(
     accepted: npt.ArrayLike | None = None,
     stop: Any = None,
 ) -> Challenge:
-    """Search for a schedule in which a job is late; ``verdict.challenge`` calls it for a verdict.
+    """Search for a schedule with a late job; for a verdict, use ``verdict.challenge``.
 
-    A directed search simulates patterns that hurt one task after another (all at once, requests
-    just before its own, jobs that end late before jobs that come early, sporadic gaps, shorter
-    execution times), and improves the worst of them by hill climbing, until a job is late or the
-    budget is spent. What it finds is a counterexample, which ``run`` of the answer simulates again;
-    where it finds none, nothing is claimed.
+    The directed search simulates patterns that are bad for one task after the other (simultaneous
+    releases, requests just before those of the task, jobs that end late before jobs that come
+    early, sporadic gaps, shorter execution times), and improves the worst of them by hill climbing,
+    until a job is late or the budget is used up. A late job is a counterexample, which
+    ``Challenge.run`` simulates again. If none is found, nothing is claimed.
 
-    Small sets can be explored instead. The exploration visits every schedule with integer times:
-    releases of a task any number of ticks apart, but at least its period; every part of a job takes
-    each whole number of ticks from 1 to its worst case, drawn anew for each job; at one instant the
-    rules of ``gs.simulate.host``, for each choice of one task (or none) whose requests are ordered
-    after those of the others at every instant. (The choice is the same throughout a schedule, and
-    is left out where the order of requests has no effect.) Neither the number of jobs nor the
-    length of a schedule is bounded: states that were visited are not visited again. If no job is
-    late in any of them the set is accepted for such schedules, and ``worst`` has the exact largest
-    responses.
+    Small sets can be explored exhaustively instead. The exploration covers all schedules with
+    integer times: releases of a task are any number of ticks apart, but at least its period; every
+    part of a job takes any whole number of ticks from 1 to its worst case, independently for each
+    job. Events at the same time follow the rules of ``gs.simulate.host``, for each choice of one
+    task (or none) whose requests are always ordered after simultaneous requests of other tasks.
+    (The choice is fixed within a schedule, and is omitted if the order of requests has no effect.)
+    Neither the number of jobs nor the length of a schedule is limited, because no state is visited
+    twice. If no job is late, the set is accepted for such schedules, and ``worst`` has the exact
+    largest responses.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [10, 11], [[1, (1, 2, 0), 1], [2, (1, 2, 1), 0]], core=[0, 1])
@@ -81,40 +81,42 @@ def challenge(
     Parameters
     ----------
     hosts
-        One set or a stack, with cores; deadlines at most the periods, priorities that differ. The
-        sets of a stack are searched one after the other.
+        One set or a stack, with cores, deadlines no longer than periods, and distinct priorities.
+        The sets of a stack are searched one after the other.
     cpus, protocol, mode, sms, server, overhead
         As in ``gs.simulate.host``; ``server`` may be (N,).
     slice, switch, ring, update, stall, gpu_priority
         As in ``gs.simulate.host``; ``gpu_priority`` may be (N, n).
     budget
-        A ``gs.Budget`` for each set; its states are simulated jobs, or transitions of the
-        exploration (by default 1,000,000 and 2 GiB). Seconds make the answer depend on the machine.
+        A ``gs.Budget`` for each set. ``states`` limits simulated jobs, or transitions of the
+        exploration. Default: 1,000,000 states and 2 GiB. With a limit on seconds, the answer
+        depends on the machine.
     seed, first
-        Random numbers of set i depend on the seed and on ``first + i``.
+        Random numbers of set i depend only on the seed and on ``first + i``.
     exhaustive
-        None: explore sets of at most 4 tasks with periods of at most 32 ticks, search the others,
-        and those that the budget does not suffice to explore. True: explore all (at most 8 tasks
-        and times of 250 ticks). False: search all.
+        None: explore sets of at most 4 tasks with periods of at most 32 ticks, and search the
+        others and those for which the budget does not suffice. True: explore all sets (at most 8
+        tasks and times of 250 ticks). False: search all sets.
     accepted
-        Sets that are known to be schedulable and are not searched: a bool, or bool (N,).
+        Sets that are known to be schedulable, which are skipped: a bool, or bool (N,).
     stop
-        A writable buffer of one byte (``bytearray(1)``): set it from another thread to stop.
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
 
     Returns
     -------
     Challenge
-        With a counterexample, "accepted" or "unknown".
+        Its claim is "counterexample", "accepted" or "unknown".
 
     Raises
     ------
     ValueError
-        Tasks without a core (or, with "stgm", without an SM), deadlines above the period, equal
-        priorities, options that do not go together, sets too large for ``exhaustive=True``.
+        A task has no core (with "stgm", no SM), a deadline exceeds its period, priorities are
+        equal, options cannot be combined, or a set is too large for ``exhaustive=True``.
     OverflowError
-        Periods of 2**56 ticks or more.
+        A period is 2**56 ticks or more.
     gpusched.Cancelled
-        Stopped by ``stop``.
+        ``stop`` was set.
 
     Assumptions
     -----------

@@ -1,17 +1,17 @@
-"""Identity of the function of a stored study: what decides its results, part by part.
+"""Identity of the function of a stored study: everything that determines its results.
 
-A store is continued only by the function that began it. A function's name or code do not tell: its
-results depend on defaults, closures, the object of a method, the globals that it reads and the
-functions that it calls. ``function_parts`` gives a digest of each of these under a name, and
-``difference`` says which are not the same.
+A store is continued only by the function that began it. The name or the code of a function are not
+sufficient to recognise it: its results depend on defaults, closures, the object of a method, the
+globals that it reads and the functions that it calls. ``function_parts`` returns a digest of each
+of these under a name, and ``difference`` tells which of them differ.
 
 The parts are followed through the user's own code. Libraries are identified by their versions:
-Python with its standard library, installed distributions, gpusched. Not seen are files and
+Python with its standard library, installed distributions, gpusched. Not covered are files and
 environment variables that are read while the function runs, the global state of libraries, and data
-set from outside as attributes of their modules. Objects consist of what pickling keeps of them,
-whatever the order of their attributes, without the values of ``functools.cached_property``, even
-those that were assigned; an ``object()`` is identified by its class alone.
-Annotations, docstrings, names of functions and line numbers have no part in it.
+that is set from outside as attributes of their modules. Objects consist of what pickling keeps of
+them, whatever the order of their attributes, but without the values of
+``functools.cached_property``, even those that were assigned. An ``object()`` is identified by its
+class alone. Annotations, docstrings, names of functions and line numbers are ignored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CODE = ("the code of ", "the class ", "the type of ", "the module ")
 
 
 def function_parts(function: Callable[..., Any]) -> dict[str, str]:
-    """Digests of the parts that decide what a function computes, and versions of its libraries.
+    """Digests of all parts that determine what a function computes, and versions of libraries.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def function_parts(function: Callable[..., Any]) -> dict[str, str]:
     Raises
     ------
     IdentityError
-        A part that cannot be identified, such as an open file, a lock, or ``eval``. The message
-        names it.
+        A part cannot be identified, such as an open file, a lock, or ``eval``; the message names
+        it.
 
     Notes
     -----
@@ -117,10 +117,10 @@ def value_digest(value: Any, name: str) -> str:
 
 
 def difference(held: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-    """Parts that are not the same in two answers of ``function_parts``, most specific first.
+    """Parts that differ between two results of ``function_parts``, most specific first.
 
-    First another Python, which changes all code, then changed values, changed code, other versions,
-    and what is new or gone.
+    A different version of Python, which changes all code, comes first; then changed values, changed
+    code, other versions, and parts that were added or removed.
 
     Examples
     --------
