@@ -19,7 +19,7 @@ from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
 from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
-from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.derived_models import CPU_DOUBT, DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.observations import Watch, observed
@@ -148,11 +148,29 @@ class Comparison(Tabular, Saved, Frozen):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Sentences on the whole workload: `impossible`, and rates whose periods fit badly."""
+        """Sentences on the whole workload.
+
+        They are `impossible`; what the guarantees of some rows rest on although the platform does
+        not ensure it, which is CPU work without delay; and rates whose periods fit badly.
+        """
         return (
             *(f"No way keeps all deadlines: {text}." for text in self.impossible),
+            *self._conditions(),
             *rate_notes(self.workload),
         )
+
+    def _conditions(self) -> list[str]:
+        """A sentence for each assumption of guarantees that the platform does not ensure."""
+        labels: dict[str, list[str]] = {}
+        for row in self.rows:
+            if row.answer is not None and row.answer.accepted:
+                for text in row.answer.assumptions:
+                    if text.startswith(CPU_DOUBT):
+                        labels.setdefault(text.removeprefix(CPU_DOUBT), []).append(row.label)
+        return [
+            f"{', '.join(rows)}: guaranteed only if CPU work is not delayed{text}."
+            for text, rows in labels.items()
+        ]
 
     def best(self, *, progress: Progress = None) -> Margin | None:
         """Find the best way of sharing the GPU, and how much all times can grow under it.

@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from gpusched._support.text import plural
 from gpusched.comparison.green_context_tasks import (
     GREEN_SENTENCES,
     GreenContextTasks,
@@ -23,7 +24,10 @@ from gpusched.model.views.view_source import listed, uses_engine
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["DerivedModels", "Gaps", "StreamForm"]
+__all__ = ["CPU_DOUBT", "DerivedModels", "Gaps", "StreamForm"]
+
+CPU_DOUBT = "that CPU work is not delayed is not shown"
+"""Beginning of an assumption of the kernel views that the platform does not ensure."""
 
 Gaps = Literal["refuse", "occupy"]
 StreamForm = Literal[
@@ -346,16 +350,12 @@ class DerivedModels:
         if not any(task.kernels for task in working):
             return ()
         if len(working) > self.platform.cpus or len(set(cores)) < len(cores):
-            return (
-                f"that CPU work is not delayed is not shown: {len(working)} tasks have some, on "
-                f"{len(set(cores)) if len(cores) == len(working) else self.platform.cpus} CPUs",
-            )
+            cpus = len(set(cores)) if len(cores) == len(working) else self.platform.cpus
+            some = "1 task has" if len(working) == 1 else f"{len(working)} tasks have"
+            return (f"{CPU_DOUBT}: {some} some, on {plural(cpus, 'CPU')}",)
         late = [task.name for task in working if task.deadline > task.period]
         if late:
-            return (
-                "that CPU work is not delayed is not shown where deadlines exceed periods: "
-                f"{listed(late)}",
-            )
+            return (f"{CPU_DOUBT} where deadlines exceed periods: {listed(late)}",)
         return ()
 
 

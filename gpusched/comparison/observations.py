@@ -244,7 +244,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         finish=finish[kept],
         until=until,
         now=run.now,
-        said=view.assumptions,
+        said=(*view.assumptions, *models.cpu_doubts()),
         detail=run,
     )
 
@@ -285,7 +285,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     job = np.arange(first[-1]) - first[task]
     period, offset = (_of_each(workload, key) for key in ("period", "offset"))
     behind = np.array([work_behind(each) for each in workload], np.int64)
-    said = [*view.assumptions]
+    said = [*view.assumptions, *models.cpu_doubts()]
     if several:
         said.append("contexts with work get time slices in a fixed order")
     if queues is not None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from gpusched._support.text import clip
-from gpusched.model.views.view_source import uses_engine
+from gpusched.model.views.view_source import runs_on_cpu, uses_engine
+from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import CopyIn
+from gpusched.model.workload.segments import CopyIn, Kernel
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
@@ -43,26 +44,66 @@ def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]
 
 def cpu_overloads(workload: Workload, platform: Platform) -> list[str]:
     """Sentences about CPU work that the CPUs cannot do in time: all of them, or a given core."""
-    found = _overload(workload, workload.tasks, platform.cpus, "the platform has")
+    times = _shortest_times(workload, platform)
+    due = [_cpu_work_due(task, of) for task, of in zip(workload, times, strict=True)]
+    everywhere = range(len(workload))
+    found = _overload(workload, everywhere, due, platform.cpus, "the platform has")
     for core in sorted({task.core for task in workload if task.core is not None}):
-        here = [task for task in workload if task.core == core]
-        found += _overload(workload, here, 1, f"core {core} is")
+        here = [i for i, task in enumerate(workload) if task.core == core]
+        found += _overload(workload, here, due, 1, f"core {core} is")
     return found
 
 
-def _overload(workload: Workload, tasks: Sequence[Task], cpus: int, where: str) -> list[str]:
-    used = sum((Fraction(task.cpu_time, task.period) for task in tasks), Fraction(0))
+def _shortest_times(workload: Workload, platform: Platform) -> list[list[int]]:
+    """Least times of the segments of each task: of kernels alone on the whole GPU, 0 if unknown."""
+    try:
+        times: Sequence[Sequence[KernelTimes | None]] = workload.kernel_times(platform)
+    except (ValueError, OverflowError):
+        times = [[None] * len(task.segments) for task in workload]
+    return [
+        [
+            0
+            if isinstance(part, Kernel) and of is None
+            else (part.time if of is None else of.time) * part.repeat
+            for part, of in zip(task.segments, of_task, strict=True)
+        ]
+        for task, of_task in zip(workload, times, strict=True)
+    ]
+
+
+def _cpu_work_due(task: Task, times: Sequence[int]) -> list[tuple[int, int]]:
+    """When each piece of a job's CPU work has to end, after its release, and its length.
+
+    What follows in the job has to fit between that instant and the deadline. In a job that is too
+    long by itself a piece is due when it can end at the earliest.
+    """
+    due, done, whole = [], 0, sum(times)
+    for part, time in zip(task.segments, times, strict=True):
+        done += time
+        if runs_on_cpu(part):
+            due.append((max(done, task.deadline - (whole - done)), time))
+    return due
+
+
+def _overload(
+    workload: Workload,
+    tasks: Iterable[int],
+    due: Sequence[Sequence[tuple[int, int]]],
+    cpus: int,
+    where: str,
+) -> list[str]:
+    here = [workload[i] for i in tasks]
+    used = sum((Fraction(task.cpu_time, task.period) for task in here), Fraction(0))
     if used > cpus:
         return [f"CPU work needs {float(used):.4g} CPUs, {where} {cpus}"]
-    if len({task.offset for task in tasks}) > 1:
+    if len({task.offset for task in here}) > 1:
         return []  # first jobs that need not meet
     work = 0
-    for task in sorted(tasks, key=lambda task: task.deadline):
-        work += task.cpu_time
-        if work > cpus * task.deadline:
-            spent = time_with_unit(work, workload.tick_ns)
-            due = time_with_unit(task.deadline, workload.tick_ns)
-            return [f"first jobs have {spent} of CPU work due within {due}, {where} {cpus}"]
+    for instant, time in sorted(piece for i in tasks for piece in due[i]):
+        work += time
+        if work > cpus * instant:
+            spent, by = (time_with_unit(of, workload.tick_ns) for of in (work, instant))
+            return [f"first jobs have {spent} of CPU work due within {by}, {where} {cpus}"]
     return []
 
 
