@@ -168,7 +168,7 @@ def test_impossible_cpu_work_is_late_in_a_simulation() -> None:
     """Under global EDF and a lock, where all first jobs meet."""
     chance = np.random.default_rng(7)
     late = 0
-    for _ in range(400):
+    for _ in range(800):
         tasks = []
         for i in range(int(chance.integers(2, 5))):
             times = chance.integers(1, 6, 3).tolist()
