@@ -3,8 +3,8 @@
 PBS submits a batch of ready jobs together, waits until the last of them has ended, and then submits
 the next batch; it never idles while work is ready [RTNS24]. `search` decides exactly whether there
 is a sequence of batches that meets the deadlines of all jobs released in one hyperperiod, whatever
-the resolution of time. It returns a schedule, which can be replayed, or often a certificate that
-none exists. `edf_serial` and `edf_parallel` are the paper's baselines, and ``gs.pbs.graph`` is its
+the resolution of time. For a single set it returns a schedule, which can be replayed, or a
+certificate that none exists (over an infinite horizon: if overload is the reason). `edf_serial` and `edf_parallel` are the paper's baselines, and ``gs.pbs.graph`` is its
 scheduling graph. `partition` divides the tasks between several GPUs, each with an exact schedule.
 `margin` computes how far the slowdown of kernels that run together can grow.
 
