@@ -456,3 +456,11 @@ def test_a_view_in_place_of_what_it_has() -> None:
         gs.pbs.search(wrong, wrong.table)
     with pytest.raises(TypeError, match=r"table: got BatchView, expected BatchTable \(its \.table"):
         gs.pbs.search(wrong.tasks, wrong)
+
+
+def test_host_tasks_without_kernels_need_no_gpu() -> None:
+    w = gs.Workload([gs.Task("a", 10, [gs.CPU(2)]), gs.Task("b", 20, [gs.CPU(5)])])
+    assert w.hosts(gs.Platform(cpus=2)).tasks.cpu_time.tolist() == [2, 5]
+    kernel = gs.Workload([gs.Task("a", 10, [gs.Kernel(2, blocks=1, threads=32)])])
+    with pytest.raises(ValueError, match=r"^platform: got no GPU, expected one whose SMs"):
+        kernel.hosts(gs.Platform(cpus=2))

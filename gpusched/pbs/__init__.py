@@ -4,9 +4,10 @@ PBS submits a batch of ready jobs together, waits until the last of them has end
 the next batch; it never idles while work is ready [RTNS24]. `search` decides exactly whether there
 is a sequence of batches that meets the deadlines of all jobs released in one hyperperiod, whatever
 the resolution of time. For a single set it returns a schedule, which can be replayed, or a
-certificate that none exists (over an infinite horizon: if overload is the reason). `edf_serial` and `edf_parallel` are the paper's baselines, and ``gs.pbs.graph`` is its
-scheduling graph. `partition` divides the tasks between several GPUs, each with an exact schedule.
-`margin` computes how far the slowdown of kernels that run together can grow.
+certificate that none exists (over an infinite horizon: if overload is the reason). `edf_serial` and
+`edf_parallel` are the paper's baselines, and ``gs.pbs.graph`` is its scheduling graph. `partition`
+divides the tasks between several GPUs, each with an exact schedule. `margin` computes how far the
+slowdown of kernels that run together can grow.
 
 All answers are derived from `Answer`: they have ``accepted``, ``rejected``, ``undecided``,
 ``schedulable``, ``claim``, ``assumptions``, ``response``, ``slack`` and ``why()``, for one set and

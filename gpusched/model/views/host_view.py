@@ -40,7 +40,7 @@ def host_view(source: Source, *, divided: bool) -> View[HostTasks]:
     several = len(source.processes()) > 1
     if divided:
         source.refuse_processes("kernels of different contexts do not share the SMs")
-        if platform.gpu is None:
+        if platform.gpu is None and any(task.kernels for task in tasks):
             raise ValueError(
                 "platform: got no GPU, expected one whose SMs are divided (sms='all' is for "
                 "methods that do not divide them)"

@@ -601,7 +601,7 @@ class Workload(NoArray, Tabular):
         Parameters
         ----------
         platform
-            The platform. It needs a GPU if the SMs are divided.
+            The platform. It needs a GPU if there are kernels and the SMs are divided.
         sms
             ``"divided"``: kernels have times on 1, 2, ... SMs, which requires shapes or profiles.
             ``"all"``: kernels have one time, on all SMs, for methods that do not divide the SMs.
