@@ -72,7 +72,7 @@ def _shortest_times(workload: Workload, platform: Platform) -> list[list[int]]:
 
 
 def _cpu_work_due(task: Task, times: Sequence[int]) -> list[tuple[int, int]]:
-    """When each piece of a job's CPU work has to end, after its release, and its length.
+    """Instants by which the pieces of a job's CPU work have to end, after its release, and times.
 
     What follows in the job has to fit between that instant and the deadline. In a job that is too
     long by itself a piece is due when it can end at the earliest.
