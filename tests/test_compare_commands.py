@@ -416,6 +416,16 @@ def test_a_report_is_a_page_with_its_data(folder: Path) -> None:
     assert Page(again).references == []
 
 
+@pytest.mark.parametrize(
+    ("gpu", "mig", "shown"),
+    [("AGX Orin", None, "none"), ("H100", None, "any"), ("H100", ["3g.40gb"], "3g.40gb")],
+)
+def test_a_report_states_the_gpu_instances(gpu: str, mig: list[str] | None, shown: str) -> None:
+    workload = gs.Workload([gs.Task("a", "40ms", [gs.CPU("1ms")])], tick="us")
+    page = gs.compare(workload, gs.Platform(gpu, mig=mig), methods=["mpcp"]).to_html()
+    assert f'<th scope="row">GPU instances</th><td>{shown}</td>' in page
+
+
 def test_names_are_escaped_in_a_report() -> None:
     name = "<script>alert('x')</script> & \"quotes\" \x1b[31m </title></style>"
     w = gs.Workload(

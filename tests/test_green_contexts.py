@@ -208,6 +208,16 @@ def test_workloads_that_are_refused(changes, message):
             call(workload(), platform, "green_contexts")
 
 
+def test_the_reason_is_given_once_with_what_to_give():
+    found = gs.compare(workload(), gs.Platform("H100", cpus=3), methods=["green_contexts"])
+    said = (
+        "green_contexts: got None, expected the SMs of green contexts "
+        "(gs.Platform(green_contexts=), --green-contexts)"
+    )
+    assert found.why() == found["green_contexts"].why() == said
+    assert said in str(found).splitlines()
+
+
 def test_processes_and_options_that_are_refused():
     platform = gs.Platform("H100", cpus=3, green_contexts=GREEN)
     apart = workload().replace(tasks=[task.replace(process=task.name) for task in workload()])

@@ -55,7 +55,7 @@ def platform_html(found: Findings) -> str:
     shares = ", ".join(f"{process} {share} %" for process, share in platform.mps or ())
     rows += [
         ("copy engines", f"{platform.copy_engines:,}"),
-        ("GPU instances", "any" if platform.mig is None else ", ".join(platform.mig)),
+        ("GPU instances", _instances(platform)),
         ("shares of MPS clients", shares or "all SMs"),
         ("green contexts", clip(green_context_text(platform.green_contexts or ()), 200) or "none"),
         ("CPUs", f"{platform.cpus:,}"),
@@ -70,6 +70,12 @@ def platform_html(found: Findings) -> str:
         f'<tr><th scope="row">{name}</th><td>{xml(text)}</td></tr>' for name, text in rows
     )
     return f"<h2>Platform</h2>\n<table>{body}</table>"
+
+
+def _instances(platform: Platform) -> str:
+    if platform.mig is not None:
+        return ", ".join(platform.mig)
+    return "any" if platform.gpu is not None and platform.gpu.mig_profiles() else "none"
 
 
 def _timeslice(platform: Platform, tick: int) -> str:
