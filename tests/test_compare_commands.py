@@ -190,7 +190,7 @@ def test_options_of_the_platform_reach_it(folder: Path) -> None:
     given = {
         **{"gpu": "Xavier", "cpus": 3, "launch_latency": "6us", "context_switch": "7us"},
         **{"timeslice": "1ms", "server_overhead": "5us", "priority_levels": 2},
-        **{"slowdown": (1, 1.5), "copy_engines": 2},
+        **{"slowdown": (1, 1.5), "copy_engines": 2, "update_cost": "50us"},
     }
     arguments = []
     for name, value in given.items():
@@ -207,11 +207,41 @@ def test_options_of_the_platform_reach_it(folder: Path) -> None:
         ("--gpu", "Xavir", "--gpu: got 'Xavir', expected a preset such as Xavier"),
         ("--launch-latency", "6", "--launch-latency: got '6', expected a number with a unit"),
         ("--timeslice", "0ms", "--timeslice: got '0ms', expected a positive time"),
+        ("--update-cost", "1", "--update-cost: got '1', expected a number with a unit"),
+        ("--channels", "4", "--channels: got it without a GPU, expected --gpu"),
     ):
         assert refused(folder, "compare", "good.toml", option, value).startswith(text)
     for option, value in (("--cpus", "0"), ("--slowdown", "2,1"), ("--copy-engines", "-1")):
         done = run(folder, "compare", "good.toml", option, value)
         assert done.returncode == 2 and option in done.stderr
+
+
+def test_the_update_cost_reaches_gcaps_and_the_report(folder: Path) -> None:
+    command = ("good.toml", *ORIN, "--method", "gcaps", "--update-cost", "50us")
+    done = run(folder, "check", *command)
+    platform = gs.Platform("AGX Orin", cpus=2, update_cost="50us")
+    answer = gs.analyze(gs.Workload.load(folder / "good.toml"), platform, "gcaps")
+    assert re.search(rf"^camera +40ms +{answer.response[0] / 1000:g}ms ", done.stdout, re.MULTILINE)
+    assert run(folder, "compare", *command, "--output", "out").returncode == 0
+    row = '<tr><th scope="row">update of the run list</th><td>50us</td></tr>'
+    assert row in (folder / "out" / "compare.html").read_text(encoding="utf-8")
+    assert "run list" not in gs.compare(answer.workload, gs.Platform(), methods=["srm"]).to_html()
+
+
+def test_more_streams_than_channels_have_a_remedy(folder: Path) -> None:
+    parts = [gs.CPU("1ms"), gs.Kernel("1ms", blocks=4, threads=128)]
+    tasks = [gs.Task(f"t{i}", "40ms", parts) for i in range(5)]
+    gs.Workload(tasks, tick="us").save(folder / "five.toml")
+    command = ("check", "five.toml", "--gpu", "AGX Orin", "--cpus", "5", "--method", "streams")
+    line = "tasks: got 5 streams, expected at most 4, the channels of the GPU "
+    for more in ((), ("--channels", "4")):
+        said = run(folder, *command, *more)
+        assert f"{line}(gs.GPU.replace(channels=), --channels); " in said.stdout + said.stderr
+    for channels in ("5", "0"):
+        done = run(folder, *command, "--channels", channels, "--json")
+        assert json.loads(done.stdout)["platform"]["gpu"]["channels"] == int(channels)
+        assert done.returncode == 0
+    assert run(folder, *command, "--channels", "-1").returncode == 2
 
 
 def test_methods_lists_ways_and_methods(folder: Path) -> None:

@@ -51,7 +51,7 @@ def platform_html(found: Findings) -> str:
             ("registers of an SM", f"{gpu.regs_per_sm:,}"),
             ("shared memory of an SM", f"{gpu.smem_per_sm:,} bytes"),
         ]
-    levels = platform.priority_levels
+    levels, update = platform.priority_levels, platform.update_cost
     shares = ", ".join(f"{process} {share} %" for process, share in platform.mps or ())
     rows += [
         ("copy engines", f"{platform.copy_engines:,}"),
@@ -62,6 +62,7 @@ def platform_html(found: Findings) -> str:
         ("launch latency", time_with_unit(platform.launch_latency, tick)),
         ("context switch", time_with_unit(platform.context_switch, tick)),
         ("time slice", _timeslice(platform, tick)),
+        *([("update of the run list", time_with_unit(update, tick))] if update else []),
         ("server overhead", time_with_unit(platform.server_overhead, tick)),
         ("stream priorities", "any number" if levels is None else f"{levels:,}"),
         ("slowdown of kernels together", "{:g} to {:g}".format(*platform.slowdown)),
