@@ -101,6 +101,15 @@ def test_check_has_three_statuses(folder: Path, name: str, method: str, status: 
     assert json.loads(text.stdout)["schedulable"] is answer.schedulable
 
 
+def test_simulate_prints_the_assumptions_at_its_end(folder: Path) -> None:
+    workload = gs.Workload.load(folder / "good.toml")
+    for method in ("streams", "mpcp"):
+        done = run(folder, "simulate", "good.toml", *ORIN, "--method", method, "--until", "1s")
+        found = gs.observe(workload, gs.Platform("AGX Orin", cpus=2), method, until="1s")
+        lines = [f"- {text}\n" for text in found.assumptions]
+        assert lines and done.stdout.endswith(f"{found.why()}\n\nassumptions:\n{''.join(lines)}")
+
+
 @pytest.mark.parametrize(("name", "status"), [("good", 3), ("overload", 1)])
 def test_simulate_has_two_statuses(folder: Path, name: str, status: int) -> None:
     command = ("simulate", f"{name}.toml", *ORIN, "--method", "one_stream", "--until", "1s")

@@ -12,6 +12,7 @@ import numpy as np
 from gpusched._draw import axes as plot
 from gpusched._support.files import replacing
 from gpusched._support.text import clip
+from gpusched.cli.answer_text import titled
 from gpusched.cli.command_parts import Refusal, columns, drawable, status_of
 from gpusched.cli.method_options import add_method, options_of
 from gpusched.cli.platform_options import (
@@ -35,7 +36,8 @@ def add(commands: Any) -> None:
         "simulate",
         help="simulate a workload under one way of sharing the GPU",
         description="Simulates periodic releases under one way of sharing the GPU. Prints for each "
-        "task the number of jobs, the worst response and the number of late jobs.",
+        "task the number of jobs, the worst response and the number of late jobs, and the "
+        "assumptions.",
         epilog="Exit code: 1 when a deadline was missed, 3 when none was (a simulation proves "
         "nothing), 2 for an error.",
     )
@@ -84,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
     print(f"{headline(workload, platform)}\n")
     print(f"{found.label}: {len(found):,} jobs released before {released}, {late:,} late\n")
     print(f"{_table(found)}\n\n{found.why()}")
+    if found.assumptions:
+        print(titled("assumptions", found.assumptions))
     if output is not None:
         print(f"\nwrote {output}")
     return status_of(found.schedulable)
