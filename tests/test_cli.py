@@ -4,6 +4,7 @@ import functools
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -178,6 +179,8 @@ def test_trace_takes_periods_and_slowdowns(tmp_path):
     arguments = ("trace", TRACE, "--count", "2", "--slowdown", "1,1", "--output", "o")
     done = run(tmp_path, *arguments, "--period", f"{4 * longest}ns")
     assert done.returncode == 0, done.stderr
+    found = r"GPU busy \d+% of [\d.]+ [mu]s \(found by edf_serial, computed in [\d.e-]+ ms\)\n"
+    assert re.search(found, done.stdout)
     schedule = gs.Schedule.load(tmp_path / "o" / "schedule.json")
     assert schedule.tasks.period.tolist() == [4 * longest] * 2
     done = run(tmp_path, *arguments, "--period", f"{longest}ns,{longest - 1}ns", "--output", "p")

@@ -101,6 +101,32 @@ def test_check_has_three_statuses(folder: Path, name: str, method: str, status: 
     assert json.loads(text.stdout)["schedulable"] is answer.schedulable
 
 
+def test_simulate_says_which_tasks_it_leaves_out(folder: Path) -> None:
+    later = gs.Task("later", "80ms", [gs.CPU("1ms")], offset="2s")
+    parts = [gs.CPU("1ms"), gs.CopyIn("1ms", by="cpu")]
+    host = gs.Task("host", "80ms", parts)
+    workload = gs.Workload.load(folder / "good.toml")
+    (workload + gs.Workload([host, later], tick="us")).save(folder / "host.toml")
+    command = ("simulate", "host.toml", *ORIN, "--until", "1s", "--method")
+    for method in ("streams", "one_stream"):
+        done = run(folder, *command, method)
+        assert "\n\nnot simulated: host (no GPU work)\n" in done.stdout
+        assert re.search(r"^host +– +– +80ms +–$", done.stdout, re.MULTILINE)
+        assert re.search(r"^later +0 +– +80ms +0$", done.stdout, re.MULTILINE)
+    done = run(folder, *command, "mpcp")
+    assert "not simulated" not in done.stdout
+    assert re.search(r"^host +13 ", done.stdout, re.MULTILINE)
+
+
+def test_simulate_prints_the_assumptions_at_its_end(folder: Path) -> None:
+    workload = gs.Workload.load(folder / "good.toml")
+    for method in ("streams", "mpcp"):
+        done = run(folder, "simulate", "good.toml", *ORIN, "--method", method, "--until", "1s")
+        found = gs.observe(workload, gs.Platform("AGX Orin", cpus=2), method, until="1s")
+        lines = [f"- {text}\n" for text in found.assumptions]
+        assert lines and done.stdout.endswith(f"{found.why()}\n\nassumptions:\n{''.join(lines)}")
+
+
 @pytest.mark.parametrize(("name", "status"), [("good", 3), ("overload", 1)])
 def test_simulate_has_two_statuses(folder: Path, name: str, status: int) -> None:
     command = ("simulate", f"{name}.toml", *ORIN, "--method", "one_stream", "--until", "1s")
@@ -190,7 +216,7 @@ def test_options_of_the_platform_reach_it(folder: Path) -> None:
     given = {
         **{"gpu": "Xavier", "cpus": 3, "launch_latency": "6us", "context_switch": "7us"},
         **{"timeslice": "1ms", "server_overhead": "5us", "priority_levels": 2},
-        **{"slowdown": (1, 1.5), "copy_engines": 2},
+        **{"slowdown": (1, 1.5), "copy_engines": 2, "update_cost": "50us"},
     }
     arguments = []
     for name, value in given.items():
@@ -207,11 +233,41 @@ def test_options_of_the_platform_reach_it(folder: Path) -> None:
         ("--gpu", "Xavir", "--gpu: got 'Xavir', expected a preset such as Xavier"),
         ("--launch-latency", "6", "--launch-latency: got '6', expected a number with a unit"),
         ("--timeslice", "0ms", "--timeslice: got '0ms', expected a positive time"),
+        ("--update-cost", "1", "--update-cost: got '1', expected a number with a unit"),
+        ("--channels", "4", "--channels: got it without a GPU, expected --gpu"),
     ):
         assert refused(folder, "compare", "good.toml", option, value).startswith(text)
     for option, value in (("--cpus", "0"), ("--slowdown", "2,1"), ("--copy-engines", "-1")):
         done = run(folder, "compare", "good.toml", option, value)
         assert done.returncode == 2 and option in done.stderr
+
+
+def test_the_update_cost_reaches_gcaps_and_the_report(folder: Path) -> None:
+    command = ("good.toml", *ORIN, "--method", "gcaps", "--update-cost", "50us")
+    done = run(folder, "check", *command)
+    platform = gs.Platform("AGX Orin", cpus=2, update_cost="50us")
+    answer = gs.analyze(gs.Workload.load(folder / "good.toml"), platform, "gcaps")
+    assert re.search(rf"^camera +40ms +{answer.response[0] / 1000:g}ms ", done.stdout, re.MULTILINE)
+    assert run(folder, "compare", *command, "--output", "out").returncode == 0
+    row = '<tr><th scope="row">update of the run list</th><td>50us</td></tr>'
+    assert row in (folder / "out" / "compare.html").read_text(encoding="utf-8")
+    assert "run list" not in gs.compare(answer.workload, gs.Platform(), methods=["srm"]).to_html()
+
+
+def test_more_streams_than_channels_have_a_remedy(folder: Path) -> None:
+    parts = [gs.CPU("1ms"), gs.Kernel("1ms", blocks=4, threads=128)]
+    tasks = [gs.Task(f"t{i}", "40ms", parts) for i in range(5)]
+    gs.Workload(tasks, tick="us").save(folder / "five.toml")
+    command = ("check", "five.toml", "--gpu", "AGX Orin", "--cpus", "5", "--method", "streams")
+    line = "tasks: got 5 streams, expected at most 4, the channels of the GPU "
+    for more in ((), ("--channels", "4")):
+        said = run(folder, *command, *more)
+        assert f"{line}(gs.GPU.replace(channels=), --channels); " in said.stdout + said.stderr
+    for channels in ("5", "0"):
+        done = run(folder, *command, "--channels", channels, "--json")
+        assert json.loads(done.stdout)["platform"]["gpu"]["channels"] == int(channels)
+        assert done.returncode == 0
+    assert run(folder, *command, "--channels", "-1").returncode == 2
 
 
 def test_methods_lists_ways_and_methods(folder: Path) -> None:
@@ -414,6 +470,16 @@ def test_a_report_is_a_page_with_its_data(folder: Path) -> None:
     assert text.count("<figure>") == 2
     again = c.to_html(title="good.toml")
     assert Page(again).references == []
+
+
+@pytest.mark.parametrize(
+    ("gpu", "mig", "shown"),
+    [("AGX Orin", None, "none"), ("H100", None, "any"), ("H100", ["3g.40gb"], "3g.40gb")],
+)
+def test_a_report_states_the_gpu_instances(gpu: str, mig: list[str] | None, shown: str) -> None:
+    workload = gs.Workload([gs.Task("a", "40ms", [gs.CPU("1ms")])], tick="us")
+    page = gs.compare(workload, gs.Platform(gpu, mig=mig), methods=["mpcp"]).to_html()
+    assert f'<th scope="row">GPU instances</th><td>{shown}</td>' in page
 
 
 def test_names_are_escaped_in_a_report() -> None:

@@ -208,6 +208,35 @@ def test_workloads_that_are_refused(changes, message):
             call(workload(), platform, "green_contexts")
 
 
+@pytest.mark.parametrize("way", ["green_contexts", "priority_streams", "mps"])
+def test_copies_that_are_counted_are_not_denied(way):
+    kernel = gs.Kernel(50, blocks=8, threads=256)
+    platform = gs.Platform("H100", cpus=2, green_contexts={"a": 8, "b": 8}, mps={"a": 50})
+    for parts, absent in (
+        ([kernel], "; there are no copies, and no NULL stream."),
+        ([gs.CopyIn(5, by="cpu"), kernel], "; there are no copies, and no NULL stream."),
+        ([gs.CopyIn(5), kernel], "; there is no NULL stream."),
+    ):
+        tasks = [gs.Task(name, 1000, parts) for name in "ab"]
+        if way == "mps":
+            tasks = [task.replace(process=task.name) for task in tasks]
+        answer = gs.analyze(gs.Workload(tasks), platform, way)
+        [said] = [text for text in answer.assumptions if "NULL stream" in text]
+        assert said.endswith(absent)
+        waits = any("each copy waits" in text for text in answer.assumptions)
+        assert waits == ("no copies" not in said)
+
+
+def test_the_reason_is_given_once_with_what_to_give():
+    found = gs.compare(workload(), gs.Platform("H100", cpus=3), methods=["green_contexts"])
+    said = (
+        "green_contexts: got None, expected the SMs of green contexts "
+        "(gs.Platform(green_contexts=), --green-contexts)"
+    )
+    assert found.why() == found["green_contexts"].why() == said
+    assert said in str(found).splitlines()
+
+
 def test_processes_and_options_that_are_refused():
     platform = gs.Platform("H100", cpus=3, green_contexts=GREEN)
     apart = workload().replace(tasks=[task.replace(process=task.name) for task in workload()])

@@ -279,7 +279,10 @@ def test_tasks_without_kernels_are_left_out() -> None:
 def test_reasons() -> None:
     answer = gs.mig(pair(), gs.Platform("H100", mig=["4g.40gb"]))
     assert answer.schedulable is None and not answer.spent
-    assert answer.why().startswith("No GPU instances serve small, large together, by streams in")
+    assert answer.why() == (
+        "For small, large together the test of streams accepts no choice of GPU instances; every "
+        "smaller set of tasks has one."
+    )
     assert answer.why("small") == "small: without an instance; no assignment was found."
     alone = gs.mig(pair("500us"), gs.Platform("H100"))
     assert alone.why() == (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 
@@ -338,6 +339,22 @@ def test_huge_hyperperiods_are_refused_or_end_in_the_budget():
     assert time.monotonic() - began < 30
     serial = gs.pbs.edf_serial(pair, gs.BatchTable(completion=[0, 1, 1, 1]), budget=small)
     assert serial.schedulable is None
+    said = (
+        ", on the 1,999,999,866 jobs of the hyperperiod: the periods of task 0 and task 1, "
+        "999,999,937 and 999,999,929, have the hyperperiod 999,999,866,000,004,473. Periods with a "
+        "shorter one, or a larger budget, may decide it."
+    )
+    assert serial.why() == f"The budget of bytes was spent{said}"
+    assert re.fullmatch(
+        rf"The budget of bytes was spent, after 0 states and 0\.\d MB{re.escape(said)}", found.why()
+    )
+    three = gs.KernelTasks(period=[99_991, 99_989, 10], wcet=[1, 1, 1])
+    of_three = gs.pbs.search(three, gs.BatchTable(completion=[0, *[1] * 7]), budget=small)
+    assert "9,998,000,099, that of all tasks 99,980,000,990. " in of_three.why()
+    harmonic = gs.KernelTasks(period=[10, 10_000_000], wcet=[1, 1])
+    short = gs.pbs.search(harmonic, gs.BatchTable(completion=[0, 1, 1, 1]), budget=small)
+    assert short.schedulable is None
+    assert short.why().endswith(" MB; a larger one may decide it.")
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,16 @@ def test_assign_finds_priorities_by_a_search(folder: Path) -> None:
         assert none.returncode == 3 and "; other priorities may be accepted (" in none.stdout
 
 
+def test_assign_says_that_no_priorities_are_accepted(folder: Path) -> None:
+    tasks = [*(task.replace(deadline=1) for task in ORDERED[:2]), ORDERED[2]]
+    ORDERED.replace(tasks=tasks).save(folder / "late.toml")
+    done = run(folder, "assign", "late.toml", "--method", "mpcp")
+    assert done.returncode == 3
+    said = r"^No priorities make the test accept the set; the deadline-monotonic ones are kept "
+    assert re.search(rf"{said}\(\d+ tests\)\.$", done.stdout, re.MULTILINE)
+    assert re.findall(r"^[abc] +(\d)", done.stdout, re.MULTILINE) == ["0", "1", "2"]
+
+
 def test_assign_by_audsley_and_by_deadlines(folder: Path) -> None:
     command = ("assign", "pipeline.toml", *ORIN, "--method")
     done = run(folder, *command, "time_slices", "--option", "order_free=true")

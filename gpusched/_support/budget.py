@@ -63,7 +63,12 @@ def as_budget(budget: Budget | None) -> Budget:
     return budget
 
 
-def spent_text(which: str, states: int, used: int) -> str:
-    """Describe a search whose budget was used up: which limit, its states and its bytes."""
+def spent_text(which: str, states: int, used: int, cause: str = "") -> str:
+    """Describe a search whose budget was used up: which limit, its states and its bytes.
+
+    ``cause``: the end of the sentence, and what to do, if they are known.
+    """
     amount = f"{states:,} states and {used / 1e6:,.1f} MB"
+    if cause:
+        return f"The budget of {which} was spent, after {amount}, {cause}"
     return f"The budget of {which} was spent, after {amount}; a larger one may decide it."

@@ -136,7 +136,9 @@ class Assignment(Tabular, Saved, Frozen):
             raise ValueError("assignment: got a stack, expected one set; index it first")
         found = _FOUND[self.method]
         if not self.accepted and self.method in ("audsley", "exhaustive") and self.optimal:
-            found = "The test accepts the set with no priorities; those of the deadlines stand"
+            found = (
+                "No priorities make the test accept the set; the deadline-monotonic ones are kept"
+            )
         elif not self.accepted:
             found = f"{found}; other priorities may be accepted"
         return found

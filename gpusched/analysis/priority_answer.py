@@ -41,13 +41,13 @@ _WORDS = {
     "residue": "less urgent blocks that run when a kernel joins",
 }
 _CONTEXTS = {
-    "": "All streams belong to one context; there are no copies, and no NULL stream.",
+    "": "All streams belong to one context; {absent}.",
     "own": "All streams belong to partitions of one context, each with SMs and queues of its own; "
-    "there are no copies, and no NULL stream.",
+    "{absent}.",
     "shared": "All streams belong to partitions of one context, each with SMs of its own, which "
-    "share their queues; there are no copies, and no NULL stream.",
+    "share their queues; {absent}.",
     "limits": "All streams belong to clients that share SMs and queues, each on at most its number "
-    "of SMs at once; there are no copies, and no NULL stream.",
+    "of SMs at once; {absent}.",
 }
 _COLUMN = {name: i for i, name in enumerate(PRIORITY_TERMS)}
 
@@ -113,6 +113,11 @@ class PriorityStreamsBound(RationalAnswer):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each."""
+        return self._assumed(copies=False)
+
+    def _assumed(self, *, copies: bool) -> tuple[str, ...]:
+        """Return `assumptions`; ``copies``: the latencies include the time of copies."""
+        absent = "there is no NULL stream" if copies else "there are no copies, and no NULL stream"
         stream = (
             "Each job has a stream of its own."
             if self.overlap
@@ -122,7 +127,7 @@ class PriorityStreamsBound(RationalAnswer):
             "Jobs of a task are released at least a period apart, and blocks take at most their "
             "time.",
             stream,
-            _CONTEXTS[self.sharing],
+            _CONTEXTS[self.sharing].format(absent=absent),
             "Blocks that run together do not slow each other down beyond their given times.",
             *((FEW_GRIDS,) if self.overlap else ()),
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpusched._support.arguments import Int64Array
     from gpusched.comparison.workload_answer import WorkloadAnswer
 
-__all__ = ["response_table", "stated", "verdict_line"]
+__all__ = ["response_table", "stated", "titled", "verdict_line"]
 
 
 def verdict_line(answer: WorkloadAnswer) -> str:
@@ -49,8 +49,13 @@ def response_table(answer: WorkloadAnswer, *more: tuple[str, Int64Array]) -> str
 
 def stated(answer: WorkloadAnswer) -> str:
     """Setup and assumptions, each a list under its heading after an empty line."""
-    lines: list[str] = []
-    for title, texts in (("setup", answer.setup), ("assumptions", answer.assumptions)):
-        if texts:
-            lines += [f"\n{title}:", *(f"- {clip(text, 400)}" for text in texts)]
-    return "\n".join(lines)
+    return "\n".join(
+        titled(title, texts)
+        for title, texts in (("setup", answer.setup), ("assumptions", answer.assumptions))
+        if texts
+    )
+
+
+def titled(title: str, texts: Sequence[str]) -> str:
+    """A list under its heading after an empty line."""
+    return "\n".join([f"\n{title}:", *(f"- {clip(text, 400)}" for text in texts)])

@@ -12,6 +12,7 @@ from gpusched.cli.command_parts import (
     shares,
     slowdown,
 )
+from gpusched.model.gpu import as_gpu
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -24,6 +25,7 @@ _TIMES = (
     ("launch_latency", "from a launch to the start of its kernel on an idle GPU (default: 0ns)"),
     ("context_switch", "to switch the GPU to another context (default: 0ns)"),
     ("timeslice", "for which a context keeps the GPU while others wait (default: 2ms)"),
+    ("update_cost", "to update the run list of the GPU, for the method gcaps (default: 0ns)"),
     ("server_overhead", "that a GPU server adds to every request (default: 0ns)"),
 )
 
@@ -70,6 +72,13 @@ def add_platform(command: argparse.ArgumentParser) -> None:
         "--copy-engines", type=natural, metavar="N", help="copy engines (default: the GPU's)"
     )
     group.add_argument(
+        "--channels",
+        type=natural,
+        metavar="N",
+        help="hardware channels of the GPU, which one stream each can use, 0 for no limit "
+        "(default: the GPU's)",
+    )
+    group.add_argument(
         "--mig",
         type=lambda text: text.split(","),
         metavar="PROFILE,...",
@@ -109,6 +118,10 @@ def platform_of(options: argparse.Namespace) -> Platform:
     names += ("priority_levels", "slowdown", "copy_engines", "mig", "mps", "green_contexts")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     try:
+        if options.channels is not None:
+            if options.gpu is None:
+                raise Refusal("--channels: got it without a GPU, expected --gpu")
+            given["gpu"] = as_gpu(options.gpu).replace(channels=options.channels)
         return Platform(**given)
     except (ValueError, OverflowError) as error:
         name, _, rest = str(error).partition(":")

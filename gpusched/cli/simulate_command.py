@@ -12,6 +12,7 @@ import numpy as np
 from gpusched._draw import axes as plot
 from gpusched._support.files import replacing
 from gpusched._support.text import clip
+from gpusched.cli.answer_text import titled
 from gpusched.cli.command_parts import Refusal, columns, drawable, status_of
 from gpusched.cli.method_options import add_method, options_of
 from gpusched.cli.platform_options import (
@@ -21,6 +22,7 @@ from gpusched.cli.platform_options import (
     platform_of,
     workload_of,
 )
+from gpusched.model.views.view_source import listed, runs_on_cpu
 from gpusched.model.workload.time_units import time_with_unit
 
 if TYPE_CHECKING:
@@ -35,7 +37,8 @@ def add(commands: Any) -> None:
         "simulate",
         help="simulate a workload under one way of sharing the GPU",
         description="Simulates periodic releases under one way of sharing the GPU. Prints for each "
-        "task the number of jobs, the worst response and the number of late jobs.",
+        "task the number of jobs, the worst response and the number of late jobs, and the "
+        "assumptions.",
         epilog="Exit code: 1 when a deadline was missed, 3 when none was (a simulation proves "
         "nothing), 2 for an error.",
     )
@@ -83,7 +86,12 @@ def run(options: argparse.Namespace) -> int:
     late = int(found.late.sum())
     print(f"{headline(workload, platform)}\n")
     print(f"{found.label}: {len(found):,} jobs released before {released}, {late:,} late\n")
-    print(f"{_table(found)}\n\n{found.why()}")
+    print(f"{_table(found)}\n")
+    if absent := _not_simulated(found):
+        print(f"not simulated: {listed(absent)} (no GPU work)")
+    print(found.why())
+    if found.assumptions:
+        print(titled("assumptions", found.assumptions))
     if output is not None:
         print(f"\nwrote {output}")
     return status_of(found.schedulable)
@@ -93,20 +101,30 @@ def _table(found: WorkloadRun) -> str:
     from gpusched.comparison.workload_answer import known_at
 
     workload, worst, missed = found.workload, found.worst, found.missed
-    jobs = np.bincount(found.task, minlength=len(workload))
+    jobs, absent = np.bincount(found.task, minlength=len(workload)), _not_simulated(found)
     rows: list[Sequence[str]] = [("task", "jobs", "worst", "deadline", "late")]
     for i, task in enumerate(workload):
-        took = known_at(worst, i)
+        took, left_out = known_at(worst, i), task.name in absent
         rows.append(
             (
                 clip(task.name, 40),
-                f"{int(jobs[i]):,}",
+                "–" if left_out else f"{int(jobs[i]):,}",
                 "–" if took is None else time_with_unit(took, workload.tick_ns),
                 time_with_unit(task.deadline, workload.tick_ns),
-                f"{int(missed[i]):,}",
+                "–" if left_out else f"{int(missed[i]):,}",
             )
         )
     return columns(rows)
+
+
+def _not_simulated(found: WorkloadRun) -> list[str]:
+    """Names of the tasks without GPU work, where the simulated model leaves them out."""
+    jobs = np.bincount(found.task, minlength=len(found.workload))
+    return [
+        task.name
+        for task, count in zip(found.workload, jobs, strict=True)
+        if not count and task.offset < found.until and all(map(runs_on_cpu, task.segments))
+    ]
 
 
 def _check_output(path: str) -> None:

@@ -148,7 +148,8 @@ def _schedule(options: argparse.Namespace) -> int:
     schedule: Schedule = result.schedule.validate()
     print(
         f"{'PBS:':13}schedulable: {len(schedule)} frames, GPU busy {schedule.utilization:.0%} of "
-        f"{duration(schedule.horizon)} ({result.stage}, {result.seconds * 1e3:.2g} ms)"
+        f"{duration(schedule.horizon)} (found by {result.stage}, computed in "
+        f"{result.seconds * 1e3:.2g} ms)"
     )
     os.makedirs(options.output, exist_ok=True)
     stem = os.path.normpath(os.path.join(options.output, "schedule"))

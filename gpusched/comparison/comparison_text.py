@@ -18,7 +18,7 @@ from gpusched.model.workload.workloads import Workload
 if TYPE_CHECKING:
     pass
 
-__all__ = ["HEAD", "cells_of", "html_of", "table_of", "text_of"]
+__all__ = ["HEAD", "cells_of", "html_of", "reason_of", "table_of", "text_of"]
 
 
 HEAD = ("method", "claim", "verdict", "tightest task", "slack", "worst observed")
@@ -53,9 +53,14 @@ def text_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> st
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
-    reasons = [f"{row.label}: {row.why()}" for row in rows if row.schedulable is not True]
+    reasons = [reason_of(row) for row in rows if row.schedulable is not True]
     blocks = [lines, reasons, notes]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def reason_of(row: Row) -> str:
+    """The label of a row and its reason, in which the label may be the first word already."""
+    return f"{row.label}: {row.why().removeprefix(f'{row.label}: ')}"
 
 
 def html_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> str:

@@ -197,7 +197,7 @@ class Comparison(Tabular, Saved, Frozen):
     def why(self) -> str:
         """Explain each row that does not guarantee the deadlines, in one sentence per row."""
         lost = [row for row in self.rows if row.schedulable is not True]
-        return "\n".join(f"{row.label}: {row.why()}" for row in lost)
+        return "\n".join(map(comparison_text.reason_of, lost))
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per method and task.

@@ -248,8 +248,8 @@ class DerivedModels:
         if streams := self.streams_beyond_channels(of_process=of_process):
             raise ValueError(
                 f"tasks: got {streams} streams, expected at most {self.gpu().channels}, the "
-                "channels of the GPU; streams that share a channel also wait for each other's "
-                "kernels to start"
+                "channels of the GPU (gs.GPU.replace(channels=), --channels); streams that share a "
+                "channel also wait for each other's kernels to start"
             )
 
     def kernels_beyond_grids(self) -> int:

@@ -55,8 +55,8 @@ class GreenContextTasks:
         if channels and most > channels:
             raise ValueError(
                 f"tasks: got {most} streams in a green context, expected at most {channels}, the "
-                "channels of the GPU; streams that share a channel also wait for each other's "
-                "kernels to start"
+                "channels of the GPU (gs.GPU.replace(channels=), --channels); streams that share a "
+                "channel also wait for each other's kernels to start"
             )
 
     def _named(self, part: int) -> str:

@@ -25,6 +25,7 @@ from gpusched.model.answers.answer import Claim, Flags, Times, missing
 from gpusched.model.answers.times_in_text import tick_length
 from gpusched.model.gpu import GPU
 from gpusched.model.schedule import Schedule
+from gpusched.model.views.view_source import uses_engine
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -217,6 +218,9 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each: those in `derivation`, and
         those of the method."""
+        if isinstance(self.detail, PriorityStreamsBound):
+            copies = any(uses_engine(part) for task in self.workload for part in task.segments)
+            return (*self.derivation, *self.detail._assumed(copies=copies))
         return (*self.derivation, *self.detail.assumptions)
 
     @property

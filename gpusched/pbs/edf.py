@@ -97,6 +97,8 @@ class Edf(BatchAnswer):
 
     def _reason(self) -> str:
         if self.undecided:
+            if long := self._long_hyperperiod(0):
+                return f"The budget of bytes was spent, {long}"
             return "The budget of bytes was spent; a larger one may decide it."
         if self.accepted:
             least = self._tightest()

@@ -192,7 +192,10 @@ class Search(BatchAnswer):
                 return self._tried()
             if self.reason == "undecided":
                 return "The batches that the table leaves undecided decide it."
-            return spent_text(str(self.reason), int(self.states), int(self.bytes))
+            long = ""
+            if self.reason == "bytes" and not self.states and isinstance(self.table, BatchTable):
+                long = self._long_hyperperiod(int(self.bytes))
+            return spent_text(str(self.reason), int(self.states), int(self.bytes), long)
         if self.accepted:
             by = _BY.get(self.stage, "a schedule was found")
             least = self._tightest()

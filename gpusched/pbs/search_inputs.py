@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, instance
 from gpusched._support.saved import Saved
 from gpusched.model.answers.answer import Answer
+from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.functions.batch_function import BatchFunction
@@ -34,6 +37,9 @@ __all__ = [
 
 PRINTED = "Algorithms 1 to 4 hold as printed; counterexamples are known, both ways."
 """Assumption of the graph's printed variants."""
+
+_BYTES_PER_ARRIVAL = 16  # its time and class
+_MANY_JOBS = 1000
 
 # What a file holds of a table and of a schedule.
 _SAVED = {
@@ -84,6 +90,29 @@ class BatchAnswer(Answer):
             np.maximum.at(longest, jobs.task, jobs.finish - jobs.release)
             known[jobs.task] = True
         return longest, known
+
+    def _long_hyperperiod(self, used: int) -> str:
+        """Cause of a spent budget of bytes, for one set; "" if it is not the hyperperiod.
+
+        ``used``: bytes of the search. Every arrival of the hyperperiod takes some.
+        """
+        periods = self.tasks.period.tolist()
+        hyperperiod = math.lcm(*periods)
+        jobs = sum(hyperperiod // period for period in periods)
+        pairs = list(combinations(range(len(periods)), 2))
+        if not pairs or jobs < _MANY_JOBS or jobs * _BYTES_PER_ARRIVAL < used:
+            return ""
+        i, j = max(pairs, key=lambda pair: math.lcm(periods[pair[0]], periods[pair[1]]))
+        both = math.lcm(periods[i], periods[j])
+        if both == max(periods):
+            return ""
+        of_all = "" if len(periods) == 2 else f", that of all tasks {time_in_text(hyperperiod)}"
+        return (
+            f"on the {jobs:,} jobs of the hyperperiod: the periods of {self._name(i)} and "
+            f"{self._name(j)}, {time_in_text(periods[i])} and {time_in_text(periods[j])}, have the "
+            f"hyperperiod {time_in_text(both)}{of_all}. Periods with a shorter one, or a larger "
+            "budget, may decide it."
+        )
 
     def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
         """Draw the schedule; without one, the deadlines; for a stack, a bar chart of its answers.

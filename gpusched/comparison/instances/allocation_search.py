@@ -230,8 +230,8 @@ def _why_none(found: Found, spent: bool, tests: InstanceTests, within: Way, unit
     names = tests.names_of(found.smallest)
     if len(bits(found.smallest)) > 1:
         return (
-            f"No GPU instances serve {names} together, by {within.name} in each; all smaller sets "
-            "of tasks have some."
+            f"For {names} together the test of {within.name} accepts no choice of GPU instances; "
+            f"every smaller set of {'cores' if within.name in _BY_CORE else 'tasks'} has one."
         )
     largest = len(tests.kinds) - 1
     label = tests.kinds[largest].gpu.name

@@ -56,8 +56,8 @@ def mig(
     >>> answer.starts, answer.instance.tolist(), answer.response.tolist()
     ((0, 2, 4), [0, 1, 2], [1000, 2000, 30000])
     >>> print(gs.mig(w, gs.Platform("H100", mig=["4g.40gb"])))
-    undecided. No GPU instances serve camera, training together, by streams in each; all smaller \
-sets of tasks have some.
+    undecided. For camera, training together the test of streams accepts no choice of GPU \
+instances; every smaller set of tasks has one.
 
     Parameters
     ----------

@@ -51,17 +51,18 @@ def platform_html(found: Findings) -> str:
             ("registers of an SM", f"{gpu.regs_per_sm:,}"),
             ("shared memory of an SM", f"{gpu.smem_per_sm:,} bytes"),
         ]
-    levels = platform.priority_levels
+    levels, update = platform.priority_levels, platform.update_cost
     shares = ", ".join(f"{process} {share} %" for process, share in platform.mps or ())
     rows += [
         ("copy engines", f"{platform.copy_engines:,}"),
-        ("GPU instances", "any" if platform.mig is None else ", ".join(platform.mig)),
+        ("GPU instances", _instances(platform)),
         ("shares of MPS clients", shares or "all SMs"),
         ("green contexts", clip(green_context_text(platform.green_contexts or ()), 200) or "none"),
         ("CPUs", f"{platform.cpus:,}"),
         ("launch latency", time_with_unit(platform.launch_latency, tick)),
         ("context switch", time_with_unit(platform.context_switch, tick)),
         ("time slice", _timeslice(platform, tick)),
+        *([("update of the run list", time_with_unit(update, tick))] if update else []),
         ("server overhead", time_with_unit(platform.server_overhead, tick)),
         ("stream priorities", "any number" if levels is None else f"{levels:,}"),
         ("slowdown of kernels together", "{:g} to {:g}".format(*platform.slowdown)),
@@ -70,6 +71,12 @@ def platform_html(found: Findings) -> str:
         f'<tr><th scope="row">{name}</th><td>{xml(text)}</td></tr>' for name, text in rows
     )
     return f"<h2>Platform</h2>\n<table>{body}</table>"
+
+
+def _instances(platform: Platform) -> str:
+    if platform.mig is not None:
+        return ", ".join(platform.mig)
+    return "any" if platform.gpu is not None and platform.gpu.mig_profiles() else "none"
 
 
 def _timeslice(platform: Platform, tick: int) -> str:
