@@ -11,6 +11,7 @@ import json
 import re
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,10 @@ def test_the_site_has_no_broken_links(tmp_path: Path, site: None) -> None:
     from whole_site import build
 
     output = tmp_path / "site"
-    assert build(output, frozenset({"notebooks"})) == []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert build(output, frozenset({"notebooks"})) == []
+    assert [str(w.message) for w in caught if "annotation" in str(w.message)] == []
     for page in (output / "reference").rglob("*.html"):
         text = re.sub(r"<[^>]*>", "", page.read_text("utf-8"))
         assert "Alias for field number" not in text  # of named tuples, by Python
