@@ -1,6 +1,7 @@
 """The command line, in an empty folder: each command once as a program, otherwise by its main."""
 
 import functools
+import gzip
 import importlib.util
 import json
 import os
@@ -248,6 +249,19 @@ def test_trace_saves_a_workload(tmp_path):
     done = run(tmp_path, "trace", RANGES, "--by", "annotation", "--nesting", "innermost", "--gaps",
                "all")  # fmt: skip
     assert done.returncode == 0 and "wrote" not in done.stdout
+
+
+def test_trace_refuses_a_workload_of_ranges_without_launch_calls(tmp_path):
+    """All GPU work would be left out: a workload without kernels."""
+    document = json.loads(gzip.decompress(Path(RANGES).read_bytes()))
+    events = [e for e in document["traceEvents"] if e.get("cat") not in ("cuda_runtime",
+              "cuda_driver")]  # fmt: skip
+    (tmp_path / "t.json").write_text(json.dumps(document | {"traceEvents": events}))
+    for by in ("annotation", "step"):
+        message = refused(tmp_path, "trace", "t.json", "--by", by, "--names", "camera")
+        assert "kernels without their launch calls, expected these calls, which" in message
+    done = run(tmp_path, "trace", "t.json", "--by", "kernel", "--period", "40ms")
+    assert done.returncode == 0, done.stderr
 
 
 def test_trace_refuses_options_that_do_not_go_together(tmp_path):

@@ -235,6 +235,17 @@ def test_from_properties():
         ValueError, match=r"cc: got \(99, 0\), expected one of 5\.0, 5\.2, 5\.3, 6\.0, 6\.1,"
     ):
         gs.GPU.from_properties({**PROPERTIES, "computeMajor": 99})
+    # What is missing is that of the preset, or follows from the compute capability.
+    for key in ("sharedMemPerBlockOptin", "maxThreadsPerMultiprocessor", "regsPerMultiprocessor",
+                "sharedMemPerMultiprocessor"):  # fmt: skip
+        for given in (PROPERTIES, {**PROPERTIES, "name": name}, {**PROPERTIES, "numSms": 42}):
+            few = {k: v for k, v in given.items() if k != key}
+            assert gs.GPU.from_properties(few) == gs.GPU.from_properties(given)
+    assert gs.GPU.from_properties({"name": "Orin"}) == gs.GPU.preset("Orin").replace(name="Orin")
+    assert gs.GPU.from_properties({"name": name, "computeMajor": 8}).cc == (8, 0)
+    for other in ({"numSms": 42}, {"computeMajor": 9, "computeMinor": 0}, {}):
+        with pytest.raises(ValueError, match="or the name of a preset that has these values"):
+            gs.GPU.from_properties({"name": name if other else "threads4096", **other})
     with pytest.raises(TypeError, match="numSms: got 'many', expected a number"):
         gs.GPU.from_properties({**PROPERTIES, "numSms": "many"})
     with pytest.raises(TypeError, match="properties: got list, expected a mapping"):

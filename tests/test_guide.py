@@ -7,9 +7,11 @@ are checked.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +135,23 @@ def test_the_search_knows_headings_texts_and_summaries(site: None) -> None:
     assert entry["text"] == "Summary. Parameters x"
 
 
+def test_the_search_knows_all_words_of_a_long_text(site: None) -> None:
+    pytest.importorskip("pygments")
+    from site_pages import Page
+    from site_search import _entries
+
+    text = "the same " * 300
+    body = f"{text}until cudaStreamWaitEvent: --mig, `sms_per_gpc` waits; wait (the same) {text}"
+    (entry,) = _entries(Page("guide/a.html", "A", f'<h1 id="a">A</h1><p>{body}</p>'))
+    assert len(entry["text"]) <= 1000 and body.startswith(entry["text"])
+    assert entry["words"] == "--mig cudastreamwaitevent sms_per_gpc until waits"
+    # A word that is cut is whole among the others.
+    (entry,) = _entries(Page("a", "A", f'<h1 id="a">A</h1>{"x" * 990} cudaStreamWaitEvent'))
+    assert entry["words"] == "cudastreamwaitevent"
+    script = (SITE / "assets" / "search.js").read_text("utf-8")
+    assert "entry.words" in script
+
+
 def test_a_displayed_formula_leaves_its_paragraph_whole(site: None) -> None:
     for package in ("nbconvert", "latex2mathml"):
         pytest.importorskip(package)
@@ -153,7 +172,10 @@ def test_the_site_has_no_broken_links(tmp_path: Path, site: None) -> None:
     from whole_site import build
 
     output = tmp_path / "site"
-    assert build(output, frozenset({"notebooks"})) == []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert build(output, frozenset({"notebooks"})) == []
+    assert [str(w.message) for w in caught if "annotation" in str(w.message)] == []
     for page in (output / "reference").rglob("*.html"):
         text = re.sub(r"<[^>]*>", "", page.read_text("utf-8"))
         assert "Alias for field number" not in text  # of named tuples, by Python
@@ -164,6 +186,12 @@ def test_the_site_has_no_broken_links(tmp_path: Path, site: None) -> None:
     assert "<code>save(path)</code></dt>\n                <dd><p>Write a file" in reference
     answers = (output / "reference" / "gpusched" / "pbs.html").read_text("utf-8")
     assert 'class="base"><a href="#Certificate">gs.pbs.Certificate</a>' in answers
+    entries = (output / "assets" / "search-index.js").read_text("utf-8")
+    found = json.loads(entries.removeprefix("window.SEARCH_INDEX=").removesuffix(";"))
+    words = {e["title"]: f"{e['text']} {e.get('words', '')}".lower() for e in found}
+    for name in ("mig", "mps", "green_contexts", "launch_latency", "update_cost"):
+        assert name in words["gs.Platform"], name
+    assert "cudastreamwaitevent" in words["gs.Launches"] and "sms_per_gpc" in words["gs.GPU"]
     index = output / "index.html"
     index.write_text(index.read_text("utf-8") + '<a href="no.html">x</a><a href="#no">y</a>')
     found = broken_links(output, frozenset({"notebooks"}))

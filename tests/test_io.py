@@ -260,8 +260,9 @@ def test_several_devices_need_a_choice(tmp_path):
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ([{k: v for k, v in ORIN.items() if k != "numSms"}], "deviceProperties: got no numSms,"),
-        ([{k: v for k, v in ORIN.items() if "compute" not in k}],
+        ([{k: v for k, v in ORIN.items() if k not in ("numSms", "name")}],
+         r"deviceProperties: got no numSms, .*\(or give gpu=, --gpu\)"),
+        ([{k: v for k, v in (ORIN | {"name": "?"}).items() if "compute" not in k}],
          r"trace\.json: device 0: deviceProperties: got no computeMajor,"),
         ([ORIN | {"numSms": "many"}], "device 0: numSms"),
         ([ORIN | {"numSms": 0}], r"sms: got 0, expected a positive number \(or give"),
@@ -278,6 +279,14 @@ def test_incomplete_device_descriptions(tmp_path, properties, message):
         io.read_trace(path)
     assert str(path) in str(caught.value)
     assert io.read_trace(path, gpu="xavier").gpu.sms == 8
+
+
+def test_missing_limits_are_those_of_the_preset_or_of_the_capability(tmp_path):
+    whole = io.read_trace(put(tmp_path, [kernel()], [ORIN])).gpu
+    few = {k: v for k, v in ORIN.items() if k != "sharedMemPerBlockOptin"}
+    assert io.read_trace(put(tmp_path, [kernel()], [few])).gpu == whole
+    other = few | {"name": "unknown"}
+    assert io.read_trace(put(tmp_path, [kernel()], [other])).gpu.smem_per_block == 166912
 
 
 def test_unknown_presets_and_wrong_types(tmp_path):

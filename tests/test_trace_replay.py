@@ -194,6 +194,35 @@ def test_incomplete_waits_are_counted(tmp_path: Path) -> None:
     assert not any(trace.launches().launches.after)
 
 
+def test_waits_that_the_file_does_not_explain_are_counted(tmp_path: Path) -> None:
+    """Calls without the events that say for what they wait, read by columns and one by one."""
+    ops = [op(10, 5, stream=20, call=0), op(20, 5, stream=21, call=9)]
+    calls = [call("cudaStreamWaitEvent", 5, number) for number in range(5)]
+    no_rest = "streams are taken as independent"
+    five = f"5 calls of cudaStreamWaitEvent do not say for which launch they wait: {no_rest}"
+    bad = call("cudaFree", 1, 9) | {"ts": "?"}  # the columns are not regular
+    del bad["args"]
+    for more in (calls, [*calls, bad], [*calls, call("cuStreamWaitEvent", 5, 3)]):
+        trace = read_trace(kineto(tmp_path / "t", ops, more), GPU)
+        assert trace.events.missing == "" and trace.events.unexplained_waits == 5
+        replay = trace.launches()
+        assert five in replay.assumptions and not said(replay, "the file has no waits")
+        assert five in trace.workload("stream", period="1 ms").notes
+    one = read_trace(kineto(tmp_path / "one", ops, calls[:1]), GPU).launches()
+    assert f"1 call of cudaStreamWaitEvent does not say for which launch it waits: {no_rest}" in (
+        one.assumptions
+    )
+    # Calls with such an event count no longer, even if the event is incomplete.
+    explained = wait(21, 5, 20, 2, 1)
+    some = read_trace(kineto(tmp_path / "some", ops, [*calls[2:], *explained]), GPU).launches()
+    assert said(some, "3 calls of cudaStreamWaitEvent do not say for which launch they wait: these")
+    assert any(some.launches.after)
+    assert read_trace(kineto(tmp_path / "all", ops, explained)).events.unexplained_waits == 0
+    del explained[2]["args"]["wait_on_stream"]
+    events = read_trace(kineto(tmp_path / "lost", ops, explained)).events
+    assert (events.unexplained_waits, events.lost_waits) == (0, 1)
+
+
 def test_dependencies_never_form_a_circle(tmp_path: Path) -> None:
     """Random waits, also at equal times: every simulation ends."""
     for seed in range(60):
@@ -306,6 +335,19 @@ def test_streams_and_events_of_nsight_systems(tmp_path: Path) -> None:
     # Without the table of events, the waits are known and not what they wait for.
     change(path, "DROP TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT")
     assert read_trace(path).events.lost_waits == 2
+    # Without the table of synchronizations, the calls are known, by their name.
+    events = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+    change(
+        path,
+        "INSERT INTO StringIds VALUES (50, 'cudaStreamWaitEvent_v3020')",
+        "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET nameId = 50 WHERE correlationId IN (903, 904)",
+    )
+    assert read_trace(path).events.unexplained_waits == 1  # 904 has no row
+    change(path, f"ALTER TABLE {events} RENAME TO other")
+    calls_of = read_trace(path)
+    assert calls_of.events.unexplained_waits == 2 and calls_of.events.lost_waits == 0
+    assert said(calls_of.launches(), "2 calls of cudaStreamWaitEvent do not say for which launch")
+    change(path, f"ALTER TABLE other RENAME TO {events}")
     # A second NULL stream of a context counts as one of unknown kind.
     change(path, "UPDATE TARGET_INFO_CUDA_STREAM SET flag = 3")
     assert sorted(read_trace(path).launches().launches.stream_kind.tolist()) == [1, 2]

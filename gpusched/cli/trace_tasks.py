@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from gpusched._support.paths import own_descriptor
 from gpusched.cli.command_parts import Refusal
+
+if TYPE_CHECKING:
+    from gpusched.io import Trace
 
 _KINDS = ("annotation", "step", "stream", "kernel")
 _NEEDS_BY = ("save", "quantile", "names", "nesting", "gaps")
@@ -74,6 +78,8 @@ def run(options: argparse.Namespace) -> int:
         nesting=options.nesting or "outermost",
         gaps=options.gaps or "waited",
     )
+    if not any(task.kernels or task.copy_time for task in workload):
+        _refuse_without_calls(options.file, trace)
     if options.save is not None:
         workload.save(options.save)
     print(workload)
@@ -82,6 +88,17 @@ def run(options: argparse.Namespace) -> int:
         gpu = "" if trace.gpu is None else f' --gpu "{trace.gpu.name}"'
         print(f"wrote {options.save}; next: gpusched compare {options.save}{gpu} --cpus N")
     return 0
+
+
+def _refuse_without_calls(source: str, trace: Trace) -> None:
+    """Refuse a workload without GPU work if this is so because the file has no launch calls."""
+    if max(trace.call.max(), trace.events.transfers.call.max(initial=-1)) >= 0:
+        return
+    raise Refusal(
+        f"{source}: got {len(trace)} kernels without their launch calls, expected these calls, "
+        "which tell to which range a kernel belongs (record the activity of the CPU, too, or use "
+        "--by stream or --by kernel)"
+    )
 
 
 def _check_suffix(path: str) -> None:

@@ -82,10 +82,10 @@ def read_trace(
         created beside it.
     gpu
         A GPU or the name of a preset, instead of the file's description of the device. That
-        description is "deviceProperties" in JSON (the blocks per SM follow from the compute
-        capability), TARGET_INFO_GPU in a database (missing limits follow from the compute
-        capability), and otherwise the preset with the device's name. Without any of these, the
-        trace's ``gpu`` is None.
+        description is "deviceProperties" in JSON (missing limits are those of the preset with the
+        device's name, or follow from the compute capability), TARGET_INFO_GPU in a database
+        (missing limits follow from the compute capability), and otherwise the preset with the
+        device's name. Without any of these, the trace's ``gpu`` is None.
     device
         Number of the device whose kernels are read; required if kernels ran on several devices.
     max_bytes

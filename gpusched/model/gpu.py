@@ -323,10 +323,10 @@ takes 3 compute slices, and 1 of 7 are left
     def from_properties(properties: Mapping[str, Any]) -> GPU:
         """Make the GPU described by an entry of ``deviceProperties`` in a PyTorch profiler trace.
 
-        Values that such entries lack are taken from the compute capability (blocks per SM), and
-        from the preset of that name if it has the same number of SMs (copy engines, channels, GPCs,
-        order of SMs). Raises ValueError if fields are missing (the message names them), if the
-        compute capability is unknown, and for GPUs by AMD.
+        Values that such entries lack are those of the preset of that name if it does not contradict
+        the number of SMs and the compute capability, and otherwise follow from the compute
+        capability. Raises ValueError if the number of SMs or the compute capability is in neither
+        (the message names the fields), if the compute capability is unknown, and for GPUs by AMD.
         """
         return GPU(**traced_fields(properties))
 

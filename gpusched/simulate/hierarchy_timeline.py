@@ -230,10 +230,13 @@ def _slices_inside(run: Records, since: int, end: int) -> Int64Array:
 
 
 def _context_names(launches: Launches) -> list[str]:
-    """A context is named after its streams where they have one name: a process of one stream."""
+    """A context is named after its streams where they have one name: a process of one stream.
+
+    Streams without launches, such as those of tasks without GPU work, do not count.
+    """
     found: list[set[str]] = [set() for _ in range(launches.contexts)]
-    for name, context in zip(launches.stream_name, launches.stream_context.tolist(), strict=True):
-        found[context].add(name)
+    for stream in np.unique(launches.stream).tolist():
+        found[int(launches.stream_context[stream])].add(launches.stream_name[stream])
     alone = [min(names) if len(names) == 1 else "" for names in found]
     return [
         name if name and alone.count(name) == 1 else f"context {c}" for c, name in enumerate(alone)

@@ -1,4 +1,8 @@
-"""Index of the search: a piece of text per heading, and per name of the reference."""
+"""Index of the search: a piece of text per heading, and per name of the reference.
+
+An entry has the beginning of its text, of which an excerpt is shown, and the further words of the
+rest, each once.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,8 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _SIGNATURE = re.compile(r'<div class="attr\b.*?</div>', re.DOTALL)  # has names that are elsewhere
-_LONGEST = 1500
+_SHOWN = 1000  # characters of a text; its other words are listed
+_WORD = re.compile(r"[\w.-]*\w")
 
 
 def _plain(body: str) -> str:
@@ -45,10 +50,23 @@ def _entries(page: Page) -> list[dict[str, str]]:
             "address": page.address + anchor,
             "title": title,
             "page": page.title,
-            "text": text[:_LONGEST],
+            "text": text[:_SHOWN],
+            **({"words": words} if (words := _words(text)) else {}),
         }
         for anchor, title, text in found
     ]
+
+
+def _words(text: str) -> str:
+    """The words behind the shown part, each once, but for those that are part of what is before."""
+    place = text.rfind(" ", 0, _SHOWN) + 1 if len(text) > _SHOWN else len(text)
+    known = text[:_SHOWN].lower()
+    found = []
+    for word in sorted(set(_WORD.findall(text[place:].lower())), key=len, reverse=True):
+        if word not in known:
+            found.append(word)
+            known += f" {word}"
+    return " ".join(sorted(found))
 
 
 def write_index(site: SiteMap, pages: list[Page]) -> None:

@@ -239,8 +239,9 @@ def _dependencies(
     said = []
     if events.lost_waits:
         said.append(f"{events.lost_waits} waits for events of unknown streams are left out")
+    said += events.unexplained()
     if not len(waits):
-        if not events.lost_waits and len(table.begin) > 1:
+        if not said and len(table.begin) > 1:
             said.append("the file has no waits of streams for events: streams are independent")
         return None, said
     held, until = (np.full(len(waits), -1) for _ in range(2))

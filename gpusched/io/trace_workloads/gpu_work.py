@@ -140,4 +140,4 @@ def _left_out(trace: Recording, here: np.ndarray[tuple[int], np.dtype[np.bool_]]
     ):
         if count:
             sentences.append(f"left out: {what}: {count}")
-    return sentences
+    return sentences + events.unexplained()

@@ -215,13 +215,13 @@ def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
     if not isinstance(properties, list) or not all(isinstance(p, dict) for p in properties):
         raise ValueError(
             f"{source}: deviceProperties: got {shown(properties)}, expected a list of objects "
-            "(or give gpu=)"
+            "(or give gpu=, --gpu)"
         )
     ids = [whole(p.get("id", position)) for position, p in enumerate(properties)]
     if device not in ids:
         raise ValueError(
             f"{source}: deviceProperties: got devices {shown(ids)}, expected device {device} "
-            "(or give gpu=)"
+            "(or give gpu=, --gpu)"
         )
     described = cast(dict[str, Any], properties[ids.index(device)])
     if is_amd(described):
@@ -229,4 +229,4 @@ def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
     try:
         return GPU.from_properties(described)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"{source}: device {device}: {error} (or give gpu=)") from error
+        raise ValueError(f"{source}: device {device}: {error} (or give gpu=, --gpu)") from error

@@ -29,6 +29,7 @@ from gpusched.io.traces.trace_events import (
     OF_STREAM,
     OF_THREAD,
     UNKNOWN_KIND,
+    WAIT_CALLS,
     Calls,
     EventWaits,
     LinkedCalls,
@@ -36,6 +37,7 @@ from gpusched.io.traces.trace_events import (
     Streams,
     TraceEvents,
     Transfers,
+    unexplained_waits,
 )
 from gpusched.io.traces.trace_tables import INT64_MAX, column
 
@@ -90,6 +92,7 @@ class BesideKernels:
         self.transfers: list[tuple[int, ...]] = []
         self.of_transfer: list[int] = []
         self.waits: list[tuple[int, ...]] = []  # index in the file, and as in `add_wait`
+        self.wait_calls: list[Int64Array] = []  # correlation numbers of calls to wait for an event
         self.unfinished = 0
 
     def add(self, index: int, event: dict[str, Any]) -> None:
@@ -137,6 +140,8 @@ class BesideKernels:
             return False
         if np.any(start > INT64_MAX - duration):
             return False
+        if for_event := {name for name in set(names) if name.startswith(WAIT_CALLS)}:
+            self.wait_calls.append(number[[name in for_event for name in names]])
         waits_of = {name: "ynchronize" in name for name in set(names)}
         waits = np.array([waits_of[name] for name in names])
         kept = (number >= 0) | waits
@@ -153,6 +158,8 @@ class BesideKernels:
         name = event.get("name")
         waits = isinstance(name, str) and "ynchronize" in name
         number = correlation(event.get("args"))
+        if isinstance(name, str) and name.startswith(WAIT_CALLS):
+            self.wait_calls.append(np.array([number]))
         if number < 0 and not waits:
             return
         start, duration = self.times(index, event, category)
@@ -247,6 +254,9 @@ class BesideKernels:
             streams=streams,
             waits=event_waits,
             lost_waits=lost,
+            unexplained_waits=unexplained_waits(
+                self.wait_calls, column([wait[-1] for wait in self.waits])
+            ),
             threads=tuple(threads),
             helpers=frozenset(i for i, key in enumerate(threads) if key in self.backward),
             where=f"{self.source}: traceEvents[{{}}]",

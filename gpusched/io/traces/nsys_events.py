@@ -23,6 +23,7 @@ from gpusched.io.traces.trace_events import (
     OF_PROCESS,
     OF_THREAD,
     UNKNOWN_KIND,
+    WAIT_CALLS,
     Calls,
     EventWaits,
     LinkedCalls,
@@ -30,6 +31,7 @@ from gpusched.io.traces.trace_events import (
     Streams,
     TraceEvents,
     Transfers,
+    unexplained_waits,
 )
 from gpusched.io.traces.trace_tables import column
 from gpusched.model.launching.launch_columns import STREAM_KINDS
@@ -100,6 +102,9 @@ class _Reader:
         self.database = database
         self.by_process = by_process
         self.threads: dict[int, int] = {}
+        # Launch numbers of calls to wait for an event, and of rows that describe one.
+        self.wait_calls: list[Int64Array] = []
+        self.described: Int64Array = np.zeros(0, np.int64)
 
     def read(self, launched: Int64Array) -> BesideKernels:
         transfers, numbers, processes = self.transfers()
@@ -115,6 +120,7 @@ class _Reader:
             streams=streams,
             waits=waits,
             lost_waits=lost,
+            unexplained_waits=unexplained_waits(self.wait_calls, self.described),
             threads=[((number >> 24) & 0xFFFFFF, number & 0xFFFFFF) for number in self.threads],
             where=f"{self.database.source}: {_RANGES}, row {{}}",
             unfinished=unfinished,
@@ -150,6 +156,8 @@ class _Reader:
         chosen = of["syncType"] == _WAIT_EVENT
         of = {key: values[chosen] for key, values in of.items()}
         lost = int(chosen.sum())
+        process = np.where(of["globalPid"] < 0, -1, process_of(of["globalPid"]))
+        self.described = launch_numbers(process if self.by_process else 0, of["correlationId"])
         if records is None or not lost or not len(records["rowid"]):
             return EventWaits(), lost, np.zeros(0, np.int64)
         numbers, processes = [], []
@@ -208,6 +216,8 @@ class _Reader:
             found.append((of["start"], of["end"], self.thread(of["globalTid"]), waits))
             process: Int64Array | int = process_of(of["globalTid"]) if self.by_process else 0
             numbers.append(launch_numbers(process, of["correlationId"]))
+            for_event = [number for number, name in names.items() if name.startswith(WAIT_CALLS)]
+            self.wait_calls.append(numbers[-1][np.isin(of["nameId"], for_event)])
         if not found:
             return Calls(), np.zeros(0, np.int64)
         columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]

@@ -104,7 +104,7 @@ class File:
         try:
             return _gpu(row)
         except (ValueError, TypeError, OverflowError) as error:
-            raise ValueError(f"{self.source}: {where}: {error} (or give gpu=)") from error
+            raise ValueError(f"{self.source}: {where}: {error} (or give gpu=, --gpu)") from error
 
     # Reading
 

@@ -335,8 +335,8 @@ class Trace(Tabular):
         Nsight's streams, otherwise 0. Stream 7 is the legacy NULL stream if the file names no
         other. Waits of streams for events (``cudaStreamWaitEvent``) are taken from the file: Kineto
         records them with the option ``enable_cuda_sync_events``, Nsight if it traced events; other
-        waits are unknown. Memsets and copies within the device are left out and counted. All of
-        this is stated in ``assumptions``.
+        waits are unknown, and their calls are counted. Memsets and copies within the device are
+        left out and counted. All of this is stated in ``assumptions``.
 
         Every block is simulated, so traces whose kernels have many millions of blocks take long.
 

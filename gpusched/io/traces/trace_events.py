@@ -26,6 +26,7 @@ __all__ = [
     "OF_STREAM",
     "OF_THREAD",
     "UNKNOWN_KIND",
+    "WAIT_CALLS",
     "Calls",
     "EventWaits",
     "LinkedCalls",
@@ -33,6 +34,7 @@ __all__ = [
     "Streams",
     "TraceEvents",
     "Transfers",
+    "unexplained_waits",
 ]
 
 # Kinds of transfers.
@@ -43,6 +45,7 @@ COPY_IN, COPY_OUT, COPY_ON_DEVICE, COPY_OTHER, MEMSET = range(5)
 OF_THREAD, OF_PROCESS, OF_STREAM = range(3)
 
 NO_CALL = -1
+WAIT_CALLS = ("cudaStreamWaitEvent", "cuStreamWaitEvent", "hipStreamWaitEvent")  # and versions
 UNKNOWN_KIND = -1  # of a stream
 
 
@@ -144,6 +147,9 @@ class TraceEvents:
         Streams described by the file, and their waits for events of other streams.
     lost_waits
         Number of waits for events whose recording is not in the file.
+    unexplained_waits
+        Number of calls of ``cudaStreamWaitEvent`` for which the file does not say which stream
+        waits for which event.
     threads
         Process and thread of each thread number.
     helpers
@@ -166,6 +172,7 @@ class TraceEvents:
     streams: Streams = field(default_factory=Streams)
     waits: EventWaits = field(default_factory=EventWaits)
     lost_waits: int = 0
+    unexplained_waits: int = 0
     threads: Sequence[tuple[Any, Any]] = ()
     helpers: frozenset[int] = frozenset()
     where: str = ""
@@ -183,9 +190,32 @@ class TraceEvents:
         """The process of a thread."""
         return self.threads[thread][0]
 
+    def unexplained(self) -> list[str]:
+        """A sentence about the waits that the file does not explain, if there are any."""
+        if not self.unexplained_waits:
+            return []
+        one = self.unexplained_waits == 1
+        calls = "call of cudaStreamWaitEvent does" if one else "calls of cudaStreamWaitEvent do"
+        they = "it waits" if one else "they wait"
+        taken = (
+            "these waits are left out" if len(self.waits) else "streams are taken as independent"
+        )
+        return [f"{self.unexplained_waits} {calls} not say for which launch {they}: {taken}"]
+
     def but_elsewhere(self, kernels: int) -> TraceEvents:
         """The events, with a number of kernels on other devices."""
         return replace(self, elsewhere=kernels)
+
+
+def unexplained_waits(calls: Sequence[Int64Array], described: Int64Array) -> int:
+    """Number of calls to wait for an event that nothing describes.
+
+    Both by the number that a call and its description have in common, below 0 without one; calls of
+    one number, of the runtime and of the driver, are one.
+    """
+    numbers = np.concatenate([_integers(), *calls])
+    known = np.unique(numbers[numbers >= 0])
+    return int((numbers < 0).sum() + (~np.isin(known, described)).sum())
 
 
 class LinkedCalls:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from gpusched._support.arguments import Int64Array, at_least, frozen, int_array,
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
 from gpusched.model.gpus.capabilities import carveouts_of, is_amd, limits_of
-from gpusched.model.gpus.gpu_presets import fields_of_preset
+from gpusched.model.gpus.gpu_presets import preset_of_name
 
 __all__ = [
     "CARVEOUT_RULES",
@@ -99,7 +100,11 @@ def order_of(order: Any, sms: int) -> Int64Array:
 
 
 def traced_fields(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of `GPU` by an entry of ``deviceProperties`` in a trace."""
+    """Arguments of `GPU` by an entry of ``deviceProperties`` in a trace.
+
+    Missing ones are those of the preset of that name, unless it contradicts the entry, else those
+    of the compute capability.
+    """
     named = {
         "sms": "numSms",
         "threads_per_sm": "maxThreadsPerMultiprocessor",
@@ -115,21 +120,26 @@ def traced_fields(properties: Mapping[str, Any]) -> dict[str, Any]:
             f"{shown(properties.get('warpSize'))}, expected a GPU of NVIDIA (AMD GPUs are not "
             "supported)"
         )
-    needed = (*named.values(), "computeMajor", "computeMinor")
-    if missing := [key for key in needed if key not in properties]:
-        raise ValueError(f"deviceProperties: got no {', '.join(missing)}, expected all of them")
-    values: dict[str, Any] = {
-        ours: count_of(properties[theirs], theirs, 0) for ours, theirs in named.items()
-    }
-    cc = (
-        count_of(properties["computeMajor"], "computeMajor", 0),
-        count_of(properties["computeMinor"], "computeMinor", 0),
-    )
     name = str(properties.get("name", ""))
-    return {
-        **values,
-        "blocks_per_sm": limits_of(cc).blocks_per_sm,
-        "cc": cc,
-        "name": name,
-        **fields_of_preset(name, values["sms"], cc),
+    values = {
+        ours: count_of(properties[theirs], theirs, 0)
+        for ours, theirs in named.items()
+        if theirs in properties
     }
+    parts = [
+        count_of(properties[key], key, 0) if key in properties else None
+        for key in ("computeMajor", "computeMinor")
+    ]
+    preset = preset_of_name(name, values.get("sms"), *parts)
+    cc = preset.get("cc", tuple(parts))
+    sms = values.get("sms", preset.get("sms"))
+    if sms is None or None in cc:
+        keys = ("numSms", "computeMajor", "computeMinor")
+        missing = ", ".join(key for key in keys if key not in properties)
+        raise ValueError(
+            f"deviceProperties: got no {missing}, expected all of them, or the name of a preset "
+            "that has these values"
+        )
+    # An SM of any of these capabilities has the default number of registers.
+    usual = preset or asdict(limits_of(cc))
+    return {**usual, **values, "sms": sms, "cc": cc, "name": name}

@@ -8,7 +8,7 @@ from typing import Any
 from gpusched._support.text import shown
 from gpusched.model.gpus.capabilities import KB, limits_of
 
-__all__ = ["PRESET_NAMES", "fields_of_preset", "preset_fields"]
+__all__ = ["PRESET_NAMES", "fields_of_preset", "preset_fields", "preset_of_name"]
 
 # Name: SMs, compute capability, and what is special. The SM orders were observed on Xavier,
 # RTX 2080 Ti and RTX 4090 (evens then odds), on a Pascal GPU of 5 SMs (ascending) and on the K5000
@@ -128,14 +128,24 @@ def preset_fields(name: str) -> dict[str, Any]:
     }
 
 
-def fields_of_preset(name: str, sms: int, cc: tuple[int, int]) -> dict[str, Any]:
-    """Fields that a trace lacks, from the preset of this name, if it describes the same GPU."""
+def preset_of_name(
+    name: str, sms: int | None, major: int | None, minor: int | None
+) -> dict[str, Any]:
+    """The arguments of ``GPU`` for the preset of a name; {} without one that has these SMs and this
+    compute capability, each None if unknown."""
     try:
         fields = preset_fields(name)
     except ValueError:
         return {}
-    if (fields["sms"], fields.get("cc")) != (sms, cc):
+    if "cc" not in fields:
         return {}
+    pairs = zip((sms, major, minor), (fields["sms"], *fields["cc"]), strict=True)
+    return fields if all(given in (None, known) for given, known in pairs) else {}
+
+
+def fields_of_preset(name: str, sms: int, cc: tuple[int, int]) -> dict[str, Any]:
+    """Fields that a trace lacks, from the preset of this name, if it describes the same GPU."""
+    fields = preset_of_name(name, sms, *cc)
     kept = ("copy_engines", "channels", "sms_per_gpc", "sm_order")
     return {key: fields[key] for key in kept if key in fields}
 

@@ -11,7 +11,7 @@
   const score = (entry, words) => {
     const title = entry.title.toLowerCase();
     const page = entry.page.toLowerCase();
-    const text = entry.text.toLowerCase();
+    const text = (entry.text + " " + (entry.words || "")).toLowerCase();
     let total = 0;
     for (const word of words) {
       const begins = new RegExp("(^|[^a-z0-9])" + word.replace(/[^a-z0-9]/g, "\\$&"));
