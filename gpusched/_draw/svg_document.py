@@ -34,6 +34,7 @@ _DARK = {
     "#7B3294": "#b07cc6",
     "#B2182B": "#e4606f",
     "#01665E": "#35a79c",
+    "#542788": "#9a7bd0",
     "#aa3377": "#c9609b",
 }
 """Colours of light documents, and those in their place."""
