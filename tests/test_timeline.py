@@ -234,3 +234,11 @@ def test_nothing_is_drawn_outside_the_window() -> None:
     text = svg.svg(Timeline((Lane("a"),), pieces, since=3, end=5))
     assert "p3, 3 to 4" in text and "p4, 4 to 5" in text
     assert "p2," not in text and "p5," not in text
+
+
+@pytest.mark.parametrize(("end", "shown"), [(110, False), (600, True)])
+def test_svg_label_leaves_half_of_its_piece_visible(end, shown):
+    piece = Piece(lane=0, start=0, end=end, name="a: kernel", color=0, label="a: kernel")
+    lane = Lane("SM", "SMs", 18.0)
+    text = svg.svg(Timeline(lanes=(lane,), pieces=(piece,), since=0, end=1000))
+    assert (">a: kernel</text>" in text) == shown

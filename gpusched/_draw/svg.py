@@ -23,6 +23,8 @@ __all__ = ["svg"]
 _THIN = 2.0  # pixels; a lighter edge would leave little of what is not as high
 _AXIS = 'stroke="currentColor" fill="none"'
 _SCALE = PIXELS_PER_POINT
+_LABEL = 14  # pixels; height of a label's box
+_COVERED = 0.5  # most of a piece that its label's box may hide
 _NOTE = 120  # characters of a line of notes
 _TRIANGLES = {
     "release": ("m0 -4l3.5 7h-7z", "m6 1l4 8h-8z"),
@@ -157,12 +159,15 @@ class _Picture:
         height = _SCALE * self.timeline.lanes[piece.lane].height
         left, right = map(self.x, self.timeline.label_span(piece, self.misses))
         half = 3 + 3.4 * len(piece.label)
-        if not piece.label or right - left < 2 * half + 2 or (lower - upper) * height < 13:
+        across, down = right - left, (lower - upper) * height
+        if not piece.label or across < 2 * half + 2 or down < _LABEL:
+            return ""
+        if 2 * half * _LABEL > _COVERED * across * down:
             return ""
         x, y = (left + right) / 2, self.tops[piece.lane] + height * (upper + lower) / 2
         return (
-            f'<rect x="{x - half:.1f}" y="{y - 7:.1f}" width="{2 * half:.1f}" height="14" rx="3" '
-            f'fill="{PAPER}"/>{_text(x, y + 4, piece.label)}'
+            f'<rect x="{x - half:.1f}" y="{y - 7:.1f}" width="{2 * half:.1f}" '
+            f'height="{_LABEL}" rx="3" fill="{PAPER}"/>{_text(x, y + 4, piece.label)}'
         )
 
     def mark(self, mark: Mark) -> str:
