@@ -19,12 +19,12 @@ _HALF = 13  # of one that is cut in the middle
 
 
 class NameColors:
-    """Colours of launches by their names, in order of first use."""
+    """Colours of launches by their names: those of ``first``, then in order of first use."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], first: Iterable[str] = ()) -> None:
         self.names = names
         self.index: dict[str, int] = {}
-        for name in names:
+        for name in (*first, *names):
             self.index.setdefault(name, len(self.index))
 
     def color(self, launch: int) -> int:

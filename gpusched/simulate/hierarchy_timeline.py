@@ -155,7 +155,8 @@ def _columns(run: Records) -> BlockColumns:
 def _colors(launches: Launches) -> NameColors:
     """Colours by the names of launches; by those of streams where only these are few enough."""
     if len(set(launches.name)) > len(PALETTE) >= launches.streams:
-        return NameColors(tuple(launches.stream_name[s] for s in launches.stream.tolist()))
+        streams = launches.stream_name  # in their order: those of a workload's tasks
+        return NameColors(tuple(streams[s] for s in launches.stream.tolist()), streams)
     return NameColors(launches.name)
 
 
