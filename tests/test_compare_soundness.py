@@ -181,3 +181,11 @@ def test_impossible_cpu_work_is_late_in_a_simulation() -> None:
             late += 1
             assert gs.observe(w, platform, "driver", until=1).missed.any()
     assert late > 50
+
+
+@pytest.mark.parametrize("method", ["one_stream", "streams", "priority_streams", "time_slices"])
+def test_simulations_state_periodic_releases_once(method: str) -> None:
+    run = gs.observe(*contended(2), method, until="40ms")
+    assert [text for text in run.assumptions if "released periodically" in text] == [
+        "jobs are released periodically, from the offsets, and take their whole times"
+    ]

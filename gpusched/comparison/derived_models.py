@@ -257,7 +257,7 @@ class DerivedModels:
 
         0 otherwise. A task has one kernel at a time.
         """
-        users = sum(bool(task.kernels) for task in self.workload)
+        users = self.kernel_users()
         return users if users > self.gpu().resident_grids else 0
 
     def refuse_many_kernels(self, most: int | None = None) -> None:

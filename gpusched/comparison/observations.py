@@ -31,6 +31,7 @@ from gpusched.comparison.simulation_lengths import (
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.views.launch_view import PERIODIC_RELEASES
 from gpusched.model.views.view_source import work_behind
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, in_ticks
@@ -285,7 +286,8 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     job = np.arange(first[-1]) - first[task]
     period, offset = (_of_each(workload, key) for key in ("period", "offset"))
     behind = np.array([work_behind(each) for each in workload], np.int64)
-    said = [*view.assumptions, *models.cpu_doubts()]
+    said = [text for text in view.assumptions if text != PERIODIC_RELEASES]  # in _PERIODIC
+    said += models.cpu_doubts()
     if several:
         said.append("contexts with work get time slices in a fixed order")
     if queues is not None:

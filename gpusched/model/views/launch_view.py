@@ -17,7 +17,10 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CopyIn
 from gpusched.model.workload.time_units import MOST_TICKS
 
-__all__ = ["launch_view"]
+__all__ = ["PERIODIC_RELEASES", "launch_view"]
+
+PERIODIC_RELEASES = "one release pattern: jobs are released periodically, from the offsets"
+"""Assumption of all launches of a workload."""
 
 _MOST = 10**7
 _COLUMNS = ("kind", "blocks", "threads", "regs", "smem", "duration")
@@ -124,7 +127,7 @@ def _positions(
 
 def _sentences(source: Source, latency: int) -> list[str]:
     said = excess_notes(source.all_times(), source.tick)
-    said.append("one release pattern: jobs are released periodically, from the offsets")
+    said.append(PERIODIC_RELEASES)
     if latency:
         said.append(
             f"the first launch of a job takes effect {source.text(latency)} late; those behind it "
