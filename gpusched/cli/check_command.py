@@ -78,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
     print(f"{headline(workload, platform)}\n\n{verdict_line(answer)}\n")
     print(f"{response_table(answer)}\n\n{answer.why()}")
     if answer.verdict == "undecided":
-        print(advise([Tried(workload, platform, way_of(options.method), Request(chosen), True)]))
+        way = way_of(options.method)
+        if (advice := advise([Tried(workload, platform, way, Request(chosen), True)])) is not None:
+            print(advice)
     print(stated(answer))
     if options.margin is not None:  # it may take a while
         sys.stdout.flush()

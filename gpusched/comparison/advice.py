@@ -95,7 +95,7 @@ deadline is 20ms instead of 12ms
             ]
             it = "it guarantees" if parts else "guaranteed:"
             parts.append(f"{it} the deadlines {', or '.join(texts)}")
-        return "; ".join(parts) or "no change that was tried makes a way guarantee the deadlines"
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,11 @@ def closest_of(tried: Sequence[Tried]) -> tuple[Tried, Margin] | None:
     return best
 
 
-def advise(tried: Sequence[Tried]) -> Advice:
-    """Find the closest of several ways that guarantee nothing, and changes that help."""
+def advise(tried: Sequence[Tried]) -> Advice | None:
+    """Find the closest of several ways that guarantee nothing, and changes that help.
+
+    None if no way is close and no change that is tried helps.
+    """
     found = closest_of(tried)
     changes: list[Change] = []
     for each in tried:
@@ -162,6 +165,8 @@ def advise(tried: Sequence[Tried]) -> Advice:
     changes.sort(
         key=lambda of: (of.conditional, order.get(of.kind, 4), max(of.factor, 1 / of.factor))
     )
+    if found is None and not changes:
+        return None
     return Advice(None if found is None else found[1], tuple(changes))
 
 

@@ -208,8 +208,8 @@ class Comparison(Tabular, Saved, Frozen):
 
         Returns an ``Advice``: the way that would guarantee the deadlines if all times were a little
         shorter, and the smallest changes of a deadline, a period, a kernel, a core or the platform
-        after which it does. None if a row guarantees all deadlines, also under conditions, or if
-        no way can. It takes some hundreds of analyses.
+        after which it does. None if a row guarantees all deadlines, also under conditions, if no
+        way can, or if nothing that is tried helps. It takes some hundreds of analyses.
         """
         if self.impossible or any(row.schedulable or row.conditional for row in self.rows):
             return None

@@ -227,7 +227,7 @@ class Growth:
             factor, failed = factor_in_steps(self.accepts)
         return Margin(
             way.name, dict(self._options), what, factor, failed, self._exact, self.tested,
-            factor is not None and self._under[factor],
+            factor is not None and self._under.get(factor, False),
         )  # fmt: skip
 
     def _guess(self) -> Fraction | None:
