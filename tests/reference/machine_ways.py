@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import gpusched as gs
@@ -310,12 +311,7 @@ class Gcaps(Way):
             if th.state == "suspended":
                 m.wake(th)
             th.state, th.boost, th.left = "ready", (0, 0), self.cost
-
-            def done() -> None:
-                self._update(task, opens)
-                self.updating, th.boost, th.left = None, None, 0
-
-            th.after = done
+            th.after = partial(self._updated, th, task, opens)
             changed = True
         for th, _, _ in self.asked:
             if th.state == "asking":
@@ -325,6 +321,10 @@ class Gcaps(Way):
                 else:
                     m.suspend(th, "the update")
         return changed
+
+    def _updated(self, th: Thread, task: int, opens: bool) -> None:
+        self._update(task, opens)
+        self.updating, th.boost, th.left = None, None, 0
 
     def choose(self, m: Machine, device: Device) -> Context | None:
         if len(device.contexts) == 1:
