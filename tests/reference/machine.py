@@ -372,7 +372,7 @@ class Machine:
         self.platform = platform = platform.at(workload.tick)
         self.times, self.seed, self.cpu_policy = times, seed, cpu
         self.victim = None if last is None else workload.index(last)
-        self.now = self.serial = 0
+        self.now = self.serial = self.rounds = 0  # rounds: those of step 3, of all instants
         n = len(workload)
         self.priority = priorities(workload)
         self.cpus: list[list[int]]  # CPUs of each cluster
@@ -468,7 +468,7 @@ class Machine:
             after = self._next()
             if after is None or after > self.until:
                 break
-            assert after > self.now, "time must go on"
+            assert after > self.now, f"{self.way.name}: got {after} after {self.now}"
             self._pass(after)
             self.now = after
             self._ends()
@@ -698,6 +698,7 @@ class Machine:
         while True:
             changed = True
             while changed:
+                self.rounds += 1
                 changed = self._dispatch()
                 changed |= self.way.grant(self)
                 changed |= self._arrive()

@@ -360,7 +360,7 @@ class Lock(Way):
         return (one[2].base, one[0], one[1]) if self.by_priority else one[:2]
 
     def begin(self, m: Machine, th: Thread, job: Job) -> bool:
-        self.asked.append((m.now, m.rank(th.index), th))
+        self.asked.append((m.rounds, m.rank(th.index), th))
         th.state = "asking"
         return False
 
@@ -589,6 +589,7 @@ class GpuServer(Way):
             return
         best = min(self.asked, key=lambda one: one[:2])
         self.asked.remove(best)
+        m.suspend(best[2], "the server")
         server.state, server.left, server.job = "ready", 0, best[2].job
 
 
