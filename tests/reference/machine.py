@@ -832,9 +832,7 @@ class Machine:
         order = [0] if gpu is None else [int(sm) for sm in gpu.sm_order]
         allowed = [sm for sm in order if room.sms is None or sm in room.sms]
         if room.limit is not None:
-            used = {
-                sm for b in context.blocks for sm in b.on if b.op.room.client == room.client
-            }
+            used = {sm for b in context.blocks for sm in b.on if b.op.room.client == room.client}
             if len(used) >= room.limit:
                 allowed = [sm for sm in allowed if sm in used]
             elif shape.whole > room.limit - len(used):
