@@ -23,7 +23,8 @@ from gpusched.comparison.derived_models import CPU_DOUBT, DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.observations import Watch, observed
-from gpusched.comparison.plain_facts import broken_conditions, rate_notes
+from gpusched.comparison.hyperperiods import rate_notes
+from gpusched.comparison.necessary_conditions import broken_conditions
 from gpusched.comparison.rows import Row, row_of, row_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of

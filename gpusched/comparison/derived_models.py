@@ -13,7 +13,8 @@ from gpusched.comparison.green_context_tasks import (
     GreenContextTasks,
     in_green_contexts,
 )
-from gpusched.comparison.plain_facts import copies_meet, cpu_overloads
+from gpusched.comparison.copy_waits import copies_meet
+from gpusched.comparison.necessary_conditions import cpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains

@@ -16,7 +16,8 @@ from gpusched.comparison.instances.instance_workloads import (
     platform_of_instance,
     task_in_instance,
 )
-from gpusched.comparison.plain_facts import copies_meet, cpu_overloads
+from gpusched.comparison.copy_waits import copies_meet
+from gpusched.comparison.necessary_conditions import cpu_overloads
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpu import GPU
