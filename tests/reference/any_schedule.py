@@ -2,7 +2,7 @@
 
 Time runs in whole ticks. In every tick, any CPU, copy engine and thread of the GPU may be given to
 any job; everything may be preempted at the end of a tick and go on elsewhere, blocks of kernels
-included. The segments of a job run in order, and the kernels and copies of a task in the order of
+included. No block of a kernel starts while one that has started waits. The segments of a job run in order, and the kernels and copies of a task in the order of
 its jobs. The search ends where a state occurs again, from which the schedule then repeats.
 """
 
@@ -124,9 +124,9 @@ def _after(jobs: State, counts: Sequence[int], tasks: Sequence[Task]) -> State |
     found = []
     for job, count in zip(jobs, counts, strict=True):
         task, at = tasks[job.task], job.at
-        # Blocks of a kernel are alike: those with the most left run first.
+        # Blocks of a kernel are alike: those with the least left run first.
         left = tuple(time - (i < count) for i, time in enumerate(job.left))
-        left = tuple(sorted((time for time in left if time > 0), reverse=True))
+        left = tuple(time for time in left if time > 0)
         if not left:
             at += 1
             if at == len(task.segments):
