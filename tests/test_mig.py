@@ -177,7 +177,7 @@ def test_cpu_work_that_offsets_hide() -> None:
     late = gs.Task("late", 100, [kernel], offset=3)
     w = gs.Workload([*(task.replace(deadline=6) for task in busy), late])
     platform = gs.Platform("A30")
-    with pytest.raises(ValueError, match="first jobs have 8ns of CPU work due within 4ns"):
+    with pytest.raises(ValueError, match="t0, t1: 8ns of CPU work must run within 5ns"):
         gs.analyze(w[:2], platform, "streams")
     answer = gs.mig(w, platform)
     assert answer.accepted == has_assignment(w, platform, method="streams")

@@ -1,4 +1,4 @@
-"""Necessary conditions of a workload: rows of known programs, plain twin, all schedules, the core."""
+"""Necessary conditions of a workload: known programs, plain twin, all schedules, the core."""
 
 from __future__ import annotations
 
@@ -181,6 +181,22 @@ def test_resources_of_blocks() -> None:
     assert "kernels need 1.35 times the GPU's bytes of shared memory" in resources(smem=10240)
 
 
+def test_blocks_that_exclude_each_other() -> None:
+    """Two blocks of more than half of an SM, and one of these beside three of more than a third."""
+
+    def sentences(*shapes: tuple[int, int]) -> list[str]:
+        return broken([
+            gs.Task(f"t{i}", 10, [gs.Kernel(8, blocks=blocks, threads=threads)])
+            for i, (blocks, threads) in enumerate(shapes)
+        ], platform())  # fmt: skip
+
+    wasted = "times the GPU's threads, counting those that no other block can use"
+    assert sentences((2, 544), (1, 544)) == [f"kernels need 1.2 {wasted}"]
+    assert sentences((2, 544), (2, 480)) == []
+    assert sentences((4, 352), (1, 352)) == []  # 4 / 3 would need 5 / 4 of the SMs
+    assert sentences((4, 352), (2, 352)) == [f"kernels need 1.2 {wasted}"]
+
+
 def test_times_as_stated() -> None:
     """A wave of 7.5 ticks is not rounded; a measured time of a block, or on fewer SMs, is kept."""
     one = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=1)
@@ -275,8 +291,8 @@ def drawn_segment(chance: random.Random, sms: int) -> any_schedule.Segment:
     kind = chance.choice(["cpu", "cpu", "in", "out", "kernel", "kernel"])
     if kind != "kernel":
         return any_schedule.Segment(kind, chance.choice([1, 1, 2, 3]))
-    threads = chance.choice([256, 512, 1024])
-    blocks = chance.randint(1, chance.choice([2, 3 * sms * 1024 // threads // 2]))
+    threads = chance.choice([256, 384, 512, 640, 1024])
+    blocks = chance.randint(1, chance.choice([2, max(2, 3 * sms * (1024 // threads) // 2)]))
     return any_schedule.Segment(kind, chance.choice([1, 1, 2]), min(blocks, 6), threads)
 
 
@@ -297,7 +313,7 @@ def drawn_program(chance: random.Random) -> tuple[list[any_schedule.Task], int, 
 def stated(segment: any_schedule.Segment, sms: int) -> Any:
     if segment.kind != "kernel":
         return {"cpu": gs.CPU, "in": gs.CopyIn, "out": gs.CopyOut}[segment.kind](segment.time)
-    waves = -(-segment.blocks // (sms * 1024 // segment.threads))
+    waves = -(-segment.blocks // (sms * (1024 // segment.threads)))
     return gs.Kernel(waves * segment.time, blocks=segment.blocks, threads=segment.threads)
 
 
@@ -330,7 +346,7 @@ def judged(seed: int) -> dict[str, int]:
         ("no schedule", impossible, False),
         ("no serial schedule", serial, True),
     ):
-        machine = any_schedule.Machine(cpus, engines, sms * 1024, sms * 8, alone)
+        machine = any_schedule.Machine(cpus, engines, sms, 1024, 8, alone)
         try:
             exists = any_schedule.exists(tasks, machine)
         except any_schedule.Spent:

@@ -21,10 +21,10 @@ from gpusched.comparison import comparison_text
 from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
 from gpusched.comparison.derived_models import CPU_DOUBT, DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
-from gpusched.comparison.margins import Margin
-from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.hyperperiods import rate_notes
+from gpusched.comparison.margins import Margin
 from gpusched.comparison.necessary_conditions import broken_conditions
+from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row, row_of, row_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
@@ -75,7 +75,9 @@ class Comparison(Tabular, Saved, Frozen):
         A ``Row`` for each way of sharing the GPU, and for each of its modes.
     impossible
         Sentences that explain why no way of sharing the GPU can meet all deadlines, if there is a
-        simple reason: a job alone takes longer than its deadline, or the CPU work exceeds the CPUs.
+        simple reason: a job alone takes longer than its deadline; CPU work, copies or blocks of
+        kernels exceed the CPUs, the copy engines or the GPU, in the long run or within an interval;
+        kernels and copies of a task take longer than its period.
     seconds
         Wall-clock time of the call; not compared by ``==``.
     """

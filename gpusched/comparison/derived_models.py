@@ -8,12 +8,12 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from gpusched._support.text import plural
+from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.green_context_tasks import (
     GREEN_SENTENCES,
     GreenContextTasks,
     in_green_contexts,
 )
-from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.necessary_conditions import cpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
@@ -335,7 +335,7 @@ class DerivedModels:
         The kernel views assume that CPU work is not delayed. Smaller amounts of CPU work may be
         delayed too; that they are not remains an assumption.
         """
-        for text in cpu_overloads(self.workload, self.platform):
+        for text in self.once("cpu", lambda: cpu_overloads(self.workload, self.platform)):
             raise ValueError(
                 f"cpus: got too much work, expected less: {text}; the method assumes that CPU work "
                 "is not delayed"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
+from operator import le
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.registry import enumeration
 from gpusched._support.text import clip, plural
-from gpusched.model.gpu import WARP_THREADS
+from gpusched.model.gpu import GPU, WARP_THREADS
 from gpusched.model.views.view_source import listed, runs_on_cpu, uses_engine
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
@@ -32,7 +33,7 @@ from gpusched.model.workload.workloads import Workload
 __all__ = ["broken_conditions", "cpu_overloads", "serial_gpu_overloads"]
 
 _EXCEEDED = enumeration("analysis.demand_verdict").index("exceeded")
-_STEPS = 10**6  # of a search for an interval, some 50 ms
+_STEPS = 1 << 18  # of a search for an interval, some 15 ms
 _MOST = 2**60 - 2  # largest number that the search takes
 _RESOURCES = ("threads", "blocks", "registers", "bytes of shared memory")
 
@@ -208,7 +209,9 @@ def _excess(pieces: Sequence[_Piece], capacity: int) -> _Excess | None:
 def _unit(pieces: Sequence[_Piece], capacity: int) -> int:
     """Units of work in one of the capacity: all works are whole, or rounded down, rates up."""
     exact = lcm(*(piece.work.denominator for piece in pieces))
-    largest = max(capacity, *(max(piece.work, piece.rate) for piece in pieces))
+    largest = Fraction(capacity)
+    for piece in pieces:
+        largest = max(largest, piece.work, piece.rate)
     most = max(1, int(2**59 / largest))
     return exact if exact <= most else 1 << (most.bit_length() - 1)
 
@@ -264,9 +267,7 @@ def _cpu_overloads(workload: Workload, parts: Sequence[_Part], cpus: int) -> lis
     return found
 
 
-def _cpu_overload(
-    workload: Workload, pieces: Sequence[_Piece], cpus: int, where: str
-) -> list[str]:
+def _cpu_overload(workload: Workload, pieces: Sequence[_Piece], cpus: int, where: str) -> list[str]:
     if (load := _load(pieces)) > cpus:
         return [f"CPU work needs {_above(load, cpus)} CPUs, {where} {cpus}"]
     found = _excess(pieces, cpus)
@@ -275,9 +276,7 @@ def _cpu_overload(
     return [f"{_sentence(workload, found, 'CPU work')}, {where} {plural(cpus, 'CPU')}"]
 
 
-def _engine_overloads(
-    workload: Workload, parts: Sequence[_Part], platform: Platform
-) -> list[str]:
+def _engine_overloads(workload: Workload, parts: Sequence[_Part], platform: Platform) -> list[str]:
     """About copy engines: one for both directions, or one for each.
 
     Each GPU instance has engines of its own.
@@ -328,57 +327,76 @@ def _block_overloads(workload: Workload, parts: Sequence[_Part], platform: Platf
     """About what the blocks of kernels take of the GPU, for each resource of its SMs."""
     if platform.gpu is None:
         return []
-    blocks = [(part, _block_shares(part, platform)) for part in parts]
+    kernels = [(part, part.kernel) for part in parts if part.kernel and part.kernel.resident]
+    blocks = [_Blocks(part, of, _shares(of.kernel, platform.gpu)) for part, of in kernels]
     found = []
     for place, resource in enumerate(_RESOURCES):
-        pieces = [
-            _Piece(
-                part.task,
-                part.task.offset + part.begin,
-                part.end - part.begin,
-                shares.work * shares.of_block[place],
-                shares.at_once * shares.of_block[place],
-            )
-            for part, shares in blocks
-            if shares is not None
-        ]
-        if (load := _load(pieces)) > 1:
-            found.append(f"kernels need {_above(load, 1)} times the GPU's {resource}")
-        elif (excess := _excess(pieces, 1)) is not None:
-            factor = excess.work / (excess.until - excess.start)
-            found.append(
-                f"{listed(excess.tasks)}: kernels need {_above(factor, 1)} times the GPU's "
-                f"{resource} {_within(workload, excess)}"
-            )
+        shares = [of.shares[place] for of in blocks]
+        for apart in range(4):
+            counted = [_usable_by_none(share, apart) for share in shares]
+            if apart > 0 and all(map(le, counted, shares)):
+                continue  # no more than without it
+            pieces = [of.piece(share) for of, share in zip(blocks, counted, strict=True)]
+            sentence = _block_overload(workload, pieces, resource)
+            if sentence is not None:
+                wasted = ", counting those that no other block can use" if apart else ""
+                found.append(f"{sentence}{wasted}")
+                break
     return found
 
 
-class _Shares(NamedTuple):
-    """Block times of a kernel, its blocks that run at once, shares of the GPU of one block."""
+def _block_overload(workload: Workload, pieces: Sequence[_Piece], resource: str) -> str | None:
+    if (load := _load(pieces)) > 1:
+        return f"kernels need {_above(load, 1)} times the GPU's {resource}"
+    if (excess := _excess(pieces, 1)) is None:
+        return None
+    factor = _above(excess.work / (excess.until - excess.start), 1)
+    names = listed(excess.tasks)
+    return f"{names}: kernels need {factor} times the GPU's {resource} {_within(workload, excess)}"
 
-    work: Fraction
-    at_once: int
-    of_block: tuple[Fraction, ...]
+
+class _Blocks(NamedTuple):
+    """The blocks of a kernel, and the share of each of an SM's resources that a block takes."""
+
+    part: _Part
+    of: KernelTimes
+    shares: tuple[Fraction, ...]
+
+    def piece(self, share: Fraction) -> _Piece:
+        """Work in ticks of the whole GPU if a block takes the given share of an SM."""
+        part, kernel, sms = self.part, self.of.kernel, self.of.sms
+        count = kernel.blocks or 0
+        start, window = part.task.offset + part.begin, part.end - part.begin
+        work = count * kernel.repeat * _block_time(self.of) * share / sms
+        return _Piece(
+            part.task, start, window, work, min(count, self.of.resident * sms) * share / sms
+        )
 
 
-def _block_shares(part: _Part, platform: Platform) -> _Shares | None:
-    of, gpu = part.kernel, platform.gpu
-    if of is None or gpu is None or not of.resident or of.kernel.blocks is None:
-        return None  # not a kernel, or one without a shape
-    kernel = of.kernel
-    sms, warps_per_sm, blocks_per_sm, regs, smem, _, reserved, smem_unit, reg_unit = (
+def _shares(kernel: Kernel, gpu: GPU) -> tuple[Fraction, ...]:
+    """Shares of an SM's resources that a block takes, in the units in which they are allocated."""
+    _, warps_per_sm, blocks_per_sm, regs, smem, _, reserved, smem_unit, reg_unit = (
         int(limit) for limit in gpu._limits[:9]
     )
-    warps = -(-kernel.threads // WARP_THREADS)
+    warps = -(-(kernel.threads or 0) // WARP_THREADS)
     taken = (
-        Fraction(warps, warps_per_sm),
-        Fraction(1, blocks_per_sm),
-        Fraction(warps * _rounded_up(kernel.regs * WARP_THREADS, reg_unit), regs),
-        Fraction(_rounded_up(kernel.smem + reserved, smem_unit), smem) if smem else Fraction(0),
+        (warps, warps_per_sm),
+        (1, blocks_per_sm),
+        (warps * _rounded_up(kernel.regs * WARP_THREADS, reg_unit), regs),
+        (_rounded_up(kernel.smem + reserved, smem_unit), smem),
     )
-    at_once = min(kernel.blocks, of.resident * sms)
-    work = kernel.blocks * kernel.repeat * _block_time(of)
-    return _Shares(work, at_once, tuple(share / sms for share in taken))
+    return tuple(Fraction(amount, limit) if amount else Fraction(0) for amount, limit in taken)
+
+
+def _usable_by_none(share: Fraction, apart: int) -> Fraction:
+    """A share that counts what a block leaves and no other block can use, for ``apart`` > 0.
+
+    For whole (apart + 1) share, the share itself, else that number rounded down, over ``apart``.
+    Where the shares of blocks add up to at most 1, so do these: they are dual feasible functions
+    (Fekete and Schepers 2001). With 1, two blocks of more than half of an SM exclude each other.
+    """
+    scaled = (apart + 1) * share
+    return share if apart == 0 or scaled.denominator == 1 else Fraction(int(scaled), apart)
 
 
 def _block_time(of: KernelTimes) -> Fraction:

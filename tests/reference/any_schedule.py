@@ -1,9 +1,10 @@
-"""Whether any schedule keeps all deadlines of a small program: a search over all decisions.
+"""Search over all decisions for a schedule of a small program that keeps all deadlines.
 
 Time runs in whole ticks. In every tick, any CPU, copy engine and thread of the GPU may be given to
 any job; everything may be preempted at the end of a tick and go on elsewhere, blocks of kernels
-included. No block of a kernel starts while one that has started waits. The segments of a job run in order, and the kernels and copies of a task in the order of
-its jobs. The search ends where a state occurs again, from which the schedule then repeats.
+included. No block of a kernel starts while one that has started waits. The segments of a job run in
+order, and the kernels and copies of a task in the order of its jobs. The search ends where a state
+occurs again, from which the schedule then repeats.
 """
 
 from __future__ import annotations
@@ -32,17 +33,18 @@ class Task(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """``threads`` and ``blocks`` are those of the whole GPU; ``serial``: one kernel at a time."""
+    """``threads`` and ``blocks`` are those of an SM; ``serial``: one kernel at a time."""
 
     cpus: int
     engines: int
+    sms: int
     threads: int
     blocks: int
     serial: bool = False
 
 
 class Job(NamedTuple):
-    """An open job: its age, its present segment, and what is left of each of the segment's parts."""
+    """An open job: its age, its present segment, and the times left of the segment's parts."""
 
     task: int
     age: int
@@ -61,8 +63,22 @@ def _begun(segment: Segment) -> tuple[int, ...]:
     return (segment.time,) * (segment.blocks if segment.kind == "kernel" else 1)
 
 
+def _packs(sizes: list[int], sms: list[list[int]], machine: Machine) -> bool:
+    """Whether blocks fit the SMs beside those that are there; alike blocks in any order."""
+    if not sizes:
+        return True
+    for sm in sms:
+        if sum(sm) + sizes[0] <= machine.threads and len(sm) < machine.blocks:
+            sm.append(sizes[0])
+            if _packs(sizes[1:], sms, machine):
+                return True
+            sm.pop()
+    return False
+
+
 def _fits(jobs: State, counts: Sequence[int], tasks: Sequence[Task], machine: Machine) -> bool:
-    cpus = threads = blocks = kernels = 0
+    cpus = kernels = 0
+    sizes: list[int] = []
     users: dict[object, int] = {}
     for job, count in zip(jobs, counts, strict=True):
         if count == 0:
@@ -75,17 +91,15 @@ def _fits(jobs: State, counts: Sequence[int], tasks: Sequence[Task], machine: Ma
                 users["core", task.core] = users.get(("core", task.core), 0) + 1
         elif segment.kind == "kernel":
             kernels += 1
-            threads += count * segment.threads
-            blocks += count
+            sizes += [segment.threads] * count
         else:
             engine = "copy" if machine.engines < 2 else segment.kind
             users[engine] = users.get(engine, 0) + 1
     return (
         cpus <= machine.cpus
-        and threads <= machine.threads
-        and blocks <= machine.blocks
         and (kernels <= 1 or not machine.serial)
         and all(count <= 1 for count in users.values())
+        and _packs(sorted(sizes, reverse=True), [[] for _ in range(machine.sms)], machine)
     )
 
 
@@ -112,9 +126,7 @@ def _choices(jobs: State, tasks: Sequence[Task], machine: Machine) -> Iterator[t
     ]
     kept = set(allowed)
     for counts in allowed:
-        more = (
-            (*counts[:i], count + 1, *counts[i + 1 :]) for i, count in enumerate(counts)
-        )
+        more = ((*counts[:i], count + 1, *counts[i + 1 :]) for i, count in enumerate(counts))
         if not any(other in kept for other in more):
             yield counts
 
