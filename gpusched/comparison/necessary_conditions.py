@@ -33,7 +33,7 @@ from gpusched.model.workload.workloads import Workload
 __all__ = ["broken_conditions", "cpu_overloads", "serial_gpu_overloads"]
 
 _EXCEEDED = enumeration("analysis.demand_verdict").index("exceeded")
-_STEPS = 1 << 18  # of a search for an interval, some 15 ms
+_STEPS = 1 << 19  # of a search for an interval, some 30 ms
 _MOST = 2**60 - 2  # largest number that the search takes
 _RESOURCES = ("threads", "blocks", "registers", "bytes of shared memory")
 
