@@ -16,14 +16,15 @@ __all__ = ["Findings"]
 class Findings:
     """Parts of a comparison, and its best margin.
 
-    ``best`` is None if no row guarantees all deadlines; ``margins`` tells whether margins were
-    computed at all.
+    ``verdict`` is that of the comparison. ``best`` is None if no row guarantees all deadlines, not
+    even under conditions; ``margins`` tells whether margins were computed at all.
     """
 
     workload: Workload
     platform: Platform
     rows: tuple[Row, ...]
     schedulable: bool | None
+    verdict: str
     impossible: tuple[str, ...]
     notes: tuple[str, ...]
     seconds: float

@@ -18,6 +18,7 @@ from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.premises import NotApplicable, cpu_side
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
     MOST_LAUNCHES,
@@ -69,6 +70,7 @@ class _Jobs:
     until: int
     now: int
     said: tuple[str, ...]
+    limits: tuple[tuple[str, str], ...]
     detail: FifoRun | HostRun | Hierarchy | InstanceRuns
 
 
@@ -130,9 +132,11 @@ def observe(
 
     Raises
     ------
+    NotApplicable
+        The model cannot express the workload (the message gives the reason), or the way has no
+        simulation. It is a ValueError.
     ValueError
-        The model cannot express the workload (the message gives the reason); tasks cannot be
-        allocated; the method or an option is unknown; the method has no simulation; or, if
+        Tasks cannot be allocated; the method or an option is unknown; or, if
         ``until`` is not given, a single job has more than a million launches or a million periods
         of a container, or, without a budget, more than 20 million blocks.
     OverflowError
@@ -154,7 +158,7 @@ def observe(
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
     """Simulate a workload under a way of sharing the GPU; see `observe`."""
     if way.simulator is None:
-        raise ValueError(
+        raise NotApplicable(
             f"method: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
             "(gpusched check), follows every job of a hyperperiod"
         )
@@ -166,7 +170,10 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     if way.modes:
         options.setdefault("mode", way.modes[0])
     asked = Request(options, budget=request.budget, stop=request.stop)
-    found = _SIMULATIONS[way.simulator](models, way, asked, watch)
+    try:
+        found = _SIMULATIONS[way.simulator](models, way, asked, watch)
+    except ValueError as error:
+        raise NotApplicable(*error.args).with_traceback(error.__traceback__) from None
     return WorkloadRun(
         workload=models.workload,
         platform=models.platform,
@@ -179,6 +186,7 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         finish=frozen(found.finish),
         now=found.now,
         assumptions=(*found.said, _PERIODIC),
+        limits=found.limits,
         detail=found.detail,
         seconds=perf_counter() - began,
     )
@@ -214,7 +222,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         return _hierarchy(models, way, request, watch)
     apart = not models.streams_beyond_channels() and not models.copies_meet()
     apart = apart and not models.kernels_beyond_grids()
-    later = models.kernel_users() == 1 and models.platform.launch_latency > 0
+    later = models.platform.launch_latency > 0
     if (later or not apart) and not request.options:
         return _hierarchy(models, way, request, watch)
     tasks = view.tasks
@@ -245,7 +253,8 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         finish=finish[kept],
         until=until,
         now=run.now,
-        said=(*view.assumptions, *models.cpu_doubts()),
+        said=view.assumptions,
+        limits=(*_no_cpus(models), *_profiles(models)),
         detail=run,
     )
 
@@ -287,7 +296,6 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     period, offset = (_of_each(workload, key) for key in ("period", "offset"))
     behind = np.array([work_behind(each) for each in workload], np.int64)
     said = [text for text in view.assumptions if text != PERIODIC_RELEASES]  # in _PERIODIC
-    said += models.cpu_doubts()
     if several:
         said.append("contexts with work get time slices in a fixed order")
     if queues is not None:
@@ -304,6 +312,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         until=until,
         now=run.now,
         said=tuple(said),
+        limits=(*_no_cpus(models), *_few_engines(models), *_profiles(models)),
         detail=run,
     )
 
@@ -325,7 +334,10 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         stop=watch.stop,
         **options,
     )
-    return _Jobs(run.task, run.job, run.release, run.finish, until, run.now, said, run)
+    limits = _chosen(models, way, request)
+    if way.name in _WITHOUT_ENGINES:
+        limits = (*limits, *_no_engines(models))
+    return _Jobs(run.task, run.job, run.release, run.finish, until, run.now, said, limits, run)
 
 
 def _placed(
@@ -395,8 +407,60 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         until=until,
         now=min(open_ends) if open_ends else max(run.now for run in runs),
         said=tuple(dict.fromkeys(said)),
+        limits=(
+            ("chosen instances", "the instances of the tasks were chosen"),
+            *dict.fromkeys((*_no_cpus(models), *(pair for run in runs for pair in run.limits))),
+        ),
         detail=InstanceRuns(details),
     )
+
+
+_WITHOUT_ENGINES = ("stgm", "gcaps", "time_slices")
+"""Ways whose sections overlap on copy engines, which the host simulation does not have."""
+
+
+def _no_cpus(models: DerivedModels) -> tuple[tuple[str, str], ...]:
+    """That a simulation without CPUs does not represent tasks that may wait for one."""
+    if cpu_side(models).condition is None:
+        return ()
+    text = "the simulation has no CPUs, which tasks share here"
+    return (("CPUs not shared", text),)
+
+
+def _few_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
+    engines = models.platform.copy_engines
+    if engines <= 2 or sum(bool(task.copy_time) for task in models.workload) < 2:
+        return ()
+    return (("2 copy engines", f"the simulation has 2 of the {engines} copy engines"),)
+
+
+def _no_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
+    """That a simulation without copy engines does not represent copies of several tasks."""
+    users = [task for task in models.workload if task.copy_time]
+    if not users or models.kernel_users() < 2:
+        return ()
+    text = "the simulation has no copy engines; copies occupy the GPU as kernels do"
+    return (("no copy engines", text),)
+
+
+def _profiles(models: DerivedModels) -> tuple[tuple[str, str], ...]:
+    """That blocks take as long on few SMs as on all, whatever was measured."""
+    measured = any(kernel.sms for task in models.workload for kernel in task.kernels)
+    if not measured or models.kernel_users() < 2:
+        return ()
+    text = "blocks take as long as on all SMs, although times on fewer SMs were measured"
+    return (("times of all SMs", text),)
+
+
+def _chosen(models: DerivedModels, way: Way, request: Request) -> tuple[tuple[str, str], ...]:
+    """That cores or SMs were chosen by the package, so that others may do."""
+    if way.name in ("srm", "container", "driver"):
+        return ()
+    if way.name == "stgm":
+        return (("chosen SMs", "the SMs and cores of the tasks were chosen, and others may do"),)
+    if models.has_cores() or models.platform.cpus == 1:
+        return ()
+    return (("chosen cores", "the cores of the tasks were chosen, and others may do"),)
 
 
 _SIMULATIONS: dict[str, Callable[[DerivedModels, Way, Request, Watch], _Jobs]] = {
