@@ -37,7 +37,7 @@ OVERLOAD = """\
 version = 1
 tick = "us"
 task = [
-    { name = "a", period = "40ms", segments = [{ kernel = "22ms", blocks = 999, threads = 1024 }] },
+    { name = "a", period = "10ms", segments = [{ kernel = "1ms", blocks = 999, threads = 1024 }] },
     { name = "b", period = "40ms", segments = [{ kernel = "22ms", blocks = 999, threads = 1024 }] },
 ]
 """
@@ -654,7 +654,8 @@ def test_notes_are_in_every_form(tmp_path: Path) -> None:
         gs.Workload.load(tmp_path / "w.toml"), gs.Platform("AGX Orin", cpus=2), methods=["mpcp"]
     )
     assert [note.split(":")[0] for note in c.notes] == [
-        "No way keeps all deadlines",
+        "No way keeps all deadlines",  # of one job
+        "No way keeps all deadlines",  # of the CPUs
         "Rates are rounded to periods of whole ticks",
     ]
     page = html.unescape((tmp_path / "out" / "compare.html").read_text(encoding="utf-8"))

@@ -276,9 +276,18 @@ def _judged(
     if impossible := models.impossible() if shared_cpus else ():
         text = f"No way keeps all deadlines: {impossible[0]}."
         return _Judged(False, True, True, (), response, frozen(bounded), text, said)
+    if not holds and way.name in _IN_TURNS and shared_cpus and models.too_much_in_turns():
+        text = f"{models.too_much_in_turns()[0]}."
+        return _Judged(False, True, False, (), response, frozen(bounded), text, said)
     accepted = holds and not conditions
     shown = not holds and _is_shown_late(models, way, request, options, found, shared_cpus)
     return _Judged(accepted, shown, False, conditions, response, frozen(bounded), reason, said)
+
+
+_IN_TURNS = (
+    *("time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "srm", "container", "edf_serial"),
+)
+"""Ways under which no two kernels of different tasks run at once."""
 
 
 def _overlap_reason(workload: Workload, i: int, response: int) -> str:

@@ -23,9 +23,9 @@ from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
 from gpusched.comparison.conditions import Condition
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
+from gpusched.comparison.hyperperiods import rate_notes
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.observations import Watch, observed
-from gpusched.comparison.plain_facts import rate_notes
 from gpusched.comparison.rows import Row, row_of, row_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
@@ -76,8 +76,9 @@ class Comparison(Tabular, Saved, Frozen):
         A ``Row`` for each way of sharing the GPU, and for each of its modes.
     impossible
         Sentences that explain why no way of sharing the GPU can meet all deadlines, if there is a
-        simple reason: a job alone takes longer than its deadline, or the demand on the CPUs, a copy
-        engine, the GPU or a stream exceeds what there is. Every row is then "impossible".
+        simple reason: a job alone takes longer than its deadline; CPU work, copies or blocks of
+        kernels exceed the CPUs, the copy engines or the GPU, in the long run or within an interval;
+        kernels and copies of a task take longer than its period. Every row is then "impossible".
     seconds
         Wall-clock time of the call; not compared by ``==``.
     """
@@ -308,8 +309,9 @@ class Comparison(Tabular, Saved, Frozen):
               of a task), ``reason``, ``tasks``, ``assumptions`` (of the test),
               ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``, ``assumptions``,
               ``limits`` (what it does not represent), ``seconds``), ``why_no_simulation``,
-              ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``, ``bounded`` (whether the response is a bound), ``slack``,
-              ``observed`` (the worst simulated response) and ``missed`` (the number of late jobs).
+              ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``,
+              ``bounded`` (whether the response is a bound), ``slack``, ``observed`` (the worst
+              simulated response) and ``missed`` (the number of late jobs).
             - ``best``, if margins were computed: None, or ``label``, ``way``, ``options``,
               ``what``, ``factor`` and ``failed`` (exact fractions as text), ``exact``, ``tested``,
               ``conditional``, ``text``.

@@ -7,12 +7,13 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
+from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.green_context_tasks import (
     GREEN_SENTENCES,
     GreenContextTasks,
     in_green_contexts,
 )
-from gpusched.comparison.plain_facts import broken_conditions, copies_meet
+from gpusched.comparison.necessary_conditions import broken_conditions, serial_gpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -190,6 +191,12 @@ class DerivedModels:
     def impossible(self) -> tuple[str, ...]:
         """Sentences on why no way of sharing the GPU can meet all deadlines; often none."""
         return self.once("impossible", lambda: broken_conditions(self.workload, self.platform))
+
+    def too_much_in_turns(self) -> tuple[str, ...]:
+        """Sentence on why kernels cannot end in time if no two of them run at once; often none."""
+        return self.once(
+            "in_turns", lambda: tuple(serial_gpu_overloads(self.workload, self.platform))
+        )
 
     def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
         """The workload with the processes and stream priorities of a form, and what was chosen."""

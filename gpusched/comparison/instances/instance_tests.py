@@ -11,12 +11,12 @@ import numpy as np
 from gpusched._support.budget import Budget
 from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.fifo_bounds import fifo_bound
+from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.instances.instance_workloads import (
     platform_of_instance,
     task_in_instance,
 )
-from gpusched.comparison.plain_facts import copies_meet
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpu import GPU
