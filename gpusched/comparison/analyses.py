@@ -16,6 +16,7 @@ from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
+from gpusched.comparison.cores.core_choice import with_cores
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
@@ -121,8 +122,9 @@ def analyze(
     options
         Options of the test as listed by ``gs.methods()``, such as ``mode="busy"``. Overheads are
         taken from the platform. If the tasks have no cores, mpcp, fmlp_plus, gpu_server,
-        time_slices and gcaps assign them with ``gs.analysis.partition``; stgm assigns cores and SMs
-        with ``stgm_allocate``, by default with its extension ``apart=True``. mig takes ``within``
+        time_slices and gcaps assign them with ``gs.analysis.partition`` and, if their test does not
+        accept these cores, try all other assignments (if there are more than 20,000, those of a few
+        rules); stgm assigns cores and SMs with ``stgm_allocate``, by default with its extension ``apart=True``. mig takes ``within``
         and the options of that way.
 
     Returns
@@ -339,16 +341,26 @@ def _lock(
         more: dict[str, Any] = {"stop": request.stop, **options}
         if protocol == "gpu_server":
             more["overhead"] = models.platform.server_overhead
+        said: tuple[str, ...] = ()
         if kept is None and not models.has_cores():
-            answer = analysis.partition(hosts, cpus, protocol=protocol, **more)
-            said = ("cores are chosen by worst fit, tasks of high utilization first",)
-            return _Found(answer, view, bool(answer.accepted), said)
+            choice = models.once(
+                ("cores", protocol, repr(options)),
+                lambda: with_cores(
+                    hosts,
+                    cpus,
+                    lambda stack, server: test(
+                        stack, cpus, **more, **({} if server is None else {"server": server})
+                    ),
+                    analysis.partition(hosts, cpus, protocol=protocol, **more),
+                ),
+            )
+            kept, said = Allocation(choice.core, server=choice.server), (choice.sentence,)
         if kept is not None:
             hosts = hosts.replace(core=kept.core)
             if protocol == "gpu_server":
                 more["server"] = kept.server
         answer = test(hosts, cpus, **more)
-        return _Found(answer, view, bool(answer.accepted))
+        return _Found(answer, view, bool(answer.accepted), said)
 
     return run
 
@@ -361,13 +373,22 @@ def _contexts(
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
         view, cpus, kept = models.hosts("all"), models.platform.cpus, request.allocation
         hosts, said = view.tasks, models.own_processes()
+        more = {"stop": request.stop, **costs(models.platform), **options}
         if kept is not None:
             hosts = hosts.replace(core=kept.core)
         elif not models.has_cores():
             mode = options.get("mode", "suspend")
-            hosts = analysis.partition(hosts, cpus, mode=mode, stop=request.stop).hosts
-            said = (*said, "cores are chosen by worst fit, tasks of high utilization first")
-        answer = test(hosts, cpus, stop=request.stop, **costs(models.platform), **options)
+            choice = models.once(
+                ("cores", test.__name__, repr(options)),
+                lambda: with_cores(
+                    hosts,
+                    cpus,
+                    lambda stack, server: test(stack, cpus, **more),
+                    analysis.partition(hosts, cpus, mode=mode, stop=request.stop),
+                ),
+            )
+            hosts, said = hosts.replace(core=choice.core), (*said, choice.sentence)
+        answer = test(hosts, cpus, **more)
         return _Found(answer, view, bool(answer.accepted), said)
 
     return run
