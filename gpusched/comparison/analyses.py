@@ -124,8 +124,8 @@ def analyze(
         taken from the platform. If the tasks have no cores, mpcp, fmlp_plus, gpu_server,
         time_slices and gcaps assign them with ``gs.analysis.partition`` and, if their test does not
         accept these cores, try all other assignments (if there are more than 20,000, those of a few
-        rules); stgm assigns cores and SMs with ``stgm_allocate``, by default with its extension ``apart=True``. mig takes ``within``
-        and the options of that way.
+        rules); stgm assigns cores and SMs with ``stgm_allocate``, by default with its extension
+        ``apart=True``. mig takes ``within`` and the options of that way.
 
     Returns
     -------
