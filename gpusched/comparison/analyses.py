@@ -418,7 +418,9 @@ def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _
     answer = analysis.stgm_allocate(view.tasks, cpus, sms, apart=apart, stop=request.stop, **asked)
     if ways["suspension"] == "split" and (answer.hosts.core >= 0).all():
         answer = analysis.stgm(answer.hosts, cpus, sms, stop=request.stop, **asked, **ways)
-    said = ("cores and SMs are chosen by stgm_allocate",)
+    said = (
+        "cores and SMs are chosen by a heuristic search (stgm_allocate), which may miss a choice",
+    )
     return _Found(answer, view, bool(answer.accepted), said, slower)
 
 

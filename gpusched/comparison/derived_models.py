@@ -214,7 +214,10 @@ class DerivedModels:
                 task.replace(stream_priority=level)
                 for task, level in zip(tasks, levels, strict=True)
             ]
-            said = (f"priorities of streams are deadline-monotonic, in {len(set(levels))} levels",)
+            said = (
+                "priorities of streams are deadline-monotonic (the shorter the deadline, the more "
+                f"urgent), in {len(set(levels))} levels",
+            )
         return workload.replace(tasks=tasks), said
 
     def kernel_users(self) -> int:

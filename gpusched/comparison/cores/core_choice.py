@@ -60,7 +60,7 @@ class CoreChoice:
 
     @property
     def sentence(self) -> str:
-        """How the cores were chosen, as an assumption of the answer."""
+        """Sentence on the choice, as an assumption of the answer."""
         what = "tasks to cores" if self.server is None else "tasks and server to cores"
         total = "more than a billion" if self.total is None else f"{self.total:,}"
         whole = self.tried == self.total
@@ -73,6 +73,7 @@ class CoreChoice:
         said = f"cores are chosen by {_WORST_FIT}, tasks of high utilization first"
         if self.accepted or self.tried == 1:
             return said
+        number = f"the {total}" if whole else f"{self.tried:,} of {total}"
         return f"{said}; the test accepts none of {number} assignments of {what}"
 
 

@@ -139,7 +139,7 @@ class _OfJob:
         return dict(found)
 
     def _waits_for_room(self, launch: int, start: int, end: int) -> npt.NDArray[np.bool_]:
-        """Which waits of a launch in an interval are for room on the SMs."""
+        """Whether each wait of a launch in an interval is for room on the SMs."""
         waits = self.run.waits
         rows = np.flatnonzero((waits.launch == launch) & (waits.end > start) & (waits.start < end))
         full = [REASONS.index(reason) for reason in _FULL]
