@@ -13,8 +13,7 @@ from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
-    platform_of,
-    workload_of,
+    program_of,
 )
 
 
@@ -55,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import answer_document, json_text
     from gpusched.comparison.margins import growing_times, margin
 
-    workload, platform = workload_of(options), platform_of(options)
+    workload, platform = program_of(options)
     chosen = options_of(options)
     if options.margin is not None:
         growing_times(workload, options.margin)  # refuses unknown tasks before the test runs

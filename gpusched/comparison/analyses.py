@@ -273,6 +273,7 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
 
 def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     """Clients of MPS: streams of one process, on no more SMs than their shares allow."""
+    models.refuse_unknown_clients()
     models.refuse_shared_channels(of_process=True)
     models.refuse_many_kernels()
     one = models.in_one_process()

@@ -22,9 +22,9 @@ __all__ = ["HEAD", "cells_of", "html_of", "reason_of", "table_of", "text_of"]
 
 
 _MODES = {
-    "suspend": "leaves its CPU during its GPU work",
-    "busy": "keeps its CPU meanwhile",
-    "spin": "keeps its CPU while it waits for the GPU, too",
+    "suspend": "in mode suspend, a task leaves its CPU during its GPU work",
+    "busy": "in mode busy, a task keeps its CPU meanwhile",
+    "spin": "in mode spin, a task keeps its CPU while it waits for the GPU, too",
 }
 
 HEAD = ("method", "claim", "verdict", "tightest task", "slack", "worst observed")
@@ -67,8 +67,8 @@ def text_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> st
 def mode_notes(rows: Sequence[Row]) -> list[str]:
     """A line on the modes in the labels of the rows, if there are any."""
     used = {row.options.get("mode") for row in rows}
-    said = [f"{mode}, it {text}" for mode, text in _MODES.items() if mode in used]
-    return [f"Modes of a task: {'; '.join(said)}."] if said else []
+    said = "; ".join(text for mode, text in _MODES.items() if mode in used)
+    return [f"{said[0].upper()}{said[1:]}."] if said else []
 
 
 def reason_of(row: Row) -> str:

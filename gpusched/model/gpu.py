@@ -415,7 +415,7 @@ takes 3 compute slices, and 1 of 7 are left
             "channels": "unknown" if self.channels is None else str(self.channels or "no limit"),
             "resident grids": f"{self.resident_grids:,}",
             "SMs of a GPC": "unknown" if self.sms_per_gpc is None else f"{self.sms_per_gpc:,}",
-            "shared memory that an SM can be set to (carve-outs)": (
+            "carve-outs for shared memory": (
                 f"{', '.join(f'{size:,}' for size in self.carveouts) or 'unknown'} bytes "
                 f"({self.carveout_rule.replace('_', ' ')})"
             ),

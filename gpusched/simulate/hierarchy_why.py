@@ -19,7 +19,7 @@ _ROOM = {
     "blocks": "no SM takes another block",
     "registers": "no SM has enough free registers",
     "shared_memory": "no SM has enough free shared memory",
-    "carveout": "most SMs run blocks of kernels with another division of cache and shared memory (carve-out)",
+    "carveout": "most SMs run blocks of kernels with another carve-out for shared memory",
     "cooperative": "not all of them fit the SMs at once",
     "cluster": "no GPC takes a whole cluster",
 }

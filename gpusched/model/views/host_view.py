@@ -66,8 +66,8 @@ def host_view(source: Source, *, divided: bool) -> View[HostTasks]:
     said = _sentences(source, jobs, divided, switch)
     if priority is None:
         said.append(
-            "CPU priorities are deadline-monotonic (the shorter the deadline, the more urgent), ties "
-            "by the order of the tasks"
+            "CPU priorities are deadline-monotonic (the shorter the deadline, the more urgent), "
+            "ties by the order of the tasks"
         )
     return View(derived, (*source.assumptions, *said))
 
