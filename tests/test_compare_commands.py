@@ -200,7 +200,7 @@ def test_options_of_methods_reach_them(folder: Path) -> None:
         ("lock", "--option: got 'lock', expected NAME=VALUE"),
         ("lok=omlp", "--option: got 'lok', expected one of lock, variant"),
         ("method=best", "--option: got 'method', expected one of lock, variant"),
-        ("lock=none", "lock: got 'none', expected one of"),
+        ("lock=none", "--option lock: got 'none', expected one of"),
     ):
         assert refused(folder, *check, "srm", "--option", option).startswith(text)
     line = refused(folder, *check, "stgm", "--option", "apart=no")

@@ -178,7 +178,7 @@ def test_methods_and_workloads_that_are_refused(folder: Path, command: str) -> N
     )
     assert "expected one of one_stream" in refused(folder, *test, "none")
     line = refused(folder, *test, "gcaps", "--option", "variant=paper")
-    assert line.startswith("variant: got 'paper', expected one of sound")
+    assert line.startswith("--option variant: got 'paper', expected one of sound")
     heavy = [gs.Task(name, 10, [gs.CPU(8)]) for name in ("a", "b", "c")]
     gs.Workload(heavy).save(folder / "heavy.toml")
     line = refused(folder, command, "heavy.toml", *ORIN, "--method", "stgm")

@@ -71,7 +71,7 @@ class CoreChoice:
                 f"those of {_WORST_FIT}"
             )
         said = f"cores are chosen by {_WORST_FIT}, tasks of high utilization first"
-        if self.accepted or self.tried == 1:
+        if self.accepted or self.total == 1:
             return said
         number = f"the {total}" if whole else f"{self.tried:,} of {total}"
         return f"{said}; the test accepts none of {number} assignments of {what}"
