@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.comparison.instances.instance_runs import InstanceRuns
+from gpusched.comparison.waits.dominant_waits import wait_sentence
+from gpusched.comparison.waits.wait_sums import JobSpan
 
 UNITS = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}
 SIMULATED = (
@@ -118,12 +121,14 @@ def test_a_job_that_waits_for_nothing() -> None:
 
 
 def test_runs_in_gpu_instances() -> None:
-    w = gs.Workload(
-        [gs.Task("camera", "50ms", [kernel("5ms", 640)], deadline="12ms"),
-         gs.Task("detector", "50ms", [kernel("9ms", 640)])], tick="us")  # fmt: skip
-    platform = gs.Platform("A100", cpus=2, mig=["7g.40gb"])
-    run = gs.observe(w, platform, "mig", within="streams", timeline=False, until="200ms")
-    assert not run.late.any() or "Job 0 waited" in run.why()
+    w = two(kernel("5ms"))
+    for way in ("streams", "mpcp"):
+        run = gs.observe(w, XAVIER, way, timeline=False, until="50ms")
+        assert not isinstance(run.detail, InstanceRuns)
+        span = JobSpan("camera", 0, 1000, 14_000, True)
+        for runs in ({"1g.5gb@0": run.detail}, {}):
+            found = wait_sentence(InstanceRuns(runs), w, run.platform, {"within": way}, span)
+            assert found.startswith("Job 0 waited 8ms of its 13ms ") == bool(runs)
 
 
 def test_runs_that_take_too_long_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
