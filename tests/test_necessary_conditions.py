@@ -229,9 +229,7 @@ def test_broken_shapes_say_nothing() -> None:
     w = gs.Workload(tasks)
     assert serial_gpu_overloads(w, platform(1)) == []
     just = [gs.Task("a", 10**9, [gs.CPU(10**9)]), gs.Task("b", 10**9, [gs.CPU(1)])]
-    assert broken(just, platform(1)) == [
-        "CPU work needs 1.000000001 CPUs, the platform has 1"
-    ]
+    assert broken(just, platform(1)) == ["CPU work needs 1.000000001 CPUs, the platform has 1"]
 
 
 # The twin -----------------------------------------------------------------------------------------
