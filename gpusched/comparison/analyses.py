@@ -178,9 +178,11 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
         response, bounded = _by_task(models.workload, answer, view)
     accepted = found.accepted
     rejected = bool(answer.rejected) and not accepted
-    if rejected and found.slower:  # kernels may take less: what they take alone has to show it
-        plain = _TESTS[way.name](models.without_slowdown(), request, options)
-        rejected = bool(plain.answer.rejected)
+    if rejected and (found.slower or models.copies_meet()):
+        # Kernels and waits of copies may take less: the times without them have to show it.
+        plain = models.without_slowdown() if found.slower else models
+        plain = plain.without_copy_waits() if models.copies_meet() else plain
+        rejected = bool(_TESTS[way.name](plain, request, options).answer.rejected)
     return WorkloadAnswer(
         workload=models.workload,
         platform=models.platform,
@@ -334,7 +336,7 @@ def _lock(
     """A test in which one task at a time uses the GPU."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view = models.hosts("all")
+        view = models.hosts("all", waits=False)
         cpus, hosts, kept = models.platform.cpus, view.tasks, request.allocation
         more: dict[str, Any] = {"stop": request.stop, **options}
         if protocol == "gpu_server":
@@ -354,12 +356,14 @@ def _lock(
 
 
 def _contexts(
-    test: Callable[..., Verdict], costs: Callable[[Platform], dict[str, int]]
+    test: Callable[..., Verdict],
+    costs: Callable[[Platform], dict[str, int]],
+    derived: Callable[[DerivedModels], View[HostTasks]],
 ) -> Callable[..., _Found]:
     """A test with a context for each task; ``costs``: those of the platform."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view, cpus, kept = models.hosts("all"), models.platform.cpus, request.allocation
+        view, cpus, kept = derived(models), models.platform.cpus, request.allocation
         hosts, said = view.tasks, models.own_processes()
         if kept is not None:
             hosts = hosts.replace(core=kept.core)
@@ -373,18 +377,10 @@ def _contexts(
     return run
 
 
-def _time_slices(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    """Refuse copies on a shared engine: the test takes copies as CPU work of their tasks."""
-    models.refuse_shared_engines()
-    run = _contexts(
-        analysis.time_slices, lambda p: {"slice": p.timeslice, "switch": p.context_switch}
-    )
-    return run(models, request, options)
-
-
 def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models, slower = models.side_by_side()
-    view, cpus, sms = models.hosts("divided"), models.platform.cpus, models.gpu().sms
+    view = models.hosts("divided", waits=True)
+    cpus, sms = models.platform.cpus, models.gpu().sms
     models.refuse_many_kernels(sms)  # of an SM, one at a time
     asked = {key: value for key, value in options.items() if key != "apart"}
     if (kept := request.allocation) is not None:
@@ -405,7 +401,7 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
     """A test of bounded tardiness, accepted where no job is late."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view = models.hosts("all")
+        view = models.hosts("all", waits=False)
         models.refuse_cores()
         if test is analysis.container:
             options.setdefault("whole_budget", True)  # budgets are whole ticks
@@ -416,12 +412,15 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
     return run
 
 
-def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
-    """A rule by which batches are chosen at run time, simulated for one hyperperiod."""
+def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., _Found]:
+    """A rule by which batches are chosen at run time, simulated for one hyperperiod.
+
+    ``waits``: copies of a batch wait for each other. One unit at a time has no others.
+    """
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
         models.refuse_cpu_overload()
-        view = models.batches(request.gaps)
+        view = models.batches(request.gaps, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer)
         return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
@@ -499,8 +498,16 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "priority_streams": _priority_streams,
     "mps": _mps,
     "green_contexts": _green_contexts,
-    "time_slices": _time_slices,
-    "gcaps": _contexts(analysis.gcaps, lambda p: {"update": p.update_cost}),
+    "time_slices": _contexts(
+        analysis.time_slices,
+        lambda p: {"slice": p.timeslice, "switch": p.context_switch},
+        DerivedModels.hosts_in_slices,
+    ),
+    "gcaps": _contexts(
+        analysis.gcaps,
+        lambda p: {"update": p.update_cost},
+        lambda models: models.hosts("all", waits=True),
+    ),
     "mpcp": _lock(analysis.mpcp, "mpcp"),
     "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
     "gpu_server": _lock(analysis.gpu_server, "gpu_server"),
@@ -508,8 +515,8 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "mig": _mig,
     "srm": _global_edf(analysis.srm),
     "container": _global_edf(analysis.container),
-    "edf_serial": _dispatcher(pbs.edf_serial),
-    "edf_parallel": _dispatcher(pbs.edf_parallel),
+    "edf_serial": _dispatcher(pbs.edf_serial, waits=False),
+    "edf_parallel": _dispatcher(pbs.edf_parallel, waits=True),
     "pbs": _search,
 }
 

@@ -20,7 +20,7 @@ from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
-from gpusched.model.views.view_source import listed, uses_engine
+from gpusched.model.views.view_source import listed
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
@@ -47,6 +47,7 @@ class DerivedModels:
         self.platform = platform.at(workload.tick)
         self._made: dict[object, object] = {}
         self._channels_are_apart = False  # of streams, whatever their number
+        self._copies_wait = True
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """Result of the first call of ``make`` for the key, or the exception that it raised."""
@@ -87,20 +88,40 @@ class DerivedModels:
 
         return self.once(("chains", form), make)
 
-    def batches(self, gaps: Gaps) -> BatchView:
-        """Jobs as units, and their batches."""
-        return self.once(("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps))
+    def batches(self, gaps: Gaps, *, waits: bool = True) -> BatchView:
+        """Jobs as units, and their batches; ``waits``: of copies, if the models have them."""
+        waits = waits and self._copies_wait
+        return self.once(
+            ("batches", gaps, waits),
+            lambda: self.workload.batches(self.platform, gaps=gaps, waits=waits),
+        )
 
     def chain_batches(self, gaps: Gaps) -> ChainBatchView:
         """Jobs as chains of kernels, and the batches of these."""
         return self.once(
             ("chain_batches", gaps),
-            lambda: self.workload.batches(self.platform, gaps=gaps, chains="keep"),
+            lambda: self.workload.batches(
+                self.platform, gaps=gaps, chains="keep", waits=self._copies_wait
+            ),
         )
 
-    def hosts(self, sms: Literal["divided", "all"]) -> View[HostTasks]:
-        """Jobs as CPU and GPU segments."""
-        return self.once(("hosts", sms), lambda: self.workload.hosts(self.platform, sms=sms))
+    def hosts(self, sms: Literal["divided", "all"], *, waits: bool) -> View[HostTasks]:
+        """Jobs as CPU and GPU segments; ``waits``: copies wait for those of other tasks.
+
+        They need not where GPU segments exclude each other.
+        """
+        waits = waits and self._copies_wait
+        return self.once(
+            ("hosts", sms, waits),
+            lambda: self.workload.hosts(self.platform, sms=sms, waits=waits),
+        )
+
+    def hosts_in_slices(self) -> View[HostTasks]:
+        """Jobs as CPU and GPU segments, for time slices."""
+        return self.once(
+            "hosts_in_slices",
+            lambda: self.workload._hosts_in_slices(self.platform, waits=self._copies_wait),
+        )
 
     def launches(self, form: StreamForm, until: int) -> LaunchView:
         """Launches of the jobs released before ``until``, in the given form of streams."""
@@ -181,6 +202,16 @@ class DerivedModels:
     def without_slowdown(self) -> DerivedModels:
         """The models for methods in which kernels do not slow each other down."""
         return DerivedModels(self.workload, self.platform.replace(slowdown=None))
+
+    def without_copy_waits(self) -> DerivedModels:
+        """The models whose copies do not wait for those of other tasks, but for chains.
+
+        Their times are at most the real ones, so that an exact test that rejects them rejects the
+        workload.
+        """
+        made = DerivedModels(self.workload, self.platform)
+        made._copies_wait = False
+        return made
 
     def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
         """The workload with the processes and stream priorities of a form, and what was chosen."""
@@ -292,17 +323,6 @@ class DerivedModels:
                     "task; their kernels share a context"
                 )
         return ()
-
-    def refuse_shared_engines(self) -> None:
-        """Raise ValueError for copies of several tasks, which may delay each other."""
-        copying = [
-            task.name for task in self.workload if any(uses_engine(part) for part in task.segments)
-        ]
-        if len(copying) > 1:
-            raise ValueError(
-                f"{copying[1]}: got copies, expected those of one task only ({copying[0]} copies, "
-                "too); the test does not count that copies wait for a copy engine"
-            )
 
     # Cores
 
