@@ -501,7 +501,7 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "time_slices": _contexts(
         analysis.time_slices,
         lambda p: {"slice": p.timeslice, "switch": p.context_switch},
-        DerivedModels.hosts_in_slices,
+        lambda models: models.hosts("all", waits=True, split=True),
     ),
     "gcaps": _contexts(
         analysis.gcaps,

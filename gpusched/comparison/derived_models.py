@@ -105,22 +105,17 @@ class DerivedModels:
             ),
         )
 
-    def hosts(self, sms: Literal["divided", "all"], *, waits: bool) -> View[HostTasks]:
+    def hosts(
+        self, sms: Literal["divided", "all"], *, waits: bool, split: bool = False
+    ) -> View[HostTasks]:
         """Jobs as CPU and GPU segments; ``waits``: copies wait for those of other tasks.
 
-        They need not where GPU segments exclude each other.
+        They need not where GPU segments exclude each other. ``split`` as in ``Workload.hosts``.
         """
         waits = waits and self._copies_wait
         return self.once(
-            ("hosts", sms, waits),
-            lambda: self.workload.hosts(self.platform, sms=sms, waits=waits),
-        )
-
-    def hosts_in_slices(self) -> View[HostTasks]:
-        """Jobs as CPU and GPU segments, for time slices."""
-        return self.once(
-            "hosts_in_slices",
-            lambda: self.workload._hosts_in_slices(self.platform, waits=self._copies_wait),
+            ("hosts", sms, waits, split),
+            lambda: self.workload.hosts(self.platform, sms=sms, waits=waits, split=split),
         )
 
     def launches(self, form: StreamForm, until: int) -> LaunchView:

@@ -30,18 +30,14 @@ class _Section:
     copied_last: bool = False
     copy_out: int = 0
 
-    def takes(self, part: Segment, *, gaps: bool) -> bool:
-        """Whether it goes on with a kernel or a copy on an engine.
-
-        ``gaps``: also with a kernel that follows a copy behind a kernel.
-        """
+    def takes(self, part: Segment, *, split: bool) -> bool:
+        """Whether a kernel or a copy on an engine belongs to it; ``split`` as in `host_view`."""
         if self.copy_out:
             return False
         if not self.kernels:
             return True
-        return not isinstance(part, CopyIn) and (
-            gaps or not isinstance(part, Kernel) or not self.copied_last
-        )
+        waits_for_slice = split and self.copied_last and isinstance(part, Kernel)
+        return not (isinstance(part, CopyIn) or waits_for_slice)
 
 
 @dataclass
@@ -53,11 +49,10 @@ class _Job:
     has_lone_copies: bool = False
 
 
-def host_view(source: Source, *, divided: bool, waits: bool, gaps: bool = True) -> View[HostTasks]:
+def host_view(source: Source, *, divided: bool, waits: bool, split: bool) -> View[HostTasks]:
     """Host tasks with kernel times on 1, 2, ... SMs, or on all; see ``Workload.hosts``.
 
-    ``gaps``: whether a GPU segment may have a copy between two of its kernels. With time slices a
-    context without a kernel loses its slice, and its next kernel waits for another one.
+    ``split``: a kernel that follows a copy behind another kernel begins a GPU segment.
     """
     source.refuse_jitter()
     waiting: tuple[str, ...] = ()
@@ -72,7 +67,7 @@ def host_view(source: Source, *, divided: bool, waits: bool, gaps: bool = True) 
                 "platform: got no GPU, expected one whose SMs are divided (sms='all' is for "
                 "methods that do not divide them)"
             )
-    jobs = [_job(task, times, gaps) for task, times in zip(tasks, source.times, strict=True)]
+    jobs = [_job(task, times, split) for task, times in zip(tasks, source.times, strict=True)]
     switch = platform.context_switch if several else 0
     sms = platform.sms if divided else None
     priority = given_to_all(tasks, "priority")
@@ -97,13 +92,13 @@ def host_view(source: Source, *, divided: bool, waits: bool, gaps: bool = True) 
     return View(derived, (*source.assumptions, *said))
 
 
-def _job(task: Task, times: tuple[KernelTimes | None, ...], gaps: bool) -> _Job:
+def _job(task: Task, times: tuple[KernelTimes | None, ...], split: bool) -> _Job:
     job = _Job()
     waiting = 0  # copies in by a CPU whose GPU segment has not come yet
     section: _Section | None = None  # the one that the next operation of the GPU may belong to
     for part, of in zip(task.segments, times, strict=True):
         if not runs_on_cpu(part):
-            if section is None or not section.takes(part, gaps=gaps):
+            if section is None or not section.takes(part, split=split):
                 section = _Section(waiting)
                 job.sections.append(section)
                 job.cpu.append(0)

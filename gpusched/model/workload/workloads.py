@@ -610,6 +610,7 @@ class Workload(NoArray, Tabular):
         *,
         sms: Literal["divided", "all"] = "divided",
         waits: bool = True,
+        split: bool = False,
     ) -> View[HostTasks]:
         """Derive host tasks, for STGM, locks, a GPU server, GCAPS, and global EDF.
 
@@ -632,6 +633,10 @@ class Workload(NoArray, Tabular):
             of every other task on its engine. False is for methods that run one GPU segment at a
             time (locks, a server), and for simulations without copy engines, which then observe too
             little.
+        split
+            Whether a GPU segment ends before a kernel that follows a copy behind another kernel.
+            With time slices such a kernel waits for a slice of its own, as its context had none to
+            run.
 
         Returns
         -------
@@ -654,12 +659,12 @@ class Workload(NoArray, Tabular):
         ([[5, 3]], [[0]], [[42]])
         """
         one_of(sms, ("divided", "all"), "sms")
-        waits = flag(waits, "waits")
-        return host_view(self._source(platform), divided=sms == "divided", waits=waits)
-
-    def _hosts_in_slices(self, platform: Platform, *, waits: bool) -> View[HostTasks]:
-        """Host tasks for time slices: a kernel behind a copy waits for a slice of its own."""
-        return host_view(self._source(platform), divided=False, waits=waits, gaps=False)
+        return host_view(
+            self._source(platform),
+            divided=sms == "divided",
+            waits=flag(waits, "waits"),
+            split=flag(split, "split"),
+        )
 
     def launches(
         self, platform: Platform, until: Time, *, streams: Literal["task", "one"] = "task"
