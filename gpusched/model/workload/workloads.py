@@ -481,8 +481,9 @@ class Workload(NoArray, Tabular):
             Treatment of jobs of several kernels: ``"fuse"`` (they become one unit) or ``"refuse"``.
         waits
             Whether copies are lengthened by their waits for copies of other tasks. Without waits,
-            the times are at most those on the GPU, so that an exact test that rejects them rejects
-            the workload; a scheduler that runs one unit at a time has no such waits.
+            times are not longer than on the GPU, so that an exact test that rejects them rejects
+            the workload. A scheduler that runs the GPU segments of one job at a time, copies
+            included, has no such waits.
 
         Returns
         -------
