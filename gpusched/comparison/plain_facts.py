@@ -23,7 +23,7 @@ _MANY = 100  # periods in a hyperperiod that is worth a note
 def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]:
     """Sentences about jobs longer than their deadlines, and CPU work that exceeds the CPUs.
 
-    Kernels count with their times alone on the whole GPU.
+    Kernels count with their stated times alone on the whole GPU.
     """
     try:
         times = workload.kernel_times(platform)
@@ -31,7 +31,7 @@ def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]
         return ()  # the rows say why
     found = []
     for task, of_task in zip(workload, times, strict=True):
-        kernels = sum(of.time * of.kernel.repeat for of in of_task if of is not None)
+        kernels = sum(of.least * of.kernel.repeat for of in of_task if of is not None)
         alone = task.cpu_time + task.copy_time + kernels
         if alone > task.deadline:
             found.append(
@@ -64,7 +64,7 @@ def _shortest_times(workload: Workload, platform: Platform) -> list[list[int]]:
         [
             0
             if isinstance(part, Kernel) and of is None
-            else (part.time if of is None else of.time) * part.repeat
+            else (part.time if of is None else of.least) * part.repeat
             for part, of in zip(task.segments, of_task, strict=True)
         ]
         for task, of_task in zip(workload, times, strict=True)
