@@ -373,7 +373,9 @@ def test_contradictions() -> None:
         [of] = kernel_times([gs.Kernel(time, block_time=block_time, **shape)], GPU)
         assert of.block_time == block_time and 0 <= of.excess < 3
     for time, block_time in ((100, 33), (100, 35), (100, 5), (99, 34)):
-        with pytest.raises(ValueError, match=rf"k: got {time} and a block time of {block_time}, wh"):
+        with pytest.raises(
+            ValueError, match=rf"k: got {time} and a block time of {block_time}, wh"
+        ):
             kernel_times([gs.Kernel(time, block_time=block_time, **shape)], GPU, ["k"])
     with pytest.raises(ValueError, match="block_time: got 101, expected at most the time .*, 100"):
         gs.Kernel(100, block_time=101, **shape)

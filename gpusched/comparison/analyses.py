@@ -17,12 +17,13 @@ from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
-from gpusched.model.answers.answer import Answer, missing
+from gpusched.model.answers.answer import Answer, Times, missing
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -169,21 +170,23 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
     if way.modes:
         options.setdefault("mode", way.modes[0])
     began = perf_counter()
-    found = _TESTS[way.name](models, request, options)
-    answer, view = found.answer, found.view
+    given = models.given
+    models, found = _found(models, way, request, options, inner)
+    answer, view, grain = found.answer, found.view, models.grain
     if isinstance(answer, MigAllocation):
-        response, bounded = answer.response, answer.bounded
+        response, bounded, grain = answer.response, answer.bounded, 1
     else:
         assert view is not None
         response, bounded = _by_task(models.workload, answer, view)
+        response = _in_ticks(response, grain)
     accepted = found.accepted
-    rejected = bool(answer.rejected) and not accepted
+    rejected = bool(answer.rejected) and not accepted and not models.rounded
     if rejected and found.slower:  # kernels may take less: what they take alone has to show it
-        plain = _TESTS[way.name](models.without_slowdown(), request, options)
-        rejected = bool(plain.answer.rejected)
+        plain_models, plain = _found(models.without_slowdown(), way, request, options, inner)
+        rejected = bool(plain.answer.rejected) and not plain_models.rounded
     return WorkloadAnswer(
-        workload=models.workload,
-        platform=models.platform,
+        workload=given.workload,
+        platform=given.platform,
         way=way.name,
         method="priority_streams" if isinstance(answer, PriorityStreamsBound) else method.name,
         options=options,
@@ -195,7 +198,30 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
         derivation=(*(() if view is None else view.assumptions), *found.slower, *found.said),
         detail=answer,
         seconds=perf_counter() - began,
+        grain=grain,
     )
+
+
+def _found(
+    models: DerivedModels, way: Way, request: Request, options: dict[str, Any], inner: Any
+) -> tuple[DerivedModels, _Found]:
+    """The answer of a way's test, and the models that it is for: those in finer ticks, if needed."""
+    within = "" if inner is None else inner_way(inner).name
+    fine = models.refined(way.name, test=True, within=within)
+    try:
+        return fine, _TESTS[way.name](fine, request, options)
+    except OverflowError:  # of times that are short enough in the given ticks
+        if fine.grain == 1:
+            raise
+    coarse = fine.given.unrefined()
+    return coarse, _TESTS[way.name](coarse, request, options)
+
+
+def _in_ticks(response: Times, grain: int) -> Times:
+    """Responses in ticks of which ``grain`` finer ones make one, rounded up."""
+    if grain == 1:
+        return response
+    return missing(ticks_up(response.filled(0), grain), ~np.ma.getmaskarray(response))
 
 
 def _by_task(
@@ -244,7 +270,7 @@ def _refuse_unknown_options(
 
 
 def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    models, slower = models.side_by_side()
+    models, slower = models.on_free_sms()
     models.refuse_cpu_overload()
     models.refuse_shared_channels()
     models.refuse_many_kernels()
@@ -283,7 +309,7 @@ def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _F
             f"{name}: got an option of fifo_bound with shares of SMs, expected none; clients that "
             "may not use all SMs are bounded by priority_streams"
         )
-    one, slower = one.side_by_side()
+    one, slower = one.on_free_sms(models.share_limits())
     one.refuse_cpu_overload()
     view = one.chains("streams")
     client, limits = models.client_limits(view.tasks.name)
@@ -303,7 +329,7 @@ def _green_contexts(models: DerivedModels, request: Request, options: dict[str, 
     """Green contexts: parts of the GPU with SMs of their own, and streams in each."""
     models, slower = models.side_by_side()
     models.refuse_cpu_overload()
-    green = models.in_green_contexts()
+    green = models.in_green_contexts(test=True)
     green.refuse_shared_channels(models.gpu().channels)
     models.refuse_many_kernels()
     view = models.chains("green_contexts")
@@ -319,7 +345,7 @@ def _green_contexts(models: DerivedModels, request: Request, options: dict[str, 
 
 
 def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    models, slower = models.side_by_side()
+    models, slower = models.on_free_sms()
     models.refuse_cpu_overload()
     models.refuse_shared_channels()
     models.refuse_many_kernels()
@@ -423,7 +449,7 @@ def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
         models.refuse_cpu_overload()
         view = models.batches(request.gaps)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
-        refuse_unsettled(answer)
+        refuse_unsettled(answer, models.text)
         return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
 
     return run
@@ -484,12 +510,13 @@ def instances_for(
 ) -> MigAllocation:
     """GPU instances for the tasks; ``options`` are ``within`` and those of that way."""
     within = inner_way(options.get("within", WITHIN.default))
+    models = models.refined("mig", test=True, within=within.name)
     inner = {name: value for name, value in options.items() if name != "within"}
     _refuse_unknown_options(within, inner)
 
     def test(workload: Workload, platform: Platform) -> WorkloadAnswer:
         asked = Request(inner, request.gaps, request.budget, request.stop)
-        return analyzed(DerivedModels(workload, platform), within, asked)
+        return analyzed(DerivedModels.settled(workload, platform), within, asked)
 
     return allocated(models, within, inner, test, as_budget(request.budget), request.stop, report)
 

@@ -93,16 +93,21 @@ def allocated(
     known = all(one.profile.sms_known for row in configurations for one in row)
     claim = "sufficient" if within.method is None else within.method.claim
     return MigAllocation(
-        workload=workload,
-        platform=models.platform,
+        workload=models.given.workload,
+        platform=models.given.platform,
         within=within.name,
         options=dict(options),
         claim=cast(Claim, claim),
         parts=parts,
-        rejected=found.complete and claim == "exact" and known and not tests.undecided,
+        rejected=found.complete
+        and claim == "exact"
+        and known
+        and not tests.undecided
+        and not models.rounded,
         spent=found.sets is None and not found.complete,
         tested=tests.tested,
         seconds=perf_counter() - began,
+        grain=models.grain,
         _left_out=frozenset(range(len(workload))) - users,
         _said=tuple(said),
         _reason="" if parts else _why_none(found, spent, tests, within, len(units)),

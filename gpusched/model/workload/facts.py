@@ -77,6 +77,18 @@ class Facts:
         made._check()
         return made
 
+    def _ticks_as(self, tick: TickLength) -> Self:
+        """The object with the same numbers of ticks, in ticks of another length."""
+        made = object.__new__(type(self))
+        values = []
+        for key in self._KEYS:
+            value = getattr(self, key)
+            if key == "segments":
+                value = tuple(segment._ticks_as(tick) for segment in value)
+            values.append(value)
+        made._put(values, tick)
+        return made
+
     def _converted(self, key: str, value: Any, tick: TickLength) -> object:
         """A stored time, or what contains times, in ticks of ``tick`` ns."""
         return in_ticks(value, self._tick, tick, key.removeprefix("_"))

@@ -94,6 +94,22 @@ class KernelTimes:
             )
         return _fitting(self.waves_on(sms) * self.block_time, self.where)
 
+    def block_on(self, sms: int) -> Fraction:
+        """The time of a block on the given number of SMs, not rounded.
+
+        Without a profile it is the same on any number of SMs. Raises ValueError for a kernel
+        without a shape, and for a profile that does not cover the number.
+        """
+        given = self.kernel.block_time
+        if self.kernel.sms and (given is None or sms < self.sms):
+            time = _looked_up(self.kernel.sms, min(sms, self.sms), self.where)
+            if given is None:
+                return Fraction(time, self.waves_on(sms))
+            return max(Fraction(max(time, self.time), self.waves_on(sms)), Fraction(given))
+        if given is None and self.stated is not None:
+            return Fraction(self.stated, self.waves)
+        return Fraction(self.needed_block_time())
+
     def slowest_block(self, sms: int) -> Fraction:
         """The longest time of a block on 1, 2, ... up to the given number of SMs, not rounded.
 
@@ -104,9 +120,7 @@ class KernelTimes:
         """
         profile, given = self.kernel.sms, self.kernel.block_time
         if not profile:
-            if given is None and self.stated is not None:
-                return Fraction(self.stated, self.waves)
-            return Fraction(self.needed_block_time())
+            return self.block_on(sms)
         keys, last = sorted(profile), min(sms, self.sms)
         if keys[0] > 1:
             raise ValueError(
