@@ -377,9 +377,9 @@ def test_contradictions() -> None:
             ValueError, match=rf"k: got {time} and a block time of {block_time}, wh"
         ):
             kernel_times([gs.Kernel(time, block_time=block_time, **shape)], GPU, ["k"])
-    with pytest.raises(ValueError, match="block_time: got 101, expected at most the time .*, 100"):
+    with pytest.raises(ValueError, match=r"block_time: got 101, expected at most the time .*, 100"):
         gs.Kernel(100, block_time=101, **shape)
-    with pytest.raises(ValueError, match="block_time: got 2ms, expected at most .*, 1.5ms"):
+    with pytest.raises(ValueError, match=r"block_time: got 2ms, expected at most .*, 1\.5ms"):
         gs.Kernel("1.5ms", block_time="2ms", **shape)
     mixed = gs.Kernel("1.5ms", block_time=2, **shape)  # of which length is known in a workload
     with pytest.raises(ValueError, match=r"segments\[0\].block_time: got 2us, expected at most"):

@@ -205,7 +205,7 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
 def _found(
     models: DerivedModels, way: Way, request: Request, options: dict[str, Any], inner: Any
 ) -> tuple[DerivedModels, _Found]:
-    """The answer of a way's test, and the models that it is for: those in finer ticks, if needed."""
+    """The answer of a way's test, and its models: those in finer ticks, if needed."""
     within = "" if inner is None else inner_way(inner).name
     fine = models.refined(way.name, test=True, within=within)
     try:

@@ -1,11 +1,11 @@
 """Ticks in which the times of blocks are whole numbers.
 
 A block of a kernel of w waves takes a w-th of the kernel's time, which may be no whole number of
-ticks of the workload. Rounded up, it would make the verdict depend on the tick. Models are therefore
-derived in ticks that are an integer fraction of those of the workload: its grain.
+ticks of the workload. Rounded up, it would make the verdict depend on the tick. Models are
+therefore derived in finer ticks, of which a whole number make a tick of the workload: its grain.
 
-The grain is the least one for which all block times are whole. If it is too large, or makes times too
-long for the models, block times are rounded up to the shortest of 1 ns, 10 ns, 100 ns, ... that
+The grain is the least one for which all block times are whole. If it is too large, or makes times
+too long for the models, block times are rounded up to the shortest of 1 ns, 10 ns, 100 ns, ... that
 divides the tick; the same program in other ticks has then the same times.
 """
 
@@ -54,8 +54,8 @@ class Sharing(NamedTuple):
     ``slowed``: multiplied by the slowdown of the platform. ``single``: also with the launch latency
     as part of a kernel. ``units``: also for the work of a job as one kernel. ``batches``: also the
     times of batches. ``profiles``: also measured times on numbers of SMs. ``free``: tasks whose
-    kernels run on the least favourable number of SMs up to their limit. ``limits``: the SMs of tasks
-    that may not use all.
+    kernels run on the least favourable number of SMs up to their limit. ``limits``: the SMs of
+    tasks that may not use all.
     """
 
     slowed: bool = False
@@ -249,7 +249,7 @@ def _unit(task: Task, row: Sequence[_Timed | None], gpu: GPU, latency: int) -> t
 
 
 def _gaps(task: Task) -> list[int]:
-    """Times of the work around and between the GPU segments of a job, as far as it keeps the GPU."""
+    """Times of the work between the GPU segments of a job, and of copies before and after."""
     places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
     return [
         part.time * part.repeat

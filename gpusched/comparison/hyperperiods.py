@@ -47,5 +47,6 @@ def refuse_unsettled(answer: Edf, text: Callable[[int], str] = str) -> None:
     raise ValueError(
         f"{tasks.name[i]}: got GPU work that is released at {text(int(tasks.offset[i]))} and due "
         f"{text(int(tasks.deadline[i]))} later, expected one due within its period of "
-        f"{text(int(tasks.period[i]))}; the dispatcher is played for one hyperperiod, and jobs of the next begin before these end"
+        f"{text(int(tasks.period[i]))}; the dispatcher is played for one hyperperiod, and jobs of "
+        "the next begin before these end"
     )
