@@ -360,7 +360,7 @@ def _placed(
         models.refuse_cores()
         view = models.hosts("all")
         return view.tasks, view.assumptions, {"policy": "gedf", "protocol": way.name}
-    answer = analyzed(models, way, request)
+    answer = analyzed(models.given, way, request)  # in ticks of its own, if of divided SMs
     verdict, said = answer.detail, answer.derivation
     if isinstance(verdict, GedfVerdict):
         protocol = verdict.lock if way.name == "srm" else way.name
