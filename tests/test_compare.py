@@ -176,7 +176,7 @@ def test_a_run_has_whole_jobs() -> None:
 
 
 def test_a_missed_deadline_is_seen() -> None:
-    w = gs.Workload([gs.Task(n, 40, [gs.Kernel(22, blocks=9999, threads=1024)]) for n in "ab"])
+    w = gs.Workload([gs.Task(n, 40, [gs.Kernel(44, blocks=9999, threads=1024)]) for n in "ab"])
     c = gs.compare(w, ORIN)
     for way in ("one_stream", "streams", "mpcp", "driver", "edf_serial", "edf_parallel", "pbs"):
         assert c[way].schedulable is False, way

@@ -124,7 +124,8 @@ def check_parts(answer: gs.MigAllocation) -> None:
         assert part.instance.start in part.instance.profile.starts
         assert part.answer.accepted and part.answer.platform.sms == part.instance.profile.sms
         assert part.answer.workload.names == tuple(answer.workload.names[i] for i in part.tasks)
-        assert answer.response[list(part.tasks)].tolist() == part.answer.response.tolist()
+        bounds = [-(-bound // answer.grain) for bound in part.answer.response.tolist()]
+        assert answer.response[list(part.tasks)].tolist() == bounds
     assert (answer.slack >= 0).all()
 
 

@@ -355,18 +355,46 @@ def test_overrides() -> None:
     shape = {"blocks": 10, "threads": 1024}
     given_block, profile, both = kernel_times(
         [
-            gs.Kernel(100, block_time=30, **shape),
+            gs.Kernel(block_time=30, **shape),
             gs.Kernel(sms={1: 400, 3: 110}),
             gs.Kernel(sms={1: 400, 3: 110}, **shape),
         ],
         GPU,
     )
     assert given_block.profile() == [300, 150, 120, 90]
-    assert excess_notes([given_block], 1) == [
-        "kernels[0]: 3 waves of 30ns take 90ns, 10ns less than the stated 100ns"
-    ]
+    assert given_block.stated is None and excess_notes([given_block], 1) == []
     assert profile.profile() == [400, 400, 110, 110] and profile.block_time is None
     assert (both.block_time, both.profile()) == (37, [400, 400, 111, 111])
+
+
+def test_contradictions() -> None:
+    shape = {"blocks": 10, "threads": 1024}  # 3 waves
+    for time, block_time in ((100, 34), (102, 34), (3, 1), (1, 1)):
+        [of] = kernel_times([gs.Kernel(time, block_time=block_time, **shape)], GPU)
+        assert of.block_time == block_time and 0 <= of.excess < 3
+    for time, block_time in ((100, 33), (100, 35), (100, 5), (99, 34)):
+        with pytest.raises(
+            ValueError, match=rf"k: got {time} and a block time of {block_time}, wh"
+        ):
+            kernel_times([gs.Kernel(time, block_time=block_time, **shape)], GPU, ["k"])
+    with pytest.raises(ValueError, match=r"block_time: got 101, expected at most the time .*, 100"):
+        gs.Kernel(100, block_time=101, **shape)
+    with pytest.raises(ValueError, match=r"block_time: got 2ms, expected at most .*, 1\.5ms"):
+        gs.Kernel("1.5ms", block_time="2ms", **shape)
+    mixed = gs.Kernel("1.5ms", block_time=2, **shape)  # of which length is known in a workload
+    with pytest.raises(ValueError, match=r"segments\[0\].block_time: got 2us, expected at most"):
+        gs.Workload([gs.Task("a", "9ms", [mixed.replace(time="1us")])], tick="us")
+    # The program of a documented mistake: refused by name, with the waves.
+    task = gs.Task("a", "9ms", [gs.Kernel("100us", block_time="5us", **shape)])
+    with pytest.raises(
+        ValueError,
+        match=r"a: segments\[0\]: got 100us and a block time of 5us, which make 15us in 3 waves",
+    ):
+        gs.analyze(gs.Workload([task], tick="us"), gs.Platform(GPU), "streams")
+    # Both times grow, and are rounded: only the time of a block, which counts, remains.
+    agree = gs.Workload([gs.Task("a", 900, [gs.Kernel(100, block_time=34, **shape)])])
+    grown = agree.scaled(kernels="1.3")["a"].kernels[0]
+    assert grown.block_time == 45 and not grown.has_time
 
 
 def test_a_kernel_without_a_shape() -> None:

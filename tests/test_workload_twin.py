@@ -50,6 +50,7 @@ def random_case(seed: int) -> tuple[gs.Workload, gs.Platform]:
             }
         if facts and random.random() < 0.2:
             facts["block_time"] = random.randrange(1, 20)
+            time = random.choice((None, random.randrange(facts["block_time"], 99)))
         if random.random() < 0.2:
             keys = random.sample(range(1, 6), random.randrange(1, 4))
             keys = sorted({*keys, *([1] if random.random() < 0.5 else [])})

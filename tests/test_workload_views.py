@@ -495,7 +495,7 @@ def plain(seed: int) -> gs.Workload:
     kept: dict[str, Any] = {"jitter": 0, "process": None, "priority": None, "core": None}
     tasks = []
     for task in w:
-        stretched = 10 * sum(part.time * part.repeat for part in task.segments) + task.offset
+        stretched = 10 * sum(_length(part) * part.repeat for part in task.segments) + task.offset
         tasks.append(
             task.replace(
                 **kept,
@@ -505,6 +505,12 @@ def plain(seed: int) -> gs.Workload:
             )
         )
     return gs.Workload(tasks, w.tick)
+
+
+def _length(part: Any) -> int:
+    if isinstance(part, gs.Kernel) and part.block_time is not None:
+        return 6 * part.block_time
+    return int(part.time)
 
 
 def test_random_views_are_accepted_by_their_methods() -> None:

@@ -41,11 +41,13 @@ def kernels(draw: Any, tick: int = 1, threads: int = 2048) -> gs.Kernel:
         given["smem"] = draw(st.sampled_from([0, 1, 48 * 1024]))
     if shaped and draw(st.booleans()):
         given["block_time"] = draw(times(tick))
+        if draw(st.booleans()):
+            given["time"] = given["block_time"]
     if draw(st.booleans()):
         keys = sorted(draw(st.sets(st.integers(1, 200), min_size=1, max_size=4)))
         values = sorted(draw(st.lists(_NUMBERS, min_size=len(keys), max_size=len(keys))))
         given["sms"] = dict(zip(keys, reversed(values), strict=True))
-    if not {"block_time", "sms"} & {*given} or draw(st.booleans()):
+    if "block_time" not in given and ("sms" not in given or draw(st.booleans())):
         given["time"] = draw(times(tick))
     return gs.Kernel(**given)
 
@@ -117,7 +119,8 @@ def random_workload(seed: int) -> gs.Workload:
         counts = sorted(random.sample(range(1, 200), random.randrange(1, 5)))
         times = sorted((time() for _ in counts), reverse=True)
         profile = maybe(sms=dict(zip(counts, times, strict=True)))
-        return gs.Kernel(time(), **shape, **profile, **common)
+        alone = None if "block_time" in shape else time()
+        return gs.Kernel(alone, **shape, **profile, **common)
 
     def task(name: str) -> gs.Task:
         facts = maybe(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -196,14 +197,14 @@ class TimeAxis:
         return list(range(-(-first // distance) * distance, last + 1, distance))
 
 
-def time_axis(unit: str | None, last: int) -> TimeAxis:
+def time_axis(unit: str | Fraction | None, last: int) -> TimeAxis:
     """Time axis up to ``last`` ticks.
 
     Parameters
     ----------
     unit
         Unit of a tick: None (the axis counts ticks), or "ns", "us", "ms" or "s" (the axis has the
-        unit that suits its length).
+        unit that suits its length). Or the length of a tick in ns, a fraction of such a unit.
     last
         Its end in ticks.
 
@@ -214,6 +215,11 @@ def time_axis(unit: str | None, last: int) -> TimeAxis:
     """
     if unit is None:
         return TimeAxis(1, "time (ticks)")
+    if isinstance(unit, Fraction):
+        sizes = [(name, UNITS[name] / unit) for name in ("s", "ms", "µs", "ns")]
+        whole = [(name, int(size)) for name, size in sizes if size.denominator == 1]
+        name, ticks = next((of for of in whole if last >= 2 * of[1]), whole[-1])
+        return TimeAxis(ticks, f"time ({name})")
     if not isinstance(unit, str) or unit not in UNITS:
         raise ValueError(f"unit: got {shown(unit)}, expected None, 'ns', 'us', 'ms' or 's'")
     for name in ("s", "ms", "µs", "ns"):

@@ -13,13 +13,15 @@ import json
 import operator
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from typing import IO, Any, SupportsIndex
 
 import numpy as np
 
 from gpusched._draw import event_rows
-from gpusched._draw.timeline import Counter, Piece, PieceColumns, Timeline
+from gpusched._draw.timeline import Counter, CounterColumns, Piece, PieceColumns, Timeline
 from gpusched._support.arguments import integer
 from gpusched._support.files import replacing
 
@@ -105,7 +107,9 @@ def thread_name(pid: int | str, tid: int | str, name: str) -> Event:
     }
 
 
-def write_timeline(timeline: Timeline, path: str | os.PathLike[str], tick: int = 1) -> None:
+def write_timeline(
+    timeline: Timeline, path: str | os.PathLike[str], tick: int | Fraction = 1
+) -> None:
     """Write a timeline as a Chrome trace.
 
     Each group of lanes is a process. Pieces and counters are consumed while the file is written.
@@ -117,7 +121,7 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], tick: int =
     path
         The file, replaced when the new one is complete; compressed if the name ends in .gz.
     tick
-        Length of a tick in ns, at least 1.
+        Length of a tick in ns, at least 1; or a Fraction, with times rounded down to whole ns.
 
     Raises
     ------
@@ -126,12 +130,41 @@ def write_timeline(timeline: Timeline, path: str | os.PathLike[str], tick: int =
     TypeError, ValueError, OverflowError
         ``tick`` is not a positive integer below 2**63.
     """
+    if isinstance(tick, Fraction):
+        timeline, tick = _in_ns(timeline, tick), 1
     length = integer(tick, "tick")
     if length < 1:
         raise ValueError(f"tick: got {length}, expected at least 1 ns")
     if length >= 2**63:
         raise OverflowError(f"tick: got {length}, expected less than 2**63 ns")
     write_chrome_trace(path, timeline_events(timeline, length), other=timeline.other or None)
+
+
+def _in_ns(timeline: Timeline, tick: Fraction) -> Timeline:
+    """The timeline with its times in ns, rounded down, of which a tick is a fraction."""
+    parts, whole = tick.numerator, tick.denominator
+
+    def ns(time: Any) -> Any:
+        """A time or an array of times; those below 0 stand for missing ones."""
+        scaled = time // whole * parts + time % whole * parts // whole
+        return np.where(time < 0, time, scaled) if isinstance(time, np.ndarray) else scaled
+
+    def of_piece(piece: Piece) -> Piece:
+        times = {name: None if time is None else ns(time) for name, time in piece.times.items()}
+        return replace(piece, start=ns(piece.start), end=ns(piece.end), times=times)
+
+    def of_columns(columns: PieceColumns | CounterColumns) -> PieceColumns | CounterColumns:
+        if isinstance(columns, CounterColumns):
+            return replace(columns, time=ns(columns.time))
+        times = {name: ns(time) for name, time in columns.times.items()}
+        return replace(columns, start=ns(columns.start), end=ns(columns.end), times=times)
+
+    return replace(
+        timeline,
+        pieces=map(of_piece, timeline.pieces),
+        columns=map(of_columns, timeline.columns),
+        counters=(replace(counter, time=ns(counter.time)) for counter in timeline.counters),
+    )
 
 
 def timeline_events(timeline: Timeline, tick: int) -> Iterator[Event | bytes]:

@@ -20,6 +20,7 @@ from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.conditions import Condition
 from gpusched.comparison.cores.core_choice import with_cores
 from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
@@ -193,16 +194,17 @@ def analyzed(
     if way.modes:
         options.setdefault("mode", way.modes[0])
     began = perf_counter()
+    given = models.given
     try:
-        refuse_false_premises(way.name, Case(models))
-        found = _TESTS[way.name](models, request, options)
+        refuse_false_premises(way.name, Case(given))
+        models, found = _found(given, way, request, options, inner)
     except ValueError as error:
         raise NotApplicable(*error.args).with_traceback(error.__traceback__) from None
     judged = _judged(models, way, request, options, found, shared_cpus)
     answer, view = found.answer, found.view
     return WorkloadAnswer(
-        workload=models.workload,
-        platform=models.platform,
+        workload=given.workload,
+        platform=given.platform,
         way=way.name,
         method="priority_streams" if isinstance(answer, PriorityStreamsBound) else method.name,
         options=options,
@@ -219,6 +221,7 @@ def analyzed(
         reason=judged.reason,
         detail=answer,
         seconds=perf_counter() - began,
+        grain=judged.grain,
     )  # fmt: skip
 
 
@@ -234,23 +237,29 @@ class _Judged:
     bounded: Any
     reason: str
     said: tuple[str, ...]
+    grain: int
 
 
 def _judged(
-    models: DerivedModels,
+    fine: DerivedModels,
     way: Way,
     request: Request,
     options: dict[str, Any],
     found: _Found,
     shared_cpus: bool,
 ) -> _Judged:
-    """The verdict for the workload: for all of its tasks, on the whole machine."""
+    """The verdict for the workload: for all of its tasks, on the whole machine.
+
+    ``fine`` are the models of the test, whose ticks may be finer than those of the workload.
+    """
+    models, grain = fine.given, fine.grain
     answer, workload = found.answer, models.workload
     if isinstance(answer, MigAllocation):
-        response, bounded = answer.response, answer.bounded
+        response, bounded, grain = answer.response, answer.bounded, 1
     else:
         assert found.view is not None
-        response, bounded = _by_task(workload, answer, found.view)
+        response, bounded = _by_task(fine.workload, answer, found.view)
+        response = _in_ticks(response, grain)
     values, known = response.filled(0), ~np.ma.getmaskarray(response)
     bounded, reason = np.array(bounded), ""
     said: tuple[str, ...] = ()
@@ -277,13 +286,15 @@ def _judged(
         )  # fmt: skip
     if impossible := models.impossible() if shared_cpus else ():
         text = f"No way keeps all deadlines: {impossible[0]}."
-        return _Judged(False, True, True, (), response, frozen(bounded), text, said)
+        return _Judged(False, True, True, (), response, frozen(bounded), text, said, grain)
     if not holds and way.name in _IN_TURNS and shared_cpus and models.too_much_in_turns():
         text = f"{models.too_much_in_turns()[0]}."
-        return _Judged(False, True, False, (), response, frozen(bounded), text, said)
+        return _Judged(False, True, False, (), response, frozen(bounded), text, said, grain)
     accepted = holds and not conditions
-    shown = not holds and _is_shown_late(models, way, request, options, found, shared_cpus)
-    return _Judged(accepted, shown, False, conditions, response, frozen(bounded), reason, said)
+    shown = not holds and _is_shown_late(fine, way, request, options, found, shared_cpus)
+    return _Judged(
+        accepted, shown, False, conditions, response, frozen(bounded), reason, said, grain
+    )
 
 
 _IN_TURNS = (
@@ -318,7 +329,7 @@ def _late_reason(workload: Workload, response: Times, bounded: Any) -> str:
 
 
 def _is_shown_late(
-    models: DerivedModels,
+    fine: DerivedModels,
     way: Way,
     request: Request,
     options: dict[str, Any],
@@ -331,7 +342,8 @@ def _is_shown_late(
     has to say no for the stated times, too. A dispatcher's miss is one of a run, which CPUs that
     tasks share may not allow.
     """
-    if not found.answer.rejected or not shared_cpus:
+    models = fine.given
+    if not found.answer.rejected or not shared_cpus or fine.rounded:
         return False
     if way.name in ("pbs", "edf_serial", "edf_parallel"):
         if not models.is_batched_as_stated(serial=way.name == "edf_serial"):
@@ -340,13 +352,33 @@ def _is_shown_late(
             return False
     elif models.copies_meet():  # chains count the longest waits of copies
         return False
-    plain = models.without_costs()
-    if plain is None:
-        return bool(found.answer.rejected)
     try:
-        return bool(_TESTS[way.name](plain, request, options).answer.rejected)
+        plain, again = _found(models.without_costs(), way, request, options, None)
     except (ValueError, OverflowError):
         return False
+    return bool(again.answer.rejected) and not plain.rounded
+
+
+def _found(
+    models: DerivedModels, way: Way, request: Request, options: dict[str, Any], inner: Any
+) -> tuple[DerivedModels, _Found]:
+    """The answer of a way's test, and its models: those in finer ticks, if needed."""
+    within = "" if inner is None else inner_way(inner).name
+    fine = models.refined(way.name, test=True, within=within)
+    try:
+        return fine, _TESTS[way.name](fine, request, options)
+    except OverflowError:  # of times that are short enough in the given ticks
+        if fine.grain == 1:
+            raise
+    coarse = fine.given.unrefined()
+    return coarse, _TESTS[way.name](coarse, request, options)
+
+
+def _in_ticks(response: Times, grain: int) -> Times:
+    """Responses in ticks of which ``grain`` finer ones make one, rounded up."""
+    if grain == 1:
+        return response
+    return missing(ticks_up(response.filled(0), grain), ~np.ma.getmaskarray(response))
 
 
 def _by_task(
@@ -395,7 +427,7 @@ def _refuse_unknown_options(
 
 
 def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    models, slower = models.side_by_side()
+    models, slower = models.on_free_sms()
     alone = models.kernel_users() == 1
     if (models.has_chains() or models.copies_meet() or alone) and not options:
         chains = models.chains("streams")
@@ -429,7 +461,7 @@ def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _F
             f"{name}: got an option of fifo_bound with shares of SMs, expected none; clients that "
             "may not use all SMs are bounded by priority_streams"
         )
-    one, slower = one.side_by_side()
+    one, slower = one.on_free_sms(models.share_limits())
     view = one.chains("streams")
     client, limits = models.client_limits(view.tasks.name)
     answer = analysis.priority_streams(
@@ -446,7 +478,7 @@ def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _F
 def _green_contexts(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     """Green contexts: parts of the GPU with SMs of their own, and streams in each."""
     models, slower = models.side_by_side()
-    green = models.in_green_contexts()
+    green = models.in_green_contexts(test=True)
     view = models.chains("green_contexts")
     answer = analysis.priority_streams(
         view.tasks,
@@ -460,7 +492,7 @@ def _green_contexts(models: DerivedModels, request: Request, options: dict[str, 
 
 
 def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    models, slower = models.side_by_side()
+    models, slower = models.on_free_sms()
     view = models.chains("priority_streams")
     answer = analysis.priority_streams(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
     return _Found(answer, view, bool(answer.accepted), (), slower)
@@ -576,7 +608,7 @@ def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., _
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
         view = models.batches(request.gaps, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
-        refuse_unsettled(answer)
+        refuse_unsettled(answer, models.text)
         return _Found(answer, view, bool(answer.accepted))
 
     return run
@@ -635,12 +667,14 @@ def instances_for(
 ) -> MigAllocation:
     """GPU instances for the tasks; ``options`` are ``within`` and those of that way."""
     within = inner_way(options.get("within", WITHIN.default))
+    models = models.refined("mig", test=True, within=within.name)
     inner = {name: value for name, value in options.items() if name != "within"}
     _refuse_unknown_options(within, inner)
 
     def test(workload: Workload, platform: Platform) -> WorkloadAnswer:
         asked = Request(inner, request.gaps, request.budget, request.stop)
-        return analyzed(DerivedModels(workload, platform), within, asked, shared_cpus=False)
+        models = DerivedModels.settled(workload, platform)
+        return analyzed(models, within, asked, shared_cpus=False)
 
     return allocated(models, within, inner, test, as_budget(request.budget), request.stop, report)
 

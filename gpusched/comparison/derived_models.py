@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
 from typing import Literal, TypeVar
 
 import numpy as np
 
 from gpusched.comparison.copy_waits import copies_meet
+from gpusched.comparison.finer_ticks import (
+    Grain,
+    Sharing,
+    divided_times,
+    grain_of,
+    in_finer_ticks,
+    instance_times,
+)
 from gpusched.comparison.green_context_tasks import (
     GREEN_SENTENCES,
     GreenContextTasks,
@@ -20,12 +30,25 @@ from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
+from gpusched.model.views.view_source import listed, runs_on_cpu, uses_engine
 from gpusched.model.workload.gpu_part_names import unknown_clients
+from gpusched.model.workload.green_contexts import green_sms
+from gpusched.model.workload.kernel_waves import KernelTimes
+from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.segments import Kernel
+from gpusched.model.workload.segments import Kernel, Segment
+from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["DerivedModels", "Gaps", "StreamForm"]
+
+FREE_SMS = (
+    "kernels with a profile take the longest time per wave that they take on any number of SMs, of "
+    "which others leave some"
+)
+
+_WHOLE_GPU = ("gcaps", "mpcp", "fmlp_plus", "gpu_server", "srm", "container", "driver")
+"""Ways whose models have kernels with all SMs, and no blocks."""
 
 Gaps = Literal["refuse", "occupy"]
 StreamForm = Literal[
@@ -38,14 +61,138 @@ class DerivedModels:
     """Views of a workload on a platform, and allocations of cores and SMs.
 
     If the derivation of a view fails, later requests for it raise the same error.
+
+    ``workload`` and ``platform`` are the given ones, or, in models made by `refined`, the same in
+    finer ticks, of which ``grain`` make a tick of the ``given`` models. ``rounded`` tells whether
+    times of blocks are rounded up nevertheless.
     """
 
     def __init__(self, workload: Workload, platform: Platform) -> None:
         self.workload = workload
-        self.platform = platform.at(workload.tick)
+        self.platform = platform._at(workload._tick)
+        self.given = self
+        self.grain = 1
+        self.rounded = False
         self._made: dict[object, object] = {}
         self._channels_are_apart = False  # of streams, whatever their number
         self._copies_wait = True
+        self._is_settled = False  # has its ticks
+        self._keeps_profiles = False  # times of kernels are those on all SMs
+
+    def _with(self, workload: Workload, platform: Platform | None = None) -> DerivedModels:
+        """Models like these, for another workload or platform."""
+        made = DerivedModels(workload, self.platform if platform is None else platform)
+        made.given = made if self.given is self else self.given
+        made.grain, made.rounded = self.grain, self.rounded
+        made._channels_are_apart = self._channels_are_apart
+        made._is_settled = self._is_settled
+        made._keeps_profiles = self._keeps_profiles
+        made._copies_wait = self._copies_wait
+        return made
+
+    # Ticks
+
+    @classmethod
+    def settled(cls, workload: Workload, platform: Platform) -> DerivedModels:
+        """Models of a workload in its ticks, which are not to be made finer."""
+        made = cls(workload, platform)
+        made._is_settled = True
+        return made
+
+    def refined(self, way: str, *, test: bool, within: str = "") -> DerivedModels:
+        """The models in ticks in which the times that a way needs are whole numbers.
+
+        ``test``: for its test, not its simulation. ``within``: the way within GPU instances.
+        """
+        if self._is_settled:
+            return self
+        found = self.once(("grain", way, test, within), lambda: self._grain(way, test, within))
+        if found.ticks == 1 and found.exact:
+            return self
+        return self.once(("refined", found), lambda: self._refined(found))
+
+    def text(self, ticks: int) -> str:
+        """Text of a time in a message: in ticks of the given models, with a unit in finer ones."""
+        return str(ticks) if self.grain == 1 else time_with_unit(ticks, self.workload._tick)
+
+    def unrefined(self) -> DerivedModels:
+        """The given models, with times of blocks rounded up to their ticks."""
+        return self.once("unrefined", lambda: self._refined(Grain(1, False)))
+
+    def _refined(self, grain: Grain) -> DerivedModels:
+        workload, platform = self.workload, self.platform
+        if grain.ticks > 1:
+            workload, platform = in_finer_ticks(workload, platform, grain.ticks)
+        made = self._with(workload, platform)
+        made.given, made.grain, made.rounded = self, grain.ticks, not grain.exact
+        made._is_settled = True
+        return made
+
+    def _grain(self, way: str, test: bool, within: str) -> Grain:
+        workload, platform = self.workload, self.platform
+        if platform.gpu is None or not any(k.has_shape for task in workload for k in task.kernels):
+            return Grain(1, True)
+        if way in _WHOLE_GPU or (way == "time_slices" and test):
+            return Grain(1, True)
+        if way != "mig":
+            times = divided_times(workload, platform, self._sharing(way, test))
+        else:
+            times = []
+            if (gpus := self._instances()) is not None:
+                sharing = self._sharing(within, True)
+                times = instance_times(workload, platform, sharing, gpus)
+                times += instance_times(workload, platform, self._sharing(within, False), gpus)
+        return grain_of(times, workload, platform)
+
+    def _sharing(self, way: str, test: bool) -> Sharing:
+        """How the models of a way use the times of kernels."""
+        users = self.kernel_users()
+        if way in ("edf_serial", "edf_parallel", "pbs"):
+            return Sharing(units=True, batches=users > 1)
+        slowed = test and users > 1
+        if way == "stgm":
+            return Sharing(slowed=slowed, profiles=slowed)
+        names = frozenset(task.name for task in self.workload if task.kernels)
+        free = names if test and users > 1 and not self._keeps_profiles else frozenset()
+        if way in ("streams", "priority_streams"):
+            single = way == "streams" and not self.has_chains()
+            return Sharing(slowed=slowed, single=single, free=free)
+        if way == "mps":
+            limits = self.share_limits()
+            if test and not self._keeps_profiles:
+                free |= frozenset(limits)
+            single = not self.has_chains()
+            return Sharing(slowed=slowed, single=single, free=free, limits=limits)
+        if way == "green_contexts" and self.platform.green_contexts is not None:
+            home = green_sms(self.platform.green_contexts, self.gpu())
+            limits, together = {}, frozenset[str]()
+            for (tasks, _), sms in zip(self.platform.green_contexts, home, strict=True):
+                limits |= {task: len(sms) for task in tasks}
+                here = names.intersection(tasks)
+                together |= here if len(here) > 1 else frozenset()
+            return Sharing(slowed=slowed, free=free & together, limits=limits)
+        return Sharing()
+
+    def share_limits(self) -> dict[str, int]:
+        """The most SMs of each task whose client of MPS may not use all."""
+        workload, _ = self._streamed("mps")
+        processes, limits = self._clients(workload)
+        return {
+            task.name: limits[processes.index(task.process)]
+            for task in workload
+            if task.kernels and limits[processes.index(task.process)] < self.gpu().sms
+        }
+
+    def _instances(self) -> list[GPU] | None:
+        """The GPU instances that the platform may have; None if there are none."""
+        gpu = self.gpu()
+        try:
+            chosen = self.platform.mig
+            rows = gpu.mig_configurations() if chosen is None else (gpu.mig_instances(chosen),)
+        except ValueError:
+            return None
+        names = dict.fromkeys(one.profile.name for row in rows for one in row)
+        return [gpu.instance(name) for name in names]
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """Result of the first call of ``make`` for the key, or the exception that it raised."""
@@ -80,7 +227,7 @@ class DerivedModels:
         """
 
         def make() -> View[KernelChains]:
-            streamed, said = self._streamed(form)
+            streamed, said = self._streamed(form, test=True)
             view = streamed.chains(self.platform)
             return View(view.tasks, (*view.assumptions, *said))
 
@@ -108,17 +255,32 @@ class DerivedModels:
     ) -> View[HostTasks]:
         """Jobs as CPU and GPU segments; ``waits``: copies wait for those of other tasks.
 
-        They need not where GPU segments exclude each other. ``split`` as in ``Workload.hosts``.
+        They need not where GPU segments exclude each other. ``split`` as in ``Workload.hosts``. On
+        all SMs, kernels take exactly their stated times.
         """
         waits = waits and self._copies_wait
-        return self.once(
-            ("hosts", sms, waits, split),
-            lambda: self.workload.hosts(self.platform, sms=sms, waits=waits, split=split),
+
+        def make() -> View[HostTasks]:
+            workload = self.workload if sms == "divided" else self._stated()
+            return workload.hosts(self.platform, sms=sms, waits=waits, split=split)
+
+        return self.once(("hosts", sms, waits, split), make)
+
+    def _stated(self) -> Workload:
+        """The workload with stated times of kernels on all SMs, which no waves round up."""
+        times = self.workload.kernel_times(self.platform)
+        return self.workload.replace(
+            tasks=[
+                task.replace(segments=list(map(_as_stated, task.segments, of_task)))
+                for task, of_task in zip(self.workload, times, strict=True)
+            ]
         )
 
     def launches(self, form: StreamForm, until: int) -> LaunchView:
         """Launches of the jobs released before ``until``, in the given form of streams."""
         streamed, said = self._streamed(form)
+        if form == "mps":
+            streamed = self._on_shares(streamed)
         view = streamed.launches(
             self.platform, until, streams="one" if form == "one_stream" else "task"
         )
@@ -162,11 +324,24 @@ class DerivedModels:
         processes, limits = self._clients(workload)
         return [processes.index(workload[name].process) for name in names], limits
 
-    def in_green_contexts(self) -> GreenContextTasks:
-        """The tasks in the green contexts of the platform; see `in_green_contexts`."""
+    def _on_shares(self, workload: Workload) -> Workload:
+        """The workload in which kernels with a profile have their times on the SMs of shares."""
+        limits = self.share_limits()
+        return _with_block_times(
+            workload,
+            self.platform,
+            lambda task, of: of.block_on(limits[task.name]) if task.name in limits else None,
+        )
+
+    def in_green_contexts(self, *, test: bool = False) -> GreenContextTasks:
+        """The tasks in the green contexts of the platform; see `in_green_contexts`.
+
+        ``test``: kernels with profiles take the longest times that they may, beside others.
+        """
+        free = test and not self._keeps_profiles
         return self.once(
-            "in_green_contexts",
-            lambda: in_green_contexts(self.workload, self.platform, self.gpu()),
+            ("in_green_contexts", free),
+            lambda: in_green_contexts(self.workload, self.platform, self.gpu(), free=free),
         )
 
     def in_one_process(self) -> DerivedModels:
@@ -174,7 +349,7 @@ class DerivedModels:
 
         def make() -> DerivedModels:
             tasks = [task.replace(process=None) for task in self.workload.tasks]
-            made = DerivedModels(self.workload.replace(tasks=tasks), self.platform)
+            made = self._with(self.workload.replace(tasks=tasks))
             made._channels_are_apart = True
             return made
 
@@ -191,23 +366,21 @@ class DerivedModels:
             most = self.platform.slowdown[1]
             if most == 1 or self.kernel_users() < 2:
                 return self, ()
-            made = DerivedModels(self.workload.scaled(kernels=str(most)), self.platform)
-            made._channels_are_apart = self._channels_are_apart
+            made = self._with(self.workload.scaled(kernels=str(most)))
             said = f"kernels take {most:g} times their times, since those of other tasks run beside"
             return made, (said,)
 
         return self.once("side_by_side", make)
 
-    def without_costs(self) -> DerivedModels | None:
-        """The models without slowdown, launch latency and waits of copies; None if there are none.
+    def without_costs(self) -> DerivedModels:
+        """The given models without slowdown, launch latency and waits of copies.
 
-        What a test rejects for these times, it rejects for the program itself.
+        Kernels with profiles have all SMs. What a test rejects for these times, it rejects for the
+        program itself.
         """
-        platform = self.platform
-        if platform.slowdown[1] == 1 and not platform.launch_latency and not self.copies_meet():
-            return None
-        made = DerivedModels(self.workload, platform.replace(slowdown=None, launch_latency=0))
-        made._channels_are_apart = self._channels_are_apart
+        given = self.given
+        made = given._with(given.workload, given.platform.replace(slowdown=None, launch_latency=0))
+        made._keeps_profiles = True
         made._copies_wait = False
         return made
 
@@ -221,12 +394,47 @@ class DerivedModels:
             "in_turns", lambda: tuple(serial_gpu_overloads(self.workload, self.platform))
         )
 
-    def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
+    def on_free_sms(
+        self, limits: Mapping[str, int] | None = None
+    ) -> tuple[DerivedModels, tuple[str, ...]]:
+        """Models as of `side_by_side`, for kernels that run on whatever SMs others leave.
+
+        A kernel with a profile has the longest time of a block that it has on any number of SMs up
+        to the limit of its task, if several tasks have kernels or the limit is not the whole GPU.
+
+        Raises ValueError for a profile that does not cover all numbers of SMs.
+        """
+        most = dict(limits or {})
+
+        def make() -> tuple[DerivedModels, tuple[str, ...]]:
+            beside, said = self.side_by_side()
+            alone = self.kernel_users() < 2
+            if self._keeps_profiles or (alone and not most):
+                return beside, said
+            sms, found = self.gpu().sms, set()
+
+            def slowest(task: Task, of: KernelTimes) -> Fraction | None:
+                if alone and task.name not in most:
+                    return None
+                found.add(task.name)
+                return of.slowest_block(most.get(task.name, sms))
+
+            workload = _with_block_times(beside.workload, beside.platform, slowest)
+            if not found:
+                return beside, said
+            more = f"{FREE_SMS}: {listed(task.name for task in workload if task.name in found)}"
+            return beside._with(workload), (*said, more)
+
+        return self.once(("on_free_sms", tuple(most.items())), make)
+
+    def _streamed(
+        self, form: StreamForm, *, test: bool = False
+    ) -> tuple[Workload, tuple[str, ...]]:
         """The workload with the processes and stream priorities of a form, and what was chosen."""
         workload = self.workload
         said: tuple[str, ...] = ()
         if form == "green_contexts":
-            workload, said = self.in_green_contexts().workload, GREEN_SENTENCES
+            workload, said = self.in_green_contexts(test=test).workload, GREEN_SENTENCES
         tasks = list(workload.tasks)
         processes = {task.process for task in tasks if task.kernels}
         if form in ("time_slices", "mps"):
@@ -270,16 +478,16 @@ class DerivedModels:
     def is_batched_as_stated(self, *, serial: bool) -> bool:
         """Whether batches represent the jobs as they are, so that none of them is a reason for no.
 
-        CPU work and copies between kernels occupy the GPU in a batch, kernels without a shape take
-        all of it, and of a job's kernels each is a batch of its own or all are one unit, which
-        loses nothing only if jobs run one at a time (``serial``).
+        CPU work between GPU segments occupies the GPU in a batch, as do copies, and kernels without
+        a shape take all of it. Of a job's kernels each is a batch of its own or all are one unit.
+        Copies and units lose nothing if jobs run one at a time (``serial``).
         """
         for task in self.workload:
-            places = [i for i, part in enumerate(task.segments) if isinstance(part, Kernel)]
-            if not places:
-                continue
-            inner = task.segments[places[0] : places[-1] + 1]
-            if len(inner) > len(places) or not all(kernel.has_shape for kernel in task.kernels):
+            places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
+            inner = task.segments[places[0] : places[-1] + 1] if places else ()
+            if any(map(runs_on_cpu, inner)) or not all(k.has_shape for k in task.kernels):
+                return False
+            if not serial and any(map(uses_engine, inner)):
                 return False
         return serial or not self.has_chains()
 
@@ -374,6 +582,35 @@ class DerivedModels:
                     f"{task.name}: got core {task.core}, expected none; the method chooses where "
                     "tasks run"
                 )
+
+
+def _as_stated(part: Segment, times: KernelTimes | None) -> Segment:
+    """A kernel as one with its stated time on all SMs alone; other segments as they are."""
+    if not isinstance(part, Kernel) or times is None or times.stated is None:
+        return part
+    if part.block_time is not None:
+        return part
+    return Kernel(times.stated, repeat=part.repeat, name=part.name)
+
+
+def _with_block_times(
+    workload: Workload,
+    platform: Platform,
+    block: Callable[[Task, KernelTimes], Fraction | None],
+) -> Workload:
+    """A workload with these times of blocks, rounded up, for kernels with a profile and a shape."""
+    if not any(kernel.sms for task in workload for kernel in task.kernels):
+        return workload
+    tasks = []
+    for task, row in zip(workload, workload.kernel_times(platform), strict=True):
+        segments: list[Segment] = []
+        for part, of in zip(task.segments, row, strict=True):
+            if isinstance(part, Kernel) and of is not None and part.sms and part.has_shape:
+                if (time := block(task, of)) is not None:
+                    part = part.replace(time=None, sms=None, block_time=ceil(time))
+            segments.append(part)
+        tasks.append(task.replace(segments=segments))
+    return workload.replace(tasks=tasks)
 
 
 def _levels(deadlines: list[int], most: int | None) -> list[int]:

@@ -64,8 +64,13 @@ class GreenContextTasks:
         return " + ".join(name for name, of in self.part.items() if of == part)
 
 
-def in_green_contexts(workload: Workload, platform: Platform, gpu: GPU) -> GreenContextTasks:
+def in_green_contexts(
+    workload: Workload, platform: Platform, gpu: GPU, *, free: bool = False
+) -> GreenContextTasks:
     """The tasks in the green contexts of a platform whose times are in ticks of the workload.
+
+    ``free``: of a green context with several tasks, kernels with profiles have the longest time of
+    a block that they have on any number of its SMs; else, the time on all of its SMs.
 
     Raises ValueError if the platform has no green contexts, for a task with kernels that belongs
     to none of them, and for a kernel whose time on its SMs cannot be derived.
@@ -93,8 +98,17 @@ def in_green_contexts(workload: Workload, platform: Platform, gpu: GPU) -> Green
     parts = [gpu.replace(sms=len(sets[i]), sm_order="ascending") for i in used]
     part = {name: used.index(home[name]) for name in users}
     times = workload.kernel_times(platform)
+    users_of = Counter(part.values())
     tasks = [
-        task_in_instance(task, of, parts[part[task.name]]) if task.kernels else task
+        task_in_instance(
+            task,
+            of,
+            parts[part[task.name]],
+            keep=False,
+            free=free and users_of[part[task.name]] > 1,
+        )
+        if task.kernels
+        else task
         for task, of in zip(workload, times, strict=True)
     ]
     return GreenContextTasks(

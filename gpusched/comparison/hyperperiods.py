@@ -7,6 +7,8 @@ next hyperperiod are affected by it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpusched._support.text import clip
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
@@ -28,12 +30,12 @@ def stays_within(tasks: KernelTasks | KernelChains) -> bool:
     return bool((tasks.offset + tasks.deadline <= tasks.period).all())
 
 
-def refuse_unsettled(answer: Edf) -> None:
+def refuse_unsettled(answer: Edf, text: Callable[[int], str] = str) -> None:
     """Raise ValueError for an answer that does not extend to the jobs of later hyperperiods.
 
     A miss within the hyperperiod is always a miss. A schedule without a miss repeats if all tasks
     have their first release within their first period and the GPU is idle at the start of the next
-    hyperperiod.
+    hyperperiod. ``text`` writes a time in the message.
     """
     tasks = answer.tasks
     if stays_within(tasks) or answer.undecided:
@@ -48,9 +50,10 @@ def refuse_unsettled(answer: Edf) -> None:
     beyond = tasks.offset + tasks.deadline - tasks.period
     i = int(beyond.argmax())
     raise ValueError(
-        f"{tasks.name[i]}: got GPU work that is released at {tasks.offset[i]} and due "
-        f"{tasks.deadline[i]} later, expected one due within its period of {tasks.period[i]}; the "
-        "dispatcher is played for one hyperperiod, and jobs of the next begin before these end"
+        f"{tasks.name[i]}: got GPU work that is released at {text(int(tasks.offset[i]))} and due "
+        f"{text(int(tasks.deadline[i]))} later, expected one due within its period of "
+        f"{text(int(tasks.period[i]))}; the dispatcher is played for one hyperperiod, and jobs of "
+        "the next begin before these end"
     )
 
 

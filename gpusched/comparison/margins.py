@@ -20,7 +20,7 @@ from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.placed_workloads import host_test_options
 from gpusched.comparison.saved_values import FieldValues
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
-from gpusched.comparison.workload_answer import label_of
+from gpusched.comparison.workload_answer import finer_tick, label_of
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
@@ -196,7 +196,8 @@ class Growth:
         exact = way.name in PLACED_TESTS and request.options.get("variant", "sound") == "sound"
         detail, kept = answer.detail, None
         self._verdict = detail if isinstance(detail, Verdict) else None
-        self._platform = models.platform  # its times are ticks
+        tick = finer_tick(workload, answer.grain)
+        self._platform = models.platform._at(tick)  # its times are ticks of the verdict
         if exact and isinstance(detail, Verdict):
             kept = Allocation.of(detail)
             exact = not (kept.core < 0).any()  # otherwise there is no allocation to keep

@@ -17,6 +17,8 @@ from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
+from gpusched.comparison.finer_ticks import ticks_up
+from gpusched.comparison.instances.allocation_search import WITHIN, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.premises import NotApplicable, cpu_side
 from gpusched.comparison.simulation_lengths import (
@@ -170,26 +172,48 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     if way.modes:
         options.setdefault("mode", way.modes[0])
     asked = Request(options, budget=request.budget, stop=request.stop)
+    given = models.given
     try:
-        found = _SIMULATIONS[way.simulator](models, way, asked, watch)
+        models, found = _found(models, way, asked, watch)
     except ValueError as error:
         raise NotApplicable(*error.args).with_traceback(error.__traceback__) from None
+    grain = models.grain
     return WorkloadRun(
-        workload=models.workload,
-        platform=models.platform,
+        workload=given.workload,
+        platform=given.platform,
         way=way.name,
         options=options,
-        until=found.until,
+        until=found.until // grain,
         task=frozen(found.task),
         job=frozen(found.job),
-        release=frozen(found.release),
-        finish=frozen(found.finish),
-        now=found.now,
+        release=frozen(found.release // grain),
+        finish=frozen(ticks_up(found.finish, grain)),  # also -1
+        now=-(-found.now // grain),
         assumptions=(*found.said, _PERIODIC),
         limits=found.limits,
         detail=found.detail,
         seconds=perf_counter() - began,
+        grain=grain,
     )
+
+
+def _found(
+    models: DerivedModels, way: Way, request: Request, watch: Watch
+) -> tuple[DerivedModels, _Jobs]:
+    """The simulated jobs, and the models that they are of: those in finer ticks, if needed."""
+    assert way.simulator is not None
+    simulation = _SIMULATIONS[way.simulator]
+    within = ""
+    if way.name == "mig":
+        within = inner_way(request.options.get("within", WITHIN.default)).name
+    fine = models.refined(way.name, test=way.name == "mig", within=within)
+    try:
+        return fine, simulation(fine, way, request, watch)
+    except OverflowError:  # of times that are short enough in the given ticks
+        if fine.grain == 1:
+            raise
+    coarse = fine.given.unrefined()
+    return coarse, simulation(coarse, way, request, watch)
 
 
 def _refuse_options(way: Way, request: Request) -> None:
@@ -354,7 +378,7 @@ def _placed(
         models.refuse_cores()
         view = models.hosts("all", waits=False)
         return view.tasks, view.assumptions, {"policy": "gedf", "protocol": way.name}
-    answer = analyzed(models, way, request)
+    answer = analyzed(models.given, way, request)  # in ticks of its own, if of divided SMs
     verdict, said = answer.detail, answer.derivation
     if isinstance(verdict, GedfVerdict):
         protocol = verdict.lock if way.name == "srm" else way.name
@@ -402,7 +426,7 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
     runs = []
     for part in found.parts:
-        each = DerivedModels(part.answer.workload, part.answer.platform)
+        each = DerivedModels.settled(part.answer.workload, part.answer.platform)
         asked = Request(found.options, stop=request.stop)
         runs.append(observed(each, inner, asked, replace(watch, until=until)))
     tasks = [np.array(part.tasks, np.int64) for part in found.parts]
@@ -491,5 +515,8 @@ def _of_each(workload: Workload, key: str) -> Int64Array:
 
 
 def _until(models: DerivedModels, watch: Watch, *limits: tuple[Work, int]) -> int:
-    """The end of the releases: that asked for, or the usual one."""
-    return horizon(models.workload, *limits) if watch.until is None else watch.until
+    """The end of the releases, in the ticks of the models: that asked for, or the usual one."""
+    until = watch.until
+    if until is None:
+        until = horizon(models.given.workload, *limits)
+    return until * models.grain

@@ -16,8 +16,10 @@ from gpusched.analysis.priority_assignment import assign_priorities
 from gpusched.analysis.sensitivity import breakdown
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import analyze
+from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.ways import OptionValue, way_of
-from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick
+from gpusched.model.answers.answer import missing
 from gpusched.model.hosts.host_arrays import deadline_ranks
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
@@ -73,7 +75,7 @@ def placed(
             f"{name}: got no core from {way.name}, expected one for each task; {answer.why()}"
         )
     return PlacedWorkload(
-        answer, verdict, host_test_options(verdict, answer.platform, answer.options)
+        answer, verdict, host_test_options(verdict, _finer(answer), answer.options)
     )
 
 
@@ -111,7 +113,10 @@ def assigned(
         accepted=bool(chosen.accepted) and not answer.impossible,
         rejected=answer.impossible,
         reason=answer.reason if answer.impossible else "",
-        response=chosen.response,
+        response=missing(
+            ticks_up(chosen.response.filled(0), answer.grain),
+            ~np.ma.getmaskarray(chosen.response),
+        ),
         bounded=chosen.verdict.bounded,
         detail=chosen.verdict,
     )
@@ -122,7 +127,7 @@ def host_test_options(
 ) -> dict[str, Any]:
     """The options with which ``gs.analysis`` repeats the test of a verdict on its host tasks.
 
-    ``options`` are those of the way. The times of the platform must be in ticks of the workload.
+    ``options`` are those of the way. The times of the platform must be in ticks of the host tasks.
     """
     found: dict[str, Any] = {name: value for name, value in options.items() if name != "apart"}
     if verdict.test == "time_slices":
@@ -132,6 +137,11 @@ def host_test_options(
     elif verdict.test == "gpu_server":
         found |= {"overhead": platform.server_overhead, "server": verdict.server}
     return found | {"cpus": verdict.cpus, "sms": verdict.sms}
+
+
+def _finer(answer: WorkloadAnswer) -> Platform:
+    """The platform of an answer in the ticks of its detail."""
+    return answer.platform._at(finer_tick(answer.workload, answer.grain))
 
 
 def _with_priorities(workload: Workload, priority: Any) -> Workload:

@@ -32,14 +32,33 @@ _WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeErro
 
 
 def workload_values(workload: Workload) -> dict[str, Any]:
-    """The document of a workload, as ``Workload.save`` writes it, with its notes."""
-    parts = Parts(workload.tasks, workload.tick_ns, workload.notes)
-    return {**head_document(parts), "task": list(task_documents(parts.tasks, parts.tick))}
+    """The document of a workload, as ``Workload.save`` writes it, with its notes.
+
+    A workload in ticks that are a fraction of a ns is written as one in ticks of 1 ns, with the
+    length of its ticks under ``finer``.
+    """
+    tick, tasks, finer = workload._tick, workload.tasks, {}
+    if isinstance(tick, Fraction):
+        finer, tick = {"finer": tick}, 1
+        tasks = tuple(task._ticks_as(tick) for task in tasks)
+    parts = Parts(tasks, tick, workload.notes)
+    return {**head_document(parts), "task": list(task_documents(parts.tasks, parts.tick)), **finer}
+
+
+def _workload_of(values: Any) -> Workload:
+    if not isinstance(values, dict) or "finer" not in values:
+        return Workload._made(*workload_parts(values))
+    finer = values["finer"]
+    if not isinstance(finer, Fraction) or finer <= 0 or finer.denominator == 1:
+        raise ValueError(f"finer: got {shown(finer)}, expected a positive Fraction of a ns")
+    parts = workload_parts({key: value for key, value in values.items() if key != "finer"})
+    return Workload._made((task._ticks_as(finer) for task in parts.tasks), finer, parts.notes)
 
 
 def platform_values(platform: Platform) -> dict[str, Any]:
     """The arguments of a platform, times as ticks or as text, and the length of its tick."""
-    values = platform._given() | {"tick": platform.tick}
+    tick = platform._tick
+    values = platform._given() | {"tick": tick if isinstance(tick, Fraction) else platform.tick}
     return {k: v.text if isinstance(v, Duration) else v for k, v in values.items()}
 
 
@@ -51,6 +70,10 @@ def _platform_of(values: object) -> Platform:
     tick, arguments = given.take("tick"), {key: given.take(key) for key in keys}
     given.done()
     made = Platform(**arguments)
+    if isinstance(tick, Fraction):
+        if tick <= 0:
+            raise ValueError(f"tick: got {shown(tick)}, expected a positive length")
+        return made._at(tick)
     return made if tick is None else made._at(tick_of(tick))
 
 
@@ -105,6 +128,13 @@ class FieldValues:
         number = integer64(self.take(name), name)
         if number < 0:
             raise ValueError(f"{name}: got {shown(number)}, expected a non-negative number")
+        return number
+
+    def grain(self, name: str = "grain") -> int:
+        """A number of finer ticks in a tick; 1 in files that do not have it."""
+        number = self.count(name) if name in self._left else 1
+        if number < 1:
+            raise ValueError(f"{name}: got {number}, expected a positive number")
         return number
 
     def seconds(self, name: str = "seconds") -> float:
@@ -170,7 +200,7 @@ class FieldValues:
         if isinstance(value, Workload):
             return value
         with within(name):
-            return Workload._made(*workload_parts(value))
+            return _workload_of(value)
 
     def platform(self, name: str = "platform") -> Platform:
         """The platform of `platform_values`, or a platform itself."""

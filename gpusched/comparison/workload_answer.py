@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
-from gpusched._support.text import clip, plural
+from gpusched._support.text import UNITS, clip, plural
 from gpusched.analysis.fifo_answer import FifoBound
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
@@ -28,7 +29,7 @@ from gpusched.model.gpu import GPU
 from gpusched.model.schedule import Schedule
 from gpusched.model.views.view_source import uses_engine
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.time_units import TickLength, time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.pbs.certificates import Certificate
 from gpusched.pbs.edf import Edf
@@ -133,6 +134,9 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
         Why the verdict differs from that of the test for its model; "" if it does not.
     seconds
         Wall-clock time of the call; not compared by ``==``.
+    grain
+        Number of finer ticks in a tick. The times of ``detail`` are in finer ticks, in which the
+        times of blocks are whole numbers; usually 1. ``response`` is in ticks, rounded up.
     """
 
     _KIND: ClassVar[str] = "WorkloadAnswer"
@@ -159,6 +163,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     reason: str
     detail: Detail = field(repr=False)
     seconds: float = field(compare=False)
+    grain: int = 1
 
     def _fields(self) -> dict[str, Any]:
         known = ~np.ma.getmaskarray(self.response)
@@ -195,6 +200,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             reason=given.text("reason"),
             detail=given.take("detail"),
             seconds=given.seconds(),
+            grain=given.grain(),
         )
         given.done()
         if made.accepted and made.rejected:
@@ -318,7 +324,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
         ``task``: index or name of a task. Raises KeyError and IndexError for a task that does not
         exist.
         """
-        with tick_length(self.workload.tick_ns):
+        with tick_length(finer_tick(self.workload, self.grain)):
             return self._reason(task)
 
     def _reason(self, task: int | str | None) -> str:
@@ -377,7 +383,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the answer of the method for the derived model; see ``detail.plot``."""
-        return self.detail.plot(ax, unit=tick_unit(self.workload))
+        return self.detail.plot(ax, unit=tick_unit(self.workload, self.grain))
 
     def __repr__(self) -> str:
         return (
@@ -427,6 +433,17 @@ def _spans(numbers: list[int]) -> str:
     return ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in spans) or "none"
 
 
-def tick_unit(workload: Workload) -> str | None:
-    """The unit of a tick if it is exactly one unit; None for a tick such as 10 ns."""
-    return workload.tick if workload.tick in ("ns", "us", "ms", "s") else None
+def tick_unit(workload: Workload, grain: int = 1) -> Any:
+    """The unit of a tick if it is exactly one unit; None for a tick such as 10 ns.
+
+    ``grain``: for finer ticks, of which so many make a tick. Their length in ns is a Fraction.
+    """
+    if workload._tick not in UNITS.values():
+        return None
+    return workload.tick if grain == 1 else Fraction(workload._tick) / grain
+
+
+def finer_tick(workload: Workload, grain: int) -> TickLength:
+    """The length in ns of finer ticks of which ``grain`` make a tick of the workload."""
+    length = Fraction(workload._tick) / grain
+    return int(length) if length.denominator == 1 else length

@@ -23,6 +23,7 @@ from gpusched.comparison.saved_values import FieldValues, platform_values, workl
 from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.comparison.workload_answer import (
     deadlines_of,
+    finer_tick,
     label_of,
     tick_unit,
     verdict_word,
@@ -88,6 +89,10 @@ class WorkloadRun(Tabular, Saved, Frozen):
         instances, an ``InstanceRuns``. It has the timelines.
     seconds
         Wall-clock time of the call; not compared by ``==``.
+    grain
+        Number of finer ticks in a tick. The times of ``detail`` are in finer ticks, in which the
+        times of blocks are whole numbers; usually 1. ``finish`` and ``now`` are in ticks, rounded
+        up.
     """
 
     _KIND: ClassVar[str] = "WorkloadRun"
@@ -107,6 +112,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     limits: tuple[tuple[str, str], ...]
     detail: FifoRun | HostRun | Hierarchy | InstanceRuns = field(repr=False)
     seconds: float = field(compare=False)
+    grain: int = 1
 
     def _fields(self) -> dict[str, Any]:
         return {
@@ -135,6 +141,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
             limits=_pairs(given.texts("limits")),
             detail=given.take("detail"),
             seconds=given.seconds(),
+            grain=given.grain(),
         )
         given.done()
         instance(made.detail, (FifoRun, HostRun, Hierarchy, InstanceRuns), "detail")
@@ -319,11 +326,17 @@ class WorkloadRun(Tabular, Saved, Frozen):
         ValueError
             The run was simulated without its timeline.
         """
-        return self.detail.plot(ax, unit=tick_unit(self.workload), since=since, until=until)
+        return self.detail.plot(ax, **self._window(since, until))
 
     def to_svg(self, *, since: int = 0, until: int | None = None) -> str:
         """Return the picture of `plot` as an SVG document, made without Matplotlib."""
-        return self.detail.to_svg(unit=tick_unit(self.workload), since=since, until=until)
+        return self.detail.to_svg(**self._window(since, until))
+
+    def _window(self, since: int, until: int | None) -> dict[str, Any]:
+        """The unit and the interval of a picture of ``detail``."""
+        end = until if until is None else until * self.grain
+        unit = tick_unit(self.workload, self.grain)
+        return {"unit": unit, "since": since * self.grain, "until": end}
 
     def to_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
@@ -332,7 +345,8 @@ class WorkloadRun(Tabular, Saved, Frozen):
         only when the new one is complete; it is compressed if its name ends in .gz. Raises OSError
         if it cannot be written.
         """
-        self.detail.to_chrome_trace(path, tick=self.workload.tick_ns)
+        length: Any = finer_tick(self.workload, self.grain)
+        self.detail.to_chrome_trace(path, tick=length)
 
     def __repr__(self) -> str:
         late = int(self.late.sum())

@@ -46,6 +46,10 @@ def waves_on(gpu: gs.GPU, kernel: gs.Kernel, sms: int) -> int:
 def block_time(gpu: gs.GPU, kernel: gs.Kernel) -> int:
     """Ticks of one block."""
     if kernel.block_time is not None:
+        if kernel.has_time:
+            more = waves_on(gpu, kernel, gpu.sms) * kernel.block_time - kernel.time
+            if more not in range(waves_on(gpu, kernel, gpu.sms)):
+                raise Unsupported("times that contradict each other")
         return kernel.block_time
     stated = looked_up(kernel.sms, gpu.sms) if kernel.sms else kernel.time
     return -(-stated // waves_on(gpu, kernel, gpu.sms))

@@ -93,16 +93,16 @@ def allocated(
     left: dict[int, int | None] = dict.fromkeys(set(range(len(workload))) - users)
     conditions = dict.fromkeys(each for part in parts for each in part.answer.conditions)
     if needs_cpus(within.name):
-        side = cpu_side(models)
+        side = cpu_side(models.given)
         said += side.said
         left |= {workload.index(name): time for name, time in side.response.items()}
         if side.condition is not None:
             conditions[side.condition] = None
-    impossible = models.impossible()
+    impossible = models.given.impossible()
     claim = "sufficient" if within.method is None else within.method.claim
     return MigAllocation(
-        workload=workload,
-        platform=models.platform,
+        workload=models.given.workload,
+        platform=models.given.platform,
         within=within.name,
         options=dict(options),
         claim=cast(Claim, claim),
@@ -112,9 +112,10 @@ def allocated(
         spent=found.sets is None and not found.complete,
         tested=tests.tested,
         seconds=perf_counter() - began,
+        grain=models.grain,
         _left_out=left,
         _said=tuple(said),
-        _reason=_reason(impossible, parts, left, models)
+        _reason=_reason(impossible, parts, left, models.given)
         or ("" if parts else _why_none(found, spent, tests, within, len(units))),
     )
 

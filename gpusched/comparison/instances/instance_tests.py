@@ -162,7 +162,8 @@ class InstanceTests:
                 workload, platform = self.part(kind, (1 << len(self._units)) - 1)
                 meet = not self._streams and copies_meet(workload, platform)  # bounded as chains
                 if not meet and all(task.deadline <= task.period for task in workload):
-                    workload = DerivedModels(workload, platform).side_by_side()[0].workload
+                    models, _ = DerivedModels.settled(workload, platform).on_free_sms()
+                    workload = models.workload
                     found = workload.kernels(platform, chains="refuse").tasks
             except (ValueError, OverflowError):
                 pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from gpusched.model.gpu import GPU
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
@@ -22,26 +24,42 @@ def platform_of_instance(platform: Platform, part: GPU) -> Platform:
     return platform.replace(gpu=part, copy_engines=engines, mig=None, green_contexts=None)
 
 
-def task_in_instance(task: Task, times: tuple[KernelTimes | None, ...], part: GPU) -> Task:
+def task_in_instance(
+    task: Task,
+    times: tuple[KernelTimes | None, ...],
+    part: GPU,
+    *,
+    keep: bool = True,
+    free: bool = False,
+) -> Task:
     """The task with the times that its kernels take in an instance.
 
     ``times`` are the times on the whole GPU, per segment. Block times do not change. A kernel with
     a profile takes the time of the largest number of SMs in the profile that the instance has.
 
+    ``keep``: such a kernel keeps its profile, up to the SMs of the instance; else it has a time of
+    blocks, and with ``free`` the longest that it has on any number of the SMs.
+
     Raises ValueError for a kernel whose time on the instance's SMs cannot be derived.
     """
-    segments = [_in_instance(*both, part) for both in zip(task.segments, times, strict=True)]
+    segments = [
+        _in_instance(*both, part, keep, free) for both in zip(task.segments, times, strict=True)
+    ]
     return task.replace(segments=segments)
 
 
-def _in_instance(segment: Segment, times: KernelTimes | None, part: GPU) -> Segment:
+def _in_instance(
+    segment: Segment, times: KernelTimes | None, part: GPU, keep: bool, free: bool
+) -> Segment:
     if times is None or not isinstance(segment, Kernel):
         return segment
     time = times.on(part.sms)
     if times.block_time is None:  # no shape
         return segment.replace(time=time, sms=None)
-    block_time = times.block_time
-    if segment.sms:
-        least = -(-time // times.waves_on(part.sms))
-        block_time = least if segment.block_time is None else max(least, segment.block_time)
-    return segment.replace(time=None, sms=None, block_time=block_time)
+    if not segment.sms:
+        return segment.replace(time=None, block_time=times.block_time)
+    if keep and segment.block_time is None:
+        profile = {k: of for k, of in segment.sms.items() if k <= part.sms}
+        return segment.replace(time=None, sms=profile)
+    block = times.slowest_block(part.sms) if free else times.block_on(part.sms)
+    return segment.replace(time=None, sms=None, block_time=ceil(block))

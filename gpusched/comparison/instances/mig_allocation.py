@@ -16,6 +16,7 @@ from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, plural
 from gpusched.comparison.conditions import Condition, conditions_of, conditions_values
+from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.comparison.workload_answer import (
@@ -47,7 +48,7 @@ class MigPart(NamedTuple):
     """A GPU instance, the indices of its tasks, and the answer for them.
 
     ``answer.workload`` and ``answer.platform`` are the tasks and the platform as seen in the
-    instance.
+    instance, in the finer ticks of ``MigAllocation.grain``.
     """
 
     instance: MigInstance
@@ -104,6 +105,9 @@ class MigAllocation(Tabular, Saved, Frozen):
         Number of sets of tasks that were tested in an instance.
     seconds
         Wall-clock time of the call; not compared by ``==``.
+    grain
+        Number of finer ticks in a tick. The answers in ``parts`` are in finer ticks, in which the
+        times of blocks are whole numbers; usually 1.
     """
 
     _KIND: ClassVar[str] = "MigAllocation"
@@ -122,6 +126,7 @@ class MigAllocation(Tabular, Saved, Frozen):
     _left_out: Mapping[int, int | None] = field(repr=False)  # tasks, and their responses
     _said: tuple[str, ...] = field(repr=False)
     _reason: str = field(repr=False)
+    grain: int = 1
 
     def _fields(self) -> dict[str, Any]:
         return {
@@ -167,6 +172,7 @@ class MigAllocation(Tabular, Saved, Frozen):
             _left_out=_left_out_of(given, len(workload)),
             _said=given.texts("_said"),
             _reason=given.text("_reason"),
+            grain=given.grain(),
         )
         given.done()
         placed = sorted([*made._left_out, *(i for part in parts for i in part.tasks)])
@@ -231,7 +237,7 @@ class MigAllocation(Tabular, Saved, Frozen):
         values, known = np.zeros(len(self.workload), np.int64), np.zeros(len(self.workload), bool)
         for part in self.parts:
             of = part.answer.response
-            values[list(part.tasks)] = of.filled(0)
+            values[list(part.tasks)] = ticks_up(of.filled(0), self.grain)
             known[list(part.tasks)] = ~np.ma.getmaskarray(of)
         for i, time in self._left_out.items():
             if self.parts and time is not None:

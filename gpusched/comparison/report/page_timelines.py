@@ -70,7 +70,7 @@ def _svg(run: WorkloadRun) -> str:
 
     Raises ValueError for a run that was simulated without the blocks that are to be drawn.
     """
-    detail, unit = run.detail, tick_unit(run.workload)
+    detail, unit = run.detail, tick_unit(run.workload, run.grain)
     few = isinstance(detail, Hierarchy) and len(detail.end) <= _LAUNCHES
     if not few and _parts_of(detail) is None:
         raise ValueError("Kernels of so many blocks are not drawn.")

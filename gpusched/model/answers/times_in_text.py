@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.time_units import TickLength, time_with_unit
 
 __all__ = ["tick_length", "time_in_text"]
 
-_TICK: ContextVar[int | None] = ContextVar("tick", default=None)
+_TICK: ContextVar[TickLength | None] = ContextVar("tick", default=None)
 
 
 @contextmanager
-def tick_length(tick: int) -> Iterator[None]:
+def tick_length(tick: TickLength) -> Iterator[None]:
     """Write times in sentences with units, a tick being ``tick`` ns; for the current thread."""
     before = _TICK.set(tick)
     try:

@@ -11,7 +11,7 @@ from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
-from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.time_units import TickLength, time_with_unit
 
 __all__ = [
     "COPY_WAITS",
@@ -37,7 +37,7 @@ class Source(NamedTuple):
     """
 
     tasks: tuple[Task, ...]
-    tick: int
+    tick: TickLength
     times: tuple[tuple[KernelTimes | None, ...], ...]
     platform: Platform
     assumptions: tuple[str, ...]

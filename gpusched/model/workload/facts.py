@@ -12,6 +12,7 @@ from gpusched.model.workload.time_units import (
     Duration,
     Rate,
     Stored,
+    TickLength,
     in_ticks,
     tick_text,
     time_with_unit,
@@ -36,14 +37,14 @@ class Facts:
     _TIMES: ClassVar[frozenset[str]] = frozenset()
     _NESTED: ClassVar[frozenset[str]] = frozenset()
 
-    _tick: int | None
+    _tick: TickLength | None
 
     @property
     def tick(self) -> str | None:
         """The length of a tick, such as ``"us"``; None before the object is part of a workload."""
         return None if self._tick is None else tick_text(self._tick)
 
-    def _put(self, values: Iterable[object], tick: int | None = None) -> None:
+    def _put(self, values: Iterable[object], tick: TickLength | None = None) -> None:
         for key, value in zip(self._KEYS, values, strict=True):
             object.__setattr__(self, key, value)
         object.__setattr__(self, "_tick", tick)
@@ -55,7 +56,7 @@ class Facts:
         """Arguments that make an equal object, in the same ticks."""
         return {key.removeprefix("_"): getattr(self, key) for key in self._KEYS}
 
-    def _at(self, tick: int) -> Self:
+    def _at(self, tick: TickLength) -> Self:
         """The object with its times in ticks of ``tick`` ns.
 
         Raises ValueError for a time that is not a whole number of ticks, and OverflowError.
@@ -76,7 +77,19 @@ class Facts:
         made._check()
         return made
 
-    def _converted(self, key: str, value: Any, tick: int) -> object:
+    def _ticks_as(self, tick: TickLength) -> Self:
+        """The object with the same numbers of ticks, in ticks of another length."""
+        made = object.__new__(type(self))
+        values = []
+        for key in self._KEYS:
+            value = getattr(self, key)
+            if key == "segments":
+                value = tuple(segment._ticks_as(tick) for segment in value)
+            values.append(value)
+        made._put(values, tick)
+        return made
+
+    def _converted(self, key: str, value: Any, tick: TickLength) -> object:
         """A stored time, or what contains times, in ticks of ``tick`` ns."""
         return in_ticks(value, self._tick, tick, key.removeprefix("_"))
 
@@ -134,13 +147,13 @@ class Facts:
         return {"offset": 0, "jitter": 0, "repeat": 1, "name": "", "regs": 0, "smem": 0}.get(name)
 
 
-def _unpickled(kind: type[Facts], values: tuple[object, ...], tick: int | None) -> Facts:
+def _unpickled(kind: type[Facts], values: tuple[object, ...], tick: TickLength | None) -> Facts:
     made = object.__new__(kind)
     made._put(values, tick)
     return made
 
 
-def stored_text(value: object, tick: int | None) -> str:
+def stored_text(value: object, tick: TickLength | None) -> str:
     """The repr of a stored value; of ticks of a known length, that of text with a unit."""
     if isinstance(value, (Duration, Rate)):
         return repr(value.text)

@@ -4,7 +4,8 @@ Every view of a workload uses these times, so that a kernel takes equally long i
 
 - an SM holds ``resident`` blocks of a kernel at once; on k SMs the kernel runs in
   ``ceil(blocks / (k * resident))`` waves;
-- a block takes ``ceil(time / waves on all SMs)`` ticks unless its time is given;
+- a block takes ``ceil(time / waves on all SMs)`` ticks unless its time is given; a time and a block
+  time that are both given have to agree;
 - on k SMs, the time of a kernel is its number of waves there times the time of a block. On all SMs
   this exceeds the stated time by less than one tick per wave;
 - with a measured profile, the time on k SMs is that of the largest number of SMs in the profile
@@ -16,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
+from gpusched._support.text import plural
 from gpusched.model.gpu import GPU, occupancy
 from gpusched.model.workload.segments import Kernel
-from gpusched.model.workload.time_units import MOST_TICKS, time_with_unit
+from gpusched.model.workload.time_units import MOST_TICKS, TickLength, time_with_unit
 
 __all__ = ["KernelTimes", "excess_notes", "kernel_times"]
 
@@ -50,6 +53,11 @@ class KernelTimes:
     def waves(self) -> int:
         """Waves on all SMs; 1 for a kernel without a shape."""
         return self.waves_on(self.sms) if self.resident else 1
+
+    @property
+    def least(self) -> int:
+        """The stated time or ``time``, whichever is shorter."""
+        return self.time if self.stated is None else min(self.stated, self.time)
 
     @property
     def excess(self) -> int:
@@ -86,6 +94,45 @@ class KernelTimes:
             )
         return _fitting(self.waves_on(sms) * self.block_time, self.where)
 
+    def block_on(self, sms: int) -> Fraction:
+        """The time of a block on the given number of SMs, not rounded.
+
+        Without a profile it is the same on any number of SMs. Raises ValueError for a kernel
+        without a shape, and for a profile that does not cover the number.
+        """
+        given = self.kernel.block_time
+        if self.kernel.sms and (given is None or sms < self.sms):
+            time = _looked_up(self.kernel.sms, min(sms, self.sms), self.where)
+            if given is None:
+                return Fraction(time, self.waves_on(sms))
+            return max(Fraction(max(time, self.time), self.waves_on(sms)), Fraction(given))
+        if given is None and self.stated is not None:
+            return Fraction(self.stated, self.waves)
+        return Fraction(self.needed_block_time())
+
+    def slowest_block(self, sms: int) -> Fraction:
+        """The longest time of a block on 1, 2, ... up to the given number of SMs, not rounded.
+
+        It is the time of a block if other kernels leave any of these numbers of SMs. For a kernel
+        without a profile it is the same on each of them.
+
+        Raises ValueError for a profile that does not cover all of these numbers of SMs.
+        """
+        profile, given = self.kernel.sms, self.kernel.block_time
+        if not profile:
+            return self.block_on(sms)
+        keys, last = sorted(profile), min(sms, self.sms)
+        if keys[0] > 1:
+            raise ValueError(
+                f"{self.where}: got a profile from {keys[0]} SMs on, expected one from 1 SM on; "
+                "while other kernels run, fewer SMs may be free"
+            )
+        found = Fraction(0 if given is None else given)
+        for k, after in zip(keys, [*keys[1:], last + 1], strict=True):
+            if k <= last:  # of all numbers of SMs with this time, the largest has the fewest waves
+                found = max(found, Fraction(profile[k], self.waves_on(min(after - 1, last))))
+        return found
+
     def profile(self) -> list[int]:
         """The times on 1, 2, ... SMs, up to all of the GPU."""
         return [self.on(k) for k in range(1, self.sms + 1)]
@@ -119,8 +166,8 @@ def kernel_times(
     Raises
     ------
     ValueError
-        No block of a kernel fits an SM, or the time of a kernel on the GPU cannot be derived from
-        what is given about it.
+        No block of a kernel fits an SM, the time of a kernel on the GPU cannot be derived from what
+        is given about it, or its time and its block time contradict each other.
     OverflowError
         A kernel takes 2**60 ticks or more.
 
@@ -140,7 +187,7 @@ def kernel_times(
     ]
 
 
-def excess_notes(times: Iterable[KernelTimes], tick: int) -> list[str]:
+def excess_notes(times: Iterable[KernelTimes], tick: TickLength) -> list[str]:
     """Sentences about kernels whose times differ from the stated ones; ``tick`` is in ns."""
     differ = [of for of in times if of.excess]
     notes = []
@@ -190,6 +237,13 @@ def _times(kernel: Kernel, where: str, gpu: GPU, resident: int) -> KernelTimes:
     if block_time is None:
         assert stated is not None
         block_time = -(-stated // waves)
+    elif kernel.has_time and not 0 <= waves * block_time - kernel.time < waves:
+        raise ValueError(
+            f"{where}: got {kernel._text_of('time')} and a block time of "
+            f"{kernel._text_of('block_time')}, which make {kernel._shown(waves * block_time)} in "
+            f"{plural(waves, 'wave')} on {gpu.name or 'the GPU'}, expected one of them, or values "
+            "that agree"
+        )
     time = _fitting(waves * block_time, where)
     return KernelTimes(kernel, where, gpu.sms, resident, stated, time, block_time)
 

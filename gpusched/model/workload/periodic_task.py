@@ -13,6 +13,7 @@ from gpusched.model.workload.time_units import (
     MOST_TICKS,
     Rate,
     Stored,
+    TickLength,
     Time,
     as_rate,
     as_time,
@@ -237,7 +238,7 @@ class Task(Facts):
         made = Task(**{**kept, **changes})  # type: ignore[arg-type]
         return made if self._tick is None else made._at(self._tick)
 
-    def _converted(self, key: str, value: Any, tick: int) -> object:
+    def _converted(self, key: str, value: Any, tick: TickLength) -> object:
         if key != "segments":
             return super()._converted(key, value, tick)
         found = []

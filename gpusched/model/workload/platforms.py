@@ -19,6 +19,7 @@ from gpusched.model.workload.green_contexts import (
 from gpusched.model.workload.time_units import (
     Duration,
     Stored,
+    TickLength,
     Time,
     as_time,
     in_ticks,
@@ -255,7 +256,7 @@ class Platform(Facts):
         made = Platform(**{**self._given(), **changes})  # type: ignore[arg-type]
         return made if self._tick is None else made._at(self._tick)
 
-    def _converted(self, key: str, value: Any, tick: int) -> object:
+    def _converted(self, key: str, value: Any, tick: TickLength) -> object:
         if key == "_timeslice":
             try:
                 return super()._converted(key, value, tick)

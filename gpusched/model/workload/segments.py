@@ -12,6 +12,7 @@ from gpusched.model.workload.facts import Facts, count, label, stored_text
 from gpusched.model.workload.time_units import (
     Duration,
     Stored,
+    TickLength,
     Time,
     as_time,
     in_ticks,
@@ -197,7 +198,9 @@ class Kernel(_Timed):
     regs, smem
         Registers per thread, and bytes of shared memory per block (static plus dynamic).
     block_time
-        Measured time of one block, used instead of the derived one. Requires a shape.
+        Measured time of one block, used instead of the derived one. Requires a shape. If ``time``
+        is given, too, it has to be the time of all waves on the platform's GPU, except for
+        rounding to ticks.
     sms
         Measured times by number of SMs, such as ``{4: "11ms", 8: "6ms"}``, used instead of derived
         times. Between two entries, the time for the smaller number of SMs applies. Times must not
@@ -297,7 +300,7 @@ class Kernel(_Timed):
     def _given(self) -> dict[str, object]:
         return {**super()._given(), "sms": dict(self._sms) or None}
 
-    def _converted(self, key: str, value: Any, tick: int) -> object:
+    def _converted(self, key: str, value: Any, tick: TickLength) -> object:
         if key != "_sms":
             return super()._converted(key, value, tick)
         return tuple((k, in_ticks(time, self._tick, tick, f"sms[{k}]")) for k, time in value)
@@ -309,6 +312,19 @@ class Kernel(_Timed):
                     f"sms[{many}]: got {self._shown(fast)}, expected at most the "
                     f"{self._shown(slow)} on {plural(few, 'SM')}"
                 )
+
+        if self._time is not None and self._block_time is not None:
+            if type(self._time) is type(self._block_time) and _longer(self._block_time, self._time):
+                raise ValueError(
+                    f"block_time: got {self._text_of('block_time')}, expected at most the time of "
+                    f"the kernel, {self._text_of('time')}"
+                )
+
+    def _text_of(self, name: Literal["time", "block_time"]) -> str:
+        """A time as text, with its unit if it has one."""
+        time = self._time if name == "time" else self._block_time
+        assert time is not None
+        return self._shown(time)
 
     def _shown(self, time: Stored) -> str:
         if isinstance(time, Duration):

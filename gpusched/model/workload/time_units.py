@@ -17,6 +17,7 @@ __all__ = [
     "Duration",
     "Rate",
     "Stored",
+    "TickLength",
     "Time",
     "as_factor",
     "as_rate",
@@ -31,6 +32,9 @@ __all__ = [
 
 Time = int | str
 """A time as an argument: a whole number of ticks, or text with a unit (``"4.1ms"``)."""
+
+TickLength = int | Fraction
+"""Length of a tick in ns. Ticks that are a fraction of a ns occur in derived workloads only."""
 
 MOST_TICKS = 2**60 - 1
 """The longest time; sums of a few of them fit 64 bits."""
@@ -65,11 +69,11 @@ class Rate:
     hertz: Fraction
     text: str = field(compare=False)
 
-    def period(self, tick: int) -> int:
+    def period(self, tick: TickLength) -> int:
         """The period in ticks of ``tick`` ns, rounded down."""
         return math.floor(10**9 / (self.hertz * tick))
 
-    def is_rounded(self, tick: int) -> bool:
+    def is_rounded(self, tick: TickLength) -> bool:
         """Whether the period is not a whole number of ticks of ``tick`` ns."""
         return (10**9 / (self.hertz * tick)).denominator != 1
 
@@ -110,7 +114,7 @@ def as_time(value: object, name: str, least: int = 1) -> Stored:
     return number
 
 
-def in_ticks(time: Stored, own: int | None, tick: int, name: str) -> int:
+def in_ticks(time: Stored, own: TickLength | None, tick: TickLength, name: str) -> int:
     """A time in ticks of ``tick`` ns, exactly; numbers are ticks of ``own`` ns, or of ``tick``."""
     if type(time) is int:
         if own is None or own == tick:
@@ -192,15 +196,26 @@ def tick_of(text: object, name: str = "tick") -> int:
     return int(duration.ns)
 
 
-def tick_text(tick: int) -> str:
+def tick_text(tick: TickLength) -> str:
     """The text of a tick of so many nanoseconds: ``us``, ``10ns``."""
     text = time_with_unit(1, tick)
     return text[1:] if text[0] == "1" and not text[1].isdigit() and text[1] != "." else text
 
 
-def time_with_unit(ticks: int, tick: int) -> str:
-    """``ticks`` of ``tick`` ns as exact text in the largest unit in which it is 1 or more."""
+def time_with_unit(ticks: int, tick: TickLength) -> str:
+    """``ticks`` of ``tick`` ns as text in the largest unit in which it is 1 or more.
+
+    The text is exact for whole ns; others are rounded to the next thousandth of a ns, and times
+    from 1 us on to the next ns.
+
+    >>> time_with_unit(2, Fraction(1, 3)), time_with_unit(10_000, Fraction(1, 3))
+    ('0.667ns', '3.333us')
+    """
     ns = ticks * tick
+    if isinstance(ns, Fraction):
+        if ns < 1000 and ns.denominator > 1:
+            return f"{round(ns * 1000) / 1000:.10g}ns"
+        ns = round(ns)
     for unit, worth in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
         if ns >= worth:
             whole, rest = divmod(ns, worth)

@@ -13,7 +13,7 @@ from typing import NoReturn
 from gpusched._support.text import clip, shown
 from gpusched.model.workload.periodic_task import AFTER, Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
-from gpusched.model.workload.time_units import tick_of, tick_text, time_with_unit
+from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
 from gpusched.model.workload.workload_parts import Parts
 
 __all__ = [
@@ -208,7 +208,7 @@ def head_document(parts: Parts) -> dict[str, object]:
     return head
 
 
-def task_documents(tasks: Iterable[Task], tick: int) -> Iterator[dict[str, object]]:
+def task_documents(tasks: Iterable[Task], tick: TickLength) -> Iterator[dict[str, object]]:
     """The tables of tasks whose times are ticks of ``tick`` ns, without what is usual."""
     for task in tasks:
         table: dict[str, object] = {"name": task.name}
@@ -228,7 +228,7 @@ def task_documents(tasks: Iterable[Task], tick: int) -> Iterator[dict[str, objec
         yield table
 
 
-def segment_document(segment: Segment, tick: int) -> dict[str, object]:
+def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:
     """The table of a segment, without what is usual."""
     table: dict[str, object] = {}
     kind = next(kind for kind, maker in _MAKERS.items() if isinstance(segment, maker))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.time_units import TickLength
 
 __all__ = ["Parts"]
 
@@ -13,5 +14,5 @@ class Parts(NamedTuple):
     """Tasks in ticks of ``tick`` ns, and notes."""
 
     tasks: tuple[Task, ...]
-    tick: int
+    tick: TickLength
     notes: tuple[str, ...]

@@ -8,7 +8,7 @@ from html import escape
 from gpusched._support.text import clip
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, CopyIn, Kernel, Segment
-from gpusched.model.workload.time_units import tick_text, time_with_unit
+from gpusched.model.workload.time_units import TickLength, tick_text, time_with_unit
 
 __all__ = ["html_of", "repr_of", "text_of"]
 
@@ -16,7 +16,7 @@ _ROWS = 40
 _PARTS = 8  # segments of a job that are listed
 
 
-def repr_of(tasks: Sequence[Task], tick: int) -> str:
+def repr_of(tasks: Sequence[Task], tick: TickLength) -> str:
     """The call that makes a small workload, or the size of a larger one."""
     if len(tasks) <= 10 and sum(len(task.segments) for task in tasks) <= 30:
         text = f"Workload([{', '.join(map(repr, tasks))}], tick={tick_text(tick)!r})"
@@ -25,7 +25,7 @@ def repr_of(tasks: Sequence[Task], tick: int) -> str:
     return f"<{_size(tasks, tick)}>"
 
 
-def text_of(tasks: Sequence[Task], tick: int) -> str:
+def text_of(tasks: Sequence[Task], tick: TickLength) -> str:
     """A line with the size, and one per task."""
     lines = [_size(tasks, tick)]
     for task in tasks[:_ROWS]:
@@ -36,7 +36,7 @@ def text_of(tasks: Sequence[Task], tick: int) -> str:
     return "\n".join(lines)
 
 
-def html_of(tasks: Sequence[Task], tick: int) -> str:
+def html_of(tasks: Sequence[Task], tick: TickLength) -> str:
     """A table with one row per task."""
     rows = []
     for task in tasks[:_ROWS]:
@@ -51,14 +51,14 @@ def html_of(tasks: Sequence[Task], tick: int) -> str:
     return f"<table>{caption}<tr>{head}</tr>{''.join(rows)}</table>{note}"
 
 
-def _size(tasks: Sequence[Task], tick: int) -> str:
+def _size(tasks: Sequence[Task], tick: TickLength) -> str:
     kernels = sum(segment.repeat for task in tasks for segment in task.kernels)
     many = "task" if len(tasks) == 1 else "tasks"
     found = "1 kernel" if kernels == 1 else f"{kernels:,} kernels"
     return f"Workload: {len(tasks):,} {many}, {found} per round of jobs, tick {tick_text(tick)}"
 
 
-def _facts(task: Task, tick: int) -> dict[str, str]:
+def _facts(task: Task, tick: TickLength) -> dict[str, str]:
     facts = {"period": time_with_unit(task.period, tick)}
     if task.rate is not None:
         facts["period"] += f" ({task.rate})"
@@ -73,13 +73,13 @@ def _facts(task: Task, tick: int) -> dict[str, str]:
     return facts
 
 
-def _job(task: Task, tick: int) -> str:
+def _job(task: Task, tick: TickLength) -> str:
     parts = [_part(segment, tick) for segment in task.segments[:_PARTS]]
     more = len(task.segments) - _PARTS
     return ", ".join(parts) + (f", and {more} more segments" if more > 0 else "")
 
 
-def _part(segment: Segment, tick: int) -> str:
+def _part(segment: Segment, tick: TickLength) -> str:
     times = f" {segment.repeat} times" if segment.repeat > 1 else ""
     named = f" {clip(segment.name, 30)}" if segment.name else ""
     if isinstance(segment, CPU):

@@ -29,6 +29,7 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, Kernel, Segment
 from gpusched.model.workload.time_units import (
+    TickLength,
     Time,
     as_factor,
     as_time,
@@ -113,7 +114,7 @@ class Workload(NoArray, Tabular):
 
     tasks: tuple[Task, ...]
     notes: tuple[str, ...]
-    _tick: int
+    _tick: TickLength
     _index: dict[str, int]
 
     def __init__(
@@ -131,7 +132,7 @@ class Workload(NoArray, Tabular):
                 raise type(error)(f"tasks[{clip(repr(task.name), 60)}].{error}") from None
         self._put(tuple(found), length, _notes(notes))
 
-    def _put(self, tasks: tuple[Task, ...], tick: int, notes: tuple[str, ...]) -> None:
+    def _put(self, tasks: tuple[Task, ...], tick: TickLength, notes: tuple[str, ...]) -> None:
         index = {task.name: i for i, task in enumerate(tasks)}
         if not tasks:
             raise ValueError("tasks: got none, expected at least one")
@@ -145,7 +146,7 @@ class Workload(NoArray, Tabular):
             object.__setattr__(self, key, value)
 
     @classmethod
-    def _made(cls, tasks: Iterable[Task], tick: int, notes: tuple[str, ...]) -> Workload:
+    def _made(cls, tasks: Iterable[Task], tick: TickLength, notes: tuple[str, ...]) -> Workload:
         """A workload of tasks that are in ticks of ``tick`` ns."""
         made = object.__new__(cls)
         made._put(tuple(tasks), tick, notes)
@@ -160,8 +161,11 @@ class Workload(NoArray, Tabular):
 
     @property
     def tick_ns(self) -> int:
-        """The length of a tick in nanoseconds."""
-        return self._tick
+        """The length of a tick in nanoseconds.
+
+        A workload that was derived in finer ticks (``MigPart.answer``) may have a Fraction.
+        """
+        return self._tick  # type: ignore[return-value]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -256,11 +260,11 @@ class Workload(NoArray, Tabular):
         >>> w.replace(tick="us")["a"].period
         3000
         """
-        return Workload(
-            self.tasks if tasks is None else tasks,
-            self.tick if tick is None else tick,
-            notes=self.notes if notes is None else notes,
-        )
+        given = self.tasks if tasks is None else tasks
+        said = self.notes if notes is None else notes
+        if tick is None and not isinstance(self._tick, int):
+            return self._made((task._at(self._tick) for task in given), self._tick, _notes(said))
+        return Workload(given, self.tick if tick is None else tick, notes=said)
 
     def with_task(self, task: Task) -> Workload:
         """Return a workload with this task added, or in place of the task of the same name.
@@ -281,7 +285,8 @@ class Workload(NoArray, Tabular):
         """Return a workload whose kernels, CPU work or copies are scaled by the given factors.
 
         All times of a kernel are multiplied, including its block time and its measured times on
-        numbers of SMs, and rounded up to whole ticks. A factor is decimal text, a whole number or
+        numbers of SMs, and rounded up to whole ticks; of a kernel with a time and a block time, the
+        block time remains. A factor is decimal text, a whole number or
         a Fraction. Floats are refused with TypeError, because the float 1.2 is slightly more than
         12/10 and would turn 10 ticks into 13. Raises ValueError for a factor that is not positive,
         and OverflowError for times of 2**60 ticks or more.
@@ -712,7 +717,7 @@ class Workload(NoArray, Tabular):
 
     def _source(self, platform: Platform) -> Source:
         instance(platform, Platform, "platform")
-        at = platform.at(self.tick)
+        at = platform._at(self._tick)
         source = Source(self.tasks, self._tick, self.kernel_times(at), at, self.assumptions)
         source.refuse_missing_engines()
         return source
@@ -746,7 +751,7 @@ class Workload(NoArray, Tabular):
         return (_unpickled, (self.tasks, self._tick, self.notes))
 
 
-def _unpickled(tasks: tuple[Task, ...], tick: int, notes: tuple[str, ...]) -> Workload:
+def _unpickled(tasks: tuple[Task, ...], tick: TickLength, notes: tuple[str, ...]) -> Workload:
     return Workload._made(tasks, tick, notes)
 
 
@@ -756,13 +761,18 @@ def _notes(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(label(note, f"notes[{i}]") for i, note in enumerate(given))
 
 
+def _is_needed(kernel: Kernel) -> bool:
+    """Whether a kernel has a time, and no block time, which would replace it."""
+    return kernel.has_time and kernel.block_time is None
+
+
 def _scaled(segment: Segment, kernels: Fraction, cpu: Fraction, copies: Fraction) -> Segment:
     if isinstance(segment, Kernel):
         if kernels == _ONE:
             return segment
         profile, block_time = segment.sms, segment.block_time
         return segment.replace(
-            time=scaled_up(segment.time, kernels, "time") if segment.has_time else None,
+            time=scaled_up(segment.time, kernels, "time") if _is_needed(segment) else None,
             block_time=None if block_time is None else scaled_up(block_time, kernels, "block_time"),
             sms=profile and {k: scaled_up(time, kernels, "sms") for k, time in profile.items()},
         )
