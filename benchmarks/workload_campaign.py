@@ -37,6 +37,7 @@ from machine import describe
 from random_workloads import random_case
 
 import gpusched as gs
+from gpusched.comparison.derived_models import DerivedModels
 
 Lines = list[str]
 EXACT = ("mpcp", "fmlp_plus", "gpu_server", "stgm", "time_slices", "gcaps")
@@ -474,16 +475,10 @@ def times_of(w: gs.Workload, what: str) -> set[int]:
 def accepts(w: gs.Workload, p: gs.Platform, first: Any, what: str, factor: Fraction) -> bool:
     """Whether the test accepts, with the cores and SMs that ``first`` has chosen."""
     detail = first.detail
-    hosts = (
-        grown(w, what, factor)
-        .hosts(
-            p,
-            sms="divided" if first.way == "stgm" else "all",
-            waits=first.way in ("stgm", "gcaps", "time_slices"),
-            split=first.way == "time_slices",
-        )
-        .tasks.replace(core=detail.hosts.core)
-    )
+    models = DerivedModels(grown(w, what, factor), p).refined(first.way, test=True)
+    waits, split = first.way in ("stgm", "gcaps", "time_slices"), first.way == "time_slices"
+    view = models.hosts("divided" if first.way == "stgm" else "all", waits=waits, split=split)
+    hosts = view.tasks.replace(core=detail.hosts.core)
     if first.way == "stgm":
         hosts = hosts.replace(sm=detail.hosts.sm)
         return bool(gs.analysis.stgm(hosts, p.cpus, detail.sms, mode=detail.mode).accepted)

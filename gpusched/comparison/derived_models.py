@@ -145,7 +145,7 @@ class DerivedModels:
         return grain_of(times, workload, platform)
 
     def _sharing(self, way: str, test: bool) -> Sharing:
-        """How the models of a way use the times of kernels."""
+        """The use of times of kernels by the models of a way."""
         users = self.kernel_users()
         if way in ("edf_serial", "edf_parallel", "pbs"):
             return Sharing(units=True, batches=users > 1)

@@ -49,7 +49,7 @@ class Grain(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """How models use the times of kernels.
+    """Use of the times of kernels by models.
 
     ``slowed``: multiplied by the slowdown of the platform. ``single``: also with the launch latency
     as part of a kernel. ``units``: also for the work of a job as one kernel. ``batches``: also the
