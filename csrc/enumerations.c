@@ -221,6 +221,12 @@ static const char *const ANALYSIS_TERM[] = {
     [GS_ANALYSIS_COMMON_HIGHER] = "higher",
 };
 
+static const char *const ANALYSIS_DEMAND_VERDICT[] = {
+    [GS_ANALYSIS_DEMAND_FITS] = "fits",
+    [GS_ANALYSIS_DEMAND_EXCEEDED] = "exceeded",
+    [GS_ANALYSIS_DEMAND_SPENT] = "spent",
+};
+
 static const char *const ANALYSIS_GEDF_LOCK[] = {
     [GS_ANALYSIS_GLOBAL_EDF_SRM_FMLP] = "fmlp",
     [GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP] = "omlp",
@@ -439,6 +445,8 @@ static const gs_enumeration_t ALL[] = {
     {"analysis.stgm_variant", ANALYSIS_STGM_VARIANT,
      sizeof ANALYSIS_STGM_VARIANT / sizeof *ANALYSIS_STGM_VARIANT},
     {"analysis.term", ANALYSIS_TERM, sizeof ANALYSIS_TERM / sizeof *ANALYSIS_TERM},
+    {"analysis.demand_verdict", ANALYSIS_DEMAND_VERDICT,
+     sizeof ANALYSIS_DEMAND_VERDICT / sizeof *ANALYSIS_DEMAND_VERDICT},
     {"analysis.gedf_lock", ANALYSIS_GEDF_LOCK,
      sizeof ANALYSIS_GEDF_LOCK / sizeof *ANALYSIS_GEDF_LOCK},
     {"analysis.gedf_verdict", ANALYSIS_GEDF_VERDICT,

@@ -52,6 +52,7 @@
 #include "analysis/contexts/time_slices.h"
 #include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/saturation.h"
+#include "analysis/demand/demand.h"
 #include "analysis/global_edf/container.h"
 #include "analysis/global_edf/elliott_study.h"
 #include "analysis/global_edf/srm.h"

@@ -59,9 +59,11 @@ if TYPE_CHECKING:
     from gpusched._support.budget import Budget as Budget
     from gpusched._support.registry import Method as Method
     from gpusched._support.registry import methods as methods
+    from gpusched.comparison.advice import Advice as Advice
     from gpusched.comparison.analyses import analyze as analyze
     from gpusched.comparison.comparisons import Comparison as Comparison
     from gpusched.comparison.comparisons import compare as compare
+    from gpusched.comparison.conditions import Condition as Condition
     from gpusched.comparison.instances.mig_allocation import MigAllocation as MigAllocation
     from gpusched.comparison.instances.mig_choice import mig as mig
     from gpusched.comparison.interactive.compare_sliders import CompareSliders as CompareSliders
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from gpusched.comparison.margins import Margin as Margin
     from gpusched.comparison.margins import margin as margin
     from gpusched.comparison.observations import observe as observe
+    from gpusched.comparison.premises import NotApplicable as NotApplicable
     from gpusched.comparison.workload_answer import WorkloadAnswer as WorkloadAnswer
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
     from gpusched.model import profiles as profiles
@@ -117,6 +120,9 @@ _MEMBERS = {
     "BatchFunction": "model.functions.batch_function",
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
+    "Advice": "comparison.advice",
+    "Condition": "comparison.conditions",
+    "NotApplicable": "comparison.premises",
     "CompareSliders": "comparison.interactive.compare_sliders",
     "Comparison": "comparison.comparisons",
     "CudaError": "_core",

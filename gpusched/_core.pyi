@@ -910,6 +910,21 @@ def host_assign_priorities(
 
 # priority (N, n); method, accepted, optimal, tests (N,)
 
+# Demand in intervals (py_demand.c)
+
+# verdict, from, until, steps
+def demand_interval(
+    period: _In,
+    start: _In,
+    window: _In,
+    work: _In,
+    rate: _In,
+    *,
+    capacity: int,
+    budget: int,
+    stop: Buffer | None,
+) -> tuple[int, int, int, int]: ...
+
 # Global EDF with a GPU (py_gedf.c)
 
 def gedf_response(

@@ -400,6 +400,10 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"lock": 1, "rounding": 0, "empty": True, "count": 3, "gpu": 500}
         values |= {"utilization": np.array([0.1, 0.4]), "share": np.array([0.3, 0.4])}
         values |= {"periods": np.array([1500, 6000]), "speed_ups": np.array([2, 4]), "bins": 8}
+    if name == "demand_interval":  # which looks at many intervals before one has too much work
+        parts = {"period": [40, 30, 24], "start": [0, 3, 5], "window": [20, 9, 12]}
+        parts |= {"work": [7, 5, 4], "rate": [1, 2, 1]}
+        values |= {key: np.array(value) for key, value in parts.items()} | {"capacity": 1}
     if name == "pbs_search":
         values["policy"] = True
     if name.startswith("pbs_function"):

@@ -197,6 +197,13 @@ def assign_priorities() -> Callable[[Any], Any]:
     return lambda stop: gs.analysis.assign_priorities(hosts, "mpcp", stop=stop)
 
 
+def demand() -> Callable[[Any], Any]:
+    # Windows that the work of 200 parts fills exactly, which recur together after ages.
+    count = np.arange(200)
+    columns = [10**6 + 2 * count + 1, 0 * count, 10 * (count + 1), 0 * count + 10, 0 * count + 1]
+    return lambda stop: _core.demand_interval(*columns, capacity=1, budget=2**31 - 1, stop=stop)
+
+
 def host_allocation() -> Callable[[Any], Any]:
     drawn = gs.generate.stgm(16, 1, seed=1, cpus=4, utilization=(0.5, 0.6))
     hosts = tuple(np.repeat(column, 20_000, 0) for column in drawn._columns())
@@ -267,7 +274,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
         *(search, search_one, graph, edf, play, fifo, fifo_responses, hierarchy, warps),
         *(host_test, context_test, host_allocation, host_groups, host, host_responses),
         *(comparison, margin, instances, certificate, partition, breakdown, assign_priorities),
-        *(function_table, function_search),
+        *(function_table, function_search, demand),
         *(challenge_search, challenge_exploration),
     )
 }

@@ -115,6 +115,7 @@ static int module_exec(PyObject *module)
         gs_python_rules_methods,
         gs_python_row_text_methods,
         gs_python_host_tests_methods,
+        gs_python_demand_methods,
         gs_python_sensitivity_methods,
         gs_python_host_sim_methods,
         gs_python_host_challenge_methods,

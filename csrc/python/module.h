@@ -83,6 +83,7 @@ extern PyMethodDef gs_python_occupancy_methods[];
 extern PyMethodDef gs_python_rules_methods[];
 extern PyMethodDef gs_python_row_text_methods[];
 extern PyMethodDef gs_python_host_tests_methods[];
+extern PyMethodDef gs_python_demand_methods[];
 extern PyMethodDef gs_python_sensitivity_methods[];
 extern PyMethodDef gs_python_host_sim_methods[];
 extern PyMethodDef gs_python_host_challenge_methods[];

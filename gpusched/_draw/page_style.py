@@ -26,6 +26,7 @@ _VERDICTS = """
 .verdict { white-space: nowrap; font-weight: 600; color: var(--open); }
 .verdict.yes { color: var(--yes); }
 .verdict.no { color: var(--no); }
+.verdict.maybe { color: var(--open); }
 .verdict.out { font-weight: 400; font-style: italic; }
 """
 

@@ -15,6 +15,7 @@ from gpusched.cli.platform_options import (
     headline,
     program_of,
 )
+from gpusched.comparison.ways import way_of
 
 
 def add(commands: Any) -> None:
@@ -24,8 +25,9 @@ def add(commands: Any) -> None:
         help="test a workload under one way of sharing the GPU",
         description="Runs the test of one way of sharing the GPU and prints its verdict, the "
         "response bound and the slack of each task, the reason and the assumptions.",
-        epilog="Exit code: 0 when every deadline is guaranteed, 1 when the test shows a miss, 3 "
-        "when undecided, 2 for an error.",
+        epilog="Exit code: 0 when every deadline is guaranteed, 1 when a miss is shown or no way "
+        "can meet the deadlines, 3 when undecided, guaranteed under conditions only, or not "
+        "applicable, 2 for an error.",
     )
     add_workload(check)
     add_method(check)
@@ -50,16 +52,22 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gpusched._support.budget import Budget
-    from gpusched.comparison.analyses import analyze
+    from gpusched.comparison.advice import Tried, advise
+    from gpusched.comparison.analyses import Request, analyze
     from gpusched.comparison.documents import answer_document, json_text
     from gpusched.comparison.margins import growing_times, margin
+    from gpusched.comparison.premises import NotApplicable
 
     workload, platform = program_of(options)
     chosen = options_of(options)
     if options.margin is not None:
         growing_times(workload, options.margin)  # refuses unknown tasks before the test runs
+    workload.kernel_times(platform)  # refuses kernels that the GPU cannot run
     budget = None if options.seconds is None else Budget(seconds=options.seconds)
-    answer = analyze(workload, platform, options.method, budget=budget, **chosen)
+    try:
+        answer = analyze(workload, platform, options.method, budget=budget, **chosen)
+    except NotApplicable as error:
+        return _not_applicable(options, str(error))
     if options.json:
         room = None
         if options.margin is not None:
@@ -68,9 +76,25 @@ def run(options: argparse.Namespace) -> int:
         return status_of(answer.schedulable)
     print(f"{headline(workload, platform)}\n\n{verdict_line(answer)}\n")
     print(f"{response_table(answer)}\n\n{answer.why()}")
+    if answer.verdict == "undecided":
+        way = way_of(options.method)
+        if (advice := advise([Tried(workload, platform, way, Request(chosen), True)])) is not None:
+            print(advice)
     print(stated(answer))
     if options.margin is not None:  # it may take a while
         sys.stdout.flush()
         room = margin(workload, platform, options.method, options.margin, **chosen)
         print(f"\nmargin: {room}")
     return status_of(answer.schedulable)
+
+
+def _not_applicable(options: argparse.Namespace, reason: str) -> int:
+    """Say why a way does not apply; as an answer, not as an error."""
+    from gpusched.comparison.documents import json_text, not_applicable_document
+
+    way = way_of(options.method).name
+    if options.json:
+        print(json_text(not_applicable_document(way, reason)), end="")
+    else:
+        print(f"{way}: not applicable\n\n{reason}")
+    return status_of(None)

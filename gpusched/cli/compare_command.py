@@ -26,8 +26,8 @@ def add(commands: Any) -> None:
         description="Runs every test and simulation that can express the workload. Prints a table "
         "of their verdicts, the reasons of those that give no guarantee, and the method under "
         "which the times can grow most.",
-        epilog="Exit code: 0 when a test guarantees every deadline, 1 when none does and an exact "
-        "test shows a miss or a job alone is too long, 3 when undecided, 2 for an error.",
+        epilog="Exit code: 0 when a way guarantees every deadline, 1 when no way can meet them, 3 "
+        "when undecided or guaranteed under conditions only, 2 for an error.",
     )
     add_workload(compare)
     compare.add_argument(
@@ -102,6 +102,8 @@ def run(options: argparse.Namespace) -> int:
             print("\nwithout a GPU, only ways with the times as given: --gpu (see 'gpus')")
         if not options.no_margin:
             print(f"\n{best_text(findings.best)}")
+            if findings.advice is not None:
+                print(findings.advice)
         if written:
             more = f" and {len(written) - 2} traces" if len(written) > 2 else ""
             print(f"\nwrote {written[0]}, {os.path.basename(written[1])}{more}")
@@ -110,4 +112,6 @@ def run(options: argparse.Namespace) -> int:
 
 def best_text(best: Margin | None) -> str:
     """A line on the method to use."""
-    return "best: none" if best is None else f"best: {best}"
+    if best is None:
+        return "best: none"
+    return f"best, under conditions: {best}" if best.conditional else f"best: {best}"

@@ -13,23 +13,35 @@ from gpusched import analysis, pbs
 from gpusched._support.arguments import Int64Array, frozen, instance, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.stopping import raise_if_stopped
+from gpusched._support.text import clip
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
+from gpusched.comparison.conditions import Condition
 from gpusched.comparison.cores.core_choice import with_cores
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.premises import (
+    Case,
+    NotApplicable,
+    cpu_side,
+    jobs_that_overlap,
+    needs_cpus,
+    open_conditions,
+    refuse_false_premises,
+)
 from gpusched.comparison.ways import OptionValue, Way, way_of
-from gpusched.comparison.workload_answer import WorkloadAnswer
-from gpusched.model.answers.answer import Answer, missing
+from gpusched.comparison.workload_answer import WorkloadAnswer, deadlines_of
+from gpusched.model.answers.answer import Answer, Times, missing
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
 from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["SEARCH_BUDGET", "Allocation", "Request", "analyze", "analyzed", "instances_for"]
@@ -130,19 +142,21 @@ def analyze(
     Returns
     -------
     WorkloadAnswer
-        Under srm and container, the workload is accepted only if no deadline is missed; bounded
-        tardiness is not sufficient. Under pbs, edf_serial and edf_parallel the answer holds for
-        all jobs, not only for those of one hyperperiod. These methods and streams assume that CPU
-        work is not delayed by other tasks. ``assumptions`` states this, and, if there are more
-        tasks than CPUs, that it was not verified.
+        It is accepted only if every job of every task meets its deadline on the whole machine. If
+        the test accepts, but not all of its premises are shown (of streams and batches, for
+        example, that CPU work is not delayed by other tasks), the verdict is "conditional" and
+        ``conditions`` lists them. It is rejected if no way can meet the deadlines, or if an exact
+        test of the stated times says no. Under srm and container, bounded tardiness is not
+        sufficient. Under pbs, edf_serial and edf_parallel the answer holds for all jobs, not only
+        for those of one hyperperiod.
 
     Raises
     ------
+    NotApplicable
+        The way does not exist on the platform, or its model cannot express the workload; the
+        message gives the reason. It is a ValueError.
     ValueError
-        The model of the method cannot express the workload; the message gives the reason. This
-        includes CPU work that exceeds the CPUs, for the methods that assume it is not delayed,
-        and, for edf_serial and edf_parallel, jobs that may run into the next hyperperiod. Also
-        raised for an unknown method or option, and for a way without a test in this package.
+        An unknown method or option.
     OverflowError
         A time is 2**60 ticks or more.
     gpusched.Cancelled
@@ -156,8 +170,13 @@ def analyze(
     return analyzed(models, way, Request(options, gaps, budget, stop))
 
 
-def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswer:
-    """Return the answer of the way's test; see `analyze`."""
+def analyzed(
+    models: DerivedModels, way: Way, request: Request, *, shared_cpus: bool = True
+) -> WorkloadAnswer:
+    """Return the answer of the way's test; see `analyze`.
+
+    ``shared_cpus`` is False for a part of the workload, whose other tasks use the same CPUs.
+    """
     method = way.method
     if method is None:
         raise ValueError(
@@ -166,23 +185,21 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
         )
     inner = request.options.get("within", WITHIN.default) if way.name == "mig" else None
     _refuse_unknown_options(way, request.options, () if inner is None else (inner_way(inner),))
+    for option in method.options:
+        if option.choices and option.name in request.options:
+            one_of(request.options[option.name], option.choices, option.name)
     raise_if_stopped(request.stop)
     options = dict(request.options)
     if way.modes:
         options.setdefault("mode", way.modes[0])
     began = perf_counter()
-    found = _TESTS[way.name](models, request, options)
+    try:
+        refuse_false_premises(way.name, Case(models))
+        found = _TESTS[way.name](models, request, options)
+    except ValueError as error:
+        raise NotApplicable(*error.args).with_traceback(error.__traceback__) from None
+    judged = _judged(models, way, request, options, found, shared_cpus)
     answer, view = found.answer, found.view
-    if isinstance(answer, MigAllocation):
-        response, bounded = answer.response, answer.bounded
-    else:
-        assert view is not None
-        response, bounded = _by_task(models.workload, answer, view)
-    accepted = found.accepted
-    rejected = bool(answer.rejected) and not accepted
-    if rejected and found.slower:  # kernels may take less: what they take alone has to show it
-        plain = _TESTS[way.name](models.without_slowdown(), request, options)
-        rejected = bool(plain.answer.rejected)
     return WorkloadAnswer(
         workload=models.workload,
         platform=models.platform,
@@ -190,21 +207,153 @@ def analyzed(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswe
         method="priority_streams" if isinstance(answer, PriorityStreamsBound) else method.name,
         options=options,
         claim=answer.claim,
-        accepted=accepted,
-        rejected=rejected,
-        response=response,
-        bounded=bounded,
-        derivation=(*(() if view is None else view.assumptions), *found.slower, *found.said),
+        accepted=judged.accepted,
+        rejected=judged.rejected,
+        impossible=judged.impossible,
+        conditions=judged.conditions,
+        response=judged.response,
+        bounded=judged.bounded,
+        derivation=(
+            *(() if view is None else view.assumptions), *found.slower, *found.said, *judged.said
+        ),
+        reason=judged.reason,
         detail=answer,
         seconds=perf_counter() - began,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What the answer of a test means for the workload; ``reason`` is "" for that of the test."""
+
+    accepted: bool
+    rejected: bool
+    impossible: bool
+    conditions: tuple[Condition, ...]
+    response: Times
+    bounded: Any
+    reason: str
+    said: tuple[str, ...]
+
+
+def _judged(
+    models: DerivedModels,
+    way: Way,
+    request: Request,
+    options: dict[str, Any],
+    found: _Found,
+    shared_cpus: bool,
+) -> _Judged:
+    """The verdict for the workload: for all of its tasks, on the whole machine."""
+    answer, workload = found.answer, models.workload
+    if isinstance(answer, MigAllocation):
+        response, bounded = answer.response, answer.bounded
+    else:
+        assert found.view is not None
+        response, bounded = _by_task(workload, answer, found.view)
+    values, known = response.filled(0), ~np.ma.getmaskarray(response)
+    bounded, reason = np.array(bounded), ""
+    said: tuple[str, ...] = ()
+    if needs_cpus(way.name):
+        overlap = jobs_that_overlap(models, values, known)
+        if overlap:
+            bounded[:] = False
+            reason = _overlap_reason(workload, overlap[0], int(values[overlap[0]]))
+        if shared_cpus:
+            side = cpu_side(models)
+            said = side.said
+            for name, time in side.response.items():
+                i = workload.index(name)
+                values[i], known[i], bounded[i] = time, True, True
+    response = missing(values, known)
+    late = known & (values > deadlines_of(workload))
+    holds = found.accepted and (not shared_cpus or bool(bounded.all())) and not late.any()
+    if found.accepted and not holds and not reason:
+        reason = _late_reason(workload, response, bounded)
+    conditions: tuple[Condition, ...] = ()
+    if holds:
+        conditions = answer.conditions if isinstance(answer, MigAllocation) else open_conditions(
+            way.name, Case(models, answer, found.view), cpus=shared_cpus
+        )  # fmt: skip
+    if impossible := models.impossible() if shared_cpus else ():
+        text = f"No way keeps all deadlines: {impossible[0]}."
+        return _Judged(False, True, True, (), response, frozen(bounded), text, said)
+    if not holds and way.name in _IN_TURNS and shared_cpus and models.too_much_in_turns():
+        text = f"{models.too_much_in_turns()[0]}."
+        return _Judged(False, True, False, (), response, frozen(bounded), text, said)
+    accepted = holds and not conditions
+    shown = not holds and _is_shown_late(models, way, request, options, found, shared_cpus)
+    return _Judged(accepted, shown, False, conditions, response, frozen(bounded), reason, said)
+
+
+_IN_TURNS = (
+    *("time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "srm", "container", "edf_serial"),
+)
+"""Ways under which no two kernels of different tasks run at once."""
+
+
+def _overlap_reason(workload: Workload, i: int, response: int) -> str:
+    task, tick = workload[i], workload.tick_ns
+    if response > task.deadline:
+        return (
+            f"{clip(task.name, 60)}, with {time_with_unit(response, tick)} or more for a deadline "
+            f"of {time_with_unit(task.deadline, tick)}, may be late."
+        )
+    return (
+        f"{clip(task.name, 60)}: {time_with_unit(response, tick)} exceed its period of "
+        f"{time_with_unit(task.period, tick)}; the next job then waits for this one, on its thread "
+        "and in its stream, which the test does not count."
     )
+
+
+def _late_reason(workload: Workload, response: Times, bounded: Any) -> str:
+    """The reason why a test that accepts the tasks of its model guarantees nothing."""
+    late = deadlines_of(workload) < response.filled(0)
+    i = int(np.argmax(~np.asarray(bounded) | late))
+    name = clip(workload.names[i], 60)
+    if not bounded[i]:
+        return f"{name}: no response bound, although the test accepts the other tasks."
+    took = time_with_unit(int(response[i]), workload.tick_ns)
+    return f"{name}: {took}, more than its deadline."
+
+
+def _is_shown_late(
+    models: DerivedModels,
+    way: Way,
+    request: Request,
+    options: dict[str, Any],
+    found: _Found,
+    shared_cpus: bool,
+) -> bool:
+    """Whether a rejection by a test is one of the program itself.
+
+    Derivations that make times longer or freedom smaller may accept, and never reject: the test
+    has to say no for the stated times, too. A dispatcher's miss is one of a run, which CPUs that
+    tasks share may not allow.
+    """
+    if not found.answer.rejected or not shared_cpus:
+        return False
+    if way.name in ("pbs", "edf_serial", "edf_parallel"):
+        if not models.is_batched_as_stated(serial=way.name == "edf_serial"):
+            return False
+        if way.name != "pbs" and (cpu_side(models).condition or models.copies_meet()):
+            return False
+    elif models.copies_meet():  # chains count the longest waits of copies
+        return False
+    plain = models.without_costs()
+    if plain is None:
+        return bool(found.answer.rejected)
+    try:
+        return bool(_TESTS[way.name](plain, request, options).answer.rejected)
+    except (ValueError, OverflowError):
+        return False
 
 
 def _by_task(
     workload: Workload,
     answer: Answer,
     view: View[HostTasks] | View[KernelTasks] | View[KernelChains],
-) -> tuple[Any, Any]:
+) -> tuple[Times, Any]:
     """Responses of whole jobs, and whether they are bounded, for all tasks of the workload.
 
     The response of a kernel is that of its job without the work around it, by which the view has
@@ -247,15 +396,11 @@ def _refuse_unknown_options(
 
 def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models, slower = models.side_by_side()
-    models.refuse_cpu_overload()
-    models.refuse_shared_channels()
-    models.refuse_many_kernels()
-    said = models.cpu_doubts()
     alone = models.kernel_users() == 1
     if (models.has_chains() or models.copies_meet() or alone) and not options:
         chains = models.chains("streams")
         bound = analysis.priority_streams(chains.tasks, gpu=models.gpu(), stop=request.stop)
-        return _Found(bound, chains, bool(bound.accepted), said, slower)
+        return _Found(bound, chains, bool(bound.accepted), (), slower)
     if models.copies_meet():
         raise ValueError(
             f"{min(options)}: got an option of fifo_bound, expected none where copies of several "
@@ -268,14 +413,12 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
             "of equal priority"
         )
     answer = analysis.fifo_bound(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
-    return _Found(answer, view, bool(answer.accepted), said, slower)
+    return _Found(answer, view, bool(answer.accepted), (), slower)
 
 
 def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     """Clients of MPS: streams of one process, on no more SMs than their shares allow."""
     models.refuse_unknown_clients()
-    models.refuse_shared_channels(of_process=True)
-    models.refuse_many_kernels()
     one = models.in_one_process()
     said = "clients of MPS delay each other as streams of one process do"
     if all(share == 100 for _, share in models.platform.mps or ()):
@@ -287,7 +430,6 @@ def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _F
             "may not use all SMs are bounded by priority_streams"
         )
     one, slower = one.side_by_side()
-    one.refuse_cpu_overload()
     view = one.chains("streams")
     client, limits = models.client_limits(view.tasks.name)
     answer = analysis.priority_streams(
@@ -298,17 +440,13 @@ def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _F
         stop=request.stop,
     )
     shares = "a client with a share has blocks on so many SMs at most, whichever these are"
-    more = (*models.cpu_doubts(), said, shares)
-    return _Found(answer, view, bool(answer.accepted), more, slower)
+    return _Found(answer, view, bool(answer.accepted), (said, shares), slower)
 
 
 def _green_contexts(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     """Green contexts: parts of the GPU with SMs of their own, and streams in each."""
     models, slower = models.side_by_side()
-    models.refuse_cpu_overload()
     green = models.in_green_contexts()
-    green.refuse_shared_channels(models.gpu().channels)
-    models.refuse_many_kernels()
     view = models.chains("green_contexts")
     answer = analysis.priority_streams(
         view.tasks,
@@ -318,17 +456,14 @@ def _green_contexts(models: DerivedModels, request: Request, options: dict[str, 
         stop=request.stop,
         **options,
     )
-    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts(), slower)
+    return _Found(answer, view, bool(answer.accepted), (), slower)
 
 
 def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models, slower = models.side_by_side()
-    models.refuse_cpu_overload()
-    models.refuse_shared_channels()
-    models.refuse_many_kernels()
     view = models.chains("priority_streams")
     answer = analysis.priority_streams(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
-    return _Found(answer, view, bool(answer.accepted), models.cpu_doubts(), slower)
+    return _Found(answer, view, bool(answer.accepted), (), slower)
 
 
 def _lock(
@@ -337,7 +472,7 @@ def _lock(
     """A test in which one task at a time uses the GPU."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view = models.hosts("all")
+        view = models.hosts("all", waits=False)
         cpus, hosts, kept = models.platform.cpus, view.tasks, request.allocation
         more: dict[str, Any] = {"stop": request.stop, **options}
         if protocol == "gpu_server":
@@ -367,12 +502,14 @@ def _lock(
 
 
 def _contexts(
-    test: Callable[..., Verdict], costs: Callable[[Platform], dict[str, int]]
+    test: Callable[..., Verdict],
+    costs: Callable[[Platform], dict[str, int]],
+    derived: Callable[[DerivedModels], View[HostTasks]],
 ) -> Callable[..., _Found]:
     """A test with a context for each task; ``costs``: those of the platform."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view, cpus, kept = models.hosts("all"), models.platform.cpus, request.allocation
+        view, cpus, kept = derived(models), models.platform.cpus, request.allocation
         hosts, said = view.tasks, models.own_processes()
         more = {"stop": request.stop, **costs(models.platform), **options}
         if kept is not None:
@@ -395,19 +532,10 @@ def _contexts(
     return run
 
 
-def _time_slices(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    """Refuse copies on a shared engine: the test takes copies as CPU work of their tasks."""
-    models.refuse_shared_engines()
-    run = _contexts(
-        analysis.time_slices, lambda p: {"slice": p.timeslice, "switch": p.context_switch}
-    )
-    return run(models, request, options)
-
-
 def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models, slower = models.side_by_side()
-    view, cpus, sms = models.hosts("divided"), models.platform.cpus, models.gpu().sms
-    models.refuse_many_kernels(sms)  # of an SM, one at a time
+    view = models.hosts("divided", waits=True)
+    cpus, sms = models.platform.cpus, models.gpu().sms
     asked = {key: value for key, value in options.items() if key != "apart"}
     if (kept := request.allocation) is not None:
         hosts = view.tasks.replace(core=kept.core, sm=kept.sm)
@@ -429,8 +557,7 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
     """A test of bounded tardiness, accepted where no job is late."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view = models.hosts("all")
-        models.refuse_cores()
+        view = models.hosts("all", waits=False)
         if test is analysis.container:
             options.setdefault("whole_budget", True)  # budgets are whole ticks
         answer = test(view.tasks, models.platform.cpus, stop=request.stop, **options)
@@ -440,15 +567,17 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
     return run
 
 
-def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
-    """A rule by which batches are chosen at run time, simulated for one hyperperiod."""
+def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., _Found]:
+    """A rule by which batches are chosen at run time, simulated for one hyperperiod.
+
+    ``waits``: copies of a batch wait for each other. One unit at a time has no others.
+    """
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        models.refuse_cpu_overload()
-        view = models.batches(request.gaps)
+        view = models.batches(request.gaps, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer)
-        return _Found(answer, view, bool(answer.accepted), models.cpu_doubts())
+        return _Found(answer, view, bool(answer.accepted))
 
     return run
 
@@ -458,21 +587,19 @@ def _search(models: DerivedModels, request: Request, options: dict[str, Any]) ->
 
     Jobs of several kernels run kernel by kernel; if no such schedule is found, also as units.
     """
-    models.refuse_cpu_overload()
-    doubts = models.cpu_doubts()
     if not models.has_chains():
-        return _searched(models.batches(request.gaps), request, options, doubts)
+        return _searched(models.batches(request.gaps), request, options)
     kernels = sum(kernel.repeat for task in models.workload for kernel in task.kernels)
     if kernels > MAX_TASKS:
         said = (f"batches of single kernels are left out: the jobs have {kernels:,} kernels, and a "
                 f"table has at most {MAX_TASKS}",)  # fmt: skip
-        return _searched(models.batches(request.gaps), request, options, (*doubts, *said))
+        return _searched(models.batches(request.gaps), request, options, said)
     if options.get("method") == "graph":
-        return _searched(models.batches(request.gaps), request, options, doubts)
-    apart = _searched(models.chain_batches(request.gaps), request, options, doubts)
+        return _searched(models.batches(request.gaps), request, options)
+    apart = _searched(models.chain_batches(request.gaps), request, options)
     if apart.accepted:
         return apart
-    units = _searched(models.batches(request.gaps), request, options, doubts)
+    units = _searched(models.batches(request.gaps), request, options)
     open_as_units = apart.answer.schedulable is False and units.answer.schedulable is None
     return units if units.accepted or open_as_units else apart
 
@@ -481,7 +608,7 @@ def _searched(
     view: BatchView | ChainBatchView,
     request: Request,
     options: dict[str, Any],
-    said: tuple[str, ...],
+    said: tuple[str, ...] = (),
 ) -> _Found:
     more: dict[str, Any] = {"budget": request.budget, "stop": request.stop, **options}
     if not stays_within(view.tasks):
@@ -497,7 +624,7 @@ def _mig(models: DerivedModels, request: Request, options: dict[str, Any]) -> _F
         answer = models.once(key, lambda: instances_for(models, request, options))
     else:  # values that the test refuses
         answer = instances_for(models, request, options)
-    return _Found(answer, None, answer.accepted)
+    return _Found(answer, None, bool(answer.parts))
 
 
 def instances_for(
@@ -513,7 +640,7 @@ def instances_for(
 
     def test(workload: Workload, platform: Platform) -> WorkloadAnswer:
         asked = Request(inner, request.gaps, request.budget, request.stop)
-        return analyzed(DerivedModels(workload, platform), within, asked)
+        return analyzed(DerivedModels(workload, platform), within, asked, shared_cpus=False)
 
     return allocated(models, within, inner, test, as_budget(request.budget), request.stop, report)
 
@@ -523,8 +650,16 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "priority_streams": _priority_streams,
     "mps": _mps,
     "green_contexts": _green_contexts,
-    "time_slices": _time_slices,
-    "gcaps": _contexts(analysis.gcaps, lambda p: {"update": p.update_cost}),
+    "time_slices": _contexts(
+        analysis.time_slices,
+        lambda p: {"slice": p.timeslice, "switch": p.context_switch},
+        lambda models: models.hosts("all", waits=True, split=True),
+    ),
+    "gcaps": _contexts(
+        analysis.gcaps,
+        lambda p: {"update": p.update_cost},
+        lambda models: models.hosts("all", waits=True),
+    ),
     "mpcp": _lock(analysis.mpcp, "mpcp"),
     "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
     "gpu_server": _lock(analysis.gpu_server, "gpu_server"),
@@ -532,8 +667,8 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "mig": _mig,
     "srm": _global_edf(analysis.srm),
     "container": _global_edf(analysis.container),
-    "edf_serial": _dispatcher(pbs.edf_serial),
-    "edf_parallel": _dispatcher(pbs.edf_parallel),
+    "edf_serial": _dispatcher(pbs.edf_serial, waits=False),
+    "edf_parallel": _dispatcher(pbs.edf_parallel, waits=True),
     "pbs": _search,
 }
 

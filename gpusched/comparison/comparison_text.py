@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,10 @@ import numpy.typing as npt
 from gpusched._support.text import clip, escape
 from gpusched.comparison.rows import Row
 from gpusched.comparison.workload_answer import deadlines_of, known_at
+from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.answers.answer import Times, missing
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["HEAD", "cells_of", "html_of", "reason_of", "table_of", "text_of"]
 
@@ -41,9 +39,17 @@ def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
         slack = signed_time(left, tick)
     if row.run is not None and (took := known_at(row.run.worst, i)) is not None:
         worst = f"{time_with_unit(took, tick)} of {time_with_unit(due, tick)}"
+        worst += _without(row.run)
         if row.answer is None:
             slack = signed_time(due - took, tick)
     return (row.label, row.claim, row.verdict, clip(workload.names[i], 24), slack, worst)
+
+
+def _without(run: WorkloadRun) -> str:
+    """What a run does not represent, in brackets; what was chosen for it only if a job is late."""
+    late = bool(run.late.any())
+    short = [text for text, _ in run.limits if late or not text.startswith("chosen")]
+    return f" ({', '.join(short)})" if short else ""
 
 
 def signed_time(ticks: int, tick: int) -> str:
@@ -59,7 +65,7 @@ def text_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> st
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
-    reasons = [reason_of(row) for row in rows if row.schedulable is not True]
+    reasons = [reason_of(row) for row in rows if row.schedulable is not True and not row.impossible]
     blocks = [lines, mode_notes(rows), reasons, notes]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -103,6 +109,7 @@ def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
     n, count = len(workload), len(rows)
     empty = missing(np.zeros(n, np.int64), np.zeros(n, np.bool_))
     verdicts = [row.schedulable for row in rows]
+    words_of = [row.verdict for row in rows]
     times: dict[str, list[Times]] = {"response": [], "slack": [], "observed": [], "missed": []}
     for row in rows:
         answer, run = row.answer, row.run
@@ -119,6 +126,7 @@ def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
         "method": words([row.label for row in rows]),
         "claim": words([row.claim for row in rows]),
         "schedulable": np.ma.array(yes, mask=[v is None for v in verdicts]).repeat(n),
+        "verdict": words(words_of),
         "task": np.tile(np.array(workload.names, object), count),
         "deadline": np.tile(deadlines_of(workload), count),
         **{key: _joined(each) for key, each in times.items()},

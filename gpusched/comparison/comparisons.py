@@ -18,16 +18,18 @@ from gpusched._support.saved import Saved
 from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
+from gpusched.comparison.advice import Advice, Tried, advise
 from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
-from gpusched.comparison.derived_models import CPU_DOUBT, DerivedModels, Gaps
+from gpusched.comparison.conditions import Condition
+from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
+from gpusched.comparison.hyperperiods import rate_notes
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.observations import Watch, observed
-from gpusched.comparison.plain_facts import broken_conditions, rate_notes
 from gpusched.comparison.rows import Row, row_of, row_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
-from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
@@ -74,7 +76,9 @@ class Comparison(Tabular, Saved, Frozen):
         A ``Row`` for each way of sharing the GPU, and for each of its modes.
     impossible
         Sentences that explain why no way of sharing the GPU can meet all deadlines, if there is a
-        simple reason: a job alone takes longer than its deadline, or the CPU work exceeds the CPUs.
+        simple reason: a job alone takes longer than its deadline; CPU work, copies or blocks of
+        kernels exceed the CPUs, the copy engines or the GPU, in the long run or within an interval;
+        kernels and copies of a task take longer than its period. Every row is then "impossible".
     seconds
         Wall-clock time of the call; not compared by ``==``.
     """
@@ -100,11 +104,12 @@ class Comparison(Tabular, Saved, Frozen):
     def _from_fields(cls, values: dict[str, Any]) -> Comparison:
         given = FieldValues(values)
         workload, platform = given.workload(), given.platform()
+        impossible = given.texts("impossible")
         rows = []
         for i, of_row in enumerate(given.dicts("rows")):
             with within(f"rows[{i}]"):
-                rows.append(row_of(of_row, workload, platform))
-        made = cls(workload, platform, tuple(rows), given.texts("impossible"), given.seconds())
+                rows.append(row_of(of_row, workload, platform, impossible))
+        made = cls(workload, platform, tuple(rows), impossible, given.seconds())
         given.done()
         return made
 
@@ -135,23 +140,27 @@ class Comparison(Tabular, Saved, Frozen):
 
     @property
     def schedulable(self) -> bool | None:
-        """True if a method guarantees all deadlines, False if none can, None if undecided.
+        """True if a way guarantees all deadlines, False if none can, None if undecided.
 
-        It is False if ``impossible`` gives a reason, or if each row that could be tested or
-        simulated has an exact or necessary test that shows a deadline miss.
+        It is False only if ``impossible`` gives a reason. It is None if rows are conditional or
+        undecided, and also if every row misses a deadline, since other ways and other choices of
+        cores or SMs may not.
         """
-        tried = [row for row in self.rows if row.answer is not None or row.run is not None]
-        if any(row.schedulable for row in tried):
-            return True
-        lost = bool(tried) and all(row.is_shown_late for row in tried)
-        return False if lost or self.impossible else None
+        if self.impossible:
+            return False
+        return True if any(row.schedulable for row in self.rows) else None
+
+    @property
+    def conditional(self) -> bool:
+        """Whether a row guarantees all deadlines under conditions, and none without."""
+        return self.schedulable is None and any(row.conditional for row in self.rows)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences on the whole workload.
 
-        They are `impossible`; what the guarantees of some rows rest on although the platform does
-        not ensure it, which is CPU work without delay; and rates whose periods fit badly.
+        They are `impossible`; the conditions of the guarantees of some rows; and rates whose
+        periods fit badly.
         """
         return (
             *(f"No way keeps all deadlines: {text}." for text in self.impossible),
@@ -160,29 +169,30 @@ class Comparison(Tabular, Saved, Frozen):
         )
 
     def _conditions(self) -> list[str]:
-        """A sentence for each assumption of guarantees that the platform does not ensure."""
-        labels: dict[str, list[str]] = {}
+        """A sentence for each condition of guarantees."""
+        labels: dict[Condition, list[str]] = {}
         for row in self.rows:
-            if row.answer is not None and row.answer.accepted:
-                for text in row.answer.assumptions:
-                    if text.startswith(CPU_DOUBT):
-                        labels.setdefault(text.removeprefix(CPU_DOUBT), []).append(row.label)
+            if row.conditional and row.answer is not None:
+                for condition in row.answer.conditions:
+                    labels.setdefault(condition, []).append(row.label)
         return [
-            f"{', '.join(rows)}: guaranteed only if CPU work is not delayed{text}."
-            for text, rows in labels.items()
+            f"{', '.join(rows)}: guaranteed only if {condition}."
+            for condition, rows in labels.items()
         ]
 
     def best(self, *, progress: Progress = None) -> Margin | None:
         """Find the best way of sharing the GPU, and how much all times can grow under it.
 
         Returns the `Margin` with the largest ``factor`` among the rows that guarantee all deadlines
-        (the first of several), or None if no row does. Each of these rows is analysed for some tens
-        of scaled workloads, or fewer if its test rejects the largest factor found so far.
+        (the first of several), or else among those that do so under conditions; None if no row
+        does. Each of these rows is analysed for some tens of scaled workloads, or fewer if its test
+        rejects the largest factor found so far.
 
         ``progress`` is a callable (done, total), in rows, or a bool that turns a progress bar on or
         off; by default a bar appears in a terminal or a notebook after one second.
         """
-        good = [row for row in self.rows if row.answer is not None and row.answer.accepted]
+        good = [row for row in self.rows if row.schedulable is True]
+        good = good or [row for row in self.rows if row.conditional]
         best: Margin | None = None
         with reporter(progress, len(good), "margin", delay=1.0) as report:
             for done, row in enumerate(good, 1):
@@ -194,6 +204,37 @@ class Comparison(Tabular, Saved, Frozen):
                 report(done)
         return best
 
+    def advice(self) -> Advice | None:
+        """Find what comes closest to a guarantee if no row gives one.
+
+        Returns an ``Advice``: the way that would guarantee the deadlines if all times were a little
+        shorter, and the smallest changes of a deadline, a period, a kernel, a core or the platform
+        after which it does. None if a row guarantees all deadlines, also under conditions, if no
+        way can, or if nothing that is tried helps. It takes some hundreds of analyses.
+        """
+        if self.impossible or any(row.schedulable or row.conditional for row in self.rows):
+            return None
+        return advise(
+            [
+                Tried(
+                    self.workload,
+                    self.platform,
+                    row.way,
+                    Request(row.options, row.gaps, row.budget),
+                    row.answer is not None,
+                )
+                for row in self.rows
+                if row.way.method is not None
+            ]
+        )
+
+    @property
+    def verdict(self) -> str:
+        """The result in words: "guaranteed", "conditional", "undecided" or "impossible"."""
+        if self.impossible:
+            return "impossible"
+        return verdict_word(self.schedulable, conditional=self.conditional)
+
     def why(self) -> str:
         """Explain each row that does not guarantee the deadlines, in one sentence per row."""
         lost = [row for row in self.rows if row.schedulable is not True]
@@ -202,7 +243,7 @@ class Comparison(Tabular, Saved, Frozen):
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per method and task.
 
-        The columns are ``method``, ``claim``, ``schedulable``, ``task``, ``deadline``,
+        The columns are ``method``, ``claim``, ``schedulable``, ``verdict``, ``task``, ``deadline``,
         ``response``, ``slack``, ``observed``, ``missed`` and ``reason``. Times are in ticks;
         missing values are NA.
         """
@@ -248,7 +289,7 @@ class Comparison(Tabular, Saved, Frozen):
         Parameters
         ----------
         margin
-            Whether to include the result of `best`.
+            Whether to include the results of `best` and `advice`.
         progress
             As in `best`.
 
@@ -258,19 +299,24 @@ class Comparison(Tabular, Saved, Frozen):
             Times are in ticks of ``tick_ns`` ns; None means that there is no value. Keys:
 
             - ``format`` ("gpusched comparison"), ``version`` (1), ``gpusched`` (that of the
-              package), ``tick``, ``tick_ns``, ``schedulable``, ``notes``, ``seconds``.
+              package), ``tick``, ``tick_ns``, ``schedulable``, ``verdict``, ``impossible``
+              (sentences), ``notes``, ``seconds``.
             - ``workload``: a document that ``gs.Workload.load`` reads; ``platform``: the arguments
               of ``gs.Platform``, with the fields of the GPU.
             - ``rows``: for each row ``label``, ``way``, ``title``, ``test`` (its name in
-              ``gs.methods()``), ``options``, ``claim``, ``schedulable``, ``verdict``, ``tightest``
-              (the name of a task), ``reason``, ``tasks``, ``assumptions`` (of the test),
+              ``gs.methods()``), ``options``, ``claim``, ``schedulable``, ``verdict``,
+              ``conditions`` (``premise``, ``text``, ``tasks``, ``remedy``), ``tightest`` (the name
+              of a task), ``reason``, ``tasks``, ``assumptions`` (of the test),
               ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``, ``assumptions``,
-              ``seconds``), ``why_no_simulation``, ``seconds``; for each of its tasks ``task``,
-              ``deadline``, ``response``, ``bounded`` (whether the response is a bound), ``slack``,
-              ``observed`` (the worst simulated response) and ``missed`` (the number of late jobs).
+              ``limits`` (what it does not represent), ``seconds``), ``why_no_simulation``,
+              ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``,
+              ``bounded`` (whether the response is a bound), ``slack``, ``observed`` (the worst
+              simulated response) and ``missed`` (the number of late jobs).
             - ``best``, if margins were computed: None, or ``label``, ``way``, ``options``,
               ``what``, ``factor`` and ``failed`` (exact fractions as text), ``exact``, ``tested``,
-              ``text``.
+              ``conditional``, ``text``.
+            - ``advice``, if margins were computed: None, or ``closest`` (like ``best``),
+              ``changes`` (``text``, ``kind``, ``task``, ``factor``, ``conditional``), ``text``.
         """
         from gpusched.comparison.documents import comparison_document
 
@@ -349,17 +395,22 @@ class Comparison(Tabular, Saved, Frozen):
         """Collect the contents of documents and reports, with the margin of `best` if wanted."""
         wanted = flag(margin, "margin")
         best = self.best(progress=progress) if wanted else None
+        advice = self.advice() if wanted and best is None else None
         return Findings(
-            self.workload, self.platform, self.rows, self.schedulable, self.impossible, self.notes,
-            self.seconds, best, wanted,
+            self.workload, self.platform, self.rows, self.schedulable, self.verdict,
+            self.impossible, self.notes, self.seconds, best, advice, wanted,
         )  # fmt: skip
 
     def __repr__(self) -> str:
+        tasks, rows = plural(len(self.workload), "task"), plural(len(self), "method")
+        if self.impossible:
+            return f"<Comparison: {tasks}, {rows}, impossible>"
         yes = sum(row.schedulable is True for row in self.rows)
+        some = sum(row.conditional for row in self.rows)
         no = sum(row.schedulable is False for row in self.rows)
+        under = f"{some} under conditions, " if some else ""
         return (
-            f"<Comparison: {plural(len(self.workload), 'task')}, {plural(len(self), 'method')}, "
-            f"{yes} guarantee every deadline, {no} miss one>"
+            f"<Comparison: {tasks}, {rows}, {yes} guarantee every deadline, {under}{no} miss one>"
         )
 
     def __str__(self) -> str:
@@ -449,8 +500,9 @@ def compare(
             raise_if_stopped(stop)
             rows.append(_row(models, way, Request(options, gaps, searched, stop), watch))
             report(len(rows))
-    broken = broken_conditions(workload, models.platform)
-    return Comparison(workload, models.platform, tuple(rows), broken, perf_counter() - began)
+    return Comparison(
+        workload, models.platform, tuple(rows), models.impossible(), perf_counter() - began
+    )
 
 
 def _chosen(methods: Iterable[str] | None) -> tuple[Way, ...]:
@@ -484,5 +536,5 @@ def _row(models: DerivedModels, way: Way, request: Request, watch: Watch | None)
         why_no_run = str(error) or _NO_MEMORY
     return Row(
         way, dict(request.options), models.workload, models.platform,
-        request.gaps, request.budget, answer, why_no_answer, run, why_no_run,
+        request.gaps, request.budget, answer, why_no_answer, run, why_no_run, models.impossible(),
     )  # fmt: skip

@@ -7,28 +7,25 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from gpusched._support.text import plural
+from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.green_context_tasks import (
     GREEN_SENTENCES,
     GreenContextTasks,
     in_green_contexts,
 )
-from gpusched.comparison.plain_facts import copies_meet, cpu_overloads
+from gpusched.comparison.necessary_conditions import broken_conditions, serial_gpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
-from gpusched.model.views.view_source import listed, uses_engine
 from gpusched.model.workload.gpu_part_names import unknown_clients
 from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["CPU_DOUBT", "DerivedModels", "Gaps", "StreamForm"]
-
-CPU_DOUBT = "that CPU work is not delayed is not shown"
-"""Beginning of an assumption of the kernel views that the platform does not ensure."""
+__all__ = ["DerivedModels", "Gaps", "StreamForm"]
 
 Gaps = Literal["refuse", "occupy"]
 StreamForm = Literal[
@@ -48,6 +45,7 @@ class DerivedModels:
         self.platform = platform.at(workload.tick)
         self._made: dict[object, object] = {}
         self._channels_are_apart = False  # of streams, whatever their number
+        self._copies_wait = True
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """Result of the first call of ``make`` for the key, or the exception that it raised."""
@@ -88,20 +86,35 @@ class DerivedModels:
 
         return self.once(("chains", form), make)
 
-    def batches(self, gaps: Gaps) -> BatchView:
-        """Jobs as units, and their batches."""
-        return self.once(("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps))
+    def batches(self, gaps: Gaps, *, waits: bool = True) -> BatchView:
+        """Jobs as units, and their batches; ``waits``: of copies, if the models have them."""
+        waits = waits and self._copies_wait
+        return self.once(
+            ("batches", gaps, waits),
+            lambda: self.workload.batches(self.platform, gaps=gaps, waits=waits),
+        )
 
     def chain_batches(self, gaps: Gaps) -> ChainBatchView:
         """Jobs as chains of kernels, and the batches of these."""
         return self.once(
             ("chain_batches", gaps),
-            lambda: self.workload.batches(self.platform, gaps=gaps, chains="keep"),
+            lambda: self.workload.batches(
+                self.platform, gaps=gaps, chains="keep", waits=self._copies_wait
+            ),
         )
 
-    def hosts(self, sms: Literal["divided", "all"]) -> View[HostTasks]:
-        """Jobs as CPU and GPU segments."""
-        return self.once(("hosts", sms), lambda: self.workload.hosts(self.platform, sms=sms))
+    def hosts(
+        self, sms: Literal["divided", "all"], *, waits: bool, split: bool = False
+    ) -> View[HostTasks]:
+        """Jobs as CPU and GPU segments; ``waits``: copies wait for those of other tasks.
+
+        They need not where GPU segments exclude each other. ``split`` as in ``Workload.hosts``.
+        """
+        waits = waits and self._copies_wait
+        return self.once(
+            ("hosts", sms, waits, split),
+            lambda: self.workload.hosts(self.platform, sms=sms, waits=waits, split=split),
+        )
 
     def launches(self, form: StreamForm, until: int) -> LaunchView:
         """Launches of the jobs released before ``until``, in the given form of streams."""
@@ -185,9 +198,28 @@ class DerivedModels:
 
         return self.once("side_by_side", make)
 
-    def without_slowdown(self) -> DerivedModels:
-        """The models for methods in which kernels do not slow each other down."""
-        return DerivedModels(self.workload, self.platform.replace(slowdown=None))
+    def without_costs(self) -> DerivedModels | None:
+        """The models without slowdown, launch latency and waits of copies; None if there are none.
+
+        What a test rejects for these times, it rejects for the program itself.
+        """
+        platform = self.platform
+        if platform.slowdown[1] == 1 and not platform.launch_latency and not self.copies_meet():
+            return None
+        made = DerivedModels(self.workload, platform.replace(slowdown=None, launch_latency=0))
+        made._channels_are_apart = self._channels_are_apart
+        made._copies_wait = False
+        return made
+
+    def impossible(self) -> tuple[str, ...]:
+        """Sentences on why no way of sharing the GPU can meet all deadlines; often none."""
+        return self.once("impossible", lambda: broken_conditions(self.workload, self.platform))
+
+    def too_much_in_turns(self) -> tuple[str, ...]:
+        """Sentence on why kernels cannot end in time if no two of them run at once; often none."""
+        return self.once(
+            "in_turns", lambda: tuple(serial_gpu_overloads(self.workload, self.platform))
+        )
 
     def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
         """The workload with the processes and stream priorities of a form, and what was chosen."""
@@ -234,6 +266,22 @@ class DerivedModels:
     def has_chains(self) -> bool:
         """Whether a job has several kernels."""
         return any(sum(k.repeat for k in task.kernels) > 1 for task in self.workload)
+
+    def is_batched_as_stated(self, *, serial: bool) -> bool:
+        """Whether batches represent the jobs as they are, so that none of them is a reason for no.
+
+        CPU work and copies between kernels occupy the GPU in a batch, kernels without a shape take
+        all of it, and of a job's kernels each is a batch of its own or all are one unit, which
+        loses nothing only if jobs run one at a time (``serial``).
+        """
+        for task in self.workload:
+            places = [i for i, part in enumerate(task.segments) if isinstance(part, Kernel)]
+            if not places:
+                continue
+            inner = task.segments[places[0] : places[-1] + 1]
+            if len(inner) > len(places) or not all(kernel.has_shape for kernel in task.kernels):
+                return False
+        return serial or not self.has_chains()
 
     def copies_meet(self) -> bool:
         """Whether copies of several tasks use one engine."""
@@ -303,17 +351,6 @@ class DerivedModels:
                 )
         return ()
 
-    def refuse_shared_engines(self) -> None:
-        """Raise ValueError for copies of several tasks, which may delay each other."""
-        copying = [
-            task.name for task in self.workload if any(uses_engine(part) for part in task.segments)
-        ]
-        if len(copying) > 1:
-            raise ValueError(
-                f"{copying[1]}: got copies, expected those of one task only ({copying[0]} copies, "
-                "too); the test does not count that copies wait for a copy engine"
-            )
-
     # Cores
 
     def has_cores(self) -> bool:
@@ -337,36 +374,6 @@ class DerivedModels:
                     f"{task.name}: got core {task.core}, expected none; the method chooses where "
                     "tasks run"
                 )
-
-    def refuse_cpu_overload(self) -> None:
-        """Raise ValueError if the CPU work exceeds the CPUs.
-
-        The kernel views assume that CPU work is not delayed. Smaller amounts of CPU work may be
-        delayed too; that they are not remains an assumption.
-        """
-        for text in cpu_overloads(self.workload, self.platform):
-            raise ValueError(
-                f"cpus: got too much work, expected less: {text}; the method assumes that CPU work "
-                "is not delayed"
-            )
-
-    def cpu_doubts(self) -> tuple[str, ...]:
-        """Sentence if tasks with CPU work do not have one CPU each, as the kernel views assume.
-
-        Jobs of one task may overlap as well, if its deadline exceeds its period.
-        """
-        working = [task for task in self.workload if task.cpu_time]
-        cores = [task.core for task in working if task.core is not None]
-        if not any(task.kernels for task in working):
-            return ()
-        if len(working) > self.platform.cpus or len(set(cores)) < len(cores):
-            cpus = len(set(cores)) if len(cores) == len(working) else self.platform.cpus
-            some = "1 task has" if len(working) == 1 else f"{len(working)} tasks have"
-            return (f"{CPU_DOUBT}: {some} some, on {plural(cpus, 'CPU')}",)
-        late = [task.name for task in working if task.deadline > task.period]
-        if late:
-            return (f"{CPU_DOUBT} where deadlines exceed periods: {listed(late)}",)
-        return ()
 
 
 def _levels(deadlines: list[int], most: int | None) -> list[int]:

@@ -17,6 +17,8 @@ from gpusched._support.registry import Method, methods
 from gpusched._version import __version__
 from gpusched.analysis.assignment_answer import Assignment
 from gpusched.analysis.breakdown_answer import Breakdown
+from gpusched.comparison.advice import Advice
+from gpusched.comparison.conditions import conditions_values
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.rows import Row
@@ -37,6 +39,7 @@ __all__ = [
     "comparison_document",
     "json_text",
     "methods_document",
+    "not_applicable_document",
     "run_document",
 ]
 
@@ -55,12 +58,15 @@ def comparison_document(found: Findings) -> Document:
     document = {
         **_head("comparison", found.workload, found.platform),
         "schedulable": found.schedulable,
+        "verdict": found.verdict,
+        "impossible": list(found.impossible),
         "notes": list(found.notes),
         "rows": [_row(row) for row in found.rows],
         "seconds": found.seconds,
     }
     if found.margins:
         document["best"] = None if found.best is None else margin_document(found.best)
+        document["advice"] = None if found.advice is None else advice_document(found.advice)
     return document
 
 
@@ -69,10 +75,11 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
 
     Keys in addition to ``format``, ``version``, ``gpusched``, ``tick``, ``tick_ns``, ``workload``
     and ``platform``, which are as in ``Comparison.document``: ``label``, ``way``, ``test``,
-    ``options``, ``claim``, ``schedulable``, ``verdict``, ``tightest`` (the name of a task),
-    ``reason``, ``setup`` (sentences on cores, SMs and priorities chosen by the test), ``tasks``
-    (``task``, ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``,
-    ``seconds``, and ``margin``, which is like ``best`` in ``Comparison.document``.
+    ``options``, ``claim``, ``schedulable``, ``verdict``, ``conditions`` (``premise``, ``text``,
+    ``tasks``, ``remedy``), ``tightest`` (the name of a task), ``reason``, ``setup``
+    (sentences on cores, SMs and priorities chosen by the test), ``tasks`` (``task``,
+    ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``, ``seconds``,
+    and ``margin``, which is like ``best`` in ``Comparison.document``.
     """
     workload = answer.workload
     document = {
@@ -84,6 +91,7 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
         "claim": answer.claim,
         "schedulable": answer.schedulable,
         "verdict": answer.verdict,
+        "conditions": _conditions(answer),
         "tightest": None if answer.tightest is None else workload.names[answer.tightest],
         "reason": answer.why(),
         "setup": list(answer.setup),
@@ -97,6 +105,19 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     if margin is not None:
         document["margin"] = margin_document(margin)
     return document
+
+
+def not_applicable_document(way: str, reason: str) -> Document:
+    """The document of a way that does not apply to a workload; ``schedulable`` is null."""
+    return {
+        "format": "gpusched answer",
+        "version": VERSION,
+        "gpusched": __version__,
+        "way": way,
+        "schedulable": None,
+        "verdict": "not applicable",
+        "reason": reason,
+    }
 
 
 def breakdown_document(answer: WorkloadAnswer, found: Sequence[Breakdown]) -> Document:
@@ -154,7 +175,8 @@ def run_document(run: WorkloadRun) -> Document:
 
     Keys in addition to those of the head: ``label``, ``way``, ``options``, ``schedulable``,
     ``verdict``, ``reason``, ``until``, ``jobs``, ``late``, ``tasks`` (``task``, ``deadline``,
-    ``jobs``, ``worst``, ``missed``), ``assumptions``, ``seconds``.
+    ``jobs``, ``worst``, ``missed``), ``assumptions``, ``limits`` (what the run does not
+    represent), ``seconds``.
     """
     workload, worst, missed = run.workload, run.worst, run.missed
     jobs = np.bincount(run.task, minlength=len(workload))
@@ -190,7 +212,26 @@ def margin_document(margin: Margin) -> Document:
         "failed": None if margin.failed is None else str(margin.failed),
         "exact": margin.exact,
         "tested": margin.tested,
+        "conditional": margin.conditional,
         "text": str(margin),
+    }
+
+
+def advice_document(advice: Advice) -> Document:
+    """The document of the closest way and of changes that help; factors as text."""
+    return {
+        "closest": None if advice.closest is None else margin_document(advice.closest),
+        "changes": [
+            {
+                "text": change.text,
+                "kind": change.kind,
+                "task": change.task or None,
+                "factor": str(change.factor),
+                "conditional": change.conditional,
+            }
+            for change in advice.changes
+        ],
+        "text": str(advice),
     }
 
 
@@ -288,6 +329,7 @@ def _simulation(run: WorkloadRun) -> Document:
         "jobs": len(run),
         "late": int(run.late.sum()),
         "assumptions": list(run.assumptions),
+        "limits": [text for _, text in run.limits],
         "seconds": run.seconds,
     }
 
@@ -313,6 +355,7 @@ def _row(row: Row) -> Document:
         "claim": row.claim or None,
         "schedulable": row.schedulable,
         "verdict": row.verdict,
+        "conditions": _conditions(row.answer) if row.conditional and row.answer else [],
         "tightest": None if row.tightest is None else workload.names[row.tightest],
         "reason": row.why(),
         "tasks": tasks,
@@ -322,6 +365,13 @@ def _row(row: Row) -> Document:
         "why_no_simulation": row.why_no_run or None,
         "seconds": None if answer is None else answer.seconds,
     }
+
+
+def _conditions(answer: WorkloadAnswer) -> list[Document]:
+    return [
+        {**values, "tasks": list(values["tasks"])}
+        for values in conditions_values(answer.conditions)
+    ]
 
 
 def _way(way: Way) -> Document:

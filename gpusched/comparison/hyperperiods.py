@@ -7,11 +7,16 @@ next hyperperiod are affected by it.
 
 from __future__ import annotations
 
+from gpusched._support.text import clip
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workloads import Workload
 from gpusched.pbs.edf import Edf
 
-__all__ = ["refuse_unsettled", "stays_within"]
+__all__ = ["rate_notes", "refuse_unsettled", "stays_within"]
+
+_MANY = 100  # periods in a hyperperiod that is worth a note
 
 
 def stays_within(tasks: KernelTasks | KernelChains) -> bool:
@@ -47,3 +52,19 @@ def refuse_unsettled(answer: Edf) -> None:
         f"{tasks.deadline[i]} later, expected one due within its period of {tasks.period[i]}; the "
         "dispatcher is played for one hyperperiod, and jobs of the next begin before these end"
     )
+
+
+def rate_notes(workload: Workload) -> list[str]:
+    """A sentence if rates were rounded to periods with a very long hyperperiod."""
+    rates = {task.rate: task.period for task in workload if task._assumption() is not None}
+    longest = max(task.period for task in workload)
+    if len(rates) < 2 or workload.hyperperiod < _MANY * longest:
+        return []
+    seconds = workload.hyperperiod * workload.tick_ns / 10**9
+    tick = workload.tick_ns
+    periods = ", ".join(f"{rate} to {time_with_unit(ns, tick)}" for rate, ns in rates.items())
+    return [
+        f"Rates are rounded to periods of whole ticks: {clip(periods, 300)}. These are no "
+        f"multiples of each other, and all jobs together repeat after {seconds:,.0f} s only, "
+        "which makes exact tests slow and harmonic tasks drift; state periods that are multiples."
+    ]

@@ -63,6 +63,9 @@ class Margin(Saved):
         one.
     tested
         Number of analyses that were run, of the workload and of tasks derived from it.
+    conditional
+        Whether the workload with its times multiplied by ``factor`` is guaranteed under conditions
+        only.
     """
 
     _KIND: ClassVar[str] = "Margin"
@@ -74,6 +77,7 @@ class Margin(Saved):
     failed: Fraction | None
     exact: bool
     tested: int
+    conditional: bool = False
 
     @property
     def label(self) -> str:
@@ -91,6 +95,7 @@ class Margin(Saved):
             failed=given.fraction("failed"),
             exact=given.flag("exact"),
             tested=given.count("tested"),
+            conditional=given.flag("conditional"),
         )
         given.done()
         return made
@@ -100,6 +105,7 @@ class Margin(Saved):
         if self.factor is None:
             return f"{self.label}: none of the {self.tested} factors tested for {grows} is accepted"
         known = f"{self.label}: {grows} may take {factor_text(self.factor)} times as long"
+        known += " under its conditions" if self.conditional else ""
         if self.exact:
             return f"{known}, and no longer"
         if self.failed is None:
@@ -169,14 +175,24 @@ class Growth:
     """
 
     def __init__(
-        self, workload: Workload, platform: Platform, way: Way, request: Request, what: str
+        self,
+        workload: Workload,
+        platform: Platform,
+        way: Way,
+        request: Request,
+        what: str,
+        *,
+        conditional: bool = False,
     ) -> None:
+        """``conditional``: a factor that the test accepts under conditions only counts, too."""
         self.tested = 0
         self._times = growing_times(workload, what)
         self._asked = (workload, platform, way, what)
         models = DerivedModels(workload, platform)
         answer = analyzed(models, way, request)
         self._options = answer.options
+        self._conditional = conditional or answer.conditional
+        self._under: dict[Fraction, bool] = {}  # factors accepted under conditions only
         exact = way.name in PLACED_TESTS and request.options.get("variant", "sound") == "sound"
         detail, kept = answer.detail, None
         self._verdict = detail if isinstance(detail, Verdict) else None
@@ -196,9 +212,11 @@ class Growth:
         self.tested += 1
         try:
             models = DerivedModels(_grown(workload, what, factor), platform)
-            return analyzed(models, way, self._request).accepted
+            answer = analyzed(models, way, self._request)
         except (ValueError, OverflowError):
             return False
+        self._under[factor] = answer.conditional
+        return answer.accepted or (self._conditional and answer.conditional)
 
     def margin(self) -> Margin:
         """The largest factor that the test accepts; see `margin`."""
@@ -207,7 +225,10 @@ class Growth:
             factor, failed = largest_factor(self.accepts, self._times, self._guess()), None
         else:
             factor, failed = factor_in_steps(self.accepts)
-        return Margin(way.name, dict(self._options), what, factor, failed, self._exact, self.tested)
+        return Margin(
+            way.name, dict(self._options), what, factor, failed, self._exact, self.tested,
+            factor is not None and self._under.get(factor, False),
+        )  # fmt: skip
 
     def _guess(self) -> Fraction | None:
         """The breakdown factor of the tasks of the test; None without one.

@@ -18,6 +18,7 @@ from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.premises import NotApplicable, cpu_side
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
     MOST_LAUNCHES,
@@ -32,7 +33,7 @@ from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.launch_view import PERIODIC_RELEASES
-from gpusched.model.views.view_source import work_behind
+from gpusched.model.views.view_source import COPY_WAITS, listed, uses_engine, work_behind
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
@@ -69,6 +70,7 @@ class _Jobs:
     until: int
     now: int
     said: tuple[str, ...]
+    limits: tuple[tuple[str, str], ...]
     detail: FifoRun | HostRun | Hierarchy | InstanceRuns
 
 
@@ -106,9 +108,9 @@ def observe(
         "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus",
         "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is simulated by
         ``gs.simulate.fifo``, which has the model of the bounds; if that model does not apply, for
-        example to jobs of several kernels, or to more streams than the GPU has channels or runs
-        kernels at once, it is simulated by ``gs.simulate.hierarchy``. "mig" simulates each GPU
-        instance separately, with the simulation of its way ``within``.
+        example to jobs of several kernels, to copies on engines, or to more streams than the GPU
+        has channels or runs kernels at once, it is simulated by ``gs.simulate.hierarchy``. "mig"
+        simulates each GPU instance separately, with the simulation of its way ``within``.
     until
         End of the interval in which jobs are released, as ticks or text with a unit; these jobs
         run to completion. Default: ten hyperperiods or 10 s, whichever is shorter, but at most
@@ -130,9 +132,11 @@ def observe(
 
     Raises
     ------
+    NotApplicable
+        The model cannot express the workload (the message gives the reason), or the way has no
+        simulation. It is a ValueError.
     ValueError
-        The model cannot express the workload (the message gives the reason); tasks cannot be
-        allocated; the method or an option is unknown; the method has no simulation; or, if
+        Tasks cannot be allocated; the method or an option is unknown; or, if
         ``until`` is not given, a single job has more than a million launches or a million periods
         of a container, or, without a budget, more than 20 million blocks.
     OverflowError
@@ -154,7 +158,7 @@ def observe(
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
     """Simulate a workload under a way of sharing the GPU; see `observe`."""
     if way.simulator is None:
-        raise ValueError(
+        raise NotApplicable(
             f"method: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
             "(gpusched check), follows every job of a hyperperiod"
         )
@@ -166,7 +170,10 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     if way.modes:
         options.setdefault("mode", way.modes[0])
     asked = Request(options, budget=request.budget, stop=request.stop)
-    found = _SIMULATIONS[way.simulator](models, way, asked, watch)
+    try:
+        found = _SIMULATIONS[way.simulator](models, way, asked, watch)
+    except ValueError as error:
+        raise NotApplicable(*error.args).with_traceback(error.__traceback__) from None
     return WorkloadRun(
         workload=models.workload,
         platform=models.platform,
@@ -179,6 +186,7 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         finish=frozen(found.finish),
         now=found.now,
         assumptions=(*found.said, _PERIODIC),
+        limits=found.limits,
         detail=found.detail,
         seconds=perf_counter() - began,
     )
@@ -212,9 +220,15 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         if request.options:
             raise
         return _hierarchy(models, way, request, watch)
-    apart = not models.streams_beyond_channels() and not models.copies_meet()
+    copies = [t.name for t in models.workload if any(uses_engine(part) for part in t.segments)]
+    if copies and request.options:
+        raise ValueError(
+            f"order: got an option of the FIFO simulation, expected none where tasks have copies "
+            f"on engines ({listed(copies)}); that simulation knows no copies"
+        )
+    apart = not models.streams_beyond_channels() and not copies
     apart = apart and not models.kernels_beyond_grids()
-    later = models.kernel_users() == 1 and models.platform.launch_latency > 0
+    later = models.platform.launch_latency > 0
     if (later or not apart) and not request.options:
         return _hierarchy(models, way, request, watch)
     tasks = view.tasks
@@ -245,7 +259,8 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         finish=finish[kept],
         until=until,
         now=run.now,
-        said=(*view.assumptions, *models.cpu_doubts()),
+        said=view.assumptions,
+        limits=(*_no_cpus(models), *_profiles(models)),
         detail=run,
     )
 
@@ -287,7 +302,6 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     period, offset = (_of_each(workload, key) for key in ("period", "offset"))
     behind = np.array([work_behind(each) for each in workload], np.int64)
     said = [text for text in view.assumptions if text != PERIODIC_RELEASES]  # in _PERIODIC
-    said += models.cpu_doubts()
     if several:
         said.append("contexts with work get time slices in a fixed order")
     if queues is not None:
@@ -304,6 +318,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         until=until,
         now=run.now,
         said=tuple(said),
+        limits=(*_no_cpus(models), *_few_engines(models), *_profiles(models)),
         detail=run,
     )
 
@@ -325,7 +340,10 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         stop=watch.stop,
         **options,
     )
-    return _Jobs(run.task, run.job, run.release, run.finish, until, run.now, said, run)
+    limits = _chosen(models, way, request)
+    if way.name in _WITHOUT_ENGINES:
+        limits = (*limits, *_no_engines(models))
+    return _Jobs(run.task, run.job, run.release, run.finish, until, run.now, said, limits, run)
 
 
 def _placed(
@@ -334,7 +352,7 @@ def _placed(
     """The tasks with the cores and SMs of the way's test, and the protocol that is simulated."""
     if way.method is None:  # global EDF without a lock
         models.refuse_cores()
-        view = models.hosts("all")
+        view = models.hosts("all", waits=False)
         return view.tasks, view.assumptions, {"policy": "gedf", "protocol": way.name}
     answer = analyzed(models, way, request)
     verdict, said = answer.detail, answer.derivation
@@ -355,11 +373,19 @@ def _placed(
         options |= {"server": verdict.server, "overhead": models.platform.server_overhead}
     if way.name == "stgm":
         options["sms"] = verdict.sms
-        hosts = models.hosts("divided").tasks.replace(core=hosts.core, sm=hosts.sm)
+        hosts = models.hosts("divided", waits=False).tasks.replace(core=hosts.core, sm=hosts.sm)
+        said = _without_waits(said)
     if way.name == "gcaps":
         stall = bool(request.options.get("stall", False))
         options |= {"update": models.platform.update_cost, "stall": stall}
+        hosts = models.hosts("all", waits=False).tasks.replace(core=hosts.core)
+        said = _without_waits(said)
     return hosts, said, options
+
+
+def _without_waits(said: tuple[str, ...]) -> tuple[str, ...]:
+    """Assumptions of a test that hold for its simulation, which has no copy engines."""
+    return tuple(text for text in said if not text.startswith(COPY_WAITS))
 
 
 def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
@@ -395,8 +421,60 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         until=until,
         now=min(open_ends) if open_ends else max(run.now for run in runs),
         said=tuple(dict.fromkeys(said)),
+        limits=(
+            ("chosen instances", "the instances of the tasks were chosen"),
+            *dict.fromkeys((*_no_cpus(models), *(pair for run in runs for pair in run.limits))),
+        ),
         detail=InstanceRuns(details),
     )
+
+
+_WITHOUT_ENGINES = ("stgm", "gcaps", "time_slices")
+"""Ways whose sections overlap on copy engines, which the host simulation does not have."""
+
+
+def _no_cpus(models: DerivedModels) -> tuple[tuple[str, str], ...]:
+    """That a simulation without CPUs does not represent tasks that may wait for one."""
+    if cpu_side(models).condition is None:
+        return ()
+    text = "the simulation has no CPUs, which tasks share here"
+    return (("CPUs not shared", text),)
+
+
+def _few_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
+    engines = models.platform.copy_engines
+    if engines <= 2 or sum(bool(task.copy_time) for task in models.workload) < 2:
+        return ()
+    return (("2 copy engines", f"the simulation has 2 of the {engines} copy engines"),)
+
+
+def _no_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
+    """That a simulation without copy engines does not represent copies of several tasks."""
+    users = [task for task in models.workload if task.copy_time]
+    if not users or models.kernel_users() < 2:
+        return ()
+    text = "the simulation has no copy engines; copies occupy the GPU as kernels do"
+    return (("no copy engines", text),)
+
+
+def _profiles(models: DerivedModels) -> tuple[tuple[str, str], ...]:
+    """That blocks take as long on few SMs as on all, whatever was measured."""
+    measured = any(kernel.sms for task in models.workload for kernel in task.kernels)
+    if not measured or models.kernel_users() < 2:
+        return ()
+    text = "blocks take as long as on all SMs, although times on fewer SMs were measured"
+    return (("times of all SMs", text),)
+
+
+def _chosen(models: DerivedModels, way: Way, request: Request) -> tuple[tuple[str, str], ...]:
+    """That cores or SMs were chosen by the package, so that others may do."""
+    if way.name in ("srm", "container", "driver"):
+        return ()
+    if way.name == "stgm":
+        return (("chosen SMs", "the SMs and cores of the tasks were chosen, and others may do"),)
+    if models.has_cores() or models.platform.cpus == 1:
+        return ()
+    return (("chosen cores", "the cores of the tasks were chosen, and others may do"),)
 
 
 _SIMULATIONS: dict[str, Callable[[DerivedModels, Way, Request, Watch], _Jobs]] = {

@@ -108,8 +108,9 @@ def assigned(
     return chosen, replace(
         answer,
         workload=workload,
-        accepted=bool(chosen.accepted),
-        rejected=False,
+        accepted=bool(chosen.accepted) and not answer.impossible,
+        rejected=answer.impossible,
+        reason=answer.reason if answer.impossible else "",
         response=chosen.response,
         bounded=chosen.verdict.bounded,
         detail=chosen.verdict,

@@ -42,6 +42,8 @@ class Row(Frozen):
         workload.
     why_no_run
         The reason why there is no run; "" if there is one or if none was requested.
+    impossible
+        Sentences on why no way can meet all deadlines, as of the comparison; often none.
     """
 
     way: Way
@@ -54,6 +56,7 @@ class Row(Frozen):
     why_no_answer: str
     run: WorkloadRun | None
     why_no_run: str
+    impossible: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -69,49 +72,71 @@ class Row(Frozen):
 
     @property
     def schedulable(self) -> bool | None:
-        """True if the test guarantees all deadlines, False if a deadline is missed, else None.
+        """True if the test guarantees all deadlines, False if one is missed, else None.
 
-        It is False if the test shows a miss or if a deadline is missed in the simulation, and None
-        if the row is undecided or nothing could be run.
+        It is False if no way can meet the deadlines, if the test shows a miss, or if a deadline is
+        missed in a simulation that the program allows. It is None if the row is conditional or
+        undecided, or if nothing could be run.
         """
+        if self.impossible:
+            return False
         if self.answer is not None and self.answer.schedulable is not None:
             return self.answer.schedulable
         return None if self.run is None else self.run.schedulable
 
     @property
-    def is_shown_late(self) -> bool:
-        """Whether an exact or necessary test shows that a deadline is missed."""
-        answer = self.answer
-        return answer is not None and answer.rejected and answer.claim in ("exact", "necessary")
+    def conditional(self) -> bool:
+        """Whether all deadlines are guaranteed under conditions that are not shown."""
+        return self.schedulable is None and self.answer is not None and self.answer.conditional
 
     @property
     def verdict(self) -> str:
-        """The result in words: "schedulable", "not schedulable" or "undecided".
+        """The result in words: "guaranteed", "conditional", "undecided", "not schedulable" or
+        "impossible".
 
-        "not applicable" if the model cannot express the workload; "no test" for a way without a
-        test that was not simulated.
+        "not applicable" if the way does not exist on the platform or its model cannot express the
+        workload; "no test" for a way without a test that was not simulated.
         """
+        if self.impossible:
+            return "impossible"
         if self.answer is None and self.run is None:
             return "not applicable" if self.way.method or self.why_no_run else "no test"
-        return verdict_word(self.schedulable)
+        return verdict_word(self.schedulable, conditional=self.conditional)
 
     @property
     def tightest(self) -> int | None:
-        """Index of the task with the least slack in the test or, without one, the simulation."""
+        """Index of the task that the row is about; None if nothing is known of any.
+
+        It is a task that is late in the simulation (if the test guarantees nothing), or else that
+        of the test, or, without one, of the simulation.
+        """
+        if self._is_seen_late and self.run is not None:
+            return self.run.tightest
         if self.answer is not None and self.answer.tightest is not None:
             return self.answer.tightest
         return None if self.run is None else self.run.tightest
 
+    @property
+    def _is_seen_late(self) -> bool:
+        """Whether a simulated job is late, and the test guarantees nothing."""
+        if self.answer is not None and (self.answer.accepted or self.answer.conditional):
+            return self.schedulable is False
+        return self.run is not None and bool(self.run.late.any())
+
     def why(self) -> str:
         """Explain the verdict."""
         answer, run = self.answer, self.run
+        if self.impossible:
+            return f"No way keeps all deadlines: {self.impossible[0]}."
         if answer is not None and answer.schedulable is not None:
             return answer.why()
         if run is not None and run.schedulable is False:
             return f"Simulated: {run.why()}"
-        if answer is not None:
-            return answer.why()
         seen = self.why_no_run if run is None else f"simulated: {run.why()}"
+        if answer is not None:
+            if self._is_seen_late:
+                return f"{answer.why()} Simulated: {run.why()}" if run else answer.why()
+            return answer.why()
         return "; ".join(filter(None, dict.fromkeys((self.why_no_answer, seen))))
 
     def growth(self, what: str = "all") -> Growth:
@@ -150,7 +175,12 @@ def _own_values(of_row: WorkloadAnswer | WorkloadRun | None, row: Row) -> dict[s
     return {name: value for name, value in of_row._fields().items() if name not in shared}
 
 
-def row_of(values: Mapping[str, Any], workload: Workload, platform: Platform) -> Row:
+def row_of(
+    values: Mapping[str, Any],
+    workload: Workload,
+    platform: Platform,
+    impossible: tuple[str, ...],
+) -> Row:
     """The row of `row_values`, in a comparison of a workload on a platform."""
     given = FieldValues(values)
     way = way_of(given.choice("way", (way.name for way in WAYS)))
@@ -177,6 +207,7 @@ def row_of(values: Mapping[str, Any], workload: Workload, platform: Platform) ->
         why_no_answer=given.text("why_no_answer"),
         run=parts["run"],
         why_no_run=given.text("why_no_run"),
+        impossible=impossible,
     )
     given.done()
     return made

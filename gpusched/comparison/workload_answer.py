@@ -19,6 +19,7 @@ from gpusched.analysis.fifo_answer import FifoBound
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
+from gpusched.comparison.conditions import Condition, conditions_of, conditions_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.model.answers.answer import Claim, Flags, Times, missing
@@ -110,18 +111,26 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     claim
         Strength of the method: "exact", "sufficient" or "necessary".
     accepted, rejected
-        Whether the method guarantees all deadlines, and whether it shows that one is missed.
+        Whether every job of every task is guaranteed to meet its deadline, and whether it is shown
+        that one misses it.
+    impossible
+        Whether no way of sharing the GPU can meet all deadlines; the answer is then rejected.
+    conditions
+        The conditions of a guarantee, each a ``Condition``, if the test accepts but a premise of
+        its proof is not shown; empty for every other verdict.
     response
         Response time of each task, or a bound on it, from the release of a job to the end of its
         last segment: int64 ticks ``(n,)``; masked if the method does not compute it.
     bounded
-        Whether ``response`` bounds all jobs of each task: bool ``(n,)``.
+        Whether ``response`` bounds all jobs of each task (under ``conditions``): bool ``(n,)``.
     derivation
         Assumptions of the workload and of the derivation of the model, one sentence each.
     detail
         The answer of the method for the derived model: a ``Verdict``, ``FifoBound``, ``Search``,
         ``MigAllocation`` and so on. For jobs with CPU work around a kernel, its times are those of
         the kernel.
+    reason
+        Why the verdict differs from that of the test for its model; "" if it does not.
     seconds
         Wall-clock time of the call; not compared by ``==``.
     """
@@ -142,9 +151,12 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     claim: Claim
     accepted: bool
     rejected: bool
+    impossible: bool
+    conditions: tuple[Condition, ...]
     response: Times
     bounded: npt.NDArray[np.bool_]
     derivation: tuple[str, ...]
+    reason: str
     detail: Detail = field(repr=False)
     seconds: float = field(compare=False)
 
@@ -155,6 +167,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             "workload": workload_values(self.workload),
             "platform": platform_values(self.platform),
             "options": dict(self.options),
+            "conditions": conditions_values(self.conditions),
             "response": self.response.filled(0),
             "known": known,
         }
@@ -174,15 +187,22 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             claim=given.choice("claim", CLAIMS),
             accepted=given.flag("accepted"),
             rejected=given.flag("rejected"),
+            impossible=given.flag("impossible"),
+            conditions=conditions_of(given),
             response=missing(response, known),
             bounded=given.array("bounded", np.bool_, n),
             derivation=given.texts("derivation"),
+            reason=given.text("reason"),
             detail=given.take("detail"),
             seconds=given.seconds(),
         )
         given.done()
         if made.accepted and made.rejected:
             raise ValueError("rejected: got True of an accepted answer, expected False")
+        if made.impossible and not made.rejected:
+            raise ValueError("impossible: got True of an answer that is not rejected")
+        if made.conditions and (made.accepted or made.rejected):
+            raise ValueError("conditions: got some of a decided answer, expected none")
         made._check_detail()
         return made
 
@@ -201,13 +221,21 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     @property
     def schedulable(self) -> bool | None:
-        """True if accepted, False if rejected, None if undecided."""
+        """True if accepted, False if rejected, None if conditional or undecided."""
         return True if self.accepted else False if self.rejected else None
 
     @property
+    def conditional(self) -> bool:
+        """Whether all deadlines are guaranteed under `conditions` that are not shown."""
+        return bool(self.conditions)
+
+    @property
     def verdict(self) -> str:
-        """The answer in words: "schedulable", "not schedulable" or "undecided"."""
-        return verdict_word(self.schedulable)
+        """The answer in words: "guaranteed", "conditional", "undecided", "not schedulable" or
+        "impossible"."""
+        if self.impossible:
+            return "impossible"
+        return verdict_word(self.schedulable, conditional=self.conditional)
 
     @property
     def deadline(self) -> Int64Array:
@@ -231,7 +259,20 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     @property
     def tightest(self) -> int | None:
-        """Index of the task with the least slack; None without bounds."""
+        """Index of the task that `why` is about; None without bounds.
+
+        It is a task without a bound (the one at which the test failed, if it names one), or else
+        the task with the least slack.
+        """
+        if not (self.accepted or self.conditional) and not self.bounded.all():
+            failed = getattr(self.detail, "failed", None)
+            names = self.detail._tasks.name
+            if (
+                isinstance(failed, (int, np.integer))
+                and not self.bounded[at := self.workload.index(names[int(failed)])]
+            ):
+                return at
+            return int(np.argmin(self.bounded))
         return int(self.slack.argmin()) if self.slack.count() else None
 
     @property
@@ -282,20 +323,28 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     def _reason(self, task: int | str | None) -> str:
         if task is None:
-            if self.tightest is None or not (self.accepted or self.bounded.all()):
+            if self.reason:
+                return self.reason
+            holds = self.accepted or self.conditional
+            if self.tightest is None or not (holds or self.bounded.all()):
                 return self.detail.why()
-            if not self.accepted:
+            if not holds:
                 return f"{self._text(self.tightest)}, may be late."
-            return f"Every job ends in time; {self._text(self.tightest)}, has the least slack."
+            least = f"{self._text(self.tightest)}, has the least slack."
+            if self.accepted:
+                return f"Every job ends in time; {least}"
+            only = "; and ".join(map(str, self.conditions))
+            return f"Every job ends in time, if {only}; {least}"
         number = self.workload.index(task)
         name = self.workload.names[number]
         known = self.detail._tasks.name
-        if name not in known:
-            return f"{clip(name, 60)}: left out by the method, as it does not use the GPU."
         if self.bounded[number] and known_at(self.response, number) is not None:
             due = time_with_unit(self.workload[number].deadline, self.workload.tick_ns)
             took = time_with_unit(int(self.response[number]), self.workload.tick_ns)
-            return f"{clip(name, 60)}: response at most {took}, for a deadline of {due}."
+            only = ", under the conditions of the answer" if self.conditional else ""
+            return f"{clip(name, 60)}: response at most {took}, for a deadline of {due}{only}."
+        if name not in known:
+            return f"{clip(name, 60)}: no bound, as it has no GPU work and CPUs are shared."
         return self.detail.why(known.index(name))
 
     def _text(self, i: int) -> str:
@@ -343,11 +392,11 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
         return self.detail._repr_html_()
 
 
-def verdict_word(schedulable: bool | None) -> str:
+def verdict_word(schedulable: bool | None, *, conditional: bool = False) -> str:
     """The words for True, False and None."""
     if schedulable is None:
-        return "undecided"
-    return "schedulable" if schedulable else "not schedulable"
+        return "conditional" if conditional else "undecided"
+    return "guaranteed" if schedulable else "not schedulable"
 
 
 def deadlines_of(workload: Workload) -> Int64Array:

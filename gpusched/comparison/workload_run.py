@@ -80,6 +80,9 @@ class WorkloadRun(Tabular, Saved, Frozen):
         Time at which the simulation ended.
     assumptions
         Conditions under which the run represents the workload, one sentence each.
+    limits
+        What the run does not represent, each a pair of a short form and a sentence, such as
+        ``("CPUs not shared", "...")``. A miss is one of the program only if there is none.
     detail
         The result of the simulated model: a ``FifoRun``, ``HostRun`` or ``Hierarchy``, or, for GPU
         instances, an ``InstanceRuns``. It has the timelines.
@@ -101,6 +104,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     finish: Int64Array
     now: int
     assumptions: tuple[str, ...]
+    limits: tuple[tuple[str, str], ...]
     detail: FifoRun | HostRun | Hierarchy | InstanceRuns = field(repr=False)
     seconds: float = field(compare=False)
 
@@ -110,6 +114,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
             "workload": workload_values(self.workload),
             "platform": platform_values(self.platform),
             "options": dict(self.options),
+            "limits": tuple(text for pair in self.limits for text in pair),
         }
 
     @classmethod
@@ -127,6 +132,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
             **jobs,
             now=given.count("now"),
             assumptions=given.texts("assumptions"),
+            limits=_pairs(given.texts("limits")),
             detail=given.take("detail"),
             seconds=given.seconds(),
         )
@@ -185,8 +191,11 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     @property
     def schedulable(self) -> bool | None:
-        """False if a deadline was missed; otherwise None, because a simulation proves nothing."""
-        return False if self.late.any() else None
+        """False if a deadline was missed in a run that the program allows; otherwise None.
+
+        A run with `limits` shows no miss of the program, and a run without a miss proves nothing.
+        """
+        return False if self.late.any() and not self.limits else None
 
     @property
     def verdict(self) -> str:
@@ -237,7 +246,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
         told = (
             f"{name}: job {int(self.job[row])}, released at "
             f"{time_with_unit(int(self.release[row]), tick)}, {takes} {time_with_unit(took, tick)},"
-            f" {side} its deadline of {time_with_unit(due, tick)}{count}."
+            f" {side} its deadline of {time_with_unit(due, tick)}{count}{self._limited(late)}."
         )
         waited = self._wait_of(row) if took > due else ""
         return f"{told} {waited}" if waited else told
@@ -265,6 +274,12 @@ class WorkloadRun(Tabular, Saved, Frozen):
                 self.detail, self.workload, self.platform, self.options, span
             )
         return self._waits_told[row]
+
+    def _limited(self, late: int) -> str:
+        """What the run does not represent, if that leaves the verdict open."""
+        if not late or not self.limits:
+            return ""
+        return f"; that is no miss of the program, as {'; '.join(text for _, text in self.limits)}"
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per job.
@@ -329,3 +344,9 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     def _repr_html_(self) -> str:
         return self.detail._repr_html_()
+
+
+def _pairs(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    if len(texts) % 2:
+        raise ValueError("limits: got an odd number of texts, expected pairs")
+    return tuple(zip(texts[::2], texts[1::2], strict=True))

@@ -9,10 +9,12 @@ from typing import Any, cast
 
 from gpusched._support.budget import Budget
 from gpusched._support.registry import methods
+from gpusched._support.text import clip
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.instances.instance_search import MOST_EXACT, Found, search_instances
 from gpusched.comparison.instances.instance_tests import InstanceTests, Spent, Test, bits
 from gpusched.comparison.instances.mig_allocation import MigAllocation, MigPart
+from gpusched.comparison.premises import cpu_side, needs_cpus
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.model.answers.answer import Claim
 from gpusched.model.gpu import GPU
@@ -70,8 +72,6 @@ def allocated(
     workload, gpu = models.workload, models.gpu()
     configurations = _configurations(models, gpu)
     units = _units(models, within)
-    if within.name not in _BY_CORE:
-        models.refuse_cpu_overload()
     kinds = _kinds(configurations)
     gpus = [gpu.instance(labels[0]) for labels in kinds]
     streams = options if within.name == "streams" else None
@@ -89,8 +89,16 @@ def allocated(
         spent = True
     parts = () if found.sets is None else _parts(found.sets, by_counts, kinds, tests)
     users = {task for unit in units for task in unit}
-    said = [*_ASSUMED, *_bounds_said(parts), *models.cpu_doubts()]
-    known = all(one.profile.sms_known for row in configurations for one in row)
+    said = [*_ASSUMED, *_bounds_said(parts)]
+    left: dict[int, int | None] = dict.fromkeys(set(range(len(workload))) - users)
+    conditions = dict.fromkeys(each for part in parts for each in part.answer.conditions)
+    if needs_cpus(within.name):
+        side = cpu_side(models)
+        said += side.said
+        left |= {workload.index(name): time for name, time in side.response.items()}
+        if side.condition is not None:
+            conditions[side.condition] = None
+    impossible = models.impossible()
     claim = "sufficient" if within.method is None else within.method.claim
     return MigAllocation(
         workload=workload,
@@ -99,14 +107,32 @@ def allocated(
         options=dict(options),
         claim=cast(Claim, claim),
         parts=parts,
-        rejected=found.complete and claim == "exact" and known and not tests.undecided,
+        rejected=bool(impossible),
+        conditions=() if impossible or not parts else tuple(conditions),
         spent=found.sets is None and not found.complete,
         tested=tests.tested,
         seconds=perf_counter() - began,
-        _left_out=frozenset(range(len(workload))) - users,
+        _left_out=left,
         _said=tuple(said),
-        _reason="" if parts else _why_none(found, spent, tests, within, len(units)),
+        _reason=_reason(impossible, parts, left, models)
+        or ("" if parts else _why_none(found, spent, tests, within, len(units))),
     )
+
+
+def _reason(
+    impossible: Sequence[str],
+    parts: Sequence[MigPart],
+    left: Mapping[int, int | None],
+    models: DerivedModels,
+) -> str:
+    """The reason for no guarantee that is not one of the search; often none."""
+    if impossible:
+        return f"No way keeps all deadlines: {impossible[0]}."
+    for i, time in left.items():
+        if parts and (time is None or time > models.workload[i].deadline):
+            name = clip(models.workload.names[i], 60)
+            return f"{name}: no response bound within its deadline on the CPUs that are left."
+    return ""
 
 
 def _configurations(models: DerivedModels, gpu: GPU) -> tuple[tuple[MigInstance, ...], ...]:

@@ -11,12 +11,12 @@ import numpy as np
 from gpusched._support.budget import Budget
 from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.fifo_bounds import fifo_bound
+from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.instances.instance_workloads import (
     platform_of_instance,
     task_in_instance,
 )
-from gpusched.comparison.plain_facts import copies_meet, cpu_overloads
 from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpu import GPU
@@ -50,8 +50,8 @@ class _Kind(NamedTuple):
 class InstanceTests:
     """A test of sets of units in GPU instances of several kinds; a unit is a group of tasks.
 
-    A set whose workload the test refuses is not accepted. ``undecided`` tells whether a set was
-    neither accepted nor shown to miss a deadline; ``tested`` counts the tested sets.
+    A set whose workload the test refuses is not accepted; conditions count as met. ``tested`` is
+    the number of tested sets.
     """
 
     def __init__(
@@ -68,7 +68,6 @@ class InstanceTests:
     ) -> None:
         """``streams``: options of fifo_bound, if it is the test and can test many sets at once."""
         self.tested = 0
-        self.undecided = False
         self._workload = workload
         self._units = [list(unit) for unit in units]
         self._test = test
@@ -82,8 +81,6 @@ class InstanceTests:
         self._known: list[dict[int, bool]] = [{} for _ in gpus]
         self._streams = streams
         self._views: dict[int, KernelTasks | None] = {}
-        self._overloads: dict[int, bool] = {}
-        self._overload_differs = len({task.offset for task in workload}) > 1
 
     def tasks_of(self, mask: int) -> list[int]:
         """Indices of the tasks of a set of units, ascending."""
@@ -149,10 +146,8 @@ class InstanceTests:
         try:
             answer = self.answer(kind, mask)
         except (ValueError, OverflowError):
-            self.undecided = True
             return False
-        self.undecided |= answer.schedulable is None
-        return answer.accepted
+        return answer.accepted or answer.conditional
 
     # Streams: many sets in one call
 
@@ -166,7 +161,7 @@ class InstanceTests:
             try:
                 workload, platform = self.part(kind, (1 << len(self._units)) - 1)
                 meet = not self._streams and copies_meet(workload, platform)  # bounded as chains
-                if not meet and not cpu_overloads(workload, platform):
+                if not meet and all(task.deadline <= task.period for task in workload):
                     workload = DerivedModels(workload, platform).side_by_side()[0].workload
                     found = workload.kernels(platform, chains="refuse").tasks
             except (ValueError, OverflowError):
@@ -182,7 +177,6 @@ class InstanceTests:
         gpu = self.kinds[kind].gpu
         most = min(gpu.channels or gpu.resident_grids, gpu.resident_grids)
         if masks[0].bit_count() > most:  # as the test of one set refuses
-            self.undecided = True
             return [False] * len(masks)
         rows = np.array([bits(mask) for mask in masks], np.int64)
         stack = KernelTasks(**{key: getattr(tasks, key)[rows] for key in tasks._ARRAYS})
@@ -192,19 +186,7 @@ class InstanceTests:
         except (ValueError, OverflowError):  # of one set, which the others are not to share
             self.tested -= len(masks)
             return [self._accepts(kind, mask) for mask in masks]
-        self.undecided = True
-        if not self._overload_differs:
-            return list(accepted)
-        return [
-            yes and not self._overloaded(kind, mask)
-            for yes, mask in zip(accepted, masks, strict=True)
-        ]
-
-    def _overloaded(self, kind: int, mask: int) -> bool:
-        """Whether a set has too much CPU work, which offsets of other tasks hide in the whole."""
-        if mask not in self._overloads:
-            self._overloads[mask] = bool(cpu_overloads(*self.part(kind, mask)))
-        return self._overloads[mask]
+        return list(accepted)
 
 
 def bits(mask: int) -> list[int]:

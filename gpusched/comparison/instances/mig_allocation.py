@@ -15,6 +15,7 @@ from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, plural
+from gpusched.comparison.conditions import Condition, conditions_of, conditions_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.comparison.workload_answer import (
@@ -90,8 +91,11 @@ class MigAllocation(Tabular, Saved, Frozen):
         A ``MigPart`` for each GPU instance with tasks: ``instance`` (its ``profile`` and
         ``start``), ``tasks`` (their indices) and ``answer``; empty if no assignment was found.
     rejected
-        Whether it is shown that every assignment misses a deadline. This is possible only for
-        exact tests, and if the numbers of SMs of all profiles are known.
+        Whether no way can meet the deadlines of the workload. That the test accepts no assignment
+        does not show it.
+    conditions
+        The conditions of a guarantee, each a ``Condition``, if the test accepts every instance but
+        a premise of its proof is not shown.
     spent
         Whether the search ended before all assignments were tried, because its budget was used up
         or there are too many tasks. If it is False and the workload is not accepted, the test
@@ -111,10 +115,11 @@ class MigAllocation(Tabular, Saved, Frozen):
     claim: Claim
     parts: tuple[MigPart, ...]
     rejected: bool
+    conditions: tuple[Condition, ...]
     spent: bool
     tested: int
     seconds: float = field(compare=False)
-    _left_out: frozenset[int] = field(repr=False)
+    _left_out: Mapping[int, int | None] = field(repr=False)  # tasks, and their responses
     _said: tuple[str, ...] = field(repr=False)
     _reason: str = field(repr=False)
 
@@ -133,7 +138,9 @@ class MigAllocation(Tabular, Saved, Frozen):
                 }
                 for part in self.parts
             ),
-            "_left_out": tuple(sorted(self._left_out)),
+            "conditions": conditions_values(self.conditions),
+            "_left_out": tuple(self._left_out),
+            "_left_responses": tuple(-1 if r is None else r for r in self._left_out.values()),
         }
 
     @classmethod
@@ -153,10 +160,11 @@ class MigAllocation(Tabular, Saved, Frozen):
             claim=given.choice("claim", CLAIMS),
             parts=tuple(parts),
             rejected=given.flag("rejected"),
+            conditions=conditions_of(given),
             spent=given.flag("spent"),
             tested=given.count("tested"),
             seconds=given.seconds(),
-            _left_out=frozenset(given.numbers("_left_out", len(workload))),
+            _left_out=_left_out_of(given, len(workload)),
             _said=given.texts("_said"),
             _reason=given.text("_reason"),
         )
@@ -164,18 +172,39 @@ class MigAllocation(Tabular, Saved, Frozen):
         placed = sorted([*made._left_out, *(i for part in parts for i in part.tasks)])
         if parts and placed != list(range(len(workload))):
             raise ValueError("parts: got other tasks, expected each task once, or left out")
-        if parts and made.rejected:
+        if made.rejected and made._holds:
             raise ValueError("rejected: got True of an accepted answer, expected False")
         return made
 
     @property
     def accepted(self) -> bool:
-        """Whether the test accepts the tasks of every instance."""
-        return bool(self.parts)
+        """Whether all deadlines are guaranteed: the test accepts every instance, and every premise
+        of it is shown."""
+        return self._holds and not self.conditions
+
+    @property
+    def conditional(self) -> bool:
+        """Whether all deadlines are guaranteed under `conditions` that are not shown."""
+        return self._holds and bool(self.conditions)
+
+    @property
+    def _holds(self) -> bool:
+        """Whether the test accepts every instance, and no other task is without a bound."""
+        left = self._left_out.items()
+        return bool(self.parts) and all(
+            time is not None and time <= self.workload[i].deadline for i, time in left
+        )
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words: "guaranteed", "conditional", "undecided" or "impossible"."""
+        if self.rejected:
+            return "impossible"
+        return verdict_word(self.schedulable, conditional=self.conditional)
 
     @property
     def schedulable(self) -> bool | None:
-        """True if accepted, False if rejected, None if undecided."""
+        """True if accepted, False if rejected, None if conditional or undecided."""
         return True if self.accepted else False if self.rejected else None
 
     @property
@@ -204,6 +233,9 @@ class MigAllocation(Tabular, Saved, Frozen):
             of = part.answer.response
             values[list(part.tasks)] = of.filled(0)
             known[list(part.tasks)] = ~np.ma.getmaskarray(of)
+        for i, time in self._left_out.items():
+            if self.parts and time is not None:
+                values[i], known[i] = time, True
         return missing(values, known)
 
     @property
@@ -212,6 +244,8 @@ class MigAllocation(Tabular, Saved, Frozen):
         found = np.zeros(len(self.workload), np.bool_)
         for part in self.parts:
             found[list(part.tasks)] = part.answer.bounded
+        for i, time in self._left_out.items():
+            found[i] = bool(self.parts) and time is not None
         return frozen(found)
 
     @property
@@ -248,14 +282,17 @@ class MigAllocation(Tabular, Saved, Frozen):
         exist.
         """
         if task is None:
-            return (
-                self._reason
-                or f"Every job ends in time; {'; '.join(map(self._shown, self.parts))}."
-            )
+            if self._reason:
+                return self._reason
+            only = f", if {'; and '.join(map(str, self.conditions))}" if self.conditions else ""
+            return f"Every job ends in time{only}; {'; '.join(map(self._shown, self.parts))}."
         number = self.workload.index(task)
         name = clip(self.workload.names[number], 60)
         if number in self._left_out:
-            return f"{name}: left out by the method, as it does not use the GPU."
+            if (time := self._left_out[number]) is None or not self.parts:
+                return f"{name}: no bound; it has no GPU work."
+            took = time_with_unit(time, self.workload.tick_ns)
+            return f"{name}: response at most {took}; it has no GPU work."
         at = int(self.instance[number])
         if at < 0:
             return f"{name}: without an instance; no assignment was found."
@@ -330,13 +367,13 @@ class MigAllocation(Tabular, Saved, Frozen):
 
     def _form(self) -> str:
         shares = f"{plural(len(self.workload), 'task')}, {self.within} in each"
-        return f"{verdict_word(self.schedulable)} ({', '.join([*self.profiles, shares])})"
+        return f"{self.verdict} ({', '.join([*self.profiles, shares])})"
 
     def __repr__(self) -> str:
         return f"<MigAllocation: {self._form()}>"
 
     def __str__(self) -> str:
-        return f"{verdict_word(self.schedulable)}. {self.why()}"
+        return f"{self.verdict}. {self.why()}"
 
     def _repr_html_(self) -> str:
         rows = []
@@ -352,8 +389,20 @@ class MigAllocation(Tabular, Saved, Frozen):
         table = f"<table><tr>{head}</tr>{body}</table>" if rows else ""
         more = len(rows) - _SHOWN_ROWS
         note = f"<p>and {more} more tasks</p>" if more > 0 else ""
-        reason = f"<p>{escape(self._reason)}</p>" if self._reason else ""
+        texts = [self._reason, *(f"Guaranteed only if {each}." for each in self.conditions)]
+        reason = "".join(f"<p>{escape(text)}</p>" for text in texts if text)
         return f"<p>MigAllocation: {escape(self._form())}</p>{table}{note}{reason}"
+
+
+def _left_out_of(given: FieldValues, tasks: int) -> dict[int, int | None]:
+    """Tasks without an instance, and their responses."""
+    numbers, times = given.numbers("_left_out", tasks), given.take("_left_responses")
+    instance(times, tuple, "_left_responses")
+    if len(times) != len(numbers):
+        raise ValueError("_left_responses: got another number than of tasks, expected one each")
+    for time in times:
+        instance(time, int, "_left_responses")
+    return {i: None if time < 0 else time for i, time in zip(numbers, times, strict=True)}
 
 
 def _part_of(values: Mapping[str, Any], workload: Workload, way: str) -> MigPart:

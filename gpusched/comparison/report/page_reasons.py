@@ -15,8 +15,10 @@ _SENTENCES = 30  # assumptions of a row
 _TEXT = 600  # characters of a reason or an assumption
 
 _SIGNS = {
-    "schedulable": ("yes", "✓"),
+    "guaranteed": ("yes", "✓"),
+    "conditional": ("maybe", "✓?"),
     "not schedulable": ("no", "✗"),
+    "impossible": ("no", "✗"),
     "undecided": ("", "?"),
     "not applicable": ("out", "–"),
     "no test": ("out", "–"),
@@ -31,7 +33,7 @@ def sign_of(row: Row) -> str:
 
 def reasons_html(found: Findings) -> str:
     """The reason of each row that does not guarantee the deadlines."""
-    lost = [row for row in found.rows if row.schedulable is not True]
+    lost = [row for row in found.rows if row.schedulable is not True and not row.impossible]
     if not lost:
         return ""
     items = "\n".join(
@@ -40,7 +42,7 @@ def reasons_html(found: Findings) -> str:
     )
     tick = time_with_unit(1, found.workload.tick_ns)
     return (
-        "<h2>Reasons of the rows that give no guarantee</h2>\n"
+        "<h2>Reasons of the rows that give no unconditional guarantee</h2>\n"
         f'<p class="note">Numbers without a unit are ticks of {tick}.</p>\n'
         f"<dl>\n{items}\n</dl>"
     )

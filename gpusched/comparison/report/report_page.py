@@ -71,8 +71,11 @@ def _headline(found: Findings, name: str) -> str:
         lead = f"guaranteed by {len(good)} of {total}."
         kind, word = "yes", "✓ All deadlines can be kept:"
     elif found.schedulable is False:
-        kind, word = "no", "✗ Deadlines are missed:"
-        lead = "no way can keep them." if found.impossible else "under each way that was tried."
+        kind, word, lead = "no", "✗ Impossible:", "no way can keep all deadlines."
+    elif found.verdict == "conditional":
+        some = sum(row.conditional for row in found.rows)
+        kind, word = "maybe", "✓? Deadlines can be kept under conditions:"
+        lead = f"guaranteed by {some} of {total}, if what is said below holds."
     else:
         kind, word = "", "? Undecided:"
         lost = sum(row.schedulable is False for row in found.rows)
@@ -100,11 +103,15 @@ def _machine(found: Findings) -> str:
 
 
 def _best(found: Findings) -> str:
+    if found.advice is not None:
+        text = str(found.advice)
+        return f'<p class="lead">{xml(clip(text[:1].upper() + text[1:], 900))}.</p>\n'
     if found.best is None:
         return ""
     title = next((row.way.title for row in found.rows if row.label == found.best.label), "")
+    under = "Most room, under its conditions" if found.best.conditional else "Most room"
     return (
-        f'<p class="lead">Most room: <strong>{xml(found.best.label)}</strong> ({xml(title)}). '
+        f'<p class="lead">{under}: <strong>{xml(found.best.label)}</strong> ({xml(title)}). '
         f"{_room(found.best)}</p>\n"
     )
 

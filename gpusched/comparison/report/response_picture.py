@@ -61,7 +61,7 @@ def chosen_tasks(rows: Sequence[Row], workload: Workload, most: int) -> list[int
     """
     if len(workload) <= most:
         return list(range(len(workload)))
-    good = [row for row in rows if row.answer is not None and row.answer.accepted] or rows
+    good = [row for row in rows if row.schedulable or row.conditional] or rows
     least = [1.0] * len(workload)
     for row in good:
         times = [] if row.answer is None else [row.answer.response]

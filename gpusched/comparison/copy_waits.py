@@ -1,0 +1,21 @@
+"""Copies of several tasks that may wait for each other at a copy engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gpusched.model.views.view_source import uses_engine
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import CopyIn
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["copies_meet"]
+
+
+def copies_meet(workload: Workload, platform: Platform) -> bool:
+    """Whether copies of several tasks use the same engine (a single one, or one per direction)."""
+    users: Counter[type] = Counter()
+    for task in workload:
+        copies: set[type] = {type(part) for part in task.segments if uses_engine(part)}
+        users.update({CopyIn} if copies and platform.copy_engines < 2 else copies)
+    return any(count > 1 for count in users.values())

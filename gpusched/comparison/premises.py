@@ -1,0 +1,384 @@
+"""Premises of the tests: facts under which the guarantee of a way holds on the whole machine.
+
+A test proves its bounds for a model of a part of the machine. `PREMISES` names for each way the
+facts that its proof takes for granted of the rest, and checks each. One that is false is refused
+before the test runs (`NotApplicable`); one that is not shown becomes a `Condition` of the answer,
+whose verdict is then "conditional". Delays that a test counts itself need no premise: waits for
+copy engines, context switches, the slowdown of kernels that run together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched import analysis
+from gpusched._support.text import plural
+from gpusched.comparison.conditions import Condition
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.schedule import Schedule
+from gpusched.model.views.view_source import runs_on_cpu, uses_engine
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.segments import Kernel
+
+__all__ = [
+    "PREMISES",
+    "Case",
+    "CpuSide",
+    "NotApplicable",
+    "Premise",
+    "cpu_side",
+    "jobs_that_overlap",
+    "needs_cpus",
+    "open_conditions",
+    "refuse_false_premises",
+]
+
+
+class NotApplicable(ValueError):
+    """A way does not exist on the platform, or its model cannot express the workload.
+
+    >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2)])])
+    >>> try:
+    ...     gs.analyze(w, gs.Platform("Xavier"), "streams")
+    ... except gs.NotApplicable as error:
+    ...     print(error)
+    tasks: got none with GPU segments, expected at least one
+    """
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload on a platform, and the answer of the test where there is one already."""
+
+    models: DerivedModels
+    answer: Any = None
+    view: Any = None  # the derived model of the answer
+
+
+@dataclass(frozen=True)
+class Premise:
+    """A premise of a test.
+
+    ``refuse`` raises ValueError where it is false; ``doubt`` returns a condition where an accepting
+    test needs a fact that is not shown, and None where the fact is shown.
+    """
+
+    name: str
+    text: str
+    refuse: Callable[[Case], None] | None = None
+    doubt: Callable[[Case], Condition | None] | None = None
+
+
+_ON_OTHER_CPUS = (
+    "tasks without GPU segments share the CPUs that no other task uses, by fixed priorities, each "
+    "assigned to the core with the least load"
+)
+
+# CPUs ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CpuSide:
+    """Findings about the CPUs for tests of the GPU alone.
+
+    ``condition`` is None if no thread that uses the GPU can be delayed on a CPU, and every task
+    without GPU segments has a bound. ``response`` has the responses of those tasks, under the
+    condition; ``said`` what was chosen for them.
+    """
+
+    condition: Condition | None
+    response: dict[str, int]
+    said: tuple[str, ...] = ()
+
+
+def cpu_side(models: DerivedModels) -> CpuSide:
+    """Whether CPU work is delayed by other tasks, and the responses of tasks without GPU segments.
+
+    A thread is a task with GPU segments: it needs a CPU for its CPU work and for its launches. A
+    launch takes no time, so that threads without CPU work can have one CPU together. Tasks without
+    GPU segments run on the CPUs that are left, by fixed priorities.
+    """
+    return models.once("cpu_side", lambda: _cpu_side(models))
+
+
+def _cpu_side(models: DerivedModels) -> CpuSide:
+    workload, cpus = models.workload, models.platform.cpus
+    alone = [task for task in workload if all(map(runs_on_cpu, task.segments))]
+    threads = [task for task in workload if task not in alone]
+    working = [task for task in threads if task.cpu_time]
+    cores = [task.core for task in workload]
+    said: tuple[str, ...] = ()
+    if not threads:
+        return CpuSide(None, {})
+    if all(core is not None for core in cores):
+        free = not _disturbed(threads, list(workload))
+        found = _responses(alone, cpus, placed=True) if free else None
+    elif all(core is None for core in cores):
+        rest = cpus - len(working) - (len(threads) > len(working))
+        found = _responses(alone, rest, placed=False) if rest >= 0 else None
+        if found is not None and alone and len(alone) > rest:
+            said = (_ON_OTHER_CPUS,)
+    else:
+        given = [core for core in cores if core is not None]
+        room = len(workload) <= cpus and len(set(given)) == len(given)
+        found = {task.name: task.cpu_time for task in alone} if room else None
+    if found is not None:
+        return CpuSide(None, found, said)
+    own = {
+        task.name: task.cpu_time
+        for task in alone
+        if task.cpu_time <= min(task.deadline, task.period)
+    }
+    return CpuSide(_shared_cpus(models, threads, alone), own)
+
+
+def _disturbed(threads: list[Task], tasks: list[Task]) -> bool:
+    """Whether a thread shares its core with a task that has CPU work."""
+    return any(
+        other.core == thread.core and other.cpu_time and other is not thread
+        for thread in threads
+        for other in tasks
+    )
+
+
+def _responses(tasks: list[Task], cpus: int, *, placed: bool) -> dict[str, int] | None:
+    """Response bounds of tasks without GPU segments on some CPUs; None where not all have one."""
+    if not tasks:
+        return {}
+    if cpus < 1 or any(task.jitter for task in tasks):
+        return None
+    if len(tasks) <= cpus and not placed:
+        fits = all(task.cpu_time <= min(task.deadline, task.period) for task in tasks)
+        return {task.name: task.cpu_time for task in tasks} if fits else None
+    priority = [task.priority for task in tasks]
+    hosts = HostTasks(
+        period=[task.period for task in tasks],
+        cpu=[task.cpu_time for task in tasks],
+        deadline=[min(task.deadline, task.period) for task in tasks],
+        priority=None if None in priority else priority,  # type: ignore[arg-type]
+        name=[task.name for task in tasks],
+    )
+    try:
+        if placed:
+            number = {core: i for i, core in enumerate(sorted({task.core or 0 for task in tasks}))}
+            core = [number[task.core or 0] for task in tasks]
+            answer = analysis.mpcp(hosts.replace(core=core), len(number))
+        else:
+            answer = analysis.partition(hosts, cpus, protocol="mpcp")
+    except (ValueError, OverflowError):
+        return None
+    if not answer.accepted:
+        return None
+    return dict(zip(hosts.name, answer.response.tolist(), strict=True))
+
+
+def _shared_cpus(models: DerivedModels, threads: list[Task], alone: list[Task]) -> Condition:
+    cpus = models.platform.cpus
+    names = tuple(task.name for task in (*threads, *alone))
+    given = [task.core for task in models.workload if task.core is not None]
+    what = plural(len(threads), "thread")
+    if alone:
+        what += f" and {plural(len(alone), 'task')} without GPU work"
+    if given:
+        used = len(set(given)) if len(given) == len(names) else cpus
+        remedy = "a core of its own for each thread shows it: Task(core=)"
+    else:
+        used = cpus
+        need = len(threads) + len(alone)
+        remedy = f"a CPU for each of them shows it: --cpus {need}"
+    text = f"CPU work is not delayed by other tasks: {what} on {plural(used, 'CPU')}"
+    return Condition("cpu_alone", text, names, remedy)
+
+
+def _cpu_doubt(case: Case) -> Condition | None:
+    return cpu_side(case.models).condition
+
+
+# Other premises -----------------------------------------------------------------------------------
+
+
+def jobs_that_overlap(models: DerivedModels, response: Any, known: Any) -> list[int]:
+    """Tasks whose response exceeds their period, though a job needs more than its kernels.
+
+    A job then waits for the previous one on its thread and in its stream, which no test of kernels
+    counts: such a response is no bound, and neither are those of the tasks that it delays.
+    """
+    found = []
+    for i, task in enumerate(models.workload):
+        more = task.cpu_time or models.platform.launch_latency
+        more = more or any(map(uses_engine, task.segments))
+        if known[i] and response[i] > task.period and more:
+            found.append(i)
+    return found
+
+
+def _refuse_channels(case: Case) -> None:
+    case.models.refuse_shared_channels()
+
+
+def _refuse_channels_of_clients(case: Case) -> None:
+    case.models.refuse_shared_channels(of_process=True)
+
+
+def _refuse_channels_of_green_contexts(case: Case) -> None:
+    case.models.in_green_contexts().refuse_shared_channels(case.models.gpu().channels)
+
+
+def _refuse_many_kernels(case: Case) -> None:
+    case.models.refuse_many_kernels()
+
+
+def _refuse_many_of_sms(case: Case) -> None:
+    case.models.refuse_many_kernels(case.models.gpu().sms)  # of an SM, one at a time
+
+
+def _refuse_shared_processes(case: Case) -> None:
+    case.models.own_processes()
+
+
+def _refuse_cores(case: Case) -> None:
+    case.models.refuse_cores()
+
+
+def _inexact_times(case: Case) -> Condition | None:
+    """A rule that dispatches whatever is ready: a job that ends early can make another late."""
+    if case.models.kernel_users() < 2:
+        return None
+    return Condition(
+        "exact_times",
+        "jobs take exactly their stated times and are released exactly periodically, since one "
+        "that ends early can make another late",
+        tuple(task.name for task in case.models.workload if task.kernels),
+        "pbs keeps to a schedule computed in advance, and needs no exact times",
+    )
+
+
+def _late_starts_in_frames(case: Case) -> Condition | None:
+    """Kernels that start later in their batch than others, on SMs in which those left gaps."""
+    schedule = getattr(case.answer, "schedule", None)
+    if not isinstance(schedule, Schedule):
+        return None
+    rows = _rows_that_start_late(case)
+    late = sum(1 << row for row in rows)
+    batches = {int(batch) for batch in np.ravel(schedule.batch)}
+    if not any(batch & late and batch & (batch - 1) for batch in batches):
+        return None
+    return Condition(
+        "frames_start_together",
+        "a kernel that begins later in its batch than the others, after a copy, CPU work or "
+        "another kernel of its job, finds room for as many blocks as alone",
+        tuple(dict.fromkeys(rows.values())),
+        "",
+    )
+
+
+def _rows_that_start_late(case: Case) -> dict[int, str]:
+    """Rows of the batch table whose kernels start later in a batch, with the names of the tasks."""
+    found: dict[int, str] = {}
+    row = 0
+    chains = isinstance(case.view.tasks, KernelChains)
+    workload = case.models.workload
+    for name in case.view.tasks.name:
+        segments = workload[name].segments
+        places = [i for i, part in enumerate(segments) if isinstance(part, Kernel)]
+        between = segments[places[0] : places[-1] + 1]
+        if not chains:  # a job is one unit
+            if len(between) > 1 or between[0].repeat > 1:
+                found[row] = name
+            row += 1
+            continue
+        gap = False
+        for part in between:
+            if not isinstance(part, Kernel):
+                gap = True
+                continue
+            if gap:
+                found[row] = name
+            gap = False
+            row += part.repeat
+    return found
+
+
+_CPUS = Premise(
+    "cpu_alone",
+    "threads that use the GPU are not delayed on a CPU, and tasks without GPU work fit beside them",
+    doubt=_cpu_doubt,
+)
+_CHANNEL = Premise(
+    "channel_per_stream", "each stream has a hardware channel of its own", _refuse_channels
+)
+_CHANNEL_OF_CLIENT = Premise(
+    "channel_per_stream",
+    "each stream of a client has a hardware channel of its own",
+    _refuse_channels_of_clients,
+)
+_CHANNEL_OF_GREEN = Premise(
+    "channel_per_stream",
+    "each stream of a green context has a hardware channel of its own",
+    _refuse_channels_of_green_contexts,
+)
+_GRIDS = Premise(
+    "resident_grids", "the GPU runs a kernel of every task at once", _refuse_many_kernels
+)
+_GRIDS_OF_SMS = Premise(
+    "resident_grids", "the GPU runs a kernel on every SM at once", _refuse_many_of_sms
+)
+_PROCESSES = Premise(
+    "own_processes", "each task that uses the GPU is a process of its own", _refuse_shared_processes
+)
+_NO_CORES = Premise("no_cores", "the way chooses where tasks run", _refuse_cores)
+_EXACT_TIMES = Premise("exact_times", "jobs take exactly their stated times", doubt=_inexact_times)
+_FRAMES = Premise(
+    "frames_start_together",
+    "the kernels of a batch begin together",
+    doubt=_late_starts_in_frames,
+)
+
+PREMISES: dict[str, tuple[Premise, ...]] = {
+    "streams": (_CPUS, _CHANNEL, _GRIDS),
+    "priority_streams": (_CPUS, _CHANNEL, _GRIDS),
+    "mps": (_CPUS, _CHANNEL_OF_CLIENT, _GRIDS),
+    "green_contexts": (_CPUS, _CHANNEL_OF_GREEN, _GRIDS),
+    "time_slices": (_PROCESSES,),
+    "gcaps": (_PROCESSES,),
+    "mpcp": (),
+    "fmlp_plus": (),
+    "gpu_server": (),
+    "stgm": (_GRIDS_OF_SMS,),
+    "mig": (),  # those of the way within, and of the CPUs that its instances share
+    "srm": (_NO_CORES,),
+    "container": (_NO_CORES,),
+    "edf_serial": (_CPUS, _EXACT_TIMES),
+    "edf_parallel": (_CPUS, _EXACT_TIMES, _FRAMES),
+    "pbs": (_CPUS, _FRAMES),
+}
+"""Premises of each way with a test, beside those that every derived model checks: releases without
+jitter, and, unless a way is about processes, one process for all tasks that use the GPU."""
+
+
+def refuse_false_premises(way: str, case: Case) -> None:
+    """Raise ValueError for a premise of a way that is false."""
+    for premise in PREMISES[way]:
+        if premise.refuse is not None:
+            premise.refuse(case)
+
+
+def open_conditions(way: str, case: Case, *, cpus: bool = True) -> tuple[Condition, ...]:
+    """Conditions of an accepting test of a way; ``cpus``: whether those of CPUs are wanted."""
+    found = [
+        premise.doubt(case)
+        for premise in PREMISES[way]
+        if premise.doubt is not None and (cpus or premise is not _CPUS)
+    ]
+    return tuple(condition for condition in found if condition is not None)
+
+
+def needs_cpus(way: str) -> bool:
+    """Whether the test of a way takes for granted that CPU work is not delayed."""
+    return _CPUS in PREMISES.get(way, ())
