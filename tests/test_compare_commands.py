@@ -37,10 +37,12 @@ OVERLOAD = """\
 version = 1
 tick = "us"
 task = [
-    { name = "a", period = "40ms", segments = [{ kernel = "22ms", blocks = 999, threads = 1024 }] },
-    { name = "b", period = "40ms", segments = [{ kernel = "22ms", blocks = 999, threads = 1024 }] },
+    { name = "a", period = "40ms", segments = [{ kernel = "22ms", blocks = 17, threads = 1024 }] },
+    { name = "b", period = "40ms", segments = [{ kernel = "22ms", blocks = 17, threads = 1024 }] },
 ]
 """
+
+IMPOSSIBLE = OVERLOAD.replace('period = "40ms"', 'period = "40ms", deadline = "20ms"')
 
 JITTER = """\
 version = 1
@@ -50,8 +52,13 @@ task = [{ name = "a", period = 40, jitter = 2, segments = [{ kernel = 3 }] }]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with three workloads."""
-    for name, text in (("good", PIPELINE), ("overload", OVERLOAD), ("jitter", JITTER)):
+    """A folder with four workloads."""
+    for name, text in (
+        ("good", PIPELINE),
+        ("overload", OVERLOAD),
+        ("impossible", IMPOSSIBLE),
+        ("jitter", JITTER),
+    ):
         (tmp_path / f"{name}.toml").write_text(text)
     return tmp_path
 
@@ -65,7 +72,8 @@ def folder(tmp_path: Path) -> Path:
         ("good", ["mpcp"], 0),
         ("good", ["one_stream", "srm", "mpcp"], 0),
         ("good", ["one_stream"], 3),
-        ("overload", ["edf_serial", "edf_parallel", "pbs"], 1),
+        ("overload", ["edf_serial", "edf_parallel", "pbs"], 3),  # other ways may do
+        ("impossible", ["mpcp", "pbs"], 1),
         ("overload", ["edf_serial", "mpcp"], 3),  # the lock is left open
         ("overload", ["mpcp"], 3),  # a sufficient test that rejects leaves it open
         ("overload", ["one_stream"], 3),  # misses a deadline, and is no exact test
@@ -363,7 +371,7 @@ def test_the_document_of_a_comparison(folder: Path) -> None:
     assert json.loads(json.dumps(expected)) == expected
     assert document.keys() == expected.keys() == {
         *("format", "version", "gpusched", "tick", "tick_ns", "workload", "platform"),
-        *("schedulable", "notes", "rows", "seconds", "best"),
+        *("schedulable", "verdict", "impossible", "notes", "rows", "seconds", "best"),
     }  # fmt: skip
     assert (document["format"], document["version"]) == ("gpusched comparison", 1)
     (folder / "again.json").write_text(json.dumps(document["workload"]))
@@ -508,10 +516,10 @@ def test_the_headline_has_the_verdict(folder: Path) -> None:
     platform = gs.Platform("AGX Orin", cpus=2)
     for name, text in (
         ("good", "All deadlines can be kept"),
-        ("overload", "Deadlines are missed"),
+        ("impossible", "Impossible:"),
         ("jitter", "Undecided"),
     ):
-        ways = ["edf_serial", "pbs"] if name == "overload" else None
+        ways = ["edf_serial", "pbs"] if name == "impossible" else None
         c = gs.compare(gs.Workload.load(folder / f"{name}.toml"), platform, methods=ways)
         page = c.to_html()
         Page(page)

@@ -56,13 +56,13 @@ def test_cpu_work_of_jobs_with_offsets() -> None:
         gs.Task("det", 20, [kernel(1)]),
     ]
     assert broken(tasks, platform(1)) == [
-        "a, b: 10ns of CPU work must run within 8ns (from 0ns to 8ns), the platform has 1 CPU"
+        "a, b: 10ns of CPU work due within 8ns (from 0ns to 8ns), the platform has 1 CPU"
     ]
     assert broken(tasks, platform(2)) == []
     assert broken([tasks[0], tasks[1].replace(offset=5), tasks[2]], platform(1)) == []
     pinned = [tasks[0].replace(core=1), tasks[1].replace(core=1), tasks[2]]
     assert broken(pinned, platform(2)) == [
-        "a, b: 10ns of CPU work must run within 8ns (from 0ns to 8ns), core 1 is 1 CPU"
+        "a, b: 10ns of CPU work due within 8ns (from 0ns to 8ns), core 1 is 1 CPU"
     ]
     pinned[1] = pinned[1].replace(core=0)
     assert broken(pinned, platform(2)) == []
@@ -75,7 +75,7 @@ def test_cpu_work_of_several_jobs() -> None:
     ]
     on = gs.Platform("A100", cpus=1)
     assert broken(w, on, "us") == [
-        "a, b: 65ms of CPU work must run within 49.5ms (from 0ns to 49.5ms), the platform has 1 CPU"
+        "a, b: 65ms of CPU work due within 49.5ms (from 0ns to 49.5ms), the platform has 1 CPU"
     ]
     w[1] = w[1].replace(segments=[gs.CPU("19ms"), kernel("500us")])
     assert broken(w, on, "us") == []
@@ -89,7 +89,7 @@ def test_cpu_work_that_must_leave_time_for_kernels() -> None:
         for name, offset in (("a", 0), ("b", 1))
     ]
     assert broken(tasks, platform(1)) == [
-        "a, b: 8ns of CPU work must run within 6ns (from 0ns to 6ns), the platform has 1 CPU"
+        "a, b: 8ns of CPU work due within 6ns (from 0ns to 6ns), the platform has 1 CPU"
     ]
     assert broken(tasks, platform(2)) == []
     later = [tasks[0], tasks[1].replace(offset=3)]
@@ -101,8 +101,7 @@ def test_cpu_work_of_which_a_part_must_run_in_an_interval() -> None:
     tasks = [gs.Task(f"t{i}", 30, [gs.CPU(10)], deadline=10) for i in range(2)]
     tasks.append(gs.Task("more", 30, [gs.CPU(3)], deadline=12))
     assert broken(tasks, platform(2)) == [
-        "t0, t1, more: 21ns of CPU work must run within 10ns (from 0ns to 10ns), the platform has "
-        "2 CPUs"
+        "t0, t1, more: 21ns of CPU work due within 10ns (from 0ns to 10ns), the platform has 2 CPUs"
     ]
     assert broken([*tasks[:2], tasks[2].replace(deadline=13)], platform(2)) == []
 
@@ -131,7 +130,7 @@ def test_copies_in_an_interval() -> None:
         for i, name in enumerate("abc")
     ]
     assert broken(tasks[:2], platform()) == [
-        "a, b: 10ns of copies must run within 7ns (from 0ns to 7ns), there is 1 copy engine"
+        "a, b: 10ns of copies due within 7ns (from 0ns to 7ns), there is 1 copy engine"
     ]
     spread = [task.replace(offset=10 * i) for i, task in enumerate(tasks)]
     assert broken(spread, platform()) == []
@@ -159,7 +158,7 @@ def test_blocks_of_kernels() -> None:
     ]
     w = gs.Workload([task.replace(period=100, deadline=9) for task in half])
     assert serial_gpu_overloads(w, platform()) == [
-        "a, b: 12ns of kernels that exclude each other must run within 10ns (from 0ns to 10ns), "
+        "a, b: 12ns of kernels that exclude each other due within 10ns (from 0ns to 10ns), "
         "there is 1 GPU"
     ]
     assert serial_gpu_overloads(w[:1], platform()) == []
@@ -213,11 +212,11 @@ def test_times_as_stated() -> None:
 
 
 def test_long_hyperperiods_and_times() -> None:
-    """What is said is right, also where there are too many intervals, or times are too long."""
+    """Statements are right where there are too many intervals, too, or times are too long."""
     periods = [10**6 + 3 * i for i in range(12)]
     tasks = [gs.Task(f"t{i}", p, [gs.CPU(p // 13)]) for i, p in enumerate(periods)]
     tasks = [task.replace(deadline=task.period // 2) for task in tasks]
-    assert "must run within" in broken(tasks, platform(1))[0]
+    assert "due within" in broken(tasks, platform(1))[0]
     assert broken(tasks, platform(2)) == []
     huge = 2**59
     assert broken([gs.Task("a", huge, [gs.CPU(huge - 1)], offset=2**59)], platform(1)) == []

@@ -444,7 +444,10 @@ HOSTILE = {
         (inside("detail", "parts", 0, "answer", value=None), "parts[0].answer: got NoneType"),
         (inside("detail", "parts", 0, "answer", "way", value="pbs"), "parts[0].answer: got one"),
         (inside("detail", "within", value="none"), "within: got 'none'"),
-        (inside("detail", "_left_out", value={"tuple": [1]}), "parts: got other tasks"),
+        (
+            inside("detail", "_left_out", value={"tuple": [1]}),
+            "_left_responses: got another number",
+        ),
         (inside("detail", "rejected", value=True), "rejected: got True"),
         (inside("detail", "tested", value=-1), "tested: got -1"),
     ],

@@ -99,7 +99,7 @@ def test_breakdown_refuses_what_is_not_monotone(folder: Path) -> None:
 def test_factors_of_sets_that_are_not_accepted(folder: Path) -> None:
     gs.Workload([gs.Task("a", 10, [gs.CPU(9)], deadline=6, core=0)]).save(folder / "late.toml")
     done = run(folder, "breakdown", "late.toml", "--method", "gpu_server")
-    assert done.returncode == 3
+    assert done.returncode == 1  # no way can keep a deadline of 6 for 9 ticks
     assert re.search(r"^all +0\.6666 +2/3 +0\.6000 +a$", done.stdout, re.MULTILINE)
     tasks = [gs.Task("a", 10, [gs.CPU(1)], core=0), gs.Task("b", 9, [gs.CPU(9)], core=0)]
     gs.Workload(tasks).save(folder / "full.toml")
@@ -140,7 +140,7 @@ def test_assign_says_that_no_priorities_are_accepted(folder: Path) -> None:
     tasks = [*(task.replace(deadline=1) for task in ORDERED[:2]), ORDERED[2]]
     ORDERED.replace(tasks=tasks).save(folder / "late.toml")
     done = run(folder, "assign", "late.toml", "--method", "mpcp")
-    assert done.returncode == 3
+    assert done.returncode == 1
     said = r"^No priorities make the test accept the set; the deadline-monotonic ones are kept "
     assert re.search(rf"{said}\(\d+ tests\)\.$", done.stdout, re.MULTILINE)
     assert re.findall(r"^[abc] +(\d)", done.stdout, re.MULTILINE) == ["0", "1", "2"]

@@ -177,12 +177,15 @@ def analyzed(
     """
     method = way.method
     if method is None:
-        raise NotApplicable(
+        raise ValueError(
             f"method: got {way.name!r}, which has no test in this package, expected another way; "
             "gs.observe (gpusched simulate) simulates it"
         )
     inner = request.options.get("within", WITHIN.default) if way.name == "mig" else None
     _refuse_unknown_options(way, request.options, () if inner is None else (inner_way(inner),))
+    for option in method.options:
+        if option.choices and option.name in request.options:
+            one_of(request.options[option.name], option.choices, option.name)
     raise_if_stopped(request.stop)
     options = dict(request.options)
     if way.modes:

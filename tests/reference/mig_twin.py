@@ -45,7 +45,8 @@ def accepted(
     assert gpu is not None
     part = platform.replace(gpu=gpu.instance(profile), mig=None)
     try:
-        return gs.analyze(in_instance(w, gpu, names), part, **how).accepted
+        answer = gs.analyze(in_instance(w, gpu, names), part, **how)
+        return answer.accepted or answer.conditional
     except ValueError:
         return False
 

@@ -52,7 +52,7 @@ def mig(
     ['gcaps (suspend)', 'gcaps (busy)', 'mig']
     >>> answer = gs.mig(w, gs.Platform("H100"))
     >>> answer
-    <MigAllocation: schedulable (2g.20gb, 2g.20gb, 3g.40gb, 3 tasks, streams in each)>
+    <MigAllocation: guaranteed (2g.20gb, 2g.20gb, 3g.40gb, 3 tasks, streams in each)>
     >>> answer.starts, answer.instance.tolist(), answer.response.tolist()
     ((0, 2, 4), [0, 1, 2], [1000, 2000, 30000])
     >>> print(gs.mig(w, gs.Platform("H100", mig=["4g.40gb"])))

@@ -162,7 +162,7 @@ def compare_sliders(
     ... ], tick="us")
     >>> view = gs.compare_sliders(w, gs.Platform("AGX Orin", cpus=2), methods=["mpcp"])
     >>> view.comparison["mpcp"].verdict
-    'schedulable'
+    'guaranteed'
     >>> view.times["kernels"].value = 300
     >>> view.periods["camera"].value = 20_000
     >>> view.comparison["mpcp"].verdict
