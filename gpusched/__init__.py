@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from gpusched._support.budget import Budget as Budget
     from gpusched._support.registry import Method as Method
     from gpusched._support.registry import methods as methods
+    from gpusched.comparison.advice import Advice as Advice
     from gpusched.comparison.analyses import analyze as analyze
     from gpusched.comparison.comparisons import Comparison as Comparison
     from gpusched.comparison.comparisons import compare as compare
@@ -119,6 +120,7 @@ _MEMBERS = {
     "BatchFunction": "model.functions.batch_function",
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
+    "Advice": "comparison.advice",
     "Condition": "comparison.conditions",
     "NotApplicable": "comparison.premises",
     "CompareSliders": "comparison.interactive.compare_sliders",

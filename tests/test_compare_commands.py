@@ -371,7 +371,7 @@ def test_the_document_of_a_comparison(folder: Path) -> None:
     assert json.loads(json.dumps(expected)) == expected
     assert document.keys() == expected.keys() == {
         *("format", "version", "gpusched", "tick", "tick_ns", "workload", "platform"),
-        *("schedulable", "verdict", "impossible", "notes", "rows", "seconds", "best"),
+        *("schedulable", "verdict", "impossible", "notes", "rows", "seconds", "best", "advice"),
     }  # fmt: skip
     assert (document["format"], document["version"]) == ("gpusched comparison", 1)
     (folder / "again.json").write_text(json.dumps(document["workload"]))

@@ -53,7 +53,8 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gpusched._support.budget import Budget
-    from gpusched.comparison.analyses import analyze
+    from gpusched.comparison.advice import Tried, advise
+    from gpusched.comparison.analyses import Request, analyze
     from gpusched.comparison.documents import answer_document, json_text
     from gpusched.comparison.margins import growing_times, margin
     from gpusched.comparison.premises import NotApplicable
@@ -76,6 +77,10 @@ def run(options: argparse.Namespace) -> int:
         return status_of(answer.schedulable)
     print(f"{headline(workload, platform)}\n\n{verdict_line(answer)}\n")
     print(f"{response_table(answer)}\n\n{answer.why()}")
+    if answer.verdict == "undecided":
+        way = way_of(options.method)
+        if (advice := advise([Tried(workload, platform, way, Request(chosen), True)])) is not None:
+            print(advice)
     print(stated(answer))
     if options.margin is not None:  # it may take a while
         sys.stdout.flush()

@@ -103,6 +103,8 @@ def run(options: argparse.Namespace) -> int:
             print("\nwithout a GPU, only ways with the times as given: --gpu (see 'gpus')")
         if not options.no_margin:
             print(f"\n{best_text(findings.best)}")
+            if findings.advice is not None:
+                print(findings.advice)
         if written:
             more = f" and {len(written) - 2} traces" if len(written) > 2 else ""
             print(f"\nwrote {written[0]}, {os.path.basename(written[1])}{more}")

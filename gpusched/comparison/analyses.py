@@ -283,6 +283,11 @@ def _judged(
 
 def _overlap_reason(workload: Workload, i: int, response: int) -> str:
     task, tick = workload[i], workload.tick_ns
+    if response > task.deadline:
+        return (
+            f"{clip(task.name, 60)}, with {time_with_unit(response, tick)} or more for a deadline "
+            f"of {time_with_unit(task.deadline, tick)}, may be late."
+        )
     return (
         f"{clip(task.name, 60)}: {time_with_unit(response, tick)} exceed its period of "
         f"{time_with_unit(task.period, tick)}; the next job then waits for this one, on its thread "

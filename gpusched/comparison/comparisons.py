@@ -18,6 +18,7 @@ from gpusched._support.saved import Saved
 from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
+from gpusched.comparison.advice import Advice, Tried, advise
 from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
 from gpusched.comparison.conditions import Condition
 from gpusched.comparison.derived_models import DerivedModels, Gaps
@@ -203,6 +204,30 @@ class Comparison(Tabular, Saved, Frozen):
                 report(done)
         return best
 
+    def advice(self) -> Advice | None:
+        """Find what comes closest to a guarantee if no row gives one.
+
+        Returns an ``Advice``: the way that would guarantee the deadlines if all times were a little
+        shorter, and the smallest changes of a deadline, a period, a kernel, a core or the platform
+        after which it does. None if a row guarantees all deadlines, also under conditions, if no
+        way can, or if nothing that is tried helps. It takes some hundreds of analyses.
+        """
+        if self.impossible or any(row.schedulable or row.conditional for row in self.rows):
+            return None
+        return advise(
+            [
+                Tried(
+                    self.workload,
+                    self.platform,
+                    row.way,
+                    Request(row.options, row.gaps, row.budget),
+                    row.answer is not None,
+                )
+                for row in self.rows
+                if row.way.method is not None
+            ]
+        )
+
     @property
     def verdict(self) -> str:
         """The result in words: "guaranteed", "conditional", "undecided" or "impossible"."""
@@ -264,7 +289,7 @@ class Comparison(Tabular, Saved, Frozen):
         Parameters
         ----------
         margin
-            Whether to include the result of `best`.
+            Whether to include the results of `best` and `advice`.
         progress
             As in `best`.
 
@@ -283,12 +308,14 @@ class Comparison(Tabular, Saved, Frozen):
               ``conditions`` (``premise``, ``text``, ``tasks``, ``remedy``), ``tightest`` (the name
               of a task), ``reason``, ``tasks``, ``assumptions`` (of the test),
               ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``, ``assumptions``,
-              ``limits`` (what it does not represent), ``seconds``), ``why_no_simulation``, ``seconds``; for each of its tasks ``task``,
-              ``deadline``, ``response``, ``bounded`` (whether the response is a bound), ``slack``,
+              ``limits`` (what it does not represent), ``seconds``), ``why_no_simulation``,
+              ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``, ``bounded`` (whether the response is a bound), ``slack``,
               ``observed`` (the worst simulated response) and ``missed`` (the number of late jobs).
             - ``best``, if margins were computed: None, or ``label``, ``way``, ``options``,
               ``what``, ``factor`` and ``failed`` (exact fractions as text), ``exact``, ``tested``,
               ``conditional``, ``text``.
+            - ``advice``, if margins were computed: None, or ``closest`` (like ``best``),
+              ``changes`` (``text``, ``kind``, ``task``, ``factor``, ``conditional``), ``text``.
         """
         from gpusched.comparison.documents import comparison_document
 
@@ -367,9 +394,10 @@ class Comparison(Tabular, Saved, Frozen):
         """Collect the contents of documents and reports, with the margin of `best` if wanted."""
         wanted = flag(margin, "margin")
         best = self.best(progress=progress) if wanted else None
+        advice = self.advice() if wanted and best is None else None
         return Findings(
             self.workload, self.platform, self.rows, self.schedulable, self.verdict,
-            self.impossible, self.notes, self.seconds, best, wanted,
+            self.impossible, self.notes, self.seconds, best, advice, wanted,
         )  # fmt: skip
 
     def __repr__(self) -> str:

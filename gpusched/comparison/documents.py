@@ -17,6 +17,7 @@ from gpusched._support.registry import Method, methods
 from gpusched._version import __version__
 from gpusched.analysis.assignment_answer import Assignment
 from gpusched.analysis.breakdown_answer import Breakdown
+from gpusched.comparison.advice import Advice
 from gpusched.comparison.conditions import conditions_values
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
@@ -65,6 +66,7 @@ def comparison_document(found: Findings) -> Document:
     }
     if found.margins:
         document["best"] = None if found.best is None else margin_document(found.best)
+        document["advice"] = None if found.advice is None else advice_document(found.advice)
     return document
 
 
@@ -74,8 +76,8 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     Keys in addition to ``format``, ``version``, ``gpusched``, ``tick``, ``tick_ns``, ``workload``
     and ``platform``, which are as in ``Comparison.document``: ``label``, ``way``, ``test``,
     ``options``, ``claim``, ``schedulable``, ``verdict``, ``conditions`` (``premise``, ``text``,
-    ``tasks``, ``remedy``), ``tightest`` (the name of a task), ``reason``, ``setup`` (sentences on cores, SMs and priorities chosen by the test), ``tasks``
-    (``task``, ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``,
+    ``tasks``, ``remedy``), ``tightest`` (the name of a task), ``reason``, ``setup``
+    (sentences on cores, SMs and priorities chosen by the test), ``tasks`` (``task``, ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``,
     ``seconds``, and ``margin``, which is like ``best`` in ``Comparison.document``.
     """
     workload = answer.workload
@@ -211,6 +213,24 @@ def margin_document(margin: Margin) -> Document:
         "tested": margin.tested,
         "conditional": margin.conditional,
         "text": str(margin),
+    }
+
+
+def advice_document(advice: Advice) -> Document:
+    """The document of the closest way and of changes that help; factors as text."""
+    return {
+        "closest": None if advice.closest is None else margin_document(advice.closest),
+        "changes": [
+            {
+                "text": change.text,
+                "kind": change.kind,
+                "task": change.task or None,
+                "factor": str(change.factor),
+                "conditional": change.conditional,
+            }
+            for change in advice.changes
+        ],
+        "text": str(advice),
     }
 
 

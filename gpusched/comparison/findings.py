@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpusched.comparison.advice import Advice
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.rows import Row
 from gpusched.model.workload.platforms import Platform
@@ -14,7 +15,7 @@ __all__ = ["Findings"]
 
 @dataclass(frozen=True)
 class Findings:
-    """Parts of a comparison, and its best margin.
+    """Parts of a comparison, its best margin, or advice where there is none.
 
     ``verdict`` is that of the comparison. ``best`` is None if no row guarantees all deadlines, not
     even under conditions; ``margins`` tells whether margins were computed at all.
@@ -29,4 +30,5 @@ class Findings:
     notes: tuple[str, ...]
     seconds: float
     best: Margin | None
+    advice: Advice | None
     margins: bool

@@ -64,8 +64,8 @@ class Margin(Saved):
     tested
         Number of analyses that were run, of the workload and of tasks derived from it.
     conditional
-        Whether the workload itself is guaranteed under conditions only, as is every accepted
-        factor.
+        Whether the workload with its times multiplied by ``factor`` is guaranteed under conditions
+        only.
     """
 
     _KIND: ClassVar[str] = "Margin"
@@ -175,15 +175,24 @@ class Growth:
     """
 
     def __init__(
-        self, workload: Workload, platform: Platform, way: Way, request: Request, what: str
+        self,
+        workload: Workload,
+        platform: Platform,
+        way: Way,
+        request: Request,
+        what: str,
+        *,
+        conditional: bool = False,
     ) -> None:
+        """``conditional``: a factor that the test accepts under conditions only counts, too."""
         self.tested = 0
         self._times = growing_times(workload, what)
         self._asked = (workload, platform, way, what)
         models = DerivedModels(workload, platform)
         answer = analyzed(models, way, request)
         self._options = answer.options
-        self._conditional = answer.conditional
+        self._conditional = conditional or answer.conditional
+        self._under: dict[Fraction, bool] = {}  # factors accepted under conditions only
         exact = way.name in PLACED_TESTS and request.options.get("variant", "sound") == "sound"
         detail, kept = answer.detail, None
         self._verdict = detail if isinstance(detail, Verdict) else None
@@ -206,6 +215,7 @@ class Growth:
             answer = analyzed(models, way, self._request)
         except (ValueError, OverflowError):
             return False
+        self._under[factor] = answer.conditional
         return answer.accepted or (self._conditional and answer.conditional)
 
     def margin(self) -> Margin:
@@ -217,7 +227,7 @@ class Growth:
             factor, failed = factor_in_steps(self.accepts)
         return Margin(
             way.name, dict(self._options), what, factor, failed, self._exact, self.tested,
-            self._conditional,
+            factor is not None and self._under.get(factor, False),
         )  # fmt: skip
 
     def _guess(self) -> Fraction | None:

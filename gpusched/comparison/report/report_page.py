@@ -103,6 +103,9 @@ def _machine(found: Findings) -> str:
 
 
 def _best(found: Findings) -> str:
+    if found.advice is not None:
+        text = str(found.advice)
+        return f'<p class="lead">{xml(clip(text[:1].upper() + text[1:], 900))}.</p>\n'
     if found.best is None:
         return ""
     title = next((row.way.title for row in found.rows if row.label == found.best.label), "")
