@@ -37,8 +37,8 @@ OVERLOAD = """\
 version = 1
 tick = "us"
 task = [
-    { name = "a", period = "40ms", segments = [{ kernel = "22ms", blocks = 17, threads = 1024 }] },
-    { name = "b", period = "40ms", segments = [{ kernel = "22ms", blocks = 17, threads = 1024 }] },
+    { name = "a", period = "10ms", segments = [{ kernel = "1ms", blocks = 999, threads = 1024 }] },
+    { name = "b", period = "40ms", segments = [{ kernel = "22ms", blocks = 999, threads = 1024 }] },
 ]
 """
 
@@ -208,7 +208,7 @@ def test_options_of_methods_reach_them(folder: Path) -> None:
         ("lock", "--option: got 'lock', expected NAME=VALUE"),
         ("lok=omlp", "--option: got 'lok', expected one of lock, variant"),
         ("method=best", "--option: got 'method', expected one of lock, variant"),
-        ("lock=none", "lock: got 'none', expected one of"),
+        ("lock=none", "--option lock: got 'none', expected one of"),
     ):
         assert refused(folder, *check, "srm", "--option", option).startswith(text)
     line = refused(folder, *check, "stgm", "--option", "apart=no")
@@ -654,7 +654,8 @@ def test_notes_are_in_every_form(tmp_path: Path) -> None:
         gs.Workload.load(tmp_path / "w.toml"), gs.Platform("AGX Orin", cpus=2), methods=["mpcp"]
     )
     assert [note.split(":")[0] for note in c.notes] == [
-        "No way keeps all deadlines",
+        "No way keeps all deadlines",  # of one job
+        "No way keeps all deadlines",  # of the CPUs
         "Rates are rounded to periods of whole ticks",
     ]
     page = html.unescape((tmp_path / "out" / "compare.html").read_text(encoding="utf-8"))
@@ -664,3 +665,73 @@ def test_notes_are_in_every_form(tmp_path: Path) -> None:
         assert note in done.stdout
         assert note in page
         assert note in html.unescape(c._repr_html_())
+
+
+# Options as they were typed ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["compare", "check", "simulate"])
+def test_parts_of_the_gpu_for_unknown_tasks_are_refused(folder: Path, command: str) -> None:
+    call = (command, "good.toml", *ORIN, *(() if command == "compare" else ("--method", "mps")))
+    line = refused(folder, *call, "--mps", "nosuch=50")
+    assert line.startswith("--mps: got 'nosuch', expected one of the workload's tasks")
+    assert line.endswith(": camera, planner\n")
+    line = refused(folder, *call, "--green-contexts", "camera=4,foo=4")
+    assert (
+        line
+        == "--green-contexts: got 'foo', expected one of the workload's tasks: camera, planner\n"
+    )
+
+
+def test_parts_of_the_gpu_for_unknown_tasks_raise(folder: Path) -> None:
+    w = gs.Workload.load(folder / "good.toml")
+    for call in (gs.analyze, gs.observe):
+        with pytest.raises(ValueError, match=r"^mps: got 'nosuch', expected one of the workload's"):
+            call(w, gs.Platform("AGX Orin", cpus=2, mps={"nosuch": 50}), "mps")
+        contexts = {("camera", "planner"): 8, "foo": 4}
+        with pytest.raises(ValueError, match=r"^green_contexts: got 'foo', expected one of the"):
+            call(w, gs.Platform("AGX Orin", cpus=2, green_contexts=contexts), "green_contexts")
+    tasks = [task.replace(process="p") for task in w]
+    shared = w.replace(tasks=tasks)
+    with pytest.raises(ValueError, match=r"^mps: got 'camera', expected one of .* processes: p$"):
+        gs.analyze(shared, gs.Platform("AGX Orin", cpus=2, mps={"camera": 50}), "mps")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--copy-engines=99999999999",), "--copy-engines: got 99999999999"),
+        (("--update-cost", "1.5ns"), "--update-cost: got '1.5ns', expected a whole number"),
+        (("--mps", "camera=200"), "--mps camera: got 200, expected 1 to 100"),
+        (("--green-contexts", "camera=99"), "--green-contexts camera: got 99 SMs"),
+        (("--until", "soon"), "--until: got 'soon'"),
+        (("--unt", "soon"), "--until: got 'soon'"),
+        (("--seconds", "-1"), "--seconds: got -1.0"),
+        (("--method", "nosuch"), "--method: got 'nosuch'"),
+    ],
+)
+def test_errors_name_options_as_typed(folder: Path, options: tuple[str, ...], text: str) -> None:
+    assert refused(folder, "compare", "good.toml", *ORIN, *options).startswith(text)
+
+
+def test_a_negative_number_of_copy_engines_names_the_option(folder: Path) -> None:
+    found = run(folder, "compare", "good.toml", *ORIN, "--copy-engines", "-1", status=2)
+    assert "--copy-engines: got -1, expected a non-negative number" in found.stderr
+
+
+def test_an_undecided_trace_has_its_own_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from types import SimpleNamespace
+
+    from gpusched import pbs
+    from gpusched.cli.main import main
+
+    trace = Path(__file__).parent / "data" / "pipeline.pt.trace.json"
+    for schedulable, status in ((None, 3), (False, 1)):
+        found = SimpleNamespace(
+            schedule=None, schedulable=schedulable, reason="states", why=lambda: "no schedule"
+        )
+        monkeypatch.setattr(pbs, "search", lambda *_, found=found, **__: found)
+        assert main(["trace", str(trace), "--output", str(tmp_path)]) == status
+        assert ("not decided (states)" in capsys.readouterr().out) == (schedulable is None)

@@ -116,7 +116,7 @@ def test_overloaded_cpus_are_impossible(method: str) -> None:
     pinned = gs.Workload([task.replace(core=0) for task in tasks[:2]])
     assert "needs 1.6 CPUs, core 0 is 1" in reason(pinned)
     short = gs.Workload([task.replace(period=100, deadline=11) for task in tasks])
-    assert "24ns of CPU work due within 10ns" in reason(short)
+    assert "24ns of CPU work must run within" in reason(short)
     busy = gs.Workload([*tasks[:2], gs.Task("c", 10, [gs.CPU(8)])])
     assert "needs 2.4 CPUs" in reason(busy)
 
@@ -155,7 +155,7 @@ def contended(cpus: int) -> tuple[gs.Workload, gs.Platform]:
 def test_cpu_work_before_kernels_that_cannot_end_in_time() -> None:
     found = gs.compare(*contended(1), until="40ms")
     assert found.impossible == (
-        "a, b: 10ms of CPU work due within 9ms (from 0ns to 9ms), the platform has 1 CPU",
+        "a, b: 10ms of CPU work must run within 9ms (from 0ns to 9ms), the platform has 1 CPU",
     )
     assert found.schedulable is False and found.best() is None
     assert gs.compare(*contended(2), methods=["pbs"]).schedulable is True

@@ -184,9 +184,9 @@ def test_cpu_work_that_offsets_hide() -> None:
     w = gs.Workload([*(task.replace(deadline=6) for task in busy), late])
     platform = gs.Platform("A30")
     found = gs.analyze(w[:2], platform, "streams")
-    assert found.impossible and "8ns of CPU work due within" in found.why()
+    assert found.impossible and "8ns of CPU work must run within" in found.why()
     answer = gs.mig(w, platform)
-    assert answer.verdict == "impossible" and "8ns of CPU work due within" in answer.why()
+    assert answer.verdict == "impossible" and "8ns of CPU work must run within" in answer.why()
 
 
 # Times in an instance -----------------------------------------------------------------------------
@@ -364,8 +364,9 @@ def test_jobs_of_several_kernels_are_simulated(within: str, tmp_path: Path) -> N
 
 
 def test_budget_progress_and_stop() -> None:
-    w = random_workload(np.random.default_rng(8), 8, 0.9)
+    w = random_workload(np.random.default_rng(1), 8, 0.75)
     full = gs.mig(w, H100)
+    assert not full.rejected
     assert not full.accepted and not full.spent and full.tested > 1000
     for budget in (gs.Budget(states=3), gs.Budget(states=500), gs.Budget(bytes=1000)):
         few = gs.mig(w, H100, budget=budget)
@@ -397,7 +398,7 @@ def test_more_tasks_than_are_exhausted() -> None:
     wide = gs.Platform(gs.GPU.preset("H100").replace(channels=32), cpus=8)
     assert gs.mig(many, wide).accepted
     whole = gs.Kernel(2, blocks=264, threads=1024)
-    late = gs.Workload([gs.Task(f"t{i}", 1000, [whole], deadline=9) for i in range(40)])
+    late = gs.Workload([gs.Task(f"t{i}", 1000, [whole], deadline=60) for i in range(40)])
     answer = gs.mig(late, gs.Platform("H100", mig=["7g.80gb"]))
     assert answer.spent and "all of them are tried for at most 16" in answer.why()
     more = many + gs.Workload([gs.Task("more", 1000, [kernel])])

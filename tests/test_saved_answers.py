@@ -97,7 +97,7 @@ RUNS = {
     "green_contexts": lambda: gs.observe(
         program(), H100, "green_contexts", until="300ms", queues="shared"
     ),
-    "streams": lambda: gs.observe(plain(), ORIN, "streams", until=300),
+    "streams": lambda: gs.observe(plain(), ORIN.replace(launch_latency=0), "streams", until=300),
     "stgm": lambda: gs.observe(program(), ORIN, "stgm", until="300ms"),
     "driver": lambda: gs.observe(program(), ORIN, "driver", until="300ms"),
     "no timeline": lambda: gs.observe(program(), ORIN, "mpcp", until="300ms", timeline=False),

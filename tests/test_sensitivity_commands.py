@@ -88,11 +88,11 @@ def test_breakdown_refuses_what_is_not_monotone(folder: Path) -> None:
         ("sms", "it (stgm accepts kernels on few SMs that form long chains on more)"),
     ):
         line = refused(folder, *command, scale)
-        assert line.startswith(f"scale: got '{scale}', expected times; tests are not monotone in")
+        assert line.startswith(f"--scale: got '{scale}', expected times; tests are not monotone in")
         assert text in line
     assert "'copies', 'cpu' or a task's name" in refused(folder, *command, "cam")
     assert refused(folder, *command, "copies") == (
-        "scale: got 'copies', expected times that can grow, found none\n"
+        "--scale: got 'copies', expected times that can grow, found none\n"
     )
 
 
@@ -164,7 +164,7 @@ def test_assign_keeps_the_workload_where_it_chooses_priorities_of_the_gpu(folder
     document = json.loads(run(folder, *command, "gcaps", "--json").stdout)
     assert sorted(document["gpu_priority"]) == [0, 1] and document["of"] == "gpu"
     assert all("priority" not in task for task in document["workload"]["task"])
-    assert refused(folder, *command, "mpcp").startswith("of: got 'gpu' for mpcp, expected 'cpu'")
+    assert refused(folder, *command, "mpcp").startswith("--of: got 'gpu' for mpcp, expected 'cpu'")
 
 
 # Both ---------------------------------------------------------------------------------------------
@@ -174,11 +174,11 @@ def test_assign_keeps_the_workload_where_it_chooses_priorities_of_the_gpu(folder
 def test_methods_and_workloads_that_are_refused(folder: Path, command: str) -> None:
     test = (command, "pipeline.toml", *ORIN, "--method")
     assert refused(folder, *test, "streams") == (
-        f"method: got 'streams', expected one of {', '.join(PLACED_TESTS)}\n"
+        f"--method: got 'streams', expected one of {', '.join(PLACED_TESTS)}\n"
     )
     assert "expected one of one_stream" in refused(folder, *test, "none")
     line = refused(folder, *test, "gcaps", "--option", "variant=paper")
-    assert line.startswith("variant: got 'paper', expected one of sound")
+    assert line.startswith("--option variant: got 'paper', expected one of sound")
     heavy = [gs.Task(name, 10, [gs.CPU(8)]) for name in ("a", "b", "c")]
     gs.Workload(heavy).save(folder / "heavy.toml")
     line = refused(folder, command, "heavy.toml", *ORIN, "--method", "stgm")

@@ -32,9 +32,11 @@ Baruah 2010 and Erickson and Anderson 2012; the FIFO order inside a container.""
 FIT, LONG, LOAD, CONTAINER = range(4)
 
 _COMMON = (
-    "Bounded tardiness is tested: an accepted set may miss deadlines by at most its tardiness.",
+    "Bounded tardiness (how long after its deadline a job may end) is tested: an accepted set may "
+    "miss deadlines by at most its tardiness.",
     "Releases of a task are at least a period apart, and segments take at most their given times.",
-    "Jobs are scheduled by global EDF, preemptive, with free migration and without overhead.",
+    "Jobs are scheduled by global EDF (the earliest deadline first, on any CPU), preemptive, with "
+    "free migration and without overhead.",
 )
 _OF_TEST = {
     "gedf_tardiness": "All of a job's time, kernels and blocking included, counts as execution.",

@@ -54,10 +54,10 @@ _COMMON = (
 )
 _MODE = {
     ("stgm", "suspend"): "A task is suspended while it waits for the copy engine, its SMs or its "
-    "kernel; copies occupy its core at boosted priority.",
+    "kernel; copies occupy its core at boosted priority (more urgent than all CPU segments).",
     ("stgm", "busy"): "A task keeps its core, not preempted, during its GPU segments.",
     ("lock", "suspend"): "Tasks are suspended while they wait for the lock and during kernels; the "
-    "lock's holder is boosted.",
+    "lock's holder is boosted (more urgent than all tasks without the lock).",
     (
         "lock",
         "busy",

@@ -12,8 +12,7 @@ from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
-    platform_of,
-    workload_of,
+    program_of,
 )
 
 
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import assignment_document, json_text
     from gpusched.comparison.placed_workloads import assigned
 
-    workload, platform = workload_of(options), platform_of(options)
+    workload, platform = program_of(options)
     chosen = options_of(options)
     found, answer = assigned(
         workload, platform, options.method, of=options.of, search=options.tests, **chosen

@@ -13,8 +13,7 @@ from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
-    platform_of,
-    workload_of,
+    program_of,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import breakdown_document, json_text
     from gpusched.comparison.placed_workloads import placed
 
-    workload, platform = workload_of(options), platform_of(options)
+    workload, platform = program_of(options)
     found = placed(workload, platform, options.method, **options_of(options))
     answer = found.answer
     scales = ["all", *range(len(workload))] if options.scale is None else options.scale

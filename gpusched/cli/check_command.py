@@ -13,8 +13,7 @@ from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
-    platform_of,
-    workload_of,
+    program_of,
 )
 from gpusched.comparison.ways import way_of
 
@@ -59,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.margins import growing_times, margin
     from gpusched.comparison.premises import NotApplicable
 
-    workload, platform = workload_of(options), platform_of(options)
+    workload, platform = program_of(options)
     chosen = options_of(options)
     if options.margin is not None:
         growing_times(workload, options.margin)  # refuses unknown tasks before the test runs

@@ -6,14 +6,49 @@ import argparse
 import importlib.util
 import math
 import os
+import re
 from collections.abc import Sequence
 
 from gpusched._support.text import time_text
 from gpusched.model.slowdown import SLOWDOWNS
 
+_OPTION_NAMES = {"name": "gpu", "what": "margin", "budget.seconds": "seconds"}
+
 
 class Refusal(Exception):
     """Request that cannot be fulfilled; the message is the one line that is printed."""
+
+
+def option_head(name: str) -> str:
+    """The option of an argument that an error names, with a key as it is typed: mps['a'], --mps a.
+
+    Names of arguments that are not those of their options are translated.
+    """
+    name, _, key = name.partition("[")
+    option = _OPTION_NAMES.get(name, name).replace("_", "-")
+    if key.startswith(("'", '"')):
+        return f"--{option} {key[1:-2]}"
+    return f"--{option}[{key}" if key else f"--{option}"
+
+
+def as_typed(text: str, arguments: Sequence[str], typed: Sequence[str] = ()) -> str:
+    """The text of an error that begins with an argument, with its option if that was typed.
+
+    ``arguments``: those of the command line, whose options may be abbreviated. ``typed``: those of
+    ``--option``, such as fixed_point=joint.
+    """
+    found = re.match(r"([a-z_.]+(?:\[[^\]]*\])?)(: got .*)", text, re.DOTALL)
+    if found is None:
+        return text
+    if any(found[1] == part.partition("=")[0] for part in typed):
+        return f"--option {text}"
+    head = option_head(found[1])
+    option = re.split(r"[ \[]", head)[0]
+    for argument in arguments:
+        start = argument.partition("=")[0]
+        if len(start) > 2 and start.startswith("--") and option.startswith(start):
+            return head + found[2]
+    return text
 
 
 def status_of(schedulable: bool | None) -> int:

@@ -11,8 +11,7 @@ from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
-    platform_of,
-    workload_of,
+    program_of,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import comparison_document, json_text
     from gpusched.comparison.report.report_folder import save_report
 
-    workload, platform = workload_of(options), platform_of(options)
+    workload, platform = program_of(options)
     folder = output_folder(options.output)
     workload.kernel_times(platform)  # refuses kernels that the GPU cannot run, once for all rows
     progress = False if options.quiet else None

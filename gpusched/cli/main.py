@@ -24,7 +24,7 @@ from gpusched.cli import (
     sweep_command,
     trace_command,
 )
-from gpusched.cli.command_parts import Refusal
+from gpusched.cli.command_parts import Refusal, as_typed
 from gpusched.study.execution import SweepError
 from gpusched.study.store import StoreError
 
@@ -44,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         try:
-            return _run(_parser().parse_args(arguments))
+            typed = sys.argv[1:] if arguments is None else arguments
+            return _run(_parser().parse_args(typed), typed)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # here, where the error is handled, and not at exit
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace, typed: Sequence[str]) -> int:
     try:
         return int(options.run(options))
     except BrokenPipeError:
@@ -74,6 +75,8 @@ def _run(options: argparse.Namespace) -> int:
         if isinstance(error, OSError) and error.strerror:
             named = error.filename is not None
             text = f"{error.filename}: {error.strerror}" if named else error.strerror
+        elif not isinstance(error, Refusal):
+            text = as_typed(text, typed, getattr(options, "option", None) or ())
         print(f"gpusched {options.command}: {text}", file=sys.stderr)
         return 2
 

@@ -8,16 +8,18 @@ from gpusched.cli.command_parts import (
     Refusal,
     green_contexts,
     natural,
+    option_head,
     positive,
     shares,
     slowdown,
 )
 from gpusched.model.gpu import as_gpu
+from gpusched.model.workload.gpu_part_names import unknown_clients, unknown_tasks
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["add_platform", "add_workload", "headline", "platform_of", "workload_of"]
+__all__ = ["add_platform", "add_workload", "headline", "platform_of", "program_of", "workload_of"]
 
 _MOST_BYTES = 1 << 25
 _MOST_TASKS = 2000
@@ -125,8 +127,19 @@ def platform_of(options: argparse.Namespace) -> Platform:
         return Platform(**given)
     except (ValueError, OverflowError) as error:
         name, _, rest = str(error).partition(":")
-        option = "gpu" if name == "name" else name.replace("_", "-")
-        raise Refusal(f"--{option}:{rest}") from None
+        raise Refusal(f"{option_head(name)}:{rest}") from None
+
+
+def program_of(options: argparse.Namespace) -> tuple[Workload, Platform]:
+    """The workload and the platform; ``Refusal`` of parts of the GPU for unknown tasks."""
+    workload, platform = workload_of(options), platform_of(options)
+    for option, found in (
+        ("mps", unknown_clients(workload, platform)),
+        ("green-contexts", unknown_tasks(workload, platform)),
+    ):
+        if found:
+            raise Refusal(f"--{option}: {found}")
+    return workload, platform
 
 
 def headline(workload: Workload, platform: Platform) -> str:

@@ -19,8 +19,7 @@ from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
-    platform_of,
-    workload_of,
+    program_of,
 )
 from gpusched.model.views.view_source import listed, runs_on_cpu
 from gpusched.model.workload.time_units import time_with_unit
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import json_text, run_document
     from gpusched.comparison.observations import observe
 
-    workload, platform = workload_of(options), platform_of(options)
+    workload, platform = program_of(options)
     chosen, output = options_of(options), options.output
     if output is not None:
         _check_output(output)

@@ -44,8 +44,8 @@ def add(commands: Any) -> None:
         "them periods, determines by block placement which of them fit the GPU together, and "
         "searches for a schedule. The durations in a trace include interference: the result is a "
         "realistic example, not a guarantee for the traced program.",
-        epilog="Exit code: 0 when schedulable or saved, 1 when not schedulable (or not decided), 2 "
-        "for an error.",
+        epilog="Exit code: 0 when schedulable or saved, 1 when not schedulable, 3 when undecided, "
+        "2 for an error.",
     )
     trace.add_argument(
         "file",
@@ -144,7 +144,7 @@ def _schedule(options: argparse.Namespace) -> int:
         print(f"{'PBS:':13}{_why_not(result)}")
         if hint := _hopeless(tasks):
             print(hint)
-        return 1
+        return 3 if result.schedulable is None else 1
     schedule: Schedule = result.schedule.validate()
     print(
         f"{'PBS:':13}schedulable: {len(schedule)} frames, GPU busy {schedule.utilization:.0%} of "

@@ -65,8 +65,8 @@ class Advice:
     >>> w = gs.Workload([
     ...     gs.Task("lidar", "20ms", [gs.CPU("1ms"), kernel], deadline="12ms"),
     ...     gs.Task("map", "40ms", [gs.CPU("1ms"), kernel])], tick="us")
-    >>> advice = gs.compare(w, gs.Platform("AGX Orin", cpus=2), methods=["mpcp", "fmlp_plus"]).advice()
-    >>> print(advice)
+    >>> ways = gs.compare(w, gs.Platform("AGX Orin", cpus=2), methods=["mpcp", "fmlp_plus"])
+    >>> print(ways.advice())
     closest: mpcp (suspend), at 0.6315 of all times; it guarantees the deadlines if lidar's \
 deadline is 20ms instead of 12ms
 

@@ -18,6 +18,7 @@ from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.conditions import Condition
+from gpusched.comparison.cores.core_choice import with_cores
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
@@ -133,9 +134,10 @@ def analyze(
     options
         Options of the test as listed by ``gs.methods()``, such as ``mode="busy"``. Overheads are
         taken from the platform. If the tasks have no cores, mpcp, fmlp_plus, gpu_server,
-        time_slices and gcaps assign them with ``gs.analysis.partition``; stgm assigns cores and SMs
-        with ``stgm_allocate``, by default with its extension ``apart=True``. mig takes ``within``
-        and the options of that way.
+        time_slices and gcaps assign them with ``gs.analysis.partition`` and, if their test does not
+        accept these cores, try all other assignments (if there are more than 20,000, those of a few
+        rules); stgm assigns cores and SMs with ``stgm_allocate``, by default with its extension
+        ``apart=True``. mig takes ``within`` and the options of that way.
 
     Returns
     -------
@@ -276,9 +278,18 @@ def _judged(
     if impossible := models.impossible() if shared_cpus else ():
         text = f"No way keeps all deadlines: {impossible[0]}."
         return _Judged(False, True, True, (), response, frozen(bounded), text, said)
+    if not holds and way.name in _IN_TURNS and shared_cpus and models.too_much_in_turns():
+        text = f"{models.too_much_in_turns()[0]}."
+        return _Judged(False, True, False, (), response, frozen(bounded), text, said)
     accepted = holds and not conditions
     shown = not holds and _is_shown_late(models, way, request, options, found, shared_cpus)
     return _Judged(accepted, shown, False, conditions, response, frozen(bounded), reason, said)
+
+
+_IN_TURNS = (
+    *("time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "srm", "container", "edf_serial"),
+)
+"""Ways under which no two kernels of different tasks run at once."""
 
 
 def _overlap_reason(workload: Workload, i: int, response: int) -> str:
@@ -405,6 +416,7 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
 
 def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     """Clients of MPS: streams of one process, on no more SMs than their shares allow."""
+    models.refuse_unknown_clients()
     one = models.in_one_process()
     said = "clients of MPS delay each other as streams of one process do"
     if all(share == 100 for _, share in models.platform.mps or ()):
@@ -463,16 +475,26 @@ def _lock(
         more: dict[str, Any] = {"stop": request.stop, **options}
         if protocol == "gpu_server":
             more["overhead"] = models.platform.server_overhead
+        said: tuple[str, ...] = ()
         if kept is None and not models.has_cores():
-            answer = analysis.partition(hosts, cpus, protocol=protocol, **more)
-            said = ("cores are chosen by worst fit, tasks of high utilization first",)
-            return _Found(answer, view, bool(answer.accepted), said)
+            choice = models.once(
+                ("cores", protocol, repr(options)),
+                lambda: with_cores(
+                    hosts,
+                    cpus,
+                    lambda stack, server: test(
+                        stack, cpus, **more, **({} if server is None else {"server": server})
+                    ),
+                    analysis.partition(hosts, cpus, protocol=protocol, **more),
+                ),
+            )
+            kept, said = Allocation(choice.core, server=choice.server), (choice.sentence,)
         if kept is not None:
             hosts = hosts.replace(core=kept.core)
             if protocol == "gpu_server":
                 more["server"] = kept.server
         answer = test(hosts, cpus, **more)
-        return _Found(answer, view, bool(answer.accepted))
+        return _Found(answer, view, bool(answer.accepted), said)
 
     return run
 
@@ -485,13 +507,22 @@ def _contexts(
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
         view, cpus, kept = models.hosts("all"), models.platform.cpus, request.allocation
         hosts, said = view.tasks, models.own_processes()
+        more = {"stop": request.stop, **costs(models.platform), **options}
         if kept is not None:
             hosts = hosts.replace(core=kept.core)
         elif not models.has_cores():
             mode = options.get("mode", "suspend")
-            hosts = analysis.partition(hosts, cpus, mode=mode, stop=request.stop).hosts
-            said = (*said, "cores are chosen by worst fit, tasks of high utilization first")
-        answer = test(hosts, cpus, stop=request.stop, **costs(models.platform), **options)
+            choice = models.once(
+                ("cores", test.__name__, repr(options)),
+                lambda: with_cores(
+                    hosts,
+                    cpus,
+                    lambda stack, server: test(stack, cpus, **more),
+                    analysis.partition(hosts, cpus, mode=mode, stop=request.stop),
+                ),
+            )
+            hosts, said = hosts.replace(core=choice.core), (*said, choice.sentence)
+        answer = test(hosts, cpus, **more)
         return _Found(answer, view, bool(answer.accepted), said)
 
     return run
@@ -520,7 +551,9 @@ def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _
     answer = analysis.stgm_allocate(view.tasks, cpus, sms, apart=apart, stop=request.stop, **asked)
     if ways["suspension"] == "split" and (answer.hosts.core >= 0).all():
         answer = analysis.stgm(answer.hosts, cpus, sms, stop=request.stop, **asked, **ways)
-    said = ("cores and SMs are chosen by stgm_allocate",)
+    said = (
+        "cores and SMs are chosen by a heuristic search (stgm_allocate), which may miss a choice",
+    )
     return _Found(answer, view, bool(answer.accepted), said, slower)
 
 

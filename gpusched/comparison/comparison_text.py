@@ -19,6 +19,12 @@ from gpusched.model.workload.workloads import Workload
 __all__ = ["HEAD", "cells_of", "html_of", "reason_of", "table_of", "text_of"]
 
 
+_MODES = {
+    "suspend": "in mode suspend, a task leaves its CPU during its GPU work",
+    "busy": "in mode busy, a task keeps its CPU meanwhile",
+    "spin": "in mode spin, a task keeps its CPU while it waits for the GPU, too",
+}
+
 HEAD = ("method", "claim", "verdict", "tightest task", "slack", "worst observed")
 
 
@@ -60,8 +66,15 @@ def text_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> st
         for row in table
     ]
     reasons = [reason_of(row) for row in rows if row.schedulable is not True and not row.impossible]
-    blocks = [lines, reasons, notes]
+    blocks = [lines, mode_notes(rows), reasons, notes]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def mode_notes(rows: Sequence[Row]) -> list[str]:
+    """A line on the modes in the labels of the rows, if there are any."""
+    used = {row.options.get("mode") for row in rows}
+    said = "; ".join(text for mode, text in _MODES.items() if mode in used)
+    return [f"{said[0].upper()}{said[1:]}."] if said else []
 
 
 def reason_of(row: Row) -> str:

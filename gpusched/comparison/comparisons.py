@@ -309,8 +309,9 @@ class Comparison(Tabular, Saved, Frozen):
               of a task), ``reason``, ``tasks``, ``assumptions`` (of the test),
               ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``, ``assumptions``,
               ``limits`` (what it does not represent), ``seconds``), ``why_no_simulation``,
-              ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``, ``bounded`` (whether the response is a bound), ``slack``,
-              ``observed`` (the worst simulated response) and ``missed`` (the number of late jobs).
+              ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``,
+              ``bounded`` (whether the response is a bound), ``slack``, ``observed`` (the worst
+              simulated response) and ``missed`` (the number of late jobs).
             - ``best``, if margins were computed: None, or ``label``, ``way``, ``options``,
               ``what``, ``factor`` and ``failed`` (exact fractions as text), ``exact``, ``tested``,
               ``conditional``, ``text``.

@@ -13,7 +13,7 @@ from gpusched.comparison.green_context_tasks import (
     GreenContextTasks,
     in_green_contexts,
 )
-from gpusched.comparison.necessary_conditions import broken_conditions
+from gpusched.comparison.necessary_conditions import broken_conditions, serial_gpu_overloads
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -21,6 +21,7 @@ from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
 from gpusched.model.views.view_source import uses_engine
+from gpusched.model.workload.gpu_part_names import unknown_clients
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
@@ -108,6 +109,7 @@ class DerivedModels:
         )
         launches = view.launches
         if form == "mps":
+            self.refuse_unknown_clients()
             launches, more = self._as_clients(streamed, launches)
             said = (*said, *more)
         elif form == "green_contexts":
@@ -133,6 +135,11 @@ class DerivedModels:
         processes = list(dict.fromkeys(task.process for task in workload if task.kernels))
         shares, sms = dict(self.platform.mps or ()), self.gpu().sms
         return processes, [-(-sms * shares.get(str(name), 100) // 100) for name in processes]
+
+    def refuse_unknown_clients(self) -> None:
+        """Raise ValueError for shares of MPS of processes that the workload lacks."""
+        if found := unknown_clients(self.workload, self.platform):
+            raise ValueError(f"mps: {found}")
 
     def client_limits(self, names: Sequence[str]) -> tuple[list[int], list[int]]:
         """MPS client of each of these tasks, and the most SMs that each may occupy."""
@@ -192,6 +199,12 @@ class DerivedModels:
         """Sentences on why no way of sharing the GPU can meet all deadlines; often none."""
         return self.once("impossible", lambda: broken_conditions(self.workload, self.platform))
 
+    def too_much_in_turns(self) -> tuple[str, ...]:
+        """Sentence on why kernels cannot end in time if no two of them run at once; often none."""
+        return self.once(
+            "in_turns", lambda: tuple(serial_gpu_overloads(self.workload, self.platform))
+        )
+
     def _streamed(self, form: StreamForm) -> tuple[Workload, tuple[str, ...]]:
         """The workload with the processes and stream priorities of a form, and what was chosen."""
         workload = self.workload
@@ -224,7 +237,10 @@ class DerivedModels:
                 task.replace(stream_priority=level)
                 for task, level in zip(tasks, levels, strict=True)
             ]
-            said = (f"priorities of streams are deadline-monotonic, in {len(set(levels))} levels",)
+            said = (
+                "priorities of streams are deadline-monotonic (the shorter the deadline, the more "
+                f"urgent), in {len(set(levels))} levels",
+            )
         return workload.replace(tasks=tasks), said
 
     def kernel_users(self) -> int:

@@ -77,8 +77,9 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     and ``platform``, which are as in ``Comparison.document``: ``label``, ``way``, ``test``,
     ``options``, ``claim``, ``schedulable``, ``verdict``, ``conditions`` (``premise``, ``text``,
     ``tasks``, ``remedy``), ``tightest`` (the name of a task), ``reason``, ``setup``
-    (sentences on cores, SMs and priorities chosen by the test), ``tasks`` (``task``, ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``,
-    ``seconds``, and ``margin``, which is like ``best`` in ``Comparison.document``.
+    (sentences on cores, SMs and priorities chosen by the test), ``tasks`` (``task``,
+    ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``, ``seconds``,
+    and ``margin``, which is like ``best`` in ``Comparison.document``.
     """
     workload = answer.workload
     document = {

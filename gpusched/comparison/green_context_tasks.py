@@ -11,6 +11,7 @@ from gpusched._support.arguments import Int64Array
 from gpusched.comparison.instances.instance_workloads import task_in_instance
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import Launches
+from gpusched.model.workload.gpu_part_names import unknown_tasks
 from gpusched.model.workload.green_contexts import green_sms
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
@@ -75,6 +76,8 @@ def in_green_contexts(workload: Workload, platform: Platform, gpu: GPU) -> Green
             "green_contexts: got None, expected the SMs of green contexts "
             "(gs.Platform(green_contexts=), --green-contexts)"
         )
+    if found := unknown_tasks(workload, platform):
+        raise ValueError(f"green_contexts: {found}")
     home = {task: i for i, (tasks, _) in enumerate(entries) for task in tasks}
     users = [task.name for task in workload if task.kernels]
     if not users:

@@ -30,7 +30,7 @@ from gpusched.model.workload.segments import CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["broken_conditions", "cpu_overloads", "serial_gpu_overloads"]
+__all__ = ["broken_conditions", "serial_gpu_overloads"]
 
 _EXCEEDED = enumeration("analysis.demand_verdict").index("exceeded")
 _STEPS = 1 << 19  # of a search for an interval, some 30 ms
@@ -100,11 +100,6 @@ def broken_conditions(workload: Workload, platform: Platform) -> tuple[str, ...]
         *_stream_overloads(workload, parts),
         *_block_overloads(workload, parts, platform),
     )
-
-
-def cpu_overloads(workload: Workload, platform: Platform) -> list[str]:
-    """Sentences about CPU work that the CPUs cannot do in time: all of them, or a given core."""
-    return _cpu_overloads(workload, _parts_where_known(workload, platform), platform.cpus)
 
 
 def serial_gpu_overloads(workload: Workload, platform: Platform) -> list[str]:
@@ -426,7 +421,7 @@ def _text(workload: Workload, ticks: int) -> str:
 
 def _sentence(workload: Workload, excess: _Excess, what: str) -> str:
     work = _text(workload, int(excess.work))
-    return f"{listed(excess.tasks)}: {work} of {what} due {_within(workload, excess)}"
+    return f"{listed(excess.tasks)}: {work} of {what} must run {_within(workload, excess)}"
 
 
 def _within(workload: Workload, excess: _Excess) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -167,11 +169,20 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     @property
     def worst(self) -> Times:
-        """Largest response time of each task: int64 ticks ``(n,)``; masked without a job."""
+        """Largest response time of each task: int64 ticks ``(n,)``; masked without a job.
+
+        A late job that had not ended when the simulation stopped counts with its time so far.
+        """
         found = np.full(len(self.workload), -1, np.int64)
-        ended = self.finish >= 0
-        np.maximum.at(found, self.task[ended], (self.finish - self.release)[ended])
+        counted = (self.finish >= 0) | self.late
+        np.maximum.at(found, self.task[counted], self._so_far[counted])
         return missing(found, found >= 0, -1)
+
+    @property
+    def _so_far(self) -> Int64Array:
+        """Time from the release of each job to its end, or to the end of the simulation."""
+        found: Int64Array = np.where(self.finish < 0, self.now, self.finish) - self.release
+        return found
 
     @property
     def missed(self) -> Int64Array:
@@ -198,18 +209,24 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     @property
     def tightest(self) -> int | None:
-        """Index of the task whose worst job was closest to its deadline, or latest; None if there
-        are no jobs."""
-        worst = self.worst
+        """Index of the task with the largest lateness relative to its deadline; if no job is late,
+        of the task with the least slack; None if there are no jobs."""
+        worst, due = self.worst, deadlines_of(self.workload)
         if not worst.count():
             return None
-        left = np.where(np.ma.getmaskarray(worst), np.iinfo(np.int64).max, 0)
         known = ~np.ma.getmaskarray(worst)
-        left[known] = deadlines_of(self.workload)[known] - worst.filled(0)[known]
-        return int(left.argmin())
+        took = worst.filled(0)
+        if (late := known & (took > due)).any():
+            return max(
+                np.flatnonzero(late).tolist(), key=lambda i: Fraction(int(took[i]), int(due[i]))
+            )
+        return int(np.where(known, due - took, np.iinfo(np.int64).max).argmin())
 
     def why(self, task: int | str | None = None) -> str:
         """Describe the largest response of a task; by default, of the tightest task.
+
+        If it is late, the text also tells for what the job waited longest, unless that would
+        require a long simulation.
 
         Raises KeyError and IndexError for a task that does not exist.
         """
@@ -217,19 +234,46 @@ class WorkloadRun(Tabular, Saved, Frozen):
         if number is None:
             return "No job was released."
         name, tick = clip(self.workload.names[number], 60), self.workload.tick_ns
-        mine = np.flatnonzero((self.task == number) & (self.finish >= 0))
+        mine = np.flatnonzero((self.task == number) & ((self.finish >= 0) | self.late))
         if not len(mine):
             return f"{name}: no job has ended."
-        row = int(mine[np.argmax((self.finish - self.release)[mine])])
-        took, due = int(self.finish[row] - self.release[row]), self.workload[number].deadline
+        row = int(mine[np.argmax(self._so_far[mine])])
+        took, due = int(self._so_far[row]), self.workload[number].deadline
         side = "within" if took <= due else "more than"
+        takes = "takes" if self.finish[row] >= 0 else "has not ended after"
         late = int(self.missed[number])
         count = f"; {late} of {int((self.task == number).sum())} jobs are late" if late else ""
-        return (
+        told = (
             f"{name}: job {int(self.job[row])}, released at "
-            f"{time_with_unit(int(self.release[row]), tick)}, takes {time_with_unit(took, tick)}, "
-            f"{side} its deadline of {time_with_unit(due, tick)}{count}{self._limited(late)}."
+            f"{time_with_unit(int(self.release[row]), tick)}, {takes} {time_with_unit(took, tick)},"
+            f" {side} its deadline of {time_with_unit(due, tick)}{count}{self._limited(late)}."
         )
+        waited = self._wait_of(row) if took > due else ""
+        return f"{told} {waited}" if waited else told
+
+    @cached_property
+    def _waits_told(self) -> dict[int, str]:
+        """Sentences on the waits of jobs, by row, made when they are first asked for."""
+        return {}
+
+    def _wait_of(self, row: int) -> str:
+        """A sentence on the longest wait of a job; "" if it is not known."""
+        if row not in self._waits_told:
+            from gpusched.comparison.waits.dominant_waits import wait_sentence
+            from gpusched.comparison.waits.wait_sums import JobSpan
+
+            release = int(self.release[row])
+            span = JobSpan(
+                self.workload.names[self.task[row]],
+                int(self.job[row]),
+                release,
+                release + int(self._so_far[row]),
+                bool(self.finish[row] >= 0),
+            )
+            self._waits_told[row] = wait_sentence(
+                self.detail, self.workload, self.platform, self.options, span
+            )
+        return self._waits_told[row]
 
     def _limited(self, late: int) -> str:
         """What the run does not represent, if that leaves the verdict open."""

@@ -42,7 +42,7 @@ __all__ = ["Schedule", "ScheduleError"]
 
 _RULES = {
     1: ("overlap", "starts before the frame before it has ended"),
-    2: ("ineligible", "runs a batch that is empty or not eligible"),
+    2: ("ineligible", "runs a batch that is empty, or not eligible (not allowed by the table)"),
     3: ("length", "does not last as long as its batch takes by the table"),
     4: ("not ready", "runs a task that has no pending job, or a kernel before its turn"),
     5: ("miss", "misses a deadline"),

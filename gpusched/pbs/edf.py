@@ -81,7 +81,8 @@ class Edf(BatchAnswer):
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each."""
         return (
-            "Releases are periodic, from the offsets; the jobs released in one hyperperiod count.",
+            "Releases are periodic, from the offsets; the jobs released in one hyperperiod (the "
+            "least common multiple of the periods) count.",
             "A batch takes exactly its time in the table, and batches are not preempted.",
             "Jobs of equal deadlines are taken by the index of their tasks.",
         )

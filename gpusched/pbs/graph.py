@@ -271,7 +271,8 @@ class GraphSearch(BatchAnswer):
         """Conditions under which the answer holds, one sentence each."""
         waits = "may" if self.idling else "does not"
         return (
-            "Releases are periodic, from the offsets; the jobs released in one hyperperiod count.",
+            "Releases are periodic, from the offsets; the jobs released in one hyperperiod (the "
+            "least common multiple of the periods) count.",
             "A batch takes exactly its time in the table, and batches are not preempted.",
             f"The GPU {waits} wait while work is ready.",
             *([PRINTED] if self.variant != "sound" else []),

@@ -151,7 +151,8 @@ class Search(BatchAnswer):
         count = (
             "The schedule has to repeat forever."
             if self.repeating
-            else "The jobs released in one hyperperiod count, from an idle GPU at time 0."
+            else "The jobs released in one hyperperiod (the least common multiple of the periods) "
+            "count, from an idle GPU at time 0."
         )
         waits = "may" if self.idling else "does not"
         return (

@@ -64,13 +64,13 @@ static void test_all_intervals(void)
         for (int i = 0; i < PARTS; i++) {
             c.period[i] = periods[draw(&rng, 0, 4)];
             c.start[i] = draw(&rng, 0, 6);
-            c.window[i] = draw(&rng, 1, 14);
+            c.window[i] = draw(&rng, 1, 6);
             c.rate[i] = draw(&rng, 1, 3);
             int64_t most = c.rate[i] * c.window[i];
-            c.work[i] = draw(&rng, 0, most < 5 ? most : 5);
+            c.work[i] = draw(&rng, 0, most < 6 ? most : 6);
             load += (double)c.work[i] / (double)c.period[i];
         }
-        int64_t capacity = (int64_t)(load + 1 - 1e-9) + draw(&rng, 0, 1);
+        int64_t capacity = (int64_t)(load + 1 - 1e-9);
         capacity = capacity < 1 ? 1 : capacity;
         gs_analysis_demand_t parts = parts_of(&c);
         gs_analysis_demand_answer_t answer;

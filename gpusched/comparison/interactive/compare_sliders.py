@@ -166,7 +166,7 @@ def compare_sliders(
     >>> view.times["kernels"].value = 300
     >>> view.periods["camera"].value = 20_000
     >>> view.comparison["mpcp"].verdict
-    'undecided'
+    'not schedulable'
 
     Parameters
     ----------

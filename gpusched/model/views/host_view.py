@@ -65,7 +65,10 @@ def host_view(source: Source, *, divided: bool) -> View[HostTasks]:
     )
     said = _sentences(source, jobs, divided, switch)
     if priority is None:
-        said.append("CPU priorities are deadline-monotonic, ties by the order of the tasks")
+        said.append(
+            "CPU priorities are deadline-monotonic (the shorter the deadline, the more urgent), "
+            "ties by the order of the tasks"
+        )
     return View(derived, (*source.assumptions, *said))
 
 

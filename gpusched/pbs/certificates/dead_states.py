@@ -130,8 +130,9 @@ class DeadStates(Certificate, Frozen):
         """The proof in one sentence."""
         count = len(self.start)
         return (
-            "Every sequence of batches misses a deadline, as an exhaustive list of "
-            f"{count:,} {'class' if count == 1 else 'classes'} of states shows."
+            "Every sequence of batches misses a deadline: all were followed, in "
+            f"{count:,} {'group' if count == 1 else 'groups'} of equivalent situations (classes of "
+            "states)."
         )
 
     def __repr__(self) -> str:

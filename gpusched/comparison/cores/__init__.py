@@ -1,0 +1,1 @@
+"""Choice of cores for tests of tasks that stay on their cores."""

@@ -1,0 +1,1 @@
+"""Waits of a job of a simulated workload, in words."""
