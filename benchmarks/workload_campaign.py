@@ -474,8 +474,16 @@ def times_of(w: gs.Workload, what: str) -> set[int]:
 def accepts(w: gs.Workload, p: gs.Platform, first: Any, what: str, factor: Fraction) -> bool:
     """Whether the test accepts, with the cores and SMs that ``first`` has chosen."""
     detail = first.detail
-    hosts = grown(w, what, factor).hosts(p, sms="divided" if first.way == "stgm" else "all").tasks
-    hosts = hosts.replace(core=detail.hosts.core)
+    hosts = (
+        grown(w, what, factor)
+        .hosts(
+            p,
+            sms="divided" if first.way == "stgm" else "all",
+            waits=first.way in ("stgm", "gcaps", "time_slices"),
+            split=first.way == "time_slices",
+        )
+        .tasks.replace(core=detail.hosts.core)
+    )
     if first.way == "stgm":
         hosts = hosts.replace(sm=detail.hosts.sm)
         return bool(gs.analysis.stgm(hosts, p.cpus, detail.sms, mode=detail.mode).accepted)

@@ -667,7 +667,7 @@ def test_notes_are_in_every_form(tmp_path: Path) -> None:
         assert note in html.unescape(c._repr_html_())
 
 
-# Options as they were typed ------------------------------------------------------------------------
+# Options as they were typed -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("command", ["compare", "check", "simulate"])

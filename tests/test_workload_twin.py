@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -27,6 +28,7 @@ def random_case(seed: int) -> tuple[gs.Workload, gs.Platform]:
         launch_latency=random.choice((0, 0, 3)),
         context_switch=random.choice((0, 2)),
         priority_levels=random.choice((None, 2)),
+        copy_engines=random.choice((None, 1, 2, 2, 3) if seed % 20 else (0,)),
     )
     processes = random.random() < 0.2
     streams, priorities = random.random() < 0.5, random.random() < 0.5
@@ -93,36 +95,38 @@ def test_kernel_tasks_are_those_of_the_twin() -> None:
     compared = 0
     for seed in SEEDS:
         w, p = random_case(seed)
-        for gaps in ("refuse", "occupy"):
+        for gaps, waits in product(("refuse", "occupy"), (False, True)):
             rows, view = both(
-                lambda: twin.kernel_rows(w, p, gaps),  # noqa: B023
-                lambda: w.kernels(p, gaps=gaps),  # noqa: B023
+                lambda: twin.kernel_rows(w, p, gaps, waits),  # noqa: B023
+                lambda: w.kernels(p, gaps=gaps, waits=waits),  # noqa: B023
             )
             for i, row in enumerate(rows or ()):
                 compared += 1
                 assert view.tasks.name[i] == row.pop("name")
                 row["priority"] = row["priority"] or 0
                 found = {key: int(getattr(view.tasks, key)[i]) for key in row}
-                assert found == row, (seed, gaps, i)
+                assert found == row, (seed, gaps, waits, i)
     assert compared > 50
 
 
 @pytest.mark.parametrize("divided", [True, False])
 def test_host_tasks_are_those_of_the_twin(divided: bool) -> None:
     compared = 0
-    for seed in SEEDS:
+    for seed, waits, split in product(SEEDS, (False, True), (False, True)):
         w, p = random_case(seed)
+        sms: Any = "divided" if divided else "all"
         rows, view = both(
-            lambda: twin.host_rows(w, p, divided),  # noqa: B023
-            lambda: w.hosts(p, sms="divided" if divided else "all"),  # noqa: B023
+            lambda: twin.host_rows(w, p, divided, waits, split),  # noqa: B023
+            lambda: w.hosts(p, sms=sms, waits=waits, split=split),  # noqa: B023
         )
         for i, row in enumerate(rows or ()):
             compared += 1
             hosts, n = view.tasks, len(row.kernel)
             assert hosts.segments[i] == n
-            assert hosts.cpu[i][: n + 1].tolist() == row.cpu, (seed, i)
+            said = (seed, waits, split, i)
+            assert hosts.cpu[i][: n + 1].tolist() == row.cpu, said
             for key in ("copy_in", "copy_out", "kernel"):
-                assert getattr(hosts, key)[i][:n].tolist() == getattr(row, key), (seed, i, key)
+                assert getattr(hosts, key)[i][:n].tolist() == getattr(row, key), (*said, key)
     assert compared > 50
 
 

@@ -149,7 +149,7 @@ def test_jobs_of_one_kernel_have_their_copies_around_it(blocks: int) -> None:
     )  # fmt: skip
     assert [text.split(":")[0] for text in view.assumptions] == [
         "CPU work is not delayed by other tasks",
-        "copies on engines do not wait for those of other tasks",
+        "copies on engines are not GPU time",
     ]
     for parts in ([kernel, kernel], [kernel.replace(repeat=2)]):
         with pytest.raises(ValueError, match="a: got 2 kernels in a job, expected one"):
@@ -179,6 +179,30 @@ def test_copies_wait_for_one_of_every_other_task_on_their_engine(
     names = "a, b, c" if engines == 1 else "a, c"
     said = f"each copy waits for one copy of every other task on its engine, at most: {names}"
     assert said in view.assumptions
+
+
+def test_copies_wait_in_units_and_in_batches() -> None:
+    kernel = gs.Kernel(20, blocks=1, threads=512)
+    w = gs.Workload([
+        gs.Task("a", 999, [gs.CopyIn(50), kernel]),
+        gs.Task("b", 999, [gs.CopyIn(1), kernel, gs.CopyOut(2), kernel, gs.CopyOut(3)]),
+    ])  # fmt: skip
+    said = "each copy waits for one copy of every other task on its engine, at most: a, b"
+    units = w.kernels(PLATFORM)
+    assert units.tasks.wcet.tolist() == [53 + 20, 51 + 20 + 52 + 20 + 53]
+    assert said in units.assumptions and said in w.batches(PLATFORM).assumptions
+    kept = w.batches(PLATFORM, chains="keep")
+    assert kept.tasks.offset.tolist() == [53, 51] and said in kept.assumptions
+    assert kept.tasks.latency.tolist() == [[0, 0], [0, 52]]
+    assert kept.tasks.deadline.tolist() == [999 - 53, 999 - 51 - 53]
+    single = w[["a"]] + gs.Workload([gs.Task("c", 999, [gs.CopyIn(4), kernel])])
+    view = single.kernels(PLATFORM, chains="refuse")
+    assert view.tasks.offset.tolist() == [54, 54] and view.tasks.deadline.tolist() == [945, 945]
+    for plain in (w.kernels(PLATFORM, waits=False), w.batches(PLATFORM, waits=False)):
+        assert plain.tasks.wcet.tolist() == [70, 46]
+        assert "copies on engines count as GPU time: a, b" in plain.assumptions
+    plain_chains = w.batches(PLATFORM, chains="keep", waits=False)
+    assert plain_chains.tasks.offset.tolist() == [50, 1]
 
 
 def test_tasks_without_gpu_segments_are_left_out() -> None:
@@ -275,25 +299,105 @@ def test_hosts_have_cpu_and_gpu_segments() -> None:
         shaped(7),
         gs.CPU(6),
         gs.CopyIn(8),
+        gs.CPU(3),
+        gs.CopyOut(9, by="cpu"),
         deadline=500,
         offset=4,
         core=1,
     )
     view = w.hosts(PLATFORM.replace(launch_latency=1))
     assert view.tasks == gs.HostTasks(
-        [10**6], cpu=[[5, 0, 14]], copy_in=[[2, 1]], copy_out=[[3, 0]],
-        kernel=[[[243, 123, 123, 63], [29, 15, 15, 8]]],
+        [10**6], cpu=[[5, 0, 6, 12]], copy_in=0, copy_out=[[3, 0, 0]],
+        kernel=[[[245, 125, 125, 65], [30, 16, 16, 9], [9, 9, 9, 9]]],
         deadline=[500], offset=[4], core=[1], name=["a"],
     )  # fmt: skip
     said = " ".join(view.assumptions)
-    for part in ("launch latency", "work of a CPU", "copies without a kernel", "one GPU segment"):
+    for part in (
+        "each kernel takes the launch latency of 1ns longer",
+        "copies on engines are GPU time of their GPU segment: a",
+        "next to no kernel are GPU segments of their own, with the launch latency: a",
+        "copies by a CPU next to no other work of the GPU count as CPU work",
+        "consecutive kernels are one GPU segment: a",
+    ):
         assert part in said
+
+
+IN, OUT = gs.CopyIn(2), gs.CopyOut(3)
+CPU_IN, CPU_OUT = gs.CopyIn(20, by="cpu"), gs.CopyOut(30, by="cpu")
+
+
+@pytest.mark.parametrize(
+    ("segments", "cpu", "copy_in", "kernel", "copy_out"),
+    [
+        # One GPU segment, whatever the order of its copies and kernels.
+        ((IN, shaped(), OUT, shaped(), OUT), [0, 0], [0], [88], [0]),
+        ((OUT, shaped()), [0, 0], [0], [43], [0]),
+        # A copy in behind a kernel begins another one.
+        ((IN, shaped(), OUT, IN, shaped()), [0, 0, 0], [0, 0], [45, 42], [0, 0]),
+        ((shaped(), IN), [0, 0, 0], [0, 0], [40, 2], [0, 0]),
+        # Copies without a kernel.
+        ((gs.CPU(7), IN, IN, OUT, gs.CPU(8)), [7, 8], [0], [7], [0]),
+        # Copies by a CPU are at its ends.
+        ((CPU_IN, IN, shaped(), OUT, CPU_OUT), [0, 0], [20], [45], [30]),
+        ((CPU_IN, CPU_IN, OUT, CPU_OUT), [0, 0], [40], [3], [30]),
+        ((shaped(), CPU_OUT, OUT), [0, 0, 0], [0, 0], [40, 3], [30, 0]),
+        ((IN, CPU_IN, shaped()), [0, 0, 0], [0, 20], [2, 40], [0, 0]),
+        ((CPU_OUT, shaped(), CPU_IN), [30, 20], [0], [40], [0]),
+        ((CPU_IN, gs.CPU(1), shaped()), [21, 0], [0], [40], [0]),
+    ],
+)
+def test_copies_are_parts_of_gpu_segments(
+    segments: Any, cpu: Any, copy_in: Any, kernel: Any, copy_out: Any
+) -> None:
+    expected = gs.HostTasks(
+        [10**6], cpu=[cpu], copy_in=[copy_in], kernel=[kernel], copy_out=[copy_out], name=["a"]
+    )
+    assert one(*segments).hosts(PLATFORM, sms="all").tasks == expected
+
+
+def test_a_kernel_behind_a_copy_begins_a_gpu_segment_where_asked() -> None:
+    w = one(IN, shaped(), shaped(), OUT, shaped(), OUT, CPU_OUT, OUT)
+    hosts = w.hosts(PLATFORM, sms="all", split=True).tasks
+    assert hosts.kernel[0, :, 0].tolist() == [85, 43, 3]
+    assert hosts.copy_out[0].tolist() == [0, 30, 0]
+
+
+def test_copies_of_gpu_segments_wait_for_those_of_others() -> None:
+    """Each repetition for one copy of every other task; the waits are the same on any SMs."""
+    w = gs.Workload([
+        gs.Task("a", 999, [gs.CopyIn(1, repeat=2), shaped(40), gs.CopyOut(5)]),
+        gs.Task("b", 999, [gs.CopyIn(3), gs.CopyIn(10), shaped(40)]),
+    ])  # fmt: skip
+    view = w.hosts(PLATFORM)
+    # On one engine, a has 3 copies that wait 10 each, and b has 2 that wait 5 each.
+    assert view.tasks.kernel[:, 0].tolist() == [
+        [197, 117, 117, 77],
+        [183, 103, 103, 63],
+    ]
+    said = "each copy waits for one copy of every other task on its engine, at most: a, b"
+    assert said in view.assumptions
+    apart = w.hosts(PLATFORM.replace(copy_engines=2), sms="all")
+    assert apart.tasks.kernel[:, 0, 0].tolist() == [2 * 11 + 40 + 5, 4 + 11 + 40]
+    alone = w.hosts(PLATFORM, sms="all", waits=False)
+    assert alone.tasks.kernel[:, 0, 0].tolist() == [47, 53]
+    assert not any("waits" in text for text in alone.assumptions)
+
+
+def test_copies_on_engines_need_an_engine() -> None:
+    platform = PLATFORM.replace(copy_engines=0)
+    w = one(gs.CopyIn(2), shaped())
+    for derive in (w.kernels, w.chains, w.batches, w.hosts):
+        with pytest.raises(ValueError, match="a: got copies on engines with copy_engines=0"):
+            derive(platform)
+    with pytest.raises(ValueError, match="a: got copies on engines with copy_engines=0"):
+        w.launches(platform, until=9)
+    one(gs.CopyIn(2, by="cpu"), shaped()).hosts(platform)
 
 
 def test_hosts_on_all_sms_need_no_shapes() -> None:
     w = one(gs.Kernel(40), gs.CopyOut(2), gs.Kernel(5))
     hosts = w.hosts(gs.Platform(), sms="all").tasks
-    assert hosts.kernel[0, :, 0].tolist() == [40, 5]
+    assert hosts.kernel[0, :, 0].tolist() == [47]
     with pytest.raises(ValueError, match="sms='all'"):
         w.hosts(gs.Platform())
     with pytest.raises(ValueError, match="or a profile"):

@@ -338,6 +338,8 @@ def _is_shown_late(
             return False
         if way.name != "pbs" and (cpu_side(models).condition or models.copies_meet()):
             return False
+    elif models.copies_meet():  # chains count the longest waits of copies
+        return False
     plain = models.without_costs()
     if plain is None:
         return bool(found.answer.rejected)
@@ -470,7 +472,7 @@ def _lock(
     """A test in which one task at a time uses the GPU."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view = models.hosts("all")
+        view = models.hosts("all", waits=False)
         cpus, hosts, kept = models.platform.cpus, view.tasks, request.allocation
         more: dict[str, Any] = {"stop": request.stop, **options}
         if protocol == "gpu_server":
@@ -500,12 +502,14 @@ def _lock(
 
 
 def _contexts(
-    test: Callable[..., Verdict], costs: Callable[[Platform], dict[str, int]]
+    test: Callable[..., Verdict],
+    costs: Callable[[Platform], dict[str, int]],
+    derived: Callable[[DerivedModels], View[HostTasks]],
 ) -> Callable[..., _Found]:
     """A test with a context for each task; ``costs``: those of the platform."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view, cpus, kept = models.hosts("all"), models.platform.cpus, request.allocation
+        view, cpus, kept = derived(models), models.platform.cpus, request.allocation
         hosts, said = view.tasks, models.own_processes()
         more = {"stop": request.stop, **costs(models.platform), **options}
         if kept is not None:
@@ -528,18 +532,10 @@ def _contexts(
     return run
 
 
-def _time_slices(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-    """Refuse copies on a shared engine: the test takes copies as CPU work of their tasks."""
-    models.refuse_shared_engines()
-    run = _contexts(
-        analysis.time_slices, lambda p: {"slice": p.timeslice, "switch": p.context_switch}
-    )
-    return run(models, request, options)
-
-
 def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
     models, slower = models.side_by_side()
-    view, cpus, sms = models.hosts("divided"), models.platform.cpus, models.gpu().sms
+    view = models.hosts("divided", waits=True)
+    cpus, sms = models.platform.cpus, models.gpu().sms
     asked = {key: value for key, value in options.items() if key != "apart"}
     if (kept := request.allocation) is not None:
         hosts = view.tasks.replace(core=kept.core, sm=kept.sm)
@@ -561,7 +557,7 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
     """A test of bounded tardiness, accepted where no job is late."""
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view = models.hosts("all")
+        view = models.hosts("all", waits=False)
         if test is analysis.container:
             options.setdefault("whole_budget", True)  # budgets are whole ticks
         answer = test(view.tasks, models.platform.cpus, stop=request.stop, **options)
@@ -571,11 +567,14 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
     return run
 
 
-def _dispatcher(test: Callable[..., pbs.Edf]) -> Callable[..., _Found]:
-    """A rule by which batches are chosen at run time, simulated for one hyperperiod."""
+def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., _Found]:
+    """A rule by which batches are chosen at run time, simulated for one hyperperiod.
+
+    ``waits``: copies of a batch wait for each other. One unit at a time has no others.
+    """
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
-        view = models.batches(request.gaps)
+        view = models.batches(request.gaps, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer)
         return _Found(answer, view, bool(answer.accepted))
@@ -651,8 +650,16 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "priority_streams": _priority_streams,
     "mps": _mps,
     "green_contexts": _green_contexts,
-    "time_slices": _time_slices,
-    "gcaps": _contexts(analysis.gcaps, lambda p: {"update": p.update_cost}),
+    "time_slices": _contexts(
+        analysis.time_slices,
+        lambda p: {"slice": p.timeslice, "switch": p.context_switch},
+        lambda models: models.hosts("all", waits=True, split=True),
+    ),
+    "gcaps": _contexts(
+        analysis.gcaps,
+        lambda p: {"update": p.update_cost},
+        lambda models: models.hosts("all", waits=True),
+    ),
     "mpcp": _lock(analysis.mpcp, "mpcp"),
     "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
     "gpu_server": _lock(analysis.gpu_server, "gpu_server"),
@@ -660,8 +667,8 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "mig": _mig,
     "srm": _global_edf(analysis.srm),
     "container": _global_edf(analysis.container),
-    "edf_serial": _dispatcher(pbs.edf_serial),
-    "edf_parallel": _dispatcher(pbs.edf_parallel),
+    "edf_serial": _dispatcher(pbs.edf_serial, waits=False),
+    "edf_parallel": _dispatcher(pbs.edf_parallel, waits=True),
     "pbs": _search,
 }
 

@@ -20,7 +20,6 @@ from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
-from gpusched.model.views.view_source import uses_engine
 from gpusched.model.workload.gpu_part_names import unknown_clients
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
@@ -46,6 +45,7 @@ class DerivedModels:
         self.platform = platform.at(workload.tick)
         self._made: dict[object, object] = {}
         self._channels_are_apart = False  # of streams, whatever their number
+        self._copies_wait = True
 
     def once(self, key: object, make: Callable[[], Made]) -> Made:
         """Result of the first call of ``make`` for the key, or the exception that it raised."""
@@ -86,20 +86,35 @@ class DerivedModels:
 
         return self.once(("chains", form), make)
 
-    def batches(self, gaps: Gaps) -> BatchView:
-        """Jobs as units, and their batches."""
-        return self.once(("batches", gaps), lambda: self.workload.batches(self.platform, gaps=gaps))
+    def batches(self, gaps: Gaps, *, waits: bool = True) -> BatchView:
+        """Jobs as units, and their batches; ``waits``: of copies, if the models have them."""
+        waits = waits and self._copies_wait
+        return self.once(
+            ("batches", gaps, waits),
+            lambda: self.workload.batches(self.platform, gaps=gaps, waits=waits),
+        )
 
     def chain_batches(self, gaps: Gaps) -> ChainBatchView:
         """Jobs as chains of kernels, and the batches of these."""
         return self.once(
             ("chain_batches", gaps),
-            lambda: self.workload.batches(self.platform, gaps=gaps, chains="keep"),
+            lambda: self.workload.batches(
+                self.platform, gaps=gaps, chains="keep", waits=self._copies_wait
+            ),
         )
 
-    def hosts(self, sms: Literal["divided", "all"]) -> View[HostTasks]:
-        """Jobs as CPU and GPU segments."""
-        return self.once(("hosts", sms), lambda: self.workload.hosts(self.platform, sms=sms))
+    def hosts(
+        self, sms: Literal["divided", "all"], *, waits: bool, split: bool = False
+    ) -> View[HostTasks]:
+        """Jobs as CPU and GPU segments; ``waits``: copies wait for those of other tasks.
+
+        They need not where GPU segments exclude each other. ``split`` as in ``Workload.hosts``.
+        """
+        waits = waits and self._copies_wait
+        return self.once(
+            ("hosts", sms, waits, split),
+            lambda: self.workload.hosts(self.platform, sms=sms, waits=waits, split=split),
+        )
 
     def launches(self, form: StreamForm, until: int) -> LaunchView:
         """Launches of the jobs released before ``until``, in the given form of streams."""
@@ -184,15 +199,16 @@ class DerivedModels:
         return self.once("side_by_side", make)
 
     def without_costs(self) -> DerivedModels | None:
-        """The models without slowdown and launch latency; None if the platform has neither.
+        """The models without slowdown, launch latency and waits of copies; None if there are none.
 
         What a test rejects for these times, it rejects for the program itself.
         """
         platform = self.platform
-        if platform.slowdown[1] == 1 and not platform.launch_latency:
+        if platform.slowdown[1] == 1 and not platform.launch_latency and not self.copies_meet():
             return None
         made = DerivedModels(self.workload, platform.replace(slowdown=None, launch_latency=0))
         made._channels_are_apart = self._channels_are_apart
+        made._copies_wait = False
         return made
 
     def impossible(self) -> tuple[str, ...]:
@@ -334,17 +350,6 @@ class DerivedModels:
                     "task; their kernels share a context"
                 )
         return ()
-
-    def refuse_shared_engines(self) -> None:
-        """Raise ValueError for copies of several tasks, which may delay each other."""
-        copying = [
-            task.name for task in self.workload if any(uses_engine(part) for part in task.segments)
-        ]
-        if len(copying) > 1:
-            raise ValueError(
-                f"{copying[1]}: got copies, expected those of one task only ({copying[0]} copies, "
-                "too); the test does not count that copies wait for a copy engine"
-            )
 
     # Cores
 

@@ -33,7 +33,7 @@ from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.launch_view import PERIODIC_RELEASES
-from gpusched.model.views.view_source import work_behind
+from gpusched.model.views.view_source import COPY_WAITS, listed, uses_engine, work_behind
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
@@ -108,9 +108,9 @@ def observe(
         "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus",
         "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is simulated by
         ``gs.simulate.fifo``, which has the model of the bounds; if that model does not apply, for
-        example to jobs of several kernels, or to more streams than the GPU has channels or runs
-        kernels at once, it is simulated by ``gs.simulate.hierarchy``. "mig" simulates each GPU
-        instance separately, with the simulation of its way ``within``.
+        example to jobs of several kernels, to copies on engines, or to more streams than the GPU
+        has channels or runs kernels at once, it is simulated by ``gs.simulate.hierarchy``. "mig"
+        simulates each GPU instance separately, with the simulation of its way ``within``.
     until
         End of the interval in which jobs are released, as ticks or text with a unit; these jobs
         run to completion. Default: ten hyperperiods or 10 s, whichever is shorter, but at most
@@ -220,7 +220,13 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         if request.options:
             raise
         return _hierarchy(models, way, request, watch)
-    apart = not models.streams_beyond_channels() and not models.copies_meet()
+    copies = [t.name for t in models.workload if any(uses_engine(part) for part in t.segments)]
+    if copies and request.options:
+        raise ValueError(
+            f"order: got an option of the FIFO simulation, expected none where tasks have copies "
+            f"on engines ({listed(copies)}); that simulation knows no copies"
+        )
+    apart = not models.streams_beyond_channels() and not copies
     apart = apart and not models.kernels_beyond_grids()
     later = models.platform.launch_latency > 0
     if (later or not apart) and not request.options:
@@ -346,7 +352,7 @@ def _placed(
     """The tasks with the cores and SMs of the way's test, and the protocol that is simulated."""
     if way.method is None:  # global EDF without a lock
         models.refuse_cores()
-        view = models.hosts("all")
+        view = models.hosts("all", waits=False)
         return view.tasks, view.assumptions, {"policy": "gedf", "protocol": way.name}
     answer = analyzed(models, way, request)
     verdict, said = answer.detail, answer.derivation
@@ -367,11 +373,19 @@ def _placed(
         options |= {"server": verdict.server, "overhead": models.platform.server_overhead}
     if way.name == "stgm":
         options["sms"] = verdict.sms
-        hosts = models.hosts("divided").tasks.replace(core=hosts.core, sm=hosts.sm)
+        hosts = models.hosts("divided", waits=False).tasks.replace(core=hosts.core, sm=hosts.sm)
+        said = _without_waits(said)
     if way.name == "gcaps":
         stall = bool(request.options.get("stall", False))
         options |= {"update": models.platform.update_cost, "stall": stall}
+        hosts = models.hosts("all", waits=False).tasks.replace(core=hosts.core)
+        said = _without_waits(said)
     return hosts, said, options
+
+
+def _without_waits(said: tuple[str, ...]) -> tuple[str, ...]:
+    """Assumptions of a test that hold for its simulation, which has no copy engines."""
+    return tuple(text for text in said if not text.startswith(COPY_WAITS))
 
 
 def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:

@@ -155,8 +155,7 @@ def sharing(
     ways
         Names in ``SHARING_WAYS``.
     copies
-        Time of the copies before and after a kernel, as a share of the kernel's; the test of time
-        slices does not accept copies of several tasks.
+        Time of the copies before and after a kernel, as a share of the kernel's.
     executor, workers, progress, store, shard
         As in ``gs.sweep``. Systems may be added to a store.
 

@@ -116,15 +116,50 @@ def split(task: gs.Task) -> tuple[int, list[Any], int]:
     return before, run[first : last + 1], behind
 
 
-def kernel_rows(w: gs.Workload, platform: gs.Platform, gaps: str) -> list[dict[str, Any]]:
+def check_engines(w: gs.Workload, platform: gs.Platform) -> None:
+    if platform.copy_engines == 0 and any(engine(s, platform) for task in w for s in task.segments):
+        raise Unsupported("copies on engines, and no engines")
+
+
+def engine(segment: Any, platform: gs.Platform) -> str | None:
+    """Name of the engine of a copy; None for other segments."""
+    if by_cpu(segment) or isinstance(segment, gs.Kernel):
+        return None
+    return type(segment).__name__ if platform.copy_engines > 1 else "the only one"
+
+
+def lengthened(w: gs.Workload, platform: gs.Platform) -> list[gs.Task]:
+    """The tasks, each copy as long as it takes with the longest one of every other task before."""
+    tasks = []
+    for task in w:
+        segments = []
+        for segment in task.segments:
+            if (of := engine(segment, platform)) is not None:
+                wait = 0
+                for other in w:
+                    if other.name != task.name:
+                        wait += max(
+                            [s.time for s in other.segments if engine(s, platform) == of],
+                            default=0,
+                        )
+                segment = segment.replace(time=segment.time + wait)
+            segments.append(segment)
+        tasks.append(task.replace(segments=segments))
+    return tasks
+
+
+def kernel_rows(
+    w: gs.Workload, platform: gs.Platform, gaps: str, waits: bool
+) -> list[dict[str, Any]]:
     """One row per kernel task: period, offset, deadline, wcet, block time and shape."""
     gpu, latency = platform.gpu, platform.at(w.tick).launch_latency
     if gpu is None:
         raise Unsupported("no GPU")
-    tasks = [task for task in w if uses_gpu(task)]
+    tasks = [task for task in (lengthened(w, platform) if waits else w) if uses_gpu(task)]
     if not tasks:
         raise Unsupported("no task with GPU segments")
     check_jitter(w)
+    check_engines(w, platform)
     if len({task.process for task in tasks}) > 1:
         raise Unsupported("several processes")
     check_streams(tasks, platform)
@@ -181,9 +216,12 @@ class HostRow:
     kernel: list[list[int]] = field(default_factory=list)
 
 
-def host_rows(w: gs.Workload, platform: gs.Platform, divided: bool) -> list[HostRow]:
+def host_rows(
+    w: gs.Workload, platform: gs.Platform, divided: bool, waits: bool, split: bool
+) -> list[HostRow]:
     """Host tasks, kernel times on 1, 2, ... SMs or on all alone."""
     check_jitter(w)
+    check_engines(w, platform)
     at = platform.at(w.tick)
     gpu = platform.gpu
     processes = {task.process for task in w if uses_gpu(task)}
@@ -196,77 +234,64 @@ def host_rows(w: gs.Workload, platform: gs.Platform, divided: bool) -> list[Host
     if len({task.priority is None for task in w}) > 1:
         raise Unsupported("a priority for some tasks only")
     switch = at.context_switch if len(processes) > 1 else 0
+    counts = range(1, gpu.sms + 1) if divided and gpu else [None]
     found = []
-    for task in w:
+    for task in lengthened(w, platform) if waits else w:
         row = HostRow([0])
         run = expanded(task)
-        for start, end in groups(run):
-            # Copies that no kernel follows or precedes are CPU work, as CPU segments are.
-            if start is None:
-                row.cpu[-1] += run[end].time
-                continue
-            for copies_in, kernels, copies_out in cut(run[start:end]):
-                if not kernels:
-                    row.cpu[-1] += sum(s.time for s in copies_in)
-                    continue
-                # Only copies in right before a kernel belong to it.
-                lone = [i for i, s in enumerate(copies_in) if isinstance(s, gs.CopyOut)]
-                first = lone[-1] + 1 if lone else 0
-                row.cpu[-1] += sum(s.time for s in copies_in[:first])
-                copies_in = copies_in[first:]
-                row.copy_in.append(sum(s.time for s in copies_in))
-                row.copy_out.append(sum(s.time for s in copies_out))
-                counts = range(1, gpu.sms + 1) if divided and gpu else [None]
-                times = []
-                for k in counts:
-                    total = switch
-                    for kernel in kernels:
-                        total += at.launch_latency
-                        total += (
-                            whole_time(gpu, kernel) if k is None or gpu is None
-                            else time_on(gpu, kernel, k)
-                        )  # fmt: skip
-                    times.append(total)
-                row.kernel.append(times)
+        taken: set[int] = set()  # copies by a CPU that belong to a GPU segment
+        starts: dict[int, int] = {}  # first place of a GPU segment, and the place behind it
+        for start, end in pieces(run, split):
+            first, last = start, end
+            while first > 0 and is_copy(run[first - 1], gs.CopyIn, "cpu"):
+                first -= 1
+            while last < len(run) and is_copy(run[last], gs.CopyOut, "cpu"):
+                last += 1
+            row.copy_in.append(sum(s.time for s in run[first:start]))
+            row.copy_out.append(sum(s.time for s in run[end:last]))
+            taken |= {*range(first, start), *range(end, last)}
+            starts[start] = end
+            kernels = [s for s in run[start:end] if isinstance(s, gs.Kernel)]
+            copies = sum(s.time for s in run[start:end] if not isinstance(s, gs.Kernel))
+            times = []
+            for k in counts:
+                total = switch + copies + at.launch_latency * max(1, len(kernels))
+                for kernel in kernels:
+                    total += (
+                        whole_time(gpu, kernel) if k is None or gpu is None
+                        else time_on(gpu, kernel, k)
+                    )  # fmt: skip
+                times.append(total)
+            row.kernel.append(times)
+        for place, segment in enumerate(run):
+            if place in starts:
                 row.cpu.append(0)
+            if by_cpu(segment) and place not in taken:
+                row.cpu[-1] += segment.time
         found.append(row)
     return found
 
 
-def groups(run: list[Any]) -> list[tuple[int | None, int]]:
-    """Places of CPU segments (None, i) and of maximal runs of copies and kernels (start, end)."""
-    found: list[tuple[int | None, int]] = []
-    i = 0
-    while i < len(run):
-        if isinstance(run[i], gs.CPU):
-            found.append((None, i))
-            i += 1
+def is_copy(segment: Any, kind: type, by: str) -> bool:
+    return isinstance(segment, kind) and segment.by == by
+
+
+def pieces(run: list[Any], split: bool) -> list[tuple[int, int]]:
+    """Places of GPU segments: operations of the GPU in a row, cut where a new one has to begin."""
+    found = []
+    for start in range(len(run)):
+        if by_cpu(run[start]) or (start > 0 and not by_cpu(run[start - 1])):
             continue
-        j = i
-        while j < len(run) and not isinstance(run[j], gs.CPU):
-            j += 1
-        found.append((i, j))
-        i = j
+        end = start
+        while end < len(run) and not by_cpu(run[end]):
+            before = [isinstance(s, gs.Kernel) for s in run[start:end]]
+            again = isinstance(run[end], gs.Kernel) and any(before) and not before[-1]
+            if (isinstance(run[end], gs.CopyIn) and any(before)) or (split and again):
+                found.append((start, end))
+                start = end
+            end += 1
+        found.append((start, end))
     return found
-
-
-def cut(part: list[Any]) -> list[tuple[list[Any], list[Any], list[Any]]]:
-    """Copies and kernels in a row as GPU segments: copies, kernels, copies out."""
-    sections: list[tuple[list[Any], list[Any], list[Any]]] = [([], [], [])]
-    for segment in part:
-        before, kernels, after = sections[-1]
-        if isinstance(segment, gs.Kernel):
-            if after:
-                sections.append(([], [segment], []))
-            else:
-                kernels.append(segment)
-        elif not kernels:
-            before.append(segment)
-        elif isinstance(segment, gs.CopyOut):
-            after.append(segment)
-        else:
-            sections.append(([segment], [], []))
-    return sections
 
 
 def launch_rows(w: gs.Workload, platform: gs.Platform, until: int) -> list[tuple[int, int, int]]:

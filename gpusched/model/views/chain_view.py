@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.views.derived_view import View
-from gpusched.model.views.view_source import Source, job_parts, listed, uses_engine
+from gpusched.model.views.view_source import COPY_WAITS, Source, job_parts, listed
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
@@ -68,11 +68,10 @@ def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) ->
         raise ValueError(
             f"{task.name}: got {kernels:,} kernels in a job, expected at most {_MOST_KERNELS:,}"
         )
-    chain, gap, copies = _Chain(), 0, 0
+    chain, gap = _Chain(), 0
     for part, of in zip(task.segments, times, strict=True):
         if of is None:
             gap += part.time * part.repeat
-            copies += part.time * part.repeat if uses_engine(part) else 0
             continue
         if not of.kernel.has_shape:
             raise ValueError(
@@ -83,14 +82,12 @@ def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) ->
             chain.kernels.append(of.kernel)
             chain.block_time.append(of.needed_block_time())
             chain.latency.append(source.platform.launch_latency + gap)
-            gap = copies = 0
+            gap = 0
     if not chain.kernels:
         raise ValueError(
             f"{task.name}: got copies without a kernel, expected a kernel; the model has no copies"
         )
     chain.after = gap
-    if task.deadline > task.period:  # the next job's first operation waits for the last copies
-        chain.latency[0] += copies
     return chain
 
 
@@ -99,7 +96,8 @@ def _deadline(source: Source, task: Task, after: int) -> int:
     if after >= task.deadline:
         raise ValueError(
             f"{task.name}: got a deadline of {source.text(task.deadline)} with "
-            f"{source.text(after)} of work behind the last kernel, expected a later deadline"
+            f"{source.text(after)} of work and waits of copies behind the last kernel, expected a "
+            "later deadline"
         )
     return task.deadline - after
 
@@ -114,7 +112,7 @@ def _sentences(
     cpu = [task.name for task in tasks if task.cpu_time]
     for names, text in (
         (cpu, "CPU work is not delayed by other tasks"),
-        (waiting, "each copy waits for one copy of every other task on its engine, at most"),
+        (waiting, COPY_WAITS),
         (without, "tasks without GPU segments are left out"),
     ):
         if names:

@@ -1,4 +1,4 @@
-"""Host tasks of a workload: CPU segments, and GPU segments of copies in, a kernel, copies out."""
+"""Host tasks of a workload: CPU segments, and GPU segments of kernels and copies."""
 
 from __future__ import annotations
 
@@ -6,21 +6,38 @@ from dataclasses import dataclass, field
 
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.derived_view import View
-from gpusched.model.views.view_source import Source, given_to_all, listed, runs_on_cpu
+from gpusched.model.views.view_source import (
+    COPY_WAITS,
+    Source,
+    given_to_all,
+    listed,
+    runs_on_cpu,
+)
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.segments import CPU, CopyIn, Kernel
+from gpusched.model.workload.segments import CPU, CopyIn, Kernel, Segment
 
 __all__ = ["host_view"]
 
 
 @dataclass
 class _Section:
-    """A GPU segment: copies in, kernels, copies out."""
+    """A GPU segment: copies in by a CPU, kernels and copies on engines, copies out by a CPU."""
 
     copy_in: int
-    kernels: list[KernelTimes]
+    kernels: list[KernelTimes] = field(default_factory=list)
+    copies: int = 0
+    copied_last: bool = False
     copy_out: int = 0
+
+    def takes(self, part: Segment, *, split: bool) -> bool:
+        """Whether a kernel or a copy on an engine belongs to it; ``split`` as in `host_view`."""
+        if self.copy_out:
+            return False
+        if not self.kernels:
+            return True
+        waits_for_slice = split and self.copied_last and isinstance(part, Kernel)
+        return not (isinstance(part, CopyIn) or waits_for_slice)
 
 
 @dataclass
@@ -29,13 +46,18 @@ class _Job:
 
     cpu: list[int] = field(default_factory=lambda: [0])
     sections: list[_Section] = field(default_factory=list)
-    has_engine_copies: bool = False
     has_lone_copies: bool = False
 
 
-def host_view(source: Source, *, divided: bool) -> View[HostTasks]:
-    """Host tasks with kernel times on 1, 2, ... SMs, or on all; see ``Workload.hosts``."""
+def host_view(source: Source, *, divided: bool, waits: bool, split: bool) -> View[HostTasks]:
+    """Host tasks with kernel times on 1, 2, ... SMs, or on all; see ``Workload.hosts``.
+
+    ``split``: a kernel that follows a copy behind another kernel begins a GPU segment.
+    """
     source.refuse_jitter()
+    waiting: tuple[str, ...] = ()
+    if waits:
+        source, waiting = source.with_copy_waits()
     tasks, platform = source.tasks, source.platform
     several = len(source.processes()) > 1
     if divided:
@@ -45,15 +67,16 @@ def host_view(source: Source, *, divided: bool) -> View[HostTasks]:
                 "platform: got no GPU, expected one whose SMs are divided (sms='all' is for "
                 "methods that do not divide them)"
             )
-    jobs = [_job(task, times) for task, times in zip(tasks, source.times, strict=True)]
+    jobs = [_job(task, times, split) for task, times in zip(tasks, source.times, strict=True)]
     switch = platform.context_switch if several else 0
+    sms = platform.sms if divided else None
     priority = given_to_all(tasks, "priority")
     derived = HostTasks(
         period=[task.period for task in tasks],
         cpu=[job.cpu for job in jobs],
         copy_in=[[part.copy_in for part in job.sections] for job in jobs],
         kernel=[
-            [_times(part, divided, platform.launch_latency, switch) for part in job.sections]
+            [_times(part, sms, platform.launch_latency, switch) for part in job.sections]
             for job in jobs
         ],
         copy_out=[[part.copy_out for part in job.sections] for job in jobs],
@@ -63,7 +86,7 @@ def host_view(source: Source, *, divided: bool) -> View[HostTasks]:
         core=_cores(source),
         name=[task.name for task in tasks],
     )
-    said = _sentences(source, jobs, divided, switch)
+    said = _sentences(source, jobs, waiting, divided, switch)
     if priority is None:
         said.append(
             "CPU priorities are deadline-monotonic (the shorter the deadline, the more urgent), "
@@ -72,22 +95,24 @@ def host_view(source: Source, *, divided: bool) -> View[HostTasks]:
     return View(derived, (*source.assumptions, *said))
 
 
-def _job(task: Task, times: tuple[KernelTimes | None, ...]) -> _Job:
+def _job(task: Task, times: tuple[KernelTimes | None, ...], split: bool) -> _Job:
     job = _Job()
-    waiting = 0  # copies in whose kernel has not come yet
-    section: _Section | None = None  # takes kernels while it has no copy out
+    waiting = 0  # copies in by a CPU whose GPU segment has not come yet
+    section: _Section | None = None  # the one that the next operation of the GPU may belong to
     for part, of in zip(task.segments, times, strict=True):
-        if isinstance(part, Kernel):
-            assert of is not None
-            if section is None or section.copy_out:
-                section = _Section(waiting, [])
+        if not runs_on_cpu(part):
+            if section is None or not section.takes(part, split=split):
+                section = _Section(waiting)
                 job.sections.append(section)
                 job.cpu.append(0)
                 waiting = 0
-            section.kernels.append(of)
+            section.copied_last = of is None
+            if of is None:
+                section.copies += part.time * part.repeat
+            else:
+                section.kernels.append(of)
             continue
         time = part.time * part.repeat
-        job.has_engine_copies |= not runs_on_cpu(part)
         if isinstance(part, CopyIn):
             waiting += time
             section = None
@@ -110,12 +135,16 @@ def _job(task: Task, times: tuple[KernelTimes | None, ...]) -> _Job:
     return job
 
 
-def _times(section: _Section, divided: bool, latency: int, switch: int) -> list[int]:
-    """Times of the kernels of a GPU segment, on 1, 2, ... SMs, or on all SMs alone."""
-    rows = [of.profile() if divided else [of.time] for of in section.kernels]
+def _times(section: _Section, sms: int | None, latency: int, switch: int) -> list[int]:
+    """Times of a GPU segment, copies by a CPU apart, on 1, 2, ... SMs, or on all SMs alone."""
+    rows = [[of.time] if sms is None else of.profile() for of in section.kernels]
     repeats = [of.kernel.repeat for of in section.kernels]
+    if not rows:  # a copy is launched like a kernel
+        rows, repeats = [[0] * (sms or 1)], [1]
     return [
-        switch + sum((time + latency) * times for time, times in zip(column, repeats, strict=True))
+        switch
+        + section.copies
+        + sum((time + latency) * times for time, times in zip(column, repeats, strict=True))
         for column in zip(*rows, strict=True)
     ]
 
@@ -130,7 +159,9 @@ def _cores(source: Source) -> list[int]:
     return [-1 if task.core is None else task.core for task in source.tasks]
 
 
-def _sentences(source: Source, jobs: list[_Job], divided: bool, switch: int) -> list[str]:
+def _sentences(
+    source: Source, jobs: list[_Job], waiting: tuple[str, ...], divided: bool, switch: int
+) -> list[str]:
     said = excess_notes(source.all_times(), source.tick)
     latency = source.platform.launch_latency
     if latency and source.all_times():
@@ -142,10 +173,15 @@ def _sentences(source: Source, jobs: list[_Job], divided: bool, switch: int) -> 
         )
     named = list(zip(source.tasks, jobs, strict=True))
     for names, text in (
-        ([task.name for task, job in named if job.has_engine_copies],
-         "copies on engines count as work of a CPU"),
+        ([task.name for task, job in named if any(part.copies for part in job.sections)],
+         "copies on engines are GPU time of their GPU segment"),
+        ([task.name for task, job in named if any(not part.kernels for part in job.sections)],
+         "copies on engines next to no kernel are GPU segments of their own"
+         + (", with the launch latency" if latency else "")),
+        (waiting, COPY_WAITS),
         ([task.name for task, job in named if job.has_lone_copies],
-         "copies without a kernel count as CPU work outside of GPU segments"),
+         "copies by a CPU next to no other work of the GPU count as CPU work outside of GPU "
+         "segments"),
         ([task.name for task, job in named if any(_is_merged(part) for part in job.sections)],
          "consecutive kernels are one GPU segment"),
     ):  # fmt: skip

@@ -11,6 +11,7 @@ from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
 from gpusched.model.views.view_source import (
+    COPY_WAITS,
     JobParts,
     Source,
     around_kernel,
@@ -39,6 +40,7 @@ class _Found:
     gaps: list[str] = field(default_factory=list)
     copies: list[str] = field(default_factory=list)
     around: list[str] = field(default_factory=list)
+    waiting: tuple[str, ...] = ()
     fused: list[str] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
     alone: list[str] = field(default_factory=list)
@@ -53,11 +55,10 @@ class _Found:
             (self.isolated, "CPU work is not delayed by other tasks: GPU work is released when the "
              "CPU work before it has taken its time, and leaves time for that behind it"),
             (self.gaps, "CPU work between GPU segments counts as GPU time"),
-            (self.copies, "copies on engines count as GPU time, and do not wait for those of "
-             "other tasks"),
-            (self.around, "copies on engines do not wait for those of other tasks: the kernel is "
-             "released when the copies before it have taken their time, and leaves time for those "
-             "behind it"),
+            (self.copies, "copies on engines count as GPU time"),
+            (self.around, "copies on engines are not GPU time: the kernel is released when the "
+             "copies before it have taken their time, and leaves time for those behind it"),
+            (self.waiting, COPY_WAITS),
             (self.fused, "the kernels of a job run as one unit, whose time is their sum and whose "
              "footprint is the largest of each resource"),
             (self.whole, "no SM holds the largest of each resource: the unit takes the whole GPU"),
@@ -70,18 +71,21 @@ class _Found:
         return said
 
 
-def kernel_view(source: Source, *, occupy: bool, fuse: bool) -> View[KernelTasks]:
+def kernel_view(source: Source, *, occupy: bool, fuse: bool, waits: bool) -> View[KernelTasks]:
     """Kernel tasks of the GPU segments of each task; see ``Workload.kernels``."""
-    return _kernel_view(source, _needed_gpu(source), occupy=occupy, fuse=fuse, alone=False)
+    gpu = _needed_gpu(source)
+    return _kernel_view(source, gpu, occupy=occupy, fuse=fuse, alone=False, waits=waits)
 
 
 def _kernel_view(
-    source: Source, gpu: GPU, *, occupy: bool, fuse: bool, alone: bool
+    source: Source, gpu: GPU, *, occupy: bool, fuse: bool, alone: bool, waits: bool
 ) -> View[KernelTasks]:
     """``alone``: kernels without a shape take the whole GPU; else they are refused."""
     source.refuse_jitter()
     source.refuse_processes(_ONE_CONTEXT)
     found = _Found()
+    if waits:
+        source, found.waiting = source.with_copy_waits()
     tasks, units, bounds = [], [], []
     for task, times in zip(source.tasks, source.times, strict=True):
         parts = job_parts(task, times)
@@ -118,10 +122,10 @@ def _kernel_view(
     return View(derived, (*source.assumptions, *found.sentences(source)))
 
 
-def batch_view(source: Source, *, occupy: bool) -> BatchView:
+def batch_view(source: Source, *, occupy: bool, waits: bool) -> BatchView:
     """Kernel tasks, and batches at the platform's largest slowdown; see ``Workload.batches``."""
     gpu = _gpu_of_batches(source)
-    kernels = _kernel_view(source, gpu, occupy=occupy, fuse=True, alone=True)
+    kernels = _kernel_view(source, gpu, occupy=occupy, fuse=True, alone=True, waits=waits)
     most = source.platform.slowdown[1]
     table = BatchTable.from_gpu(kernels.tasks, gpu, slowdown=most)
     said = []
@@ -140,7 +144,7 @@ class _Chain:
     after: int = 0
 
 
-def chain_batch_view(source: Source, *, occupy: bool) -> ChainBatchView:
+def chain_batch_view(source: Source, *, occupy: bool, waits: bool) -> ChainBatchView:
     """Chains of kernels, and batches of these; see ``Workload.batches``."""
     gpu = _gpu_of_batches(source)
     source.refuse_jitter()
@@ -152,6 +156,8 @@ def chain_batch_view(source: Source, *, occupy: bool) -> ChainBatchView:
             "batches of single kernels have a table entry for each set of kernels"
         )
     found = _Found()
+    if waits:
+        source, found.waiting = source.with_copy_waits()
     tasks, chains, bounds = [], [], []
     for task, times in zip(source.tasks, source.times, strict=True):
         if (parts := job_parts(task, times)) is None:
@@ -346,7 +352,7 @@ def _bounds(source: Source, task: Task, parts: JobParts, found: _Found) -> tuple
     if around >= task.deadline:
         raise ValueError(
             f"{task.name}: got a deadline of {source.text(task.deadline)} with "
-            f"{source.text(around)} of work before and after what occupies the GPU, expected a "
-            "later deadline"
+            f"{source.text(around)} of work and waits of copies before and after what occupies "
+            "the GPU, expected a later deadline"
         )
     return task.offset + parts.before, task.deadline - around

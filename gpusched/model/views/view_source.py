@@ -14,6 +14,7 @@ from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segme
 from gpusched.model.workload.time_units import time_with_unit
 
 __all__ = [
+    "COPY_WAITS",
     "JobParts",
     "Source",
     "around_kernel",
@@ -24,6 +25,9 @@ __all__ = [
     "uses_engine",
     "work_behind",
 ]
+
+COPY_WAITS = "each copy waits for one copy of every other task on its engine, at most"
+"""Beginning of an assumption of views whose copies are lengthened by their waits."""
 
 
 class Source(NamedTuple):
@@ -49,6 +53,17 @@ class Source(NamedTuple):
     def processes(self) -> list[str | None]:
         """Processes of the tasks that use the GPU, by first occurrence; None: no process."""
         return list(dict.fromkeys(task.process for task in self.tasks if not _is_cpu_only(task)))
+
+    def refuse_missing_engines(self) -> None:
+        """Raise ValueError for copies on engines if the platform has none."""
+        if self.platform.copy_engines:
+            return
+        for task in self.tasks:
+            if any(uses_engine(part) for part in task.segments):
+                raise ValueError(
+                    f"{task.name}: got copies on engines with copy_engines=0, expected at least "
+                    "one engine, or copies by the CPU (by='cpu')"
+                )
 
     def refuse_jitter(self) -> None:
         """Raise ValueError for a task with release jitter."""

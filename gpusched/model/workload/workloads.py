@@ -8,7 +8,7 @@ from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, SupportsIndex, overload
 
-from gpusched._support.arguments import instance, is_sequence, one_of, position
+from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
 from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.missing_values import frame_of
@@ -454,6 +454,7 @@ class Workload(NoArray, Tabular):
         *,
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["fuse", "refuse"] = "fuse",
+        waits: bool = True,
     ) -> View[KernelTasks]:
         """Derive kernel tasks, for PBS and for kernels in FIFO order.
 
@@ -461,7 +462,8 @@ class Workload(NoArray, Tabular):
         work after them shortens the deadline. A unit of several kernels has the sum of their
         times, and the largest number of blocks, threads, registers and shared memory among them;
         if no SM can hold such a block, the unit takes the whole GPU. Copies on engines and launch
-        latencies count as GPU time. The priorities are those of the streams.
+        latencies count as GPU time. A copy is assumed to wait for at most one copy of every other
+        task on its engine. The priorities are those of the streams.
 
         One unit per job is right for a scheduler that starts whole jobs, as PBS does. On a GPU
         without such a scheduler, each kernel of a chain competes with the kernels of other tasks.
@@ -477,6 +479,11 @@ class Workload(NoArray, Tabular):
             as GPU time).
         chains
             Treatment of jobs of several kernels: ``"fuse"`` (they become one unit) or ``"refuse"``.
+        waits
+            Whether copies are lengthened by their waits for copies of other tasks. Without waits,
+            times are not longer than on the GPU, so that an exact test that rejects them rejects
+            the workload. A scheduler that runs the GPU segments of one job at a time, copies
+            included, has no such waits.
 
         Returns
         -------
@@ -500,7 +507,12 @@ class Workload(NoArray, Tabular):
         """
         one_of(gaps, ("refuse", "occupy"), "gaps")
         one_of(chains, ("fuse", "refuse"), "chains")
-        return kernel_view(self._source(platform), occupy=gaps == "occupy", fuse=chains == "fuse")
+        return kernel_view(
+            self._source(platform),
+            occupy=gaps == "occupy",
+            fuse=chains == "fuse",
+            waits=flag(waits, "waits"),
+        )
 
     def chains(self, platform: Platform) -> View[KernelChains]:
         """Derive chains of kernels, for streams with different priorities.
@@ -547,6 +559,7 @@ class Workload(NoArray, Tabular):
         *,
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["fuse"] = "fuse",
+        waits: bool = True,
     ) -> BatchView: ...
     @overload
     def batches(
@@ -555,6 +568,7 @@ class Workload(NoArray, Tabular):
         *,
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["keep"],
+        waits: bool = True,
     ) -> ChainBatchView: ...
     def batches(
         self,
@@ -562,6 +576,7 @@ class Workload(NoArray, Tabular):
         *,
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["fuse", "keep"] = "fuse",
+        waits: bool = True,
     ) -> BatchView | ChainBatchView:
         """Derive kernel tasks and the completion times of their batches, for PBS.
 
@@ -585,18 +600,27 @@ class Workload(NoArray, Tabular):
         """
         one_of(gaps, ("refuse", "occupy"), "gaps")
         one_of(chains, ("fuse", "keep"), "chains")
-        source, occupy = self._source(platform), gaps == "occupy"
+        source, occupy, waits = self._source(platform), gaps == "occupy", flag(waits, "waits")
         if chains == "keep":
-            return chain_batch_view(source, occupy=occupy)
-        return batch_view(source, occupy=occupy)
+            return chain_batch_view(source, occupy=occupy, waits=waits)
+        return batch_view(source, occupy=occupy, waits=waits)
 
     def hosts(
-        self, platform: Platform, *, sms: Literal["divided", "all"] = "divided"
+        self,
+        platform: Platform,
+        *,
+        sms: Literal["divided", "all"] = "divided",
+        waits: bool = True,
+        split: bool = False,
     ) -> View[HostTasks]:
-        """Derive host tasks, for STGM, locks, a GPU server, and global EDF.
+        """Derive host tasks, for STGM, locks, a GPU server, GCAPS, and global EDF.
 
-        Copies count as CPU work within GPU segments. Consecutive kernels form one GPU segment; the
-        launch latency is added to each of them. Tasks without a core stay unassigned.
+        A GPU segment is a maximal sequence of kernels and copies on engines; it is split before a
+        copy in that follows a kernel. Its copies are part of the time of its kernel, on any number
+        of SMs. Copies on engines next to no kernel are a GPU segment by themselves. The launch
+        latency is added to each kernel, and once to a GPU segment without kernels. Copies by the
+        CPU before and after the segment are its ``copy_in`` and ``copy_out``; other copies by the
+        CPU are CPU work. Tasks without a core stay unassigned.
 
         Parameters
         ----------
@@ -605,6 +629,15 @@ class Workload(NoArray, Tabular):
         sms
             ``"divided"``: kernels have times on 1, 2, ... SMs, which requires shapes or profiles.
             ``"all"``: kernels have one time, on all SMs, for methods that do not divide the SMs.
+        waits
+            Whether copies on engines are lengthened by their waits: each waits for at most one copy
+            of every other task on its engine. False is for methods that run one GPU segment at a
+            time (locks, a server), and for simulations without copy engines, which then observe too
+            little.
+        split
+            Whether a GPU segment ends before a kernel that follows a copy behind another kernel.
+            With time slices such a kernel waits for a slice of its own, as its context had none to
+            run.
 
         Returns
         -------
@@ -624,10 +657,15 @@ class Workload(NoArray, Tabular):
         ...     gs.CPU(5), gs.CopyIn(2), gs.Kernel(20, blocks=32, threads=2048 // 4), gs.CPU(3)])])
         >>> hosts = w.hosts(gs.Platform("Xavier")).tasks
         >>> hosts.cpu.tolist(), hosts.copy_in.tolist(), hosts.kernel_time(sms=4).tolist()
-        ([[5, 3]], [[2]], [[40]])
+        ([[5, 3]], [[0]], [[42]])
         """
         one_of(sms, ("divided", "all"), "sms")
-        return host_view(self._source(platform), divided=sms == "divided")
+        return host_view(
+            self._source(platform),
+            divided=sms == "divided",
+            waits=flag(waits, "waits"),
+            split=flag(split, "split"),
+        )
 
     def launches(
         self, platform: Platform, until: Time, *, streams: Literal["task", "one"] = "task"
@@ -675,7 +713,9 @@ class Workload(NoArray, Tabular):
     def _source(self, platform: Platform) -> Source:
         instance(platform, Platform, "platform")
         at = platform.at(self.tick)
-        return Source(self.tasks, self._tick, self.kernel_times(at), at, self.assumptions)
+        source = Source(self.tasks, self._tick, self.kernel_times(at), at, self.assumptions)
+        source.refuse_missing_engines()
+        return source
 
     # As any object
 
