@@ -654,8 +654,7 @@ def test_notes_are_in_every_form(tmp_path: Path) -> None:
         gs.Workload.load(tmp_path / "w.toml"), gs.Platform("AGX Orin", cpus=2), methods=["mpcp"]
     )
     assert [note.split(":")[0] for note in c.notes] == [
-        "No way keeps all deadlines",  # of one job
-        "No way keeps all deadlines",  # of the CPUs
+        "No way keeps all deadlines",
         "Rates are rounded to periods of whole ticks",
     ]
     page = html.unescape((tmp_path / "out" / "compare.html").read_text(encoding="utf-8"))

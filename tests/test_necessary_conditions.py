@@ -209,7 +209,7 @@ def test_times_as_stated() -> None:
 
 
 def test_long_hyperperiods_and_times() -> None:
-    """What is said is right, also where there are too many intervals, or times are too long."""
+    """Statements are right where there are too many intervals, too, or times are too long."""
     periods = [10**6 + 3 * i for i in range(12)]
     tasks = [gs.Task(f"t{i}", p, [gs.CPU(p // 13)]) for i, p in enumerate(periods)]
     tasks = [task.replace(deadline=task.period // 2) for task in tasks]

@@ -125,7 +125,7 @@ def serial_gpu_overloads(workload: Workload, platform: Platform) -> list[str]:
 def _parts(workload: Workload, times: Times) -> list[_Part]:
     """The segments of all tasks; a kernel of unknown time takes none.
 
-    In a job that is too long by itself a part ends when it can end at the earliest.
+    In a job that is too long by itself no part has a window: ``end`` is ``begin``.
     """
     found = []
     for task, of_task in zip(workload, times, strict=True):
@@ -134,9 +134,10 @@ def _parts(workload: Workload, times: Times) -> list[_Part]:
             for segment, of in zip(task.segments, of_task, strict=True)
         ]
         begin, behind = 0, sum(spent)
+        too_long = behind > task.deadline
         for segment, of, time in zip(task.segments, of_task, spent, strict=True):
             behind -= time
-            end = max(begin + time, task.deadline - behind)
+            end = begin if too_long else task.deadline - behind
             found.append(_Part(task, segment, of, time, begin, end))
             begin += time
     return found
@@ -174,7 +175,7 @@ def _load(pieces: Iterable[_Piece]) -> Fraction:
 
 def _excess(pieces: Sequence[_Piece], capacity: int) -> _Excess | None:
     """An interval with more work than capacity, if one is found."""
-    given = [piece for piece in pieces if piece.work > 0]
+    given = [piece for piece in pieces if piece.work > 0 and piece.window > 0]
     if not given:
         return None
     unit = _unit(given, capacity)

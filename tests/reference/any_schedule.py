@@ -104,7 +104,7 @@ def _fits(jobs: State, counts: Sequence[int], tasks: Sequence[Task], machine: Ma
 
 
 def _most(jobs: State, tasks: Sequence[Task]) -> list[int]:
-    """How many parts of each job's segment can run: none of a stream's jobs behind its first."""
+    """Parts of each job's segment that can run: none of a stream's jobs behind its first."""
     found, streams = [], set()
     for job in jobs:  # the jobs of a task by release
         task = tasks[job.task]
