@@ -344,6 +344,80 @@ def test_gcaps_of_two_copies_and_a_kernel() -> None:
     assert play(workload(near, far), platform(), "gcaps", until=100, mode="busy").worst == [11, 15]
 
 
+def piece(cpu: int, copy_in: int, time: int, copy_out: int, behind: int) -> list[Any]:
+    given = [gs.CPU(cpu), gs.CopyIn(copy_in, by="cpu") if copy_in else None, kernel(time)]
+    given += [gs.CopyOut(copy_out, by="cpu") if copy_out else None, gs.CPU(behind)]
+    return [one for one in given if one is not None]
+
+
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+def test_gcaps_owner_that_is_delayed_by_cpu_work(mode: str) -> None:
+    """Vector V3 of the simulations behind the corrected test: 44 of the third task."""
+    made = workload(
+        gs.Task("t0", 100, [gs.CPU(30)], core=0, priority=0),
+        gs.Task("t1", 200, piece(1, 1, 2, 1, 1), core=0, priority=1),
+        gs.Task("t2", 300, piece(1, 0, 4, 0, 1), core=1, priority=2),
+    )
+    worst = 0
+    for a, b in itertools.product(range(12), repeat=2):
+        given = {"releases": [[a], [5], [b]], "mode": mode}
+        worst = max(
+            worst, play(made, platform(update_cost=1), "gcaps", until=120, **given).worst[2]
+        )
+    assert worst == 44
+
+
+# Bounds of the package, under their premises: a core per task, copies by the CPU
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_accepted_bound_is_exceeded(seed: int) -> None:
+    rng = random.Random(seed)
+    tasks = []
+    for i in range(3):
+        period = rng.choice([30, 40, 60])
+        one = gs.Kernel(block_time=rng.randint(1, 5), blocks=rng.randint(1, 4), threads=512)
+        segments = [gs.CPU(rng.randint(1, 3)), one, gs.CPU(rng.randint(1, 3))]
+        tasks.append(gs.Task(f"t{i}", period, segments, core=i))
+    made, on = workload(*tasks), platform(3, timeslice=4, server_overhead=1, update_cost=1)
+    for way in ("streams", "priority_streams", "mps", "time_slices", "gcaps", *MODES, "gpu_server"):
+        answer = gs.analyze(made, on, way) if way != "stgm" else None
+        if answer is None or not answer.accepted:
+            continue
+        for draw in range(4):
+            releases = []
+            for task in made:
+                first = rng.randint(0, 20) if draw else 0
+                releases.append([first + k * (task.period + draw) for k in range(4)])
+            run = play(
+                *(made, on, way),
+                until=300,
+                releases=releases,
+                times=draws if draw > 1 else None,
+                seed=draw or None,
+            )
+            pairs = zip(run.worst, answer.response.tolist(), strict=True)
+            assert all(seen <= bound for seen, bound in pairs), way
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_edf_serial_is_the_exact_test(seed: int) -> None:
+    rng = random.Random(seed)
+    tasks = [
+        gs.Task(
+            f"t{i}",
+            rng.choice([20, 30, 60]),
+            [gs.CPU(rng.randint(1, 4)), kernel(rng.randint(1, 8))],
+        )
+        for i in range(3)
+    ]
+    made = workload(*tasks)
+    answer = gs.analyze(made, platform(3), "edf_serial")
+    if answer.accepted:
+        run = play(made, platform(3), "edf_serial", until=600)
+        assert run.worst == answer.response.tolist()
+
+
 # Misses that only the machine shows
 
 CONTROL = workload(gs.Task("control", 10, [gs.CPU(6)], deadline=5), gs.Task("det", 20, [kernel(1)]))

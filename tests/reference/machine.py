@@ -5,6 +5,20 @@ read. The ways of sharing the GPU are in `tests.reference.machine_ways`, whose `
 
 An instant: ends (blocks, copies, CPU work with the calls behind it, alarms), releases, then calls,
 grants, arrivals and joins until nothing changes, the choice of contexts, and starts.
+
+Choices where the rules leave one:
+
+- A call that follows CPU work is the last instruction of that work, in all ways; what follows a
+  WAIT needs a CPU again, but for a STOP (and an END that costs nothing, in front of a STOP).
+- A channel is a FIFO of kernels by arrival in their streams; a kernel leaves it when dispatched.
+- Every operation arrives `launch_latency` after its call, copies too; calls do not wait for it.
+- A kernel without a shape takes all SMs that it may use, when all of them are empty.
+- Two engines or more are one per direction. Copies go on while contexts change.
+- The GPU starts with no context if there are several: the first one pays a switch, too. A switch
+  that another choice interrupts is paid again in full.
+- Without cores, task i runs on CPU i modulo the number of CPUs. Jitter is ignored: `releases` gives
+  pairs of arrival and release.
+- Requests of one instant keep the order of their causes; only those of one round are ties.
 """
 
 from __future__ import annotations
@@ -43,7 +57,7 @@ class Item:
 
 @dataclass
 class Room:
-    """Where the operations of a task go; ``sms`` None: all, ``limit`` None: no limit of SMs."""
+    """Destination of the operations of a task; ``sms`` None: all, ``limit`` None: no limit."""
 
     device: int = 0
     stream: Any = 0
@@ -57,7 +71,7 @@ class Room:
 
 @dataclass
 class Shape:
-    """What a block takes of an SM; ``whole`` > 0: this number of empty SMs instead."""
+    """Demand of a block on its SM; ``whole`` > 0: this number of empty SMs instead."""
 
     blocks: int
     take: tuple[int, ...] = ()  # warps, blocks, registers, shared memory
@@ -217,7 +231,7 @@ class Run:
         return [job.finish for job in self.jobs if job.task == index]
 
     def why(self, task: int | str, job: int) -> str:
-        """What the thread of a job did, and the life of its operations, line by line."""
+        """Life of a job, of its operations, and of the CPUs and the GPU meanwhile, line by line."""
         i = self.workload.index(task)
         names = [*self.workload.names, "server"]
         lines = [f"{a}-{b} {what}" for t, n, a, b, what in self.states if (t, n) == (i, job)]
