@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from tests.reference.machine import Run
+from tests.reference.machine import Run, items_of, program_of, sections_of
 from tests.reference.machine_ways import play
 
 GPU = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
@@ -89,6 +89,33 @@ def runs_of(case: int, **given: Any) -> Any:
 
 def draws(task: int, job: int, item: int, block: int, whole: int) -> int:
     return random.Random(f"{task} {job} {item} {block}").randint(0, whole)
+
+
+# Programs
+
+
+def steps(split: bool, *segments: Any) -> str:
+    items = items_of(workload(gs.Task("a", 99, segments))[0])
+    return " ".join(step.kind for step in program_of(items, sections_of(items, split)))
+
+
+def test_steps_of_programs() -> None:
+    into, out, one = gs.CopyIn(1), gs.CopyOut(1), kernel(1)
+    by_cpu = gs.CopyIn(1, by="cpu"), gs.CopyOut(1, by="cpu")
+    calls = "BEGIN CALL CALL CALL WAIT END"
+    assert steps(True, gs.CPU(1), into, one, out) == f"WORK {calls} STOP"
+    assert steps(True, into, one, out, into, one, out) == f"{calls} {calls} STOP"
+    both = "BEGIN CALL CALL CALL CALL CALL CALL WAIT END STOP"
+    assert steps(False, into, one, out, into, one, out) == both
+    assert steps(True, one, gs.CPU(1), out) == "BEGIN CALL WAIT END WORK BEGIN CALL WAIT END STOP"
+    within = "BEGIN WORK CALL WAIT WORK END"
+    for split in (True, False):
+        chain = steps(split, by_cpu[0], one, by_cpu[1], by_cpu[0], one, by_cpu[1])
+        assert chain == f"{within} {within} STOP"
+        assert steps(split, into, by_cpu[0], one, by_cpu[1], out) == (
+            "BEGIN CALL WAIT WORK CALL WAIT WORK CALL WAIT END STOP"
+        )
+        assert steps(split, by_cpu[0], gs.CPU(1)) == "WORK WORK STOP"
 
 
 # Laws

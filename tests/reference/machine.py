@@ -273,33 +273,22 @@ def items_of(task: gs.Task) -> list[Item]:
 
 
 def sections_of(items: Sequence[Item], split: bool) -> list[tuple[int, int]]:
-    """Sections as ranges of items: operations of the GPU, and CPU copies at their ends.
+    """Sections as ranges of items: copies and kernels without `CPU` segments between them.
 
-    CPU copies between operations: those out of the GPU end a section, those into it begin the next
-    one, others are plain CPU work.
+    A copy by the CPU behind a kernel, into the GPU, begins the next section; with ``split`` every
+    copy into the GPU behind a kernel does. Copies by the CPU alone are CPU work in no section.
     """
-    on_gpu = [item.kind in (COPY, KERNEL) for item in items]
     found: list[tuple[int, int]] = []
-    i = 0
-    while i < len(items):
-        if not on_gpu[i]:
-            i += 1
-            continue
-        start = stop = i
-        kernel = False
-        while stop < len(items) and on_gpu[stop]:
-            if split and kernel and items[stop].kind == COPY and items[stop].inward:
-                break
-            kernel = kernel or items[stop].kind == KERNEL
-            stop += 1
-        i = stop
-        while stop < len(items) and items[stop].kind == CPU_COPY and not items[stop].inward:
-            stop += 1
-        least = found[-1][1] if found else 0
-        while start > least and items[start - 1].kind == CPU_COPY and items[start - 1].inward:
-            start -= 1
-        found.append((start, stop))
-        i = max(i, stop)
+    start, kernel = 0, False
+    for i in range(len(items) + 1):
+        ends = i == len(items) or items[i].kind == CPU_WORK
+        cuts = not ends and kernel and items[i].inward and (split or items[i].kind == CPU_COPY)
+        if ends or cuts:
+            if any(item.kind in (COPY, KERNEL) for item in items[start:i]):
+                found.append((start, i))
+            start, kernel = i + ends, False
+        if not ends:
+            kernel = kernel or items[i].kind == KERNEL
     return found
 
 
