@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from tests.reference.machine import Run
+from tests.reference.machine import Run, items_of, program_of, sections_of
 from tests.reference.machine_ways import play
 
 GPU = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
@@ -89,6 +89,33 @@ def runs_of(case: int, **given: Any) -> Any:
 
 def draws(task: int, job: int, item: int, block: int, whole: int) -> int:
     return random.Random(f"{task} {job} {item} {block}").randint(0, whole)
+
+
+# Programs
+
+
+def steps(split: bool, *segments: Any) -> str:
+    items = items_of(workload(gs.Task("a", 99, segments))[0])
+    return " ".join(step.kind for step in program_of(items, sections_of(items, split)))
+
+
+def test_steps_of_programs() -> None:
+    into, out, one = gs.CopyIn(1), gs.CopyOut(1), kernel(1)
+    by_cpu = gs.CopyIn(1, by="cpu"), gs.CopyOut(1, by="cpu")
+    calls = "BEGIN CALL CALL CALL WAIT END"
+    assert steps(True, gs.CPU(1), into, one, out) == f"WORK {calls} STOP"
+    assert steps(True, into, one, out, into, one, out) == f"{calls} {calls} STOP"
+    both = "BEGIN CALL CALL CALL CALL CALL CALL WAIT END STOP"
+    assert steps(False, into, one, out, into, one, out) == both
+    assert steps(True, one, gs.CPU(1), out) == "BEGIN CALL WAIT END WORK BEGIN CALL WAIT END STOP"
+    within = "BEGIN WORK CALL WAIT WORK END"
+    for split in (True, False):
+        chain = steps(split, by_cpu[0], one, by_cpu[1], by_cpu[0], one, by_cpu[1])
+        assert chain == f"{within} {within} STOP"
+        assert steps(split, into, by_cpu[0], one, by_cpu[1], out) == (
+            "BEGIN CALL WAIT WORK CALL WAIT WORK CALL WAIT END STOP"
+        )
+        assert steps(split, by_cpu[0], gs.CPU(1)) == "WORK WORK STOP"
 
 
 # Laws
@@ -342,6 +369,80 @@ def test_gcaps_of_two_copies_and_a_kernel() -> None:
     far = gs.Task("far", 100, [kernel(4)])
     assert play(workload(near, far), platform(), "gcaps", until=100).worst == [11, 15]
     assert play(workload(near, far), platform(), "gcaps", until=100, mode="busy").worst == [11, 15]
+
+
+def piece(cpu: int, copy_in: int, time: int, copy_out: int, behind: int) -> list[Any]:
+    given = [gs.CPU(cpu), gs.CopyIn(copy_in, by="cpu") if copy_in else None, kernel(time)]
+    given += [gs.CopyOut(copy_out, by="cpu") if copy_out else None, gs.CPU(behind)]
+    return [one for one in given if one is not None]
+
+
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+def test_gcaps_owner_that_is_delayed_by_cpu_work(mode: str) -> None:
+    """Vector V3 of the simulations behind the corrected test: 44 of the third task."""
+    made = workload(
+        gs.Task("t0", 100, [gs.CPU(30)], core=0, priority=0),
+        gs.Task("t1", 200, piece(1, 1, 2, 1, 1), core=0, priority=1),
+        gs.Task("t2", 300, piece(1, 0, 4, 0, 1), core=1, priority=2),
+    )
+    worst = 0
+    for a, b in itertools.product(range(12), repeat=2):
+        given = {"releases": [[a], [5], [b]], "mode": mode}
+        worst = max(
+            worst, play(made, platform(update_cost=1), "gcaps", until=120, **given).worst[2]
+        )
+    assert worst == 44
+
+
+# Bounds of the package, under their premises: a core per task, copies by the CPU
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_accepted_bound_is_exceeded(seed: int) -> None:
+    rng = random.Random(seed)
+    tasks = []
+    for i in range(3):
+        period = rng.choice([30, 40, 60])
+        one = gs.Kernel(block_time=rng.randint(1, 5), blocks=rng.randint(1, 4), threads=512)
+        segments = [gs.CPU(rng.randint(1, 3)), one, gs.CPU(rng.randint(1, 3))]
+        tasks.append(gs.Task(f"t{i}", period, segments, core=i))
+    made, on = workload(*tasks), platform(3, timeslice=4, server_overhead=1, update_cost=1)
+    for way in ("streams", "priority_streams", "mps", "time_slices", "gcaps", *MODES, "gpu_server"):
+        answer = gs.analyze(made, on, way) if way != "stgm" else None
+        if answer is None or not answer.accepted:
+            continue
+        for draw in range(4):
+            releases = []
+            for task in made:
+                first = rng.randint(0, 20) if draw else 0
+                releases.append([first + k * (task.period + draw) for k in range(4)])
+            run = play(
+                *(made, on, way),
+                until=300,
+                releases=releases,
+                times=draws if draw > 1 else None,
+                seed=draw or None,
+            )
+            pairs = zip(run.worst, answer.response.tolist(), strict=True)
+            assert all(seen <= bound for seen, bound in pairs), way
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_edf_serial_is_the_exact_test(seed: int) -> None:
+    rng = random.Random(seed)
+    tasks = [
+        gs.Task(
+            f"t{i}",
+            rng.choice([20, 30, 60]),
+            [gs.CPU(rng.randint(1, 4)), kernel(rng.randint(1, 8))],
+        )
+        for i in range(3)
+    ]
+    made = workload(*tasks)
+    answer = gs.analyze(made, platform(3), "edf_serial")
+    if answer.accepted:
+        run = play(made, platform(3), "edf_serial", until=600)
+        assert run.worst == answer.response.tolist()
 
 
 # Misses that only the machine shows

@@ -5,6 +5,20 @@ read. The ways of sharing the GPU are in `tests.reference.machine_ways`, whose `
 
 An instant: ends (blocks, copies, CPU work with the calls behind it, alarms), releases, then calls,
 grants, arrivals and joins until nothing changes, the choice of contexts, and starts.
+
+Choices where the rules leave one:
+
+- A call that follows CPU work is the last instruction of that work, in all ways; what follows a
+  WAIT needs a CPU again, but for a STOP (and an END that costs nothing, in front of a STOP).
+- A channel is a FIFO of kernels by arrival in their streams; a kernel leaves it when dispatched.
+- Every operation arrives `launch_latency` after its call, copies too; calls do not wait for it.
+- A kernel without a shape takes all SMs that it may use, when all of them are empty.
+- Two engines or more are one per direction. Copies go on while contexts change.
+- The GPU starts with no context if there are several: the first one pays a switch, too. A switch
+  that another choice interrupts is paid again in full.
+- Without cores, task i runs on CPU i modulo the number of CPUs. Jitter is ignored: `releases` gives
+  pairs of arrival and release.
+- Requests of one instant keep the order of their causes; only those of one round are ties.
 """
 
 from __future__ import annotations
@@ -43,7 +57,7 @@ class Item:
 
 @dataclass
 class Room:
-    """Where the operations of a task go; ``sms`` None: all, ``limit`` None: no limit of SMs."""
+    """Destination of the operations of a task; ``sms`` None: all, ``limit`` None: no limit."""
 
     device: int = 0
     stream: Any = 0
@@ -57,7 +71,7 @@ class Room:
 
 @dataclass
 class Shape:
-    """What a block takes of an SM; ``whole`` > 0: this number of empty SMs instead."""
+    """Demand of a block on its SM; ``whole`` > 0: this number of empty SMs instead."""
 
     blocks: int
     take: tuple[int, ...] = ()  # warps, blocks, registers, shared memory
@@ -217,7 +231,7 @@ class Run:
         return [job.finish for job in self.jobs if job.task == index]
 
     def why(self, task: int | str, job: int) -> str:
-        """What the thread of a job did, and the life of its operations, line by line."""
+        """Life of a job, of its operations, and of the CPUs and the GPU meanwhile, line by line."""
         i = self.workload.index(task)
         names = [*self.workload.names, "server"]
         lines = [f"{a}-{b} {what}" for t, n, a, b, what in self.states if (t, n) == (i, job)]
@@ -259,33 +273,22 @@ def items_of(task: gs.Task) -> list[Item]:
 
 
 def sections_of(items: Sequence[Item], split: bool) -> list[tuple[int, int]]:
-    """Sections as ranges of items: operations of the GPU, and CPU copies at their ends.
+    """Sections as ranges of items: copies and kernels without `CPU` segments between them.
 
-    CPU copies between operations: those out of the GPU end a section, those into it begin the next
-    one, others are plain CPU work.
+    A copy by the CPU behind a kernel, into the GPU, begins the next section; with ``split`` every
+    copy into the GPU behind a kernel does. Copies by the CPU alone are CPU work in no section.
     """
-    on_gpu = [item.kind in (COPY, KERNEL) for item in items]
     found: list[tuple[int, int]] = []
-    i = 0
-    while i < len(items):
-        if not on_gpu[i]:
-            i += 1
-            continue
-        start = stop = i
-        kernel = False
-        while stop < len(items) and on_gpu[stop]:
-            if split and kernel and items[stop].kind == COPY and items[stop].inward:
-                break
-            kernel = kernel or items[stop].kind == KERNEL
-            stop += 1
-        i = stop
-        while stop < len(items) and items[stop].kind == CPU_COPY and not items[stop].inward:
-            stop += 1
-        least = found[-1][1] if found else 0
-        while start > least and items[start - 1].kind == CPU_COPY and items[start - 1].inward:
-            start -= 1
-        found.append((start, stop))
-        i = max(i, stop)
+    start, kernel = 0, False
+    for i in range(len(items) + 1):
+        ends = i == len(items) or items[i].kind == CPU_WORK
+        cuts = not ends and kernel and items[i].inward and (split or items[i].kind == CPU_COPY)
+        if ends or cuts:
+            if any(item.kind in (COPY, KERNEL) for item in items[start:i]):
+                found.append((start, i))
+            start, kernel = i + ends, False
+        if not ends:
+            kernel = kernel or items[i].kind == KERNEL
     return found
 
 

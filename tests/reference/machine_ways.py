@@ -1,6 +1,15 @@
 """The ways of sharing a GPU, as answers to the questions of `tests.reference.machine`.
 
-`play` runs a workload under a way. Ways of the mode: "suspend" (default), "busy", "spin".
+`play` runs a workload under a way. Choices where the rules leave one:
+
+- Kernels of tasks with different processes share one context, but for time_slices and gcaps.
+- gcaps: a switch begins when the owner has a kernel, not when its section opens; the kernel of a
+  less urgent task stops when the section opens. An update that costs nothing takes no CPU.
+- Holders of locks are boosted from the grant to the end; in stgm from the request on.
+- gpu_server: the overhead between two sections is also the notification; the next section is chosen
+  at its end.
+- edf_serial: copies outside of the unit are free; a thread launches at its own priority.
+- pbs: only kernels are held, copies are not; frames follow each other in the order of the table.
 """
 
 from __future__ import annotations
