@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+from known_programs import known_programs
+
 import gpusched as gs
 
 PERIODS = (8, 10, 12, 15, 16, 20, 24, 30, 40)
@@ -512,5 +514,11 @@ facts at once."""
 
 
 def attack_program(kind: str, index: int) -> Case:
-    """A program by its kind and number; the same whatever else is run."""
+    """A program by its kind and number; the same whatever else is run.
+
+    The kind "known" has the programs of `known_programs` by their numbers.
+    """
+    if kind == "known":
+        known = known_programs()
+        return known[index] if index in known else known[1 + index % 13]
     return KINDS[kind](Random(f"{kind} {index}"))

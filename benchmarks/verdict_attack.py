@@ -15,6 +15,9 @@ machine of `tests/reference/machine_ways.py`, which shares nothing with the test
   finer, and no row is guaranteed.
 - the tightest task of a row whose simulation is late is one of the late tasks.
 
+The kind "known" has the programs with wrong verdicts themselves, by their numbers (--first 1
+--count 23).
+
 A contradiction is an alarm: it is printed as Python source, made small first by leaving out tasks
 and segments. The exit code is 1 if there is any. A program depends on its kind and number alone.
 
@@ -35,6 +38,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 from attack_programs import KINDS, Case, attack_program
 from machine import describe
 
@@ -52,11 +56,13 @@ PLAYED = (
     "gpu_server", "stgm", "srm", "driver", "edf_serial",
 )  # fmt: skip
 """Ways that can be played for any program without an answer."""
-APART = ("mpcp", "fmlp_plus", "gpu_server", "srm", "edf_serial")  # kernels of one task at a time
+APART = ("mpcp", "fmlp_plus", "gpu_server", "srm", "edf_serial", "priority_streams", "streams")
+"""Ways in whose runs kernels may well run one at a time."""
 WITH_CORES = ("gcaps", "mpcp", "fmlp_plus", "gpu_server", "time_slices")  # tests that choose cores
 CLIMB, NEAR = 12, 0.7  # steps; share of a bound from which they are taken
 FINER = 60
-LONGEST = 20_000  # ticks of a run that has to show a miss of an impossible program
+LONGEST = 20_000  # ticks of a run that repeats a miss of a simulation
+MOST = 5_000  # jobs of a run that has to show a miss of an impossible program
 
 
 # Runs ---------------------------------------------------------------------------------------------
@@ -123,43 +129,51 @@ def arguments(played: Played, pattern: Pattern, until: int) -> dict[str, Any]:
     }
 
 
+def without_channels(p: gs.Platform) -> gs.Platform:
+    """A dispatcher holds kernels back before they are in a channel."""
+    return p if p.gpu is None else p.replace(gpu=p.gpu.replace(channels=None))
+
+
 class MachineError(Exception):
     """The machine cannot play a program; with the source of the run."""
 
 
 def run_of(played: Played, pattern: Pattern, until: int) -> Any:
     """A run of the machine."""
-    way = "pbs" if played.way in TABLES else played.way
+    way, p = played.way, played.platform
+    if way in TABLES:
+        way, p = "pbs", without_channels(p)
     times = None if pattern.early is None else early(pattern.early)
     given = arguments(played, pattern, until)
     try:
-        return play(played.workload, played.platform, way, times=times, **given)
+        return play(played.workload, p, way, times=times, **given)
     except Exception as error:
         said = f"{way}: the machine fails: {type(error).__name__} {error}"
         raise MachineError(source(played, pattern, until, said)) from error
 
 
+def program(w: gs.Workload, p: gs.Platform) -> tuple[str, str]:
+    """Statements that make a program."""
+    return f"w = Workload([{', '.join(map(repr, w))}], tick={w.tick!r})", f"p = {p!r}"
+
+
 def source(played: Played, pattern: Pattern, until: int, said: str) -> str:
     """The run as a program to be started in the folder of this file."""
-    way = "pbs" if played.way in TABLES else played.way
+    way, p = played.way, played.platform
+    if way in TABLES:
+        way, p = "pbs", without_channels(p)
     given = arguments(played, pattern, until)
     if pattern.early is not None:
         text = f"times=early({pattern.early}), "
     else:
         text = ""
     text += ", ".join(f"{key}={value!r}" for key, value in given.items())
-    names = "Workload", "Task", "CPU", "CopyIn", "CopyOut", "Kernel", "Platform", "GPU"
-    tick, costs = played.workload.tick, ("launch_latency", "context_switch", "timeslice")
-    facts = played.platform.at(tick)
-    times = {key: getattr(facts, key) for key in (*costs, "update_cost", "server_overhead")}
-    more = ", ".join(f"{key}={value}" for key, value in times.items() if value)
     return "\n".join(
         (
             f"# {said}",
             "from verdict_attack import early, play",
-            f"from gpusched import {', '.join(names)}",
-            f"w = {played.workload!r}",
-            f"p = {played.platform!r}.replace({more})",
+            "from gpusched import CPU, GPU, CopyIn, CopyOut, Kernel, Platform, Task, Workload",
+            *program(played.workload, p),
             f"run = play(w, p, {way!r}, {text})",
             "print(run.worst, run.missed)",
         )
@@ -167,10 +181,14 @@ def source(played: Played, pattern: Pattern, until: int, said: str) -> str:
 
 
 def length(w: gs.Workload, hyperperiods: int = 2) -> int:
-    """Length of a run: all offsets, and some hyperperiods or the longest periods."""
+    """Length of a run: all offsets, and some hyperperiods or the longest periods.
+
+    Responses beyond periods grow slowly, and get three times as long.
+    """
     most = max(task.period for task in w)
     start = max(task.offset for task in w) + max(task.deadline for task in w)
-    return start + min(hyperperiods * w.hyperperiod, 8 * most)
+    found = min(max(hyperperiods * w.hyperperiod, 6 * most), 4 * hyperperiods * most)
+    return start + found * (3 if any(task.deadline > task.period for task in w) else 1)
 
 
 def frames(w: gs.Workload, schedule: gs.Schedule, until: int) -> list[Any]:
@@ -390,6 +408,17 @@ def schedule_exists(case: Case, rng: Random) -> tuple[str, str] | None:
     return None
 
 
+def seen_late(row: Any) -> list[int]:
+    """Length of a run that shows the first late job of the row's simulation, if it is not long."""
+    run = row.run
+    if run is None:
+        return []
+    deadline = np.array([task.deadline for task in run.workload])[run.task]
+    late = (run.finish < 0) | (run.finish - run.release > deadline)
+    ends = (run.release + deadline)[late]
+    return [until for until in [int(ends.min()) + 1] if until <= LONGEST] if late.any() else []
+
+
 def not_schedulable(case: Case, row: Any, rng: Random) -> tuple[str, str] | None:
     """Nothing if the claim is confirmed, else why it is not."""
     way = row.way.name
@@ -408,12 +437,11 @@ def not_schedulable(case: Case, row: Any, rng: Random) -> tuple[str, str] | None
                 continue
             if answer.accepted and not getattr(answer, "conditions", ()):
                 text = f"# {row.label}: not schedulable, but accepted with cores {cores}\n"
-                return "accepted with other cores", text + f"w = {w!r}\np = {p!r}"
+                return "accepted with other cores", text + "\n".join(program(w, p))
     played = played_of(row, *case)
     if played is None or way in (*TABLES, "mig"):
         return None
-    for hyperperiods in (2, 10):
-        until = length(w, hyperperiods)
+    for until in (length(w), *seen_late(row), length(w, 10)):
         for pattern in patterns(w, way, rng):
             if run_of(played, pattern, until).missed:
                 return None
@@ -459,7 +487,10 @@ def possible(case: Case, rng: Random, why: str) -> tuple[str, str] | None:
                     continue
                 slow = sum(max(task.deadline - task.period, 0) for task in w)
                 long = length(w) + (2 + slow // times) * w.hyperperiod
-                if long > LONGEST * times or run_of(played, Pattern(), long).missed:
+                if (
+                    sum(long // task.period for task in w) > MOST
+                    or run_of(played, Pattern(), long).missed
+                ):
                     continue
                 said = f"impossible: {why}; this run of {long} ticks keeps all deadlines"
                 return "possible", source(played, Pattern(), long, said.replace("\n", " "))
@@ -570,7 +601,7 @@ class Attack:
                 return late
             if found.impossible:
                 text = f"# {row.label}: guaranteed; impossible: {'; '.join(found.impossible)}\n"
-                return "guaranteed and impossible", f"{text}w = {case[0]!r}\np = {case[1]!r}"
+                return "guaranteed and impossible", text + "\n".join(program(*case))
             return None
         if row.schedulable is False:
             for count in counts:
@@ -579,7 +610,7 @@ class Attack:
                 late_tasks = row.run.missed.nonzero()[0].tolist()
                 if row.tightest not in late_tasks:
                     text = f"# {row.label}: late are tasks {late_tasks}, tightest {row.tightest}\n"
-                    return "tightest", f"{text}w = {case[0]!r}\np = {case[1]!r}"
+                    return "tightest", text + "\n".join(program(*case))
             return not_schedulable(case, row, rng)
         return None
 
@@ -669,7 +700,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000, help="of programs, over all kinds")
     parser.add_argument("--first", type=int, default=0, help="number of the first of each kind")
-    parser.add_argument("--kind", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--kind", nargs="+", choices=[*KINDS, "known"], default=list(KINDS))
     parser.add_argument("--ways", nargs="+", choices=[way.name for way in WAYS])
     parser.add_argument("--shown", type=int, default=1, help="alarms shown of a way and kind")
     parser.add_argument("--no-shrink", action="store_true", help="show programs as they were drawn")
