@@ -9,6 +9,7 @@ machine of `tests/reference/machine_ways.py`, which shares nothing with the test
   comes near its bound, the first releases are changed step by step as long as it does not fall.
   Rows of pbs, edf_serial and edf_parallel hold for the stated releases only, so only times and ties
   vary. (edf_parallel: whole times only, by the frames of its schedule.)
+- bounded tasks of other rows: no response exceeds their bounds.
 - not schedulable: some run of the way is late. For pbs: no run of a way without overlap of kernels
   keeps all deadlines. For tests of tasks with cores: the test accepts no other choice of cores.
 - impossible: every run of every way with all cores is late, also with a tick that is 60 times
@@ -61,6 +62,7 @@ APART = ("mpcp", "fmlp_plus", "gpu_server", "srm", "edf_serial", "priority_strea
 WITH_CORES = ("gcaps", "mpcp", "fmlp_plus", "gpu_server", "time_slices")  # tests that choose cores
 CLIMB, NEAR = 12, 0.7  # steps; share of a bound from which they are taken
 FINER = 60
+NO_LIMIT = 2**60
 LONGEST = 20_000  # ticks of a run that repeats a miss of a simulation
 MOST = 5_000  # jobs of a run that has to show a miss of an impossible program
 
@@ -322,15 +324,20 @@ def closest(run: Any, limits: Sequence[int]) -> float:
     return max(r / max(limit, 1) for r, limit in zip(run.worst, limits, strict=True))
 
 
-def exceeded(played: Played, limits: Sequence[int], rng: Random) -> tuple[Pattern, Any, int] | None:
-    """A run in which a response exceeds its limit, with its length."""
+def exceeded(
+    played: Played, limits: Sequence[int], rng: Random, kept: bool = True
+) -> tuple[Pattern, Any, int] | None:
+    """A run in which a response exceeds its limit, with its length.
+
+    ``kept``: all deadlines are to be kept, too.
+    """
     w = played.workload
     until = length(w)
     best, share = Pattern(), 0.0
     for pattern in patterns(w, played.way, rng):
         run = run_of(played, pattern, until)
         found = closest(run, limits)
-        if found > 1 or run.missed:
+        if found > 1 or (kept and run.missed):
             return pattern, run, until
         if found > share:
             best, share = pattern, found
@@ -345,11 +352,33 @@ def exceeded(played: Played, limits: Sequence[int], rng: Random) -> tuple[Patter
         pattern = replace(best, first=tuple(first))
         run = run_of(played, pattern, until)
         found = closest(run, limits)
-        if found > 1 or run.missed:
+        if found > 1 or (kept and run.missed):
             return pattern, run, until
         if found >= share:
             best, share = pattern, found
     return None
+
+
+def not_bounded(case: Case, row: Any, rng: Random) -> tuple[str, str] | None:
+    """A response above a bound of a row that is not guaranteed."""
+    answer = row.answer
+    if answer is None or not answer.bounded.any() or row.way.name in STATED:
+        return None
+    played = played_of(row, *case)
+    if played is None:
+        return None
+    known = answer.bounded & ~np.ma.getmaskarray(answer.response)
+    limits = [
+        int(response) if of else NO_LIMIT
+        for of, response in zip(known, answer.response.filled(0), strict=True)
+    ]
+    found = exceeded(played, limits, rng, kept=False)
+    if found is None:
+        return None
+    pattern, run, until = found
+    bounds = [limit if limit < NO_LIMIT else None for limit in limits]
+    said = f"{row.label}: {row.verdict} with bounds {bounds}; responses {run.worst}"
+    return "above a bound, not guaranteed", source(played, pattern, until, said)
 
 
 def guaranteed(case: Case, row: Any, rng: Random) -> tuple[str, str] | None:
@@ -611,8 +640,9 @@ class Attack:
                 if row.tightest not in late_tasks:
                     text = f"# {row.label}: late are tasks {late_tasks}, tightest {row.tightest}\n"
                     return "tightest", text + "\n".join(program(*case))
-            return not_schedulable(case, row, rng)
-        return None
+            contradiction = not_schedulable(case, row, rng)
+            return contradiction or not_bounded(case, row, rng)
+        return not_bounded(case, row, rng)
 
 
 # Small programs -----------------------------------------------------------------------------------
