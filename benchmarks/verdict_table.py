@@ -52,7 +52,7 @@ LABELS = tuple(
 
 @dataclass(frozen=True)
 class Seen:
-    """What the table needs of a row."""
+    """Facts about a row for the table."""
 
     label: str
     verdict: str
@@ -92,7 +92,7 @@ def verdict_of(row: gs.Row) -> str:
 
 
 def seen(row: gs.Row, names: Sequence[str]) -> Seen:
-    """What the table needs of a row."""
+    """Facts about a row for the table."""
     answer: Any = row.answer
     verdict = verdict_of(row)
     texts: Iterable[Any] = getattr(answer, "conditions", ()) if verdict == "conditional" else ()
