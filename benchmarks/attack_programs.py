@@ -489,7 +489,7 @@ def instances(rng: Random) -> Case:
     """Tasks on a GPU with instances, with blocks for one SM or more and CPU work that meets."""
     tasks = []
     for i in range(rng.randint(1, 4)):
-        period = rng.choice((40, 60, 120))
+        period = rng.choice((40, 80))
         segments: list[gs.Segment] = [gs.CPU(rng.randint(1, 6))] if rng.random() < 0.6 else []
         if rng.random() < 0.4:
             segments.append(gs.CopyIn(rng.randint(1, 5)))

@@ -683,18 +683,17 @@ def smaller(case: Case) -> Iterator[Case]:
             yield w, p.replace(**{name: None})
 
 
-def shrunk(case: Case, alarm: Alarm, limit: int = 200) -> tuple[Case, str]:
+def shrunk(case: Case, alarm: Alarm, seconds: float = 5) -> tuple[Case, str]:
     """A small program with the same alarm, and its source."""
-    text, seed, left = alarm.text, f"{alarm.kind} {alarm.index}", limit
+    text, seed, end = alarm.text, f"{alarm.kind} {alarm.index}", time.perf_counter() + seconds
     way = alarm.label.split()[0]
     attack = Attack(None if way == "impossible" else [way])
     again = True
-    while again and left:
+    while again:
         again = False
         for one in smaller(case):
-            left -= 1
-            if not left:
-                break
+            if time.perf_counter() > end:
+                return case, text
             try:
                 found = {label: (what, of) for label, what, of in attack.claims(one, seed)}
             except (ValueError, OverflowError):
