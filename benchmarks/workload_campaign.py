@@ -433,8 +433,8 @@ def rows(seed: int, share: float) -> Lines:
         batch_rows(c, f"rows, seed {at}")
     lines = [
         f"rows: {count} of {number} comparisons, no response above a bound",
-        f"  {'':20}{'accepted':>9}{'cond.':>7}{'missed':>8}{'undecided':>10}{'refused':>8}{'hostile':>9}"
-        f"{'compared':>10}{'reached':>9}{'largest':>9}",
+        f"  {'':20}{'accepted':>9}{'cond.':>7}{'missed':>8}{'undecided':>10}{'refused':>8}"
+        f"{'hostile':>9}{'compared':>10}{'reached':>9}{'largest':>9}",
     ]
     words = ("guaranteed", "conditional", "not schedulable", "undecided", "not applicable")
     for label, tight in kept.items():
