@@ -10,13 +10,13 @@ copy engines, context switches, the slowdown of kernels that run together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gpusched import analysis
-from gpusched._support.text import plural
+from gpusched._support.text import clip, plural
 from gpusched.comparison.conditions import Condition
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.model.host_tasks import HostTasks
@@ -75,11 +75,6 @@ class Premise:
     doubt: Callable[[Case], Condition | None] | None = None
 
 
-_ON_OTHER_CPUS = (
-    "tasks without GPU segments share the CPUs that no other task uses, by fixed priorities, each "
-    "assigned to the core with the least load"
-)
-
 # CPUs ---------------------------------------------------------------------------------------------
 
 
@@ -89,11 +84,12 @@ class CpuSide:
 
     ``condition`` is None if no thread that uses the GPU can be delayed on a CPU, and every task
     without GPU segments has a bound. ``response`` has the responses of those tasks, under the
-    condition; ``said`` what was chosen for them.
+    condition. ``core`` has the core of each task, without a condition; ``said`` that it was chosen.
     """
 
     condition: Condition | None
     response: dict[str, int]
+    core: dict[str, int] = field(default_factory=dict)
     said: tuple[str, ...] = ()
 
 
@@ -113,23 +109,30 @@ def _cpu_side(models: DerivedModels) -> CpuSide:
     threads = [task for task in workload if task not in alone]
     working = [task for task in threads if task.cpu_time]
     cores = [task.core for task in workload]
-    said: tuple[str, ...] = ()
     if not threads:
         return CpuSide(None, {})
-    if all(core is not None for core in cores):
+    if not any(core is not None for core in cores):  # threads first, then those without CPU work
+        idle = [task for task in threads if task not in working]
+        own = {task.name: core for core, task in enumerate(working)}
+        own |= dict.fromkeys((task.name for task in idle), len(working))
+        rest = cpus - len(working) - bool(idle)
+        found = _responses(alone, rest, cpus - rest) if rest >= 0 else None
+        if found is not None:
+            core = own | found[1]
+            said = (f"each task has a core: {_by_core(core)}",) if len(core) > 1 else ()
+            return CpuSide(None, found[0], core, said)
+    elif None not in cores:
         free = not _disturbed(threads, list(workload))
-        found = _responses(alone, cpus, placed=True) if free else None
-    elif all(core is None for core in cores):
-        rest = cpus - len(working) - (len(threads) > len(working))
-        found = _responses(alone, rest, placed=False) if rest >= 0 else None
-        if found is not None and alone and len(alone) > rest:
-            said = (_ON_OTHER_CPUS,)
-    else:
-        given = [core for core in cores if core is not None]
-        room = len(workload) <= cpus and len(set(given)) == len(given)
-        found = {task.name: task.cpu_time for task in alone} if room else None
-    if found is not None:
-        return CpuSide(None, found, said)
+        found = _responses(alone, cpus, 0) if free else None
+        if found is not None:
+            given = {task.name: task.core for task in workload if task.core is not None}
+            return CpuSide(None, found[0], given)
+    elif len(workload) <= cpus:  # a core for each task
+        taken = [core for core in cores if core is not None]
+        others = iter(core for core in range(cpus) if core not in taken)
+        core = {t.name: next(others) if t.core is None else t.core for t in workload}
+        if len(set(taken)) == len(taken) and (found := _responses(alone, cpus, 0)) is not None:
+            return CpuSide(None, found[0], core)
     own = {
         task.name: task.cpu_time
         for task in alone
@@ -147,15 +150,22 @@ def _disturbed(threads: list[Task], tasks: list[Task]) -> bool:
     )
 
 
-def _responses(tasks: list[Task], cpus: int, *, placed: bool) -> dict[str, int] | None:
-    """Response bounds of tasks without GPU segments on some CPUs; None where not all have one."""
+def _responses(
+    tasks: list[Task], cpus: int, first: int
+) -> tuple[dict[str, int], dict[str, int]] | None:
+    """Response bounds and cores of tasks without GPU segments, on so many cores from ``first`` on.
+
+    None where not all of them have a bound. Tasks with a core keep it.
+    """
     if not tasks:
-        return {}
+        return {}, {}
     if cpus < 1 or any(task.jitter for task in tasks):
         return None
-    if len(tasks) <= cpus and not placed:
+    given = [task.core for task in tasks if task.core is not None]
+    if len(tasks) <= cpus and not given:
+        core = {task.name: first + i for i, task in enumerate(tasks)}
         fits = all(task.cpu_time <= min(task.deadline, task.period) for task in tasks)
-        return {task.name: task.cpu_time for task in tasks} if fits else None
+        return ({task.name: task.cpu_time for task in tasks}, core) if fits else None
     priority = [task.priority for task in tasks]
     hosts = HostTasks(
         period=[task.period for task in tasks],
@@ -165,17 +175,24 @@ def _responses(tasks: list[Task], cpus: int, *, placed: bool) -> dict[str, int] 
         name=[task.name for task in tasks],
     )
     try:
-        if placed:
-            number = {core: i for i, core in enumerate(sorted({task.core or 0 for task in tasks}))}
-            core = [number[task.core or 0] for task in tasks]
-            answer = analysis.mpcp(hosts.replace(core=core), len(number))
+        if len(given) == len(tasks):
+            answer = analysis.mpcp(hosts.replace(core=given), cpus)
         else:
             answer = analysis.partition(hosts, cpus, protocol="mpcp")
     except (ValueError, OverflowError):
         return None
     if not answer.accepted:
         return None
-    return dict(zip(hosts.name, answer.response.tolist(), strict=True))
+    core = {name: first + int(at) for name, at in zip(hosts.name, answer.hosts.core, strict=True)}
+    return dict(zip(hosts.name, answer.response.tolist(), strict=True)), core
+
+
+def _by_core(core: dict[str, int]) -> str:
+    """Names of tasks by core: "0: camera; 1: map, log"."""
+    groups: dict[int, list[str]] = {}
+    for name, at in core.items():
+        groups.setdefault(at, []).append(name)
+    return clip("; ".join(f"{at}: {', '.join(groups[at])}" for at in sorted(groups)), 300)
 
 
 def _shared_cpus(models: DerivedModels, threads: list[Task], alone: list[Task]) -> Condition:

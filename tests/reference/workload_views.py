@@ -7,6 +7,7 @@ Python integers. `Unsupported` is raised where a model cannot express the worklo
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,6 +153,24 @@ def lengthened(w: gs.Workload, platform: gs.Platform) -> list[gs.Task]:
     return tasks
 
 
+def launched(tasks: Iterable[gs.Task], latency: int) -> list[gs.Task]:
+    """The tasks, the first copy of each run of copies without a kernel longer by the latency."""
+    found = []
+    for task in tasks:
+        segments = list(task.segments)
+        for i, segment in enumerate(segments):
+            if by_cpu(segment) or (i and not by_cpu(segments[i - 1])):
+                continue  # not the first of a run of GPU segments
+            end = i
+            while end < len(segments) and not by_cpu(segments[end]):
+                end += 1
+            if not any(isinstance(one, gs.Kernel) for one in segments[i:end]):
+                more = -(-latency // segment.repeat)
+                segments[i] = segment.replace(time=segment.time + more)
+        found.append(task.replace(segments=segments))
+    return found
+
+
 def kernel_rows(
     w: gs.Workload, platform: gs.Platform, gaps: str, waits: bool
 ) -> list[dict[str, Any]]:
@@ -159,7 +178,11 @@ def kernel_rows(
     gpu, latency = platform.gpu, platform.at(w.tick).launch_latency
     if gpu is None:
         raise Unsupported("no GPU")
-    tasks = [task for task in (lengthened(w, platform) if waits else w) if uses_gpu(task)]
+    tasks = [
+        task
+        for task in launched(lengthened(w, platform) if waits else w, latency)
+        if uses_gpu(task)
+    ]
     if not tasks:
         raise Unsupported("no task with GPU segments")
     check_jitter(w)

@@ -34,6 +34,7 @@ def chain_view(source: Source) -> View[KernelChains]:
     source.refuse_jitter()
     source.refuse_processes("kernels of different contexts do not run at the same time")
     source, waiting = source.with_copy_waits()
+    source = source.with_launches_of_copies()
     tasks, chains, without = [], [], []
     for task, times in zip(source.tasks, source.times, strict=True):
         if job_parts(task, times) is None:

@@ -86,6 +86,7 @@ def _kernel_view(
     found = _Found()
     if waits:
         source, found.waiting = source.with_copy_waits()
+    source = source.with_launches_of_copies()
     tasks, units, bounds = [], [], []
     for task, times in zip(source.tasks, source.times, strict=True):
         parts = job_parts(task, times)
@@ -158,6 +159,7 @@ def chain_batch_view(source: Source, *, occupy: bool, waits: bool) -> ChainBatch
     found = _Found()
     if waits:
         source, found.waiting = source.with_copy_waits()
+    source = source.with_launches_of_copies()
     tasks, chains, bounds = [], [], []
     for task, times in zip(source.tasks, source.times, strict=True):
         if (parts := job_parts(task, times)) is None:

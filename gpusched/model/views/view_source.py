@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple, TypeGuard
 
 from gpusched._support.text import clip
@@ -118,6 +119,21 @@ class Source(NamedTuple):
             tasks.append(task)
         return self._replace(tasks=tuple(tasks)), tuple(waiting)
 
+    def with_launches_of_copies(self) -> Source:
+        """Copies next to no kernel lengthened by the launch latency, once per run of them.
+
+        Copies and kernels without CPU work between are launched together. A run of copies without a
+        kernel is a launch of its own.
+        """
+        latency = self.platform.launch_latency
+        if not latency:
+            return self
+        return self._replace(
+            tasks=tuple(
+                task.replace(segments=_with_launches(task.segments, latency)) for task in self.tasks
+            )
+        )
+
     def _engine(self, copy: Segment) -> type[Segment]:
         """The engine of a copy: one for all, or one for each direction."""
         return CopyIn if self.platform.copy_engines < 2 else type(copy)
@@ -139,6 +155,18 @@ class Source(NamedTuple):
         found = given_to_all(tasks, "stream_priority") or [0] * len(tasks)
         self.refuse_levels(found)
         return found
+
+
+def _with_launches(segments: Sequence[Segment], latency: int) -> list[Segment]:
+    found: list[Segment] = []
+    for on_cpu, run in groupby(segments, runs_on_cpu):
+        parts = list(run)
+        first = parts[0]
+        if not on_cpu and isinstance(first, (CopyIn, CopyOut)):
+            if not any(isinstance(part, Kernel) for part in parts):
+                parts[0] = first.replace(time=first.time - (-latency // first.repeat))
+        found += parts
+    return found
 
 
 class JobParts(NamedTuple):
