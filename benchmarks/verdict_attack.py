@@ -30,11 +30,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -501,6 +503,19 @@ def finer(case: Case, times: int) -> Case:
     return w.replace(tasks=tasks), p.replace(**more)
 
 
+def whole_blocks(case: Case) -> Case:
+    """The program with a tick in which blocks take whole times, as on the machine."""
+    times = case[0].kernel_times(case[1].at(case[0].tick))
+    parts = [
+        Fraction(of.stated, of.waves).denominator
+        for row in times
+        for of in row
+        if of is not None and of.stated is not None and of.resident
+    ]
+    ticks = math.lcm(*parts)
+    return case if ticks == 1 else finer(case, ticks)
+
+
 def possible(case: Case, rng: Random, why: str) -> tuple[str, str] | None:
     """A run of some way that keeps all deadlines of a program said to be impossible."""
     for times in (1, FINER):
@@ -580,7 +595,7 @@ class Attack:
     def program(self, kind: str, index: int) -> None:
         """Attack all claims about a program."""
         try:
-            case = attack_program(kind, index)
+            case = whole_blocks(attack_program(kind, index))
         except ValueError as error:
             self.refused[f"{kind}: {str(error).split(':')[0]}"] += 1
             return
@@ -722,7 +737,7 @@ def report(attack: Attack, shown: int, shrink: bool) -> Iterator[str]:
         for alarm in alarms[:shown]:
             text = alarm.text
             if shrink:
-                _, text = shrunk(attack_program(kind, alarm.index), alarm)
+                _, text = shrunk(whole_blocks(attack_program(kind, alarm.index)), alarm)
             yield text
 
 

@@ -279,12 +279,15 @@ def _judged(
     holds = found.accepted and (not shared_cpus or bool(bounded.all())) and not late.any()
     if found.accepted and not holds and not reason:
         reason = _late_reason(workload, response, bounded)
-    conditions: tuple[Condition, ...] = ()
-    if holds:
-        conditions = answer.conditions if isinstance(answer, MigAllocation) else open_conditions(
-            way.name, Case(models, answer, found.view), cpus=shared_cpus
-        )  # fmt: skip
-    if impossible := models.impossible() if shared_cpus else ():
+    conditions = (
+        answer.conditions
+        if isinstance(answer, MigAllocation)
+        else open_conditions(way.name, Case(models, answer, found.view), cpus=shared_cpus)
+    )
+    impossible = models.impossible() if shared_cpus else ()
+    if conditions and (impossible or not holds):
+        bounded[:], conditions = False, ()  # what is not shown for all is not said of some
+    if impossible:
         text = f"No way keeps all deadlines: {impossible[0]}."
         return _Judged(False, True, True, (), response, frozen(bounded), text, said, grain)
     if not holds and way.name in _IN_TURNS and shared_cpus and models.too_much_in_turns():

@@ -43,7 +43,7 @@ class GreenContextTasks:
 
     def confined(self, launches: Launches) -> Launches:
         """Launches with a stream for each task, in partitions."""
-        home = [self.part.get(name, 0) for name in self.workload.names]
+        home = [self.part.get(name, 0) for name in launches.stream_name]
         return launches.replace(
             stream_partition=np.array(home, np.int64),
             partition_sms=self.sms,

@@ -80,11 +80,13 @@ def allocated(
     )
     by_counts = {_counts(row, kinds): row for row in reversed(configurations)}
     found, spent = Found(None), False
+    impossible = models.given.impossible()
     try:
         _refuse_unknown(tests, len(units))
-        found = search_instances(
-            len(units), by_counts, [of.sms for of in gpus], _demand(models, units), tests
-        )
+        if not impossible:
+            found = search_instances(
+                len(units), by_counts, [of.sms for of in gpus], _demand(models, units), tests
+            )
     except Spent:
         spent = True
     parts = () if found.sets is None else _parts(found.sets, by_counts, kinds, tests)
@@ -98,7 +100,6 @@ def allocated(
         left |= {workload.index(name): time for name, time in side.response.items()}
         if side.condition is not None:
             conditions[side.condition] = None
-    impossible = models.given.impossible()
     claim = "sufficient" if within.method is None else within.method.claim
     return MigAllocation(
         workload=models.given.workload,
@@ -108,8 +109,8 @@ def allocated(
         claim=cast(Claim, claim),
         parts=parts,
         rejected=bool(impossible),
-        conditions=() if impossible or not parts else tuple(conditions),
-        spent=found.sets is None and not found.complete,
+        conditions=tuple(conditions) if parts else (),
+        spent=found.sets is None and not found.complete and not impossible,
         tested=tests.tested,
         seconds=perf_counter() - began,
         grain=models.grain,

@@ -70,17 +70,19 @@ def launch_view(source: Source, until: int, *, one_stream: bool) -> LaunchView:
     names = [name for _, count, _, each in found for _ in range(count) for name in each.names]
     order = np.lexsort((jobs, tasks, np.array(priorities)[tasks], time))  # stable within a job
     processes = source.processes()
-    contexts = [
-        processes.index(task.process) if task.process in processes else 0 for task in source.tasks
-    ]
+    used = [i for i, *_ in found]  # the tasks with streams
+    stream = np.full(len(source.tasks), -1)
+    stream[used] = np.arange(len(used))
     launches = Launches(
         time[order],
-        stream=np.zeros(len(order), np.int64) if one_stream else tasks[order],
+        stream=np.zeros(len(order), np.int64) if one_stream else stream[tasks[order]],
         **dict(zip(_COLUMNS, rows[order].T, strict=True)),
         name=[names[i] for i in order.tolist()],
-        stream_context=[0] if one_stream else contexts,
-        stream_priority=priorities[:1] if one_stream else priorities,
-        stream_name=None if one_stream else [task.name for task in source.tasks],
+        stream_context=[0]
+        if one_stream
+        else [processes.index(source.tasks[i].process) for i in used],
+        stream_priority=priorities[:1] if one_stream else [priorities[i] for i in used],
+        stream_name=None if one_stream else [source.tasks[i].name for i in used],
     )
     said = (*source.assumptions, *_sentences(source, latency))
     return LaunchView(launches, frozen(tasks[order]), frozen(jobs[order]), said)
