@@ -74,6 +74,7 @@ def context_test(method: str, hosts: Any, cores: Any, mode: int = 0, fixed_point
         paper=False,
         slice=1000,
         cost=50,
+        switch=0,
         stall=False,
         stop=None,
     )

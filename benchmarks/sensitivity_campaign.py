@@ -69,6 +69,8 @@ def with_costs(rng: np.random.Generator, test: str, options: Options) -> Options
     more: Options = {"slice": int(rng.integers(1, 9))} if test == "time_slices" else {}
     if test in COSTS:
         more[COSTS[test]] = int(rng.integers(0, 3))
+    if test == "gcaps":
+        more["switch"] = int(rng.choice([0, 1, 3]))
     if test == "gcaps" and "order_free" not in options:
         more["stall"] = bool(rng.random() < 0.25)
     return {**options, **more}
@@ -90,7 +92,7 @@ def worse(
     under = int(rng.integers(1, 30))
     over = under + int(rng.integers(1, 10))
     if what == "cost":
-        cost = COSTS[test]
+        cost = "switch" if test == "gcaps" and rng.random() < 0.5 else COSTS[test]
         return hosts, options, hosts, {**options, cost: options[cost] + int(rng.integers(1, 3))}
     names = FIELDS.get(what, [name for many in FIELDS.values() for name in many])
     if what == "periods":
@@ -182,9 +184,8 @@ def bound(test: str, mode: str, asked: Options, tasks: list[Any], i: int) -> int
     if test == "stgm":
         return host_tests.stgm(tasks, busy=True, only=[i]).W[i]
     if test == "gcaps":
-        run = context_tests.gcaps(
-            tasks, asked["update"], mode, way="free", sms=asked["sms"], only=[i]
-        )
+        costs = {"eps": asked["update"], "theta": asked["switch"]}
+        run = context_tests.gcaps(tasks, mode=mode, way="free", sms=asked["sms"], only=[i], **costs)
     else:
         costs = (asked["slice"], asked["switch"], mode)
         run = context_tests.time_slices(tasks, *costs, way="free", sms=asked["sms"], only=[i])

@@ -346,7 +346,7 @@ def host_runs(detail: Any, p: gs.Platform, random: Random) -> Iterator[tuple[Any
         if detail.test == "stgm":
             options["sms"] = detail.sms
         if detail.test == "gcaps":
-            options["update"] = p.update_cost
+            options |= {"update": p.update_cost, "switch": p.context_switch}
         if detail.test == "time_slices":
             options |= {"slice": p.timeslice, "switch": p.context_switch}
             options["ring"] = random.choice(("fifo", "cyclic"))
@@ -477,7 +477,9 @@ def accepts(w: gs.Workload, p: gs.Platform, first: Any, what: str, factor: Fract
     detail = first.detail
     models = DerivedModels(grown(w, what, factor), p).refined(first.way, test=True)
     waits, split = first.way in ("stgm", "gcaps", "time_slices"), first.way == "time_slices"
-    view = models.hosts("divided" if first.way == "stgm" else "all", waits=waits, split=split)
+    switches = first.way not in ("gcaps", "time_slices")
+    sms = "divided" if first.way == "stgm" else "all"
+    view = models.hosts(sms, waits=waits, split=split, switches=switches)
     hosts = view.tasks.replace(core=detail.hosts.core)
     if first.way == "stgm":
         hosts = hosts.replace(sm=detail.hosts.sm)
@@ -487,7 +489,7 @@ def accepts(w: gs.Workload, p: gs.Platform, first: Any, what: str, factor: Fract
         return bool(gs.analysis.gpu_server(hosts, p.cpus, **more).accepted)
     costs = {
         "time_slices": {"slice": p.timeslice, "switch": p.context_switch},
-        "gcaps": {"update": p.update_cost},
+        "gcaps": {"update": p.update_cost, "switch": p.context_switch},
     }.get(first.way, {})
     test = getattr(gs.analysis, first.way)
     return bool(test(hosts, p.cpus, mode=detail.mode, **costs).accepted)

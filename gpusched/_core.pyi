@@ -607,6 +607,7 @@ def host_open(
     release_begin: _In | None = None,
     release: _In | None = None,
     time: _In | None = None,
+    switch: int = 0,
 ) -> HostSimulation:
     ...
     # status, done, now, jobs released
@@ -636,6 +637,7 @@ def host_challenge(
     ring: int = 0,
     stall: bool = False,
     gpu_priority: _In | None = None,
+    switch: int = 0,
 ) -> tuple[int, tuple[_Ints, _Ints, _Ints, int, int] | None, _Ints, int, int, int]:
     ...
     # status, (release_begin, release, time, victim, until), worst, jobs, runs, states
@@ -665,6 +667,7 @@ def host_responses(
     ring: int = 0,
     stall: bool = False,
     gpu_priority: _In | None = None,
+    switch: int = 0,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished, late (sets, n); status (sets,)
 
 # The scheduling hierarchy (py_hierarchy.c)
@@ -836,6 +839,7 @@ def host_context_test(
     paper: bool,
     slice: int,
     cost: int,
+    switch: int,
     stall: bool,
     stop: Buffer | None,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
@@ -881,6 +885,7 @@ def host_breakdown(
     fixed_point: int,
     slice: int,
     cost: int,
+    switch: int,
     stall: bool,
     jitter: bool,
     stop: Buffer | None,
@@ -903,6 +908,7 @@ def host_assign_priorities(
     fixed_point: int,
     slice: int,
     cost: int,
+    switch: int,
     stall: bool,
     jitter: bool,
     stop: Buffer | None,

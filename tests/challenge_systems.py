@@ -17,8 +17,12 @@ WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("gpu_server", "suspend", {"overhead": 1}),
     *(("time_slices", mode, {"slice": 2, "switch": 1}) for mode in ("suspend", "busy")),
     *(("gcaps", mode, {"update": 1}) for mode in ("suspend", "busy")),
+    *(("gcaps", mode, {"update": 0, "switch": 2}) for mode in ("suspend", "busy")),
 )
-NAMES = [f"{protocol}-{mode}" for protocol, mode, _ in WAYS]
+NAMES = [
+    f"{protocol}-{mode}" + "-switch" * (options.get("switch", 0) > 1)
+    for protocol, mode, options in WAYS
+]
 
 
 def tiny_set(rng: np.random.Generator, n: int, longest: int, most: int) -> gs.HostTasks:

@@ -267,6 +267,7 @@ ARGUMENTS: dict[str, Any] = {
     "stream_kind": np.array([2, 0, 1]),
     "stream_priority": np.array([0, -1]),
     "subset": None,
+    "switch": 1,
     "switch_time": 3,
     "table": (
         *("", "+s", 3, (None,)),

@@ -174,7 +174,7 @@ def context_test() -> Callable[[Any], Any]:
     one = gs.HostTasks.from_segments(periods, [[2, (0, 3, 0), 2]] * 200)
     hosts = tuple(np.repeat(column, 3000, 0) for column in one._columns())
     options = {"method": "time_slices", "cpus": 1, "sms": 1, "mode": 0, "fixed_point": 0}
-    options |= {"paper": False, "slice": 1, "cost": 0, "stall": False}
+    options |= {"paper": False, "slice": 1, "cost": 0, "switch": 0, "stall": False}
     cores = np.zeros((3000, 200), int)
     return lambda stop: _core.host_context_test(hosts, cores, None, **options, stop=stop)
 

@@ -44,13 +44,13 @@ def test_exploration_agrees_with_the_tests_and_the_search(way: tuple[str, str, A
         explored = gs.simulate.challenge(
             hosts, 2, protocol, mode=mode, budget=EXPLORE, exhaustive=True, **options
         )
-        assert explored.claim != "unknown"
-        if explored.accepted:
+        assert explored.by == "exploration" and not explored.accepted
+        if explored.explored:
             assert (explored.worst <= hosts.deadline).all()
         else:
             check_replay(explored)
         if verdict.accepted:  # no miss in any schedule, and no response above the bound
-            assert explored.accepted, (hosts, explored)
+            assert explored.explored, (hosts, explored)
             assert (explored.worst <= verdict.response).all()
             assert verdict.challenge().by == "test"
             continue
@@ -103,12 +103,15 @@ def test_answers() -> None:
     frame = found.to_frame()
     assert list(frame.columns[:3]) == ["set", "task", "release"] and len(frame) == 4
     safe = gs.analysis.mpcp(SAFE).challenge()
-    assert (safe.claim, safe.by, safe.schedulable) == ("accepted", "exploration", True)
-    assert safe.why() == "No job is ever late: all integer schedules were visited."
+    assert (safe.claim, safe.by, safe.schedulable) == ("unknown", "exploration", None)
+    assert safe.explored and safe.why().startswith("No integer schedule is late: all were visited")
+    assert repr(safe).startswith("<Challenge: unknown by exploration (mpcp, suspend; 2 tasks")
+    known = gs.simulate.challenge(SAFE, 1, "mpcp", accepted=True)
+    assert known.accepted and known.why() == "No job is ever late: the test accepts the set."
     assert safe.worst.tolist() == [5, 8]
     unknown = gs.analysis.mpcp(SAFE).challenge(gs.pbs.Budget(states=500), exhaustive=False)
     assert (unknown.claim, unknown.schedulable, unknown.reason) == ("unknown", None, "states")
-    assert unknown.why().startswith("No late job was found in ")
+    assert unknown.why().startswith("No late job was found in ") and not unknown.explored
     for answer in (safe, unknown):
         with pytest.raises(ValueError, match="expected a counterexample"):
             answer.run()
@@ -118,9 +121,10 @@ def test_stacks(tmp_path: Any) -> None:
     stack = gs.HostTasks.stack([LATE, SAFE.replace(name=["a", "b"]), LATE])
     verdict = gs.analysis.mpcp(stack)
     found = verdict.challenge()
-    assert found.claim.tolist() == ["counterexample", "accepted", "counterexample"]
-    assert found.accepted.tolist() == [False, True, False] and len(found) == 3
-    assert found.why().startswith("3 sets: 1 accepted, 2 with a counterexample, 0 unknown")
+    assert found.claim.tolist() == ["counterexample", "unknown", "counterexample"]
+    assert found.explored.tolist() == [False, True, False] and len(found) == 3
+    assert not found.accepted.any()
+    assert found.why().startswith("3 sets: 0 accepted, 2 with a counterexample, 1 unknown")
     for i, one in enumerate(found):
         alone = verdict[i].challenge()
         assert one.claim == alone.claim
@@ -138,6 +142,21 @@ def test_stacks(tmp_path: Any) -> None:
         found[0][0]
 
 
+def test_an_exploration_of_integers_proves_nothing_between_them() -> None:
+    """No integer schedule is late; with the same times in half ticks, one is."""
+    jobs = [[1, (0, 2, 0), 2], [1, (0, 1, 0), 0]]
+    hosts = gs.HostTasks.from_segments(
+        [14, 10], jobs, deadline=[14, 3], priority=[1, 0], core=[0, 1]
+    )
+    found = gs.simulate.challenge(hosts, 2, "mpcp")
+    assert found.explored and found.undecided and found.schedulable is None
+    assert found.worst[1] == 3
+    fields = ("period", "deadline", "cpu", "copy_in", "kernel", "copy_out")
+    halves = hosts.replace(**{name: 2 * getattr(hosts, name) for name in fields})
+    late = gs.simulate.challenge(halves, 2, "mpcp")
+    assert late.rejected and late.run().worst[1] == 7 > halves.deadline[1]
+
+
 def test_the_seed_and_the_budget_decide() -> None:
     verdict = gs.analysis.fmlp_plus(LATE)
     one = verdict.challenge(SEARCH, exhaustive=False, seed=3)
@@ -153,8 +172,8 @@ def test_the_seed_and_the_budget_decide() -> None:
 
 def test_options_of_protocols_are_kept(tmp_path: Any) -> None:
     stack = gs.HostTasks.stack([LATE, LATE])
-    verdict = gs.analysis.gcaps(stack, update=2, gpu_priority=[[1, 0], [0, 1]])
-    assert verdict.sharing == Sharing(update=2, gpu_priority=np.array([[1, 0], [0, 1]]))
+    verdict = gs.analysis.gcaps(stack, update=2, switch=3, gpu_priority=[[1, 0], [0, 1]])
+    assert verdict.sharing == Sharing(update=2, switch=3, gpu_priority=np.array([[1, 0], [0, 1]]))
     assert verdict[1].sharing.gpu_priority.tolist() == [0, 1]
     verdict.save(tmp_path / "verdict")
     assert gs.analysis.Verdict.load(tmp_path / "verdict") == verdict

@@ -40,9 +40,10 @@ def test_answers_are_those_of_the_tests() -> None:
     hosts = pinned(whole_kernels(WORKLOAD)).hosts(PLATFORM, sms="all").tasks
     for mode in ("suspend", "busy"):
         gcaps = gs.analyze(pinned(), PLATFORM, "gcaps", mode=mode)
-        expected = gs.analysis.gcaps(hosts, 3, update=4, mode=mode)  # type: ignore[arg-type]
+        costs = {"update": 4, "switch": 5, "mode": mode}
+        expected = gs.analysis.gcaps(hosts, 3, **costs)  # type: ignore[arg-type]
         assert gcaps.accepted and gcaps.response.tolist() == expected.response.tolist()
-        assert gcaps.response[0] == 50 + 40 + 10 + 4 * 4
+        assert gcaps.response[0] == 50 + 40 + 10 + 4 * 4 + 5
     sliced = gs.analyze(pinned(), PLATFORM, "time_slices")
     found = gs.analysis.time_slices(hosts, 3, slice=100, switch=5)
     assert sliced.accepted and sliced.response.tolist() == found.response.tolist()
@@ -66,8 +67,42 @@ def test_simulations_stay_within_the_bounds() -> None:
         assert not run.late.any()
     run = gs.observe(pinned(), PLATFORM, "gcaps", stall=True)
     assert run.detail.protocol == "gcaps" and run.detail.overhead == 4
+    assert run.worst[1] > gs.observe(pinned(), PLATFORM.replace(context_switch=0), "gcaps").worst[1]
     with pytest.raises(ValueError, match="mode: got an unknown option of time_slices"):
         gs.observe(pinned(), PLATFORM, "time_slices", mode="busy")
+
+
+@pytest.mark.parametrize("method", ["time_slices", "gcaps"])
+def test_processes_pay_their_switches_once(method: str) -> None:
+    """A task is a process of its own, named or not: the tests count the switches themselves."""
+    named = pinned().replace(tasks=[task.replace(process=task.name) for task in pinned()])
+    plain, same = (gs.analyze(w, PLATFORM, method) for w in (pinned(), named))
+    assert plain.response.tolist() == same.response.tolist()
+    runs = [gs.observe(w, PLATFORM, method, until=90_000) for w in (pinned(), named)]
+    assert runs[0].worst.tolist() == runs[1].worst.tolist()
+    assert named.hosts(PLATFORM, sms="all").tasks.kernel[0, 0] == 45
+    assert (
+        named.hosts(PLATFORM, sms="all", switches=False).tasks
+        == pinned().hosts(PLATFORM, sms="all").tasks
+    )
+
+
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_preemption_costs_two_switches(mode: str, named: bool) -> None:
+    """The switch to B and the one back take all of B's period: A gets nothing."""
+    platform = gs.Platform(gs.GPU(2, 1024, 8), cpus=2, context_switch=10)
+    of = {"a": "a", "b": "b"} if named else {"a": None, "b": None}
+    shape = {"blocks": 1, "threads": 256}
+    a = gs.Task("A", 100, [gs.CPU(1), gs.Kernel(5, **shape)], offset=6, process=of["a"])
+    b = gs.Task("B", 20, [gs.CPU(1), gs.Kernel(1, **shape)], process=of["b"])
+    w = gs.Workload([a, b])
+    answer = gs.analyze(w, platform, "gcaps", mode=mode)
+    assert not answer.accepted and answer.detail.terms["own"][0] == 1 + 5 + 10
+    run = gs.observe(w, platform, "gcaps", mode=mode, until=1000)
+    assert run.missed[0] == 10 and run.worst.tolist()[1] == 12
+    free = gs.analyze(w, platform.replace(context_switch=0), "gcaps", mode=mode)
+    assert free.accepted and free.response.tolist() == [7 + (mode == "busy"), 2]
 
 
 @pytest.mark.parametrize("method", ["time_slices", "gcaps"])
@@ -78,7 +113,8 @@ def test_margins_are_exact(method: str) -> None:
     assert gs.analyze(grown, PLATFORM, method).accepted
     more = pinned().scaled(kernels=found.factor + Fraction(1, 1000))
     assert not gs.analyze(more, PLATFORM, method).accepted
-    assert not gs.margin(pinned(), PLATFORM, method, variant="paper").exact
+    unswitched = PLATFORM.replace(context_switch=0)  # the printed gcaps has no switches
+    assert not gs.margin(pinned(), unswitched, method, variant="paper").exact
 
 
 def test_what_the_tests_do_not_cover_is_refused() -> None:

@@ -59,11 +59,14 @@ def gpu_priorities(rng, tasks):
     return found
 
 
-def run(stack, method, mode, way, paper, sms, *, slice=0, cost=0, stall=False, levels=None):
+def run(
+    stack, method, mode, way, paper, sms, *, slice=0, cost=0, switch=0, stall=False, levels=None
+):
     return _core.host_context_test(
         *(columns(stack), cores(stack), None if levels is None else np.array(levels)),
         **{"method": method, "cpus": 3, "sms": sms, "mode": mode, "fixed_point": way},
-        **{"paper": paper, "slice": slice, "cost": cost, "stall": stall, "stop": nothing},
+        **{"paper": paper, "slice": slice, "cost": cost, "switch": switch, "stall": stall},
+        stop=nothing,
     )
 
 
@@ -92,16 +95,18 @@ def test_gcaps(mode, paper):
         way = 1 if paper else rng.randrange(3)
         eps, sms = rng.randint(0, 3), rng.randint(1, 2)
         stall = not paper and rng.random() < 0.3
+        theta = 0 if paper else rng.choice([0, 1, 2, 5])
         levels = [None] * len(stack)
         if way < 2 and rng.random() < 0.5:
             levels = [gpu_priorities(rng, tasks) for tasks in stack]
         answer = run(
             *(stack, "gcaps", mode, way, paper, sms),
-            **{"cost": eps, "stall": stall, "levels": None if levels[0] is None else levels},
+            **{"cost": eps, "switch": theta, "stall": stall},
+            levels=None if levels[0] is None else levels,
         )
         variant = "paper" if paper else "sound"
         found = [
-            gcaps(tasks, eps, MODES[mode], variant, WAYS[way], sms, level, stall)
+            gcaps(tasks, eps, MODES[mode], variant, WAYS[way], sms, level, stall, theta=theta)
             for tasks, level in zip(stack, levels, strict=True)
         ]
         same(answer, found)

@@ -101,7 +101,8 @@ TESTS = [
     ("time_slices", {"slice": 2, "order_free": True, "mode": "busy"}),
     ("time_slices", {"slice": 2, "fixed_point": "one_pass"}),
     ("gcaps", {"update": 1}),
-    ("gcaps", {"mode": "busy", "order_free": True}),
+    ("gcaps", {"switch": 1}),
+    ("gcaps", {"mode": "busy", "order_free": True, "switch": 2}),
     ("gcaps", {"stall": True, "update": 2}),
 ]
 
@@ -156,7 +157,8 @@ def test_audsley_agrees_with_its_twin(test, mode):
         )
         return
     hosts = random_hosts(np.random.default_rng(5), 12)
-    options = {"time_slices": {"slice": 3, "switch": 1}, "gcaps": {"update": 1}}.get(test, {})
+    options = {"time_slices": {"slice": 3, "switch": 1}, "gcaps": {"update": 1, "switch": 1}}
+    options = options.get(test, {})
     found = (
         assign_priorities(hosts, test, mode=mode, cpus=2, order_free=True, **options)
         if options
@@ -178,7 +180,7 @@ def test_audsley_agrees_with_its_twin(test, mode):
             if test == "stgm":
                 return host_tests.stgm(tasks, busy=True, only=[i]).schedulable
             if test == "gcaps":
-                run = context_tests.gcaps(tasks, 1, mode, way="free", only=[i])
+                run = context_tests.gcaps(tasks, 1, mode, way="free", only=[i], theta=1)
             else:
                 run = context_tests.time_slices(tasks, 3, 1, mode, way="free", only=[i])
             return run.schedulable

@@ -23,7 +23,11 @@ TESTS = {
     "fmlp_plus": [{}, {"mode": "busy"}],
     "gpu_server": [{"overhead": 1}, {"overhead": 2, "server": 0}],
     "time_slices": [{"slice": 3, "switch": 1}, {"slice": 4, "mode": "busy", "order_free": True}],
-    "gcaps": [{"update": 1, "gpu_priority": [1, 0]}, {"mode": "busy", "fixed_point": "one_pass"}],
+    "gcaps": [
+        {"update": 1, "switch": 2, "gpu_priority": [1, 0]},
+        {"mode": "busy", "fixed_point": "one_pass"},
+        {"mode": "busy", "switch": 1},
+    ],
 }
 CASES = [(test, options) for test, many in TESTS.items() for options in many]
 

@@ -142,6 +142,7 @@ def gcaps(
     sms: int | None = None,
     *,
     update: int = 0,
+    switch: int = 0,
     gpu_priority: npt.ArrayLike | None = None,
     stall: bool = False,
     mode: Mode = "suspend",
@@ -155,13 +156,18 @@ def gcaps(
     The GPU belongs to the highest-priority task with an open GPU segment. A segment is opened and
     closed by an update of the driver's run list, which takes ``update`` on the task's core, cannot
     be preempted, and holds a mutex. Copy in, kernel and copy out lie between the two updates. While
-    the owner of the GPU copies, waits for its core or waits for the mutex, the GPU idles. Source:
-    [ECRTS24], Eqs. (9)-(14), corrected; the proof is in ``csrc/analysis/contexts/gcaps.h``.
+    the owner of the GPU copies, waits for its core or waits for the mutex, the GPU idles. Before
+    the kernel of another task than the last one runs, the GPU takes ``switch``: a bound counts one
+    switch for each GPU segment of the task, and two for each one of a more urgent task that can
+    preempt it. Source: [ECRTS24], Eqs. (9)-(14), corrected; the proof is in
+    ``csrc/analysis/contexts/gcaps.h``.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]], core=[0, 1])
     >>> gs.analysis.gcaps(hosts, update=1).response.tolist()
     [17, 33]
+    >>> gs.analysis.gcaps(hosts, update=1, switch=2).response.tolist()
+    [19, 39]
 
     Parameters
     ----------
@@ -170,6 +176,10 @@ def gcaps(
         the mutex; in mode "busy" it spins.
     update
         Time of an update (epsilon), in ticks.
+    switch
+        Time to switch to another context, in ticks. It is not counted if only one task uses the
+        GPU, and must be 0 with ``variant="paper"``, whose equations have no switches. A switch that
+        a more urgent task interrupts is lost, and the next one is a whole one.
     gpu_priority
         Priorities on the GPU, ``(n,)`` or ``(N, n)``; a smaller number is a higher priority. They
         must be distinct, and must order the tasks of a core like ``hosts.priority``. Those of tasks
@@ -184,9 +194,9 @@ def gcaps(
     Returns
     -------
     Verdict
-        Sufficient: accepted or undecided. Terms: "own" (including the task's updates and the time
-        that each may wait), "request" (owners of the GPU), "lower" (updates of lower-priority tasks
-        of the core), "higher".
+        Sufficient: accepted or undecided. Terms: "own" (including the task's updates, the time that
+        each may wait, and a switch for each segment), "request" (owners of the GPU, with two
+        switches for each segment), "lower" (updates of lower-priority tasks of the core), "higher".
 
     Raises
     ------
@@ -202,7 +212,7 @@ def gcaps(
     printed does not do this: when a segment ends that is not the owner's, it lets a second task use
     the GPU.
     """
-    cost = integer64(update, "update")
+    cost, switching = integer64(update, "update"), integer64(switch, "switch")
     priority = None
     if gpu_priority is not None:
         instance(hosts, HostTasks, "hosts")
@@ -225,6 +235,7 @@ def gcaps(
         order_free,
         stop,
         cost=cost,
+        switch=switching,
         gpu_priority=priority,
         stall=flag(stall, "stall"),
     )
@@ -243,6 +254,7 @@ def _run(
     *,
     cost: int,
     slice: int = 0,
+    switch: int = 0,
     gpu_priority: Int64Array | None = None,
     stall: bool = False,
 ) -> Verdict:
@@ -271,11 +283,12 @@ def _run(
         paper=paper,
         slice=slice,
         cost=cost,
+        switch=switch,
         stall=stall,
         stop=stop,
     )
     sharing = Sharing(slice=slice, switch=cost) if test == "time_slices" else NO_SHARING
     if test == "gcaps":
         given = gpu_priority if gpu_priority is None or hosts.is_stack else gpu_priority[0]
-        sharing = Sharing(update=cost, stall=stall, gpu_priority=given)
+        sharing = Sharing(update=cost, switch=switch, stall=stall, gpu_priority=given)
     return verdict_of(hosts, test, variant, mode, count, width, answer, began, sharing=sharing)

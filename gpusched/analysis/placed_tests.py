@@ -39,6 +39,7 @@ class TestOptions(TypedDict):
     fixed_point: int
     slice: int
     cost: int
+    switch: int
     stall: bool
     jitter: bool
 
@@ -109,6 +110,7 @@ def placed_test(
             "fixed_point": _FIXED_POINTS.index(way),
             "slice": int(options.get("slice", 0)),
             "cost": int(options.get(_COSTS.get(test, ""), 0)),
+            "switch": int(options.get("switch", 0)) if test == "gcaps" else 0,
             "stall": bool(options.get("stall", False)),
             "jitter": options.get("suspension", defaults.get("suspension")) == "jitter",
         },

@@ -201,8 +201,9 @@ its own segments.'
 
         A sufficient test leaves sets undecided, some of which are schedulable. The search is that
         of ``gs.simulate.challenge``; see there for its coverage and its arguments. It is a directed
-        search, or for very small sets an exploration of all integer schedules. Accepted sets are
-        not searched, unless the variant of the test is unsound.
+        search, or for very small sets an exploration of all integer schedules, which shows that no
+        job is late in integer time, and nothing of times between ticks. Accepted sets are not
+        searched, unless the variant of the test is unsound.
 
         >>> hosts = gs.HostTasks.from_segments(
         ...     [9, 9], [[2, (1, 3, 1), 1], [2, (1, 2, 1), 2]], core=[0, 1])

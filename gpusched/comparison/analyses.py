@@ -690,12 +690,12 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = 
     "time_slices": _contexts(
         analysis.time_slices,
         lambda p: {"slice": p.timeslice, "switch": p.context_switch},
-        lambda models: models.hosts("all", waits=True, split=True),
+        lambda models: models.hosts("all", waits=True, split=True, switches=False),
     ),
     "gcaps": _contexts(
         analysis.gcaps,
-        lambda p: {"update": p.update_cost},
-        lambda models: models.hosts("all", waits=True),
+        lambda p: {"update": p.update_cost, "switch": p.context_switch},
+        lambda models: models.hosts("all", waits=True, switches=False),
     ),
     "mpcp": _lock(analysis.mpcp, "mpcp"),
     "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),

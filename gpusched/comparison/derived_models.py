@@ -252,20 +252,27 @@ class DerivedModels:
         )
 
     def hosts(
-        self, sms: Literal["divided", "all"], *, waits: bool, split: bool = False
+        self,
+        sms: Literal["divided", "all"],
+        *,
+        waits: bool,
+        split: bool = False,
+        switches: bool = True,
     ) -> View[HostTasks]:
         """Jobs as CPU and GPU segments; ``waits``: copies wait for those of other tasks.
 
-        They need not where GPU segments exclude each other. ``split`` as in ``Workload.hosts``. On
-        all SMs, kernels take exactly their stated times.
+        They need not where GPU segments exclude each other. ``split`` and ``switches`` as in
+        ``Workload.hosts``. On all SMs, kernels take exactly their stated times.
         """
         waits = waits and self._copies_wait
 
         def make() -> View[HostTasks]:
             workload = self.workload if sms == "divided" else self._stated()
-            return workload.hosts(self.platform, sms=sms, waits=waits, split=split)
+            return workload.hosts(
+                self.platform, sms=sms, waits=waits, split=split, switches=switches
+            )
 
-        return self.once(("hosts", sms, waits, split), make)
+        return self.once(("hosts", sms, waits, split, switches), make)
 
     def _stated(self) -> Workload:
         """The workload with stated times of kernels on all SMs, which no waves round up."""

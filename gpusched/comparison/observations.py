@@ -401,8 +401,10 @@ def _placed(
         said = _without_waits(said)
     if way.name == "gcaps":
         stall = bool(request.options.get("stall", False))
-        options |= {"update": models.platform.update_cost, "stall": stall}
-        hosts = models.hosts("all", waits=False).tasks.replace(core=hosts.core)
+        platform = models.platform
+        options |= {"update": platform.update_cost, "switch": platform.context_switch}
+        options["stall"] = stall
+        hosts = models.hosts("all", waits=False, switches=False).tasks.replace(core=hosts.core)
         said = _without_waits(said)
     return hosts, said, options
 

@@ -133,7 +133,7 @@ def host_test_options(
     if verdict.test == "time_slices":
         found |= {"slice": platform.timeslice, "switch": platform.context_switch}
     elif verdict.test == "gcaps":
-        found["update"] = platform.update_cost
+        found |= {"update": platform.update_cost, "switch": platform.context_switch}
     elif verdict.test == "gpu_server":
         found |= {"overhead": platform.server_overhead, "server": verdict.server}
     return found | {"cpus": verdict.cpus, "sms": verdict.sms}

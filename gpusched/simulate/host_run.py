@@ -168,10 +168,15 @@ def host(
         where w is the sum of (e + s) / p of the tasks inside. Default: the shortest period of these
         tasks. This is as in ``gs.analysis.container``, whose bounds for this budget are those with
         ``whole_budget=True``.
-    slice, switch, ring
-        With "time_slices": maximum length of a kernel's turn while others wait (required), and time
-        to switch to a different task, both in ticks; and the order of turns, "fifo" (after its
-        slice, a task goes to the end of the queue) or "cyclic" (the next task by priority).
+    slice, ring
+        With "time_slices": maximum length of a kernel's turn while others wait, in ticks
+        (required), and the order of turns, "fifo" (after its slice, a task goes to the end of the
+        queue) or "cyclic" (the next task by priority). A kernel that is launched at the very end of
+        a slice counts for the choice of the next task, and precedes the one whose slice ends.
+    switch
+        With "time_slices" and "gcaps": time in ticks that the GPU takes before it runs the kernel
+        of a different task than the last one. With "gcaps", an update by which a more urgent task
+        begins a segment ends the switch in vain; the next switch takes the whole time.
     update, stall, gpu_priority
         With "gcaps": length of an update in ticks, which runs on the task's core, one at a time,
         non-preemptively; whether every update stops the GPU, or only the first one of a task of

@@ -66,8 +66,8 @@ class HostWaits(Table):
         core: "higher", a higher-priority task; "lower", a lower-priority task that is boosted (its
         GPU segment, or an update); "server", the GPU server. Waits for the GPU: "copy engine" and
         "SMs" ("stgm"); "GPU", the task that holds the lock, is served or has the turn; "server",
-        overhead of the server; "switch", to another task ("time_slices"); "update", of another
-        task, and "owner", a task that owns the GPU but runs no kernel ("gcaps").
+        overhead of the server; "switch", to another task ("time_slices", "gcaps"); "update", of
+        another task, and "owner", a task that owns the GPU but runs no kernel ("gcaps").
     task
         Index of the other task; -1 if there is none.
     """
@@ -197,7 +197,9 @@ def _for_gpu(run: _Run, others: list[_Row]) -> tuple[str, int]:
     for r in others:
         if r[2] == _KERNEL or r[2] in copies:
             return "GPU", r[0]
-    return {"time_slices": ("switch", -1), "gcaps": ("owner", -1)}.get(run.protocol, ("GPU", -1))
+    if run.protocol == "gcaps" and any(r[2] in (*_COPIES, _FOR_CORE) for r in others):
+        return "owner", -1  # it copies, or waits for its core
+    return ("switch" if run.protocol in ("time_slices", "gcaps") else "GPU"), -1
 
 
 def _first(rows: Iterable[_Row]) -> int:

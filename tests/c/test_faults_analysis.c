@@ -113,7 +113,8 @@ static int ask(gs_context_t *ctx, host_set_t *s, int method, int mode, int quest
                                             .sms = method == 0 ? MOST_SMS : 1,
                                             .mode = mode,
                                             .slice = 3,
-                                            .cost = method > 2 ? 1 : 0};
+                                            .cost = method > 2 ? 1 : 0,
+                                            .switching = method == 5 ? 1 : 0};
     gs_analysis_placed_test_t test;
     gs_analysis_sensitivity_breakdown_t factor = {0};
     gs_analysis_priorities_order_levels_t levels = {0};

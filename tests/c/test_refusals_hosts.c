@@ -139,7 +139,7 @@ static void test_study(void)
 }
 
 typedef struct {
-    int64_t cpus, sms, mode, fixed_point, paper, slice, cost;
+    int64_t cpus, sms, mode, fixed_point, paper, slice, cost, switching;
     bool gcaps;
     host_set_t set;
 } contexts_t;
@@ -155,7 +155,8 @@ static int contexts(gs_context_t *ctx, void *given)
                                                     .fixed_point = (int)self->fixed_point,
                                                     .paper = self->paper != 0,
                                                     .slice = self->slice,
-                                                    .cost = self->cost};
+                                                    .cost = self->cost,
+                                                    .switching = self->switching};
     gs_analysis_contexts_test_t test;
     int status = gs_analysis_contexts_test_init(&test, ctx, self->set.n);
     if (status == GS_OK) {
@@ -184,9 +185,15 @@ static void test_contexts(void)
             {&self.set.core[1], 2, "core", 1, GS_ERR_VALUE},
             {&self.cost, -1, cost[gcaps], -1, GS_ERR_VALUE},
             {&self.cost, GS_NEVER, cost[gcaps], -1, GS_ERR_OVERFLOW},
+            {&self.switching, -1, "switch", -1, GS_ERR_VALUE},
+            {&self.switching, GS_NEVER, "switch", -1, GS_ERR_OVERFLOW},
         };
         refuse_each(wrong, sizeof wrong / sizeof *wrong, contexts, &self);
     }
+    self.paper = 1;
+    self.fixed_point = GS_ANALYSIS_CONTEXTS_ONE_PASS;
+    const refused_t printed = {&self.switching, 1, "switch", -1, GS_ERR_VALUE};
+    refuse_each(&printed, 1, contexts, &self);
 }
 
 int main(void)

@@ -144,6 +144,7 @@ static gs_simulate_host_model_t host_model(int gpu)
                                       .gpu = gpu,
                                       .server = 2,
                                       .overhead = gpu == GS_SIMULATE_HOST_GPU_STGM ? 0 : 1,
+                                      .switching = gpu == GS_SIMULATE_HOST_GPU_GCAPS ? 3 : 0,
                                       .slice = 2,
                                       .low = {1, 2},
                                       .high = {1, 1},

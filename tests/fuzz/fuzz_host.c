@@ -98,6 +98,12 @@ static int run_lock(gs_context_t *ctx, const case_t *c, verdict_t *v)
     return status;
 }
 
+/* Of GCAPS, which has no slices; none with the printed equations. */
+static int64_t switching(const case_t *c)
+{
+    return c->method->gpu != GS_SIMULATE_HOST_GPU_GCAPS || c->paper || c->slice == 8 ? 0 : c->slice;
+}
+
 static int run_contexts(gs_context_t *ctx, const case_t *c, verdict_t *v)
 {
     gs_analysis_contexts_options_t options = {
@@ -108,6 +114,7 @@ static int run_contexts(gs_context_t *ctx, const case_t *c, verdict_t *v)
         .paper = c->paper,
         .slice = c->slice,
         .cost = c->cost,
+        .switching = switching(c),
         .stall = c->stall,
         .gpu_priority = c->own_levels ? c->set.gpu_priority : NULL};
     gs_analysis_contexts_test_t test;
@@ -149,6 +156,7 @@ static bool run_placed(fuzz_t *f, const case_t *c, verdict_t *v)
                                             .fixed_point = c->fixed_point,
                                             .slice = c->slice,
                                             .cost = c->cost,
+                                            .switching = switching(c),
                                             .stall = c->stall,
                                             .jitter = c->jitter};
     gs_analysis_placed_place_t place = {c->set.core, c->set.sm, c->server,
@@ -174,6 +182,7 @@ static void simulate(fuzz_t *f, case_t *c, const int64_t *bound)
         model.mode = c->method->mode;
         model.server = c->server;
         model.overhead = c->cost;
+        model.switching = c->method->gpu == GS_SIMULATE_HOST_GPU_GCAPS ? switching(c) : 0;
         model.slice = c->slice;
         model.ring = (int)fuzz_number(f, 0, 1);
         model.stall = c->stall;

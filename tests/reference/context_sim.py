@@ -9,20 +9,25 @@ time_slices   A kernel is launched at the end of the CPU work before it; if ther
     core.  The GPU serves launched kernels in turn, each for at most a slice; before it serves
     another task than the last one it switches for theta.  fifo: after a slice a task goes to the
     end of the queue; cyclic: the next task, by priority, after the last one served.  A task alone
-    at the end of its slice goes on.
+    at the end of its slice goes on.  Kernels launched at the end of a slice are in the queue when
+    the next one is chosen, before the task whose slice ended.
 gcaps   Before the copy in a job updates the list of open segments, and after the copy out again: it
     asks for a mutex (at the end of the CPU work before, or as above), which goes to the waiting
     task of the highest GPU priority, and runs for eps on its core, not preempted.  The segment is
     open between these updates.  Owner: the open task of the highest GPU priority.  A kernel
     proceeds while its task is the owner, but not during a first update of a task of higher GPU
     priority (stall: of any update).  With eps = 0 updates take no time and no mutex; then a
-    segment without a copy out is closed at the end of its kernel.
+    segment without a copy out is closed at the end of its kernel.  Before the kernel of another
+    task than the last one proceeds, the GPU switches for theta.  A switch is lost when the first
+    update of a task of higher GPU priority begins; then the next one, to whichever task, is a whole
+    one.  Other updates do not delay it.
 gcaps, algorithm 1   The printed algorithm in place of the owner: a set of tasks that use the GPU
     and a set of those that wait for it; see `enter` and `exit`.
 
 At one instant: (1) kernels, slices and switches end, then CPU work and updates, in order of the
 tasks; (2) jobs are released; (3) each core picks the job to run, which asks for the GPU if it has
-no CPU work before it; (4) what is free is granted; and again from (3) until nothing changes.
+no CPU work before it; (4) what is free is granted; and again from (3) until nothing changes; (5)
+the GPU goes to the next context.
 """
 
 from __future__ import annotations
@@ -134,14 +139,9 @@ class Contexts:
         if job.left == 0:
             self.serves = None
             self.next(job, False)
-        elif self.left == 0 and self.queue:
-            self.serves = None
-            self.queue.append(job)
-        elif self.left == 0:
-            self.left = self.slice
 
     def serve(self):
-        """The next kernel, if the GPU is free; True if there is one."""
+        """The next kernel, if the GPU is free or a slice has ended."""
         for job in self.launched:  # behind those of earlier instants, by priority
             job.turn = (self.now, self.tasks[job.task].prio)
             place = len(self.queue)
@@ -149,8 +149,14 @@ class Contexts:
                 place -= 1
             self.queue.insert(place, job)
         self.launched = []
+        if self.serves is not None and self.switching == 0 and self.left == 0:
+            if self.queue:
+                self.queue.append(self.serves)
+                self.serves = None
+            else:
+                self.left = self.slice
         if self.serves is not None or not self.queue:
-            return False
+            return
         if self.ring == "cyclic" and self.last is not None:
             after = self.tasks[self.last].prio
             order = [self.tasks[job.task].prio for job in self.queue]
@@ -163,7 +169,6 @@ class Contexts:
         self.queue.remove(job)
         self.switching = 0 if self.last in (None, job.task) else self.theta
         self.serves, self.last, self.left = job, job.task, self.slice
-        return True
 
     # ------------------------------------------------------------------------- GCAPS
 
@@ -177,13 +182,26 @@ class Contexts:
             on = self.serves is not None and self.switching == 0
             return [self.serves] if on else []
         jobs = self.running if self.printed else [self.owner()]
-        return [job for job in jobs if job and job.state == "kernel" and not self.paused(job)]
+        jobs = [job for job in jobs if job and job.state == "kernel" and not self.paused(job)]
+        return [] if self.switching > 0 or (self.stall and self.holder) else jobs
 
     def paused(self, job):
         if self.holder is None:
             return False
         urgent = self.level[self.holder.task] < self.level[job.task]
-        return self.stall or (urgent and self.holder.parts[self.holder.part][0] == "open")
+        return urgent and self.holder.parts[self.holder.part][0] == "open"
+
+    def turn_to(self):
+        """The context whose kernel the GPU goes to; a switch begins, or is lost."""
+        job = self.owner()
+        if job is not None and (job.state != "kernel" or self.paused(job)):
+            job = None
+        if self.switching > 0 and (job is None or job.task != self.last):
+            self.switching, self.last = 0, "nowhere"
+        if job is not None and self.last != job.task:
+            self.switching = 0 if self.last is None else self.theta
+            if self.switching > 0 or not (self.stall and self.holder):
+                self.last = job.task
 
     def grant_mutex(self):
         if self.holder is not None or not self.waiting:
@@ -240,7 +258,7 @@ class Contexts:
         return changed
 
     def grant(self):
-        return self.serve() if self.protocol == "time_slices" else self.grant_mutex()
+        return self.grant_mutex() if self.protocol == "gcaps" else False
 
     def run(self, releases, execution):
         future = sorted(
@@ -257,6 +275,10 @@ class Contexts:
                     self.go(job, False)
             while self.begin() | self.grant():
                 pass
+            if self.protocol == "time_slices":
+                self.serve()
+            elif not self.printed:
+                self.turn_to()
             for core in self.cores:
                 job = self.pick(core)
                 if job is not None:
@@ -266,7 +288,7 @@ class Contexts:
             for job in self.proceeding():
                 job.start = self.now if job.start is None else job.start
                 job.left -= 1
-            if self.serves is not None and self.switching > 0:
+            if self.switching > 0:
                 self.switching -= 1
             elif self.serves is not None:
                 self.left -= 1

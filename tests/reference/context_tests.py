@@ -193,9 +193,11 @@ def gcaps(
     stall=False,
     stop=True,
     only=None,
+    theta=0,
 ):
     """gpu_prio: as prio, a smaller one is more urgent; those of tasks without GPU segments are
-    ignored."""
+    ignored.  theta: of a switch.  A GPU segment of a task pays one; one of a more urgent task costs
+    two, the second of which may lie up to theta after the end of its job."""
     n = len(tasks)
     k = sms or 10**9
     G = [t.G(k) for t in tasks]
@@ -208,10 +210,13 @@ def gcaps(
     eta = [t.eta for t in tasks]
     T = [t.T for t in tasks]
     if variant == "paper":
+        assert theta == 0
         return _printed_gcaps(tasks, eps, mode, G, Ge, gpu, pg, given, stop)
     free = way == "free"
+    theta = theta if len(gpu) > 1 else 0
+    two = [2 * t.eta * theta for t in tasks]
     x = [t.C + t.Gm + 2 * t.eta * eps for t in tasks]
-    g = [Ge[u] + eta[u] * eps for u in range(n)]
+    g = [Ge[u] + eta[u] * eps + two[u] for u in range(n)]
 
     def lower_gpu(i):
         return [u for u in lp(tasks, i) if eta[u] > 0]
@@ -222,13 +227,13 @@ def gcaps(
     def hold(h, R):
         """Longest time that a job of h keeps the GPU from less urgent tasks."""
         if free:
-            return tasks[h].D
-        length = G[h] + 3 * eta[h] * eps
+            return tasks[h].D + theta
+        length = G[h] + 3 * eta[h] * eps + two[h]
         for a, _, b in tasks[h].gpu:
             for m in ([a] if a > 0 else []) + [b]:
                 (found,) = intervals(tasks, h, [m], x, R, len(lower_gpu(h)) * eps)
                 length += NEVER if found is None else found[0] - m
-        return min(R[h], length)
+        return min(R[h] + theta, length)
 
     def stalled(above, w, R, lowest):
         others = [u for u in gpu if u not in above and pg[u] > lowest]
@@ -238,7 +243,7 @@ def gcaps(
         """The smaller of: the holds of the jobs of S, all that keeps core c busy meanwhile."""
         if not S:
             return 0
-        of_core = sum(jobs(w, R[h], z(h), T[h]) * z(h) for h in S)
+        of_core = sum(jobs(w, R[h] + theta, z(h), T[h]) * z(h) for h in S)
         for u in range(n):
             if core[u] == c and u not in S and tasks[u].prio <= tasks[low].prio:
                 of_core += jobs(w, R[u], x[u], T[u]) * x[u]
@@ -267,7 +272,7 @@ def gcaps(
         for h in above:
             A["higher"] += open_jobs(h) * x[h]
             if eta[i] > 0 and eta[h] > 0:
-                A["request"] += jobs(w, R[h], g[h], T[h]) * g[h]
+                A["request"] += jobs(w, R[h] + theta, g[h], T[h]) * g[h]
         for u in below:
             A["lower"] += min(eps * min(many, lower_updates(u, w, R)), cap(u))
         lengths = []
@@ -283,12 +288,12 @@ def gcaps(
                 count = min(open_jobs(h), sum(counts[h] for _, counts in found))
                 B["higher"] += count * x[h]
                 if eta[i] > 0 and eta[h] > 0:
-                    B["request"] += jobs(w, R[h], H[h], T[h]) * H[h]
+                    B["request"] += jobs(w, R[h] + theta, H[h], T[h]) * H[h]
             for u in below:
                 B["lower"] += min(eps * min(ready, lower_updates(u, w, R)), cap(u))
             best = B if total(B) < total(A) else A
         named = dict(best)
-        named["own"] = t.C + G[i] + 4 * eta[i] * eps
+        named["own"] = t.C + G[i] + 4 * eta[i] * eps + eta[i] * theta
         if eta[i] > 0:
             for c in cores:
                 if c == t.core:
@@ -300,9 +305,10 @@ def gcaps(
                     low = max(urgent, key=lambda u: tasks[u].prio, default=None)
 
                 def z(h, low=low):
-                    return (0 if h == low and not free else tasks[h].C) + G[h] + 3 * eta[h] * eps
+                    cpu = 0 if h == low and not free else tasks[h].C
+                    return cpu + G[h] + 3 * eta[h] * eps + two[h]
 
-                held = sum(jobs(w, R[h], H[h], T[h]) * H[h] for h in S)
+                held = sum(jobs(w, R[h] + theta, H[h], T[h]) * H[h] for h in S)
                 named["request"] += remote(c, S, z, w, R, above, held, low)
             named["request"] += stalled([*above, i], w, R, pg[i])
         return named
@@ -311,8 +317,10 @@ def gcaps(
         t = tasks[i]
         above, below = hp(tasks, i), lower_gpu(i)
         levels = [pg[h] for h in [*above, i] if eta[h] > 0]
-        named = dict(own=t.C + G[i] + 4 * eta[i] * eps, lower=len(below) * eps, request=0)
-        named["higher"] = sum(cdiv(w, T[h]) * (tasks[h].C + G[h] + 4 * eta[h] * eps) for h in above)
+        full = [u.C + G[k] + 4 * u.eta * eps + two[k] for k, u in enumerate(tasks)]
+        named = dict(own=full[i] - eta[i] * theta, lower=len(below) * eps, request=0)
+        named["higher"] = sum(cdiv(w, T[h]) * full[h] for h in above)
+        switches_back = False  # to another core, when the window begins
         if levels:
             limit = t.prio if free else max(levels)
             for c in cores:
@@ -325,10 +333,13 @@ def gcaps(
                     low = max(urgent, key=lambda u: tasks[u].prio, default=None)
 
                 def z(h):
-                    return tasks[h].C + G[h] + 4 * eta[h] * eps
+                    return full[h]
 
-                held = sum(cdiv(w, T[h]) * R[h] for h in S)
+                held = sum(cdiv(w, T[h]) * (R[h] + theta) for h in S)
+                switches_back = switches_back or bool(S)
                 named["request"] += remote(c, S, z, w, R, above, held, low)
+            if switches_back and any(eta[h] > 0 for h in above):
+                named["request"] += theta
             named["request"] += stalled([*above, i], w, R, -NEVER)
         return named
 

@@ -48,6 +48,16 @@ void gs_analysis_contexts_test_free(gs_analysis_contexts_test_t *self, gs_contex
 
 /* Start of a test ----------------------------------------------------------------------------- */
 
+static int check_time(gs_context_t *ctx, const char *name, int64_t time)
+{
+    if (time < 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, name, -1, time, "a number of at least 0");
+    }
+    return time < GS_ANALYSIS_COMMON_LIMIT
+               ? GS_OK
+               : gs_fail(ctx, GS_ERR_OVERFLOW, name, -1, time, "a time below 2**60 - 1 ticks");
+}
+
 static int check_options(gs_context_t *ctx, const gs_analysis_contexts_options_t *options,
                          const char *cost)
 {
@@ -63,13 +73,8 @@ static int check_options(gs_context_t *ctx, const gs_analysis_contexts_options_t
         return gs_fail(ctx, GS_ERR_VALUE, "fixed_point", -1, options->fixed_point,
                        "1 (one pass) for the printed equations");
     }
-    if (options->cost < 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, cost, -1, options->cost, "a number of at least 0");
-    }
-    return options->cost < GS_ANALYSIS_COMMON_LIMIT
-               ? GS_OK
-               : gs_fail(ctx, GS_ERR_OVERFLOW, cost, -1, options->cost,
-                         "a time below 2**60 - 1 ticks");
+    int status = check_time(ctx, cost, options->cost);
+    return status == GS_OK ? check_time(ctx, "switch", options->switching) : status;
 }
 
 /* Collects the tasks of each core. `scratch` holds the core of each group, and its size. */

@@ -55,6 +55,7 @@ typedef struct {
     bool paper;                  /* the printed equations, which are unsound; ONE_PASS only */
     int64_t slice;               /* time slices: its length, ticks */
     int64_t cost;                /* of a switch (time slices) or of an update (GCAPS), ticks */
+    int64_t switching;           /* GCAPS: of a switch to another context, ticks */
     bool stall;                  /* GCAPS: every update stops the GPU */
     const int64_t *gpu_priority; /* GCAPS: per task; NULL: the order of the CPU priorities */
     int64_t
@@ -103,6 +104,7 @@ typedef struct {
     int64_t remote; /* z: the same, without what other tasks of its core do */
     int64_t low;    /* number of the tasks of its core, the most urgent ones, that the bound by
                        their core includes (of the first task of a core) */
+    int64_t back;   /* how long after its end it can delay others: the switch after a segment */
     bool above;     /* has a higher GPU priority than the task under test needs */
     bool hold_is_known;
     gs_analysis_contexts_count_t count[GS_ANALYSIS_CONTEXTS_COUNTS];
@@ -132,8 +134,9 @@ typedef struct {
     double load;                             /* a lower bound of the growth of f per tick */
     gs_analysis_contexts_growing_t *growing; /* 2 n: parts of f that grow without a limit */
     int64_t growing_count;
-    bool capped;  /* `cap` bounds the jobs of more urgent tasks */
-    bool crosses; /* GCAPS, busy: other cores delay it */
+    bool capped;     /* `cap` bounds the jobs of more urgent tasks */
+    bool crosses;    /* GCAPS, busy: other cores delay it */
+    int64_t carried; /* GCAPS, busy: rest of a switch at the start of the window */
 } gs_analysis_contexts_test_t;
 
 int gs_analysis_contexts_test_init(gs_analysis_contexts_test_t *self, gs_context_t *ctx, int64_t n);

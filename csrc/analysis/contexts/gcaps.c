@@ -22,6 +22,33 @@ static int64_t work(gs_analysis_contexts_task_t *t, int kind, int64_t window, in
     return gs_analysis_contexts_count_work(t, kind, window, each);
 }
 
+/* A switch to another context; 0 with one user of the GPU. */
+static int64_t switching(const gs_analysis_contexts_test_t *self)
+{
+    return self->users > 1 ? self->options->switching : 0;
+}
+
+/* Updates and switches of a job. */
+static int64_t costs(const gs_analysis_contexts_test_t *self, const gs_analysis_contexts_task_t *t,
+                     int64_t updates, int64_t switches)
+{
+    return plus(times(times(updates, t->segments), self->options->cost),
+                times(times(switches, t->segments), switching(self)));
+}
+
+/* The last instant at which a job of an owner can delay others, after its release. */
+static int64_t until(const gs_analysis_contexts_task_t *t)
+{
+    return plus(t->response, t->back);
+}
+
+/* Starts a count of jobs that hold the GPU: N(w, R + back, work, T). */
+static void count_holds(gs_analysis_contexts_task_t *t, int kind, int64_t work)
+{
+    gs_analysis_contexts_count_start(t, kind, work);
+    t->count[kind].shift = work < until(t) ? until(t) - work : 0;
+}
+
 /* Updates of all jobs in a window. */
 static int64_t updates(gs_analysis_contexts_task_t *t, int64_t window)
 {
@@ -52,7 +79,7 @@ static int64_t add_wait(gs_analysis_contexts_test_t *self, int64_t h, int64_t co
     return piece < 0 ? GS_ANALYSIS_COMMON_LIMIT : plus(hold, piece - copy);
 }
 
-/* H of a task: all that its own ready intervals make of it, or its response. */
+/* H of a task: all that its own ready intervals make of it, or its response and the last switch. */
 static int64_t hold_of(gs_analysis_contexts_test_t *self, int64_t h)
 {
     gs_analysis_contexts_task_t *t = &self->task[h];
@@ -60,8 +87,8 @@ static int64_t hold_of(gs_analysis_contexts_test_t *self, int64_t h)
         return t->hold;
     }
     int64_t eps = self->options->cost, blocks = times(lower_users(self, t), eps);
-    int64_t hold = plus(t->gpu, times(3 * t->segments, eps));
-    for (int64_t j = 0; j < t->segments && hold < t->response; j++) {
+    int64_t hold = plus(t->gpu, costs(self, t, 3, 2));
+    for (int64_t j = 0; j < t->segments && hold < until(t); j++) {
         int64_t in = gs_host_tasks_copy_in(self->hosts, t->task, j);
         int64_t out = gs_host_tasks_copy_out(self->hosts, t->task, j);
         if (in > 0) {
@@ -69,7 +96,7 @@ static int64_t hold_of(gs_analysis_contexts_test_t *self, int64_t h)
         }
         hold = add_wait(self, h, out, blocks, hold);
     }
-    t->hold = gs_analysis_contexts_least(hold, t->response);
+    t->hold = gs_analysis_contexts_least(hold, until(t));
     t->hold_is_known = true;
     return t->hold;
 }
@@ -113,24 +140,24 @@ static void prepare_core(gs_analysis_contexts_test_t *self, int64_t group, int64
 {
     bool busy = self->options->mode == GS_ANALYSIS_CONTEXTS_BUSY,
          all = self->options->fixed_point == GS_ANALYSIS_CONTEXTS_ORDER_FREE;
-    int64_t eps = self->options->cost, size = gs_analysis_contexts_test_size(self, group);
+    int64_t size = gs_analysis_contexts_test_size(self, group);
     int64_t low = at(self, group, 0)->low = lowest_above(self, group, i, level);
     double holds = 0, busy_core = 0;
     for (int64_t place = 0; place < size && low > 0; place++) {
         gs_analysis_contexts_task_t *h = at(self, group, place);
         h->above = place < low && is_above(h, level);
         if (h->above) {
-            int64_t hold = busy ? h->response : hold_of(self, (int64_t)(h - self->task));
+            int64_t hold = busy ? until(h) : hold_of(self, (int64_t)(h - self->task));
             h->hold = hold;
-            h->remote = busy ? h->on_core
-                             : plus(h->gpu + (place + 1 < low || all ? h->cpu : 0),
-                                    times(3 * h->segments, eps));
+            h->remote =
+                busy ? h->on_core
+                     : plus(h->gpu + (place + 1 < low || all ? h->cpu : 0), costs(self, h, 3, 2));
             if (busy) {
                 gs_analysis_contexts_count_releases(h, HOLD);
             } else {
-                gs_analysis_contexts_count_start(h, HOLD, hold);
+                count_holds(h, HOLD, hold);
             }
-            gs_analysis_contexts_count_start(h, GPU, h->remote);
+            count_holds(h, GPU, h->remote);
             gs_analysis_contexts_count_start(h, UPDATE, 0);
             holds += (double)hold * h->rate;
             busy_core += (double)h->remote * h->rate;
@@ -256,8 +283,8 @@ static void prepare_suspend(gs_analysis_contexts_test_t *self, int64_t i)
         bool both_use = t->segments > 0 && h->segments > 0;
         int64_t local = both_use ? h->local : 0;
         int64_t hold = both_use && self->capped ? hold_of(self, (int64_t)(h - self->task)) : 0;
-        gs_analysis_contexts_count_start(h, GPU, local);
-        gs_analysis_contexts_count_start(h, HOLD, hold);
+        count_holds(h, GPU, local);
+        count_holds(h, HOLD, hold);
         if (self->capped) {
             open += h->share + (double)local * h->rate;
             capped += (double)hold * h->rate;
@@ -280,8 +307,7 @@ static void prepare_suspend(gs_analysis_contexts_test_t *self, int64_t i)
         prepare_cores(self, i, t->level);
         prepare_stall(self, i);
     }
-    self->terms[GS_ANALYSIS_COMMON_OWN] =
-        plus(t->cpu + t->gpu, times(4 * t->segments, self->options->cost));
+    self->terms[GS_ANALYSIS_COMMON_OWN] = plus(t->cpu + t->gpu, costs(self, t, 4, 1));
 }
 
 /* Delay by the tasks of the core: more urgent ones, their kernels, updates of less urgent ones. */
@@ -361,6 +387,21 @@ static bool find_level(const gs_analysis_contexts_test_t *self, int64_t i, int64
     return any;
 }
 
+/* Whether the GPU can be switching back to a task of another core, after a segment of a more urgent
+ * task of this core, when the window begins. */
+static bool carries(const gs_analysis_contexts_test_t *self, int64_t i)
+{
+    const gs_analysis_contexts_task_t *t = &self->task[i];
+    bool local = false, remote = false;
+    for (int64_t place = 0; place < t->place; place++) {
+        local = local || at(self, t->group, place)->segments > 0;
+    }
+    for (int64_t group = 0; group < self->groups; group++) {
+        remote = remote || (group != t->group && at(self, group, 0)->low > 0);
+    }
+    return local && remote;
+}
+
 static void prepare_busy(gs_analysis_contexts_test_t *self, int64_t i)
 {
     const gs_analysis_contexts_task_t *t = &self->task[i];
@@ -375,7 +416,8 @@ static void prepare_busy(gs_analysis_contexts_test_t *self, int64_t i)
         prepare_cores(self, i, level);
         prepare_stall(self, i);
     }
-    self->terms[GS_ANALYSIS_COMMON_OWN] = t->on_core;
+    self->carried = self->crosses && carries(self, i) ? switching(self) : 0;
+    self->terms[GS_ANALYSIS_COMMON_OWN] = plus(t->cpu + t->gpu, costs(self, t, 4, 1));
     self->terms[GS_ANALYSIS_COMMON_LOWER] = times(lower_users(self, t), self->options->cost);
 }
 
@@ -389,6 +431,7 @@ static void evaluate_busy(gs_analysis_contexts_test_t *self, int64_t i, int64_t 
     }
     if (self->crosses) {
         request = plus(evaluate_cores(self, i, window), evaluate_stall(self, i, window));
+        request = plus(request, self->carried);
     }
     self->terms[GS_ANALYSIS_COMMON_HIGHER] = higher;
     self->terms[GS_ANALYSIS_COMMON_REQUEST] = request;
@@ -437,17 +480,17 @@ static void derive(const gs_analysis_contexts_test_t *self, int64_t r)
 {
     const gs_analysis_contexts_options_t *options = self->options;
     gs_analysis_contexts_task_t *t = &self->task[r];
-    int64_t eps = options->cost;
+    t->back = t->segments > 0 ? switching(self) : 0;
     t->level = options->gpu_priority == NULL ? r : options->gpu_priority[t->task];
-    t->local = t->segments > 0 ? plus(t->kernels, times(t->segments, eps)) : 0;
+    t->local = t->segments > 0 ? plus(t->kernels, costs(self, t, 1, 2)) : 0;
     t->ready = 1 + 2 * t->segments;
     for (int64_t j = 0; j < t->segments; j++) {
         t->ready += gs_host_tasks_copy_in(self->hosts, t->task, j) > 0;
     }
     bool busy = options->mode == GS_ANALYSIS_CONTEXTS_BUSY;
     gs_analysis_contexts_test_on_core(
-        t, plus(t->cpu + (busy ? t->gpu : t->copies), times((busy ? 4 : 2) * t->segments, eps)));
-    t->hold = t->deadline;
+        t, plus(t->cpu + (busy ? t->gpu : t->copies), costs(self, t, busy ? 4 : 2, busy ? 2 : 0)));
+    t->hold = plus(t->deadline, t->back);
     t->hold_is_known = options->fixed_point == GS_ANALYSIS_CONTEXTS_ORDER_FREE;
 }
 
@@ -461,6 +504,10 @@ int gs_analysis_contexts_gcaps(gs_analysis_contexts_test_t *self, gs_context_t *
     int status = gs_analysis_contexts_test_start(self, ctx, hosts, core, options, "update");
     if (status != GS_OK) {
         return status;
+    }
+    if (options->paper && options->switching != 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "switch", -1, options->switching,
+                       "0 for the printed equations, which have no switches");
     }
     for (int64_t r = 0; r < self->n; r++) {
         derive(self, r);

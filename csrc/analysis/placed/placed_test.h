@@ -22,8 +22,9 @@ typedef struct {
     int fixed_point; /* GS_ANALYSIS_CONTEXTS_JOINT, ..., the first two of tests with one GPU user */
     int64_t slice;   /* time_slices: its length, ticks */
     int64_t cost;    /* of a switch, an update, or a request to the server, ticks */
-    bool stall;      /* gcaps: every update stops the GPU */
-    bool jitter;     /* stgm and tests with one GPU user: no limits by ready intervals */
+    int64_t switching; /* gcaps: of a switch to another context, ticks */
+    bool stall;        /* gcaps: every update stops the GPU */
+    bool jitter;       /* stgm and tests with one GPU user: no limits by ready intervals */
 } gs_analysis_placed_options_t;
 
 /* Placement of one set. */

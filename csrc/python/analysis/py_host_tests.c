@@ -236,7 +236,7 @@ out:
 
 PyDoc_STRVAR(context_test_doc,
              "host_context_test(hosts, core, gpu_priority, *, method, cpus, sms, mode, "
-             "fixed_point, paper, slice, cost, stall, stop)\n"
+             "fixed_point, paper, slice, cost, switch, stall, stop)\n"
              "--\n\n"
              "The response-time test of a method in which each task has a context on the GPU\n"
              "(analysis/contexts/context_methods.h), for a stack of N sets. core, gpu_priority:\n"
@@ -244,9 +244,9 @@ PyDoc_STRVAR(context_test_doc,
              "pass, 2 order-free. Returns what host_stgm does.");
 
 static const gs_python_signature_t CONTEXT_TEST_SIGNATURE = {
-    "host_context_test", "OOOsLLiipLLpO", 3, 0,
+    "host_context_test", "OOOsLLiipLLLpO", 3, 0,
     (const char *const[]){"hosts", "core", "gpu_priority", "method", "cpus", "sms", "mode",
-                          "fixed_point", "paper", "slice", "cost", "stall", "stop"}};
+                          "fixed_point", "paper", "slice", "cost", "switch", "stall", "stop"}};
 
 static PyObject *host_context_test(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
@@ -254,11 +254,11 @@ static PyObject *host_context_test(PyObject *module, PyObject *const *args, Py_s
     PyObject *hosts, *in_core, *in_priority, *stop, *result = NULL;
     const char *name;
     int paper, stall;
-    long long cpus, sms, slice, cost;
+    long long cpus, sms, slice, cost, switching;
     gs_analysis_contexts_options_t options = {0};
     if (!gs_python_parse(&CONTEXT_TEST_SIGNATURE, args, nargs, kwnames, &hosts, &in_core,
                          &in_priority, &name, &cpus, &sms, &options.mode, &options.fixed_point,
-                         &paper, &slice, &cost, &stall, &stop)) {
+                         &paper, &slice, &cost, &switching, &stall, &stop)) {
         return NULL;
     }
     gs_analysis_contexts_run_t run = gs_analysis_contexts_method_find(name);
@@ -270,6 +270,7 @@ static PyObject *host_context_test(PyObject *module, PyObject *const *args, Py_s
     options.sms = sms;
     options.slice = slice;
     options.cost = cost;
+    options.switching = switching;
     options.paper = paper != 0;
     options.stall = stall != 0;
     job_t job = {0};

@@ -5,11 +5,12 @@
 /* Parameters of both functions. */
 #define PLACED_NAMES "hosts", "core", "sm", "server", "gpu_priority"
 #define TEST_NAMES                                                                                 \
-    "method", "cpus", "sms", "mode", "fixed_point", "slice", "cost", "stall", "jitter", "stop"
+    "method", "cpus", "sms", "mode", "fixed_point", "slice", "cost", "switch", "stall", "jitter",  \
+        "stop"
 
 /* The test's options as they come. */
 typedef struct {
-    long long cpus, sms, slice, cost;
+    long long cpus, sms, slice, cost, switching;
     int mode, fixed_point, stall, jitter;
 } given_t;
 
@@ -22,6 +23,7 @@ static gs_analysis_placed_options_t options_of(const given_t *given)
         .fixed_point = given->fixed_point,
         .slice = given->slice,
         .cost = given->cost,
+        .switching = given->switching,
         .stall = given->stall != 0,
         .jitter = given->jitter != 0,
     };
@@ -29,7 +31,7 @@ static gs_analysis_placed_options_t options_of(const given_t *given)
 
 PyDoc_STRVAR(breakdown_doc,
              "host_breakdown(hosts, core, sm, server, gpu_priority, *, scale, task, method, cpus, "
-             "sms, mode, fixed_point, slice, cost, stall, jitter, stop)\n"
+             "sms, mode, fixed_point, slice, cost, switch, stall, jitter, stop)\n"
              "--\n\n"
              "The largest factors (gs_analysis_sensitivity_breakdown) for a stack of N sets. sm:\n"
              "uint8 (N, n, M), or None but for stgm; server (N,), gpu_priority (N, n): or None.\n"
@@ -37,7 +39,7 @@ PyDoc_STRVAR(breakdown_doc,
              "bool (N,), load float (N,).");
 
 static const gs_python_signature_t HOST_BREAKDOWN_SIGNATURE = {
-    "host_breakdown", "OOOOOiLsLLiiLLppO", 5, 0,
+    "host_breakdown", "OOOOOiLsLLiiLLLppO", 5, 0,
     (const char *const[]){PLACED_NAMES, "scale", "task", TEST_NAMES}};
 
 enum { NUMERATOR, DENOMINATOR, LIMITING, TESTS, UNLIMITED, LOAD, COLUMNS };
@@ -67,7 +69,7 @@ static PyObject *host_breakdown(PyObject *module, PyObject *const *args, Py_ssiz
     if (!gs_python_parse(&HOST_BREAKDOWN_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.core,
                          &in.sm, &in.server, &in.gpu_priority, &scale, &task, &placed.name,
                          &given.cpus, &given.sms, &given.mode, &given.fixed_point, &given.slice,
-                         &given.cost, &given.stall, &given.jitter, &in.stop)) {
+                         &given.cost, &given.switching, &given.stall, &given.jitter, &in.stop)) {
         return NULL;
     }
     placed.options = options_of(&given);
@@ -119,7 +121,7 @@ out:
 
 PyDoc_STRVAR(assign_doc,
              "host_assign_priorities(hosts, core, sm, server, gpu_priority, *, gpu, budget, "
-             "method, cpus, sms, mode, fixed_point, slice, cost, stall, jitter, stop)\n"
+             "method, cpus, sms, mode, fixed_point, slice, cost, switch, stall, jitter, stop)\n"
              "--\n\n"
              "Priorities with which the test accepts each of N sets\n"
              "(gs_analysis_priorities_assign, or _assign_gpu with `gpu`); arrays as of\n"
@@ -127,7 +129,7 @@ PyDoc_STRVAR(assign_doc,
              "method (N,), accepted bool (N,), optimal bool (N,), tests (N,).");
 
 static const gs_python_signature_t HOST_ASSIGN_SIGNATURE = {
-    "host_assign_priorities", "OOOOOpLsLLiiLLppO", 5, 0,
+    "host_assign_priorities", "OOOOOpLsLLiiLLLppO", 5, 0,
     (const char *const[]){PLACED_NAMES, "gpu", "budget", TEST_NAMES}};
 
 /* The answers for a stack. */
@@ -185,7 +187,7 @@ static PyObject *host_assign_priorities(PyObject *module, PyObject *const *args,
     if (!gs_python_parse(&HOST_ASSIGN_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.core, &in.sm,
                          &in.server, &in.gpu_priority, &gpu, &budget, &placed.name, &given.cpus,
                          &given.sms, &given.mode, &given.fixed_point, &given.slice, &given.cost,
-                         &given.stall, &given.jitter, &in.stop)) {
+                         &given.switching, &given.stall, &given.jitter, &in.stop)) {
         return NULL;
     }
     if (budget < 0 || budget > INT32_MAX) {

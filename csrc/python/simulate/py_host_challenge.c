@@ -53,7 +53,8 @@ static PyObject *result_of(const gs_simulate_challenge_t *found, int64_t n, int 
 PyDoc_STRVAR(
     challenge_doc,
     "host_challenge(hosts, core, sm, server, *, explore, cpus, sms, gpu, mode, overhead, key, "
-    "index, states, bytes, seconds, stop, slice=0, ring=0, stall=False, gpu_priority=None)\n"
+    "index, states, bytes, seconds, stop, slice=0, ring=0, stall=False, gpu_priority=None, "
+    "switch=0)\n"
     "--\n\n"
     "Searches for a late job of one set under partitioned priorities; the arguments as for\n"
     "host_open. explore: visit all integer schedules. states limits the jobs of the search, or\n"
@@ -62,11 +63,11 @@ PyDoc_STRVAR(
     "simulate/challenge/challenge.h.");
 
 static const gs_python_signature_t HOST_CHALLENGE_SIGNATURE = {
-    "host_challenge", "OOOOpLLiiLOLLLdOLipO", 4, 4,
-    (const char *const[]){"hosts", "core",  "sm",     "server", "explore",
-                          "cpus",  "sms",   "gpu",    "mode",   "overhead",
-                          "key",   "index", "states", "bytes",  "seconds",
-                          "stop",  "slice", "ring",   "stall",  "gpu_priority"}};
+    "host_challenge", "OOOOpLLiiLOLLLdOLipOL", 4, 5,
+    (const char *const[]){"hosts",  "core",         "sm",      "server",   "explore", "cpus",
+                          "sms",    "gpu",          "mode",    "overhead", "key",     "index",
+                          "states", "bytes",        "seconds", "stop",     "slice",   "ring",
+                          "stall",  "gpu_priority", "switch"}};
 
 typedef int way_t(gs_simulate_challenge_t *self, gs_context_t *ctx,
                   const gs_simulate_host_model_t *model);
@@ -96,7 +97,7 @@ static PyObject *host_challenge(PyObject *module, PyObject *const *args, Py_ssiz
     if (!gs_python_parse(&HOST_CHALLENGE_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.core,
                          &in.sm, &in.server, &explore, &in.cpus, &in.sms, &in.gpu, &in.mode,
                          &in.overhead, &in.key, &index, &states, &bytes, &seconds, &stop, &in.slice,
-                         &in.ring, &in.stall, &in.gpu_priority)) {
+                         &in.ring, &in.stall, &in.gpu_priority, &in.switching)) {
         return NULL;
     }
     if (states < 1) {

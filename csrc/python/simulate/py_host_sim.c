@@ -62,7 +62,7 @@ PyDoc_STRVAR(
     "host_open(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, "
     "overhead, shares, until, victim, triggers, key, index, log_intervals, stop, slice=0, "
     "ring=0, stall=False, gpu_priority=None, release_begin=None, release=None, "
-    "time=None)\n"
+    "time=None, switch=0)\n"
     "--\n\n"
     "A HostSimulation at its start, of a\n"
     "stack of one set. core (None without cores), offset: (1, n); sm: uint8 (1, n, sms),\n"
@@ -72,13 +72,13 @@ PyDoc_STRVAR(
     "(jobs,) and time (jobs, 4 w + 1): given jobs. See simulate/host/host.h.");
 
 static const gs_python_signature_t HOST_OPEN_SIGNATURE = {
-    "host_open", "OOOOLLiiiOLOOOLOLpOLipOOOO", 4, 7,
+    "host_open", "OOOOLLiiiOLOOOLOLpOLipOOOOL", 4, 8,
     (const char *const[]){
         "hosts",   "offset", "core",     "sm",     "cpus",         "sms",
         "policy",  "gpu",    "mode",     "server", "overhead",     "shares",
         "until",   "victim", "triggers", "key",    "index",        "log_intervals",
         "stop",    "slice",  "ring",     "stall",  "gpu_priority", "release_begin",
-        "release", "time"}};
+        "release", "time",   "switch"}};
 
 static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
@@ -91,7 +91,8 @@ static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t n
                          &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
                          &in.key, &index, &log_intervals, &stop, &in.slice, &in.ring, &in.stall,
-                         &in.gpu_priority, &in.release_begin, &in.release, &in.time)) {
+                         &in.gpu_priority, &in.release_begin, &in.release, &in.time,
+                         &in.switching)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -210,18 +211,18 @@ PyDoc_STRVAR(
     responses_doc,
     "host_responses(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, overhead, "
     "shares, until, victim, triggers, key, first, states, stop, slice=0, ring=0, stall=False, "
-    "gpu_priority=None)\n"
+    "gpu_priority=None, switch=0)\n"
     "--\n\n"
     "Simulates every set of a stack; the arguments of host_open for N sets. Set i draws from\n"
     "index first + i of the key; states limits the jobs of each set (0: no limit). Returns\n"
     "(worst, finished, late), each (N, n), and status (N,), 1 where the limit was reached.");
 
 static const gs_python_signature_t HOST_RESPONSES_SIGNATURE = {
-    "host_responses", "OOOOLLiiiOLOOOLOLLOLipO", 4, 4,
-    (const char *const[]){"hosts",  "offset", "core",     "sm",     "cpus",        "sms",
-                          "policy", "gpu",    "mode",     "server", "overhead",    "shares",
-                          "until",  "victim", "triggers", "key",    "first",       "states",
-                          "stop",   "slice",  "ring",     "stall",  "gpu_priority"}};
+    "host_responses", "OOOOLLiiiOLOOOLOLLOLipOL", 4, 5,
+    (const char *const[]){"hosts",  "offset", "core",     "sm",     "cpus",         "sms",
+                          "policy", "gpu",    "mode",     "server", "overhead",     "shares",
+                          "until",  "victim", "triggers", "key",    "first",        "states",
+                          "stop",   "slice",  "ring",     "stall",  "gpu_priority", "switch"}};
 
 static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -233,7 +234,7 @@ static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssiz
                          &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
                          &in.key, &first, &states, &stop, &in.slice, &in.ring, &in.stall,
-                         &in.gpu_priority)) {
+                         &in.gpu_priority, &in.switching)) {
         return NULL;
     }
     if (first < 0 || states < 0) {

@@ -127,6 +127,7 @@ gs_simulate_host_model_t gs_python_host_model_at(const gs_python_host_arrays_t *
         .server = gs_python_i64(self->server)[set],
         .server_period = gs_python_i64(self->server)[set],
         .overhead = in->overhead,
+        .switching = in->switching,
         .slice = in->slice,
         .ring = in->ring,
         .stall = in->stall != 0,

@@ -11,7 +11,7 @@ typedef struct {
     PyObject *hosts, *offset, *core, *sm, *server, *shares, *until, *victim, *key;
     PyObject *gpu_priority;                   /* NULL or None: none */
     PyObject *release_begin, *release, *time; /* likewise */
-    long long cpus, sms, overhead, triggers, slice;
+    long long cpus, sms, overhead, triggers, slice, switching;
     int policy, gpu, mode, ring, stall;
 } gs_python_host_call_t;
 

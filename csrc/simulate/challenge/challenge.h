@@ -24,7 +24,8 @@
  * of the task whose requests are last (or none) where the protocol depends on it. A visited state
  * is kept once, in breadth-first order: the counterexample is a shortest one. The rules of an
  * instant are those of host/host.h. Without a miss and within the budget, no integer schedule under
- * these rules has a late job.
+ * these rules has a late job. Releases and execution times between ticks can make one late: a set
+ * explored to its end is not accepted.
  */
 #ifndef GS_SIMULATE_CHALLENGE_CHALLENGE_H
 #define GS_SIMULATE_CHALLENGE_CHALLENGE_H

@@ -111,7 +111,7 @@ static int explore(gs_simulate_challenge_explorer_t *self, int64_t last)
 bool gs_simulate_challenge_explorable(const gs_simulate_host_model_t *model)
 {
     const gs_host_tasks_t *hosts = &model->hosts;
-    if (hosts->n > TASKS || model->overhead > LONGEST) {
+    if (hosts->n > TASKS || model->overhead > LONGEST || model->switching > LONGEST) {
         return false;
     }
     for (int64_t i = 0; i < hosts->n; i++) {

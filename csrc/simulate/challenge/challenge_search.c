@@ -308,7 +308,8 @@ const gs_method_t gs_simulate_challenge_method = {
     .function = "simulate.challenge",
     .claim = "simulation",
     .source = "[RTCSA19], [ECRTS24]",
-    .summary = "Search for a schedule with a late job; exact for very small sets in integer time.",
+    .summary =
+        "Search for a schedule with a late job; for very small sets among all integer schedules.",
     .options = CHALLENGE_OPTIONS,
     .option_count = sizeof CHALLENGE_OPTIONS / sizeof *CHALLENGE_OPTIONS,
 };

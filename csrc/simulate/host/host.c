@@ -43,11 +43,9 @@ static void grant(gs_simulate_host_state_t *self)
         gs_simulate_host_server_grant(self);
     } else if (self->gpu == GS_SIMULATE_HOST_GPU_CONTAINER) {
         gs_simulate_host_container_grant(self);
-    } else if (self->gpu == GS_SIMULATE_HOST_GPU_SLICES) {
-        gs_simulate_host_slices_grant(self);
     } else if (self->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
         gs_simulate_host_gcaps_grant(self);
-    } else {
+    } else if (self->gpu != GS_SIMULATE_HOST_GPU_SLICES) {
         gs_simulate_host_lock_grant(self);
     }
 }
@@ -75,7 +73,9 @@ void gs_simulate_host_pass_instant(gs_simulate_host_state_t *self)
         gs_simulate_host_dispatch(self);
         grant(self);
     } while (self->marked && self->status == GS_OK);
-    if (self->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
+    if (self->gpu == GS_SIMULATE_HOST_GPU_SLICES) {
+        gs_simulate_host_slices_settle(self);
+    } else if (self->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
         gs_simulate_host_gcaps_settle(self);
     }
 }

@@ -71,9 +71,11 @@
  *
  * SLICES: a kernel is launched at the end of the copy in. The GPU serves the contexts with launched
  * kernels in turn, each for at most `slice`: GS_SIMULATE_HOST_RING_FIFO, to the end of the queue
- * after a slice, or GS_SIMULATE_HOST_RING_CYCLIC, the next one by priority. A context that is alone
- * at the end of its slice (without the launches of that instant) goes on. The end of a kernel ends
- * its slice. Before another context than the last one is served the GPU switches for `overhead`.
+ * after a slice, or GS_SIMULATE_HOST_RING_CYCLIC, the next one by priority. The next context is
+ * chosen when all launches of the instant are known: a launch at the end of a slice counts, and is
+ * ahead of the context whose slice ends. A context that is alone at the end of its slice goes on.
+ * The end of a kernel ends its slice. Before another context than the last one is served the GPU
+ * switches for `overhead`. (simulate/hierarchy has the same rule.)
  *
  * GCAPS: before the copy in and after the copy out the task updates the list of open segments: it
  * takes a mutex, which goes to the waiting task of the highest GPU priority, and runs for
@@ -81,7 +83,10 @@
  * open task of the highest GPU priority owns the GPU. A kernel proceeds while its task is the
  * owner, except during a first update of a task of higher GPU priority (with `stall`: during every
  * update). Without overhead an update takes effect at its request; the second one then needs no
- * core if there is no copy out.
+ * core if there is no copy out. Before the kernel of another context than the last one proceeds the
+ * GPU switches for `switching`, so a preemption costs two switches. A first update of a task of
+ * higher GPU priority ends a switch in vain: the next context, whichever it is, pays in full.
+ * (Other updates do not delay a switch, with `stall` either.)
  *
  * With global EDF the GPU has a lock as well ([RTNS10]): a GPU segment is a critical section of two
  * copies on a CPU and a kernel, during which the job is suspended. Waiting jobs are suspended, and

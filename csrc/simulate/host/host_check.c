@@ -60,9 +60,11 @@ static int check_contexts(gs_context_t *ctx, const gs_simulate_host_model_t *mod
     if ((status = check_range(ctx, "mode", -1, model->mode, GS_SIMULATE_HOST_MODE_SUSPEND,
                               GS_SIMULATE_HOST_MODE_BUSY,
                               "suspend or busy with a context per task")) != GS_OK ||
-        (status = gs_simulate_host_check_clock(ctx, "overhead", -1, model->overhead)) != GS_OK ||
-        model->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
+        (status = gs_simulate_host_check_clock(ctx, "overhead", -1, model->overhead)) != GS_OK) {
         return status;
+    }
+    if (model->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
+        return gs_simulate_host_check_clock(ctx, "switch", -1, model->switching);
     }
     status = check_range(ctx, "slice", -1, model->slice, 1, GS_SIMULATE_HOST_LATEST - 1,
                          "a positive time below 2**59 - 1 ticks");

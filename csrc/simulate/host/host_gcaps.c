@@ -123,7 +123,14 @@ void gs_simulate_host_gcaps_worked(gs_simulate_host_state_t *self, int32_t r)
 
 void gs_simulate_host_gcaps_kernel_ended(gs_simulate_host_state_t *self)
 {
-    int32_t r = self->turn.runs;
+    gs_simulate_host_turn_t *turn = &self->turn;
+    int32_t r = turn->runs;
+    if (turn->switches) {
+        turn->switches = false;
+        turn->runs = -1;
+        turn->alarm = GS_NEVER;
+        return;
+    }
     gs_simulate_host_end_turn(self);
     leave_kernel(self, r, false);
 }
@@ -156,19 +163,19 @@ void gs_simulate_host_gcaps_grant(gs_simulate_host_state_t *self)
     }
 }
 
-/* Whether the update in progress stops the kernels of a task. */
-static bool is_stopped(const gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t)
+/* Whether a more urgent task than this one begins a segment: by an update in progress. */
+static bool is_preempted(const gs_simulate_host_state_t *self, const gs_simulate_host_thread_t *t)
 {
     if (self->holder < 0) {
         return false;
     }
     const gs_simulate_host_thread_t *holder = &self->thread[self->holder];
     bool begins = holder->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN;
-    return self->host->model.stall || (begins && holder->level < t->level);
+    return begins && holder->level < t->level;
 }
 
-/* The thread whose kernel proceeds, -1: none. */
-static int32_t proceeding(const gs_simulate_host_state_t *self)
+/* The thread to whose kernel the GPU goes, -1: none. */
+static int32_t chosen(const gs_simulate_host_state_t *self)
 {
     int32_t owner = -1;
     for (int32_t r = 0; r < self->n; r++) {
@@ -182,24 +189,36 @@ static int32_t proceeding(const gs_simulate_host_state_t *self)
     }
     const gs_simulate_host_thread_t *t = &self->thread[owner];
     bool runs = t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_KERNEL;
-    return runs && !is_stopped(self, t) ? owner : -1;
+    return runs && !is_preempted(self, t) ? owner : -1;
 }
 
 void gs_simulate_host_gcaps_settle(gs_simulate_host_state_t *self)
 {
-    int32_t r = proceeding(self);
-    if (r == self->turn.runs) {
-        return;
-    }
-    if (self->turn.runs >= 0) {
+    const gs_simulate_host_model_t *model = &self->host->model;
+    gs_simulate_host_turn_t *turn = &self->turn;
+    int32_t r = chosen(self);
+    bool stalls = model->stall && self->holder >= 0; /* kernels, but no switch */
+    if (turn->switches && turn->runs != r) {         /* in vain: the next context pays again */
+        turn->switches = false;
+        turn->runs = -1;
+        turn->alarm = GS_NEVER;
+        turn->last = self->n;
+    } else if (turn->runs >= 0 && !turn->switches && (turn->runs != r || stalls)) {
         gs_simulate_host_end_turn(self);
     }
-    if (r < 0) {
+    if (r < 0 || r == turn->runs) {
         return;
     }
-    gs_simulate_host_begin_turn(self, r);
-    self->turn.alarm = self->now + self->thread[r].left;
-    if (self->turn.alarm >= GS_NEVER) {
+    if (turn->last >= 0 && turn->last != r && model->switching > 0) {
+        turn->switches = true;
+        turn->runs = turn->last = r;
+        turn->alarm = self->now + model->switching;
+    } else if (!stalls) {
+        turn->last = r;
+        gs_simulate_host_begin_turn(self, r);
+        turn->alarm = self->now + self->thread[r].left;
+    }
+    if (turn->runs >= 0 && turn->alarm >= GS_NEVER) {
         gs_simulate_host_pass_clock(self);
     }
 }

@@ -54,15 +54,16 @@ typedef struct {
     const int64_t *core;   /* per task, 0 .. cpus - 1; partitioned only */
     const uint8_t *sm;     /* n rows of sms: whether the task uses the SM; STGM only */
     int64_t cpus;
-    int64_t sms;      /* of the GPU; except with STGM, kernels run on all of them */
-    int policy;       /* GS_SIMULATE_HOST_PARTITIONED, ... */
-    int gpu;          /* GS_SIMULATE_HOST_GPU_STGM, ... */
-    int mode;         /* GS_SIMULATE_HOST_MODE_SUSPEND, ... */
-    int64_t server;   /* the server's core, 0 .. cpus; server only */
-    int64_t overhead; /* of the server, a switch (SLICES) or an update (GCAPS), in ticks */
-    int64_t slice;    /* SLICES: longest time of a turn, in ticks */
-    int ring;         /* SLICES: GS_SIMULATE_HOST_RING_FIFO, ... */
-    bool stall;       /* GCAPS: every update stops the GPU */
+    int64_t sms;       /* of the GPU; except with STGM, kernels run on all of them */
+    int policy;        /* GS_SIMULATE_HOST_PARTITIONED, ... */
+    int gpu;           /* GS_SIMULATE_HOST_GPU_STGM, ... */
+    int mode;          /* GS_SIMULATE_HOST_MODE_SUSPEND, ... */
+    int64_t server;    /* the server's core, 0 .. cpus; server only */
+    int64_t overhead;  /* of the server, a switch (SLICES) or an update (GCAPS), in ticks */
+    int64_t switching; /* GCAPS: of a switch to another context, in ticks */
+    int64_t slice;     /* SLICES: longest time of a turn, in ticks */
+    int ring;          /* SLICES: GS_SIMULATE_HOST_RING_FIFO, ... */
+    bool stall;        /* GCAPS: every update stops the GPU */
     const int64_t *gpu_priority; /* GCAPS: per task, smaller is more urgent; NULL: as priority */
     int64_t server_period;       /* of the container's server */
     gs_simulate_host_share_t low, high; /* range of execution times relative to the worst case, 0 <=

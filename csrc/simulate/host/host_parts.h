@@ -323,14 +323,15 @@ void gs_simulate_host_end_turn(gs_simulate_host_state_t *self);
 void gs_simulate_host_wait_turn(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_copy(gs_simulate_host_state_t *self, int32_t r);
 
-/* Time slices: the end of a switch, of a turn. */
+/* Time slices: the end of a switch, of a turn; the next context has its turn, at the end of an
+ * instant, when all launches are known. */
 void gs_simulate_host_slices_begin(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_slices_copied(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_slices_ended(gs_simulate_host_state_t *self);
-void gs_simulate_host_slices_grant(gs_simulate_host_state_t *self);
+void gs_simulate_host_slices_settle(gs_simulate_host_state_t *self);
 
-/* GCAPS: an update is requested; a copy or an update has ended; a kernel has ended; the GPU goes to
- * the owner, at the end of an instant. */
+/* GCAPS: an update is requested; a copy or an update has ended; a kernel or a switch has ended; the
+ * GPU goes to the owner, at the end of an instant. */
 int gs_simulate_host_gcaps_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
                                 const gs_simulate_host_model_t *model);
 void gs_simulate_host_gcaps_begin(gs_simulate_host_state_t *self, int32_t r);

@@ -252,7 +252,7 @@ static int allocate(gs_simulate_host_t *self, gs_context_t *ctx)
     state->n = (int32_t)n;
     state->victim = state->holder = -1;
     state->container.alarm = state->turn.alarm = GS_NEVER;
-    state->turn.runs = state->turn.last = -1;
+    state->turn.runs = state->turn.last = state->turn.over = -1;
     state->job_free = -1;
     state->gpu = model->gpu;
     state->mode = model->mode;

@@ -72,7 +72,7 @@ void gs_simulate_host_slices_ended(gs_simulate_host_state_t *self)
     if (self->thread[r].left == 0) {
         leave_kernel(self, r, false);
     } else {
-        gs_simulate_host_append(self, &self->waiting, r);
+        self->turn.over = r;
     }
 }
 
@@ -116,13 +116,29 @@ static void serve(gs_simulate_host_state_t *self)
     }
 }
 
-void gs_simulate_host_slices_grant(gs_simulate_host_state_t *self)
+/* Whether a slice of the context that has been alone ends now, as another one has launched. */
+static bool is_over(const gs_simulate_host_state_t *self)
+{
+    const gs_simulate_host_turn_t *turn = &self->turn;
+    return turn->runs >= 0 && !turn->switches && self->waiting.head >= 0 &&
+           self->now > turn->since && (self->now - turn->since) % self->host->model.slice == 0;
+}
+
+void gs_simulate_host_slices_settle(gs_simulate_host_state_t *self)
 {
     gs_simulate_host_turn_t *turn = &self->turn;
     int64_t slice = self->host->model.slice;
     while (self->launching.head >= 0) {
         gs_simulate_host_line_up(self, &self->waiting,
                                  gs_simulate_host_pop(self, &self->launching));
+    }
+    if (is_over(self)) {
+        turn->over = turn->runs;
+        gs_simulate_host_end_turn(self);
+    }
+    if (turn->over >= 0) {
+        gs_simulate_host_append(self, &self->waiting, turn->over);
+        turn->over = -1;
     }
     if (turn->runs < 0 && self->waiting.head >= 0) {
         serve(self);

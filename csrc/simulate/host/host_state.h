@@ -119,7 +119,8 @@ typedef struct {
     int64_t alarm; /* time of its next own event; GS_NEVER: none */
     int64_t since; /* when the turn began */
     int32_t runs;  /* thread whose kernel has the GPU, -1: none */
-    int32_t last;  /* the last one, -1: none yet */
+    int32_t last;  /* the last one, -1: none yet; n: a switch to it was interrupted */
+    int32_t over;  /* SLICES: its slice has ended at this instant, -1: of none */
     bool switches; /* it is switching to `runs` */
 } gs_simulate_host_turn_t;
 

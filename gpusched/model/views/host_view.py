@@ -49,7 +49,9 @@ class _Job:
     has_lone_copies: bool = False
 
 
-def host_view(source: Source, *, divided: bool, waits: bool, split: bool) -> View[HostTasks]:
+def host_view(
+    source: Source, *, divided: bool, waits: bool, split: bool, switches: bool
+) -> View[HostTasks]:
     """Host tasks with kernel times on 1, 2, ... SMs, or on all; see ``Workload.hosts``.
 
     ``split``: a kernel that follows a copy behind another kernel begins a GPU segment.
@@ -68,7 +70,7 @@ def host_view(source: Source, *, divided: bool, waits: bool, split: bool) -> Vie
                 "methods that do not divide them)"
             )
     jobs = [_job(task, times, split) for task, times in zip(tasks, source.times, strict=True)]
-    switch = platform.context_switch if several else 0
+    switch = platform.context_switch if several and switches else 0
     sms = platform.sms if divided else None
     priority = given_to_all(tasks, "priority")
     derived = HostTasks(

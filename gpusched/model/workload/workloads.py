@@ -617,6 +617,7 @@ class Workload(NoArray, Tabular):
         sms: Literal["divided", "all"] = "divided",
         waits: bool = True,
         split: bool = False,
+        switches: bool = True,
     ) -> View[HostTasks]:
         """Derive host tasks, for STGM, locks, a GPU server, GCAPS, and global EDF.
 
@@ -643,6 +644,9 @@ class Workload(NoArray, Tabular):
             Whether a GPU segment ends before a kernel that follows a copy behind another kernel.
             With time slices such a kernel waits for a slice of its own, as its context had none to
             run.
+        switches
+            Whether each GPU segment takes a context switch longer if several processes use the GPU.
+            False: for methods that count switches themselves (time_slices and gcaps).
 
         Returns
         -------
@@ -670,6 +674,7 @@ class Workload(NoArray, Tabular):
             divided=sms == "divided",
             waits=flag(waits, "waits"),
             split=flag(split, "split"),
+            switches=flag(switches, "switches"),
         )
 
     def launches(

@@ -51,6 +51,13 @@ _RINGS = enumeration("simulate.host_ring")
 _TRIGGERS = enumeration("simulate.host_trigger")
 
 
+CONTEXT_OPTIONS = {
+    **{"slice": ("time_slices",), "switch": ("time_slices", "gcaps"), "ring": ("time_slices",)},
+    **{name: ("gcaps",) for name in ("update", "stall", "gpu_priority")},
+}
+"""Options of the protocols with a context per task, and the protocols that have them."""
+
+
 class Contexts(NamedTuple):
     """Options of the protocols with a context per task, as given."""
 
@@ -160,15 +167,14 @@ def _context_arguments(
     hosts: HostTasks, protocol: str, given: Contexts, sets: int
 ) -> dict[str, Any]:
     """The core's arguments for a context per task; nothing for other protocols."""
-    own = {"time_slices": ("slice", "switch", "ring"), "gcaps": ("update", "stall", "gpu_priority")}
     standard = Contexts(None, 0, "fifo", 0, False, None)
-    for owner, names in own.items():
-        for name in names:
-            value = getattr(given, name)
-            if owner != protocol and value is not getattr(standard, name) and value != 0:
-                raise ValueError(
-                    f"{name}: got {value!r:.60}, expected none without protocol={owner!r}"
-                )
+    for name, owners in CONTEXT_OPTIONS.items():
+        value = getattr(given, name)
+        if protocol not in owners and value is not getattr(standard, name) and value != 0:
+            expected = " or ".join(map(repr, owners))
+            raise ValueError(
+                f"{name}: got {value!r:.60}, expected none without protocol={expected}"
+            )
     if protocol == "time_slices":
         if given.slice is None:
             raise ValueError("slice: got none, expected the length of a slice in ticks")
@@ -191,6 +197,7 @@ def _context_arguments(
         priority = np.ascontiguousarray(np.broadcast_to(priority, (sets, hosts.n)))
     return {
         "overhead": _ticks(given.update, "update", 0),
+        "switch": _ticks(given.switch, "switch", 0),
         "stall": flag(given.stall, "stall"),
         "gpu_priority": priority,
     }

@@ -1,4 +1,4 @@
-"""Answer of ``gs.simulate.challenge``: a late schedule, proof of its absence, or neither."""
+"""Answer of ``gs.simulate.challenge``: a late schedule, or none that was found."""
 
 from __future__ import annotations
 
@@ -32,12 +32,6 @@ __all__ = ["CLAIMS", "Challenge", "LateJobs", "Sharing"]
 CLAIMS = ("unknown", "accepted", "counterexample")
 """Answers of a challenge, in the order of their numbers."""
 
-_BY = {
-    "test": "the test accepts the set",
-    "exploration": "all integer schedules were visited",
-    "search": "a directed search",
-}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sharing(Saved, Frozen):
@@ -53,8 +47,10 @@ class Sharing(Saved, Frozen):
     ----------
     overhead
         Overhead of the server in ticks; 0 for protocols without a server.
-    slice, switch, ring
+    slice, ring
         Parameters of "time_slices"; ``slice`` is None for other protocols.
+    switch
+        Time to switch to another context, for "time_slices" and "gcaps".
     update, stall
         Parameters of "gcaps".
     gpu_priority
@@ -88,7 +84,7 @@ class Sharing(Saved, Frozen):
         names = {
             "gpu_server": ("overhead",),
             "time_slices": ("slice", "switch", "ring"),
-            "gcaps": ("update", "stall", "gpu_priority"),
+            "gcaps": ("update", "switch", "stall", "gpu_priority"),
         }
         given = {name: getattr(self, name) for name in names.get(protocol, ())}
         if given.get("gpu_priority") is not None:
@@ -138,19 +134,23 @@ class Challenge(Tabular, Saved, Frozen):
 
     >>> hosts = gs.HostTasks.from_segments([7, 9], [[2, (0, 2, 0), 1], [4]], core=[0, 0])
     >>> found = gs.analysis.mpcp(hosts).challenge()
-    >>> found.claim, found.by
-    ('accepted', 'exploration')
+    >>> found.claim, found.by, found.explored
+    ('unknown', 'exploration', True)
+    >>> found.why()
+    'No integer schedule is late: all were visited. At times between ticks a job may be late.'
 
     Attributes
     ----------
     hosts, cpus, protocol, mode, sms, server, sharing
         The tasks, the platform and the protocol, as ``gs.simulate.host`` takes them.
     claim
-        "accepted": no job is ever late. "counterexample": a schedule with a late job was found.
-        "unknown": neither was shown within the budget. A str, or an array of str (N,).
+        "accepted": no job is ever late, as the test accepts the set. "counterexample": a schedule
+        with a late job was found. "unknown": neither was shown; this includes sets of which all
+        integer schedules were visited (``explored``), since releases and execution times between
+        ticks can make a job late. A str, or an array of str (N,).
     by
-        Source of the claim: "test" (the test accepts the set), "exploration" (of all integer
-        schedules) or "search". A str, or (N,).
+        Source of the answer: "test" (the test accepts the set), "exploration" (of all integer
+        schedules), "search", or "" after a search that found nothing. A str, or (N,).
     jobs, runs, states
         Numbers of simulated jobs, of simulations, and of transitions of an exploration: ints, or
         (N,).
@@ -212,6 +212,12 @@ class Challenge(Tabular, Saved, Frozen):
     def undecided(self) -> Flags:
         """Whether neither was shown: a bool, or bool ``(N,)``."""
         return self._is("unknown")
+
+    @property
+    def explored(self) -> Flags:
+        """Whether all integer schedules were visited and none is late: bool, or bool ``(N,)``."""
+        by = np.asarray(self.by) == "exploration"
+        return by & self.undecided if self.is_stack else bool(by) and bool(self.undecided)
 
     @property
     def schedulable(self) -> Flags:
@@ -319,7 +325,12 @@ class Challenge(Tabular, Saved, Frozen):
             number, row = run_results.worst_job(run, task)
             return run.why(number, job=int(run.job[row])) if row is not None else run.why(number)
         if self.accepted:
-            return f"No job is ever late: {_BY[self.by]}."
+            return "No job is ever late: the test accepts the set."
+        if self.explored:
+            return (
+                "No integer schedule is late: all were visited. "
+                "At times between ticks a job may be late."
+            )
         ended = f" before its budget ({self.reason}) was spent" if self.reason else ""
         most = int(np.argmax(self.worst / self.hosts.deadline))
         return (

@@ -28,7 +28,7 @@ ChallengeProtocol = Literal["stgm", "mpcp", "fmlp_plus", "gpu_server", "time_sli
 _PROTOCOLS = ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps")
 _REASONS = ("", *enumeration("core.status")[1:4])
 _JOBS = 1_000_000  # simulated unless a budget says otherwise
-# Sets that are explored by default: this takes seconds and is exact.
+# Sets that are explored by default: this takes seconds.
 _TINY_TASKS, _TINY_PERIOD = 4, 32
 
 
@@ -69,14 +69,15 @@ def challenge(
     task (or none) whose requests are always ordered after simultaneous requests of other tasks.
     (The choice is fixed within a schedule, and is omitted if the order of requests has no effect.)
     Neither the number of jobs nor the length of a schedule is limited, because no state is visited
-    twice. If no job is late, the set is accepted for such schedules, and ``worst`` has the exact
-    largest responses.
+    twice. If no job is late, no integer schedule is, and ``worst`` has the largest responses of
+    integer schedules. This proves nothing for real times: with releases or execution times between
+    ticks a job can be late all the same. The claim is then "unknown", by "exploration".
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [10, 11], [[1, (1, 2, 0), 1], [2, (1, 2, 1), 0]], core=[0, 1])
     >>> found = gs.simulate.challenge(hosts, 2, "fmlp_plus")
     >>> found.claim, found.by, found.worst.tolist()
-    ('accepted', 'exploration', [9, 9])
+    ('unknown', 'exploration', [9, 9])
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def challenge(
     Returns
     -------
     Challenge
-        Its claim is "counterexample", "accepted" or "unknown".
+        Its claim is "counterexample", "unknown", or, for sets of ``accepted``, "accepted".
 
     Raises
     ------
@@ -157,7 +158,7 @@ def challenge(
     sharing = Sharing(
         overhead=model.overhead if protocol == "gpu_server" else 0,
         slice=model.arguments.get("slice"),
-        switch=model.overhead if protocol == "time_slices" else 0,
+        switch=int(switch),
         ring=ring,
         update=model.overhead if protocol == "gcaps" else 0,
         stall=bool(stall),
@@ -195,7 +196,7 @@ def _challenge(
     explored = None
     if exhaustive or (exhaustive is None and tiny):
         explored = _call(model, one, at, True, limits, key, index, stop)
-        if exhaustive or explored.claim != "unknown":
+        if exhaustive or explored.by:
             return explored
     found = _call(model, one, at, False, limits, key, index, stop)
     return found if explored is None else found._replace(states=explored.states)
@@ -220,7 +221,7 @@ def _call(
         given["server"][at : at + 1],
         explore=explore,
         **{name: given[name] for name in ("cpus", "sms", "gpu", "mode", "overhead")},
-        **{name: given[name] for name in ("slice", "ring", "stall") if name in given},
+        **{name: given[name] for name in ("slice", "switch", "ring", "stall") if name in given},
         gpu_priority=None if priority is None else priority[at : at + 1, : one.n],
         key=key,
         index=index,
@@ -229,8 +230,8 @@ def _call(
         seconds=limits.seconds or 0.0,
         stop=stop,
     )
-    claim = "counterexample" if example else "accepted" if explore and not status else "unknown"
-    by = "" if claim == "unknown" else "exploration" if explore else "search"
+    claim = "counterexample" if example else "unknown"
+    by = "exploration" if explore and not status else "search" if example else ""
     return _Found(claim, by, example, worst, jobs, runs, states, _REASONS[status])
 
 
