@@ -182,8 +182,8 @@ def test_an_answer_in_finer_ticks() -> None:
         assert late.grain == 15 and late.response.tolist() == [10, 10]
         bounds = late.detail.response.tolist()
         assert bounds == [136, 136] and late.response.tolist() == [-(-of // 15) for of in bounds]
-        stgm = gs.analyze(w[["a", "b"]].scaled(cpu=4), platform, "stgm")
-        assert stgm.schedulable is None and "comes to 14ms or more, 9ms its own" in stgm.why()
+        stgm = gs.analyze(w, platform, "stgm")
+        assert stgm.schedulable is None and "comes to 11ms or more, 6ms its own" in stgm.why()
         run = gs.observe(w, platform, "streams", until="60ms")
         assert run.grain == 15 and run.detail.now == 15 * run.now
         run.save(f"{folder}/run")
@@ -191,6 +191,22 @@ def test_an_answer_in_finer_ticks() -> None:
         assert ">9 ms<" in run.to_svg() or "time (ms)" in run.to_svg()
         run.to_chrome_trace(f"{folder}/trace.json")
         assert '"dispatched": 4933333' in Path(f"{folder}/trace.json").read_text()
+
+
+def test_waits_of_late_jobs_in_finer_ticks() -> None:
+    """Waits of a late job are told in units of time, not in finer ticks."""
+    kernel = gs.Kernel("4ms", blocks=960, threads=1024)
+    told = set()
+    for tick in TICKS:
+        tasks = [gs.Task(name, "60ms", [kernel], deadline="5ms") for name in "ab"]
+        w = gs.Workload(tasks, tick)
+        for way in ("streams", "priority_streams", "mps"):
+            run = gs.observe(w, gs.Platform("AGX Orin", cpus=2), way, until="60ms")
+            told.add((way, run.why("b")))
+    assert len(told) == 3
+    for way, text in told:
+        assert "takes 8ms, more than its deadline of 5ms" in text, way
+        assert "waited 4ms of its 8ms" in text or "waited 3.933333ms of its 8ms" in text, way
 
 
 def test_instances_in_finer_ticks() -> None:
@@ -224,9 +240,9 @@ def test_times_too_long_for_exact_ticks() -> None:
         assert answer.grain == NS[tick] and answer.accepted
         found.add(tuple(-(-bound * NS[tick] // 10**6) for bound in answer.response.tolist()))
     assert len(found) == 1
-    late = gs.Workload([gs.Task("k", "4s", w[0].segments, deadline="50ms"), *w[1:]], "ns")
+    late = gs.Workload([gs.Task("k", "4s", w[0].segments, deadline="100ms"), *w[1:]], "ns")
     answer = gs.analyze(late, platform, "edf_serial")
-    assert answer.schedulable is None
+    assert answer.detail.rejected and answer.schedulable is None
 
 
 def test_a_grain_is_the_least() -> None:

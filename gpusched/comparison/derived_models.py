@@ -148,7 +148,8 @@ class DerivedModels:
         """The use of times of kernels by the models of a way."""
         users = self.kernel_users()
         if way in ("edf_serial", "edf_parallel", "pbs"):
-            return Sharing(units=True, batches=users > 1)
+            waits = way != "edf_serial" and self._copies_wait
+            return Sharing(units=True, batches=users > 1, waits=waits)
         slowed = test and users > 1
         if way == "stgm":
             return Sharing(slowed=slowed, profiles=slowed)

@@ -53,15 +53,16 @@ class Sharing(NamedTuple):
 
     ``slowed``: multiplied by the slowdown of the platform. ``single``: also with the launch latency
     as part of a kernel. ``units``: also for the work of a job as one kernel. ``batches``: also the
-    times of batches. ``profiles``: also measured times on numbers of SMs. ``free``: tasks whose
-    kernels run on the least favourable number of SMs up to their limit. ``limits``: the SMs of
-    tasks that may not use all.
+    times of batches. ``waits``: copies wait for those of others. ``profiles``: also measured times
+    on numbers of SMs. ``free``: tasks whose kernels run on the least favourable number of SMs up to
+    their limit. ``limits``: the SMs of tasks that may not use all.
     """
 
     slowed: bool = False
     single: bool = False
     units: bool = False
     batches: bool = False
+    waits: bool = False
     profiles: bool = False
     free: frozenset[str] = frozenset()
     limits: Mapping[str, int] = {}
@@ -211,7 +212,11 @@ def _needed(
     latency = platform.launch_latency
     factor = slow if sharing.slowed else Fraction(1)
     found: list[Fraction] = []
-    for task, row in zip(workload, rows, strict=True):
+    tasks = workload.tasks
+    if sharing.waits:
+        source, _ = workload._source(platform).with_copy_waits()
+        tasks = source.tasks
+    for task, row in zip(tasks, rows, strict=True):
         for timed in row:
             if timed is None:
                 continue

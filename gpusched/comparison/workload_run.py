@@ -18,6 +18,7 @@ from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, plural
+from gpusched.comparison.finer_ticks import in_finer_ticks
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.saved_values import FieldValues, platform_values, workload_values
 from gpusched.comparison.ways import WAYS, OptionValue
@@ -269,16 +270,19 @@ class WorkloadRun(Tabular, Saved, Frozen):
             from gpusched.comparison.waits.dominant_waits import wait_sentence
             from gpusched.comparison.waits.wait_sums import JobSpan
 
+            workload, platform, grain = self.workload, self.platform, self.grain
+            if grain > 1:
+                workload, platform = in_finer_ticks(workload, platform, grain)
             release = int(self.release[row])
             span = JobSpan(
-                self.workload.names[self.task[row]],
+                workload.names[self.task[row]],
                 int(self.job[row]),
-                release,
-                release + int(self._so_far[row]),
+                grain * release,
+                grain * (release + int(self._so_far[row])),
                 bool(self.finish[row] >= 0),
             )
             self._waits_told[row] = wait_sentence(
-                self.detail, self.workload, self.platform, self.options, span
+                self.detail, workload, platform, self.options, span
             )
         return self._waits_told[row]
 

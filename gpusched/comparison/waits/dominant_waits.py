@@ -56,7 +56,7 @@ def _alone(workload: Workload, platform: Platform, name: str) -> int:
         times = workload[[name]].kernel_times(platform)[0]
     except (ValueError, OverflowError):
         return 0
-    kernels = sum(of.time * of.kernel.repeat for of in times if of is not None)
+    kernels = sum(of.least * of.kernel.repeat for of in times if of is not None)
     return task.cpu_time + task.copy_time + kernels
 
 

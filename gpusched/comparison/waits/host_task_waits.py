@@ -92,7 +92,10 @@ def _repeated(run: HostRun, options: Mapping[str, Any], task: int, span: JobSpan
         **more,
     )
     row = np.flatnonzero((again.task == task) & (again.job == span.job))
-    if len(row) != 1 or (span.has_ended and again.finish[row[0]] != span.end):
+    before = np.flatnonzero((run.task == task) & (run.job == span.job))
+    if len(row) != 1 or len(before) != 1:
+        return None
+    if span.has_ended and again.finish[row[0]] != run.finish[before[0]]:
         return None
     return again
 
