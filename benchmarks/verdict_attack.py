@@ -46,6 +46,8 @@ from attack_programs import KINDS, Case, attack_program
 from machine import describe
 
 import gpusched as gs
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.premises import cpu_side
 from gpusched.comparison.ways import WAYS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -232,6 +234,8 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
     way, answer = row.way.name, row.answer
     detail: Any = None if answer is None else answer.detail
     options: dict[str, Any] = {}
+    if core := cpu_side(DerivedModels(workload, platform)).core:  # chosen where CPUs are not shared
+        options["cores"] = [core.get(name, 0) for name in workload.names]
     if "mode" in row.options:
         options["mode"] = row.options["mode"]
     if way == "container":
@@ -240,7 +244,9 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
         if detail is None or answer.schedule is None:
             return None
         long = 2 * length(workload)
-        return Played(workload, platform, way, {"table": frames(workload, answer.schedule, long)})
+        return Played(
+            workload, platform, way, {**options, "table": frames(workload, answer.schedule, long)}
+        )
     if way == "mig":
         if detail is None or not detail.parts:
             return None
@@ -248,7 +254,7 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
             return None
         profiles = [part.instance.profile.name for part in detail.parts]
         place = {i: k for k, part in enumerate(detail.parts) for i in part.tasks}
-        options = {"within": detail.within}
+        options["within"] = detail.within
         options["instances"] = [place.get(i, 0) for i in range(len(workload))]
         return Played(workload, platform.replace(mig=profiles), way, options)
     if way == "green_contexts" and platform.green_contexts is None:
@@ -429,7 +435,10 @@ def schedule_exists(case: Case, rng: Random) -> tuple[str, str] | None:
     """A run with one kernel at a time that keeps all deadlines, for a rejection by pbs."""
     w, p = case
     until = length(w, 3)
+    pinned = any(task.core is not None for task in w)
     for way in APART:
+        if pinned and way == "srm":
+            continue
         for cores in cores_of(case, rng, 6):
             played = Played(w, p, way, {} if cores is None else {"cores": cores})
             pattern = Pattern(seed=None if cores is None else rng.randrange(100))
@@ -455,6 +464,8 @@ def not_schedulable(case: Case, row: Any, rng: Random) -> tuple[str, str] | None
     """Nothing if the claim is confirmed, else why it is not."""
     way = row.way.name
     w, p = case
+    if row.impossible:  # tested by `possible`
+        return None
     if way == "pbs":
         return schedule_exists(case, rng)
     if way in WITH_CORES and all(task.core is None for task in w):
@@ -478,8 +489,26 @@ def not_schedulable(case: Case, row: Any, rng: Random) -> tuple[str, str] | None
             if run_of(played, pattern, until).missed:
                 return None
     until = length(w)
+    if late_by_a_tie(case, row, until):
+        return None
     said = f"{row.label}: not schedulable; no run of the machine is late: {row.why()}"
     return "no run is late", source(played, Pattern(), until, said.replace("\n", " "))
+
+
+def late_by_a_tie(case: Case, row: Any, until: int) -> bool:
+    """Whether a run is late in which CPU work ends just behind what happens at the same instant."""
+    w, p = finer(case, FINER)
+    tasks = [
+        task.replace(
+            segments=[
+                part.replace(time=part.time + 1) if isinstance(part, gs.CPU) else part
+                for part in task.segments
+            ]
+        )
+        for task in w
+    ]
+    played = played_of(row, w.replace(tasks=tasks), p)
+    return played is not None and bool(run_of(played, Pattern(), until * FINER).missed)
 
 
 # Impossible ---------------------------------------------------------------------------------------
@@ -521,8 +550,11 @@ def possible(case: Case, rng: Random, why: str) -> tuple[str, str] | None:
     for times in (1, FINER):
         w, p = case if times == 1 else finer(case, times)
         until = length(w)
+        pinned = any(task.core is not None for task in w)
         for way in WAYS:
             if way.name not in PLAYED and way.name != "green_contexts":
+                continue
+            if pinned and way.name in ("srm", "driver"):  # which choose where tasks run
                 continue
             if way.name == "green_contexts" and p.green_contexts is None:
                 continue
@@ -610,6 +642,10 @@ class Attack:
     ) -> Iterator[tuple[str, str, str]]:
         """Contradicted claims about a program: label, what, source. ``kinds``: to be counted."""
         found = gs.compare(*case, methods=self.ways, progress=False)
+        grain = math.lcm(*(row.answer.grain for row in found if row.answer is not None))
+        if grain > 1:  # schedules are in finer ticks
+            case = finer(case, grain)
+            found = gs.compare(*case, methods=self.ways, progress=False)
         counts = [self.by_kind[kind] for kind in kinds]
         if found.impossible:
             for count in counts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Watch", "observe", "observed"]
 
+_FIXED_ORDER = "contexts with work get time slices in a fixed order"
 _PERIODIC = "jobs are released periodically, from the offsets, and take their whole times"
 
 
@@ -203,6 +205,10 @@ def _found(
     """The simulated jobs, and the models that they are of: those in finer ticks, if needed."""
     assert way.simulator is not None
     simulation = _SIMULATIONS[way.simulator]
+    if way.name == "time_slices" and not any(task.copy_time for task in models.workload):
+        with contextlib.suppress(ValueError):  # else processes of several tasks, or no cores
+            turns = models.refined(way.name, test=True)
+            return turns, _host(turns, way, request, watch)
     within = ""
     if way.name == "mig":
         within = inner_way(request.options.get("within", WITHIN.default)).name
@@ -327,7 +333,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     behind = np.array([work_behind(each) for each in workload], np.int64)
     said = [text for text in view.assumptions if text != PERIODIC_RELEASES]  # in _PERIODIC
     if several:
-        said.append("contexts with work get time slices in a fixed order")
+        said.append(_FIXED_ORDER)
     if queues is not None:
         said.append(
             "green contexts have queues of their own"
@@ -342,7 +348,16 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         until=until,
         now=run.now,
         said=tuple(said),
-        limits=(*_no_cpus(models), *_few_engines(models), *_profiles(models)),
+        limits=(
+            *_no_cpus(models),
+            *_few_engines(models),
+            *_profiles(models),
+            *(
+                (("fixed order of slices", _FIXED_ORDER),)
+                if several and platform.ring == "fifo"
+                else ()
+            ),
+        ),
         detail=run,
     )
 
@@ -399,6 +414,10 @@ def _placed(
         options["sms"] = verdict.sms
         hosts = models.hosts("divided", waits=False).tasks.replace(core=hosts.core, sm=hosts.sm)
         said = _without_waits(said)
+    if way.name == "time_slices":
+        platform = models.platform
+        options |= {"slice": platform.timeslice, "switch": platform.context_switch}
+        options["ring"] = platform.ring
     if way.name == "gcaps":
         stall = bool(request.options.get("stall", False))
         platform = models.platform

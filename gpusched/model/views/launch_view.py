@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,7 +69,8 @@ def launch_view(source: Source, until: int, *, one_stream: bool) -> LaunchView:
     tasks, jobs, time = _positions(source, found)
     rows = np.concatenate([np.tile(each.rows, (count, 1)) for _, count, _, each in found])
     names = [name for _, count, _, each in found for _ in range(count) for name in each.names]
-    order = np.lexsort((jobs, tasks, np.array(priorities)[tasks], time))  # stable within a job
+    urgency = _urgency(source.tasks)  # of two calls at one instant, the more urgent one is first
+    order = np.lexsort((jobs, tasks, urgency[tasks], np.array(priorities)[tasks], time))
     processes = source.processes()
     used = [i for i, *_ in found]  # the tasks with streams
     stream = np.full(len(source.tasks), -1)
@@ -86,6 +88,14 @@ def launch_view(source: Source, until: int, *, one_stream: bool) -> LaunchView:
     )
     said = (*source.assumptions, *_sentences(source, latency))
     return LaunchView(launches, frozen(tasks[order]), frozen(jobs[order]), said)
+
+
+def _urgency(tasks: Sequence[Task]) -> Int64Array:
+    """CPU priorities of the tasks; deadline-monotonic ones if none are given to all."""
+    given = [task.priority for task in tasks if task.priority is not None]
+    if len(given) < len(tasks):
+        given = [task.deadline for task in tasks]
+    return np.array(given, np.int64)
 
 
 def _operations(source: Source, task: Task, parts: JobParts) -> _Operations:
