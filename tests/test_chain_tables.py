@@ -256,4 +256,5 @@ def test_units_stay_where_kernels_are_too_many_or_worse() -> None:
     platform = PLATFORM.replace(slowdown=1)
     kept = other.batches(platform, chains="keep")
     assert gs.pbs.search(kept.tasks, kept.table).schedulable is False
-    assert gs.analyze(other, platform, "pbs").schedulable is True
+    found = gs.analyze(other, platform.replace(cpus=2), "pbs")
+    assert [each.premise for each in found.conditions] == ["frames_start_together"]

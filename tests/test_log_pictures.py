@@ -244,7 +244,7 @@ def test_colours_of_streams_are_those_of_a_workloads_tasks() -> None:
     """Whichever starts first: colours by streams, as there are more kernels than colours."""
     parts = [gs.Kernel("1ms", blocks=2, threads=64, name=f"k{i}") for i in range(6)]
     tasks = [
-        gs.Task("late", "40ms", [gs.CPU("5ms"), *parts]),
+        gs.Task("late", "40ms", [gs.CPU("5ms"), gs.CopyIn("1us"), *parts]),
         gs.Task("cpu", "40ms", [gs.CPU("1ms")]),
         gs.Task("first", "40ms", parts),
     ]
