@@ -526,8 +526,8 @@ def attack_program(kind: str, index: int) -> Case:
     for task in w:
         if _is_split_by_copies(task):
             raise ValueError(
-                f"{task.name}: got a copy by the CPU between GPU operations; the package ends a GPU "
-                "segment there, the machine of the tests does not"
+                f"{task.name}: got a copy by the CPU between GPU operations; the package ends a "
+                "GPU segment there, the machine of the tests does not"
             )
     return w, p
 

@@ -250,4 +250,4 @@ def test_colours_of_streams_are_those_of_a_workloads_tasks() -> None:
     ]
     run = gs.observe(gs.Workload(tasks, tick="us"), gs.Platform("AGX Orin", cpus=3), "time_slices")
     keys = hierarchy_timeline.picture(run.detail, "sm", None, 0, None).keys
-    assert [(key.text, key.color) for key in keys] == [("late", 0), ("first", 2)]
+    assert [(key.text, key.color) for key in keys] == [("late", 0), ("first", 1)]

@@ -606,8 +606,9 @@ class Pbs(Way):
     """A table of frames, repeated every hyperperiod: (start, end, [(task, job, kernel), ...]).
 
     A kernel may not start before the start of its frame, nor before all kernels of all earlier
-    frames have ended. The kernels of a frame join the queue in the order in which they are listed. Tasks are indices or names; a job has the number that it has in its
-    hyperperiod, a kernel its number in the job, counted with repetitions. ``end`` is not used.
+    frames have ended. The kernels of a frame join the queue in the order in which they are listed.
+    Tasks are indices or names; a job has the number that it has in its hyperperiod, a kernel its
+    number in the job, counted with repetitions. ``end`` is not used.
     """
 
     name = "pbs"
