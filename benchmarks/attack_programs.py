@@ -8,6 +8,7 @@ draws all facts, and "costs" and "instances" all costs and GPU instances. Times 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from random import Random
 from typing import Any
 
@@ -521,4 +522,22 @@ def attack_program(kind: str, index: int) -> Case:
     if kind == "known":
         known = known_programs()
         return known[index] if index in known else known[1 + index % 13]
-    return KINDS[kind](Random(f"{kind} {index}"))
+    w, p = KINDS[kind](Random(f"{kind} {index}"))
+    for task in w:
+        if _is_split_by_copies(task):
+            raise ValueError(
+                f"{task.name}: got a copy by the CPU between GPU operations; the package ends a "
+                "GPU segment there, the machine of the tests does not"
+            )
+    return w, p
+
+
+def _is_split_by_copies(task: gs.Task) -> bool:
+    """Whether a copy by the CPU stands between GPU operations without other CPU work."""
+    for work, parts in groupby(task.segments, lambda part: isinstance(part, gs.CPU)):
+        by_cpu = [getattr(part, "by", "") == "cpu" for part in parts]
+        if not work and False in by_cpu:
+            first, last = by_cpu.index(False), len(by_cpu) - by_cpu[::-1].index(False)
+            if True in by_cpu[first:last]:
+                return True
+    return False

@@ -219,9 +219,13 @@ def frames(w: gs.Workload, schedule: gs.Schedule, until: int) -> list[Any]:
         shift += step
     done: Counter[int] = Counter()
     found = []
+    table = schedule.table
     for start, end, batch in plan:
         kernels = []
-        for i in (i for i in range(len(rows)) if batch >> i & 1):
+        members = [i for i in range(len(rows)) if batch >> i & 1]
+        if isinstance(table, gs.BatchTable) and table.completion[batch] > 0:
+            members = list(table.submission_order(batch))
+        for i in members:
             name, of_row = rows[i]
             kernels += [(name, done[i], k) for k in of_row]
             done[i] += 1
@@ -240,6 +244,8 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
         options["mode"] = row.options["mode"]
     if way == "container":
         return None
+    if way == "driver":
+        options["mode"] = "spin"  # from the request to the end of the section
     if way in TABLES:
         if detail is None or answer.schedule is None:
             return None
@@ -435,10 +441,9 @@ def schedule_exists(case: Case, rng: Random) -> tuple[str, str] | None:
     """A run with one kernel at a time that keeps all deadlines, for a rejection by pbs."""
     w, p = case
     until = length(w, 3)
-    pinned = any(task.core is not None for task in w)
+    if cpu_side(DerivedModels(w, p)).condition is not None:
+        return None  # waits for CPUs may leave the GPU idle, which batches never do
     for way in APART:
-        if pinned and way == "srm":
-            continue
         for cores in cores_of(case, rng, 6):
             played = Played(w, p, way, {} if cores is None else {"cores": cores})
             pattern = Pattern(seed=None if cores is None else rng.randrange(100))

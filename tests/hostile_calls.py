@@ -217,6 +217,8 @@ ARGUMENTS: dict[str, Any] = {
     "report": None,
     "round": 0,
     "rounding": 0,
+    "rate": np.array([1, 1]),
+    "work": np.array([1, 2]),
     "realtime": 0,
     "proof": True,
     "pruning": 0,

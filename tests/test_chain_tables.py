@@ -213,7 +213,8 @@ def test_chains_of_a_workload_are_kept() -> None:
     answer = gs.analyze(w, PLATFORM, "pbs")
     assert isinstance(answer.detail.tasks, gs.KernelChains)
     assert answer.schedule is not None
-    assert answer.response.tolist()[0] == answer.detail.response.tolist()[0] + 6
+    fine = answer.detail.response.tolist()[0]
+    assert answer.response.tolist()[0] == -(-fine // answer.grain) + 6
 
 
 def test_work_between_kernels_is_refused_or_counts() -> None:
@@ -256,4 +257,5 @@ def test_units_stay_where_kernels_are_too_many_or_worse() -> None:
     platform = PLATFORM.replace(slowdown=1)
     kept = other.batches(platform, chains="keep")
     assert gs.pbs.search(kept.tasks, kept.table).schedulable is False
-    assert gs.analyze(other, platform, "pbs").schedulable is True
+    found = gs.analyze(other, platform.replace(cpus=2), "pbs")
+    assert [each.premise for each in found.conditions] == ["frames_start_together"]

@@ -39,7 +39,8 @@ def test_a_short_copy_waits_for_a_long_one() -> None:
     for mode in ("suspend", "busy"):
         found = answer(w.with_task(w["b"].replace(period=400, deadline=100)), "gcaps", mode=mode)
         assert found is not None and found.accepted and found.response[1] == 52
-    run = gs.observe(w, PLATFORM, "streams", until=2_000)
+    later = w.with_task(w["b"].replace(offset=1))
+    run = gs.observe(later, PLATFORM, "streams", until=2_000)
     assert run.worst[1] > 50
 
 

@@ -633,13 +633,14 @@ def test_boxes_of_an_sm_do_not_cover_each_other() -> None:
 
 
 def test_streams_without_launches_do_not_name_a_context() -> None:
-    """A task without GPU work has a stream in context 0, whose name is still that of the other."""
+    """A task without GPU work has no stream."""
 
     def task(name: str, segment: gs.CPU | gs.Kernel) -> gs.Task:
         return gs.Task(name, "10 ms", [segment], process=name if name != "c" else None)
 
-    kernel = gs.Kernel("1 ms", blocks=2, threads=128)
+    kernel, copy = gs.Kernel("1 ms", blocks=2, threads=128), gs.CopyIn("1 ms")
     a, b, c = task("a", kernel), task("b", kernel), task("c", gs.CPU("1 ms"))
+    a = a.replace(segments=[copy, kernel])  # which the simulation with CPUs does not have
     platform = gs.Platform(cpus=1, gpu="Xavier")
     for tasks in ([a, b], [a, b, c], [a, c, b], [c, a, b]):
         workload = gs.Workload(tasks)

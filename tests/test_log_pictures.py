@@ -244,10 +244,10 @@ def test_colours_of_streams_are_those_of_a_workloads_tasks() -> None:
     """Whichever starts first: colours by streams, as there are more kernels than colours."""
     parts = [gs.Kernel("1ms", blocks=2, threads=64, name=f"k{i}") for i in range(6)]
     tasks = [
-        gs.Task("late", "40ms", [gs.CPU("5ms"), *parts]),
+        gs.Task("late", "40ms", [gs.CPU("5ms"), gs.CopyIn("1us"), *parts]),
         gs.Task("cpu", "40ms", [gs.CPU("1ms")]),
         gs.Task("first", "40ms", parts),
     ]
     run = gs.observe(gs.Workload(tasks, tick="us"), gs.Platform("AGX Orin", cpus=3), "time_slices")
     keys = hierarchy_timeline.picture(run.detail, "sm", None, 0, None).keys
-    assert [(key.text, key.color) for key in keys] == [("late", 0), ("first", 2)]
+    assert [(key.text, key.color) for key in keys] == [("late", 0), ("first", 1)]

@@ -170,7 +170,11 @@ def test_jobs_in_one_stream_end_one_after_the_other() -> None:
         ready = {}
         for time, i, job in twin.launch_rows(w, p, 3000):
             ready[i, job] = time
-        for (i, job), time in sorted(ready.items(), key=lambda item: (item[1], item[0])):
+        first = {i: task.priority for i, task in enumerate(w)}
+        if None in first.values():
+            first = {i: task.deadline for i, task in enumerate(w)}
+        order = sorted(ready.items(), key=lambda item: (item[1], first[item[0][0]], item[0]))
+        for (i, job), time in order:
             _, inner, behind = twin.split(w[i])
             for segment in inner:
                 kernel = isinstance(segment, gs.Kernel)

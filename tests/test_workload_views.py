@@ -450,7 +450,7 @@ def test_launches_are_in_the_order_of_their_jobs() -> None:
     assert view.task.tolist() == [1, 1, 1, 2, 2, 2, 2, 1, 1, 1]
     assert view.job.tolist() == [0, 0, 0, 0, 0, 1, 1, 1, 1, 1]
     assert found.kind.tolist() == [1, 0, 0, 0, 2, 0, 2, 1, 0, 0]
-    assert found.stream_context.tolist() == [0, 0, 1]
+    assert found.stream_context.tolist() == [0, 1] and found.stream_name == ("a", "b")
     assert found.name[3] == "b: edges"
     assert (gs.simulate.hierarchy(found, FOUR, timeslice=50).end > 0).all()
     with pytest.raises(ValueError, match="process: got 'p', 'q'"):

@@ -227,7 +227,7 @@ def analyzed(
 
 @dataclass(frozen=True)
 class _Judged:
-    """What the answer of a test means for the workload; ``reason`` is "" for that of the test."""
+    """Meaning of the answer of a test for the workload; ``reason`` is "" for that of the test."""
 
     accepted: bool
     rejected: bool

@@ -46,7 +46,7 @@ def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
 
 
 def _without(run: WorkloadRun) -> str:
-    """What a run does not represent, in brackets; what was chosen for it only if a job is late."""
+    """Limits of a run in brackets; choices that were made for it only if a job is late."""
     late = bool(run.late.any())
     short = [text for text, _ in run.limits if late or not text.startswith("chosen")]
     return f" ({', '.join(short)})" if short else ""

@@ -379,7 +379,7 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         stop=watch.stop,
         **options,
     )
-    limits = _chosen(models, way, request)
+    limits = (*_chosen(models, way, request), *_costs_per_kernel(models, way))
     if way.name in _WITHOUT_ENGINES:
         limits = (*limits, *_no_engines(models))
     return _Jobs(run.task, run.job, run.release, run.finish, until, run.now, said, limits, run)
@@ -474,6 +474,9 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     )
 
 
+_WITH_SWITCHES = ("gcaps", "time_slices")
+"""Ways whose host simulation has contexts."""
+
 _WITHOUT_ENGINES = ("stgm", "gcaps", "time_slices")
 """Ways whose sections overlap on copy engines, which the host simulation does not have."""
 
@@ -500,6 +503,21 @@ def _no_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
         return ()
     text = "the simulation has no copy engines; copies occupy the GPU as kernels do"
     return (("no copy engines", text),)
+
+
+def _costs_per_kernel(models: DerivedModels, way: Way) -> tuple[tuple[str, str], ...]:
+    """Costs that a simulation without launches and contexts counts too often."""
+    workload, platform = models.workload, models.platform
+    found = []
+    several = any(sum(kernel.repeat for kernel in task.kernels) > 1 for task in workload)
+    if platform.launch_latency and several:
+        text = "each kernel of the simulation takes the launch latency, also behind another one"
+        found.append(("latency per kernel", text))
+    processes = {task.process for task in workload if task.kernels}
+    if platform.context_switch and len(processes) > 1 and way.name not in _WITH_SWITCHES:
+        text = "each GPU segment of the simulation begins with a context switch, needed or not"
+        found.append(("switch per segment", text))
+    return tuple(found)
 
 
 def _profiles(models: DerivedModels) -> tuple[tuple[str, str], ...]:

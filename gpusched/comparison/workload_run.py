@@ -287,7 +287,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
         return self._waits_told[row]
 
     def _limited(self, late: int) -> str:
-        """What the run does not represent, if that leaves the verdict open."""
+        """Facts that the run does not represent, if that leaves the verdict open."""
         if not late or not self.limits:
             return ""
         return f"; that is no miss of the program, as {'; '.join(text for _, text in self.limits)}"

@@ -606,8 +606,9 @@ class Pbs(Way):
     """A table of frames, repeated every hyperperiod: (start, end, [(task, job, kernel), ...]).
 
     A kernel may not start before the start of its frame, nor before all kernels of all earlier
-    frames have ended. Tasks are indices or names; a job has the number that it has in its
-    hyperperiod, a kernel its number in the job, counted with repetitions. ``end`` is not used.
+    frames have ended. The kernels of a frame join the queue in the order in which they are listed.
+    Tasks are indices or names; a job has the number that it has in its hyperperiod, a kernel its
+    number in the job, counted with repetitions. ``end`` is not used.
     """
 
     name = "pbs"
@@ -618,13 +619,14 @@ class Pbs(Way):
             raise ValueError("table: got None, expected frames")
         period = self.options.get("repeat") or m.workload.hyperperiod
         frames = [
-            (start, {(m.workload.index(task), job, k) for task, job, k in kernels})
+            (start, [(m.workload.index(task), job, k) for task, job, k in kernels])
             for start, _, kernels in table
         ]
-        self.frames: list[tuple[int, set[tuple[int, int, int]]]] = []
+        self.joined: set[tuple[int, int, int]] = set()
+        self.frames: list[tuple[int, list[tuple[int, int, int]]]] = []
         for r in range(m.until // period + 1):
             for start, kernels in frames:
-                moved = {(i, j + r * (period // m.workload[i].period), k) for i, j, k in kernels}
+                moved = [(i, j + r * (period // m.workload[i].period), k) for i, j, k in kernels]
                 self.frames.append((start + r * period, moved))
         self.at = 0
 
@@ -634,8 +636,9 @@ class Pbs(Way):
     def op_ended(self, m: Machine, op: Op) -> None:
         if op.kind != KERNEL or self.at == len(self.frames):
             return
-        left = self.frames[self.at][1]
-        left.discard((op.task, op.job, op.kernel))
+        left, name = self.frames[self.at][1], (op.task, op.job, op.kernel)
+        if name in left:
+            left.remove(name)
         if not left:
             self.at += 1
 
@@ -645,7 +648,13 @@ class Pbs(Way):
         if self.at == len(self.frames):
             return False
         start, left = self.frames[self.at]
-        return m.now < start or (op.task, op.job, op.kernel) not in left
+        name = (op.task, op.job, op.kernel)
+        if m.now < start or name not in left:
+            return True
+        if any(other not in self.joined for other in left[: left.index(name)]):
+            return True
+        self.joined.add(name)
+        return False
 
 
 class Mig(Way):

@@ -31,7 +31,7 @@ def wait_sentence(
     "" if the waits are not known: a run without a timeline is repeated up to the end of the job,
     unless that takes too long. The platform has its times in ticks.
     """
-    found = _waits(detail, workload, options, span)
+    found = _waits(detail, workload, platform, options, span)
     if found is None:
         return ""
     whole = span.end - span.release
@@ -63,6 +63,7 @@ def _alone(workload: Workload, platform: Platform, name: str) -> int:
 def _waits(
     detail: ModelRun | InstanceRuns,
     workload: Workload,
+    platform: Platform,
     options: Mapping[str, Any],
     span: JobSpan,
 ) -> list[Waited] | None:
@@ -70,10 +71,10 @@ def _waits(
         for run in detail.runs.values():
             names = run.launches.stream_name if isinstance(run, Hierarchy) else run.tasks.name
             if span.name in names:
-                return _waits(run, workload, options, span)
+                return _waits(run, workload, platform, options, span)
         return None
     if isinstance(detail, Hierarchy):
         return launch_waits(detail, workload.names, span)
     if isinstance(detail, FifoRun):
         return wave_waits(detail, span)
-    return host_waits(detail, options, span)
+    return host_waits(detail, platform, options, span)

@@ -17,6 +17,7 @@ from gpusched.comparison.waits.wait_sums import (
     shown_name,
     sorted_waits,
 )
+from gpusched.model.workload.platforms import Platform
 from gpusched.simulate.host_intervals import WHAT, Intervals
 from gpusched.simulate.host_result import HostRun
 from gpusched.simulate.host_run import host
@@ -34,17 +35,19 @@ _SPIN = WHAT.index("spin")
 _ON_GPU = tuple(WHAT.index(what) for what in ("copy in", "kernel", "copy out"))
 
 
-def host_waits(run: HostRun, options: Mapping[str, Any], span: JobSpan) -> list[Waited] | None:
+def host_waits(
+    run: HostRun, platform: Platform, options: Mapping[str, Any], span: JobSpan
+) -> list[Waited] | None:
     """The causes for which a job waited, the longest first; None if they are not known.
 
-    ``options``: those of the way. A run without intervals is repeated up to the end of the job, if
+    ``platform``: with times in ticks of the run. ``options``: those of the way. A run without intervals is repeated up to the end of the job, if
     its jobs have at most 200,000 segments.
     """
     if span.name not in run.tasks.name:
         return None
     task = run.tasks.name.index(span.name)
     if run.intervals is None:
-        again = _repeated(run, options, task, span)
+        again = _repeated(run, platform, options, task, span)
         if again is None:
             return None
         run = again
@@ -65,7 +68,9 @@ def host_waits(run: HostRun, options: Mapping[str, Any], span: JobSpan) -> list[
     return sorted_waits(sums, text)
 
 
-def _repeated(run: HostRun, options: Mapping[str, Any], task: int, span: JobSpan) -> HostRun | None:
+def _repeated(
+    run: HostRun, platform: Platform, options: Mapping[str, Any], task: int, span: JobSpan
+) -> HostRun | None:
     """The run with its intervals, with the jobs released before the end of a job."""
     hosts = run.tasks
     jobs = np.maximum(0, -((hosts.offset - span.end) // hosts.period))
@@ -76,12 +81,14 @@ def _repeated(run: HostRun, options: Mapping[str, Any], task: int, span: JobSpan
         more |= {"server": run.server, "overhead": run.overhead}
     elif run.protocol == "gcaps":
         more |= {"update": run.overhead, "stall": bool(options.get("stall", False))}
+        more["switch"] = platform.context_switch
     elif run.protocol == "container":
         more["server_period"] = run.server_period
     elif run.protocol == "stgm":
         more["sms"] = run.sms
     elif run.protocol == "time_slices":
-        return None  # the length of a slice is not kept
+        more |= {"slice": platform.timeslice, "switch": platform.context_switch}
+        more["ring"] = platform.ring
     again = host(
         hosts,
         run.cpus,
@@ -157,6 +164,7 @@ def _text(run: HostRun, cause: str, name: str, task: int, span: JobSpan) -> str:
     holder = {
         "gpu_server": f"for the GPU server, which served {name}",
         "gcaps": f"for the GPU, which {name} had",
+        "time_slices": f"for its time slice, while {name} had the GPU",
         "stgm": f"for its SMs, which {name} had",
         "driver": f"for the GPU, which {name} had",
         "container": f"for the GPU, which {name} had",
