@@ -29,9 +29,20 @@ def test_shares_are_those_of_comparisons() -> None:
             sure = np.mean([any(r.schedulable for r in rows) for rows in found])
             late = np.mean([all(r.schedulable is False for r in rows) for rows in found])
             assert (row["guaranteed"][0], row["late"][0]) == (sure, late)
-            assert row["refused"][0] == 0
+            assert row["refused"][0] == 0 and row["conditional"][0] == 0
     assert table["guaranteed"].max() > table["guaranteed"].min()
     assert (table["guaranteed"] + table["late"] <= 1).all()
+
+
+def test_shared_cpus_and_exact_times_are_conditions() -> None:
+    few = sharing((0.3,), 3, 4, ways=("streams", "pbs"), platform=gs.Platform("A100", cpus=2))
+    own = sharing((0.3,), 3, 4, ways=("streams", "pbs", "edf_serial"))
+    assert not few["guaranteed"].any() and few["conditional"].all()
+    for way in ("streams", "pbs"):
+        row = few.where(way=way)
+        assert own.where(way=way)["guaranteed"][0] == row["conditional"][0]
+    exact = own.where(way="edf_serial")
+    assert exact["guaranteed"][0] == 0 and exact["conditional"][0] > 0
 
 
 def test_every_way_knows_the_systems() -> None:
@@ -58,7 +69,8 @@ def test_picture_and_text() -> None:
         *("lock, MPCP", "batches, PBS", "MIG instances", "SMs divided, STGM", "GCAPS")
     ]
     lines = table.to_text().splitlines()
-    assert lines[0] == "guaranteed / late in percent of 2 systems of 3 tasks" and len(lines) == 7
+    said = "guaranteed/guaranteed under conditions/late in percent of 2 systems of 3 tasks"
+    assert lines[0] == said and len(lines) == 7
 
 
 @pytest.mark.parametrize(

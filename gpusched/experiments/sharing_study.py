@@ -2,8 +2,8 @@
 
 This study is not from a paper. Each system is a ``gs.Workload`` of periodic tasks with one kernel
 per job, and is passed to ``gs.compare``. A way guarantees the deadlines of a system if a test of
-the way accepts it. It is late if every form of it misses a deadline in simulation (or is shown to).
-Otherwise the result is unknown.
+the way accepts it, or does so under conditions. It is late if every form of it misses a deadline in
+simulation (or is shown to). Otherwise the result is unknown.
 """
 
 from __future__ import annotations
@@ -79,12 +79,13 @@ class WaysOfSharing(Results):
             ax.set_visible(False)
         for ax, way in zip(cells, ways, strict=False):
             rows = self.where(way=way)
-            x, accepted, late = rows["utilization"], rows["guaranteed"] * 100, rows["late"] * 100
+            x = rows["utilization"]
+            sure, open_, late = (100 * rows[name] for name in ("guaranteed", "conditional", "late"))
             ax.stackplot(
                 x,
-                *(accepted, 100 - accepted - late, late),
-                labels=("guaranteed", "unknown", "late"),
-                colors=(plot.color(2), "#DDDDDD", plot.color(5)),
+                *(sure, open_, 100 - sure - open_ - late, late),
+                labels=("guaranteed", "guaranteed under conditions", "unknown", "late"),
+                colors=(plot.color(2), "#8FD3B8", "#DDDDDD", plot.color(5)),
                 linewidth=0,
             )
             ax.set_title(SHARING_WAYS[way], fontsize=10)
@@ -95,21 +96,21 @@ class WaysOfSharing(Results):
         for ax in grid[:, 0]:
             ax.set_ylabel("systems (%)")
         handles, labels = cells[0].get_legend_handles_labels()
-        cells[0].figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+        cells[0].figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
         return grid
 
     def to_text(self) -> str:
-        """Return the shares as plain text: guaranteed / late in percent, a line per way."""
+        """Return the shares as text: guaranteed/conditional/late in percent, a line per way."""
         points = list(dict.fromkeys(self["utilization"].tolist()))
         lines = [
-            f"guaranteed / late in percent of {int(self['count'][0])} systems of "
-            f"{int(self['n'][0])} tasks",
+            f"guaranteed/guaranteed under conditions/late in percent of {int(self['count'][0])} "
+            f"systems of {int(self['n'][0])} tasks",
             f"{'GPU utilization':<20}" + "".join(f"{point:>10.2f}" for point in points),
         ]
         for way in dict.fromkeys(self["way"].tolist()):
             rows = self.where(way=way)
-            pairs = zip(rows["guaranteed"], rows["late"], strict=True)
-            cells = (f"{100 * a:.0f} / {100 * b:.0f}" for a, b in pairs)
+            shares = zip(rows["guaranteed"], rows["conditional"], rows["late"], strict=True)
+            cells = ("/".join(f"{100 * share:.0f}" for share in each) for each in shares)
             lines.append(f"{SHARING_WAYS[way]:<20}" + "".join(f"{cell:>10}" for cell in cells))
         return "\n".join(lines) + "\n"
 
@@ -151,7 +152,8 @@ def sharing(
     seed
         As in ``gs.sweep``; equal seeds give equal tables.
     platform
-        The platform. Default: an A100, which MIG can divide, with 4 CPUs.
+        The platform. Default: an A100, which MIG can divide, with a CPU for each task. If tasks
+        share CPUs, tests of the GPU alone guarantee deadlines under conditions only.
     ways
         Names in ``SHARING_WAYS``.
     copies
@@ -163,8 +165,9 @@ def sharing(
     -------
     WaysOfSharing or StoredStudy
         Rows with columns utilization, n, count, way, and as shares of the systems guaranteed (with
-        guaranteed_low and guaranteed_high, 95 % confidence), late, and refused (the models of the
-        way cannot express the system, which counts as unknown). ``to_text()`` gives plain text.
+        guaranteed_low and guaranteed_high, 95 % confidence), conditional (guaranteed under
+        conditions only), late, and refused (the models of the way cannot express the system, which
+        counts as unknown). ``to_text()`` gives plain text.
 
     Raises
     ------
@@ -172,7 +175,8 @@ def sharing(
         A way is unknown, there are no utilizations, copies are outside 0 to 1, or a utilization is
         above ``n``.
     """
-    machine = Platform("A100", cpus=4) if platform is None else platform
+    cpus = max(1, integer(n, "n"))
+    machine = Platform("A100", cpus=cpus) if platform is None else platform
     instance(machine, Platform, "platform")
     if machine.gpu is None:
         raise ValueError("platform: got one without a GPU, expected one with a GPU")
@@ -204,6 +208,7 @@ def sharing(
                 "guaranteed": accepted["share"],
                 "guaranteed_low": accepted["share_low"],
                 "guaranteed_high": accepted["share_high"],
+                "conditional": held[f"{way} conditional"]["share"],
                 "late": held[f"{way} late"]["share"],
                 "refused": held[f"{way} refused"]["share"],
             }
@@ -227,14 +232,16 @@ def _outcomes(
     """Outcomes of each way for systems ``first`` to ``first + count - 1``."""
     from gpusched.comparison.comparisons import compare
 
-    kinds = ("guaranteed", "late", "refused")
+    kinds = ("guaranteed", "conditional", "late", "refused")
     found = {f"{way} {kind}": np.zeros(count, np.bool_) for way in ways for kind in kinds}
     for i in range(count):
         system = _system(utilization, n, platform, copies, spawn(seed, first + i))
         result = compare(system, platform, methods=ways, progress=False, stop=stop)
         for way in ways:
             rows = [row for row in result if row.way.name == way]
-            found[f"{way} guaranteed"][i] = any(row.schedulable for row in rows)
+            sure = any(row.schedulable for row in rows)
+            found[f"{way} guaranteed"][i] = sure
+            found[f"{way} conditional"][i] = not sure and any(row.conditional for row in rows)
             found[f"{way} late"][i] = all(row.schedulable is False for row in rows)
             found[f"{way} refused"][i] = all(row.answer is None and row.run is None for row in rows)
     return found
