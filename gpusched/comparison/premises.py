@@ -305,8 +305,9 @@ def _rows_that_start_late(case: Case) -> dict[int, str]:
         segments = workload[name].segments
         places = [i for i, part in enumerate(segments) if isinstance(part, Kernel)]
         between = segments[places[0] : places[-1] + 1]
-        if not chains:  # a job is one unit
-            if len(between) > 1 or between[0].repeat > 1:
+        if not chains:  # a job is one unit, with its copies
+            first = next(i for i, part in enumerate(segments) if not runs_on_cpu(part))
+            if first < places[0] or len(between) > 1 or between[0].repeat > 1:
                 found[row] = name
             row += 1
             continue
