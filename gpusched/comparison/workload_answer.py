@@ -283,7 +283,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     @property
     def schedule(self) -> Schedule | None:
-        """The schedule found by a PBS method, in finer ticks (``grain``); None for other methods."""
+        """The schedule of a PBS method, in finer ticks (``grain``); None for other methods."""
         found = getattr(self.detail, "schedule", None)
         return found if isinstance(found, Schedule) else None
 

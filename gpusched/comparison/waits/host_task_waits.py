@@ -40,8 +40,8 @@ def host_waits(
 ) -> list[Waited] | None:
     """The causes for which a job waited, the longest first; None if they are not known.
 
-    ``platform``: with times in ticks of the run. ``options``: those of the way. A run without intervals is repeated up to the end of the job, if
-    its jobs have at most 200,000 segments.
+    ``platform``: with times in ticks of the run. ``options``: those of the way. A run without
+    intervals is repeated up to the end of the job, if its jobs have at most 200,000 segments.
     """
     if span.name not in run.tasks.name:
         return None
