@@ -285,7 +285,8 @@ def _judged(
         if isinstance(answer, MigAllocation)
         else open_conditions(way.name, Case(models, answer, found.view), cpus=shared_cpus)
     )
-    impossible = models.impossible() if shared_cpus else ()
+    # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
+    impossible = models.impossible() if shared_cpus and (conditions or not holds) else ()
     if conditions and (impossible or not holds):
         bounded[:], conditions = False, ()  # what is not shown for all is not said of some
     if impossible:
@@ -345,7 +346,7 @@ def _doubt_about_rejection(
     options: dict[str, Any],
     found: _Found,
 ) -> str:
-    """Why a rejection by a test is none of the program itself; "" if it is.
+    """Reason why a rejection by a test is none of the program itself; "" if it is.
 
     Derivations that make times longer or freedom smaller may accept, and never reject: the test
     has to say no for the stated times, too. A dispatcher's miss is one of a run, which CPUs that
