@@ -36,6 +36,7 @@ from gpusched.comparison.premises import (
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer, deadlines_of
 from gpusched.model.answers.answer import Answer, Times, missing
+from gpusched.model.answers.times_in_text import tick_length
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -284,7 +285,8 @@ def _judged(
         if isinstance(answer, MigAllocation)
         else open_conditions(way.name, Case(models, answer, found.view), cpus=shared_cpus)
     )
-    impossible = models.impossible() if shared_cpus else ()
+    # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
+    impossible = models.impossible() if shared_cpus and (conditions or not holds) else ()
     if conditions and (impossible or not holds):
         bounded[:], conditions = False, ()  # what is not shown for all is not said of some
     if impossible:
@@ -294,7 +296,13 @@ def _judged(
         text = f"{models.too_much_in_turns()[0]}."
         return _Judged(False, True, False, (), response, frozen(bounded), text, said, grain)
     accepted = holds and not conditions
-    shown = not holds and _is_shown_late(fine, way, request, options, found, shared_cpus)
+    shown = False
+    if answer.rejected and not holds and shared_cpus:
+        doubt = _doubt_about_rejection(fine, way, request, options, found)
+        shown = not doubt
+        if doubt and not reason:
+            with tick_length(fine.workload._tick):
+                reason = f"{answer.why()} That is no miss of the program, as {doubt}."
     return _Judged(
         accepted, shown, False, conditions, response, frozen(bounded), reason, said, grain
     )
@@ -331,35 +339,35 @@ def _late_reason(workload: Workload, response: Times, bounded: Any) -> str:
     return f"{name}: {took}, more than its deadline."
 
 
-def _is_shown_late(
+def _doubt_about_rejection(
     fine: DerivedModels,
     way: Way,
     request: Request,
     options: dict[str, Any],
     found: _Found,
-    shared_cpus: bool,
-) -> bool:
-    """Whether a rejection by a test is one of the program itself.
+) -> str:
+    """Reason why a rejection by a test is none of the program itself; "" if it is.
 
     Derivations that make times longer or freedom smaller may accept, and never reject: the test
     has to say no for the stated times, too. A dispatcher's miss is one of a run, which CPUs that
     tasks share may not allow.
     """
     models = fine.given
-    if not found.answer.rejected or not shared_cpus or fine.rounded:
-        return False
+    if fine.rounded:
+        return "times of blocks are rounded up to ticks"
     if way.name in ("pbs", "edf_serial", "edf_parallel"):
-        if not models.is_batched_as_stated(serial=way.name == "edf_serial"):
-            return False
-        if way.name != "pbs" and (cpu_side(models).condition or models.copies_meet()):
-            return False
-    elif models.copies_meet():  # chains count the longest waits of copies
-        return False
+        if pessimism := models.pessimism_of_batches(serial=way.name == "edf_serial"):
+            return pessimism
+        if way.name != "pbs" and cpu_side(models).condition:
+            return "CPUs that tasks share may not allow this run"
+    if way.name != "pbs" and models.copies_meet():
+        return "each copy counts the longest wait for those of other tasks"
+    doubt = "the slowdown, launch latencies and waits of copies are counted at their largest"
     try:
         plain, again = _found(models.without_costs(), way, request, options, None)
     except (ValueError, OverflowError):
-        return False
-    return bool(again.answer.rejected) and not plain.rounded
+        return doubt
+    return "" if again.answer.rejected and not plain.rounded else doubt
 
 
 def _found(

@@ -483,21 +483,24 @@ class DerivedModels:
         """Whether a job has several kernels."""
         return any(sum(k.repeat for k in task.kernels) > 1 for task in self.workload)
 
-    def is_batched_as_stated(self, *, serial: bool) -> bool:
-        """Whether batches represent the jobs as they are, so that none of them is a reason for no.
+    def pessimism_of_batches(self, *, serial: bool) -> str:
+        """In what batches take more than the jobs themselves, so that a "no" proves nothing.
 
-        CPU work between GPU segments occupies the GPU in a batch, as do copies, and kernels without
-        a shape take all of it. Of a job's kernels each is a batch of its own or all are one unit.
-        Copies and units lose nothing if jobs run one at a time (``serial``).
+        "" if they represent the jobs as they are. Copies and units lose nothing if jobs run one at
+        a time (``serial``).
         """
         for task in self.workload:
             places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
             inner = task.segments[places[0] : places[-1] + 1] if places else ()
-            if any(map(runs_on_cpu, inner)) or not all(k.has_shape for k in task.kernels):
-                return False
+            if any(map(runs_on_cpu, inner)):
+                return "CPU work between GPU segments counts as GPU time"
+            if not all(kernel.has_shape for kernel in task.kernels):
+                return "kernels without a shape count as if they took the whole GPU"
             if not serial and any(map(uses_engine, inner)):
-                return False
-        return serial or not self.has_chains()
+                return "copies count as GPU time"
+        if not serial and self.has_chains():
+            return "each kernel of a job was a batch of its own, or all of them one unit"
+        return ""
 
     def copies_meet(self) -> bool:
         """Whether copies of several tasks use one engine."""
