@@ -16,6 +16,7 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.margins import Growth, Margin
 from gpusched.comparison.ways import Way
 from gpusched.comparison.workload_answer import label_of
+from gpusched.model.views.view_source import uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
@@ -41,7 +42,7 @@ class Change:
     text
         The change in words, such as "detector's deadline is 36ms instead of 33ms".
     kind
-        "deadline", "period", "kernel", "split", "core", "cpus" or "channels".
+        "deadline", "period", "kernel", "copies", "split", "core", "cpus" or "channels".
     task
         Name of the task that is changed; "" for the platform.
     factor
@@ -243,6 +244,10 @@ def _candidates(tried: Tried) -> Iterator[tuple[Change, Workload, Platform]]:
             text = _instead(f"{name}'s period is", period, task.period, tick)
             slower = with_task(task.replace(period=period))
             yield changed("period", task.name, factor, text), slower, platform
+            if step < len(_SHORTER) and task.copy_time:
+                text = f"{name}'s copies take {_SHORTER[step]} of their times"
+                quick = _with_copies(task, _SHORTER[step])
+                yield changed("copies", task.name, _SHORTER[step], text), with_task(quick), platform
             if step < len(_SHORTER) and (found := _shorter(task, _SHORTER[step])) is not None:
                 quick, before, after = found
                 text = _instead(f"{name}'s longest kernel takes", after, before, tick)
@@ -271,6 +276,16 @@ def _shorter(task: Task, factor: Fraction) -> tuple[Task, int, int] | None:
     if after >= kernel.time or kernel.block_time is not None:
         return None
     return _with_segments(task, at, [kernel.replace(time=after)]), kernel.time, after
+
+
+def _with_copies(task: Task, factor: Fraction) -> Task:
+    """The task with shorter copies on engines."""
+    return task.replace(
+        segments=[
+            part.replace(time=scaled_up(part.time, factor, "time")) if uses_engine(part) else part
+            for part in task.segments
+        ]
+    )
 
 
 def _split(task: Task, parts: int) -> Task | None:

@@ -302,7 +302,7 @@ def _judged(
         shown = not doubt
         if doubt and not reason:
             with tick_length(fine.workload._tick):
-                reason = f"{answer.why()} That is no miss of the program, as {doubt}."
+                reason = f"{answer.why()} That shows no miss of the program, as {doubt}."
     return _Judged(
         accepted, shown, False, conditions, response, frozen(bounded), reason, said, grain
     )

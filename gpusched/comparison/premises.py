@@ -272,7 +272,7 @@ def _inexact_times(case: Case) -> Condition | None:
         "jobs take exactly their stated times and are released exactly periodically, since one "
         "that ends early can make another late",
         tuple(task.name for task in case.models.workload if task.kernels),
-        "pbs keeps to a schedule computed in advance, and needs no exact times",
+        "a schedule computed in advance and kept to, as by pbs, needs no exact times",
     )
 
 

@@ -290,7 +290,9 @@ class WorkloadRun(Tabular, Saved, Frozen):
         """Facts that the run does not represent, if that leaves the verdict open."""
         if not late or not self.limits:
             return ""
-        return f"; that is no miss of the program, as {'; '.join(text for _, text in self.limits)}"
+        return (
+            f"; that shows no miss of the program, as {'; '.join(text for _, text in self.limits)}"
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per job.
