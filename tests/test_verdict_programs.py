@@ -338,6 +338,79 @@ def test_kernels_that_exclude_each_other_show_a_miss_of_the_way() -> None:
         assert "12ns" in row.why() and "exclude each other" in row.why()
 
 
+def whole(time: int) -> gs.Kernel:
+    """A kernel of two blocks of 1,024 threads."""
+    return gs.Kernel(time, blocks=2, threads=1024)
+
+
+def test_gpu_priorities_order_the_contexts_of_gcaps() -> None:
+    """The task that is more urgent on its CPU is less urgent on the GPU."""
+    w = gs.Workload([
+        Task("a", 20, [whole(4)], deadline=6, priority=0, gpu_priority=1),
+        Task("b", 40, [whole(8)], priority=1, gpu_priority=0),
+    ])  # fmt: skip
+    pinned = w.replace(tasks=[task.replace(core=i) for i, task in enumerate(w)])
+    for mode in ("suspend", "busy"):
+        assert not gs.analyze(pinned, platform(), "gcaps", mode=mode).accepted
+        assert gs.observe(pinned, platform(), "gcaps", mode=mode).worst.tolist() == [12, 8]
+    part = w.replace(tasks=[w[0], w[1].replace(gpu_priority=None)])
+    with pytest.raises(gs.NotApplicable, match="b: got no gpu_priority"):
+        gs.analyze(part, platform(), "gcaps")
+
+
+def test_green_contexts_share_the_channels_of_the_gpu() -> None:
+    """Unless their work queues are balanced, which is a condition."""
+    one = gs.Kernel(10, blocks=1, threads=1024)
+    names = [f"n{i}" for i in range(4)]
+    w = gs.Workload([
+        *(Task(name, 100, [one, one]) for name in names),
+        Task("brake", 100, [one.replace(time=2)], deadline=6),
+    ])  # fmt: skip
+    contexts = {tuple(names): 8, ("brake",): 8}
+    p = gs.Platform("AGX Orin", cpus=5, slowdown=None, green_contexts=contexts)
+    answer = gs.analyze(w, p, "green_contexts")
+    assert [each.premise for each in answer.conditions] == ["channel_per_stream"]
+    run = gs.observe(w, p, "green_contexts", until=400)
+    assert [short for short, _ in run.limits] == ["channels per green context"]
+    wide = p.replace(gpu=gs.GPU.preset("AGX Orin").replace(channels=5))
+    assert gs.analyze(w, wide, "green_contexts").accepted
+
+
+def test_cores_that_the_platform_lacks() -> None:
+    w = gs.Workload([Task("a", 20, [CPU(4), k(1)], core=0), Task("b", 20, [CPU(4), k(1)], core=1)])
+    for way in ("streams", "pbs", "mpcp"):
+        with pytest.raises(ValueError, match="b: got core 1, expected one of the 1 CPU cores"):
+            gs.analyze(w, platform(1), way)
+    for function in (gs.compare, gs.mig):
+        with pytest.raises(ValueError, match="b: got core 1"):
+            function(w, gs.Platform("H100", cpus=1))
+
+
+def test_jobs_of_a_thread_do_not_overlap() -> None:
+    """A run in which they do shows no miss."""
+    one = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=8)
+    full = [gs.Kernel(t, blocks=1, threads=1024) for t in (4, 20, 1)]
+    w = gs.Workload([
+        Task("a", 10, [CPU(1), full[0], CPU(4)], deadline=100),
+        Task("c", 400, [full[1]]),
+        Task("b", 400, [full[2]] * 4, offset=2, deadline=34),
+    ])  # fmt: skip
+    run = gs.observe(w, gs.Platform(one, 3, slowdown=None), "streams")
+    assert run.late.any() and run.schedulable is None
+    assert "jobs overlap" in [short for short, _ in run.limits]
+
+
+def test_copies_without_kernels_are_gpu_work_too() -> None:
+    w = gs.Workload([Task("k", 20, [k(8)], deadline=10), Task("cp", 20, [OUT(5)], deadline=11)])
+    run = gs.observe(w, platform(1), "gcaps")
+    assert run.schedulable is None and "no copy engines" in [short for short, _ in run.limits]
+    w = gs.Workload([
+        Task("cp", 40, [OUT(5)], process="x", deadline=10), Task("k", 80, [k(3)], process="y")
+    ])  # fmt: skip
+    run = gs.observe(w, platform(3, context_switch=10), "srm")
+    assert run.late.any() and run.schedulable is None
+
+
 def test_every_way_has_premises() -> None:
     from gpusched.comparison.premises import PREMISES
 

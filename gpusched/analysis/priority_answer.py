@@ -204,7 +204,9 @@ class PriorityStreamsBound(RationalAnswer):
         text = super()._reason_of(i)
         if not self.bounded[i]:
             if len(self.tasks.period) == 1:
-                return f"{text[:-1]}. Its kernels alone take longer than its period."
+                return (
+                    f"{text[:-1]}. A job alone, latencies included, takes longer than its period."
+                )
             return (
                 f"{text[:-1]}. Jobs of its level or of more urgent ones may keep it waiting, and "
                 "less urgent blocks once for each of its kernels."

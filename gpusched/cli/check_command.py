@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusched.cli.answer_text import response_table, stated, verdict_line
 from gpusched.cli.command_parts import status_of
-from gpusched.cli.method_options import add_method, options_of
+from gpusched.cli.method_options import add_method, not_applicable, options_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         answer = analyze(workload, platform, options.method, budget=budget, **chosen)
     except NotApplicable as error:
-        return _not_applicable(options, str(error))
+        return not_applicable(options, "answer", str(error))
     if options.json:
         room = None
         if options.margin is not None:
@@ -86,15 +86,3 @@ def run(options: argparse.Namespace) -> int:
         room = margin(workload, platform, options.method, options.margin, **chosen)
         print(f"\nmargin: {room}")
     return status_of(answer.schedulable)
-
-
-def _not_applicable(options: argparse.Namespace, reason: str) -> int:
-    """Say why a way does not apply; as an answer, not as an error."""
-    from gpusched.comparison.documents import json_text, not_applicable_document
-
-    way = way_of(options.method).name
-    if options.json:
-        print(json_text(not_applicable_document(way, reason)), end="")
-    else:
-        print(f"{way}: not applicable\n\n{reason}")
-    return status_of(None)

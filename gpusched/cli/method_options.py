@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from gpusched.cli.command_parts import Refusal
+from gpusched.cli.command_parts import Refusal, status_of
 from gpusched.comparison.ways import way_of
 
-__all__ = ["PLACED", "add_method", "options_of"]
+__all__ = ["PLACED", "add_method", "not_applicable", "options_of"]
 
 PLACED = "stgm, mpcp, fmlp_plus, gpu_server, time_slices, gcaps"
 """The tests of placed tasks (``PLACED_TESTS``, which a help text need not import)."""
@@ -61,3 +61,18 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
         else:
             found[name] = value
     return found
+
+
+def not_applicable(options: argparse.Namespace, kind: str, reason: str) -> int:
+    """Say why a way does not apply, as an answer and not as an error; the exit code.
+
+    ``kind`` is that of the JSON document: "answer" or "run".
+    """
+    from gpusched.comparison.documents import json_text, not_applicable_document
+
+    way = way_of(options.method).name
+    if options.json:
+        print(json_text(not_applicable_document(kind, way, reason)), end="")
+    else:
+        print(f"{way}: not applicable\n\n{reason}")
+    return status_of(None)

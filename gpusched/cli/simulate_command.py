@@ -14,7 +14,7 @@ from gpusched._support.files import replacing
 from gpusched._support.text import clip
 from gpusched.cli.answer_text import titled
 from gpusched.cli.command_parts import Refusal, columns, drawable, status_of
-from gpusched.cli.method_options import add_method, options_of
+from gpusched.cli.method_options import add_method, not_applicable, options_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -38,8 +38,8 @@ def add(commands: Any) -> None:
         description="Simulates periodic releases under one way of sharing the GPU. Prints for each "
         "task the number of jobs, the worst response and the number of late jobs, and the "
         "assumptions.",
-        epilog="Exit code: 1 when a deadline was missed, 3 when none was (a simulation proves "
-        "nothing), 2 for an error.",
+        epilog="Exit code: 1 when a deadline was missed in a run that the program allows, 3 when "
+        "none was (a simulation proves nothing) or the way does not apply, 2 for an error.",
     )
     add_workload(simulate)
     add_method(simulate)
@@ -63,19 +63,23 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import json_text, run_document
     from gpusched.comparison.observations import observe
+    from gpusched.comparison.premises import NotApplicable
 
     workload, platform = program_of(options)
     chosen, output = options_of(options), options.output
     if output is not None:
         _check_output(output)
-    found = observe(
-        workload,
-        platform,
-        options.method,
-        until=options.until,
-        timeline=output is not None,
-        **chosen,
-    )
+    try:
+        found = observe(
+            workload,
+            platform,
+            options.method,
+            until=options.until,
+            timeline=output is not None,
+            **chosen,
+        )
+    except NotApplicable as error:
+        return not_applicable(options, "run", str(error))
     if output is not None:
         _draw(found, output)
     if options.json:

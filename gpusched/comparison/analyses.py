@@ -46,7 +46,15 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["SEARCH_BUDGET", "Allocation", "Request", "analyze", "analyzed", "instances_for"]
+__all__ = [
+    "SEARCH_BUDGET",
+    "Allocation",
+    "Request",
+    "analyze",
+    "analyzed",
+    "check_options",
+    "instances_for",
+]
 
 
 SEARCH_BUDGET = Budget(states=200_000, bytes=1 << 25)
@@ -186,10 +194,7 @@ def analyzed(
             "gs.observe (gpusched simulate) simulates it"
         )
     inner = request.options.get("within", WITHIN.default) if way.name == "mig" else None
-    _refuse_unknown_options(way, request.options, () if inner is None else (inner_way(inner),))
-    for option in method.options:
-        if option.choices and option.name in request.options:
-            one_of(request.options[option.name], option.choices, option.name)
+    check_options(way, request.options)
     raise_if_stopped(request.stop)
     options = dict(request.options)
     if way.modes:
@@ -421,6 +426,16 @@ def _options_of(way: Way) -> set[str]:
     return (names - _NOT_OF_WORKLOADS) | _MORE_OPTIONS.get(way.name, set())
 
 
+def check_options(way: Way, options: Mapping[str, OptionValue]) -> None:
+    """Raise ValueError for an option that the way lacks, and for a value that is no choice."""
+    method = way.method
+    inner = (inner_way(options.get("within", WITHIN.default)),) if way.name == "mig" else ()
+    _refuse_unknown_options(way, options, inner)
+    for option in () if method is None else method.options:
+        if option.choices and option.name in options:
+            one_of(options[option.name], option.choices, option.name)
+
+
 def _refuse_unknown_options(
     way: Way, options: Mapping[str, OptionValue], more: tuple[Way, ...] = ()
 ) -> None:
@@ -554,7 +569,9 @@ def _contexts(
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
         view, cpus, kept = derived(models), models.platform.cpus, request.allocation
         hosts, said = view.tasks, models.own_processes()
-        more = {"stop": request.stop, **costs(models.platform), **options}
+        more: dict[str, Any] = {"stop": request.stop, **costs(models.platform), **options}
+        if test is analysis.gcaps and (ranks := models.gpu_priorities()) is not None:
+            more["gpu_priority"] = ranks
         if kept is not None:
             hosts = hosts.replace(core=kept.core)
         elif not models.has_cores():

@@ -30,7 +30,7 @@ from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
-from gpusched.model.views.view_source import listed, runs_on_cpu, uses_engine
+from gpusched.model.views.view_source import given_to_all, listed, runs_on_cpu, uses_engine
 from gpusched.model.workload.gpu_part_names import unknown_clients
 from gpusched.model.workload.green_contexts import green_sms
 from gpusched.model.workload.kernel_waves import KernelTimes
@@ -68,6 +68,12 @@ class DerivedModels:
     """
 
     def __init__(self, workload: Workload, platform: Platform) -> None:
+        for task in workload:
+            if task.core is not None and task.core >= platform.cpus:
+                raise ValueError(
+                    f"{task.name}: got core {task.core}, expected one of the {platform.cpus} CPU "
+                    "cores of the platform"
+                )
         self.workload = workload
         self.platform = platform._at(workload._tick)
         self.given = self
@@ -478,6 +484,23 @@ class DerivedModels:
     def kernel_users(self) -> int:
         """Number of tasks that have kernels."""
         return sum(bool(task.kernels) for task in self.workload)
+
+    def gpu_users(self) -> list[Task]:
+        """The tasks with GPU segments: kernels, or copies on engines."""
+        return [task for task in self.workload if not all(map(runs_on_cpu, task.segments))]
+
+    def gpu_priorities(self) -> list[int] | None:
+        """GPU priorities of all tasks, those without GPU segments last; None if none are given.
+
+        Raises ValueError if only some of the tasks with GPU segments have one.
+        """
+        users = self.gpu_users()
+        given = given_to_all(users, "gpu_priority")
+        if given is None:
+            return None
+        of_user = dict(zip((task.name for task in users), given, strict=True))
+        last = max(given) + 1
+        return [of_user.get(task.name, last + i) for i, task in enumerate(self.workload)]
 
     def has_chains(self) -> bool:
         """Whether a job has several kernels."""

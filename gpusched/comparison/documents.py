@@ -107,10 +107,13 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     return document
 
 
-def not_applicable_document(way: str, reason: str) -> Document:
-    """The document of a way that does not apply to a workload; ``schedulable`` is null."""
+def not_applicable_document(kind: str, way: str, reason: str) -> Document:
+    """The document of a way that does not apply to a workload; ``schedulable`` is null.
+
+    ``kind``: "answer" or "run".
+    """
     return {
-        "format": "gpusched answer",
+        "format": f"gpusched {kind}",
         "version": VERSION,
         "gpusched": __version__,
         "way": way,

@@ -16,12 +16,12 @@ from gpusched._support.budget import Budget
 from gpusched._support.stopping import raise_if_stopped
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.analyses import Request, analyzed
+from gpusched.comparison.analyses import Request, analyzed, check_options
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.allocation_search import WITHIN, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.premises import NotApplicable, cpu_side
+from gpusched.comparison.premises import OWN_CHANNELS, NotApplicable, cpu_side
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
     MOST_LAUNCHES,
@@ -137,10 +137,10 @@ def observe(
     Raises
     ------
     NotApplicable
-        The model cannot express the workload (the message gives the reason), or the way has no
-        simulation. It is a ValueError.
+        The way does not exist on the platform, or the model cannot express the workload (the
+        message gives the reason). It is a ValueError.
     ValueError
-        Tasks cannot be allocated; the method or an option is unknown; or, if
+        The way has no simulation; the method or an option is unknown; or, if
         ``until`` is not given, a single job has more than a million launches or a million periods
         of a container, or, without a budget, more than 20 million blocks.
     OverflowError
@@ -162,12 +162,14 @@ def observe(
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
     """Simulate a workload under a way of sharing the GPU; see `observe`."""
     if way.simulator is None:
-        raise NotApplicable(
+        raise ValueError(
             f"method: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
             "(gpusched check), follows every job of a hyperperiod"
         )
-    if way.method is None or way.simulator == "hierarchy":
+    if way.method is None or way.simulator in ("hierarchy", "fifo"):
         _refuse_options(way, request)
+    else:
+        check_options(way, request.options)
     raise_if_stopped(request.stop)
     began = perf_counter()
     options = dict(request.options)
@@ -224,7 +226,7 @@ def _found(
 
 def _refuse_options(way: Way, request: Request) -> None:
     """Raise ValueError for options that a simulation of streams and contexts does not have."""
-    known = ("queues",) if way.name == "green_contexts" else ()
+    known = {"green_contexts": ("queues",), "streams": ("order",)}.get(way.name, ())
     for name in request.options:
         if name not in known:
             takes = ", ".join(known) or "none"
@@ -241,9 +243,6 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     kernels that run at once. Its kernels take the launch latency as part of their blocks, rounded
     up in each wave, which the test of a task without others does not count.
     """
-    for name in request.options:
-        if name != "order":
-            raise ValueError(f"{name}: got an unknown option of streams, expected order")
     try:
         view = models.kernels()
     except ValueError:
@@ -282,22 +281,26 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     release = run.release - before[run.task]
     kept = release < until
     finish = np.where(run.finish < 0, -1, run.finish + (around - before)[run.task])
+    task, release, finish = index[run.task][kept], release[kept], finish[kept]
     return _Jobs(
-        task=index[run.task][kept],
+        task=task,
         job=run.job[kept],
-        release=release[kept],
-        finish=finish[kept],
+        release=release,
+        finish=finish,
         until=until,
         now=run.now,
         said=view.assumptions,
-        limits=(*_no_cpus(models), *_profiles(models)),
+        limits=(
+            *_no_cpus(models),
+            *_profiles(models),
+            *_overlapping(models, task, release, finish),
+        ),
         detail=run,
     )
 
 
 def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """Streams and contexts: the launches of all jobs."""
-    _refuse_options(way, request)
     workload, platform = models.workload, models.platform
     queues = request.options.get("queues", "own") if way.name == "green_contexts" else None
     form: StreamForm = way.name  # type: ignore[assignment]
@@ -340,11 +343,13 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
             if queues == "own"
             else "green contexts share their queues"
         )
+    release = offset[task] + job * period[task]
+    finish = np.where(least < 0, -1, most + behind[task])
     return _Jobs(
         task=task,
         job=job,
-        release=offset[task] + job * period[task],
-        finish=np.where(least < 0, -1, most + behind[task]),
+        release=release,
+        finish=finish,
         until=until,
         now=run.now,
         said=tuple(said),
@@ -352,6 +357,8 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
             *_no_cpus(models),
             *_few_engines(models),
             *_profiles(models),
+            *_balanced(models, way),
+            *_overlapping(models, task, release, finish),
             *(
                 (("fixed order of slices", _FIXED_ORDER),)
                 if several and platform.ring == "fifo"
@@ -422,7 +429,7 @@ def _placed(
         stall = bool(request.options.get("stall", False))
         platform = models.platform
         options |= {"update": platform.update_cost, "switch": platform.context_switch}
-        options["stall"] = stall
+        options |= {"stall": stall, "gpu_priority": verdict.sharing.gpu_priority}
         hosts = models.hosts("all", waits=False, switches=False).tasks.replace(core=hosts.core)
         said = _without_waits(said)
     return hosts, said, options
@@ -477,7 +484,7 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
 _WITH_SWITCHES = ("gcaps", "time_slices")
 """Ways whose host simulation has contexts."""
 
-_WITHOUT_ENGINES = ("stgm", "gcaps", "time_slices")
+_WITHOUT_ENGINES = ("stgm", "gcaps")
 """Ways whose sections overlap on copy engines, which the host simulation does not have."""
 
 
@@ -489,6 +496,26 @@ def _no_cpus(models: DerivedModels) -> tuple[tuple[str, str], ...]:
     return (("CPUs not shared", text),)
 
 
+def _overlapping(
+    models: DerivedModels, task: Int64Array, release: Int64Array, finish: Int64Array
+) -> tuple[tuple[str, str], ...]:
+    """That jobs of a task overlap which a thread runs one after the other."""
+    more = [bool(one.cpu_time or models.platform.launch_latency) for one in models.workload]
+    period = _of_each(models.workload, "period")
+    late = (finish < 0) | (finish > release + period[task])
+    if not (late & np.array(more)[task]).any():
+        return ()
+    text = "jobs of a task overlap in the simulation, and its thread runs one at a time"
+    return (("jobs overlap", text),)
+
+
+def _balanced(models: DerivedModels, way: Way) -> tuple[tuple[str, str], ...]:
+    """That green contexts have channels of their own in the simulation."""
+    if way.name != "green_contexts" or not models.streams_beyond_channels():
+        return ()
+    return (("channels per green context", OWN_CHANNELS),)
+
+
 def _few_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
     engines = models.platform.copy_engines
     if engines <= 2 or sum(bool(task.copy_time) for task in models.workload) < 2:
@@ -498,8 +525,7 @@ def _few_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
 
 def _no_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
     """That a simulation without copy engines does not represent copies of several tasks."""
-    users = [task for task in models.workload if task.copy_time]
-    if not users or models.kernel_users() < 2:
+    if len(models.gpu_users()) < 2 or not any(task.copy_time for task in models.workload):
         return ()
     text = "the simulation has no copy engines; copies occupy the GPU as kernels do"
     return (("no copy engines", text),)
@@ -513,7 +539,7 @@ def _costs_per_kernel(models: DerivedModels, way: Way) -> tuple[tuple[str, str],
     if platform.launch_latency and several:
         text = "each kernel of the simulation takes the launch latency, also behind another one"
         found.append(("latency per kernel", text))
-    processes = {task.process for task in workload if task.kernels}
+    processes = {task.process for task in models.gpu_users()}
     if platform.context_switch and len(processes) > 1 and way.name not in _WITH_SWITCHES:
         text = "each GPU segment of the simulation begins with a context switch, needed or not"
         found.append(("switch per segment", text))

@@ -93,8 +93,8 @@ def assigned(
 
     Cores and SMs are those that the way chooses for the priorities of the workload, or, if there
     are none, for deadline-monotonic priorities. ``search`` is the ``budget`` of
-    ``gs.analysis.assign_priorities``. The answer is for the workload with the chosen CPU
-    priorities; GPU priorities are only in the assignment. Raises the errors of `placed` and
+    ``gs.analysis.assign_priorities``. The answer is for the workload with the chosen CPU or GPU
+    priorities; GPU priorities that it had are left out. Raises the errors of `placed` and
     ``assign_priorities``.
     """
     if of == "cpu" and all(task.priority is None for task in workload):
@@ -102,11 +102,17 @@ def assigned(
         workload = _with_priorities(workload, ranks)
     found = placed(workload, platform, method, stop=stop, **options)
     verdict, answer = found.verdict, found.answer
+    given = {key: value for key, value in found.options.items() if key != "gpu_priority"}
     chosen = assign_priorities(
-        verdict.hosts, verdict.test, of=of, budget=search, stop=stop, **found.options
+        verdict.hosts, verdict.test, of=of, budget=search, stop=stop, **given
     )
     if of == "cpu":
         workload = _with_priorities(workload, chosen.hosts.priority)
+    elif chosen.gpu_priority is not None:
+        given_ranks = zip(workload, chosen.gpu_priority.tolist(), strict=True)
+        workload = workload.replace(
+            tasks=[task.replace(gpu_priority=rank) for task, rank in given_ranks]
+        )
     return chosen, replace(
         answer,
         workload=workload,
@@ -134,6 +140,8 @@ def host_test_options(
         found |= {"slice": platform.timeslice, "switch": platform.context_switch}
     elif verdict.test == "gcaps":
         found |= {"update": platform.update_cost, "switch": platform.context_switch}
+        if verdict.sharing.gpu_priority is not None:
+            found["gpu_priority"] = verdict.sharing.gpu_priority
     elif verdict.test == "gpu_server":
         found |= {"overhead": platform.server_overhead, "server": verdict.server}
     return found | {"cpus": verdict.cpus, "sms": verdict.sms}

@@ -27,6 +27,7 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 
 __all__ = [
+    "OWN_CHANNELS",
     "PREMISES",
     "Case",
     "CpuSide",
@@ -38,6 +39,9 @@ __all__ = [
     "open_conditions",
     "refuse_false_premises",
 ]
+
+
+OWN_CHANNELS = "each green context has hardware channels of its own"
 
 
 class NotApplicable(ValueError):
@@ -263,6 +267,18 @@ def _refuse_cores(case: Case) -> None:
     case.models.refuse_cores()
 
 
+def _shared_channels(case: Case) -> Condition | None:
+    """Green contexts that have fewer channels together than streams."""
+    if not case.models.streams_beyond_channels():
+        return None
+    return Condition(
+        "channel_per_stream",
+        OWN_CHANNELS,
+        tuple(task.name for task in case.models.workload if task.kernels),
+        "balanced work queues of the green contexts, or more channels: --channels",
+    )
+
+
 def _inexact_times(case: Case) -> Condition | None:
     """A rule that dispatches whatever is ready: a job that ends early can make another late."""
     if case.models.kernel_users() < 2:
@@ -341,6 +357,9 @@ _CHANNEL_OF_GREEN = Premise(
     "each stream of a green context has a hardware channel of its own",
     _refuse_channels_of_green_contexts,
 )
+_CHANNELS_APART = Premise(
+    "channel_per_stream", "green contexts share no hardware channels", doubt=_shared_channels
+)
 _GRIDS = Premise(
     "resident_grids", "the GPU runs a kernel of every task at once", _refuse_many_kernels
 )
@@ -362,7 +381,7 @@ PREMISES: dict[str, tuple[Premise, ...]] = {
     "streams": (_CPUS, _CHANNEL, _GRIDS),
     "priority_streams": (_CPUS, _CHANNEL, _GRIDS),
     "mps": (_CPUS, _CHANNEL_OF_CLIENT, _GRIDS),
-    "green_contexts": (_CPUS, _CHANNEL_OF_GREEN, _GRIDS),
+    "green_contexts": (_CPUS, _CHANNEL_OF_GREEN, _CHANNELS_APART, _GRIDS),
     "time_slices": (_PROCESSES,),
     "gcaps": (_PROCESSES,),
     "mpcp": (),

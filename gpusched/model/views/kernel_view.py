@@ -131,7 +131,7 @@ def batch_view(source: Source, *, occupy: bool, waits: bool) -> BatchView:
     table = BatchTable.from_gpu(kernels.tasks, gpu, slowdown=most)
     said = []
     if kernels.tasks.n > 1:
-        said.append(f"a batch takes {most:g} times as long as the longest of its kernels alone")
+        said.append(f"a batch takes {_times(most)}as long as the longest of its kernels alone")
     return BatchView(kernels.tasks, (*kernels.assumptions, *said), table)
 
 
@@ -191,7 +191,7 @@ def chain_batch_view(source: Source, *, occupy: bool, waits: bool) -> ChainBatch
     said = found.sentences(source)
     if derived.n > 1:
         said.append(
-            f"a batch, with at most one kernel of a task, takes {most:g} times as long as the "
+            f"a batch, with at most one kernel of a task, takes {_times(most)}as long as the "
             "longest of its kernels alone"
         )
     return ChainBatchView(derived, (*source.assumptions, *said), table)
@@ -243,6 +243,11 @@ def _chain(
     chain.after = gap
     found.times += chain.kernels
     return chain
+
+
+def _times(factor: float) -> str:
+    """A factor in front of "as long as"."""
+    return "" if factor == 1 else f"{factor:g} times "
 
 
 def _shapeless(where: str) -> ValueError:
