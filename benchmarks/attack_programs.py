@@ -523,6 +523,12 @@ def attack_program(kind: str, index: int) -> Case:
         known = known_programs()
         return known[index] if index in known else known[1 + index % 13]
     w, p = KINDS[kind](Random(f"{kind} {index}"))
+    ranks = Random(f"ranks {kind} {index}")
+    if kind in ("general", "costs", "switches") and ranks.random() < 0.3:
+        order = ranks.sample(range(len(w)), len(w))
+        w = w.replace(
+            tasks=[task.replace(gpu_priority=rank) for task, rank in zip(w, order, strict=True)]
+        )
     for task in w:
         if _is_split_by_copies(task):
             raise ValueError(

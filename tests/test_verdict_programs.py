@@ -304,6 +304,17 @@ def test_tasks_without_kernels_share_the_cpus_that_are_left() -> None:
     assert gs.analyze(w.replace(tasks=shared), platform(4), "streams").conditional
 
 
+def test_priorities_of_tasks_without_kernels_follow_their_deadlines() -> None:
+    """A deadline beyond the period makes a task less urgent, although it is due in its period."""
+    w = gs.Workload([
+        Task("k", 16, [k(1)]), Task("other", 20, [CPU(1)]),
+        Task("a", 30, [CPU(3)]), Task("b", 24, [CPU(2)], deadline=33),
+    ])  # fmt: skip
+    cores = [task.replace(core=core) for task, core in zip(w, (0, 1, 2, 2), strict=True)]
+    answer = gs.analyze(w.replace(tasks=cores), platform(3), "streams")
+    assert answer.accepted and answer.response.tolist() == [1, 1, 3, 5]
+
+
 def test_threads_without_cpu_work_share_a_cpu() -> None:
     w = gs.Workload([Task(name, 20, [k(1)]) for name in "abc"])
     assert gs.analyze(w, platform(1), "streams").accepted

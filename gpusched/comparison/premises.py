@@ -20,6 +20,7 @@ from gpusched._support.text import clip, plural
 from gpusched.comparison.conditions import Condition
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.hosts.host_arrays import deadline_ranks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.schedule import Schedule
 from gpusched.model.views.view_source import runs_on_cpu, uses_engine
@@ -170,12 +171,14 @@ def _responses(
         core = {task.name: first + i for i, task in enumerate(tasks)}
         fits = all(task.cpu_time <= min(task.deadline, task.period) for task in tasks)
         return ({task.name: task.cpu_time for task in tasks}, core) if fits else None
-    priority = [task.priority for task in tasks]
+    priority = [task.priority for task in tasks if task.priority is not None]
+    if len(priority) < len(tasks):  # by deadlines, which may exceed the periods
+        priority = deadline_ranks(np.array([task.deadline for task in tasks], np.int64)).tolist()
     hosts = HostTasks(
         period=[task.period for task in tasks],
         cpu=[task.cpu_time for task in tasks],
         deadline=[min(task.deadline, task.period) for task in tasks],
-        priority=None if None in priority else priority,  # type: ignore[arg-type]
+        priority=priority,
         name=[task.name for task in tasks],
     )
     try:

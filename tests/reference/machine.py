@@ -387,7 +387,9 @@ class Machine:
         self.threads = [Thread(i, core[i], self.priority[i]) for i in range(n)]
         self.devices = [self._device(gpu) for gpu in way.gpus(self)]
         self.rooms = [way.room(self, i) for i in range(n)]
-        for room in self.rooms:
+        for task, room in zip(workload, self.rooms, strict=True):
+            if not task.kernels:  # copies need no context
+                continue
             device = self.devices[room.device]
             rows = [[0, 0, 0, 0, -1] for _ in range(device.sms)]
             device.contexts.setdefault(room.context, Context(room.context, rows))

@@ -345,7 +345,9 @@ class Gcaps(Way):
             beginning, opens = self.updating
             if opens and self.urgency[beginning] < self.urgency[task]:
                 return None
-        context = device.contexts[task]
+        context = device.contexts.get(task)
+        if context is None:  # a section of copies
+            return None
         # A switch begins when the owner has a kernel; before it the GPU stays where it is.
         return context if context.has_work or context is device.owner else None
 
