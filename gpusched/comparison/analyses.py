@@ -7,43 +7,30 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
-import numpy as np
-
 from gpusched import analysis, pbs
-from gpusched._support.arguments import Int64Array, frozen, instance, one_of
+from gpusched._support.arguments import Int64Array, instance, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.stopping import raise_if_stopped
-from gpusched._support.text import clip
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.conditions import Condition
 from gpusched.comparison.cores.core_choice import with_cores
 from gpusched.comparison.derived_models import DerivedModels, Gaps
-from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.judgement import Found, judged
 from gpusched.comparison.premises import (
     Case,
     NotApplicable,
-    cpu_side,
-    jobs_that_overlap,
-    needs_cpus,
-    open_conditions,
     refuse_false_premises,
 )
 from gpusched.comparison.ways import OptionValue, Way, way_of
-from gpusched.comparison.workload_answer import WorkloadAnswer, deadlines_of
-from gpusched.model.answers.answer import Answer, Times, missing
-from gpusched.model.answers.times_in_text import tick_length
+from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
 __all__ = [
@@ -86,18 +73,6 @@ class Request:
     budget: Budget | None = None
     stop: Any = None
     allocation: Allocation | None = None
-
-
-@dataclass(frozen=True)
-class _Found:
-    """The answer of a method for its model, what it was derived under, and its verdict."""
-
-    answer: Answer | MigAllocation
-    # None: the answer is one for the workload
-    view: View[HostTasks] | View[KernelTasks] | View[KernelChains] | None
-    accepted: bool
-    said: tuple[str, ...] = ()
-    slower: tuple[str, ...] = ()  # how the slowdown was counted, in times that are upper bounds
 
 
 def analyze(
@@ -206,7 +181,11 @@ def analyzed(
         models, found = _found(given, way, request, options, inner)
     except ValueError as error:
         raise NotApplicable(*error.args).with_traceback(error.__traceback__) from None
-    judged = _judged(models, way, request, options, found, shared_cpus)
+
+    def again(other: DerivedModels) -> tuple[DerivedModels, Found]:
+        return _found(other, way, request, options, inner)
+
+    means = judged(models, way, found, again, shared_cpus=shared_cpus)
     answer, view = found.answer, found.view
     return WorkloadAnswer(
         workload=given.workload,
@@ -215,169 +194,25 @@ def analyzed(
         method="priority_streams" if isinstance(answer, PriorityStreamsBound) else method.name,
         options=options,
         claim=answer.claim,
-        accepted=judged.accepted,
-        rejected=judged.rejected,
-        impossible=judged.impossible,
-        conditions=judged.conditions,
-        response=judged.response,
-        bounded=judged.bounded,
+        accepted=means.accepted,
+        rejected=means.rejected,
+        impossible=means.impossible,
+        conditions=means.conditions,
+        response=means.response,
+        bounded=means.bounded,
         derivation=(
-            *(() if view is None else view.assumptions), *found.slower, *found.said, *judged.said
+            *(() if view is None else view.assumptions), *found.slower, *found.said, *means.said
         ),
-        reason=judged.reason,
+        reason=means.reason,
         detail=answer,
         seconds=perf_counter() - began,
-        grain=judged.grain,
+        grain=means.grain,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """Meaning of the answer of a test for the workload; ``reason`` is "" for that of the test."""
-
-    accepted: bool
-    rejected: bool
-    impossible: bool
-    conditions: tuple[Condition, ...]
-    response: Times
-    bounded: Any
-    reason: str
-    said: tuple[str, ...]
-    grain: int
-
-
-def _judged(
-    fine: DerivedModels,
-    way: Way,
-    request: Request,
-    options: dict[str, Any],
-    found: _Found,
-    shared_cpus: bool,
-) -> _Judged:
-    """The verdict for the workload: for all of its tasks, on the whole machine.
-
-    ``fine`` are the models of the test, whose ticks may be finer than those of the workload.
-    """
-    models, grain = fine.given, fine.grain
-    answer, workload = found.answer, models.workload
-    if isinstance(answer, MigAllocation):
-        response, bounded, grain = answer.response, answer.bounded, 1
-    else:
-        assert found.view is not None
-        response, bounded = _by_task(fine.workload, answer, found.view)
-        response = _in_ticks(response, grain)
-    values, known = response.filled(0), ~np.ma.getmaskarray(response)
-    bounded, reason = np.array(bounded), ""
-    said: tuple[str, ...] = ()
-    if needs_cpus(way.name):
-        overlap = jobs_that_overlap(models, values, known)
-        if overlap:
-            bounded[:] = False
-            reason = _overlap_reason(workload, overlap[0], int(values[overlap[0]]))
-        if shared_cpus:
-            side = cpu_side(models)
-            said = side.said
-            for name, time in side.response.items():
-                i = workload.index(name)
-                values[i], known[i], bounded[i] = time, True, True
-    response = missing(values, known)
-    late = known & (values > deadlines_of(workload))
-    holds = found.accepted and (not shared_cpus or bool(bounded.all())) and not late.any()
-    if found.accepted and not holds and not reason:
-        reason = _late_reason(workload, response, bounded)
-    conditions = (
-        answer.conditions
-        if isinstance(answer, MigAllocation)
-        else open_conditions(way.name, Case(models, answer, found.view), cpus=shared_cpus)
-    )
-    # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
-    impossible = models.impossible() if shared_cpus and (conditions or not holds) else ()
-    if conditions and (impossible or not holds):
-        bounded[:], conditions = False, ()  # what is not shown for all is not said of some
-    if impossible:
-        text = f"No way keeps all deadlines: {impossible[0]}."
-        return _Judged(False, True, True, (), response, frozen(bounded), text, said, grain)
-    if not holds and way.name in _IN_TURNS and shared_cpus and models.too_much_in_turns():
-        text = f"{models.too_much_in_turns()[0]}."
-        return _Judged(False, True, False, (), response, frozen(bounded), text, said, grain)
-    accepted = holds and not conditions
-    shown = False
-    if answer.rejected and not holds and shared_cpus:
-        doubt = _doubt_about_rejection(fine, way, request, options, found)
-        shown = not doubt
-        if doubt and not reason:
-            with tick_length(fine.workload._tick):
-                reason = f"{answer.why()} That shows no miss of the program, as {doubt}."
-    return _Judged(
-        accepted, shown, False, conditions, response, frozen(bounded), reason, said, grain
-    )
-
-
-_IN_TURNS = (
-    *("time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "srm", "container", "edf_serial"),
-)
-"""Ways under which no two kernels of different tasks run at once."""
-
-
-def _overlap_reason(workload: Workload, i: int, response: int) -> str:
-    task, tick = workload[i], workload.tick_ns
-    if response > task.deadline:
-        return (
-            f"{clip(task.name, 60)}, with {time_with_unit(response, tick)} or more for a deadline "
-            f"of {time_with_unit(task.deadline, tick)}, may be late."
-        )
-    return (
-        f"{clip(task.name, 60)}: {time_with_unit(response, tick)} exceed its period of "
-        f"{time_with_unit(task.period, tick)}; the next job then waits for this one, on its thread "
-        "and in its stream, which the test does not count."
-    )
-
-
-def _late_reason(workload: Workload, response: Times, bounded: Any) -> str:
-    """The reason why a test that accepts the tasks of its model guarantees nothing."""
-    late = deadlines_of(workload) < response.filled(0)
-    i = int(np.argmax(~np.asarray(bounded) | late))
-    name = clip(workload.names[i], 60)
-    if not bounded[i]:
-        return f"{name}: no response bound, although the test accepts the other tasks."
-    took = time_with_unit(int(response[i]), workload.tick_ns)
-    return f"{name}: {took}, more than its deadline."
-
-
-def _doubt_about_rejection(
-    fine: DerivedModels,
-    way: Way,
-    request: Request,
-    options: dict[str, Any],
-    found: _Found,
-) -> str:
-    """Reason why a rejection by a test is none of the program itself; "" if it is.
-
-    Derivations that make times longer or freedom smaller may accept, and never reject: the test
-    has to say no for the stated times, too. A dispatcher's miss is one of a run, which CPUs that
-    tasks share may not allow.
-    """
-    models = fine.given
-    if fine.rounded:
-        return "times of blocks are rounded up to ticks"
-    if way.name in ("pbs", "edf_serial", "edf_parallel"):
-        if pessimism := models.pessimism_of_batches(serial=way.name == "edf_serial"):
-            return pessimism
-        if way.name != "pbs" and cpu_side(models).condition:
-            return "CPUs that tasks share may not allow this run"
-    if way.name != "pbs" and models.copies_meet():
-        return "each copy counts the longest wait for those of other tasks"
-    doubt = "the slowdown, launch latencies and waits of copies are counted at their largest"
-    try:
-        plain, again = _found(models.without_costs(), way, request, options, None)
-    except (ValueError, OverflowError):
-        return doubt
-    return "" if again.answer.rejected and not plain.rounded else doubt
 
 
 def _found(
     models: DerivedModels, way: Way, request: Request, options: dict[str, Any], inner: Any
-) -> tuple[DerivedModels, _Found]:
+) -> tuple[DerivedModels, Found]:
     """The answer of a way's test, and its models: those in finer ticks, if needed."""
     within = "" if inner is None else inner_way(inner).name
     fine = models.refined(way.name, test=True, within=within)
@@ -388,35 +223,6 @@ def _found(
             raise
     coarse = fine.given.unrefined()
     return coarse, _TESTS[way.name](coarse, request, options)
-
-
-def _in_ticks(response: Times, grain: int) -> Times:
-    """Responses in ticks of which ``grain`` finer ones make one, rounded up."""
-    if grain == 1:
-        return response
-    return missing(ticks_up(response.filled(0), grain), ~np.ma.getmaskarray(response))
-
-
-def _by_task(
-    workload: Workload,
-    answer: Answer,
-    view: View[HostTasks] | View[KernelTasks] | View[KernelChains],
-) -> tuple[Times, Any]:
-    """Responses of whole jobs, and whether they are bounded, for all tasks of the workload.
-
-    The response of a kernel is that of its job without the work around it, by which the view has
-    shortened its deadline.
-    """
-    index = {name: i for i, name in enumerate(workload.names)}
-    places = [index[name] for name in view.tasks.name]
-    deadline = np.array([workload[i].deadline for i in places], np.int64)
-    around = deadline - view.tasks.deadline
-    response = np.zeros(len(workload), np.int64)
-    known, bounded = np.zeros((2, len(workload)), np.bool_)
-    response[places] = answer.response.filled(0) + around
-    known[places] = ~np.ma.getmaskarray(answer.response)
-    bounded[places] = answer.bounded
-    return missing(response, known), frozen(bounded)
 
 
 def _options_of(way: Way) -> set[str]:
@@ -452,13 +258,13 @@ def _refuse_unknown_options(
 # Tests --------------------------------------------------------------------------------------------
 
 
-def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
     models, slower = models.on_free_sms()
     alone = models.kernel_users() == 1
     if (models.has_chains() or models.copies_meet() or alone) and not options:
         chains = models.chains("streams")
         bound = analysis.priority_streams(chains.tasks, gpu=models.gpu(), stop=request.stop)
-        return _Found(bound, chains, bool(bound.accepted), (), slower)
+        return Found(bound, chains, bool(bound.accepted), (), slower)
     if models.copies_meet():
         raise ValueError(
             f"{min(options)}: got an option of fifo_bound, expected none where copies of several "
@@ -471,10 +277,10 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
             "of equal priority"
         )
     answer = analysis.fifo_bound(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
-    return _Found(answer, view, bool(answer.accepted), (), slower)
+    return Found(answer, view, bool(answer.accepted), (), slower)
 
 
-def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
     """Clients of MPS: streams of one process, on no more SMs than their shares allow."""
     models.refuse_unknown_clients()
     one = models.in_one_process()
@@ -498,10 +304,10 @@ def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> _F
         stop=request.stop,
     )
     shares = "a client with a share has blocks on so many SMs at most, whichever these are"
-    return _Found(answer, view, bool(answer.accepted), (said, shares), slower)
+    return Found(answer, view, bool(answer.accepted), (said, shares), slower)
 
 
-def _green_contexts(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+def _green_contexts(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
     """Green contexts: parts of the GPU with SMs of their own, and streams in each."""
     models, slower = models.side_by_side()
     green = models.in_green_contexts(test=True)
@@ -514,22 +320,22 @@ def _green_contexts(models: DerivedModels, request: Request, options: dict[str, 
         stop=request.stop,
         **options,
     )
-    return _Found(answer, view, bool(answer.accepted), (), slower)
+    return Found(answer, view, bool(answer.accepted), (), slower)
 
 
-def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
     models, slower = models.on_free_sms()
     view = models.chains("priority_streams")
     answer = analysis.priority_streams(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
-    return _Found(answer, view, bool(answer.accepted), (), slower)
+    return Found(answer, view, bool(answer.accepted), (), slower)
 
 
 def _lock(
     test: Callable[..., Verdict], protocol: Literal["mpcp", "fmlp_plus", "gpu_server"]
-) -> Callable[..., _Found]:
+) -> Callable[..., Found]:
     """A test in which one task at a time uses the GPU."""
 
-    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
         view = models.hosts("all", waits=False)
         cpus, hosts, kept = models.platform.cpus, view.tasks, request.allocation
         more: dict[str, Any] = {"stop": request.stop, **options}
@@ -554,7 +360,7 @@ def _lock(
             if protocol == "gpu_server":
                 more["server"] = kept.server
         answer = test(hosts, cpus, **more)
-        return _Found(answer, view, bool(answer.accepted), said)
+        return Found(answer, view, bool(answer.accepted), said)
 
     return run
 
@@ -563,10 +369,10 @@ def _contexts(
     test: Callable[..., Verdict],
     costs: Callable[[Platform], dict[str, int]],
     derived: Callable[[DerivedModels], View[HostTasks]],
-) -> Callable[..., _Found]:
+) -> Callable[..., Found]:
     """A test with a context for each task; ``costs``: those of the platform."""
 
-    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
         view, cpus, kept = derived(models), models.platform.cpus, request.allocation
         hosts, said = view.tasks, models.own_processes()
         more: dict[str, Any] = {"stop": request.stop, **costs(models.platform), **options}
@@ -587,12 +393,12 @@ def _contexts(
             )
             hosts, said = hosts.replace(core=choice.core), (*said, choice.sentence)
         answer = test(hosts, cpus, **more)
-        return _Found(answer, view, bool(answer.accepted), said)
+        return Found(answer, view, bool(answer.accepted), said)
 
     return run
 
 
-def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
     models, slower = models.side_by_side()
     view = models.hosts("divided", waits=True)
     cpus, sms = models.platform.cpus, models.gpu().sms
@@ -600,7 +406,7 @@ def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _
     if (kept := request.allocation) is not None:
         hosts = view.tasks.replace(core=kept.core, sm=kept.sm)
         answer = analysis.stgm(hosts, cpus, sms, stop=request.stop, **asked)
-        return _Found(answer, view, bool(answer.accepted), (), slower)
+        return Found(answer, view, bool(answer.accepted), (), slower)
     models.refuse_cores()
     apart = options.setdefault("apart", True)
     ways = {"suspension": asked.pop("suspension", "jitter")}  # the allocation has one of its own
@@ -610,39 +416,39 @@ def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> _
     said = (
         "cores and SMs are chosen by a heuristic search (stgm_allocate), which may miss a choice",
     )
-    return _Found(answer, view, bool(answer.accepted), said, slower)
+    return Found(answer, view, bool(answer.accepted), said, slower)
 
 
-def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., _Found]:
+def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., Found]:
     """A test of bounded tardiness, accepted where no job is late."""
 
-    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
         view = models.hosts("all", waits=False)
         if test is analysis.container:
             options.setdefault("whole_budget", True)  # budgets are whole ticks
         answer = test(view.tasks, models.platform.cpus, stop=request.stop, **options)
         said = ("jobs run on any CPU, the earliest deadline first",)
-        return _Found(answer, view, bool(answer.meets_deadlines), said)
+        return Found(answer, view, bool(answer.meets_deadlines), said)
 
     return run
 
 
-def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., _Found]:
+def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., Found]:
     """A rule by which batches are chosen at run time, simulated for one hyperperiod.
 
     ``waits``: copies of a batch wait for each other. One unit at a time has no others.
     """
 
-    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
         view = models.batches(request.gaps, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer, models.text)
-        return _Found(answer, view, bool(answer.accepted))
+        return Found(answer, view, bool(answer.accepted))
 
     return run
 
 
-def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
     """Search for a schedule, or for one that repeats if that is a different question.
 
     Jobs of several kernels run kernel by kernel; if no such schedule is found, also as units.
@@ -669,22 +475,22 @@ def _searched(
     request: Request,
     options: dict[str, Any],
     said: tuple[str, ...] = (),
-) -> _Found:
+) -> Found:
     more: dict[str, Any] = {"budget": request.budget, "stop": request.stop, **options}
     if not stays_within(view.tasks):
         more["repeating"] = True
     answer = pbs.search(view.tasks, view.table, **more)
-    return _Found(answer, view, bool(answer.accepted), said)
+    return Found(answer, view, bool(answer.accepted), said)
 
 
-def _mig(models: DerivedModels, request: Request, options: dict[str, Any]) -> _Found:
+def _mig(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
     """GPU instances, each with tasks that share it in another way."""
     if all(isinstance(value, (str, int)) for value in options.values()):
         key = ("mig", request.gaps, request.budget, tuple(sorted(options.items())))
         answer = models.once(key, lambda: instances_for(models, request, options))
     else:  # values that the test refuses
         answer = instances_for(models, request, options)
-    return _Found(answer, None, bool(answer.parts))
+    return Found(answer, None, bool(answer.parts))
 
 
 def instances_for(
@@ -707,7 +513,7 @@ def instances_for(
     return allocated(models, within, inner, test, as_budget(request.budget), request.stop, report)
 
 
-_TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], _Found]] = {
+_TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], Found]] = {
     "streams": _streams,
     "priority_streams": _priority_streams,
     "mps": _mps,

@@ -1,0 +1,219 @@
+"""Meaning of a test's answer for a workload: its verdict, conditions and bounds of all tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.arguments import frozen
+from gpusched._support.text import clip
+from gpusched.comparison.conditions import Condition
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.finer_ticks import ticks_up
+from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.premises import (
+    Case,
+    cpu_side,
+    jobs_that_overlap,
+    needs_cpus,
+    open_conditions,
+)
+from gpusched.comparison.ways import Way
+from gpusched.comparison.workload_answer import deadlines_of
+from gpusched.model.answers.answer import Answer, Times, missing
+from gpusched.model.answers.times_in_text import tick_length
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.views.derived_view import View
+from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["Found", "Judged", "judged"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The answer of a method for its model, what it was derived under, and its verdict."""
+
+    answer: Answer | MigAllocation
+    # None: the answer is one for the workload
+    view: View[HostTasks] | View[KernelTasks] | View[KernelChains] | None
+    accepted: bool
+    said: tuple[str, ...] = ()
+    slower: tuple[str, ...] = ()  # how the slowdown was counted, in times that are upper bounds
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Meaning of the answer of a test for the workload; ``reason`` is "" for that of the test."""
+
+    accepted: bool
+    rejected: bool
+    impossible: bool
+    conditions: tuple[Condition, ...]
+    response: Times
+    bounded: Any
+    reason: str
+    said: tuple[str, ...]
+    grain: int
+
+
+def judged(
+    fine: DerivedModels,
+    way: Way,
+    found: Found,
+    again: Callable[[DerivedModels], tuple[DerivedModels, Found]],
+    *,
+    shared_cpus: bool,
+) -> Judged:
+    """The verdict for the workload: for all of its tasks, on the whole machine.
+
+    ``fine`` are the models of the test, whose ticks may be finer than those of the workload;
+    ``again`` runs the test for other models. ``shared_cpus`` is False for a part of the workload.
+    """
+    models, grain = fine.given, fine.grain
+    answer, workload = found.answer, models.workload
+    if isinstance(answer, MigAllocation):
+        response, bounded, grain = answer.response, answer.bounded, 1
+    else:
+        assert found.view is not None
+        response, bounded = _by_task(fine.workload, answer, found.view)
+        response = _in_ticks(response, grain)
+    values, known = response.filled(0), ~np.ma.getmaskarray(response)
+    bounded, reason = np.array(bounded), ""
+    said: tuple[str, ...] = ()
+    if needs_cpus(way.name):
+        overlap = jobs_that_overlap(models, values, known)
+        if overlap:
+            bounded[:] = False
+            reason = _overlap_reason(workload, overlap[0], int(values[overlap[0]]))
+        if shared_cpus:
+            side = cpu_side(models)
+            said = side.said
+            for name, time in side.response.items():
+                i = workload.index(name)
+                values[i], known[i], bounded[i] = time, True, True
+    response = missing(values, known)
+    late = known & (values > deadlines_of(workload))
+    holds = found.accepted and (not shared_cpus or bool(bounded.all())) and not late.any()
+    if found.accepted and not holds and not reason:
+        reason = _late_reason(workload, response, bounded)
+    conditions = (
+        answer.conditions
+        if isinstance(answer, MigAllocation)
+        else open_conditions(way.name, Case(models, answer, found.view), cpus=shared_cpus)
+    )
+    # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
+    impossible = models.impossible() if shared_cpus and (conditions or not holds) else ()
+    if conditions and (impossible or not holds):
+        bounded[:], conditions = False, ()  # what is not shown for all is not said of some
+    if impossible:
+        text = f"No way keeps all deadlines: {impossible[0]}."
+        return Judged(False, True, True, (), response, frozen(bounded), text, said, grain)
+    if not holds and way.name in _IN_TURNS and shared_cpus and models.too_much_in_turns():
+        text = f"{models.too_much_in_turns()[0]}."
+        return Judged(False, True, False, (), response, frozen(bounded), text, said, grain)
+    accepted = holds and not conditions
+    shown = False
+    if answer.rejected and not holds and shared_cpus:
+        doubt = _doubt_about_rejection(fine, way, again)
+        shown = not doubt
+        if doubt and not reason:
+            with tick_length(fine.workload._tick):
+                reason = f"{answer.why()} That shows no miss of the program, as {doubt}."
+    return Judged(
+        accepted, shown, False, conditions, response, frozen(bounded), reason, said, grain
+    )
+
+
+_IN_TURNS = (
+    *("time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "srm", "container", "edf_serial"),
+)
+"""Ways under which no two kernels of different tasks run at once."""
+
+
+def _overlap_reason(workload: Workload, i: int, response: int) -> str:
+    task, tick = workload[i], workload.tick_ns
+    if response > task.deadline:
+        return (
+            f"{clip(task.name, 60)}, with {time_with_unit(response, tick)} or more for a deadline "
+            f"of {time_with_unit(task.deadline, tick)}, may be late."
+        )
+    return (
+        f"{clip(task.name, 60)}: {time_with_unit(response, tick)} exceed its period of "
+        f"{time_with_unit(task.period, tick)}; the next job then waits for this one, on its thread "
+        "and in its stream, which the test does not count."
+    )
+
+
+def _late_reason(workload: Workload, response: Times, bounded: Any) -> str:
+    """The reason why a test that accepts the tasks of its model guarantees nothing."""
+    late = deadlines_of(workload) < response.filled(0)
+    i = int(np.argmax(~np.asarray(bounded) | late))
+    name = clip(workload.names[i], 60)
+    if not bounded[i]:
+        return f"{name}: no response bound, although the test accepts the other tasks."
+    took = time_with_unit(int(response[i]), workload.tick_ns)
+    return f"{name}: {took}, more than its deadline."
+
+
+def _doubt_about_rejection(
+    fine: DerivedModels,
+    way: Way,
+    again: Callable[[DerivedModels], tuple[DerivedModels, Found]],
+) -> str:
+    """Reason why a rejection by a test is none of the program itself; "" if it is.
+
+    Derivations that make times longer or freedom smaller may accept, and never reject: the test
+    has to say no for the stated times, too. A dispatcher's miss is one of a run, which CPUs that
+    tasks share may not allow.
+    """
+    models = fine.given
+    if fine.rounded:
+        return "times of blocks are rounded up to ticks"
+    if way.name in ("pbs", "edf_serial", "edf_parallel"):
+        if pessimism := models.pessimism_of_batches(serial=way.name == "edf_serial"):
+            return pessimism
+        if way.name != "pbs" and cpu_side(models).condition:
+            return "CPUs that tasks share may not allow this run"
+    if way.name != "pbs" and models.copies_meet():
+        return "each copy counts the longest wait for those of other tasks"
+    doubt = "the slowdown, launch latencies and waits of copies are counted at their largest"
+    try:
+        plain, found = again(models.without_costs())
+    except (ValueError, OverflowError):
+        return doubt
+    return "" if found.answer.rejected and not plain.rounded else doubt
+
+
+def _in_ticks(response: Times, grain: int) -> Times:
+    """Responses in ticks of which ``grain`` finer ones make one, rounded up."""
+    if grain == 1:
+        return response
+    return missing(ticks_up(response.filled(0), grain), ~np.ma.getmaskarray(response))
+
+
+def _by_task(
+    workload: Workload,
+    answer: Answer,
+    view: View[HostTasks] | View[KernelTasks] | View[KernelChains],
+) -> tuple[Times, Any]:
+    """Responses of whole jobs, and whether they are bounded, for all tasks of the workload.
+
+    The response of a kernel is that of its job without the work around it, by which the view has
+    shortened its deadline.
+    """
+    index = {name: i for i, name in enumerate(workload.names)}
+    places = [index[name] for name in view.tasks.name]
+    deadline = np.array([workload[i].deadline for i in places], np.int64)
+    around = deadline - view.tasks.deadline
+    response = np.zeros(len(workload), np.int64)
+    known, bounded = np.zeros((2, len(workload)), np.bool_)
+    response[places] = answer.response.filled(0) + around
+    known[places] = ~np.ma.getmaskarray(answer.response)
+    bounded[places] = answer.bounded
+    return missing(response, known), frozen(bounded)
