@@ -409,6 +409,9 @@ def test_jobs_of_a_thread_do_not_overlap() -> None:
     run = gs.observe(w, gs.Platform(one, 3, slowdown=None), "streams")
     assert run.late.any() and run.schedulable is None
     assert "jobs overlap" in [short for short, _ in run.limits]
+    tight = w.replace(tasks=[w[0].replace(deadline=10), *w[1:]])  # late before the next release
+    run = gs.observe(tight, gs.Platform(one, 3, slowdown=None), "streams")
+    assert run.limits == () and run.schedulable is False
 
 
 def test_copies_without_kernels_are_gpu_work_too() -> None:

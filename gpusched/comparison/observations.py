@@ -499,11 +499,15 @@ def _no_cpus(models: DerivedModels) -> tuple[tuple[str, str], ...]:
 def _overlapping(
     models: DerivedModels, task: Int64Array, release: Int64Array, finish: Int64Array
 ) -> tuple[tuple[str, str], ...]:
-    """That jobs of a task overlap which a thread runs one after the other."""
+    """That jobs of a task overlap which a thread runs one after the other.
+
+    A job whose deadline passes before the first of them is late all the same.
+    """
     more = [bool(one.cpu_time or models.platform.launch_latency) for one in models.workload]
-    period = _of_each(models.workload, "period")
-    late = (finish < 0) | (finish > release + period[task])
-    if not (late & np.array(more)[task]).any():
+    following, due = (release + _of_each(models.workload, k)[task] for k in ("period", "deadline"))
+    overlap = ((finish < 0) | (finish > following)) & np.array(more)[task]
+    missed = due[(finish < 0) | (finish > due)]
+    if not overlap.any() or (missed.size and missed.min() <= following[overlap].min()):
         return ()
     text = "jobs of a task overlap in the simulation, and its thread runs one at a time"
     return (("jobs overlap", text),)
