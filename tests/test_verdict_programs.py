@@ -414,6 +414,17 @@ def test_jobs_of_a_thread_do_not_overlap() -> None:
     assert run.limits == () and run.schedulable is False
 
 
+def test_jobs_that_have_not_ended_in_finer_ticks() -> None:
+    """Three waves in a tick each; a budget ends the run."""
+    one = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=8)
+    w = gs.Workload([Task(n, 20, [gs.Kernel(7, blocks=3, threads=1024)]) for n in "ab"])
+    few = gs.observe(
+        w, gs.Platform(one, 2, slowdown=None), "one_stream", until=200, budget=gs.Budget(states=8)
+    )
+    assert few.grain == 3 and (few.finish >= 0).any() and (few.finish == -1).any()
+    assert (few.finish > few.release)[few.finish != -1].all()
+
+
 def test_copies_without_kernels_are_gpu_work_too() -> None:
     w = gs.Workload([Task("k", 20, [k(8)], deadline=10), Task("cp", 20, [OUT(5)], deadline=11)])
     run = gs.observe(w, platform(1), "gcaps")

@@ -113,8 +113,10 @@ def observe(
         "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is simulated by
         ``gs.simulate.fifo``, which has the model of the bounds; if that model does not apply, for
         example to jobs of several kernels, to copies on engines, or to more streams than the GPU
-        has channels or runs kernels at once, it is simulated by ``gs.simulate.hierarchy``. "mig"
-        simulates each GPU instance separately, with the simulation of its way ``within``.
+        has channels or runs kernels at once, it is simulated by ``gs.simulate.hierarchy``.
+        "time_slices" is simulated by ``gs.simulate.host``, with CPUs, or, if tasks have copies on
+        engines or share a process, by ``gs.simulate.hierarchy``. "mig" simulates each GPU instance
+        separately, with the simulation of its way ``within``.
     until
         End of the interval in which jobs are released, as ticks or text with a unit; these jobs
         run to completion. Default: ten hyperperiods or 10 s, whichever is shorter, but at most
@@ -191,7 +193,7 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         task=frozen(found.task),
         job=frozen(found.job),
         release=frozen(found.release // grain),
-        finish=frozen(ticks_up(found.finish, grain)),  # also -1
+        finish=frozen(np.where(found.finish < 0, -1, ticks_up(found.finish, grain))),
         now=-(-found.now // grain),
         assumptions=(*found.said, _PERIODIC),
         limits=found.limits,
