@@ -534,6 +534,74 @@ def test_one_time_per_kernel_says_nothing_of_fewer_sms() -> None:
     assert "one time" not in " ".join(found.assumptions)
 
 
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+@pytest.mark.parametrize("unit", [1, 2, 3, 8])
+def test_sms_in_units(mode: Any, unit: int) -> None:
+    sms = 11
+    sets = gs.generate.stgm(10, 150, seed=6, cpus=3, sms=sms)
+    few = sets[np.flatnonzero((sets.segments > 0).sum(axis=1) <= 6)]  # as the search requires
+    for call, some, options in (
+        (gs.analysis.stgm_allocate, sets, {}),
+        (gs.analysis.stgm_allocate, sets, {"apart": True}),
+        (gs.analysis.stgm_exhaustive, few, {"states": 2000}),
+    ):
+        found = call(some, 3, sms, mode=mode, unit=unit, **options)
+        assert found.sms == found.hosts.sms == sms and found.hosts.columns == sets.columns
+        whole = found.hosts.sm[..., : sms - sms % unit]
+        whole = whole.reshape(*whole.shape[:2], -1, unit)
+        assert (whole.all(axis=-1) == whole.any(axis=-1)).all()
+        assert not found.hosts.sm[..., sms - sms % unit :].any()
+        accepted = np.flatnonzero(found.accepted)
+        assert len(accepted) > 5
+        again = gs.analysis.stgm(found.hosts[accepted], 3, sms, mode=mode)
+        assert again.accepted.all()
+        np.testing.assert_array_equal(again.response, found.response[accepted])
+        for name, part in again.terms.items():
+            np.testing.assert_array_equal(part, found.terms[name][accepted])
+        assert call(some[3], 3, sms, mode=mode, unit=unit, **options) == found[3]
+        if unit == 1:
+            assert found == call(some, 3, sms, mode=mode, **options)
+
+
+@pytest.mark.parametrize("mode", ["suspend", "busy"])
+def test_units_of_sms_allow_no_more_than_single_sms(mode: Any) -> None:
+    sets = gs.generate.stgm(9, 900, seed=12, cpus=2, sms=4, utilization=(0.1, 0.4))
+    single = gs.analysis.stgm_exhaustive(sets, 2, 4, mode=mode)
+    units = gs.analysis.stgm_exhaustive(sets, 2, 4, mode=mode, unit=2)
+    assert not single.spent.any() and not units.spent.any()
+    assert (single.accepted & ~units.accepted).any()
+    assert not (units.accepted & ~single.accepted).any()
+    for apart in (False, True):
+        found = gs.analysis.stgm_allocate(sets, 2, 4, mode=mode, unit=2, apart=apart).accepted
+        assert found.any() and not (found & ~units.accepted).any()
+
+
+def test_a_unit_of_sms() -> None:
+    """The number of columns need not be a multiple of the unit, nor as large."""
+    jobs = [[1, (1, [60, 30, 20], 1), 1]] * 2
+    hosts = gs.HostTasks.from_segments([100, 100], jobs)
+    for call in (gs.analysis.stgm_allocate, gs.analysis.stgm_exhaustive):
+        pair = call(hosts, 2, 5, unit=2)
+        assert [np.flatnonzero(row).tolist() for row in pair.hosts.sm] == [[0, 1], [2, 3]]
+        assert pair.response.tolist() == [36, 36]
+        assert pair.response.tolist() == gs.analysis.stgm(pair.hosts, 2, 5).response.tolist()
+        wide = call(hosts, 2, 8, unit=4)
+        assert wide.accepted and wide.hosts.kernel_time(wide.hosts.sm.sum(-1)).max() == 20
+        # With one unit of all SMs, a single time is that of the whole GPU.
+        whole = gs.HostTasks.from_segments([100, 100], [[1, (1, 20, 1), 1]] * 2)
+        assert call(whole, 2, 4, unit=4).hosts.sm.all()
+        with pytest.raises(ValueError, match=r"kernel\[0.*: got one time, expected times on 1"):
+            call(whole, 2, 5, unit=4)  # the unit has 4 of 5 SMs
+        for unit in (0, -1, 5, 2**60):
+            with pytest.raises(ValueError, match=f"unit: got {unit}, expected 1 to the number of"):
+                call(hosts, 2, 4, unit=unit)
+        with pytest.raises(OverflowError, match=r"unit: got .* 64 bits"):
+            call(hosts, 2, 4, unit=2**64)
+        for wrong in (2.0, "2", None, True, [2]):
+            with pytest.raises(TypeError, match=r"unit: got .*, expected an integer"):
+                call(hosts, 2, 4, unit=wrong)  # type: ignore[arg-type]
+
+
 def test_an_allocation_is_not_a_test() -> None:
     for call in (gs.analysis.stgm_allocate, gs.analysis.stgm_exhaustive):
         with pytest.raises(ValueError, match=r"mode(: got| =) 'spin'"):

@@ -29,6 +29,7 @@ from gpusched.analysis.partitioned_inputs import (
 )
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.hosts.host_arrays import with_zeros
 from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["partition", "stgm_allocate", "stgm_exhaustive"]
@@ -133,6 +134,7 @@ def stgm_allocate(
     variant: Literal["sound", "paper", "paper, B_h"] = "sound",
     apart: bool = False,
     printed: str | Iterable[str] = (),
+    unit: int = 1,
     stop: Any = None,
 ) -> Verdict:
     """Assign cores and SMs for `stgm`: Algorithm 1 of [RTCSA19], corrected.
@@ -176,6 +178,12 @@ def stgm_allocate(
         the task with the smallest gain), "line 26" (returns to line 7 without a reset; unsafe),
         "line 23" (tests the wrong end). They do not affect the allocations that ``apart`` tries
         before Algorithm 1, which always pass the test.
+    unit
+        Number of consecutive SMs that are assigned together. A task receives whole units, which are
+        counted as its SMs are above; the ``sms % unit`` SMs with the highest numbers are used by no
+        task. [RTCSA19] assigns single SMs. GPUs assign SMs to green contexts in units of 2 on
+        compute capability 7.x and 8.x (at least 4 on 8.x) and of 8 from 9.0 on (CUDA Driver API,
+        "Green Contexts"), and to static partitions of MPS in chunks, whose size its server reports.
 
     Returns
     -------
@@ -187,9 +195,9 @@ def stgm_allocate(
 
     Raises
     ------
-    The errors of `stgm`; ValueError also for an unknown line, and if there are several SMs and the
-    times of kernels on fewer SMs are not given (a single time would be read as "as fast on one SM
-    as on all").
+    The errors of `stgm`; ValueError also for an unknown line, for a unit that is not 1 to ``sms``,
+    and if there are several SMs and the times of kernels on fewer SMs are not given (a single time
+    would be read as "as fast on one SM as on all").
     """
     instance(hosts, HostTasks, "hosts")
     one_of(mode, LOCK_MODES[:2], "mode")
@@ -199,17 +207,17 @@ def stgm_allocate(
         flags |= PRINTED[line]
     began = perf_counter()
     count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
-    refuse_one_time(hosts, width)
+    size = _unit(unit, hosts, width)
     *answer, cores, sets, rounds = _core.host_stgm_allocate(
-        hosts._columns(),
+        _in_units(hosts, size)._columns(),
         cpus=count,
-        sms=width,
+        sms=width // size,
         busy=mode == "busy",
         paper=variant_number(variant),
         flags=flags,
         stop=stop,
     )
-    asked = (_placed(hosts, cores, sets), "stgm", variant, mode, count, width)
+    asked = (_placed(hosts, cores, sets, size, width), "stgm", variant, mode, count, width)
     return verdict_of(*asked, tuple(answer), began, rounds=rounds)
 
 
@@ -221,6 +229,7 @@ def stgm_exhaustive(
     mode: Mode = "suspend",
     variant: Literal["sound", "paper", "paper, B_h"] = "sound",
     states: int = 1_000_000,
+    unit: int = 1,
     stop: Any = None,
 ) -> Verdict:
     """Search all assignments of cores and SMs for one that passes `stgm`; for small systems.
@@ -240,10 +249,10 @@ def stgm_exhaustive(
     ----------
     hosts
         One set or a stack of sets of at most 16 tasks, 6 of them with GPU segments.
-    cpus, sms, mode, variant, stop
+    cpus, sms, mode, variant, unit, stop
         As in `stgm_allocate`.
     states
-        Budget for each set: number of partial divisions of the tasks and of the SMs.
+        Budget for each set: number of partial divisions of the tasks and of the units of SMs.
 
     Returns
     -------
@@ -265,22 +274,48 @@ def stgm_exhaustive(
         raise ValueError(f"states: got {states}, expected a positive number")
     began = perf_counter()
     count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
-    refuse_one_time(hosts, width)
+    size = _unit(unit, hosts, width)
     *answer, cores, sets, rounds = _core.host_stgm_exhaustive(
-        hosts._columns(),
+        _in_units(hosts, size)._columns(),
         cpus=count,
-        sms=width,
+        sms=width // size,
         busy=mode == "busy",
         paper=variant_number(variant),
         states=states,
         stop=stop,
     )
-    asked = (_placed(hosts, cores, sets), "stgm", variant, mode, count, width)
+    asked = (_placed(hosts, cores, sets, size, width), "stgm", variant, mode, count, width)
     return verdict_of(*asked, tuple(answer), began, rounds=rounds)
 
 
-def _placed(hosts: HostTasks, cores: Int64Array, sets: npt.NDArray[np.uint8]) -> HostTasks:
-    sm = sets.view(np.bool_)
+def _unit(unit: int, hosts: HostTasks, sms: int) -> int:
+    """Check a number of SMs that are assigned together."""
+    size = integer64(unit, "unit")
+    if not 1 <= size <= max(sms, 1):
+        raise ValueError(f"unit: got {size}, expected 1 to the number of SMs, {sms}")
+    if size < sms:  # otherwise every task has all SMs
+        refuse_one_time(hosts, sms)
+    return size
+
+
+def _in_units(hosts: HostTasks, unit: int) -> HostTasks:
+    """The same tasks with the times of kernels on 1, 2, ... units instead of SMs.
+
+    Response times depend on a set of SMs by its size, which selects the time, and by the other sets
+    that it meets. Sets of units meet where their SMs do, so the answer is that for the SMs.
+    """
+    if unit == 1:
+        return hosts
+    ends = np.arange(unit, hosts.columns + unit, unit)
+    columns = np.minimum(ends, hosts.columns) - 1
+    return hosts._replaced(kernel=np.ascontiguousarray(hosts.kernel[..., columns]))
+
+
+def _placed(
+    hosts: HostTasks, cores: Int64Array, sets: npt.NDArray[np.uint8], unit: int, sms: int
+) -> HostTasks:
+    """The tasks on their cores and on the SMs of their sets of units."""
+    sm = with_zeros(np.repeat(sets.view(np.bool_), unit, axis=-1), 2, sms % unit)
     if hosts.is_stack:
         return hosts._replaced(core=cores, sm=sm)
     return hosts._replaced(core=cores[0], sm=sm[0])

@@ -205,6 +205,7 @@ static const gs_method_option_t STGM_EXHAUSTIVE_OPTIONS[] = {
     {"variant", "choice", STGM_EXHAUSTIVE_VARIANT, "sound",
      "corrected equations, or the printed ones, which are unsound"},
     {"states", "integer", NULL, "1000000", "budget of the search for each set"},
+    {"unit", "integer", NULL, "1", "number of consecutive SMs that are assigned together"},
 };
 
 const gs_method_t gs_analysis_allocation_stgm_exhaustive_method = {
