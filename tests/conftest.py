@@ -5,6 +5,7 @@ Environment variables:
 CC                    the compiler (cc)
 GPUSCHED_WERROR       the project's warnings are errors in what the tests compile
 GPUSCHED_SANITIZE     sanitizers for what the tests compile, such as address,undefined
+GPUSCHED_CUDA_HEADERS folders with a cuda.h, as a path list, with which declarations are compared
 GPUSCHED_HYPOTHESIS   default; ci (the same examples every time); quick (few of them, and hostile
                       calls without a look for leaks); campaign (ten times as many)
 """

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from native import CSRC, Compiler, clean_environment
+from native import CSRC, clean_environment
 from standin import Standin
 
 import gpusched as gs
@@ -414,59 +414,7 @@ def test_green_context(standin: Standin) -> None:
         assert device.run([Operation(blocks=64, threads=1024, ns=1000)], sms=16).sms == 16
 
 
-# The declarations, and the build
-
-
-@pytest.mark.long
-def test_declarations_are_those_of_the_toolkit(compiler: Compiler, tmp_path: Path) -> None:
-    """Types and numbers of api.h against cuda.h, where there is a toolkit."""
-    homes = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
-    found = [
-        Path(home, "include") for home in homes if home and Path(home, "include/cuda.h").exists()
-    ]
-    if not found:
-        pytest.skip("needs the toolkit's cuda.h")
-    version = re.search(r"#define CUDA_VERSION (\d+)", (found[0] / "cuda.h").read_text())
-    # Other versions declare other functions, and newer ones a longer CUdevResource beside this one.
-    if version is None or not 12080 <= int(version[1]) <= 13000:
-        pytest.skip("compares with the cuda.h of CUDA 12.8 to 13.0")
-    api = (CSRC / "cuda/api.h").read_text()
-    checks = []
-    for name, value in re.findall(r"GS_CUDA_API_(\w+) = (\d+)", api):
-        for pattern in (
-            "CUDA_ERROR_{}",
-            "CU_DEVICE_{}",
-            "CU_FUNC_ATTRIBUTE_{}",
-            "CU_{}",
-            "CUDA_{}",
-        ):
-            theirs = pattern.format(name.removeprefix("FUNC_"))
-            if re.search(rf"\b{theirs} *=", (found[0] / "cuda.h").read_text()):
-                checks.append(f'_Static_assert((int){theirs} == {value}, "{name}");')
-                break
-        else:
-            if name != "TENSOR_MEMORY_LEAK":  # which not all of these versions have
-                pytest.fail(f"{name}: is not in cuda.h")
-    assert len(checks) > 35
-    table = (CSRC / "cuda/driver.c").read_text()
-    for ours, theirs in re.findall(r'(?:ENTRY|OPTIONAL)\((\w+),\s*"cu(\w+)"\)', table):
-        # A call with our arguments compiles against their prototype: same number and sizes.
-        declared = re.search(rf"\(\*{ours}\)\(([^)]*)\)", api)
-        assert declared is not None
-        count = 0 if declared[1].strip() == "void" else declared[1].count(",") + 1
-        arguments = ", ".join(["0"] * count)
-        checks.append(f"int call_{ours}(void) {{ return (int)cu{theirs}({arguments}); }}")
-    sizes = {"gs_cuda_api_resource_t": "CUdevResource", "gs_cuda_api_ptr_t": "CUdeviceptr"}
-    sizes |= {"gs_cuda_api_device_t": "CUdevice", "gs_cuda_api_handle_t": "CUstream"}
-    for ours, theirs in sizes.items():
-        checks.append(f'_Static_assert(sizeof({ours}) == sizeof({theirs}), "{ours}");')
-    checks.append(
-        '_Static_assert(offsetof(gs_cuda_api_resource_t, is) == offsetof(CUdevResource, sm), "sm");'
-    )
-    source = tmp_path / "check.c"
-    text = "\n".join(["#include <cuda.h>", '#include "cuda/api.h"', *checks, ""])
-    source.write_text(text)
-    compiler.run("-isystem", found[0], f"-I{CSRC}", "-c", source, "-o", tmp_path / "check.o")
+# The kernels, and the build
 
 
 def test_kernel_arguments_agree(tmp_path: Path) -> None:

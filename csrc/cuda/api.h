@@ -1,9 +1,10 @@
 /* Declarations of the NVIDIA driver interface, as far as it is used.
  *
  * The driver is opened at run time, and its binary interface is stable: with these declarations the
- * host side is built and tested everywhere, also without a toolkit. Where a toolkit is installed, a
- * test compares them with its cuda.h. Names are those of the driver, prefixed by gs_cuda_api_; a
- * table entry is named like the symbol without "cu" and its version.
+ * host side is built and tested everywhere, also without a toolkit. Tests compare them with the
+ * cuda.h of an installed toolkit, in CI with those of CUDA 12.9 and 13. Names are those of the
+ * driver, prefixed by gs_cuda_api_; a table entry is named like the symbol without "cu" and its
+ * version.
  */
 #ifndef GS_CUDA_API_H
 #define GS_CUDA_API_H
@@ -78,13 +79,13 @@ typedef struct {
     unsigned char padding[92];
     union {
         struct {
-            unsigned sm_count, min_partition, alignment;
+            unsigned sm_count; /* more follows since CUDA 13 */
         } sm;
         unsigned char oversize[48];
     } is;
 } gs_cuda_api_resource_t;
 
-/* Functions of the driver. Those of green contexts (CUDA 12.4) may be NULL. */
+/* Functions of the driver. Those of green contexts (CUDA 12.4, their streams 12.5) may be NULL. */
 typedef struct {
     gs_cuda_api_result_t (*Init)(unsigned flags);
     gs_cuda_api_result_t (*DriverGetVersion)(int *version);

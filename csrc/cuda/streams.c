@@ -11,7 +11,7 @@ static int split(gs_cuda_streams_t *self, gs_context_t *ctx, int64_t sms)
         cu->DevResourceGenerateDesc == NULL || cu->GreenCtxCreate == NULL ||
         cu->GreenCtxDestroy == NULL || cu->GreenCtxStreamCreate == NULL) {
         return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, sms,
-                       "0: this driver has no green contexts (CUDA 12.4 introduced them)");
+                       "0: this driver has no streams of green contexts (new in CUDA 12.5)");
     }
     gs_cuda_api_resource_t all, part, rest;
     gs_cuda_api_handle_t descriptor = NULL;

@@ -341,8 +341,8 @@ def partition_times(
     Raises
     ------
     ValueError
-        A partition has more SMs than the device, or the driver has no green contexts (before CUDA
-        12.4).
+        A partition has more SMs than the device, or the driver has no streams of green contexts
+        (before CUDA 12.5).
     CudaError
     """
     from gpusched.cuda import partitions
