@@ -122,6 +122,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "test_hierarchy.py",
             "test_hierarchy_partitions.py",
+            "test_hierarchy_platform.py",
             "test_launch_orders.py",
             "test_hierarchy_invariants.py",
             "test_hierarchy_twin.py",

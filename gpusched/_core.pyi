@@ -51,7 +51,7 @@ class HierarchySimulation:  # made by hierarchy_open
     def run(
         self, *, steps: int, states: int, bytes: int, seconds: float, stop: Buffer | None
     ) -> tuple[int, bool, int, int, int]: ...
-    def ops(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+    def ops(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
     def blocks(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
     def waits(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
     def slices(self) -> tuple[_Ints, _Ints, _Ints]: ...
@@ -677,8 +677,9 @@ def hierarchy_open(
     sm_order: _In | None,
     *,
     policy: int,
-    copy_engines: int,
+    copy_engines: _In,
     channels: int,
+    shared_channels: bool,
     resident_grids: int,
     switch_time: int,
     timeslice: _In,
@@ -711,7 +712,7 @@ def hierarchy_open(
     set: _In | None,
     cooperative: _In | None,
     cluster: _In | None,
-    sms_per_gpc: int,
+    sms_per_gpc: _In | None,
     key: _In,
     index: int,
     log_blocks: bool,
@@ -719,7 +720,7 @@ def hierarchy_open(
     ...
     # status, done, now, launches ended, blocks started
 
-# head, joined, first, dispatched, end, why, since, blocker
+# head, joined, first, dispatched, end, why, since, blocker, engine
 
 # launch, block, sm, start, end
 

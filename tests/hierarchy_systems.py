@@ -5,6 +5,8 @@ They are dicts as reference.hierarchy takes them; simulated() gives them to the 
 
 from __future__ import annotations
 
+import functools
+import operator
 import random
 from itertools import pairwise
 from typing import Any
@@ -54,12 +56,13 @@ def random_system(
         "limits": limits,
         "sm_order": rng.choice([None, order]),
         "policy": rng.choice(POLICIES),
-        "copy_engines": rng.randint(1, 2),
+        "copy_engines": random_engines(rng),
         "channels": rng.choice([0, 1, 2, 3]),
+        "shared_channels": rng.random() < 0.3,
         "switch_time": rng.choice([0, 0, 1, 4]),
         "timeslice": [rng.randint(1, 15) for _ in range(contexts)],
         "runlist": None,
-        "sms_per_gpc": rng.randint(1, 3),
+        "sms_per_gpc": random_gpcs(rng, limits[0]),
     }
     if rng.random() < 0.5:
         runlist = [*range(contexts), *(rng.randrange(contexts) for _ in range(rng.randint(0, 3)))]
@@ -118,6 +121,23 @@ def random_system(
     add_starts(rng, system)
     system["resident_grids"] = rng.choice([0, 0, 0, 1, 2, 3])
     return system
+
+
+def random_engines(rng: random.Random) -> list[int]:
+    """Directions of copy engines; one at least has each direction."""
+    if rng.random() < 0.5:
+        return rng.choice([[3], [1, 2]])
+    found = [rng.randint(1, 3) for _ in range(rng.randint(1, 4))]
+    missing = 3 & ~functools.reduce(operator.or_, found)
+    return [*found, missing] if missing else found
+
+
+def random_gpcs(rng: random.Random, sms: int) -> list[int] | None:
+    """Sizes of GPCs that add up to some SMs; None: all are one."""
+    sizes = []
+    while sum(sizes) < sms:
+        sizes.append(rng.randint(1, min(3, sms - sum(sizes))))
+    return rng.choice([None, sizes, sizes, sizes])
 
 
 def add_partitions(rng: random.Random, system: System) -> None:
@@ -240,7 +260,13 @@ def extreme_system(rng: random.Random) -> System:
     if rng.random() < 0.2:  # even itself, and the same one twice
         chosen = [rng.randint(0, 2) * (rng.random() < 0.3) for _ in range(n)]
         system["after"] = [[rng.randrange(n) for _ in range(k)] for k in chosen]
-    system["sms_per_gpc"] = rng.choice([1, 2, 3, 100])
+    system["sms_per_gpc"] = random_gpcs(rng, system["limits"][0])
+    if rng.random() < 0.3:
+        system["kind"] = [kind or rng.choice([0, 1, 2]) for kind in system["kind"]]
+        system["duration"] = [
+            7 if kind and isinstance(given, list) else given
+            for given, kind in zip(system["duration"], system["kind"], strict=True)
+        ]
     add_orders(rng, system)
     add_starts(rng, system)
     return system
@@ -320,8 +346,9 @@ def opened(system: System, log_blocks: bool = True) -> Any:
         ints(system["limits"]),
         None if system["sm_order"] is None else ints(system["sm_order"]),
         POLICIES.index(system["policy"]),
-        system["copy_engines"],
+        ints(system["copy_engines"]),
         system["channels"],
+        system.get("shared_channels", False),
         system.get("resident_grids", 0),
         system["switch_time"],
         ints(system["timeslice"]),
@@ -336,7 +363,7 @@ def opened(system: System, log_blocks: bool = True) -> Any:
         *(None if system.get(key) is None else ints(system[key]) for key in ORDERS),
         *partition_arrays(system),
         *(None if system.get(key) is None else ints(system[key]) for key in STARTS),
-        system["sms_per_gpc"],
+        None if system["sms_per_gpc"] is None else ints(system["sms_per_gpc"]),
         np.array([1, 2, 3, 4], dtype=np.uint64),
         0,
         log_blocks,
@@ -356,7 +383,7 @@ def logs(simulation: Any) -> Result:
     def rows(columns: tuple[np.ndarray[Any, Any], ...]) -> list[tuple[int, ...]]:
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
-    head, joined, first, dispatched, end, why, since, blocker = (
+    head, joined, first, dispatched, end, why, since, blocker, engine = (
         column.tolist() for column in simulation.ops()
     )
     waits = rows(simulation.waits())
@@ -366,6 +393,7 @@ def logs(simulation: Any) -> Result:
         "first": first,
         "dispatched": dispatched,
         "end": end,
+        "engine": engine,
         "blocks": sorted(rows(simulation.blocks())),
         "waits": sorted(waits),
         "slices": rows(simulation.slices()),

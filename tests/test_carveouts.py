@@ -151,8 +151,8 @@ def test_channels_are_those_of_the_gpu() -> None:
     assert hierarchy(many, xavier.replace(channels=None)).channels is None
 
 
-def test_copy_engines_are_at_most_two_queues() -> None:
+def test_copy_engines_of_the_gpu() -> None:
     both = gs.Launches([0, 0], 10, kind=["copy_in", "copy_out"], stream=[0, 1])
-    assert hierarchy(both, "A100").copy_engines == 2
+    assert hierarchy(both, "A100").copy_engines == ("in", "out")
     assert hierarchy(both, "A100").end.tolist() == [10, 10]
     assert hierarchy(both, "V100").end.tolist() == [10, 20]

@@ -342,7 +342,7 @@ def test_interference_slows_blocks() -> None:
     work.kernel(one, duration=100, interference=(4, 2, 1, 1))
     work.kernel(other, duration=100, at=20)
     launches = work.done()
-    assert spans(gs.simulate.hierarchy(launches, TX2)) == [(0, 150), (20, 120)]
+    assert spans(gs.simulate.hierarchy(launches, TX2, sms_per_gpc=2)) == [(0, 150), (20, 120)]
     assert spans(gs.simulate.hierarchy(launches, TX2, sms_per_gpc=1)) == [(0, 100), (20, 120)]
 
 
@@ -710,6 +710,7 @@ def test_chrome_trace(tmp_path: Path) -> None:
 
 ONE = gs.Launches([0, 4], 5, stream=[0, 1])
 TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
+COPIES = gs.Launches([0, 4], 5, kind=["copy_in", "copy_out"])
 
 
 @pytest.mark.parametrize(
@@ -721,7 +722,25 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
             ValueError,
             "placement: got 'best', expected one of most_room,",
         ),
-        (ONE, {"copy_engines": 3}, ValueError, "copy_engines: got 3"),
+        (ONE, {"copy_engines": 0}, ValueError, "copy_engines: got 0, expected a positive number"),
+        (ONE, {"copy_engines": -(2**70)}, ValueError, "copy_engines: got -1180591620717411303424"),
+        (ONE, {"copy_engines": True}, TypeError, "copy_engines: got True, expected an integer"),
+        (ONE, {"copy_engines": "both"}, TypeError, "copy_engines: got 'both', expected a number"),
+        (ONE, {"copy_engines": []}, ValueError, "copy_engines: got 0, expected 1 to 64 engines"),
+        (ONE, {"copy_engines": ["in"] * 65}, ValueError, "copy_engines: got 65, expected 1 to 64"),
+        (
+            ONE,
+            {"copy_engines": ["in", "up"]},
+            ValueError,
+            r"copy_engines\[1\]: got 'up', expected one of in, out, both",
+        ),
+        (
+            COPIES,
+            {"copy_engines": ["in", "in"]},
+            ValueError,
+            r"kind\[1\]: got 2, expected a direction that a copy engine has",
+        ),
+        (ONE, {"shared_channels": 1}, TypeError, "shared_channels: got 1, expected True or False"),
         (ONE, {"channels": -1}, ValueError, "channels: got -1"),
         (
             ONE,
@@ -731,6 +750,16 @@ TWO = gs.Launches([0, 4], 5, stream=[0, 1], stream_context=[0, 1])
         ),
         (ONE, {"switch_time": -1}, ValueError, "switch_time.*: got -1"),
         (ONE, {"sms_per_gpc": 0}, ValueError, "sms_per_gpc: got 0"),
+        (ONE, {"sms_per_gpc": [2, 0]}, ValueError, r"sms_per_gpc\[1\]: got 0"),
+        (ONE, {"sms_per_gpc": [1.5]}, TypeError, r"sms_per_gpc\[0\]: got 1.5"),
+        (ONE, {"sms_per_gpc": "2"}, TypeError, "sms_per_gpc: got '2', expected an integer"),
+        (ONE, {"sms_per_gpc": []}, ValueError, r"sms_per_gpc: got \(\), 0 in all, expected 2 in"),
+        (
+            ONE,
+            {"sms_per_gpc": [2, 1]},
+            ValueError,
+            r"sms_per_gpc: got \(2, 1\), 3 in all, expected 2 in all, the SMs of the GPU",
+        ),
         (ONE, {"timeslice": 0}, ValueError, "timeslice: got 0, expected a positive number"),
         (
             ONE,

@@ -30,7 +30,7 @@ class Log:
             pass
         result = logs(simulation)
         self.__dict__.update({key: result[key] for key in ("head", "joined", "first", "end")})
-        self.dispatched = result["dispatched"]
+        self.dispatched, self.engine = result["dispatched"], result["engine"]
         self.waits, self.slices = result["waits"], result["slices"]
         self.stuck = {row[0]: row for row in result["deadlock"]}
         # In the order in which the kernels got them; block by block within a kernel's turn.
@@ -76,11 +76,16 @@ class Log:
     def gpcs(self, k: int) -> list[list[int]]:
         """The SMs of a kernel's partition by GPC, in SM order; all in one without clusters."""
         order = self.system["sm_order"] or range(self.system["limits"][0])
-        size = self.system["sms_per_gpc"] if self.cluster[k] > 1 else len(order)
-        found: dict[int, list[int]] = {s // size: [] for s in order}
+        number = self.gpc_of() if self.cluster[k] > 1 else [0] * len(order)
+        found: dict[int, list[int]] = {number[s]: [] for s in order}
         for s in self.sms_of(k):
-            found[s // size].append(s)
+            found[number[s]].append(s)
         return list(found.values())
+
+    def gpc_of(self) -> list[int]:
+        """The number of the GPC of each SM."""
+        sizes = self.system["sms_per_gpc"] or [self.system["limits"][0]]
+        return [g for g, size in enumerate(sizes) for _ in range(size)]
 
     def _column(self, key: str, usual: int) -> list[int]:
         return self.system.get(key) or [usual] * len(self.ops)
@@ -268,11 +273,11 @@ def starts_together(log: Log) -> None:
         if log.cooperative[k]:
             assert len({start for *_, start in mine}) <= 1
             assert len(mine) in (0, log.system["blocks"][k])
-        size, per_gpc = log.cluster[k], log.system["sms_per_gpc"]
+        size, number = log.cluster[k], log.gpc_of()
         for first in range(0, len(mine), size) if size > 1 else ():
             cluster = mine[first : first + size]
             assert [number for number, *_ in cluster] == [*range(first, first + size)]
-            assert len({(sm // per_gpc, start) for _, sm, start in cluster}) == 1
+            assert len({(number[sm], start) for _, sm, start in cluster}) == 1
 
 
 def placed_with_most_room(log: Log) -> None:
@@ -421,12 +426,14 @@ def joined_when_allowed(log: Log) -> None:
     if log.system["channels"]:
         streams = range(len(log.system["context"]))
         home = log.system.get("partition") or log.system["context"]
+        if log.system.get("shared_channels"):
+            home = log.system["context"]
         turn = {
             s: sum(home[r] == home[s] for r in range(s)) % log.system["channels"] for s in streams
         }
         for j, k in combinations([k for k in log.launch_order if k in log.asks], 2):
             a, b = log.system["stream"][j], log.system["stream"][k]
-            alike = log.partition[j] == log.partition[k] and turn[a] == turn[b]
+            alike = home[a] == home[b] and turn[a] == turn[b]
             mates = log.graph[j] >= 0 and log.graph[j] == log.graph[k]
             if alike and not mates and log.joined[k] >= 0:
                 assert 0 <= log.dispatched[j] <= log.joined[k]
@@ -460,16 +467,24 @@ def queues_are_fifo(log: Log) -> None:
 
 
 def copies_are_fifo(log: Log) -> None:
+    """Each direction in the order of joining, and a copy waits while its engines are busy."""
+    kind, directions = log.system["kind"], log.system["copy_engines"]
     copies = [k for k in log.ops if k not in log.asks and log.first[k] >= 0]
     for k in copies:
         assert log.joined[k] <= log.first[k] == log.dispatched[k]
         assert log.end[k] == log.first[k] + log.system["duration"][k]
-    shared = log.system["copy_engines"] == 1
-    for directions in ({1, 2},) if shared else ({1}, {2}):
-        served = sorted((log.first[k], k) for k in copies if log.system["kind"][k] in directions)
-        for (_, j), (_, k) in pairwise(served):
-            assert log.joined[j] <= log.joined[k]
-            assert log.first[k] == max(log.joined[k], log.end[j])
+        assert directions[log.engine[k]] & kind[k]
+    for direction in (1, 2):
+        mine = sorted((log.first[k], log.joined[k]) for k in copies if kind[k] == direction)
+        assert all(one[1] <= other[1] for one, other in pairwise(mine))
+    for e, mask in enumerate(directions):
+        served = sorted((log.first[k], log.end[k]) for k in copies if log.engine[k] == e)
+        assert all(one[1] <= other[0] for one, other in pairwise(served))
+        for k in (k for k in copies if kind[k] & mask):
+            free = log.joined[k]
+            for start, end in served:
+                free = end if start <= free < end else free
+            assert log.first[k] <= free
 
 
 def waits_tile_the_time(log: Log) -> None:
@@ -547,6 +562,7 @@ def busy_log() -> Log:
             stream=[0, 0, 1, 2, 1, 2],
             time=[0, 1, 2, 3, 4, 5],
             kind=[0, 0, 0, 0, 1, 1],
+            copy_engines=[3, 2],
             duration=[4, 5, 3, 6, 4, 3],
             blocks=[6, 2, 4, 3, 1, 1],
             threads=[1024, 512, 768, 128, 1, 1],
@@ -576,6 +592,7 @@ def partitioned_log() -> Log:
             partition_limit=[0, 2],
             cluster=[1, 2, 1],
             cooperative=[False, False, True],
+            sms_per_gpc=[2, 2],
         )
     )
 
@@ -695,6 +712,7 @@ def test_the_checks_of_orders_can_fail(check: Any, name: str, at: int, value: in
         (joined_when_allowed, "joined", 1, 0),
         (queues_are_fifo, "blocks", "behind", None),
         (copies_are_fifo, "first", 4, 5),
+        (copies_are_fifo, "engine", 4, 1),
         (waits_tile_the_time, "dispatched", 1, 2),
         (slices_follow_the_round, "slices", "late", None),
         (the_stuck_wait_for_each_other, "end", 3, -1),

@@ -274,7 +274,7 @@ def test_a_cluster_waits_for_a_gpc() -> None:
     launches = gs.Launches([0, 1], 10, stream=[0, 1], blocks=[2, 4], threads=1024, cluster=[1, 4])
     gpu = FOUR.replace(sm_order=[0, 2, 1, 3], sms_per_gpc=2)
     run = gs.simulate.hierarchy(launches, gpu)
-    assert run.sms_per_gpc == 2 and run.first.tolist() == [0, 10]
+    assert run.sms_per_gpc == (2, 2) and run.first.tolist() == [0, 10]
     assert run.why(1) == (
         "waited 1 .. 10 for room: no GPC takes a whole cluster, until SM 0 had room"
     )
@@ -308,9 +308,9 @@ def test_a_cluster_and_a_limit() -> None:
 def test_the_gpus_own_gpcs() -> None:
     launches = gs.Launches([0], 10, blocks=16, threads=1024, smem=200_000, cluster=16)
     run = gs.simulate.hierarchy(launches, "H100")
-    assert run.sms_per_gpc == 18
+    assert run.sms_per_gpc == (18,) * 7 + (6,)
     assert len({sm // 18 for sm, _ in starts(run, 0)}) == 1
-    assert gs.simulate.hierarchy(gs.Launches([0], 1), FOUR).sms_per_gpc == 2
+    assert gs.simulate.hierarchy(gs.Launches([0], 1), FOUR).sms_per_gpc is None
     assert "SMs of a GPC</th><td>18" in gs.GPU.preset("H100")._repr_html_()
     assert gs.GPU.preset("H100").replace(sms_per_gpc=None).sms_per_gpc is None
     with pytest.raises(ValueError, match="sms_per_gpc: got 0"):

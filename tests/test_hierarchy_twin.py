@@ -62,7 +62,7 @@ def system_of(**given: Any) -> System:
     return {
         "sm_order": None,
         "policy": "most_room",
-        "copy_engines": 1,
+        "copy_engines": [3],
         "channels": 0,
         "switch_time": 0,
         "timeslice": [1000] * (max(given["context"]) + 1),
@@ -74,7 +74,7 @@ def system_of(**given: Any) -> System:
         "smem": [0] * n,
         "after": None,
         "interference": None,
-        "sms_per_gpc": 2,
+        "sms_per_gpc": None,
         **given,
     }
 
@@ -269,6 +269,13 @@ def found_pairs(system: System, result: Any) -> set[tuple[str, int]]:
     return {(kind, why) for kind, of in kinds.items() for k, why in waits if of and of[k]}
 
 
+def waits_between_partitions(system: System, result: Any) -> list[Any]:
+    """Waits for a kernel of another partition in a shared channel."""
+    home = [(system["partition"] or system["context"])[s] for s in system["stream"]]
+    waits = [row for row in result["waits"] if row[1] == hierarchy.CHANNEL]
+    return [row for row in waits if home[row[0]] != home[row[2]]]
+
+
 @pytest.mark.long
 @pytest.mark.python
 def test_the_random_systems_have_everything() -> None:
@@ -278,7 +285,7 @@ def test_the_random_systems_have_everything() -> None:
     orders: Counter[str] = Counter()
     pairs: Counter[tuple[str, int]] = Counter()
     policies = set()
-    deadlocks = slices = 0
+    deadlocks = slices = engines = channels = gpcs = 0
     for seed in range(600):
         system = random_system(random.Random(seed))
         result = simulate(system)
@@ -290,6 +297,9 @@ def test_the_random_systems_have_everything() -> None:
         pairs.update(found_pairs(system, result))
         deadlocks += bool(result["deadlock"])
         slices += len(result["slices"]) > 3
+        engines += max(result["engine"]) > 1
+        channels += bool(waits_between_partitions(system, result))
+        gpcs += len({*(system["sms_per_gpc"] or ())}) > 1
     assert set(why) == set(range(17))
     assert min(why.values()) >= 10
     assert policies == set(POLICIES)
@@ -298,3 +308,4 @@ def test_the_random_systems_have_everything() -> None:
     assert min(rules[rule] for rule in range(3)) >= 10
     assert deadlocks >= 10
     assert slices >= 20
+    assert engines >= 10 and channels >= 10 and gpcs >= 50

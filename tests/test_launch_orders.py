@@ -299,8 +299,8 @@ def test_recorder() -> None:
 def test_triggers_alone_change_nothing() -> None:
     """Not even how interference is rounded."""
     launches = gs.Launches([0, 3], [50, 70], stream=[0, 1], interference=[1.3, 1.7, 1.9, 2])
-    one = gs.simulate.hierarchy(launches, TX2)
-    other = gs.simulate.hierarchy(launches.replace(trigger=7), TX2)
+    one = gs.simulate.hierarchy(launches, TX2, sms_per_gpc=2)
+    other = gs.simulate.hierarchy(launches.replace(trigger=7), TX2, sms_per_gpc=2)
     assert one.end.tolist() == other.end.tolist()
 
 

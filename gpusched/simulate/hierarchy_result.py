@@ -78,6 +78,8 @@ class Hierarchy(Tabular, Saved, Frozen):
         Start times of its first and of its last block, or of the copy.
     end
         Time at which it ended.
+    engine
+        Index of the copy engine that served it, -1 for kernels.
     blocks
         The log of blocks; None for a run with ``blocks=False``.
     waits, pending
@@ -94,24 +96,31 @@ class Hierarchy(Tabular, Saved, Frozen):
         Time of the last event of the simulation.
     started
         Number of blocks that have started.
-    launches, gpu, placement, copy_engines, channels, timeslice, runlist, switch_time, sms_per_gpc
+    launches, gpu, placement, channels, timeslice, runlist, switch_time, shared_channels
         The launches, the platform and the options.
+    copy_engines
+        Direction of each copy engine: "in", "out" or "both".
+    sms_per_gpc
+        Number of SMs of each GPC; None if it is unknown and nothing depends on it.
     queues
         The option; None if the default of each partition was used.
+    assumptions
+        Sentences on what was assumed for what is unknown of the GPU.
     """
 
     _KIND: ClassVar[str] = "Hierarchy"
+    _VERSION: ClassVar[int] = 2
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (Launches, GPU, Blocks, Waits, Slices)
 
     launches: Launches
     gpu: GPU
     placement: str
-    copy_engines: int
+    copy_engines: tuple[str, ...]
     channels: int | None
     timeslice: Int64Array | None
     runlist: Int64Array | None
     switch_time: int
-    sms_per_gpc: int
+    sms_per_gpc: tuple[int, ...] | None
     head: Int64Array
     joined: Int64Array
     first: Int64Array
@@ -125,7 +134,16 @@ class Hierarchy(Tabular, Saved, Frozen):
     reason: str | None
     now: int
     started: int
+    engine: Int64Array
     queues: str | None = None
+    shared_channels: bool = False
+    assumptions: tuple[str, ...] = ()
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Hierarchy:
+        if isinstance(values["copy_engines"], int):  # version 1
+            values |= _platform_of_version_1(values)
+        return cls(**values)
 
     def __len__(self) -> int:
         return len(self.launches)
@@ -403,3 +421,15 @@ class Hierarchy(Tabular, Saved, Frozen):
         from gpusched.simulate import hierarchy_timeline
 
         chrome_trace.write_timeline(hierarchy_timeline.trace(self), path, tick)
+
+
+def _platform_of_version_1(values: dict[str, Any]) -> dict[str, Any]:
+    """Copy engines and GPCs of a file with their numbers: 1 for both directions, or 2, one each."""
+    shared = values["copy_engines"] == 1
+    kind, sms, size = values["launches"].kind, values["gpu"].sms, values["sms_per_gpc"]
+    served = np.where(shared, 0, kind - 1)
+    return {
+        "copy_engines": ("both",) if shared else ("in", "out"),
+        "sms_per_gpc": tuple(min(size, sms - first) for first in range(0, sms, size)),
+        "engine": np.where((kind > 0) & (values["first"] >= 0), served, -1),
+    }

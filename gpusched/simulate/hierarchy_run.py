@@ -25,6 +25,14 @@ from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.placement import PLACEMENTS
+from gpusched.simulate.arguments.hierarchy_arguments import (
+    DIRECTIONS,
+    CopyEngines,
+    GpcSizes,
+    assumptions,
+    engine_directions,
+    gpc_sizes,
+)
 from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
 from gpusched.simulate.run_slices import run_to_end
 
@@ -42,13 +50,14 @@ def hierarchy(
     gpu: GPU | str,
     *,
     placement: str = "most_room",
-    copy_engines: int | None = None,
+    copy_engines: CopyEngines = None,
     channels: int | None = None,
+    shared_channels: bool = False,
     timeslice: Any = None,
     context_priority: Any = None,
     runlist: Any = None,
     switch_time: int = 0,
-    sms_per_gpc: int | None = None,
+    sms_per_gpc: GpcSizes = None,
     queues: str | None = None,
     blocks: bool = True,
     seed: Any = None,
@@ -63,7 +72,7 @@ def hierarchy(
     Bakita and Anderson (RTAS 2024). A launch joins the FIFO queue of its stream. At the head of the
     stream it waits for the launches given by ``after``, for the rules of the NULL stream, and for
     its channel. Then a kernel joins the queue of its context for its stream's priority, and a copy
-    the queue of its copy engine. Only the kernel at the head of the non-empty queue of the highest
+    waits for a copy engine. Only the kernel at the head of the non-empty queue of the highest
     priority may start blocks, each on the SM that the placement rule chooses. A block that does not
     fit blocks everything behind it and everything of lower priority. A kernel leaves the queue when
     all its blocks have started. Running blocks are interrupted only by the end of the time slice of
@@ -84,8 +93,13 @@ def hierarchy(
 
     Streams may belong to partitions of their context (``Launches.stream_partition``): clients of
     MPS or green contexts. Their blocks start only on the SMs of the partition, and on at most as
-    many SMs at the same time as its limit allows. Each partition has its own channels and rules of
-    the NULL stream; carve-outs of SMs, interference and copy engines are shared.
+    many SMs at the same time as its limit allows. Each partition has its own rules of the NULL
+    stream, and its own channels unless these are shared; carve-outs of SMs, interference and copy
+    engines are shared.
+
+    A copy engine serves the copies of all contexts one at a time: of those that wait and have a
+    direction of the engine, the one that joined first. If several idle engines could serve a copy,
+    one that serves a single direction does before one that serves both, of these the first.
 
     A cooperative kernel starts all its blocks at the same time, and blocks what is behind it like
     any other kernel until it can. The blocks of a cluster start together on SMs of one GPC: the GPC
@@ -125,13 +139,23 @@ def hierarchy(
         Rule that chooses the SM of a block: "most_room", "olmedo" or "round_robin", as in
         ``gs.place``.
     copy_engines
-        1: both directions share an engine; 2: one for each direction. Default: as many as the GPU
-        has.
+        The direction of each engine: a sequence of "in" (host to device), "out" and "both", at most
+        64. Or a number: 1 for one engine that serves both directions, 2 or more for one engine per
+        direction, since the further engines of a GPU do not let copies of one direction overlap
+        (three copies in at once take turns on an H100, which has 3 engines). Default: those of the
+        GPU, and one for both directions if they are unknown.
     channels
         Number of hardware queues for the kernels of each partition (by default, of each context),
         which are assigned to its streams in turn. A kernel waits until those launched before it in
         its channel are fully dispatched. 0: no limit. Default: as many as the GPU has, and no limit
         if that is unknown.
+    shared_channels
+        Whether the partitions of a context have these channels together: its streams then take them
+        in turn, in their order, and a kernel may wait for one of another partition. Green contexts
+        share the work queues of the device by default: work of one "may still need to wait for work
+        A to complete in its entirety" (CUDA programming guide, green contexts). Clients of MPS have
+        their own queues, and so do green contexts with a balanced configuration of work queues
+        (CUDA 13.1 or later).
     timeslice
         Length of time slices in ticks, one number or one per context; required if there are several
         contexts.
@@ -147,9 +171,10 @@ def hierarchy(
     switch_time
         Ticks between the time slices of two contexts.
     sms_per_gpc
-        Number of SMs with consecutive ids that form a GPC, for ``launches.interference`` and
-        clusters; the last GPC has the remaining SMs. Default: that of the GPU, or 2 if it is
-        unknown, as in [RTAS20].
+        GPCs, for ``launches.interference`` and clusters: the number of SMs of each, which have
+        consecutive ids. One number for all, where the last GPC has the remaining SMs, or a sequence
+        whose sum is the number of SMs. Default: those of the GPU. If they are unknown, 8 SMs are
+        assumed for clusters of at most 8 blocks, which CUDA calls portable.
     queues
         "shared": the partitions of a context share its queues of kernels, so that a kernel that
         does not fit blocks those of other partitions. "own": each partition has its own queues;
@@ -177,14 +202,16 @@ def hierarchy(
     -------
     Hierarchy
         Times, SMs and waits of all launches. If launches wait for each other, this is a result as
-        well: ``outcome`` is "deadlock".
+        well: ``outcome`` is "deadlock". ``assumptions`` says what was unknown of the GPU.
 
     Raises
     ------
     ValueError, OverflowError, TypeError
         A block does not fit an SM; a cooperative launch has more blocks than the SMs that it may
         use can hold; no GPC can hold a cluster; clusters are used on a GPU of a compute capability
-        below 9.0; SMs do not exist; a priority is unknown; the runlist lacks a context; a time
+        below 9.0; the GPCs are unknown, and clusters have more than 8 blocks or interference
+        depends on the GPC; sizes of GPCs do not add up to the SMs; no copy engine has the direction
+        of a copy; SMs do not exist; a priority is unknown; the runlist lacks a context; a time
         exceeds 2**59 ticks; the arguments are in the wrong order. The message names the launch and
         the value.
     gpusched.Cancelled
@@ -203,23 +230,18 @@ def hierarchy(
     contexts = launches.contexts
     slices = _timeslices(timeslice, contexts)
     rounds = _round(context_priority, runlist, contexts)
-    engines = min(max(gpu.copy_engines, 1), 2)
-    if copy_engines is not None:
-        engines = integer(copy_engines, "copy_engines")
+    engines = engine_directions(copy_engines, gpu)
+    sizes = gpc_sizes(sms_per_gpc, gpu, launches)
+    together = flag(shared_channels, "shared_channels")
     limit = integer((gpu.channels or 0) if channels is None else channels, "channels")
     budget = as_budget(budget)
     number = integer(index, "index")
     if not 0 <= number < 2**63:
         raise ValueError(f"index: got {number}, expected 0 to 2**63 - 1")
     cost = integer(switch_time, "switch_time")
-    per_gpc = (gpu.sms_per_gpc or 2) if sms_per_gpc is None else integer(sms_per_gpc, "sms_per_gpc")
-    for name, value in (("channels", limit), ("switch_time", cost), ("sms_per_gpc", per_gpc)):
+    for name, value in (("channels", limit), ("switch_time", cost)):
         if not -(2**63) <= value < 2**63:
             raise OverflowError(f"{name}: got {value}, expected a number that fits 64 bits")
-    if not 1 <= engines <= 2:
-        raise ValueError(f"copy_engines: got {engines}, expected 1 or 2")
-    if per_gpc < 1:
-        raise ValueError(f"sms_per_gpc: got {per_gpc}, expected 1 or more")
     given_begin, given = _ragged(launches.block_times)
     after_begin, after = _ragged(launches.after)
     early = bool(launches.programmatic.any())  # without, triggers change nothing
@@ -227,8 +249,9 @@ def hierarchy(
         gpu._limits,
         gpu.sm_order,
         policy=PLACEMENTS[placement],
-        copy_engines=engines,
+        copy_engines=np.array([DIRECTIONS[each] for each in engines], dtype=np.int64),
         channels=limit,
+        shared_channels=together,
         resident_grids=gpu.resident_grids,
         switch_time=cost,
         timeslice=slices,
@@ -257,7 +280,7 @@ def hierarchy(
         **_partitions(launches, queues),
         cooperative=launches.cooperative if launches.cooperative.any() else None,
         cluster=launches.cluster if (launches.cluster > 1).any() else None,
-        sms_per_gpc=per_gpc,
+        sms_per_gpc=None if sizes is None else np.array(sizes, dtype=np.int64),
         key=seed_key(seed),
         index=number,
         log_blocks=flag(blocks, "blocks"),
@@ -271,7 +294,7 @@ def hierarchy(
         unit="launch",
         steps_are_states=True,
     )
-    head, joined, first, dispatched, end, why, since, blocker = simulation.ops()
+    head, joined, first, dispatched, end, why, since, blocker, engine = simulation.ops()
     waiting = np.flatnonzero(why >= 0)
     nowhere = np.full(len(waiting), -1)
     columns = (waiting, why[waiting], blocker[waiting], nowhere, since[waiting], nowhere.copy())
@@ -287,7 +310,7 @@ def hierarchy(
         timeslice=None if timeslice is None else frozen(slices),
         runlist=None if rounds is None else frozen(rounds),
         switch_time=cost,
-        sms_per_gpc=per_gpc,
+        sms_per_gpc=sizes,
         head=head,
         joined=joined,
         first=first,
@@ -301,7 +324,17 @@ def hierarchy(
         reason=ended.reason,
         now=ended.now,
         started=ended.steps,
+        engine=engine,
         queues=queues,
+        shared_channels=together,
+        assumptions=assumptions(
+            launches,
+            gpu,
+            copy_engines=copy_engines,
+            sms_per_gpc=sms_per_gpc,
+            channels=channels,
+            shared_channels=together,
+        ),
     )
 
 

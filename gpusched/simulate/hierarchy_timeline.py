@@ -64,7 +64,9 @@ class Records(hierarchy_why.Records, Protocol):
     @property
     def placement(self) -> str: ...
     @property
-    def copy_engines(self) -> int: ...
+    def copy_engines(self) -> tuple[str, ...]: ...
+    @property
+    def engine(self) -> Int64Array: ...
     @property
     def end(self) -> Int64Array: ...
     @property
@@ -194,11 +196,21 @@ def _by_sm(run: Records, unit: str | None, since: int, until: int | None, least:
 # Copies and contexts
 
 
+def _used_engines(run: Records) -> list[int]:
+    """The copy engines that have lanes: those that served a copy."""
+    found: list[int] = np.unique(run.engine[run.engine >= 0]).tolist()
+    return found
+
+
 def _copy_lanes(run: Records) -> list[Lane]:
-    if not (run.launches.kind > 0).any():
-        return []
-    names = ("copies",) if run.copy_engines == 1 else ("copies in", "copies out")
-    return [Lane(name, _ENGINES) for name in names]
+    lanes = []
+    for e in _used_engines(run):
+        direction = run.copy_engines[e]
+        name = "copies" if direction == "both" else f"copies {direction}"
+        if run.copy_engines.count(direction) > 1:
+            name += f" {run.copy_engines[: e + 1].count(direction)}"
+        lanes.append(Lane(name, _ENGINES))
+    return lanes
 
 
 def _inside(run: Records, rows: Int64Array, since: int, end: int) -> tuple[Int64Array, int]:
@@ -211,10 +223,11 @@ def _inside(run: Records, rows: Int64Array, since: int, end: int) -> tuple[Int64
 
 def _copies(run: Records, rows: Int64Array, names: NameColors, lane: int) -> Iterator[Piece]:
     """Pieces of copies, in the lane of their engine, ``lane`` that of the first."""
+    lanes = {e: lane + k for k, e in enumerate(_used_engines(run))}
     for i in rows.tolist():
         name = run.launches.name[i]
         yield Piece(
-            lane=lane + int(run.copy_engines == 2 and run.launches.kind[i] == 2),
+            lane=lanes[int(run.engine[i])],
             start=int(run.first[i]),
             end=int(run.end[i]) if run.end[i] >= 0 else run.now,
             name=name,

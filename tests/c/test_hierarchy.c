@@ -8,6 +8,9 @@
 
 enum { MOST = 16 };
 
+static const int64_t ENGINES[] = {1, 2}, ENGINE[] = {3}; /* one for each direction; one for both */
+static const int64_t PAIR[] = {2}, SINGLES[] = {1, 1};   /* GPCs of two SMs */
+
 /* A system under construction: one context unless a test adds more. */
 typedef struct {
     gs_simulate_hierarchy_model_t model;
@@ -37,7 +40,8 @@ static void system_init(system_t *self, int64_t streams)
                 .reg_unit = 256,
                 .partitions = 4},
         .policy = GS_PLACEMENT_MOST_ROOM,
-        .copy_engines = 1,
+        .engines = 1,
+        .engine_directions = ENGINE,
         .contexts = 1,
         .timeslice = self->timeslice,
         .streams = streams,
@@ -268,7 +272,8 @@ static void test_copies(void)
     system_t t;
     for (int64_t engines = 1; engines <= 2; engines++) {
         system_init(&t, 2);
-        t.model.copy_engines = engines;
+        t.model.engines = engines;
+        t.model.engine_directions = engines == 1 ? ENGINE : ENGINES;
         add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
         add_copy(&t, 1, 10, 50, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
         add_kernel(&t, 0, 20, 100, 1, 32, 0);
@@ -277,7 +282,68 @@ static void test_copies(void)
         MU_CHECK(engines == 1 ? spans(&sim, 1, 50, 100) : spans(&sim, 1, 10, 60));
         MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE, 0, 10, 50) ==
                  (engines == 1));
+        MU_CHECK(sim.op[0].engine == 0 && sim.op[1].engine == engines - 1);
+        MU_CHECK(sim.op[2].engine == -1);
         gs_simulate_hierarchy_free(&sim, &ctx);
+    }
+}
+
+/* An engine for both directions, and two for copies in: of idle ones, a copy in takes the first of
+ * those for copies in; the engine for both is left for copies out. */
+static void test_copy_engines(void)
+{
+    static const int64_t directions[] = {3, 1, 1};
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    system_init(&t, 7);
+    t.model.engines = 3;
+    t.model.engine_directions = directions;
+    add_copy(&t, 0, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+    add_copy(&t, 1, 0, 60, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+    add_copy(&t, 2, 0, 20, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
+    add_copy(&t, 3, 1, 10, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
+    add_copy(&t, 4, 2, 10, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+    add_copy(&t, 5, 3, 10, GS_SIMULATE_HIERARCHY_OP_COPY_OUT);
+    add_copy(&t, 6, 55, 10, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
+    run(&sim, &ctx, &t);
+    const int64_t engine[] = {1, 2, 0, 0, 0, 0, 1}, first[] = {0, 0, 0, 20, 30, 40, 55};
+    for (int k = 0; k < 7; k++) {
+        MU_CHECK(sim.op[k].engine == engine[k] && sim.op[k].first == first[k]);
+    }
+    MU_CHECK(waited(&sim, 3, GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE, 2, 1, 20));
+    MU_CHECK(waited(&sim, 4, GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE, 3, 2, 30));
+    MU_CHECK(waited(&sim, 5, GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE, 4, 3, 40));
+    gs_simulate_hierarchy_free(&sim, &ctx);
+    MU_CHECK(ctx.bytes_used == 0);
+}
+
+/* Two partitions with queues of their own, on an SM each: with a channel of its own the second
+ * kernel starts at once; with a shared one when the blocks of the first have started. */
+static void test_shared_channels(void)
+{
+    static const int64_t partition[] = {0, 1}, set_begin[] = {0, 1, 2}, set[] = {0, 1};
+    static const int64_t own[] = {1, 1};
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    for (int shared = 0; shared < 2; shared++) {
+        system_init(&t, 2);
+        t.model.partitions = 2;
+        t.model.partition = partition;
+        t.model.set_begin = set_begin;
+        t.model.set = set;
+        t.model.own_queues = own;
+        t.model.channels = 1;
+        t.model.shared_channels = shared != 0;
+        add_kernel(&t, 0, 0, 100, 6, 1024, 0);
+        add_kernel(&t, 1, 0, 100, 1, 32, 0);
+        run(&sim, &ctx, &t);
+        MU_CHECK(spans(&sim, 0, 0, 300) && sim.op[0].dispatched == 200);
+        MU_CHECK(shared != 0 ? spans(&sim, 1, 200, 300) : spans(&sim, 1, 0, 100));
+        MU_CHECK(waited(&sim, 1, GS_SIMULATE_HIERARCHY_WAIT_CHANNEL, 0, 0, 200) == (shared != 0));
+        gs_simulate_hierarchy_free(&sim, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
     }
 }
 
@@ -323,7 +389,8 @@ static void test_interference(void)
         {4000, 2000, 1000, 3000}, {1000, 2000, 1000, 1000}, {1000, 1000, 1000, 1000}};
     system_init(&t, 3);
     t.model.interference = factor[0];
-    t.model.sms_per_gpc = 2;
+    t.model.gpc_sms = PAIR;
+    t.model.gpcs = 1;
     add_kernel(&t, 0, 0, 100, 1, 32, 0);
     add_kernel(&t, 1, 20, 100, 1, 32, 0);
     add_copy(&t, 2, 50, 30, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
@@ -333,7 +400,8 @@ static void test_interference(void)
     MU_CHECK(sm[0] != sm[1]);
     MU_CHECK(spans(&sim, 0, 0, 200) && spans(&sim, 1, 20, 210) && spans(&sim, 2, 50, 80));
     gs_simulate_hierarchy_free(&sim, &ctx);
-    t.model.sms_per_gpc = 1; /* now they are on different GPCs */
+    t.model.gpc_sms = SINGLES; /* now they are on different GPCs */
+    t.model.gpcs = 2;
     run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 120) && spans(&sim, 1, 20, 120));
     gs_simulate_hierarchy_free(&sim, &ctx);
@@ -429,7 +497,8 @@ static void test_partitions(void)
     t.model.own_queues = own;
     t.model.cooperative = cooperative;
     t.model.cluster = cluster;
-    t.model.sms_per_gpc = 2;
+    t.model.gpc_sms = PAIR;
+    t.model.gpcs = 1;
     add_kernel(&t, 0, 0, 100, 3, 1024, 0);
     add_kernel(&t, 1, 10, 100, 4, 1024, 0);
     add_kernel(&t, 1, 10, 100, 2, 1024, 0);
@@ -458,7 +527,8 @@ static void test_clusters_on_single_sms(void)
     int64_t cluster[] = {2};
     system_init(&t, 1);
     t.model.cluster = cluster;
-    t.model.sms_per_gpc = 1;
+    t.model.gpc_sms = SINGLES;
+    t.model.gpcs = 2;
     add_kernel(&t, 0, 0, 100, 4, 1024, 0);
     run(&sim, &ctx, &t);
     const int64_t *sm = sim.block[GS_SIMULATE_HIERARCHY_BLOCK_SM];
@@ -471,7 +541,8 @@ static void test_clusters_on_single_sms(void)
     gs_context_init(&ctx);
     MU_CHECK(gs_simulate_hierarchy_init(&sim, &ctx, &t.model) == GS_ERR_VALUE);
     MU_CHECK(strcmp(ctx.fault.field, "cluster") == 0 && ctx.fault.bound == 2);
-    t.model.sms_per_gpc = 2;
+    t.model.gpc_sms = PAIR;
+    t.model.gpcs = 1;
     run(&sim, &ctx, &t);
     MU_CHECK(spans(&sim, 0, 0, 100));
     gs_simulate_hierarchy_free(&sim, &ctx);
@@ -519,7 +590,8 @@ static void test_faults(int kind, const int64_t *interference, bool partitions)
         t.model.contexts = 2;
         t.context[3] = 1;
         t.model.interference = interference;
-        t.model.sms_per_gpc = 2;
+        t.model.gpc_sms = PAIR;
+        t.model.gpcs = 1;
         if (partitions) {
             t.model.partitions = 4;
             t.model.partition = partition;
@@ -585,6 +657,8 @@ int main(void)
     test_channels();
     test_resident_grids();
     test_copies();
+    test_copy_engines();
+    test_shared_channels();
     test_contexts();
     test_interference();
     test_deadlock();

@@ -15,7 +15,7 @@ static int64_t start[OPS], kind[OPS], stream[] = {0, 1, 0}, blocks[] = {2, 2, 4}
 static int64_t threads[] = {32, 32, 64}, regs[OPS], smem[OPS], least[] = {5, 5, 6};
 static int64_t most[] = {5, 7, 6}, given_begin[] = {0, 2, 2, 2}, given[] = {3, 4};
 static int64_t after_begin[] = {0, 0, 0, 1}, after[] = {0}, cooperative[] = {0, 0, 1};
-static int64_t cluster[] = {1, 2, 2};
+static int64_t cluster[] = {1, 2, 2}, engines[] = {1, 1}, gpcs[] = {1, 1};
 
 static gs_simulate_hierarchy_model_t model = {
     .gpu = {.sms = SMS,
@@ -28,7 +28,10 @@ static gs_simulate_hierarchy_model_t model = {
             .reg_unit = 256,
             .partitions = 4},
     .policy = GS_PLACEMENT_MOST_ROOM,
-    .copy_engines = 1,
+    .gpc_sms = gpcs,
+    .gpcs = 2,
+    .engines = 2,
+    .engine_directions = engines,
     .contexts = CONTEXTS,
     .timeslice = timeslice,
     .runlist = runlist,
@@ -59,7 +62,6 @@ static gs_simulate_hierarchy_model_t model = {
     .after = after,
     .cooperative = cooperative,
     .cluster = cluster,
-    .sms_per_gpc = 2,
     .key = {1, 2, 3, 4},
 };
 
@@ -80,8 +82,10 @@ int main(void)
     const refused_t wrong[] = {
         {&model.contexts, 0, "contexts", -1, GS_ERR_VALUE},
         {&model.contexts, above, "contexts", -1, GS_ERR_VALUE},
-        {&model.copy_engines, 0, "copy_engines", -1, GS_ERR_VALUE},
-        {&model.copy_engines, 3, "copy_engines", -1, GS_ERR_VALUE},
+        {&model.engines, 0, "copy_engines", -1, GS_ERR_VALUE},
+        {&model.engines, GS_SIMULATE_HIERARCHY_ENGINES + 1, "copy_engines", -1, GS_ERR_VALUE},
+        {&engines[1], 0, "copy_engines", 1, GS_ERR_VALUE},
+        {&engines[0], 4, "copy_engines", 0, GS_ERR_VALUE},
         {&model.channels, -1, "channels", -1, GS_ERR_VALUE},
         {&model.channels, above, "channels", -1, GS_ERR_VALUE},
         {&model.resident_grids, -1, "resident_grids", -1, GS_ERR_VALUE},
@@ -119,6 +123,7 @@ int main(void)
         {&start[2], late, "time", 2, GS_ERR_OVERFLOW},
         {&kind[1], -1, "kind", 1, GS_ERR_VALUE},
         {&kind[1], 3, "kind", 1, GS_ERR_VALUE},
+        {&kind[1], GS_SIMULATE_HIERARCHY_OP_COPY_OUT, "kind", 1, GS_ERR_VALUE}, /* no engine */
         {&stream[1], -1, "stream", 1, GS_ERR_VALUE},
         {&stream[1], STREAMS, "stream", 1, GS_ERR_VALUE},
         {&least[1], 0, "duration", 1, GS_ERR_VALUE},
@@ -138,7 +143,10 @@ int main(void)
         {&cluster[1], 0, "cluster", 1, GS_ERR_VALUE},
         {&cluster[1], 17, "cluster", 1, GS_ERR_VALUE},
         {&cluster[2], 3, "cluster", 2, GS_ERR_VALUE}, /* no divisor of 4 */
-        {&model.sms_per_gpc, 0, "sms_per_gpc", -1, GS_ERR_VALUE},
+        {&gpcs[1], 0, "sms_per_gpc", 1, GS_ERR_VALUE},
+        {&gpcs[1], SMS, "sms_per_gpc", 1, GS_ERR_VALUE}, /* more SMs than there are */
+        {&model.gpcs, 0, "sms_per_gpc", -1, GS_ERR_VALUE},
+        {&model.gpcs, 1, "sms_per_gpc", -1, GS_ERR_VALUE}, /* an SM is missing */
         {&blocks[1], 0, "blocks", 1, GS_ERR_VALUE},
         {&threads[1], 0, "threads", 1, GS_ERR_VALUE},
     };

@@ -197,9 +197,11 @@ static void call_hierarchy(digest_t *digest, gs_context_t *ctx)
     static const int64_t stream[] = {0, 0, 1, 2}, blocks[] = {6, 2, 4, 2}, regs[OPS] = {0};
     static const int64_t threads[] = {768, 512, 256, 256}, smem[] = {0, 0, 32768, 32768};
     static const int64_t least[] = {80, 80, 80, 80}, most[] = {100, 100, 100, 100};
+    static const int64_t engines[] = {3};
     const gs_simulate_hierarchy_model_t model = {.gpu = DEVICE,
                                                  .policy = GS_PLACEMENT_MOST_ROOM,
-                                                 .copy_engines = 1,
+                                                 .engines = 1,
+                                                 .engine_directions = engines,
                                                  .contexts = 1,
                                                  .timeslice = timeslice,
                                                  .streams = 3,

@@ -7,6 +7,7 @@ enum { OPS = 8, STREAMS = 4, CONTEXTS = 2, SMS = 4, PARTITIONS = 4, BLOCKS = 12 
 typedef struct {
     gs_simulate_hierarchy_model_t model;
     int32_t order[SMS];
+    int64_t engines[GS_SIMULATE_HIERARCHY_ENGINES], gpcs[SMS];
     int64_t timeslice[CONTEXTS], runlist[CONTEXTS + 2];
     int64_t context[STREAMS], priority[STREAMS], stream_kind[STREAMS], partition[STREAMS];
     int64_t set_begin[PARTITIONS + 1], set[PARTITIONS * SMS], limit[PARTITIONS], own[PARTITIONS];
@@ -40,10 +41,38 @@ static void read_device(fuzz_t *f, system_t *s)
     }
     gpu->sm_order = fuzz_one_in(f, 2) ? s->order : NULL;
     s->model.policy = (int)fuzz_number(f, 0, 2);
-    s->model.copy_engines = fuzz_number(f, 1, 2);
+    s->model.engines = fuzz_number(f, 1, 2);
+    s->engines[0] = s->model.engines == 1 ? 3 : 1;
+    s->engines[1] = 2;
+    s->model.engine_directions = s->engines;
     s->model.channels = fuzz_number(f, 0, 3);
     s->model.switch_time = fuzz_time(f, 0, 3);
-    s->model.sms_per_gpc = fuzz_number(f, 1, SMS);
+    const int64_t size = fuzz_number(f, 1, SMS);
+    for (int64_t left = gpu->sms; left > 0; left -= s->gpcs[s->model.gpcs++]) {
+        s->gpcs[s->model.gpcs] = size < 1 || size > left ? left : size;
+    }
+    s->model.gpc_sms = s->gpcs;
+}
+
+/* Fields that older inputs do not have; they are read last. */
+static void read_more(fuzz_t *f, system_t *s)
+{
+    gs_simulate_hierarchy_model_t *m = &s->model;
+    m->resident_grids = fuzz_number(f, 0, 3);
+    m->shared_channels = fuzz_one_in(f, 3);
+    if (fuzz_one_in(f, 2)) {
+        m->engines = 1 + fuzz_below(f, 5);
+        for (int64_t e = 0; e < m->engines; e++) {
+            s->engines[e] = e > 0 || f->hostile ? fuzz_number(f, 1, 3) : 3;
+        }
+    }
+    if (fuzz_one_in(f, 4)) {
+        m->gpc_sms = NULL;
+    } else if (fuzz_one_in(f, 3)) {
+        m->gpcs = 2;
+        s->gpcs[0] = fuzz_number(f, 1, SMS);
+        s->gpcs[1] = f->hostile ? fuzz_number(f, 1, SMS) : m->gpu.sms - s->gpcs[0];
+    }
 }
 
 static void read_streams(fuzz_t *f, system_t *s)
@@ -229,6 +258,28 @@ static void check_grids(const gs_simulate_hierarchy_t *run)
     }
 }
 
+/* A copy is on an engine that has its direction, alone. */
+static void check_copies(const gs_simulate_hierarchy_t *run)
+{
+    const gs_simulate_hierarchy_model_t *m = &run->model;
+    for (int64_t a = 0; a < m->ops; a++) {
+        const gs_simulate_hierarchy_op_t *one = &run->op[a];
+        bool copy = m->kind[a] != GS_SIMULATE_HIERARCHY_OP_KERNEL;
+        FUZZ_CHECK((one->engine != -1) == (copy && one->first != -1));
+        if (one->engine == -1) {
+            continue;
+        }
+        FUZZ_CHECK(one->engine < m->engines);
+        FUZZ_CHECK((m->engine_directions[one->engine] & m->kind[a]) != 0);
+        for (int64_t b = 0; b < a; b++) {
+            const gs_simulate_hierarchy_op_t *other = &run->op[b];
+            FUZZ_CHECK(other->engine != one->engine ||
+                       (other->end != -1 && other->end <= one->first) ||
+                       (one->end != -1 && one->end <= other->first));
+        }
+    }
+}
+
 static void check_blocks(const gs_simulate_hierarchy_t *run)
 {
     const gs_simulate_hierarchy_model_t *m = &run->model;
@@ -313,6 +364,7 @@ static int64_t simulate(fuzz_t *f, const system_t *s, int64_t steps, bool *done)
     }
     fuzz_done(&ctx, status);
     check_ops(&run);
+    check_copies(&run);
     check_blocks(&run);
     check_grids(&run);
     int64_t last = 0;
@@ -336,7 +388,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_ops(&f, &s);
     bool first, second;
     int64_t steps = 1 + fuzz_below(&f, 8);
-    s.model.resident_grids = fuzz_number(&f, 0, 3); /* behind what older inputs have */
+    read_more(&f, &s);
     int64_t end = simulate(&f, &s, steps, &first);
     int64_t again = simulate(&f, &s, 1000, &second);
     FUZZ_CHECK(!first || !second || end == again);

@@ -11,7 +11,8 @@ limits        sms, warps, blocks, registers and shared memory of an SM, most sha
               index of a rule in place.RULES, possible carve-outs
 sm_order      SM ids; None: ascending
 policy        of block placement, a name of place.place()
-copy_engines, channels (0: no limit), switch_time
+copy_engines  per engine the directions that it serves: 1 in, 2 out, 3 both
+channels (0: no limit), switch_time
 timeslice     per context
 runlist       contexts; None: each one once
 context, priority, stream_kind            per stream
@@ -24,11 +25,12 @@ graph         per launch: number of the graph that it is a node of, -1: none; No
 programmatic  per launch: whether it need not wait for the end of its primary; None: none of them
 trigger       per launch: time of a block after which the primary's successor may start, -1: that of
               the whole block; None: -1
-sms_per_gpc   SMs with consecutive ids in a GPC
+sms_per_gpc   numbers of SMs with consecutive ids in the GPCs; None: all are one
 partition     per stream; a partition lies in one context; None: every context is one
 partition_sms    per partition: SM ids, or None for all SMs; None: of all partitions
 partition_limit  per partition: SMs that may hold its blocks at once, 0: no limit; None: of none
 own_queues       per partition: whether it has queues of its own; None: of none
+shared_channels  whether the partitions of a context share its channels; each has its own otherwise
 cooperative   per launch: whether all blocks start at one instant; None: of none
 cluster       per launch: blocks that start together on one GPC; None: 1
 resident_grids   kernels of a context with blocks that have started, and blocks that have not ended,
@@ -81,6 +83,29 @@ def partition_of(system, stream):
     return (system.get("partition") or system["context"])[stream]
 
 
+def channel_of(system, stream):
+    """The channel of a stream's kernels, None without a limit on channels.
+
+    The streams of a partition, or of a context whose partitions share channels, take turns.
+    """
+    if system["channels"] == 0:
+        return None
+    homes = system["context"]
+    if not system.get("shared_channels"):
+        homes = [partition_of(system, s) for s in range(len(homes))]
+    mates = [s for s, home in enumerate(homes) if home == homes[stream]]
+    return homes[stream], mates.index(stream) % system["channels"]
+
+
+def gpc_of(system, sm):
+    """The number of an SM's GPC."""
+    for number, size in enumerate(system["sms_per_gpc"] or [system["limits"][0]]):
+        if sm < size:
+            return number
+        sm -= size
+    raise AssertionError("GPCs have all SMs")
+
+
 def group_of(system, stream):
     """The streams whose kernels share queues, by the smallest partition among them."""
     own = system.get("own_queues")
@@ -125,16 +150,12 @@ class Launch:
             self.trigger = system["trigger"][row] if system.get("trigger") else -1
             self.cooperative = bool(system.get("cooperative")) and system["cooperative"][row]
             self.cluster = system["cluster"][row] if system.get("cluster") else 1
-            # Among the streams of its partition, in turns.
-            streams = range(len(system["context"]))
-            mates = [s for s in streams if partition_of(system, s) == self.partition]
-            channels = system["channels"]
-            self.channel = mates.index(self.stream) % channels if channels else None
+            self.channel = channel_of(system, self.stream)
         else:
             self.copy_time = duration
-            self.engine = int(self.kind == COPY_OUT and system["copy_engines"] > 1)
         self.head = self.joined = self.first = self.dispatched = self.end = -1
         self.primary = None  # the kernel whose triggers are enough for this one to start
+        self.engine = -1
         self.started = self.running = 0
         self.why = self.blocker = self.since = -1
 
@@ -201,8 +222,8 @@ class Hierarchy:
         self.turn = -1
         self.active = self.last = None
         self.resumed = self.slice_end = None
-        self.engine_queue = [[], []]
-        self.engine_end = [None, None]  # of the copy at the head of the queue
+        self.engines = system["copy_engines"]
+        self.copies = []  # that have joined and not ended, as they joined
         self.log, self.waits, self.slices = [], [], []
 
     def primary_of(self, k):
@@ -228,6 +249,7 @@ class Hierarchy:
                 self.change_context()
                 if not self.start_blocks():
                     break
+            self.start_copies()
             self.look_at_waits()
             self.interfere()
             self.seen, self.now = self.now, self.next_instant()
@@ -260,16 +282,30 @@ class Hierarchy:
                     context.work -= 1
 
     def end_copies(self):
-        for engine, queue in enumerate(self.engine_queue):
-            if self.engine_end[engine] == self.now:
-                queue.pop(0).end = self.now
-                self.engine_end[engine] = None
-                if queue:
-                    self.start_copy(queue[0])
+        for copy in [c for c in self.copies if c.engine >= 0]:
+            if copy.first + copy.copy_time == self.now:
+                copy.end = self.now
+                self.copies.remove(copy)
 
-    def start_copy(self, copy):
-        copy.first = copy.dispatched = self.now
-        self.engine_end[copy.engine] = self.now + copy.copy_time
+    def engines_of(self, copy):
+        """The engines with a copy's direction, those with the fewest directions first."""
+        found = [e for e, mask in enumerate(self.engines) if mask & copy.kind]
+        return sorted(found, key=lambda e: bin(self.engines[e]).count("1"))
+
+    def start_copies(self):
+        for copy in [c for c in self.copies if c.engine < 0]:
+            busy = [c.engine for c in self.copies]
+            idle = [e for e in self.engines_of(copy) if e not in busy]
+            if idle:
+                copy.engine = idle[0]
+                copy.first = copy.dispatched = self.now
+        for copy in [c for c in self.copies if c.engine < 0 and c.joined == self.now]:
+            before = self.copies[: self.copies.index(copy)]
+            mine = set(self.engines_of(copy))
+            ahead = [
+                c for c in before if mine & ({c.engine} if c.engine >= 0 else {*self.engines_of(c)})
+            ]
+            copy.ahead = ahead[-1].id
 
     def launched(self):
         """Launches that have not ended, in order of launch."""
@@ -305,8 +341,8 @@ class Hierarchy:
                 return AFTER, other
         against = {BLOCKING: NULL, NULL: BLOCKING}.get(k.stream_kind)
         earlier = [other for other in self.launched() if other.order < k.order]
-        earlier = [other for other in earlier if other.partition == k.partition]
-        kept = [other for other in earlier if other.stream_kind == against]
+        kept = [other for other in earlier if other.partition == k.partition]
+        kept = [other for other in kept if other.stream_kind == against]
         if kept and against == NULL:  # the last of that stream
             return NULL_STREAM, kept[-1].id
         if kept:  # the oldest one of the stream with the smallest number
@@ -331,11 +367,7 @@ class Hierarchy:
                 context.queue.append(k)
                 context.work += 1
             else:
-                queue = self.engine_queue[k.engine]
-                k.ahead = queue[-1].id if queue else -1
-                queue.append(k)
-                if len(queue) == 1:
-                    self.start_copy(k)
+                self.copies.append(k)
 
     def change_context(self):
         waiting = [c for c, context in enumerate(self.context) if context.work]
@@ -467,9 +499,8 @@ class Hierarchy:
 
     def gpcs(self, sms):
         """The SMs by GPC; the GPC of the first SM of the device's order first."""
-        size = self.system["sms_per_gpc"]
-        numbers = list(dict.fromkeys(s // size for s in self.order))
-        return [[s for s in sms if s // size == number] for number in numbers]
+        numbers = list(dict.fromkeys(gpc_of(self.system, s) for s in self.order))
+        return [[s for s in sms if gpc_of(self.system, s) == number] for number in numbers]
 
     def clusters(self, context, kernel, sms):
         """Number of clusters that the SMs of one GPC can host."""
@@ -610,15 +641,14 @@ class Hierarchy:
     def interfere(self):
         if self.active is None or not self.system.get("interference"):
             return
-        size = self.system["sms_per_gpc"]
-        copying = self.engine_end != [None, None]
+        copying = any(copy.engine >= 0 for copy in self.copies)
         blocks = self.context[self.active].blocks
         for block in blocks:
             others = [b.sm for b in blocks if b.launch is not block.launch]
             same_sm, same_gpc, elsewhere, copy = block.launch.factors
             if block.sm in others:
                 block.factor = same_sm
-            elif block.sm // size in [sm // size for sm in others]:
+            elif gpc_of(self.system, block.sm) in [gpc_of(self.system, sm) for sm in others]:
                 block.factor = same_gpc
             elif others:
                 block.factor = elsewhere
@@ -629,7 +659,7 @@ class Hierarchy:
 
     def next_instant(self):
         times = [k.time for k in self.launch if k.time > self.now]
-        times += [end for end in self.engine_end if end is not None]
+        times += [copy.first + copy.copy_time for copy in self.copies if copy.engine >= 0]
         if self.active is not None:
             start = max(self.now, self.resumed)
             times += [start + b.time_to_go() for b in self.context[self.active].blocks]
@@ -643,7 +673,7 @@ class Hierarchy:
         return min(times, default=None)
 
     def result(self):
-        columns = ("head", "joined", "first", "dispatched", "end")
+        columns = ("head", "joined", "first", "dispatched", "end", "engine")
         return {
             **{key: [getattr(k, key) for k in self.launch] for key in columns},
             "blocks": sorted((b.launch.id, b.number, b.sm, b.start, b.end) for b in self.log),
@@ -660,7 +690,8 @@ def needs(kernel):
 
 
 def simulate(system):
-    """A dict: head, joined, first, dispatched and end of each launch (-1: never); blocks (launch,
-    number, sm, start, end), sorted; waits (launch, why, blocker, sm, from, to), sorted;
-    slices (context, from, to); deadlock (launch, why, since, blocker) of what never ends."""
+    """A dict: head, joined, first, dispatched, end and copy engine of each launch (-1: never or
+    none); blocks (launch, number, sm, start, end), sorted; waits (launch, why, blocker, sm, from,
+    to), sorted; slices (context, from, to); deadlock (launch, why, since, blocker) of what never
+    ends."""
     return Hierarchy(system).run()

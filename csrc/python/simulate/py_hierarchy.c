@@ -35,15 +35,17 @@ enum {
     SET,
     COOPERATIVE,
     CLUSTER,
+    COPY_ENGINES,
+    SMS_PER_GPC,
     ARRAYS
 };
 
 static const char *const names[ARRAYS] = {
-    "timeslice",    "runlist",    "context",     "priority",     "stream_kind", "time",
-    "kind",         "stream",     "blocks",      "threads",      "regs",        "smem",
-    "least",        "most",       "given_begin", "given",        "after_begin", "after",
-    "interference", "carveout",   "graph",       "programmatic", "trigger",     "partition",
-    "limit",        "own_queues", "set_begin",   "set",          "cooperative", "cluster",
+    "timeslice",    "runlist", "context",      "priority",    "stream_kind",  "time",      "kind",
+    "stream",       "blocks",  "threads",      "regs",        "smem",         "least",     "most",
+    "given_begin",  "given",   "after_begin",  "after",       "interference", "carveout",  "graph",
+    "programmatic", "trigger", "partition",    "limit",       "own_queues",   "set_begin", "set",
+    "cooperative",  "cluster", "copy_engines", "sms_per_gpc",
 };
 
 typedef struct {
@@ -121,7 +123,7 @@ static bool fit_partitions(const simulation_t *self, npy_intp streams)
 static bool read_arrays(simulation_t *self, PyObject **in)
 {
     for (int i = 0; i < ARRAYS; i++) {
-        bool optional = i == RUNLIST || i >= GIVEN_BEGIN;
+        bool optional = i == RUNLIST || (i >= GIVEN_BEGIN && i != COPY_ENGINES);
         if (optional && in[i] == Py_None) {
             continue;
         }
@@ -153,7 +155,7 @@ static bool read_arrays(simulation_t *self, PyObject **in)
         }
     }
     bool fits = has_length(self, INTERFERENCE, 4 * ops);
-    for (int i = CARVEOUT; fits && i < ARRAYS; i++) {
+    for (int i = CARVEOUT; fits && i <= CLUSTER; i++) {
         fits = (i >= PARTITION && i <= SET) || has_length(self, i, ops);
     }
     return fits && fit_partitions(self, streams);
@@ -164,6 +166,10 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
     PyArrayObject *const *array = self->array;
     return (gs_simulate_hierarchy_model_t){
         .gpu = self->device.gpu,
+        .gpc_sms = gs_python_i64(array[SMS_PER_GPC]),
+        .gpcs = array[SMS_PER_GPC] == NULL ? 0 : PyArray_DIM(array[SMS_PER_GPC], 0),
+        .engines = PyArray_DIM(array[COPY_ENGINES], 0),
+        .engine_directions = gs_python_i64(array[COPY_ENGINES]),
         .contexts = PyArray_DIM(array[TIMESLICE], 0),
         .timeslice = gs_python_i64(array[TIMESLICE]),
         .runlist = gs_python_i64(array[RUNLIST]),
@@ -204,43 +210,54 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
 
 PyDoc_STRVAR(open_doc,
              "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, "
-             "resident_grids, switch_time, timeslice, runlist, context, priority, stream_kind, "
-             "time, kind, stream, blocks, threads, regs, smem, least, most, given_begin, given, "
-             "after_begin, after, interference, carveout, graph, programmatic, trigger, partition, "
-             "limit, own_queues, set_begin, set, cooperative, cluster, sms_per_gpc, key, index, "
-             "log_blocks)\n"
+             "shared_channels, resident_grids, switch_time, timeslice, runlist, context, "
+             "priority, stream_kind, time, kind, stream, blocks, threads, regs, smem, least, "
+             "most, given_begin, given, after_begin, after, interference, carveout, graph, "
+             "programmatic, trigger, partition, limit, own_queues, set_begin, set, cooperative, "
+             "cluster, sms_per_gpc, key, index, log_blocks)\n"
              "--\n\n"
              "A HierarchySimulation at its start. See\n"
              "simulate/hierarchy/hierarchy.h for the arguments.");
 
 static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
-    "hierarchy_open", "OOiLLLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLOLp", 2, 0,
-    (const char *const[]){
-        "limits",         "sm_order",    "policy",      "copy_engines", "channels",
-        "resident_grids", "switch_time", "timeslice",   "runlist",      "context",
-        "priority",       "stream_kind", "time",        "kind",         "stream",
-        "blocks",         "threads",     "regs",        "smem",         "least",
-        "most",           "given_begin", "given",       "after_begin",  "after",
-        "interference",   "carveout",    "graph",       "programmatic", "trigger",
-        "partition",      "limit",       "own_queues",  "set_begin",    "set",
-        "cooperative",    "cluster",     "sms_per_gpc", "key",          "index",
-        "log_blocks"}};
+    "hierarchy_open", "OOiOLpLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLp", 2, 0,
+    (const char *const[]){"limits",         "sm_order",
+                          "policy",         "copy_engines",
+                          "channels",       "shared_channels",
+                          "resident_grids", "switch_time",
+                          "timeslice",      "runlist",
+                          "context",        "priority",
+                          "stream_kind",    "time",
+                          "kind",           "stream",
+                          "blocks",         "threads",
+                          "regs",           "smem",
+                          "least",          "most",
+                          "given_begin",    "given",
+                          "after_begin",    "after",
+                          "interference",   "carveout",
+                          "graph",          "programmatic",
+                          "trigger",        "partition",
+                          "limit",          "own_queues",
+                          "set_begin",      "set",
+                          "cooperative",    "cluster",
+                          "sms_per_gpc",    "key",
+                          "index",          "log_blocks"}};
 
 static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *limits, *sm_order, *in[ARRAYS], *key;
-    int policy, log_blocks;
-    long long copy_engines, channels, resident_grids, switch_time, sms_per_gpc, index;
+    int policy, shared_channels, log_blocks;
+    long long channels, resident_grids, switch_time, index;
     if (!gs_python_parse(
             &HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order, &policy,
-            &copy_engines, &channels, &resident_grids, &switch_time, &in[TIMESLICE], &in[RUNLIST],
-            &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME], &in[KIND], &in[STREAM],
-            &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM], &in[LEAST], &in[MOST],
-            &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN], &in[AFTER], &in[INTERFERENCE],
-            &in[CARVEOUT], &in[GRAPH], &in[PROGRAMMATIC], &in[TRIGGER], &in[PARTITION], &in[LIMIT],
-            &in[OWN_QUEUES], &in[SET_BEGIN], &in[SET], &in[COOPERATIVE], &in[CLUSTER], &sms_per_gpc,
-            &key, &index, &log_blocks)) {
+            &in[COPY_ENGINES], &channels, &shared_channels, &resident_grids, &switch_time,
+            &in[TIMESLICE], &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
+            &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM], &in[LEAST],
+            &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN], &in[AFTER],
+            &in[INTERFERENCE], &in[CARVEOUT], &in[GRAPH], &in[PROGRAMMATIC], &in[TRIGGER],
+            &in[PARTITION], &in[LIMIT], &in[OWN_QUEUES], &in[SET_BEGIN], &in[SET], &in[COOPERATIVE],
+            &in[CLUSTER], &in[SMS_PER_GPC], &key, &index, &log_blocks)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -253,11 +270,10 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
         ready = gs_python_key(key, self->model.key);
     }
     self->model.policy = policy;
-    self->model.copy_engines = copy_engines;
     self->model.channels = channels;
+    self->model.shared_channels = shared_channels != 0;
     self->model.resident_grids = resident_grids;
     self->model.switch_time = switch_time;
-    self->model.sms_per_gpc = sms_per_gpc;
     self->model.index = (uint64_t)index;
     self->model.log_blocks = log_blocks != 0;
     return gs_python_simulation_open(module, self, ready, NULL);
@@ -274,20 +290,21 @@ static void op_row(const void *of, int64_t k, int64_t *row)
     row[5] = op->why;
     row[6] = op->since;
     row[7] = op->blocker;
+    row[8] = op->engine;
 }
 
 static PyObject *ops_of(PyObject *Py_UNUSED(handle), void *simulation)
 {
     const gs_simulate_hierarchy_t *sim = &((simulation_t *)simulation)->sim;
-    return gs_python_table(op_row, sim->op, 8, sim->model.ops);
+    return gs_python_table(op_row, sim->op, 9, sim->model.ops);
 }
 
 PyDoc_STRVAR(
     ops_doc,
     "ops($self)\n"
     "--\n\n"
-    "Per launch: (head, joined, first, dispatched, end, why, since, blocker), with -1 for\n"
-    "what has not happened; why, since and blocker are those of the present wait.");
+    "Per launch: (head, joined, first, dispatched, end, why, since, blocker, engine), with -1\n"
+    "for what has not happened; why, since and blocker are those of the present wait.");
 
 static PyObject *hierarchy_ops(PyObject *object, PyObject *Py_UNUSED(none))
 {

@@ -29,27 +29,17 @@ static int join(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op)
     int64_t stream = self->model.stream[op];
     gs_simulate_hierarchy_context_t *context = &self->context[self->model.context[stream]];
     self->op[op].joined = self->now;
-    int64_t ahead;
-    int why;
-    gs_simulate_hierarchy_queue_t *queue;
-    if (self->model.kind[op] == GS_SIMULATE_HIERARCHY_OP_KERNEL) {
-        queue = &context->queue[self->stream_level[stream]];
-        why = GS_SIMULATE_HIERARCHY_WAIT_QUEUE;
-        self->working += context->work++ == 0;
-        ahead = gs_simulate_hierarchy_last(queue);
-    } else {
-        int engine = self->model.copy_engines == 2 &&
-                     self->model.kind[op] == GS_SIMULATE_HIERARCHY_OP_COPY_OUT;
-        queue = &self->copies[engine];
-        why = GS_SIMULATE_HIERARCHY_WAIT_COPY_ENGINE;
-        ahead = queue->count > 0 ? gs_simulate_hierarchy_last(queue) : self->copying[engine];
+    if (self->model.kind[op] != GS_SIMULATE_HIERARCHY_OP_KERNEL) {
+        return gs_simulate_hierarchy_join_copy(self, ctx, op);
     }
+    gs_simulate_hierarchy_queue_t *queue = &context->queue[self->stream_level[stream]];
+    int64_t ahead = gs_simulate_hierarchy_last(queue);
+    int why = ahead < 0 ? -1 : GS_SIMULATE_HIERARCHY_WAIT_QUEUE;
+    self->working += context->work++ == 0;
     int status = gs_simulate_hierarchy_push(queue, ctx, op);
     /* The reason for which the first kernel of a queue waits is set by
      * gs_simulate_hierarchy_explain. */
-    return status != GS_OK
-               ? status
-               : gs_simulate_hierarchy_wait(self, ctx, op, ahead < 0 ? -1 : why, ahead, -1);
+    return status != GS_OK ? status : gs_simulate_hierarchy_wait(self, ctx, op, why, ahead, -1);
 }
 
 /* Heads of streams enter their queues where they may, in order of launch. */
@@ -84,29 +74,9 @@ static int join_all(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 static int end_copies(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     int status = GS_OK;
-    for (int engine = 0; engine < 2 && status == GS_OK; engine++) {
-        if (self->copy_end[engine] == self->now) {
-            int64_t op = self->copying[engine];
-            self->copying[engine] = -1;
-            self->copy_end[engine] = GS_SIMULATE_HIERARCHY_NO_EVENT;
-            status = end_op(self, ctx, op);
-        }
-    }
-    return status;
-}
-
-static int start_copies(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
-{
-    int status = GS_OK;
-    for (int engine = 0; engine < 2 && status == GS_OK; engine++) {
-        if (self->copying[engine] >= 0 || self->copies[engine].count == 0) {
-            continue;
-        }
-        int64_t op = gs_simulate_hierarchy_pop(&self->copies[engine]);
-        self->copying[engine] = op;
-        self->op[op].first = self->op[op].dispatched = self->now;
-        self->copy_end[engine] = self->now + gs_simulate_hierarchy_duration(self, op, 0);
-        status = gs_simulate_hierarchy_wait(self, ctx, op, -1, -1, -1);
+    int64_t op;
+    while (status == GS_OK && (op = gs_simulate_hierarchy_leave_engine(self)) >= 0) {
+        status = end_op(self, ctx, op);
     }
     return status;
 }
@@ -233,7 +203,7 @@ static int64_t earliest(int64_t a, int64_t b)
 /* Time of the next event. */
 static int64_t next_instant(const gs_simulate_hierarchy_t *self)
 {
-    int64_t next = earliest(self->copy_end[0], self->copy_end[1]);
+    int64_t next = gs_simulate_hierarchy_copy_end(self);
     if (self->launched < self->model.ops) {
         next = earliest(next, self->model.time[self->order[self->launched]]);
     }
@@ -276,7 +246,7 @@ static int advance(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t ins
         }
     } while (status == GS_OK && self->started);
     if (status == GS_OK) {
-        status = start_copies(self, ctx);
+        status = gs_simulate_hierarchy_start_copies(self, ctx);
     }
     if (status == GS_OK && self->model.interference != NULL && runs(self)) {
         status = gs_simulate_hierarchy_disturb(self, ctx);

@@ -35,12 +35,16 @@
  * Only the kernel at the head of the most urgent queue starts blocks, as long as the placement
  * policy finds room; a block that does not fit delays all later and less urgent ones. Running
  * blocks are preempted only at the end of the time slice of their context, which freezes all of
- * them. A copy engine serves the copies of all contexts one at a time, in the order in which they
- * entered its queue.
+ * them. A copy engine serves the copies of all contexts one at a time: of those that wait and have
+ * a direction of the engine, the one that joined first. If several idle engines could serve a copy,
+ * one with fewer directions does, of these the first. A copy that waits is behind the last of those
+ * that joined before it and hold, or wait for, an engine that has its direction.
  *
  * Streams belong to partitions of their context: clients of MPS or green contexts. The blocks of a
  * partition may start on the SMs of its set, if it has one, and on no more of them at once than its
- * limit, if it has one. The rules of the NULL stream and of channels hold within a partition.
+ * limit, if it has one. The rules of the NULL stream hold within a partition, and so do those of
+ * channels, unless the partitions of a context share them: their streams then take the channels in
+ * turn, in the order of the streams of the context.
  * Partitions with queues of their own form a group each, the other ones of a context form one;
  * every group starts blocks as above, beside the others. Of the heads of several groups the more
  * urgent one is served first, then that of the group with the smallest partition.
@@ -82,7 +86,8 @@
  * GS_SIMULATE_HIERARCHY_LATEST, a block that fits no SM, two NULL streams in one partition, a
  * runlist without one of the contexts, a graph with several times or streams, a programmatic node
  * whose `after` is not one kernel of its graph, a cooperative kernel that the empty SMs of its
- * partition do not hold, and a cluster that no empty GPC holds. */
+ * partition do not hold, a cluster that no empty GPC holds, a copy in a direction that no engine
+ * has, and GPCs that do not add up to the SMs. */
 int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                const gs_simulate_hierarchy_model_t *model);
 

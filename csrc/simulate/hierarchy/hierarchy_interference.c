@@ -13,15 +13,15 @@ static void note(int64_t *place, int64_t op)
 static int64_t find_kernels(gs_simulate_hierarchy_t *self,
                             const gs_simulate_hierarchy_context_t *context)
 {
-    int64_t per_gpc = self->model.sms_per_gpc, whole = NO_KERNEL;
+    int64_t whole = NO_KERNEL;
     for (int64_t s = 0; s < self->model.gpu.sms; s++) {
         self->sm_op[s] = NO_KERNEL;
-        self->gpc_op[s / per_gpc] = NO_KERNEL;
+        self->gpc_op[self->gpc[s]] = NO_KERNEL;
     }
     for (int64_t k = 0; k < context->ends.count; k++) {
         const gs_simulate_hierarchy_flight_t *flight = &self->flight[context->ends.entry[k].item];
         note(&self->sm_op[flight->sm], flight->op);
-        note(&self->gpc_op[flight->sm / per_gpc], flight->op);
+        note(&self->gpc_op[self->gpc[flight->sm]], flight->op);
         note(&whole, flight->op);
     }
     return whole;
@@ -34,13 +34,12 @@ static int64_t factor_of(const gs_simulate_hierarchy_t *self,
     int64_t factor = 1000;
     if (self->sm_op[flight->sm] == SEVERAL_KERNELS) {
         factor = row[0];
-    } else if (self->gpc_op[flight->sm / self->model.sms_per_gpc] == SEVERAL_KERNELS) {
+    } else if (self->gpc_op[self->gpc[flight->sm]] == SEVERAL_KERNELS) {
         factor = row[1];
     } else if (whole == SEVERAL_KERNELS) {
         factor = row[2];
     }
-    bool copies = self->copying[0] >= 0 || self->copying[1] >= 0;
-    return copies ? (factor * row[3] + 999) / 1000 : factor;
+    return self->engines.busy > 0 ? (factor * row[3] + 999) / 1000 : factor;
 }
 
 /* Reduces the remaining time by the progress since the last update, rounded down to 1/1000 tick. */

@@ -7,6 +7,9 @@
 /* Most blocks of a cluster: portable are 8, hardware of today has 16. */
 #define GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS 16
 
+/* Most copy engines. */
+#define GS_SIMULATE_HIERARCHY_ENGINES 64
+
 /* All launches are before it. */
 #define GS_SIMULATE_HIERARCHY_LATEST (GS_NEVER / 4)
 
@@ -15,6 +18,9 @@ enum {
     GS_SIMULATE_HIERARCHY_OP_COPY_IN = 1,
     GS_SIMULATE_HIERARCHY_OP_COPY_OUT = 2
 };
+
+/* Directions of the copies that an engine serves, a sum of these. */
+enum { GS_SIMULATE_HIERARCHY_ENGINE_IN = 1, GS_SIMULATE_HIERARCHY_ENGINE_OUT = 2 };
 
 /* Blocking streams are synchronised with the NULL stream of their partition. */
 enum {
@@ -26,10 +32,16 @@ enum {
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */
 typedef struct {
     gs_gpu_t gpu;
-    int policy;           /* GS_PLACEMENT_* */
-    int64_t copy_engines; /* 1: shared by both directions; 2: one for each */
+    int policy; /* GS_PLACEMENT_* */
+    /* SMs of each GPC, which have consecutive ids, for interference and clusters; NULL: all SMs are
+     * one GPC. */
+    const int64_t *gpc_sms;
+    int64_t gpcs;
+    int64_t engines;                  /* copy engines */
+    const int64_t *engine_directions; /* per engine, of GS_SIMULATE_HIERARCHY_ENGINE_* */
     /* Channels for the kernels of a partition, assigned to its streams in turn; 0: no limit. */
     int64_t channels;
+    bool shared_channels;   /* the partitions of a context have these channels together, not each */
     int64_t resident_grids; /* kernels of a context that run at once; 0: no limit */
     int64_t switch_time;    /* ticks of a switch between two contexts */
 
@@ -67,10 +79,8 @@ typedef struct {
     const int64_t *given;        /* given block times, one per block of a kernel */
     const int64_t *interference; /* ops rows of four factors in thousandths, at least 1000 (see
                                     hierarchy.h); NULL: off */
-    int64_t sms_per_gpc;        /* number of SMs with consecutive ids in a GPC, for interference and
-                                   clusters */
-    const int64_t *after_begin; /* ops + 1 offsets into after; NULL: none */
-    const int64_t *after;       /* operations that must have ended before */
+    const int64_t *after_begin;  /* ops + 1 offsets into after; NULL: none */
+    const int64_t *after;        /* operations that must have ended before */
     /* Number of the graph of which it is a node; negative: none; NULL: there are no graphs. Nodes
      * of a graph have the same time and stream; it is launched where its first node stands. */
     const int64_t *graph;

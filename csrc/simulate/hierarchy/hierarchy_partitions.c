@@ -129,8 +129,12 @@ static int assign_streams(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     for (int64_t s = 0; s < model->streams; s++) {
         gs_simulate_hierarchy_partition_t *partition = &self->partition[model->partition[s]];
         partition->context = model->context[s];
-        self->stream_channel[s] = model->channels == 0 ? -1 : partition->streams % model->channels;
-        partition->streams++;
+        int64_t *turn = &partition->streams;
+        if (model->shared_channels) {
+            turn = &self->context[partition->context].streams;
+        }
+        self->stream_channel[s] = model->channels == 0 ? -1 : *turn % model->channels;
+        ++*turn;
         if (model->stream_kind[s] == GS_SIMULATE_HIERARCHY_STREAM_NULL) {
             if (partition->null_stream >= 0) {
                 return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s,
@@ -143,7 +147,7 @@ static int assign_streams(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     return GS_OK;
 }
 
-/* Gives each partition a group, and numbers its channels among those of its context. */
+/* Gives each partition a group, and numbers the channels of its own among those of its context. */
 static int make_groups(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
 {
     const gs_simulate_hierarchy_model_t *model = &self->model;
@@ -165,9 +169,15 @@ static int make_groups(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         if (!own) {
             shared[partition->context] = partition->group;
         }
-        channel[p] = context->channels;
-        context->channels +=
-            partition->streams < model->channels ? partition->streams : model->channels;
+        if (!model->shared_channels) {
+            channel[p] = context->channels;
+            context->channels +=
+                partition->streams < model->channels ? partition->streams : model->channels;
+        }
+    }
+    for (int64_t c = 0; model->shared_channels && c < model->contexts && status == GS_OK; c++) {
+        gs_simulate_hierarchy_context_t *context = &self->context[c];
+        context->channels = context->streams < model->channels ? context->streams : model->channels;
     }
     for (int64_t s = 0; s < model->streams && status == GS_OK; s++) {
         self->stream_channel[s] += self->stream_channel[s] < 0 ? 0 : channel[model->partition[s]];

@@ -28,6 +28,27 @@ void gs_simulate_hierarchy_line_up(gs_simulate_hierarchy_t *self, int64_t op);
  * or -1; *blocker receives the operation that it waits for. */
 int gs_simulate_hierarchy_obstacle(gs_simulate_hierarchy_t *self, int64_t op, int64_t *blocker);
 
+/* Copies (hierarchy_copies.c) ------------------------------------------------------------------ */
+
+/* Refuses engines that are not possible, and copies whose direction no engine has; the kinds of
+ * operations must be checked. */
+int gs_simulate_hierarchy_check_engines(gs_context_t *ctx,
+                                        const gs_simulate_hierarchy_model_t *model);
+void gs_simulate_hierarchy_make_engines(gs_simulate_hierarchy_t *self);
+void gs_simulate_hierarchy_free_engines(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+
+/* A copy joins those that wait for an engine. */
+int gs_simulate_hierarchy_join_copy(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t op);
+
+/* Starts the copies for which an engine is free; the others that joined at this instant wait. */
+int gs_simulate_hierarchy_start_copies(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
+
+/* A copy that ends now leaves its engine, which is then free; -1: none does. */
+int64_t gs_simulate_hierarchy_leave_engine(gs_simulate_hierarchy_t *self);
+
+/* End of the next copy, GS_SIMULATE_HIERARCHY_NO_EVENT when none is served. */
+int64_t gs_simulate_hierarchy_copy_end(const gs_simulate_hierarchy_t *self);
+
 /* Streams (hierarchy_streams.c) ---------------------------------------------------------------- */
 
 /* The last operation of a stream, of this one and those before it, that has not ended; -1: none. */

@@ -40,9 +40,6 @@ static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t
         return gs_fail(ctx, GS_ERR_VALUE, "contexts", -1, model->contexts,
                        "a positive number below 2**31");
     }
-    if (model->copy_engines < 1 || model->copy_engines > 2) {
-        return gs_fail(ctx, GS_ERR_VALUE, "copy_engines", -1, model->copy_engines, "1 or 2");
-    }
     if (model->channels < 0 || model->channels > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "channels", -1, model->channels,
                        "0 for no limit, or a positive number below 2**31");
@@ -76,6 +73,28 @@ static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t
     }
     gs_free(ctx, listed);
     return status;
+}
+
+/* Checks the sizes of GPCs. */
+static int check_gpcs(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
+{
+    int64_t left = model->gpu.sms;
+    for (int64_t g = 0; model->gpc_sms != NULL && g < model->gpcs; g++) {
+        if (model->gpc_sms[g] < 1) {
+            return gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", g, model->gpc_sms[g],
+                           "a positive number");
+        }
+        if (model->gpc_sms[g] > left) {
+            return gs_fail_above(ctx, GS_ERR_VALUE, "sms_per_gpc", g, model->gpc_sms[g], left,
+                                 "the SMs of the GPU that are left");
+        }
+        left -= model->gpc_sms[g];
+    }
+    if (model->gpc_sms != NULL && left > 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", -1, model->gpu.sms - left,
+                       "sizes that add up to the SMs of the GPU");
+    }
+    return GS_OK;
 }
 
 static int check_streams(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
@@ -186,10 +205,8 @@ static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
         status = check_range(ctx, "interference", model->interference, 4 * ops, 1000, 1000000,
                              "1000 to 1000000 thousandths");
     }
-    if (status == GS_OK && (model->interference != NULL || model->cluster != NULL) &&
-        model->sms_per_gpc < 1) {
-        status =
-            gs_fail(ctx, GS_ERR_VALUE, "sms_per_gpc", -1, model->sms_per_gpc, "a positive number");
+    if (status == GS_OK) {
+        status = gs_simulate_hierarchy_check_engines(ctx, model);
     }
     if (status == GS_OK) {
         status = check_starts(ctx, model);
@@ -199,7 +216,10 @@ static int check_ops(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *mod
 
 static int check(gs_context_t *ctx, const gs_simulate_hierarchy_model_t *model)
 {
-    int status = check_contexts(ctx, model);
+    int status = check_gpcs(ctx, model);
+    if (status == GS_OK) {
+        status = check_contexts(ctx, model);
+    }
     if (status == GS_OK) {
         status = check_streams(ctx, model);
     }
@@ -224,6 +244,7 @@ static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         (self->stream_channel = gs_alloc(ctx, streams, sizeof(int64_t))) == NULL ||
         (self->heads = gs_alloc(ctx, heads, sizeof(int64_t))) == NULL ||
         (self->position = gs_alloc(ctx, sms, sizeof *self->position)) == NULL ||
+        (self->gpc = gs_alloc(ctx, sms, sizeof *self->gpc)) == NULL ||
         (self->on_sm = gs_alloc(ctx, sms, sizeof *self->on_sm)) == NULL ||
         (self->used_sm = gs_alloc(ctx, sms, sizeof *self->used_sm)) == NULL ||
         (self->sm_op = gs_alloc(ctx, sms, sizeof *self->sm_op)) == NULL ||
@@ -231,6 +252,20 @@ static int allocate(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         return ctx->status;
     }
     return GS_OK;
+}
+
+/* Finds the GPC of each SM. */
+static void find_gpcs(gs_simulate_hierarchy_t *self)
+{
+    const gs_simulate_hierarchy_model_t *model = &self->model;
+    int32_t g = 0;
+    int64_t left = model->gpc_sms == NULL ? model->gpu.sms : model->gpc_sms[0];
+    for (int32_t s = 0; s < model->gpu.sms; s++, left--) {
+        if (left == 0) {
+            left = model->gpc_sms[++g];
+        }
+        self->gpc[s] = g;
+    }
 }
 
 /* Sorts the operations by launch. */
@@ -273,6 +308,7 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
                                            .waiter = -1,
                                            .next_waiter = -1,
                                            .why = -1,
+                                           .engine = -1,
                                            .blocker = -1};
         if (model->kind[i] != GS_SIMULATE_HIERARCHY_OP_KERNEL) {
             continue;
@@ -321,6 +357,9 @@ static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     for (int32_t p = 0; status == GS_OK && p < model->gpu.sms; p++) {
         self->position[gs_gpu_sm_at(&model->gpu, p)] = p;
     }
+    if (status == GS_OK) {
+        find_gpcs(self);
+    }
     for (int64_t c = 0; c < model->contexts && status == GS_OK; c++) {
         status = make_context(self, ctx, c);
     }
@@ -361,13 +400,12 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
         self->model.partitions = model->contexts;
     }
     self->active = self->last = self->turn = -1;
-    self->copying[0] = self->copying[1] = -1;
-    self->copy_end[0] = self->copy_end[1] = GS_SIMULATE_HIERARCHY_NO_EVENT;
     int status = gs_gpu_check(ctx, &model->gpu);
     if (status == GS_OK) {
         status = check(ctx, &self->model);
     }
     if (status == GS_OK) {
+        gs_simulate_hierarchy_make_engines(self);
         status = prepare(self, ctx);
     }
     if (status != GS_OK) {
@@ -401,12 +439,27 @@ void gs_simulate_hierarchy_free(gs_simulate_hierarchy_t *self, gs_context_t *ctx
     }
     gs_simulate_hierarchy_free_partitions(self, ctx);
     gs_simulate_hierarchy_free_starts(self, ctx);
+    gs_simulate_hierarchy_free_engines(self, ctx);
     void *const blocks[] = {
-        self->op,           self->order,        self->context,        self->stream_head,
-        self->stream_tail,  self->stream_level, self->stream_channel, self->heads,
-        self->position,     self->on_sm,        self->used_sm,        self->wait,
-        self->slice,        self->flight,       self->flight_free,    self->sm,
-        self->copies[0].op, self->copies[1].op, self->sm_op,          self->gpc_op,
+        self->op,
+        self->order,
+        self->context,
+        self->stream_head,
+        self->stream_tail,
+        self->stream_level,
+        self->stream_channel,
+        self->heads,
+        self->position,
+        self->on_sm,
+        self->used_sm,
+        self->wait,
+        self->slice,
+        self->flight,
+        self->flight_free,
+        self->sm,
+        self->sm_op,
+        self->gpc_op,
+        self->gpc,
         self->graph,
     };
     for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++) {

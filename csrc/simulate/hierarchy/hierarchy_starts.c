@@ -332,7 +332,7 @@ static int make_gpcs(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     gs_simulate_hierarchy_starts_t *starts = &self->starts;
     const gs_gpu_t *gpu = &self->model.gpu;
     const size_t sms = (size_t)gpu->sms;
-    int32_t *rank = gs_alloc(ctx, sms, sizeof *rank); /* by number of the GPC, from 1 */
+    int32_t *rank = gs_alloc(ctx, sms, sizeof *rank); /* by index of the GPC, from 1 */
     if (rank == NULL || (starts->gpc_at = gs_alloc(ctx, sms, sizeof *starts->gpc_at)) == NULL ||
         (starts->gpc_begin = gs_alloc(ctx, sms + 2, sizeof *starts->gpc_begin)) == NULL) {
         gs_free(ctx, rank);
@@ -340,7 +340,7 @@ static int make_gpcs(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
     }
     /* Counting sort: gpc_begin[r + 1] first counts the SMs of rank r, from 1. */
     for (int32_t p = 0; p < gpu->sms; p++) {
-        int64_t number = gs_gpu_sm_at(gpu, p) / self->model.sms_per_gpc;
+        int32_t number = self->gpc[gs_gpu_sm_at(gpu, p)];
         rank[number] = rank[number] == 0 ? ++starts->gpcs : rank[number];
         starts->gpc_begin[rank[number] + 1]++;
     }
@@ -348,7 +348,7 @@ static int make_gpcs(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         starts->gpc_begin[g + 2] += starts->gpc_begin[g + 1];
     }
     for (int32_t p = 0; p < gpu->sms; p++) {
-        int64_t number = gs_gpu_sm_at(gpu, p) / self->model.sms_per_gpc;
+        int32_t number = self->gpc[gs_gpu_sm_at(gpu, p)];
         starts->gpc_at[starts->gpc_begin[rank[number]]++] = p;
     }
     gs_free(ctx, rank);

@@ -56,6 +56,7 @@ typedef struct {
     bool is_confined; /* hierarchy_starts.c finds its SMs: it is cooperative or has clusters, or its
                          partition has a set or a limit */
     int32_t why;      /* reason of its current wait, GS_SIMULATE_HIERARCHY_WAIT_*; -1: none */
+    int32_t engine;   /* copy engine that serves it, -1: none so far, or a kernel */
     int64_t since;
     int64_t blocker;
 } gs_simulate_hierarchy_op_t;
@@ -99,6 +100,16 @@ typedef struct {
     int64_t *op; /* ring of room (a power of two) entries */
     int64_t head, count, room;
 } gs_simulate_hierarchy_queue_t;
+
+/* Copy engines; copies wait by direction: 0 for those in, 1 for those out. */
+typedef struct {
+    gs_simulate_hierarchy_queue_t joined; /* at this instant */
+    gs_simulate_hierarchy_queue_t waiting[2];
+    int64_t op[GS_SIMULATE_HIERARCHY_ENGINES]; /* copy that the engine serves, -1: it is idle */
+    int64_t end[GS_SIMULATE_HIERARCHY_ENGINES];
+    int64_t busy;   /* engines that are not idle */
+    bool is_shared; /* an engine serves both directions */
+} gs_simulate_hierarchy_engines_t;
 
 /* Blocks of one kernel on one SM that end together. */
 typedef struct {
@@ -165,6 +176,7 @@ typedef struct {
     int64_t placed_op;     /* kernel whose blocks were placed last */
     int64_t *channel_tail; /* per channel: the last kernel launched, -1: none */
     int64_t channels;
+    int64_t streams; /* with shared channels, which are assigned to them in turn */
 } gs_simulate_hierarchy_context_t;
 
 typedef struct {
@@ -201,13 +213,12 @@ typedef struct {
                                 those that wait by `after` */
     int64_t head_count;
     gs_simulate_hierarchy_graph_t *graph; /* with graphs */
-    gs_simulate_hierarchy_queue_t copies[2];
-    int64_t copying[2]; /* -1: the engine is idle */
-    int64_t copy_end[2];
+    gs_simulate_hierarchy_engines_t engines;
     gs_simulate_hierarchy_flight_t *flight;
     int64_t *flight_free;
     int64_t flight_room, flight_free_count, flights;
     int32_t *position; /* position of each SM in the SM order */
+    int32_t *gpc;      /* index of the GPC of each SM */
     int32_t *sm;       /* scratch: SMs of the blocks that start */
     int64_t *on_sm;    /* scratch: their number per SM; 0 between uses */
     int32_t *used_sm;  /* scratch: SMs on which blocks start */

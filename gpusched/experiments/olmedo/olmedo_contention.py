@@ -325,6 +325,7 @@ def olmedo_fig9(
     device = as_gpu(gpu)
     chosen = _chosen(interference, model, factors)
     factors = _modelled(chosen, factors, footprints, ("same GPC", "other GPC"))
+    pairs = device.sms_per_gpc or 2  # the paper measures pairs of SMs
     rows: list[tuple[Any, ...]] = []
     for by, target in (("alone", -1), ("other GPC", 3), ("same GPC", 1)):
         for size, kernel, (same, other) in _pairs(factors, bandwidth):
@@ -336,7 +337,7 @@ def olmedo_fig9(
                 threads=256,
                 interference=[1.0, same, other, 1.0],
             )
-            run = simulate.hierarchy(launches, _ordered(device, target))
+            run = simulate.hierarchy(launches, _ordered(device, target), sms_per_gpc=pairs)
             assert run.blocks is not None
             mine = (run.blocks.kernel == 0) & (run.blocks.sm == 0)
             beside = run.blocks.sm[run.blocks.kernel == 1]

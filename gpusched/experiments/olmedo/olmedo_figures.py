@@ -83,8 +83,11 @@ def olmedo_fig5(
         Rows with columns panel ("left", "right"), kernel, block, sm, start and end.
     """
     from gpusched import simulate
+    from gpusched.model.gpu import as_gpu
     from gpusched.model.launches import Launches
 
+    device = as_gpu(gpu)
+    pairs = device.sms_per_gpc or 2  # the paper measures pairs of SMs
     runs = []
     columns: dict[str, Any] = {}
     for panel, threads in (("left", 128), ("right", 160)):
@@ -97,7 +100,7 @@ def olmedo_fig5(
             interference=interference,
             name=["stream 0", "stream 1"],
         )
-        run = simulate.hierarchy(launches, gpu, placement=placement)
+        run = simulate.hierarchy(launches, device, placement=placement, sms_per_gpc=pairs)
         assert run.blocks is not None
         runs.append(run)
         columns.setdefault("panel", []).extend([panel] * len(run.blocks))
