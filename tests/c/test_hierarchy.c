@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST = 16 };
+enum { MOST = 17 };
 
 static const int64_t ENGINES[] = {1, 2}, ENGINE[] = {3}; /* one for each direction; one for both */
 static const int64_t PAIR[] = {2}, SINGLES[] = {1, 1};   /* GPCs of two SMs */
@@ -609,6 +609,7 @@ static void test_faults(int kind, const int64_t *interference, bool partitions)
         add_kernel(&t, 1, 20, 100, 2, 32, 0);
         add_kernel(&t, 1, 20, 100, 2, 32, 0);
         add_kernel(&t, 2, 20, 100, 2, 32, 0);
+        add_copy(&t, 1, 0, 50, GS_SIMULATE_HIERARCHY_OP_COPY_IN);
         add_orders(&t);
         t.graph[13] = t.graph[14] = 0;
         t.programmatic[15] = 1;
