@@ -47,7 +47,7 @@ from machine import describe
 
 import gpusched as gs
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.premises import cpu_side
+from gpusched.comparison.verdicts.premises import cpu_side
 from gpusched.comparison.ways import WAYS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,7 +137,7 @@ def arguments(played: Played, pattern: Pattern, until: int) -> dict[str, Any]:
 
 def without_channels(p: gs.Platform) -> gs.Platform:
     """A dispatcher holds kernels back before they are in a channel."""
-    return p if p.gpu is None else p.replace(gpu=p.gpu.replace(channels=None))
+    return p.replace(channels=0)
 
 
 class MachineError(Exception):

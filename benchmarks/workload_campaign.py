@@ -93,6 +93,8 @@ def law(seed: int, share: float) -> Lines:
         for number in range(each):
             at = seed * 10**6 + place * each + number
             kernel = random_kernel(Random(at))
+            if not gs.occupancy(gpu, kernel.threads or 1, kernel.regs, kernel.smem):
+                continue
             found = ends(kernel, gpu)
             check(len(set(found)) == 1, f"law, seed {at}, {name}: {kernel} ends at {found}")
             [times] = gs.Workload([gs.Task("a", 1, [kernel])]).kernel_times(gs.Platform(gpu))[0]

@@ -375,6 +375,7 @@ static const char *const CUDA_LIMIT[] = {
     [GS_CUDA_THREADS_PER_SM] = "threads_per_sm",
     [GS_CUDA_BLOCKS_PER_SM] = "blocks_per_sm",
     [GS_CUDA_REGS_PER_SM] = "regs_per_sm",
+    [GS_CUDA_REGS_PER_BLOCK] = "regs_per_block",
     [GS_CUDA_SMEM_PER_SM] = "smem_per_sm",
     [GS_CUDA_SMEM_PER_BLOCK] = "smem_per_block",
     [GS_CUDA_SMEM_RESERVED] = "smem_reserved",

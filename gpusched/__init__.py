@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from gpusched.comparison.analyses import analyze as analyze
     from gpusched.comparison.comparisons import Comparison as Comparison
     from gpusched.comparison.comparisons import compare as compare
-    from gpusched.comparison.conditions import Condition as Condition
     from gpusched.comparison.instances.mig_allocation import MigAllocation as MigAllocation
     from gpusched.comparison.instances.mig_choice import mig as mig
     from gpusched.comparison.interactive.compare_sliders import CompareSliders as CompareSliders
@@ -71,7 +70,9 @@ if TYPE_CHECKING:
     from gpusched.comparison.margins import Margin as Margin
     from gpusched.comparison.margins import margin as margin
     from gpusched.comparison.observations import observe as observe
-    from gpusched.comparison.premises import NotApplicable as NotApplicable
+    from gpusched.comparison.verdicts.conditions import Condition as Condition
+    from gpusched.comparison.verdicts.gpu_rules import Rule as Rule
+    from gpusched.comparison.verdicts.premises import NotApplicable as NotApplicable
     from gpusched.comparison.workload_answer import WorkloadAnswer as WorkloadAnswer
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
     from gpusched.model import profiles as profiles
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from gpusched.model.functions.batch_function import BatchFunction as BatchFunction
     from gpusched.model.gpu import GPU as GPU
     from gpusched.model.gpu import occupancy as occupancy
+    from gpusched.model.gpus.mps_shares import SMs as SMs
     from gpusched.model.host_tasks import HostTasks as HostTasks
     from gpusched.model.kernel_chains import KernelChains as KernelChains
     from gpusched.model.kernel_tasks import KernelTasks as KernelTasks
@@ -121,8 +123,8 @@ _MEMBERS = {
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
     "Advice": "comparison.advice",
-    "Condition": "comparison.conditions",
-    "NotApplicable": "comparison.premises",
+    "Condition": "comparison.verdicts.conditions",
+    "NotApplicable": "comparison.verdicts.premises",
     "CompareSliders": "comparison.interactive.compare_sliders",
     "Comparison": "comparison.comparisons",
     "CudaError": "_core",
@@ -132,6 +134,7 @@ _MEMBERS = {
     "KernelTasks": "model.kernel_tasks",
     "Launches": "model.launches",
     "Placement": "model.placement",
+    "Rule": "comparison.verdicts.gpu_rules",
     "Schedule": "model.schedule",
     "ScheduleError": "model.schedule",
     "Margin": "comparison.margins",
@@ -147,6 +150,7 @@ _MEMBERS = {
     "CopyOut": "model.workload.segments",
     "Kernel": "model.workload.segments",
     "Platform": "model.workload.platforms",
+    "SMs": "model.gpus.mps_shares",
     "Task": "model.workload.periodic_task",
     "Workload": "model.workload.workloads",
     "WorkloadAnswer": "comparison.workload_answer",

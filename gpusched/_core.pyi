@@ -680,6 +680,7 @@ def hierarchy_open(
     copy_engines: _In,
     channels: int,
     shared_channels: bool,
+    channels_until_end: bool,
     resident_grids: int,
     switch_time: int,
     timeslice: _In,

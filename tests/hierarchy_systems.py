@@ -34,7 +34,7 @@ def fits(limits: list[int], threads: int, regs: int, smem: int) -> bool:
     return (
         warps <= limits[1]
         and per_block <= usable
-        and padded <= limits[3]
+        and padded <= min(limits[3], limits[10] or limits[3])
         and smem <= limits[5]
         and shared <= limits[4]
     )
@@ -59,6 +59,7 @@ def random_system(
         "copy_engines": random_engines(rng),
         "channels": rng.choice([0, 1, 2, 3]),
         "shared_channels": rng.random() < 0.3,
+        "channels_until_end": rng.random() < 0.2,
         "switch_time": rng.choice([0, 0, 1, 4]),
         "timeslice": [rng.randint(1, 15) for _ in range(contexts)],
         "runlist": None,
@@ -100,7 +101,7 @@ def random_system(
     ]
     system["after"] = system["interference"] = system["carveout"] = None
     if rng.random() < 0.3:
-        most = 2 * max(limits[11:], default=1)
+        most = 2 * max(limits[12:], default=1)
         system["carveout"] = [rng.choice([-1, 0, rng.randint(0, most)]) for _ in range(n)]
     if rng.random() < 0.4:
         # Now and then a launch waits for a later one: some of these never end.
@@ -285,6 +286,7 @@ def random_limits(rng: random.Random) -> list[int]:
         rng.choice([1, 64]),
         rng.choice([64, 256]),
         rng.choice([1, 2, 4]),
+        rng.choice([0, 0, 1024, 4096]),
     ]
     limits[5] = limits[4] - limits[6]
     return limits + random_carveouts(rng, limits[4])
@@ -349,6 +351,7 @@ def opened(system: System, log_blocks: bool = True) -> Any:
         ints(system["copy_engines"]),
         system["channels"],
         system.get("shared_channels", False),
+        system.get("channels_until_end", False),
         system.get("resident_grids", 0),
         system["switch_time"],
         ints(system["timeslice"]),

@@ -242,6 +242,7 @@ ARGUMENTS: dict[str, Any] = {
     "settle": 0,
     "share": np.array([0.3, 0.4]),
     "shared_channels": True,
+    "channels_until_end": True,
     "shortest": 10,
     "sizes": np.array([32, 64]),
     "slack": np.array([[0, 3, 0]]),
@@ -744,7 +745,7 @@ def main(name: str, log: str) -> None:
     assert after == counts, f"references of {names}: {counts} before, {after} after"
     if LEAKS:  # a leak grows every time, a cache once
         leaked = min(held[1] - held[0], held[2] - held[1])
-        assert leaked < 100, f"{leaked} objects kept by {calls.made // 3} calls"
+        assert leaked < 200, f"{leaked} objects kept by {calls.made // 3} calls"
     print(calls.made, calls.answered)
 
 

@@ -155,4 +155,4 @@ def test_copy_engines_of_the_gpu() -> None:
     both = gs.Launches([0, 0], 10, kind=["copy_in", "copy_out"], stream=[0, 1])
     assert hierarchy(both, "A100").copy_engines == ("in", "out")
     assert hierarchy(both, "A100").end.tolist() == [10, 10]
-    assert hierarchy(both, "V100").end.tolist() == [10, 20]
+    assert hierarchy(both, "Xavier").end.tolist() == [10, 20]

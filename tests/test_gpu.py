@@ -63,14 +63,23 @@ def test_presets_are_what_the_tables_say():
         "RTX 6000 Ada Generation": 142,
         "RTX 4070": 46,
         "RTX 4080": 76,
+        "RTX PRO 6000": 188,
+        "H100 NVL": 132,
+        "H20": 78,
+        "GB200": 152,
     }
     assert {name: gs.GPU.preset(name).sms for name in gs.GPU.presets()} == sms
 
 
 def test_copy_engines_and_channels_of_presets():
     gpus = {name: gs.GPU.preset(name) for name in gs.GPU.presets()}
-    engines = {name: gpu.copy_engines for name, gpu in gpus.items() if gpu.copy_engines != 1}
-    assert engines == {"GTX 970": 2, "Orin NX": 2, "T4": 3, "A100": 5, "H100": 3}
+    engines: dict[object, set[str]] = {}
+    for name, gpu in gpus.items():
+        engines.setdefault(gpu.copy_engines, set()).add(name)
+    assert engines[1] == {"TX1", "TX2", "Xavier"}
+    assert engines[3] == {"RTX 2080 Ti", "T4", "H100", "H200"}
+    assert {"GTX 970", "Orin NX", "L4", "GH200"} < engines[2]
+    assert engines[None] > {"Thor", "B200", "pbs2024", "H100 PCIe"}
     channels = {name: gpu.channels for name, gpu in gpus.items()}
     assert [channels[name] for name in ("Xavier", "AGX Orin", "Orin Nano")] == [2, 4, 4]
     assert channels["V100"] == channels["RTX 3060"] == channels["Pascal 5 SM"] == 8
@@ -160,8 +169,11 @@ def test_module_forms():
     assert gs.GPU.preset("NVIDIA A100-SXM4-40GB").name == "A100"
     assert gs.GPU.preset("NVIDIA H100 PCIe").sms == 114  # fewer than of an H100 SXM
     names = ("NVIDIA H100 80GB HBM3", "NVIDIA H100 NVL", "NVIDIA A100 80GB PCIe", "A100-PCIE-40GB")
-    assert [gs.GPU.preset(name).name for name in names] == ["H100", "H100", "A100", "A100"]
+    assert [gs.GPU.preset(name).name for name in names] == ["H100", "H100 NVL", "A100", "A100"]
     assert gs.GPU.preset("NVIDIA GH200 480GB").name == "GH200"
+    assert gs.GPU.preset("NVIDIA H200 NVL").name == "H200"
+    blackwell = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition"
+    assert gs.GPU.preset(blackwell).name == "RTX PRO 6000"
     assert gs.GPU.preset("NVIDIA A10G").sms == 80  # unlike an A10
     with pytest.raises(ValueError, match="A10M"):
         gs.GPU.preset("NVIDIA A10M")
@@ -218,14 +230,14 @@ PROPERTIES = {  # a deviceProperties entry of an A100 as PyTorch writes it
 def test_from_properties():
     read = gs.GPU.from_properties(PROPERTIES)
     # Such entries do not tell the copy engines, channels and GPCs; the name may.
-    known = {"name": "NVIDIA A100-PG509-200", "copy_engines": 1, "channels": None}
+    known = {"name": "NVIDIA A100-PG509-200", "copy_engines": None, "channels": None}
     known |= {"sms_per_gpc": None}
     assert read == gs.GPU.preset("A100").replace(**known)
     name = "NVIDIA A100-SXM4-80GB"
     read = gs.GPU.from_properties({**PROPERTIES, "name": name})
     assert read == gs.GPU.preset("A100").replace(name=name)
     part = gs.GPU.from_properties({**PROPERTIES, "name": name, "numSms": 42})  # an instance
-    assert (part.copy_engines, part.channels, part.sms_per_gpc) == (1, None, None)
+    assert (part.copy_engines, part.channels, part.sms_per_gpc) == (None, None, None)
     lacking = {k: v for k, v in PROPERTIES.items() if k not in ("numSms", "computeMinor")}
     with pytest.raises(
         ValueError, match="deviceProperties: got no numSms, computeMinor, expected all"
@@ -343,7 +355,7 @@ def test_html_is_safe_and_bounded():
             ValueError,
             "smem_per_block: got 65537, expected at most the 65536 of",
         ),
-        ({"copy_engines": -1}, ValueError, "copy_engines: got -1, expected a non-negative number"),
+        ({"copy_engines": -1}, ValueError, "copy_engines: got -1, expected 0 to"),
         ({"cc": 8}, ValueError, r"cc: got 8, expected a pair such as '8\.0' or \(8, 0\)"),
         ({"cc": "8"}, ValueError, r"cc: got '8', expected a pair such as '8\.0' or \(8, 0\)"),
         (
@@ -485,7 +497,19 @@ def test_scalars_give_an_int_and_arrays_an_array():
 
 def test_occupancy_agrees_with_the_twin():
     rng = np.random.default_rng(1)
-    capabilities = [None, (5, 2), (6, 0), (7, 2), (7, 5), (8, 0), (8, 6), (9, 0), (12, 0)]
+    capabilities = [
+        None,
+        (5, 2),
+        (5, 3),
+        (6, 0),
+        (6, 2),
+        (7, 2),
+        (7, 5),
+        (8, 0),
+        (8, 6),
+        (9, 0),
+        (12, 0),
+    ]
     for cc in capabilities:
         limits = limits_of(cc) if cc else SMLimits(2048, 32, 65536, 65536)
         device = gs.GPU(
@@ -502,7 +526,8 @@ def test_occupancy_agrees_with_the_twin():
         blocks, limit = gs.occupancy(device, threads, regs, smem, detail=True)
         sm = (limits.threads_per_sm, limits.blocks_per_sm, 65536, limits.smem_per_sm)
         kernels = zip(threads.tolist(), regs.tolist(), smem.tolist(), strict=True)
-        expected = [twin(cc, sm, *kernel, limits.smem_per_block) for kernel in kernels]
+        of_block = 32768 if cc in ((5, 3), (6, 2)) else 65536
+        expected = [twin(cc, sm, *kernel, limits.smem_per_block, of_block) for kernel in kernels]
         assert list(zip(blocks.tolist(), limit.tolist(), strict=True)) == expected
         assert len(set(limit.tolist())) >= 3  # the inputs reach different limits
 
@@ -559,13 +584,13 @@ def test_occupancy_wants_a_gpu():
 def test_hostile_limits():
     zeros = np.zeros(3, dtype=np.int64)
     limits = gpu()._limits
-    for length in (0, 10, 28):
+    for length in (0, 11, 29):
         wrong = np.resize(limits, length)
-        with pytest.raises(ValueError, match=f"limits: got {length} entries, expected 11 to 27"):
+        with pytest.raises(ValueError, match=f"limits: got {length} entries, expected 12 to 28"):
             _core.occupancy(wrong, zeros, zeros, zeros)
     for rule in (-1, 3):
         wrong = limits.copy()
-        wrong[10] = rule
+        wrong[11] = rule
         with pytest.raises(ValueError, match=f"carveout_rule: got {rule}, expected"):
             _core.occupancy(wrong, zeros, zeros, zeros)
     for sizes, row in (
@@ -580,7 +605,7 @@ def test_hostile_limits():
         ):
             _core.occupancy(np.append(limits, sizes), zeros, zeros, zeros)
     wrong = limits.copy()
-    wrong[10] = 1
+    wrong[11] = 1
     with pytest.raises(ValueError, match="carveouts: got 0, expected 1 to 16 carve-outs"):
         _core.occupancy(wrong, zeros, zeros, zeros)
     with pytest.raises(ValueError, match=r"limits: got 2 dimension.s., expected 1"):
@@ -590,7 +615,7 @@ def test_hostile_limits():
     ):
         _core.occupancy(limits * 1.0, zeros, zeros, zeros)
     names = "sms warps_per_sm blocks_per_sm regs_per_sm smem_per_sm smem_per_block".split()
-    names += "smem_reserved smem_unit reg_unit partitions carveout_rule".split()
+    names += "smem_reserved smem_unit reg_unit partitions regs_per_block carveout_rule".split()
     for i, name in enumerate(names):
         for value in (2**31, -1):
             wrong = limits.copy()
@@ -598,8 +623,8 @@ def test_hostile_limits():
             with pytest.raises(ValueError, match=f"{name}: got {value}, expected"):
                 _core.occupancy(wrong, zeros, zeros, zeros)
     # every limit at its greatest: no overflow on the way
-    most = np.full(12, 2**31 - 1)
-    most[[0, 10]] = 65536, 1
+    most = np.full(13, 2**31 - 1)
+    most[[0, 11]] = 65536, 1
     ones = np.ones(1, dtype=np.int64)
     assert _core.occupancy(most, ones * 1024, ones * 255, ones * 2**30)[0].tolist() == [0]
     assert _core.occupancy(most, ones, ones * 0, ones * 0)[0].tolist() == [1]

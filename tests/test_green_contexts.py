@@ -8,7 +8,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.cli.main import main
-from gpusched.model.gpus.capabilities import partition_units
+from gpusched.model.gpus.capabilities import partition_unit
 from gpusched.model.workload.green_contexts import green_sms
 
 pytestmark = pytest.mark.python
@@ -65,14 +65,14 @@ def test_numbers_take_the_first_free_sms():
 
 
 @pytest.mark.parametrize(
-    ("cc", "units"),
-    [(None, (1, 1)), ("6.1", (1, 1)), ("7.5", (2, 2)), ("8.6", (4, 2)), ("9.0", (8, 8))],
+    ("cc", "unit"),
+    [(None, 1), ("6.1", 1), ("7.5", 2), ("8.6", 2), ("8.7", 2), ("9.0", 8), ("11.0", 2)],
 )
-def test_units_of_the_compute_capability(cc, units):
+def test_units_of_the_compute_capability(cc, unit):
     gpu = gs.GPU(33, 1024, 32, cc=cc)
-    assert partition_units(gpu.cc) == units
-    least, unit = units
-    good = [n for n in range(1, 33) if n >= least and n % unit == 0]
+    assert partition_unit(gpu.cc) == unit
+    assert partition_unit(gpu.cc, together=False) == min(unit, 2)
+    good = [n for n in range(1, 33) if n % unit == 0]
     for count in range(1, 33):
         if count in good:
             gs.Platform(gpu, green_contexts={"a": count})
@@ -90,7 +90,10 @@ def test_units_of_the_compute_capability(cc, units):
         ({}, "green_contexts: got none"),
         ({"a": 0}, r"green_contexts\['a'\]: got 0 SMs, expected 1 to 132"),
         ({"a": 12}, r"green_contexts\['a'\]: got 12 SMs, expected a multiple of 8"),
-        ({"a": 12, "b": 12}, "expected a multiple of 8, or for one green context the rest"),
+        (
+            {"a": 12, "b": 12},
+            r"expected a multiple of 8 \(or of 2 with .*\), or for one green context",
+        ),
         ({"a": 64, "b": 72}, r"green_contexts\['b'\]: got 72 SMs, expected at most 68"),
         ({"a": 8.5}, r"green_contexts\['a'\]"),
         ({"a": []}, "got no SMs"),
@@ -252,15 +255,16 @@ def test_processes_and_options_that_are_refused():
 
 
 def test_streams_that_share_channels_have_no_bound():
-    """Xavier has two channels, for each green context."""
+    """Xavier has two channels, for all green contexts or, balanced, for each."""
     kernel = gs.Kernel(10, blocks=1, threads=32)
     w = gs.Workload([gs.Task(f"t{i}", 1000, [kernel]) for i in range(3)])
     apart = gs.Platform("Xavier", green_contexts={("t0", "t1"): 4, "t2": 4})
-    [condition] = gs.analyze(w, apart, "green_contexts").conditions
-    assert condition.premise == "channel_per_stream"  # balanced work queues
+    with pytest.raises(ValueError, match="got 3 streams in green contexts, expected at most 2"):
+        gs.analyze(w, apart, "green_contexts")
+    assert gs.analyze(w, apart.replace(workqueue="balanced"), "green_contexts").schedulable
     together = gs.Platform("Xavier", green_contexts={("t0", "t1", "t2"): 8})
     with pytest.raises(ValueError, match="tasks: got 3 streams in a green context"):
-        gs.analyze(w, together, "green_contexts")
+        gs.analyze(w, together.replace(workqueue="balanced"), "green_contexts")
     assert gs.observe(w, together, "green_contexts").worst.all()
 
 
@@ -294,7 +298,10 @@ def test_no_response_exceeds_the_bound(queues):
             for i in range(4)
         ]
         green = {("t0", "t1"): 2 * int(rng.integers(1, 4)), ("t2", "t3"): 2}
-        w, platform = gs.Workload(tasks), gs.Platform("Xavier", cpus=4, green_contexts=green)
+        w, platform = (
+            gs.Workload(tasks),
+            gs.Platform("Xavier", cpus=4, green_contexts=green, channels=4),
+        )
         answer = gs.analyze(w, platform, "green_contexts", queues=queues)
         run = gs.observe(w, platform, "green_contexts", until=20_000, queues=queues)
         known = ~np.ma.getmaskarray(answer.response) & answer.bounded

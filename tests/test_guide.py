@@ -18,6 +18,15 @@ from typing import Any
 import pytest
 
 import gpusched as gs
+from gpusched.comparison.verdicts.gpu_rules import known_rules
+from gpusched.comparison.ways import WAYS
+from gpusched.model.gpus.capabilities import (
+    as_capability,
+    partition_unit,
+    regs_per_block_of,
+    resident_grids_of,
+)
+from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, most_clients
 
 pytestmark = pytest.mark.python
 
@@ -68,8 +77,82 @@ def test_links_and_names_lead_somewhere(path: Path, site: None) -> None:
     for name, link in re.findall(r"^\[\w+ of `(.+)`\]\((.+)\)$", text, flags=re.MULTILINE):
         source = inspect.getsourcefile(named(name))
         assert source is not None and (path.parent / link).resolve() == Path(source).resolve()
-    left = re.findall(r"^\[(?:Docstring|Members|Methods|Ways).*", expanded(text), re.MULTILINE)
-    assert left == []  # methods, ways and docstrings exist
+    left = re.findall(
+        r"^\[(?:Docstring|Members|Methods|Rules|Ways).*", expanded(text), re.MULTILINE
+    )
+    assert left == []  # methods, ways, rules and docstrings exist
+
+
+def test_rules_of_ways(site: None) -> None:
+    """Each rule that is inferred or a hint, once, with the ways that rest on it."""
+    from guide_parts import expanded
+
+    def table(ways: str) -> list[list[str]]:
+        lines = expanded(f"[Rules {ways}](gpu_rules.py)").splitlines()
+        return [line[2:-2].split(" | ") for line in lines]
+
+    (rule,) = (rule for rule in known_rules("priority_streams") if rule.kind == "hint")
+    head, _, *rows = table("`priority_streams`")
+    assert head == ["rule", "kind", "source", "what would settle it"]
+    assert [rule.text, "hint", rule.source, rule.settled_by] in rows
+    assert len(rows) == len(known_rules("priority_streams"))
+    (channels,) = (row for row in rows if row[0].startswith("a kernel that shares a channel"))
+    assert channels[0].endswith(" (simulations; tests refuse this)")
+    head, _, *rows = table("`streams`, `mps`")
+    assert head[-1] == "ways" and len({row[0] for row in rows}) == len(rows)
+    ways = {row[0]: row[-1] for row in rows}
+    assert ways["kernels of all clients of MPS join the same queues of blocks"] == "`mps`"
+    assert "`streams`, `mps`" in ways.values()
+    assert table("`mpcp`, `srm`") == table("`mpcp`")
+    assert "No rule" in expanded("[Rules `mpcp`](gpu_rules.py)")
+    with pytest.raises(ValueError, match="method: got 'no', expected one of"):
+        expanded("[Rules `no`](gpu_rules.py)")
+
+
+def test_every_way_has_its_rules_on_a_page() -> None:
+    """Pages about ways have a table of rules; a rule has the same source and kind on all pages."""
+    rows: dict[str, str] = {}
+    listed: set[str] = set()
+    for path in PAGES:
+        text = path.read_text("utf-8")
+        about = re.findall(r"^\[Ways (.*)\]", text, re.MULTILINE)
+        if not about or path.stem == "workloads":  # all ways
+            continue
+        section = text.partition("## Rules of the GPU\n")[2]
+        lines = re.findall(r"^\| (.*) \|$", section, re.MULTILINE)
+        assert lines[0] == "rule | stated in, and since when | kind", path.stem
+        for line in lines[1:]:
+            rule, source, kind = line.split(" | ")
+            assert source
+            assert set(kind.split("; ")) <= {"documented", "published measurement", "inferred"}
+            assert rows.setdefault(rule, line) == line
+        (rules,) = re.findall(r"^\[Rules (.*)\]", section, re.MULTILINE)
+        if path.stem != "mig":  # the ways within instances
+            assert set(re.findall(r"\w+", about[0])) <= set(re.findall(r"\w+", rules)), path.stem
+        listed |= set(re.findall(r"\w+", about[0]))
+    assert listed == {way.name for way in WAYS}
+
+
+def test_numbers_of_rules_are_those_of_the_package() -> None:
+    text = "\n".join(path.read_text("utf-8") for path in PAGES)
+    before, (usual, latest) = most_clients((6, 0))[1], most_clients((9, 0))
+    assert f"{before} clients before Volta, {usual} from Volta on, and {latest} with" in text
+    assert f"A client has {CLIENT_CHANNELS} channels" in text
+    assert f"A context has {gs.GPU.preset('H100').channels} channels" in text
+    xavier, orin = (gs.GPU.preset(name) for name in ("Xavier", "AGX Orin"))
+    assert f"Xavier has {xavier.channels} channels, Orin {orin.channels}" in text
+    for most, at in (
+        (16, "5.3, 6.2 and 7.2"),
+        (32, "5.0, 5.2 and 6.1"),
+        (128, "6.0, 7.0, 7.5 and later"),
+    ):
+        assert f"{most} on {at}" in text or f"{most} kernels run at once on {at}" in text
+        assert {resident_grids_of(as_capability(cc)) for cc in re.findall(r"\d\.\d", at)} == {most}
+    assert [regs_per_block_of(cc) for cc in ((5, 3), (6, 2), (7, 2))] == [32768, 32768, None]
+    assert "32,768 registers on 5.3 and 6.2, otherwise 65,536" in text
+    units = [partition_unit(cc) for cc in ((7, 5), (8, 7), (11, 0), (9, 0), (12, 0))]
+    assert units == [2, 2, 2, 8, 8] and partition_unit((9, 0), together=False) == 2
+    assert "a multiple of 2 SMs on 7.x, 8.x and Tegra, and of 8 on others from 9.0 on" in text
 
 
 def test_examples_in_the_cheat_sheet_are_calls_that_work() -> None:

@@ -726,8 +726,13 @@ COPIES = gs.Launches([0, 4], 5, kind=["copy_in", "copy_out"])
         (ONE, {"copy_engines": -(2**70)}, ValueError, "copy_engines: got -1180591620717411303424"),
         (ONE, {"copy_engines": True}, TypeError, "copy_engines: got True, expected an integer"),
         (ONE, {"copy_engines": "both"}, TypeError, "copy_engines: got 'both', expected a number"),
-        (ONE, {"copy_engines": []}, ValueError, "copy_engines: got 0, expected 1 to 64 engines"),
-        (ONE, {"copy_engines": ["in"] * 65}, ValueError, "copy_engines: got 65, expected 1 to 64"),
+        (ONE, {"copy_engines": []}, ValueError, "copy_engines: got 0 engines, expected 1 to 64"),
+        (
+            ONE,
+            {"copy_engines": ["in"] * 65},
+            ValueError,
+            "copy_engines: got 65 engines, expected",
+        ),
         (
             ONE,
             {"copy_engines": ["in", "up"]},
@@ -753,12 +758,17 @@ COPIES = gs.Launches([0, 4], 5, kind=["copy_in", "copy_out"])
         (ONE, {"sms_per_gpc": [2, 0]}, ValueError, r"sms_per_gpc\[1\]: got 0"),
         (ONE, {"sms_per_gpc": [1.5]}, TypeError, r"sms_per_gpc\[0\]: got 1.5"),
         (ONE, {"sms_per_gpc": "2"}, TypeError, "sms_per_gpc: got '2', expected an integer"),
-        (ONE, {"sms_per_gpc": []}, ValueError, r"sms_per_gpc: got \(\), 0 in all, expected 2 in"),
+        (
+            ONE,
+            {"sms_per_gpc": []},
+            ValueError,
+            r"sms_per_gpc: got \(\), 0 SMs in all, expected",
+        ),
         (
             ONE,
             {"sms_per_gpc": [2, 1]},
             ValueError,
-            r"sms_per_gpc: got \(2, 1\), 3 in all, expected 2 in all, the SMs of the GPU",
+            r"sms_per_gpc: got \(2, 1\), 3 SMs in all, expected the 2 of sms",
         ),
         (ONE, {"timeslice": 0}, ValueError, "timeslice: got 0, expected a positive number"),
         (

@@ -127,7 +127,7 @@ class Log:
 
     def _carveout(self, k: int) -> int:
         """The least that costs no occupancy, tried one after the other; the preferred one."""
-        sizes = sorted(self.system["limits"][11:])
+        sizes = sorted(self.system["limits"][12:])
         given = self.system["carveout"][k] if self.system.get("carveout") else -1
         if not sizes:
             return -1
@@ -144,7 +144,7 @@ class Log:
 
     def room(self, load: list[int], k: int, present: int = -1) -> int:
         """Number of further blocks of a kernel that an SM with a carve-out can host."""
-        rule = self.system["limits"][10]
+        rule = self.system["limits"][11]
         if load[1] and (
             (rule == 1 and present != self.carveout[k])
             or (rule == 2 and present < self.carveout[k])
@@ -436,7 +436,8 @@ def joined_when_allowed(log: Log) -> None:
             alike = home[a] == home[b] and turn[a] == turn[b]
             mates = log.graph[j] >= 0 and log.graph[j] == log.graph[k]
             if alike and not mates and log.joined[k] >= 0:
-                assert 0 <= log.dispatched[j] <= log.joined[k]
+                left = log.end if log.system.get("channels_until_end") else log.dispatched
+                assert 0 <= left[j] <= log.joined[k]
 
 
 def queues_are_fifo(log: Log) -> None:

@@ -308,10 +308,10 @@ def test_a_cluster_and_a_limit() -> None:
 def test_the_gpus_own_gpcs() -> None:
     launches = gs.Launches([0], 10, blocks=16, threads=1024, smem=200_000, cluster=16)
     run = gs.simulate.hierarchy(launches, "H100")
-    assert run.sms_per_gpc == (18,) * 7 + (6,)
-    assert len({sm // 18 for sm, _ in starts(run, 0)}) == 1
+    assert run.sms_per_gpc == (18, 18, 18, 16, 16, 16, 16, 14)
+    assert len({sm // 18 for sm, _ in starts(run, 0)}) == 1  # the first of those with most room
     assert gs.simulate.hierarchy(gs.Launches([0], 1), FOUR).sms_per_gpc is None
-    assert "SMs of a GPC</th><td>18" in gs.GPU.preset("H100")._repr_html_()
+    assert "SMs of a GPC</th><td>18, 18, 18, 16, 16" in gs.GPU.preset("H100")._repr_html_()
     assert gs.GPU.preset("H100").replace(sms_per_gpc=None).sms_per_gpc is None
     with pytest.raises(ValueError, match="sms_per_gpc: got 0"):
         FOUR.replace(sms_per_gpc=0)

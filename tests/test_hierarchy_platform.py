@@ -5,7 +5,6 @@ Schedules worked by hand from the rules of ``gs.simulate.hierarchy``.
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,6 @@ from gpusched.simulate import hierarchy_timeline
 
 FOUR = gs.GPU(sms=4, threads_per_sm=2048, blocks_per_sm=32, sm_order="ascending")
 H100 = gs.GPU.preset("H100")
-
-
-def with_facts(gpu: gs.GPU, **facts: Any) -> gs.GPU:
-    """The GPU with other attributes, whatever its constructor takes."""
-    changed = copy.copy(gpu)
-    for name, value in facts.items():
-        object.__setattr__(changed, name, value)
-    return changed
 
 
 def copies(directions: str, duration: Any = 10) -> gs.Launches:
@@ -42,7 +33,7 @@ def test_a_number_of_engines() -> None:
     run = gs.simulate.hierarchy(copies("ioi"), FOUR, copy_engines=1)
     assert run.copy_engines == ("both",) and run.engine.tolist() == [0, 0, 0]
     assert run.first.tolist() == [0, 10, 20]
-    for engines in (2, 3, 2**70):
+    for engines in (2, 3, 10**6):
         run = gs.simulate.hierarchy(copies("ioi"), FOUR, copy_engines=engines)
         assert run.copy_engines == ("in", "out") and run.engine.tolist() == [0, 1, 0]
         assert run.first.tolist() == [0, 1, 10]
@@ -52,7 +43,7 @@ def test_the_engines_of_a_gpu() -> None:
     """Three copies in take turns on a GPU with three engines."""
     assert gs.simulate.hierarchy(copies("iii"), "H100").first.tolist() == [0, 10, 20]
     assert gs.simulate.hierarchy(copies("io"), FOUR.replace(copy_engines=0)).engine.max() == 0
-    gpu = with_facts(FOUR, copy_engines=("in", "in", "out"))
+    gpu = FOUR.replace(copy_engines=("in", "in", "out"))
     run = gs.simulate.hierarchy(copies("iii"), gpu)
     assert run.copy_engines == ("in", "in", "out") and run.assumptions == ()
     assert run.engine.tolist() == [0, 1, 0] and run.first.tolist() == [0, 1, 10]
@@ -126,10 +117,10 @@ def test_clusters_on_gpcs_of_several_sizes() -> None:
         return int((run.blocks.start == 0).sum()), run.sms_per_gpc
 
     assert at_once(H100, sms_per_gpc=sizes) == (120, sizes)
-    assert at_once(with_facts(H100, sms_per_gpc=sizes)) == (120, sizes)
+    assert at_once(H100.replace(sms_per_gpc=sizes)) == (120, sizes)
     assert at_once(H100, sms_per_gpc=np.array(sizes)) == (120, sizes)
     assert at_once(H100, sms_per_gpc=18) == (112, (18,) * 7 + (6,))
-    assert at_once(H100, sms_per_gpc=2**70) == (128, (132,))
+    assert at_once(H100, sms_per_gpc=10**6) == (128, (132,))
 
 
 def test_unknown_gpcs_have_eight_sms() -> None:
@@ -221,13 +212,13 @@ def test_shared_channels_are_taken_in_the_order_of_streams() -> None:
 
 
 def test_assumptions_about_copy_engines() -> None:
-    gpu = with_facts(FOUR, copy_engines=None)
+    gpu = FOUR.replace(copy_engines=None)
     said = ("the copy engines of the GPU are unknown: one serves both directions",)
     for launches in (copies("io"), copies("ii"), copies("io").replace(stream=0, stream_name=None)):
         run = gs.simulate.hierarchy(launches, gpu)
         assert run.copy_engines == ("both",) and run.assumptions == said
         assert gs.simulate.hierarchy(launches, gpu, copy_engines=1).assumptions == ()
-        assert gs.simulate.hierarchy(launches, FOUR).assumptions == ()
+        assert gs.simulate.hierarchy(launches, FOUR.replace(copy_engines=1)).assumptions == ()
     for launches in (gs.Launches([0, 1], 5, stream=[0, 1]), copies("i")):
         assert gs.simulate.hierarchy(launches, gpu).assumptions == ()
 
@@ -251,7 +242,7 @@ def test_assumptions_about_channels() -> None:
 def test_runs_are_saved(tmp_path: Path) -> None:
     launches = copies("iio")
     for given in ({}, {"copy_engines": ["both", "in"], "sms_per_gpc": [1, 3]}):
-        gpu = with_facts(FOUR, copy_engines=None) if not given else FOUR
+        gpu = FOUR.replace(copy_engines=None) if not given else FOUR
         run = gs.simulate.hierarchy(launches, gpu, shared_channels=bool(given), **given)
         values = run._fields() | {"gpu": FOUR}
         run = gs.simulate.Hierarchy(**values)

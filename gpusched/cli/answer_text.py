@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from gpusched._support.arguments import Int64Array
     from gpusched.comparison.workload_answer import WorkloadAnswer
 
-__all__ = ["response_table", "stated", "titled", "verdict_line"]
+__all__ = ["RULES", "response_table", "stated", "titled", "verdict_line"]
+
+RULES = "rules of GPUs that are not documented"
+"""Heading of their list."""
 
 
 def verdict_line(answer: WorkloadAnswer) -> str:
@@ -48,12 +51,13 @@ def response_table(answer: WorkloadAnswer, *more: tuple[str, Int64Array]) -> str
 
 
 def stated(answer: WorkloadAnswer) -> str:
-    """Setup and assumptions, each a list under its heading after an empty line."""
-    return "\n".join(
-        titled(title, texts)
-        for title, texts in (("setup", answer.setup), ("assumptions", answer.assumptions))
-        if texts
+    """Setup, assumptions, rules of GPUs: each a list under its heading after an empty line."""
+    lists = (
+        ("setup", answer.setup),
+        ("assumptions", answer.assumptions),
+        (RULES, tuple(map(str, answer.rules))),
     )
+    return "\n".join(titled(title, texts) for title, texts in lists if texts)
 
 
 def titled(title: str, texts: Sequence[str]) -> str:

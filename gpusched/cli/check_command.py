@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.analyses import Request, analyze
     from gpusched.comparison.documents import answer_document, json_text
     from gpusched.comparison.margins import growing_times, margin
-    from gpusched.comparison.premises import NotApplicable
+    from gpusched.comparison.verdicts.premises import NotApplicable
 
     workload, platform = program_of(options)
     chosen = options_of(options)

@@ -108,15 +108,23 @@ def slowdown(text: str) -> str | tuple[float, float]:
     return low, high
 
 
-def shares(text: str) -> dict[str, int]:
-    """Shares of processes in percent: PROCESS=PERCENT,..."""
-    found = {}
+def shares(text: str) -> dict[str, int | str]:
+    """Shares of processes, in percent or as a number of SMs: PROCESS=PERCENT or PROCESS=16SMs."""
+    found: dict[str, int | str] = {}
     for part in text.split(","):
         process, _, share = part.rpartition("=")
-        if not process or not share.isdecimal():
-            raise argparse.ArgumentTypeError(f"got {text!r}, expected PROCESS=PERCENT,...")
-        found[process] = int(share)
+        number = share.lower().removesuffix("s").removesuffix("sm").strip()
+        if not process or not number.isdecimal():
+            raise argparse.ArgumentTypeError(
+                f"got {text!r}, expected PROCESS=PERCENT,... or PROCESS=16SMs"
+            )
+        found[process] = int(share) if share.isdecimal() else share
     return found
+
+
+def engines(text: str) -> int | list[str]:
+    """A number of copy engines, or their directions: in,out,both,..."""
+    return natural(text) if text.lstrip("-").isdecimal() else text.split(",")
 
 
 def green_contexts(text: str) -> list[tuple[tuple[str, ...], int]]:

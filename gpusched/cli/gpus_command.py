@@ -19,8 +19,12 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gpusched.model.gpu import GPU
+    from gpusched.model.gpus.copy_engines import engines_text
 
-    heads = ("preset", "SMs", "threads/SM", "blocks/SM", "regs/SM", "smem/SM", "cc")
+    heads = (
+        *("preset", "SMs", "threads/SM", "blocks/SM", "regs/SM", "smem/SM", "cc"),
+        *("copy engines", "channels"),
+    )
     rows: list[Sequence[str]] = [heads]
     for name in GPU.presets():
         gpu = GPU.preset(name)
@@ -30,6 +34,8 @@ def run(options: argparse.Namespace) -> int:
                 *map(str, (gpu.sms, gpu.threads_per_sm, gpu.blocks_per_sm, gpu.regs_per_sm)),
                 f"{gpu.smem_per_sm // 1024} KiB",
                 "-" if gpu.cc is None else ".".join(map(str, gpu.cc)),
+                engines_text(gpu.copy_engines),
+                "unknown" if gpu.channels is None else str(gpu.channels),
             )
         )
     print(columns(rows))

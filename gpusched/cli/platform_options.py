@@ -6,6 +6,7 @@ import argparse
 
 from gpusched.cli.command_parts import (
     Refusal,
+    engines,
     green_contexts,
     natural,
     option_head,
@@ -13,7 +14,6 @@ from gpusched.cli.command_parts import (
     shares,
     slowdown,
 )
-from gpusched.model.gpu import as_gpu
 from gpusched.model.workload.gpu_part_names import unknown_clients, unknown_tasks
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
@@ -71,14 +71,17 @@ def add_platform(command: argparse.ArgumentParser) -> None:
         "(1.1 to 1.9), or LOW,HIGH (default: 1.1,1.4)",
     )
     group.add_argument(
-        "--copy-engines", type=natural, metavar="N", help="copy engines (default: the GPU's)"
+        "--copy-engines",
+        type=engines,
+        metavar="N",
+        help="copy engines, or their directions, such as in,in,out (default: the GPU's)",
     )
     group.add_argument(
         "--channels",
         type=natural,
         metavar="N",
-        help="hardware channels of the GPU, which one stream each can use, 0 for no limit "
-        "(default: the GPU's)",
+        help="CUDA_DEVICE_MAX_CONNECTIONS: hardware channels of a context and of a client of MPS, "
+        "each for one stream, 0 for no limit (default: the GPU's, and 2 for clients)",
     )
     group.add_argument(
         "--mig",
@@ -89,9 +92,9 @@ def add_platform(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--mps",
         type=shares,
-        metavar="PROCESS=PERCENT,...",
-        help="SMs that processes may use, in percent, for the method mps, such as "
-        "camera=50,planner=25 (default: all)",
+        metavar="PROCESS=SHARE,...",
+        help="SMs that processes may use, in percent or as a number, for the method mps, such as "
+        "camera=50,planner=16SMs (default: all)",
     )
     group.add_argument(
         "--green-contexts",
@@ -99,6 +102,20 @@ def add_platform(command: argparse.ArgumentParser) -> None:
         metavar="TASK=SMS,...",
         help="SMs of green contexts for the method green_contexts, such as "
         "camera=16,planner+map=24",
+    )
+    group.add_argument(
+        "--workqueue",
+        choices=("shared", "balanced"),
+        help="channels of green contexts: shared by all, or balanced, each with its own (CUDA 13.1 "
+        "or later; default: shared)",
+    )
+    group.add_argument(
+        "--no-sm-coscheduling",
+        dest="sm_coscheduling",
+        action="store_const",
+        const=False,
+        help="green contexts without co-scheduling of SMs, so that any even number of SMs is "
+        "possible",
     )
 
 
@@ -118,12 +135,9 @@ def platform_of(options: argparse.Namespace) -> Platform:
     """The platform of the options; ``Refusal`` that names the one that is wrong."""
     names = ("gpu", "cpus", *(name for name, _ in _TIMES))
     names += ("priority_levels", "slowdown", "copy_engines", "mig", "mps", "green_contexts")
+    names += ("channels", "workqueue", "sm_coscheduling")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     try:
-        if options.channels is not None:
-            if options.gpu is None:
-                raise Refusal("--channels: got it without a GPU, expected --gpu")
-            given["gpu"] = as_gpu(options.gpu).replace(channels=options.channels)
         return Platform(**given)
     except (ValueError, OverflowError) as error:
         name, _, rest = str(error).partition(":")

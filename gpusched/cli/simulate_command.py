@@ -12,7 +12,7 @@ import numpy as np
 from gpusched._draw import axes as plot
 from gpusched._support.files import replacing
 from gpusched._support.text import clip
-from gpusched.cli.answer_text import titled
+from gpusched.cli.answer_text import RULES, titled
 from gpusched.cli.command_parts import Refusal, columns, drawable, status_of
 from gpusched.cli.method_options import add_method, not_applicable, options_of
 from gpusched.cli.platform_options import (
@@ -63,7 +63,7 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.documents import json_text, run_document
     from gpusched.comparison.observations import observe
-    from gpusched.comparison.premises import NotApplicable
+    from gpusched.comparison.verdicts.premises import NotApplicable
 
     workload, platform = program_of(options)
     chosen, output = options_of(options), options.output
@@ -95,6 +95,8 @@ def run(options: argparse.Namespace) -> int:
     print(found.why())
     if found.assumptions:
         print(titled("assumptions", found.assumptions))
+    if found.rules:
+        print(titled(RULES, tuple(map(str, found.rules))))
     if output is not None:
         print(f"\nwrote {output}")
     return status_of(found.schedulable)

@@ -174,14 +174,18 @@ def advise(tried: Sequence[Tried]) -> Advice | None:
 def _more_channels(tried: Tried) -> list[Change]:
     """Channels for all streams, where their number is what makes a way not applicable."""
     gpu, count = tried.platform.gpu, sum(bool(task.kernels) for task in tried.workload)
-    if gpu is None or not gpu.channels or gpu.channels >= count or count > 32:
+    if gpu is None or count > 32:
         return []
-    platform = tried.platform.replace(gpu=gpu.replace(channels=count))
+    of_client = tried.way.name == "mps"
+    channels = DerivedModels(tried.workload, tried.platform).channels(of_client=of_client)
+    if not channels or channels >= count:
+        return []
+    platform = tried.platform.replace(channels=count)
     accepted = tried.accepts(tried.workload, platform)
     if accepted is False:
         return []
     text = (
-        f"the GPU has {count} channels instead of {gpu.channels} (CUDA_DEVICE_MAX_CONNECTIONS, "
+        f"there are {count} channels instead of {channels} (CUDA_DEVICE_MAX_CONNECTIONS, "
         f"--channels {count}), with {tried.label}"
     )
     return [Change(text, "channels", "", Fraction(1), accepted is None)]

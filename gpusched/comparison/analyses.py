@@ -19,12 +19,14 @@ from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.judgement import Found, judged
-from gpusched.comparison.premises import (
+from gpusched.comparison.verdicts.gpu_rules import readings_of
+from gpusched.comparison.verdicts.judgement import Found, judged
+from gpusched.comparison.verdicts.premises import (
     Case,
     NotApplicable,
     refuse_false_premises,
 )
+from gpusched.comparison.verdicts.readings import under_all_readings
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batches import MAX_TASKS
@@ -162,6 +164,31 @@ def analyzed(
 
     ``shared_cpus`` is False for a part of the workload, whose other tasks use the same CPUs.
     """
+
+    def under(other: DerivedModels) -> WorkloadAnswer | None:
+        try:
+            return _analyzed(other, way, request, shared_cpus=shared_cpus)
+        except (ValueError, OverflowError):
+            return None
+
+    answer = refused = None
+    try:
+        answer = _analyzed(models, way, request, shared_cpus=shared_cpus)
+    except NotApplicable as error:
+        refused = error
+    readings = readings_of(models.given, way.name, run=False)
+    others = ((changes, under(other)) for changes, other in readings)
+    found = under_all_readings(answer, others, models.given.platform)
+    if found is None:
+        assert refused is not None
+        raise refused
+    return found
+
+
+def _analyzed(
+    models: DerivedModels, way: Way, request: Request, *, shared_cpus: bool
+) -> WorkloadAnswer:
+    """The answer under one reading of the rules of GPUs."""
     method = way.method
     if method is None:
         raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,23 @@ import numpy.typing as npt
 
 from gpusched._support.text import clip, escape
 from gpusched.comparison.rows import Row
+from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import deadlines_of, known_at
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.answers.answer import Times, missing
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 
-__all__ = ["HEAD", "cells_of", "html_of", "reason_of", "table_of", "text_of"]
+__all__ = [
+    "HEAD",
+    "cells_of",
+    "html_of",
+    "marks_of",
+    "reason_of",
+    "rule_numbers",
+    "table_of",
+    "text_of",
+]
 
 
 _MODES = {
@@ -58,16 +68,40 @@ def signed_time(ticks: int, tick: int) -> str:
 
 
 def text_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> str:
-    """Aligned table, followed by the reason of each row that is not schedulable, and notes."""
-    table = [HEAD, *(cells_of(row, workload) for row in rows)]
+    """Aligned table, followed by the reason of each row that is not schedulable, and notes.
+
+    Verdicts that rest on rules that are inferred or hints are marked with their numbers.
+    """
+    numbers = rule_numbers(rows)
+    table: list[tuple[str, ...]] = [HEAD]
+    for row in rows:
+        cells = cells_of(row, workload)
+        place = HEAD.index("verdict")
+        marked = f"{cells[place]}{marks_of(row, numbers)}"
+        table.append((*cells[:place], marked, *cells[place + 1 :]))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in table
     ]
     reasons = [reason_of(row) for row in rows if row.schedulable is not True and not row.impossible]
-    blocks = [lines, mode_notes(rows), reasons, notes]
+    rules = [f"[{number}] {rule}" for rule, number in numbers.items()]
+    if rules:
+        rules.insert(0, "Rules of GPUs that are not documented, on which marked rows rest:")
+    blocks = [lines, mode_notes(rows), reasons, notes, rules]
     return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def rule_numbers(rows: Sequence[Row]) -> dict[Rule, int]:
+    """Numbers of the rules on which the rows rest, in the order in which they first occur."""
+    rules = dict.fromkeys(rule for row in rows for rule in row.rules)
+    return {rule: number for number, rule in enumerate(rules, 1)}
+
+
+def marks_of(row: Row, numbers: Mapping[Rule, int]) -> str:
+    """The numbers of the rules on which a row rests, in brackets; "" without any."""
+    marks = ", ".join(str(numbers[rule]) for rule in row.rules)
+    return f" [{marks}]" if marks else ""
 
 
 def mode_notes(rows: Sequence[Row]) -> list[str]:
@@ -85,15 +119,18 @@ def reason_of(row: Row) -> str:
 def html_of(rows: Sequence[Row], workload: Workload, notes: Sequence[str]) -> str:
     """The table with the reasons in its last column, and notes."""
     head = "".join(f"<th>{escape(name)}</th>" for name in (*HEAD, "why"))
-    body = []
+    body, numbers, place = [], rule_numbers(rows), HEAD.index("verdict")
     for row in rows:
-        first, *cells = (*cells_of(row, workload), clip(row.why(), 400))
+        given = list(cells_of(row, workload))
+        given[place] += marks_of(row, numbers)
+        first, *cells = (*given, clip(row.why(), 400))
         body.append(
             f"<tr><th title='{escape(row.way.title)}'>{escape(first)}</th>"
             + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
             + "</tr>"
         )
     below = "".join(f"<p>{escape(text)}</p>" for text in notes)
+    below += "".join(f"<p>[{number}] {escape(str(rule))}</p>" for rule, number in numbers.items())
     return f"<table><tr>{head}</tr>{''.join(body)}</table>{below}"
 
 

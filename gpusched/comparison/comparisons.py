@@ -20,7 +20,6 @@ from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
 from gpusched.comparison.advice import Advice, Tried, advise
 from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
-from gpusched.comparison.conditions import Condition
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.hyperperiods import rate_notes
@@ -28,6 +27,7 @@ from gpusched.comparison.margins import Margin
 from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row, row_of, row_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
+from gpusched.comparison.verdicts.conditions import Condition
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
@@ -305,13 +305,16 @@ class Comparison(Tabular, Saved, Frozen):
               of ``gs.Platform``, with the fields of the GPU.
             - ``rows``: for each row ``label``, ``way``, ``title``, ``test`` (its name in
               ``gs.methods()``), ``options``, ``claim``, ``schedulable``, ``verdict``,
-              ``conditions`` (``premise``, ``text``, ``tasks``, ``remedy``), ``tightest`` (the name
-              of a task), ``reason``, ``tasks``, ``assumptions`` (of the test),
-              ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``, ``assumptions``,
-              ``limits`` (what it does not represent), ``seconds``), ``why_no_simulation``,
+              ``conditions`` (``premise``, ``text``, ``tasks``, ``remedy``), ``rules`` (names),
+              ``tightest`` (the name of a task), ``reason``, ``tasks``, ``assumptions`` (of the
+              test), ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``,
+              ``assumptions``, ``limits`` (what it does not represent), ``seconds``),
+              ``why_no_simulation``,
               ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``,
               ``bounded`` (whether the response is a bound), ``slack``, ``observed`` (the worst
               simulated response) and ``missed`` (the number of late jobs).
+            - ``rules``: those of GPUs that are not documented and on which rows rest: ``name``,
+              ``kind`` ("inferred" or "hint"), ``text``, ``settled_by``, ``source``, ``rows``.
             - ``best``, if margins were computed: None, or ``label``, ``way``, ``options``,
               ``what``, ``factor`` and ``failed`` (exact fractions as text), ``exact``, ``tested``,
               ``conditional``, ``text``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gpusched.model.gpus.copy_engines import share_an_engine
 from gpusched.model.views.view_source import uses_engine
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CopyIn
@@ -17,5 +18,5 @@ def copies_meet(workload: Workload, platform: Platform) -> bool:
     users: Counter[type] = Counter()
     for task in workload:
         copies: set[type] = {type(part) for part in task.segments if uses_engine(part)}
-        users.update({CopyIn} if copies and platform.copy_engines < 2 else copies)
+        users.update({CopyIn} if copies and share_an_engine(platform.copy_engines) else copies)
     return any(count > 1 for count in users.values())

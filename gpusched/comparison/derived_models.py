@@ -23,8 +23,12 @@ from gpusched.comparison.green_context_tasks import (
     GreenContextTasks,
     in_green_contexts,
 )
-from gpusched.comparison.necessary_conditions import broken_conditions, serial_gpu_overloads
+from gpusched.comparison.verdicts.necessary_conditions import (
+    broken_conditions,
+    serial_gpu_overloads,
+)
 from gpusched.model.gpu import GPU
+from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms, share_unit
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
@@ -82,6 +86,8 @@ class DerivedModels:
         self._made: dict[object, object] = {}
         self._channels_are_apart = False  # of streams, whatever their number
         self._copies_wait = True
+        self._channel_release: Literal["dispatched", "ended"] = "dispatched"
+        self._share_unit: int | None = None  # SMs to which shares of MPS clients are rounded
         self._is_settled = False  # has its ticks
         self._keeps_profiles = False  # times of kernels are those on all SMs
 
@@ -94,6 +100,8 @@ class DerivedModels:
         made._is_settled = self._is_settled
         made._keeps_profiles = self._keeps_profiles
         made._copies_wait = self._copies_wait
+        made._share_unit = self._share_unit
+        made._channel_release = self._channel_release
         return made
 
     # Ticks
@@ -322,10 +330,12 @@ class DerivedModels:
         return clients, ("clients of MPS have queues in common and channels of their own",)
 
     def _clients(self, workload: Workload) -> tuple[list[str | None], list[int]]:
-        """Processes with kernels, and the most SMs that each may occupy as a client of MPS."""
-        processes = list(dict.fromkeys(task.process for task in workload if task.kernels))
+        """Processes that use the GPU, and the most SMs that each may occupy as a client of MPS."""
+        users = [task for task in workload if not all(map(runs_on_cpu, task.segments))]
+        processes = list(dict.fromkeys(task.process for task in users))
         shares, sms = dict(self.platform.mps or ()), self.gpu().sms
-        return processes, [-(-sms * shares.get(str(name), 100) // 100) for name in processes]
+        unit = self._share_unit or share_unit(self.gpu().cc)
+        return processes, [client_sms(shares.get(str(name), 100), sms, unit) for name in processes]
 
     def refuse_unknown_clients(self) -> None:
         """Raise ValueError for shares of MPS of processes that the workload lacks."""
@@ -529,27 +539,36 @@ class DerivedModels:
         """Whether copies of several tasks use one engine."""
         return copies_meet(self.workload, self.platform)
 
-    def streams_beyond_channels(self, *, of_process: bool = False) -> int:
-        """Number of streams if it exceeds the number of channels of the GPU, else 0.
+    def channels(self, *, of_client: bool = False) -> int:
+        """Channels of a context, or of a client of MPS; 0 without a known limit."""
+        if self.platform.channels is not None:
+            return self.platform.channels
+        return CLIENT_CHANNELS if of_client else self.gpu().channels or 0
 
-        ``of_process``: each process has its own channels.
+    def streams_beyond_channels(self, *, of_process: bool = False) -> int:
+        """Number of streams if it exceeds the number of channels, else 0.
+
+        ``of_process``: each process is a client of MPS, with its own channels.
         """
         if self._channels_are_apart:
             return 0
-        users = [task.process for task in self.workload if task.kernels]
+        users = [task.process for task in self.gpu_users()]
         most = max(map(users.count, users), default=0) if of_process else len(users)
         if of_process and set(users) == {None}:
             most = 1  # each task is a process of its own
-        channels = self.gpu().channels
+        channels = self.channels(of_client=of_process)
         return most if channels and most > channels else 0
 
     def refuse_shared_channels(self, *, of_process: bool = False) -> None:
         """Raise ValueError for more streams than channels, as streams of one channel interfere."""
         if streams := self.streams_beyond_channels(of_process=of_process):
+            channels = self.channels(of_client=of_process)
+            whose = "a client of MPS" if of_process else "the GPU"
             raise ValueError(
-                f"tasks: got {streams} streams, expected at most {self.gpu().channels}, the "
-                "channels of the GPU (gs.GPU.replace(channels=), --channels); streams that share a "
-                "channel also wait for each other's kernels to start"
+                f"tasks: got {streams} streams{' in a client' if of_process else ''}, expected at "
+                f"most {channels}, the channels of {whose} (CUDA_DEVICE_MAX_CONNECTIONS, "
+                "--channels); streams that share a channel also wait for each other's kernels to "
+                "start"
             )
 
     def kernels_beyond_grids(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from gpusched._version import __version__
 from gpusched.analysis.assignment_answer import Assignment
 from gpusched.analysis.breakdown_answer import Breakdown
 from gpusched.comparison.advice import Advice
-from gpusched.comparison.conditions import conditions_values
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.rows import Row
+from gpusched.comparison.verdicts.conditions import conditions_values
 from gpusched.comparison.ways import WAYS, Way
 from gpusched.comparison.workload_answer import WorkloadAnswer, known_at
 from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.gpus.mps_shares import share_values
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workload_document import head_document, task_documents
 from gpusched.model.workload.workload_parts import Parts
@@ -62,6 +63,10 @@ def comparison_document(found: Findings) -> Document:
         "impossible": list(found.impossible),
         "notes": list(found.notes),
         "rows": [_row(row) for row in found.rows],
+        "rules": [
+            {**asdict(rule), "rows": [row.label for row in found.rows if rule in row.rules]}
+            for rule in dict.fromkeys(rule for row in found.rows for rule in row.rules)
+        ],
         "seconds": found.seconds,
     }
     if found.margins:
@@ -76,7 +81,8 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     Keys in addition to ``format``, ``version``, ``gpusched``, ``tick``, ``tick_ns``, ``workload``
     and ``platform``, which are as in ``Comparison.document``: ``label``, ``way``, ``test``,
     ``options``, ``claim``, ``schedulable``, ``verdict``, ``conditions`` (``premise``, ``text``,
-    ``tasks``, ``remedy``), ``tightest`` (the name of a task), ``reason``, ``setup``
+    ``tasks``, ``remedy``), ``rules`` (those of GPUs that are not documented: ``name``, ``kind``,
+    ``text``, ``settled_by``, ``source``), ``tightest`` (the name of a task), ``reason``, ``setup``
     (sentences on cores, SMs and priorities chosen by the test), ``tasks`` (``task``,
     ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``, ``seconds``,
     and ``margin``, which is like ``best`` in ``Comparison.document``.
@@ -92,6 +98,7 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
         "schedulable": answer.schedulable,
         "verdict": answer.verdict,
         "conditions": _conditions(answer),
+        "rules": [asdict(rule) for rule in answer.rules],
         "tightest": None if answer.tightest is None else workload.names[answer.tightest],
         "reason": answer.why(),
         "setup": list(answer.setup),
@@ -177,9 +184,9 @@ def run_document(run: WorkloadRun) -> Document:
     """The document of a run of ``gs.observe``.
 
     Keys in addition to those of the head: ``label``, ``way``, ``options``, ``schedulable``,
-    ``verdict``, ``reason``, ``until``, ``jobs``, ``late``, ``tasks`` (``task``, ``deadline``,
-    ``jobs``, ``worst``, ``missed``), ``assumptions``, ``limits`` (what the run does not
-    represent), ``seconds``.
+    ``verdict``, ``reason``, ``rules``, ``until``, ``jobs``, ``late``, ``tasks`` (``task``,
+    ``deadline``, ``jobs``, ``worst``, ``missed``), ``assumptions``, ``limits`` (what the run does
+    not represent), ``seconds``.
     """
     workload, worst, missed = run.workload, run.worst, run.missed
     jobs = np.bincount(run.task, minlength=len(workload))
@@ -191,6 +198,7 @@ def run_document(run: WorkloadRun) -> Document:
         "schedulable": run.schedulable,
         "verdict": run.verdict,
         "reason": run.why(),
+        "rules": [asdict(rule) for rule in run.rules],
         **_simulation(run),
         "tasks": [
             {
@@ -287,10 +295,13 @@ def _platform(platform: Platform) -> Document:
         "server_overhead": platform.server_overhead,
         "priority_levels": platform.priority_levels,
         "slowdown": list(platform.slowdown),
-        "copy_engines": platform.copy_engines,
+        "copy_engines": _plain(platform.copy_engines),
         "mig": _plain(platform.mig),
-        "mps": None if platform.mps is None else dict(platform.mps),
+        "mps": None if platform.mps is None else share_values(platform.mps),
         "green_contexts": _green_contexts(platform),
+        "channels": platform.channels,
+        "workqueue": platform.workqueue,
+        "sm_coscheduling": platform.sm_coscheduling,
     }
 
 
@@ -359,6 +370,7 @@ def _row(row: Row) -> Document:
         "schedulable": row.schedulable,
         "verdict": row.verdict,
         "conditions": _conditions(row.answer) if row.conditional and row.answer else [],
+        "rules": [rule.name for rule in row.rules],
         "tightest": None if row.tightest is None else workload.names[row.tightest],
         "reason": row.why(),
         "tasks": tasks,

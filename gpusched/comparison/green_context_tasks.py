@@ -50,15 +50,28 @@ class GreenContextTasks:
             partition_name=[self._named(p) for p in range(len(self.sms))],
         )
 
-    def refuse_shared_channels(self, channels: int | None) -> None:
-        """Raise ValueError for more streams in a green context than the GPU has channels."""
-        [(_, most)] = Counter(self.part.values()).most_common(1)
-        if channels and most > channels:
+    def refuse_shared_channels(self, channels: int, others: int, *, balanced: bool) -> None:
+        """Raise ValueError for more streams than channels (0: no limit).
+
+        The channels are those of each green context (``balanced``), or of all of them together,
+        with ``others`` streams of tasks without kernels.
+        """
+        of_part = Counter(self.part.values())
+        most = max(of_part.values()) if balanced else len(self.part) + others
+        if not channels or most <= channels:
+            return
+        if balanced:
             raise ValueError(
-                f"tasks: got {most} streams in a green context, expected at most {channels}, the "
-                "channels of the GPU (gs.GPU.replace(channels=), --channels); streams that share a "
-                "channel also wait for each other's kernels to start"
+                f"tasks: got {most} streams in a green context, expected at most {channels}, its "
+                "channels (CUDA_DEVICE_MAX_CONNECTIONS, --channels); streams that share a channel "
+                "also wait for each other's kernels to start"
             )
+        raise ValueError(
+            f"tasks: got {most} streams in green contexts, expected at most {channels}, the "
+            "channels that all of them share (--channels; or channels of its own for each, from "
+            "CUDA 13.1 on: workqueue='balanced', --workqueue balanced); streams that share a "
+            "channel also wait for each other's kernels to start"
+        )
 
     def _named(self, part: int) -> str:
         return " + ".join(name for name, of in self.part.items() if of == part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,6 @@ from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.allocation_search import WITHIN, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.premises import OWN_CHANNELS, NotApplicable, cpu_side
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
     MOST_LAUNCHES,
@@ -32,8 +32,12 @@ from gpusched.comparison.simulation_lengths import (
     refuse_long_service,
     refuse_many,
 )
+from gpusched.comparison.verdicts.gpu_rules import readings_of
+from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
+from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.gpus.copy_engines import engine_directions
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.launch_view import PERIODIC_RELEASES
 from gpusched.model.views.view_source import COPY_WAITS, listed, uses_engine, work_behind
@@ -163,6 +167,19 @@ def observe(
 
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
     """Simulate a workload under a way of sharing the GPU; see `observe`."""
+    run = _observed(models, way, request, watch)
+    if models._is_settled:  # a part, whose readings are those of the whole
+        return run
+    short = replace(watch, timeline=False)
+    readings = readings_of(models.given, way.name, run=True)
+    return open_reading(
+        run,
+        ((changes, partial(_observed, other, way, request, short)) for changes, other in readings),
+    )
+
+
+def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
+    """The run under one reading of the rules of GPUs."""
     if way.simulator is None:
         raise ValueError(
             f"method: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
@@ -306,6 +323,8 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     workload, platform = models.workload, models.platform
     queues = request.options.get("queues", "own") if way.name == "green_contexts" else None
     form: StreamForm = way.name  # type: ignore[assignment]
+    if form == "mps":
+        refuse_many_clients(models)
     if watch.until is None:
         refuse_many(workload, launches_of, MOST_LAUNCHES, "repeat")
     if watch.until is None and watch.budget is None:
@@ -316,7 +335,10 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     run = simulate.hierarchy(
         view.launches,
         models.gpu(),
-        copy_engines=min(2, platform.copy_engines),
+        copy_engines=engine_directions(platform.copy_engines) or None,
+        channels=models.channels(of_client=form == "mps"),
+        channel_release=models._channel_release,
+        shared_channels=form == "green_contexts" and platform.workqueue == "shared",
         timeslice=platform.timeslice if several else None,
         switch_time=platform.context_switch if several else 0,
         queues=queues,  # type: ignore[arg-type]
@@ -357,9 +379,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         said=tuple(said),
         limits=(
             *_no_cpus(models),
-            *_few_engines(models),
             *_profiles(models),
-            *_balanced(models, way),
             *_overlapping(models, task, release, finish),
             *(
                 (("fixed order of slices", _FIXED_ORDER),)
@@ -458,7 +478,7 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     for part in found.parts:
         each = DerivedModels.settled(part.answer.workload, part.answer.platform)
         asked = Request(found.options, stop=request.stop)
-        runs.append(observed(each, inner, asked, replace(watch, until=until)))
+        runs.append(_observed(each, inner, asked, replace(watch, until=until)))
     tasks = [np.array(part.tasks, np.int64) for part in found.parts]
     both = list(zip(tasks, runs, strict=True))
     said = (text for run in runs for text in run.assumptions if text != _PERIODIC)
@@ -513,20 +533,6 @@ def _overlapping(
         return ()
     text = "jobs of a task overlap in the simulation, and its thread runs one at a time"
     return (("jobs overlap", text),)
-
-
-def _balanced(models: DerivedModels, way: Way) -> tuple[tuple[str, str], ...]:
-    """That green contexts have channels of their own in the simulation."""
-    if way.name != "green_contexts" or not models.streams_beyond_channels():
-        return ()
-    return (("channels per green context", OWN_CHANNELS),)
-
-
-def _few_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
-    engines = models.platform.copy_engines
-    if engines <= 2 or sum(bool(task.copy_time) for task in models.workload) < 2:
-        return ()
-    return (("2 copy engines", f"the simulation has 2 of the {engines} copy engines"),)
 
 
 def _no_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:

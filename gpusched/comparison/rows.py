@@ -13,6 +13,7 @@ from gpusched.comparison.analyses import Request
 from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.margins import Growth, Margin
 from gpusched.comparison.saved_values import FieldValues, within
+from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer, label_of, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
@@ -122,6 +123,14 @@ class Row(Frozen):
         if self.answer is not None and (self.answer.accepted or self.answer.conditional):
             return self.schedulable is False
         return self.run is not None and bool(self.run.late.any())
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Rules of GPUs that are inferred or hints, on which the row rests."""
+        found = () if self.answer is None else self.answer.rules
+        if self.run is not None:
+            found = (*found, *self.run.rules)
+        return tuple(dict.fromkeys(found))
 
     def why(self) -> str:
         """Explain the verdict."""

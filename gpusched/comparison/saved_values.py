@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import flag, instance, integer, integer64, one_of, real
 from gpusched._support.text import shown
 from gpusched.comparison.ways import OptionValue
+from gpusched.model.gpus.mps_shares import share_values
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Duration, tick_of
 from gpusched.model.workload.workload_document import (
@@ -59,6 +60,8 @@ def platform_values(platform: Platform) -> dict[str, Any]:
     """The arguments of a platform, times as ticks or as text, and the length of its tick."""
     tick = platform._tick
     values = platform._given() | {"tick": tick if isinstance(tick, Fraction) else platform.tick}
+    if platform.mps is not None:
+        values["mps"] = tuple(share_values(platform.mps).items())
     return {k: v.text if isinstance(v, Duration) else v for k, v in values.items()}
 
 
@@ -67,7 +70,11 @@ def _platform_of(values: object) -> Platform:
     assert isinstance(values, dict)
     given = FieldValues(values)
     keys = [key.removeprefix("_") for key in Platform._KEYS]
-    tick, arguments = given.take("tick"), {key: given.take(key) for key in keys}
+    # Files of versions before these facts lack them.
+    added = {"channels": None, "workqueue": "shared", "sm_coscheduling": True}
+    lacking = {key: value for key, value in added.items() if key not in values}
+    tick = given.take("tick")
+    arguments = lacking | {key: given.take(key) for key in keys if key not in lacking}
     given.done()
     made = Platform(**arguments)
     if isinstance(tick, Fraction):

@@ -20,8 +20,10 @@ from gpusched.analysis.fifo_answer import FifoBound
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.conditions import Condition, conditions_of, conditions_values
+from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
+from gpusched.comparison.verdicts.conditions import Condition, conditions_of, conditions_values
+from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
 from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.model.answers.answer import Claim, Flags, Times, missing
 from gpusched.model.answers.times_in_text import tick_length
@@ -256,6 +258,14 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             copies = any(uses_engine(part) for task in self.workload for part in task.segments)
             return (*self.derivation, *self.detail._assumed(copies=copies))
         return (*self.derivation, *self.detail.assumptions)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Rules of GPUs that are inferred or hints, on which the answer rests."""
+        if self.way == "mig":
+            of_instances: tuple[Rule, ...] = getattr(self.detail, "rules", ())
+            return of_instances
+        return rules_of(DerivedModels(self.workload, self.platform), self.way, run=False)
 
     @property
     def slack(self) -> Times:

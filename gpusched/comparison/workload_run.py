@@ -18,9 +18,11 @@ from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, plural
+from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import in_finer_ticks
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.saved_values import FieldValues, platform_values, workload_values
+from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
 from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.comparison.workload_answer import (
     deadlines_of,
@@ -167,6 +169,11 @@ class WorkloadRun(Tabular, Saved, Frozen):
     def response(self) -> Times:
         """Response time of each job: int64 ticks, masked for a job that did not end."""
         return missing(self.finish - self.release, self.finish >= 0)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Rules of GPUs that are inferred or hints, on which the run rests."""
+        return rules_of(DerivedModels(self.workload, self.platform), self.way, run=True)
 
     @property
     def late(self) -> npt.NDArray[np.bool_]:

@@ -17,6 +17,7 @@ from gpusched._support.registry import enumeration
 from gpusched.cuda.driver import driver, image, limits, why_not
 from gpusched.io.block_log import BlockLog
 from gpusched.model.gpu import GPU, occupancy
+from gpusched.model.gpus.gpu_presets import fields_of_preset
 
 KINDS = enumeration("cuda.operation")
 INVALID_VALUE = 1
@@ -522,14 +523,20 @@ def whole(values: Sequence[Any], name: str) -> Int64Array:
 
 
 def from_limits(name: str, values: dict[str, int]) -> GPU:
+    """The GPU of a device: what it reports, and the rest from the preset of its name, if any."""
+    cc = (values["cc_major"], values["cc_minor"])
+    known = fields_of_preset(name, values["sms"], cc)
+    known.pop("copy_engines", None)
     return GPU(
         sms=values["sms"],
         threads_per_sm=values["threads_per_sm"],
         blocks_per_sm=values["blocks_per_sm"],
         regs_per_sm=values["regs_per_sm"],
+        regs_per_block=min(values["regs_per_block"], values["regs_per_sm"]),
         smem_per_sm=values["smem_per_sm"],
         smem_per_block=values["smem_per_block"],
-        cc=(values["cc_major"], values["cc_minor"]),
+        cc=cc,
         copy_engines=values["copy_engines"],
         name=name,
+        **known,
     )

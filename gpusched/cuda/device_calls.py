@@ -63,7 +63,9 @@ def devices() -> tuple[str, ...]:
 def gpu(index: int = 0) -> GPU:
     """Return the GPU of a CUDA device, with the limits that its driver reports.
 
-    The SM order is an assumption (evens, then odds); ``gs.cuda.probe`` measures it.
+    What a driver does not report (hardware channels, SMs of GPCs, SM order) is that of the preset
+    with the name of the device, if there is one. The SM order is otherwise an assumption (evens,
+    then odds); ``gs.cuda.probe`` measures it.
 
     >>> gpu = gs.cuda.gpu() if gs.cuda.is_available() else gs.GPU.preset("Xavier")
     >>> gpu.sms > 0

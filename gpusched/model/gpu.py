@@ -17,6 +17,7 @@ from gpusched import _core
 from gpusched._support.arguments import (
     Int64Array,
     at_least,
+    flag,
     int_array,
     is_sequence,
 )
@@ -29,12 +30,17 @@ from gpusched.model.gpus.capabilities import (
     as_capability,
     block_memory_of,
     carveouts_of,
+    partition_unit,
+    regs_per_block_of,
     resident_grids_of,
 )
+from gpusched.model.gpus.copy_engines import copy_engines_of, engines_text
 from gpusched.model.gpus.gpu_fields import (
     CARVEOUT_RULES,
     carveout_fields,
     count_of,
+    gpcs_of,
+    gpcs_text,
     order_name,
     order_of,
     traced_fields,
@@ -63,13 +69,14 @@ class _Changes(TypedDict, total=False):
     cc: Capability | None
     sm_order: str | npt.ArrayLike | None
     smem_per_block: int | None
-    copy_engines: int
+    copy_engines: int | Sequence[str] | None
     name: str
     channels: int | None
     carveout_rule: str | None
     carveouts: Sequence[int] | None
-    sms_per_gpc: int | None
+    sms_per_gpc: int | Sequence[int] | None
     resident_grids: int | None
+    regs_per_block: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +115,10 @@ class GPU(Saved):
         Maximum shared memory in bytes that one block may request (with opt-in), without the part
         reserved by the system. Default: the limit of the compute capability, or ``smem_per_sm``.
     copy_engines
-        Number of copies that can run at the same time.
+        Number of copy engines, or the direction of each: "in" (copies from the host to the
+        device), "out" or "both". One engine serves both directions; of two or more, one serves
+        each direction, and the further ones do not make copies of one direction overlap. None:
+        unknown.
     name
         Label of the GPU.
     channels
@@ -130,16 +140,17 @@ class GPU(Saved):
         Carve-outs decide which kernels can share an SM; the number of blocks that fit an SM is
         computed with ``smem_per_sm``.
     sms_per_gpc
-        Number of SMs of a full GPC of the chip; the blocks of a cluster start together on one GPC.
-        Some GPCs of a GPU may have fewer SMs, and it is not published which SM ids form a GPC;
-        simulators assume consecutive ids. None: unknown.
+        Number of SMs of each GPC, as a list, or of a full GPC of the chip (the last one then has
+        the rest of the SMs); the blocks of a cluster start together on one GPC. It is not published
+        which SM ids form a GPC; simulators assume consecutive ids. None: unknown.
     resident_grids
         Number of kernels that can run at once, each from its first block to its last: "Maximum
         number of resident grids per device (Concurrent Kernel Execution)" of the CUDA C++
         Programming Guide. Default: that of the compute capability (16 to 128), or 128 if cc is None
         or not listed there. A GPU instance is treated as a device.
-
-    Two GPUs are equal if all these fields are equal.
+    regs_per_block
+        Maximum number of registers of a block. Default: 32,768 for compute capability 5.3 and 6.2
+        (TX1, TX2), otherwise ``regs_per_sm``.
 
     Two GPUs are equal when all these fields are.
 
@@ -159,13 +170,14 @@ class GPU(Saved):
     cc: tuple[int, int] | None
     sm_order: Int64Array
     smem_per_block: int
-    copy_engines: int
+    copy_engines: int | tuple[str, ...] | None
     name: str
     channels: int | None
     carveout_rule: str
     carveouts: tuple[int, ...]
-    sms_per_gpc: int | None
+    sms_per_gpc: int | tuple[int, ...] | None
     resident_grids: int
+    regs_per_block: int
 
     def __init__(
         self,
@@ -177,13 +189,14 @@ class GPU(Saved):
         cc: Capability | None = None,
         sm_order: str | npt.ArrayLike | None = None,
         smem_per_block: int | None = None,
-        copy_engines: int = 1,
+        copy_engines: int | Sequence[str] | None = None,
         name: str = "",
         channels: int | None = None,
         carveout_rule: Literal["match", "at_least", "ignore"] | None = None,
         carveouts: Sequence[int] | None = None,
-        sms_per_gpc: int | None = None,
+        sms_per_gpc: int | Sequence[int] | None = None,
         resident_grids: int | None = None,
+        regs_per_block: int | None = None,
     ) -> None:
         values: dict[str, Any] = {
             "sms": count_of(sms, "sms", 1, MAX_SMS),
@@ -192,10 +205,18 @@ class GPU(Saved):
             "regs_per_sm": count_of(regs_per_sm, "regs_per_sm", 0),
             "smem_per_sm": count_of(smem_per_sm, "smem_per_sm", 0),
             "cc": as_capability(cc),
-            "copy_engines": count_of(copy_engines, "copy_engines", 0),
+            "copy_engines": copy_engines_of(copy_engines),
             "channels": None if channels is None else count_of(channels, "channels", 0),
-            "sms_per_gpc": None if sms_per_gpc is None else count_of(sms_per_gpc, "sms_per_gpc", 1),
         }
+        values["sms_per_gpc"] = gpcs_of(sms_per_gpc, values["sms"])
+        most = regs_per_block_of(values["cc"]) if regs_per_block is None else regs_per_block
+        registers = values["regs_per_sm"] if most is None else count_of(most, "regs_per_block", 0)
+        if regs_per_block is not None and registers > values["regs_per_sm"]:
+            raise ValueError(
+                f"regs_per_block: got {registers}, expected at most the "
+                f"{values['regs_per_sm']} of regs_per_sm"
+            )
+        values["regs_per_block"] = min(registers, values["regs_per_sm"])
         grids = resident_grids_of(values["cc"]) if resident_grids is None else resident_grids
         values["resident_grids"] = count_of(grids, "resident_grids", 1)
         values["sm_order"] = order_of(sm_order, values["sms"])
@@ -241,10 +262,17 @@ class GPU(Saved):
     def replace(self, **changes: Unpack[_Changes]) -> GPU:
         """Return a copy with some arguments of the class changed.
 
+        With another number of SMs, those of GPCs are unknown unless they are given. Registers of a
+        block that are the default follow the other arguments.
+
         >>> gs.GPU.preset("V100").replace(carveout_rule="ignore").carveout_rule
         'ignore'
         """
         values: dict[str, Any] = {**self._fields(), **changes}
+        if values["sms"] != self.sms and "sms_per_gpc" not in changes:
+            values["sms_per_gpc"] = None
+        if self.regs_per_block == self._usual_regs_per_block and "regs_per_block" not in changes:
+            values["regs_per_block"] = None
         return GPU(**values)
 
     # Instances (MIG)
@@ -252,11 +280,12 @@ class GPU(Saved):
     def mig_profiles(self) -> tuple[MigProfile, ...]:
         """Profiles of the GPU's instances (Multi-Instance GPU), ascending; empty without MIG.
 
-        The profiles of A100 (40 and 80 GB), H100 (SXM and PCIe, 80 GB), H200, B200 and A30 are
-        known. The product is recognised by the GPU's ``name``. If the name of an A100 does not
-        state its memory, the profiles have the names of the 80 GB version, and those of the 40 GB
-        version are accepted too. Profiles with media engines ("+me") are treated as the plain
-        profiles.
+        The profiles of A100 (40 and 80 GB), A30, H100 (SXM and PCIe, 80 GB; NVL, 94 GB), H200,
+        GH200 (96 and 144 GB), B200, GB200, RTX PRO 6000 and Thor (JetPack 7) are known. The product
+        is recognised by the GPU's ``name``. If the name of an A100 does not state its memory, the
+        profiles have the names of the 80 GB version, and those of the 40 GB version are accepted
+        too (GH200: of the 96 GB version, and of the 144 GB version). Profiles with media engines
+        ("+me") or graphics ("+gfx") are treated as the plain profiles.
 
         >>> for profile in gs.GPU.preset("H100").mig_profiles()[3:5]:
         ...     print(profile.name, profile.sms, profile.copy_engines, profile.starts)
@@ -319,6 +348,32 @@ takes 3 compute slices, and 1 of 7 are left
             name=f"{self.name} {found.name}",
         )
 
+    def split_sms(
+        self, groups: int, sms: int, *, coscheduling: bool = True
+    ) -> tuple[tuple[int, ...], int]:
+        """SMs of green contexts if the GPU is split into groups of at least so many SMs.
+
+        As the driver splits them (cuDevSmResourceSplitByCount): the number is rounded up to the
+        unit of the GPU, 8 SMs with compute capability 9.0 or later, else, on Tegra, and without
+        ``coscheduling`` 2. Returns the SMs of each group, and the number of SMs that are left,
+        which can be a group as well.
+
+        >>> gs.GPU.preset("GH200").split_sms(6, 11)
+        ((16, 16, 16, 16, 16, 16), 36)
+        >>> gs.GPU.preset("GH200").split_sms(6, 11, coscheduling=False)
+        ((12, 12, 12, 12, 12, 12), 60)
+
+        Raises ValueError if the GPU has too few SMs for the groups.
+        """
+        unit = partition_unit(self.cc, together=flag(coscheduling, "coscheduling"))
+        count, least = (count_of(n, k, 1) for n, k in ((groups, "groups"), (sms, "sms")))
+        each = -(-least // unit) * unit
+        if count * each > self.sms:
+            raise ValueError(
+                f"groups: got {count} of {each} SMs, expected at most the {self.sms} of the GPU"
+            )
+        return (each,) * count, self.sms - count * each
+
     @staticmethod
     def from_properties(properties: Mapping[str, Any]) -> GPU:
         """Make the GPU described by an entry of ``deviceProperties`` in a PyTorch profiler trace.
@@ -329,6 +384,11 @@ takes 3 compute slices, and 1 of 7 are left
         (the message names the fields), if the compute capability is unknown, and for GPUs by AMD.
         """
         return GPU(**traced_fields(properties))
+
+    @property
+    def _usual_regs_per_block(self) -> int:
+        most = regs_per_block_of(self.cc)
+        return self.regs_per_sm if most is None else min(most, self.regs_per_sm)
 
     @property
     def _limits(self) -> Int64Array:
@@ -346,6 +406,7 @@ takes 3 compute slices, and 1 of 7 are left
                 smem_unit,
                 256,
                 partitions,
+                self.regs_per_block,
                 CARVEOUT_RULES.index(self.carveout_rule),
                 *self.carveouts,
             ],
@@ -385,7 +446,7 @@ takes 3 compute slices, and 1 of 7 are left
             dots = ", ..." if self.sms > 20 else ""
             parts.append(f"sm_order={order!r}" if order else f"sm_order=[{ids}{dots}]")
         parts.append(f"smem_per_block={self.smem_per_block}")
-        if self.copy_engines != 1:
+        if self.copy_engines is not None:
             parts.append(f"copy_engines={self.copy_engines}")
         if self.name:
             parts.append(f"name={self.name[:60]!r}")
@@ -399,6 +460,8 @@ takes 3 compute slices, and 1 of 7 are left
             parts.append(f"sms_per_gpc={self.sms_per_gpc}")
         if self.resident_grids != resident_grids_of(self.cc):
             parts.append(f"resident_grids={self.resident_grids}")
+        if self.regs_per_block != self._usual_regs_per_block:
+            parts.append(f"regs_per_block={self.regs_per_block}")
         return f"GPU({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
@@ -407,14 +470,15 @@ takes 3 compute slices, and 1 of 7 are left
             "threads per SM": f"{self.threads_per_sm:,} ({self.warps_per_sm:,} warps)",
             "blocks per SM": f"{self.blocks_per_sm:,}",
             "registers per SM": f"{self.regs_per_sm:,}",
+            "registers per block": f"{self.regs_per_block:,}",
             "shared memory per SM": f"{self.smem_per_sm:,} bytes",
             "shared memory per block": f"{self.smem_per_block:,} bytes",
             "compute capability": "unknown" if self.cc is None else "{}.{}".format(*self.cc),
             "SM order": (order_name(self.sm_order) or "its own").replace("_", " "),
-            "copy engines": str(self.copy_engines),
+            "copy engines": engines_text(self.copy_engines),
             "channels": "unknown" if self.channels is None else str(self.channels or "no limit"),
             "resident grids": f"{self.resident_grids:,}",
-            "SMs of a GPC": "unknown" if self.sms_per_gpc is None else f"{self.sms_per_gpc:,}",
+            "SMs of a GPC": gpcs_text(self.sms_per_gpc),
             "carve-outs for shared memory": (
                 f"{', '.join(f'{size:,}' for size in self.carveouts) or 'unknown'} bytes "
                 f"({self.carveout_rule.replace('_', ' ')})"

@@ -96,7 +96,8 @@ class Hierarchy(Tabular, Saved, Frozen):
         Time of the last event of the simulation.
     started
         Number of blocks that have started.
-    launches, gpu, placement, channels, timeslice, runlist, switch_time, shared_channels
+    launches, gpu, placement, channels, timeslice, runlist, switch_time, shared_channels,
+    channel_release
         The launches, the platform and the options.
     copy_engines
         Direction of each copy engine: "in", "out" or "both".
@@ -137,6 +138,7 @@ class Hierarchy(Tabular, Saved, Frozen):
     engine: Int64Array
     queues: str | None = None
     shared_channels: bool = False
+    channel_release: str = "dispatched"
     assumptions: tuple[str, ...] = ()
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,11 +26,11 @@ from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
 from gpusched.model.placement import PLACEMENTS
 from gpusched.simulate.arguments.hierarchy_arguments import (
-    DIRECTIONS,
-    CopyEngines,
+    DIRECTION_NUMBERS,
+    Engines,
     GpcSizes,
     assumptions,
-    engine_directions,
+    directions_of,
     gpc_sizes,
 )
 from gpusched.simulate.hierarchy_result import Blocks, Hierarchy, Slices, Waits
@@ -39,6 +39,7 @@ from gpusched.simulate.run_slices import run_to_end
 __all__ = ["hierarchy"]
 
 _QUEUES = ("shared", "own")
+_RELEASES = ("dispatched", "ended")
 # Of contexts, the most urgent last.
 _LEVELS = ("low", "medium", "high")
 _MOST_TURNS = 2**24
@@ -50,9 +51,10 @@ def hierarchy(
     gpu: GPU | str,
     *,
     placement: str = "most_room",
-    copy_engines: CopyEngines = None,
+    copy_engines: Engines = None,
     channels: int | None = None,
     shared_channels: bool = False,
+    channel_release: Literal["dispatched", "ended"] = "dispatched",
     timeslice: Any = None,
     context_priority: Any = None,
     runlist: Any = None,
@@ -152,10 +154,13 @@ def hierarchy(
     shared_channels
         Whether the partitions of a context have these channels together: its streams then take them
         in turn, in their order, and a kernel may wait for one of another partition. Green contexts
-        share the work queues of the device by default: work of one "may still need to wait for work
-        A to complete in its entirety" (CUDA programming guide, green contexts). Clients of MPS have
-        their own queues, and so do green contexts with a balanced configuration of work queues
-        (CUDA 13.1 or later).
+        share the work queues of the device by default, so that work in one may wait for work in
+        another (CUDA programming guide, green contexts). Clients of MPS have their own queues, and
+        so do green contexts with a balanced configuration of work queues (CUDA 13.1 or later).
+    channel_release
+        Event at which a kernel frees its channel for the next one: "dispatched" (all its blocks
+        have started; Bakita and Anderson, RTAS 2024) or "ended". Which of them holds on a given GPU
+        is to be measured.
     timeslice
         Length of time slices in ticks, one number or one per context; required if there are several
         contexts.
@@ -230,9 +235,10 @@ def hierarchy(
     contexts = launches.contexts
     slices = _timeslices(timeslice, contexts)
     rounds = _round(context_priority, runlist, contexts)
-    engines = engine_directions(copy_engines, gpu)
+    engines = directions_of(copy_engines, gpu)
     sizes = gpc_sizes(sms_per_gpc, gpu, launches)
     together = flag(shared_channels, "shared_channels")
+    one_of(channel_release, _RELEASES, "channel_release")
     limit = integer((gpu.channels or 0) if channels is None else channels, "channels")
     budget = as_budget(budget)
     number = integer(index, "index")
@@ -249,9 +255,10 @@ def hierarchy(
         gpu._limits,
         gpu.sm_order,
         policy=PLACEMENTS[placement],
-        copy_engines=np.array([DIRECTIONS[each] for each in engines], dtype=np.int64),
+        copy_engines=np.array([DIRECTION_NUMBERS[each] for each in engines], dtype=np.int64),
         channels=limit,
         shared_channels=together,
+        channels_until_end=channel_release == "ended",
         resident_grids=gpu.resident_grids,
         switch_time=cost,
         timeslice=slices,
@@ -327,6 +334,7 @@ def hierarchy(
         engine=engine,
         queues=queues,
         shared_channels=together,
+        channel_release=channel_release,
         assumptions=assumptions(
             launches,
             gpu,

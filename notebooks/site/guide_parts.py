@@ -1,7 +1,8 @@
-"""Parts of guide pages that come from the package: prose of docstrings, methods, ways of sharing.
+"""Parts of guide pages that come from the package: docstrings, methods, ways of sharing, rules.
 
 A line that is a link to them stands for them: "Docstring of `gs.name`" for its prose and its notes,
-"Methods `a`, `b`" for methods of ``gs.methods()``, "Ways `a`, `b`" for ways of sharing a GPU, and
+"Methods `a`, `b`" for methods of ``gs.methods()``, "Ways `a`, `b`" for ways of sharing a GPU,
+"Rules `a`, `b`" for the rules of GPUs that are inferred or hints and on which these ways rest, and
 "Members of `gs.name`" for the functions of a module, or else its classes, each with its first
 sentence.
 """
@@ -13,11 +14,14 @@ import re
 from collections.abc import Callable
 
 import gpusched as gs
+from gpusched.comparison.verdicts.gpu_rules import Rule, known_rules
 from gpusched.comparison.ways import way_of
 
 __all__ = ["examples_first", "expanded", "named", "prose"]
 
-_PART = re.compile(r"^\[(Docstring of|Members of|Methods|Ways) (`.+`)\]\(\S+\)$", re.MULTILINE)
+_PART = re.compile(
+    r"^\[(Docstring of|Members of|Methods|Rules|Ways) (`.+`)\]\(\S+\)$", re.MULTILINE
+)
 _SECTION = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,}\n", re.MULTILINE)
 _EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _CLAIMS = {
@@ -97,6 +101,24 @@ def _ways(names: str) -> str:
     return "\n".join(lines)
 
 
+def _rules(names: str) -> str:
+    """A table of rules; of several ways with those that rest on each rule."""
+    ways = [way_of(name).name for name in names.split()]
+    users: dict[Rule, list[str]] = {}
+    for way in ways:
+        for rule in known_rules(way):
+            users.setdefault(rule, []).append(f"`{way}`")
+    if not users:
+        return "No rule that they rest on is inferred or a hint."
+    tested = {rule for way in ways for rule in known_rules(way, run=False)}
+    rows = [["rule", "kind", "source", "what would settle it", "ways"], ["---"] * 5]
+    for rule, named_ways in users.items():
+        text = rule.text if rule in tested else f"{rule.text} (simulations; tests refuse this)"
+        rows.append([text, rule.kind, rule.source, rule.settled_by, ", ".join(named_ways)])
+    width = 4 if len(ways) == 1 else 5
+    return "\n".join(f"| {' | '.join(cells[:width])} |" for cells in rows)
+
+
 def _members(name: str) -> str:
     module = named(name)
     values = {member: getattr(module, member) for member in dir(module)}
@@ -114,10 +136,12 @@ _PARTS: dict[str, Callable[[str], str]] = {
     "Docstring of": _doc,
     "Members of": _members,
     "Methods": _methods,
+    "Rules": _rules,
     "Ways": _ways,
 }
 
 
 def expanded(text: str) -> str:
-    """A guide page with its parts filled in; KeyError for an unknown method."""
+    """A guide page with its parts filled in; KeyError or ValueError for an unknown
+    method or way."""
     return _PART.sub(lambda part: _PARTS[part[1]](part[2].replace("`", "").replace(",", "")), text)

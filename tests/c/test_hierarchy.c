@@ -347,6 +347,26 @@ static void test_shared_channels(void)
     }
 }
 
+/* A kernel behind another one in a channel: when that is fully dispatched, or when it ends. */
+static void test_channels_until_end(void)
+{
+    gs_context_t ctx;
+    gs_simulate_hierarchy_t sim;
+    system_t t;
+    for (int until_end = 0; until_end < 2; until_end++) {
+        system_init(&t, 2);
+        t.model.channels = 1;
+        t.model.channels_until_end = until_end != 0;
+        add_kernel(&t, 0, 0, 100, 1, 32, 0);
+        add_kernel(&t, 1, 0, 100, 1, 32, 0);
+        run(&sim, &ctx, &t);
+        MU_CHECK(spans(&sim, 0, 0, 100));
+        MU_CHECK(until_end != 0 ? spans(&sim, 1, 100, 200) : spans(&sim, 1, 0, 100));
+        gs_simulate_hierarchy_free(&sim, &ctx);
+        MU_CHECK(ctx.bytes_used == 0);
+    }
+}
+
 /* Two applications take turns; the copy of one overlaps the kernel of the other. */
 static void test_contexts(void)
 {
@@ -660,6 +680,7 @@ int main(void)
     test_copies();
     test_copy_engines();
     test_shared_channels();
+    test_channels_until_end();
     test_contexts();
     test_interference();
     test_deadlock();

@@ -60,6 +60,7 @@ static void read_more(fuzz_t *f, system_t *s)
     gs_simulate_hierarchy_model_t *m = &s->model;
     m->resident_grids = fuzz_number(f, 0, 3);
     m->shared_channels = fuzz_one_in(f, 3);
+    m->channels_until_end = fuzz_one_in(f, 4);
     if (fuzz_one_in(f, 2)) {
         m->engines = 1 + fuzz_below(f, 5);
         for (int64_t e = 0; e < m->engines; e++) {

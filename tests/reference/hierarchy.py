@@ -30,6 +30,7 @@ partition     per stream; a partition lies in one context; None: every context i
 partition_sms    per partition: SM ids, or None for all SMs; None: of all partitions
 partition_limit  per partition: SMs that may hold its blocks at once, 0: no limit; None: of none
 own_queues       per partition: whether it has queues of its own; None: of none
+channels_until_end  whether a kernel leaves its channel at its end, not when fully dispatched
 shared_channels  whether the partitions of a context share its channels; each has its own otherwise
 cooperative   per launch: whether all blocks start at one instant; None: of none
 cluster       per launch: blocks that start together on one GPC; None: 1
@@ -62,7 +63,7 @@ def footprint(limits, threads, regs, smem):
 
 def carveout(limits, threads, regs, smem, preferred=-1):
     """Configuration of a kernel; one that is preferred holds a block of it in any case."""
-    sizes = limits[11:]
+    sizes = limits[12:]
     (warps, per_block_regs, per_block), usable = footprint(limits, threads, regs, smem)
     if preferred >= 0:
         enough = max(preferred, per_block if smem else 0)
@@ -76,7 +77,7 @@ def carveout(limits, threads, regs, smem, preferred=-1):
 
 
 def rule_of(limits):
-    return place.RULES[limits[10]]
+    return place.RULES[limits[11]]
 
 
 def partition_of(system, stream):
@@ -350,7 +351,8 @@ class Hierarchy:
         if k.kind == KERNEL and k.channel is not None:
             before = [j for j in earlier if j.kind == KERNEL and j.channel == k.channel]
             before = [j for j in before if j.graph is None or j.graph != k.graph]
-            before = [j for j in before if j.dispatched < 0]
+            if not self.system.get("channels_until_end"):
+                before = [j for j in before if j.dispatched < 0]
             if before:
                 return CHANNEL, before[-1].id
         return None

@@ -13,7 +13,8 @@ Choices where the rules leave one:
 - A channel is a FIFO of kernels by arrival in their streams; a kernel leaves it when dispatched.
 - Every operation arrives `launch_latency` after its call, copies too; calls do not wait for it.
 - A kernel without a shape takes all SMs that it may use, when all of them are empty.
-- Two engines or more are one per direction. Copies go on while contexts change.
+- Two engines or more are one per direction, an unknown number is one. Copies go on while contexts
+  change. Engines with stated directions are not played.
 - The GPU starts with no context if there are several: the first one pays a switch, too. A switch
   that another choice interrupts is paid again in full.
 - Without cores, task i runs on CPU i modulo the number of CPUs. Jitter is ignored: `releases` gives
@@ -430,7 +431,10 @@ class Machine:
         count = self.platform.copy_engines
         if self.way.name == "mig" and gpu is not None:
             count = gpu.copy_engines
-        engines: list[list[Op]] = [[] for _ in range(min(count, 2))]  # 2: one per direction
+        if isinstance(count, tuple):
+            raise ValueError(f"copy_engines: got {count}, expected a number")
+        known = 1 if count is None else min(count, 2)  # 2: one per direction
+        engines: list[list[Op]] = [[] for _ in range(known)]
         return Device(gpu, engines, 1 if gpu is None else gpu.sms, [0] * len(engines))
 
     def _releases(self, i: int, given: Sequence[Sequence[Any]] | None) -> list[tuple[int, int]]:
@@ -731,13 +735,21 @@ class Machine:
         """Hardware channel of a stream: streams of a client in order of creation, modulo."""
         gpu = self.devices[room.device].gpu
         streams = []
-        for other in self.rooms:
+        for task, other in zip(self.workload, self.rooms, strict=True):
+            if not any(
+                isinstance(part, gs.Kernel) or getattr(part, "by", "") == "engine"
+                for part in task.segments
+            ):
+                continue  # it makes no stream
             if (other.device, other.client) == (room.device, room.client):
                 if other.stream not in streams:
                     streams.append(other.stream)
         number = streams.index(room.stream)
-        if gpu is not None and gpu.channels:  # unknown, or 0: no limit
-            number %= gpu.channels
+        most = self.platform.channels
+        if most is None:
+            most = self.way.channels if gpu is None or self.way.channels else gpu.channels
+        if most:  # else unknown, or no limit
+            number %= most
         return (room.client, number)
 
     def _join(self) -> bool:

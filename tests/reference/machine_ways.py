@@ -41,6 +41,7 @@ class Way:
     name = "streams"
     split = False  # whether a section ends before a copy-in that follows a kernel
     cpu = "partitioned"
+    channels = 0  # of a client, where they are not those of the GPU
 
     def __init__(self, mode: str | None = None, **options: Any) -> None:
         if mode not in (None, "suspend", "busy", "spin"):
@@ -155,23 +156,27 @@ def process_of(m: Machine, task: int) -> Any:
 class Mps(Way):
     """Clients of MPS: one context, channels per client, a limit of SMs per client.
 
-    The limit is ceil(share * SMs / 100). A share is that of a process, or of a task by its name.
+    The limit of a percentage is floor(share * SMs / 100), at least 1. A share is that of a process,
+    or of a task by its name. A client has 2 channels unless the platform states them.
     """
 
     name = "mps"
+    channels = 2
 
     def room(self, m: Machine, task: int) -> Room:
         client = process_of(m, task)
         shares = dict(m.platform.mps or ())
         share = shares.get(client if isinstance(client, str) else m.workload[task].name)
         limit = None
-        if share is not None and m.platform.sms is not None:
-            limit = -(-share * m.platform.sms // 100)
+        if isinstance(share, gs.SMs):
+            limit = share.count
+        elif share is not None and m.platform.sms is not None:
+            limit = max(1, share * m.platform.sms // 100)
         return Room(stream=task, limit=limit, client=client)
 
 
 class GreenContexts(Way):
-    """Green contexts: SM sets with queues of their own; the channels are in common.
+    """Green contexts: SM sets with queues of their own; channels in common, or balanced.
 
     Tasks of no green context use the SMs that are in none.
     """
@@ -185,7 +190,8 @@ class GreenContexts(Way):
         sets = green_sms(entries, m.platform.gpu)
         for group, (names, _) in enumerate(entries):
             if m.workload[task].name in names:
-                return Room(stream=task, group=group, sms=tuple(sets[group]))
+                own = group if m.platform.workqueue == "balanced" else 0
+                return Room(stream=task, group=group, sms=tuple(sets[group]), client=own)
         taken = {sm for one in sets for sm in one}
         rest = tuple(sm for sm in range(m.platform.gpu.sms) if sm not in taken)
         has_kernels = bool(m.workload[task].kernels)

@@ -127,13 +127,14 @@ def _olmedo(mw, warps, history, k, y, fits):
     return min(fits, key=lambda s: warps[s])  # the first of equals
 
 
-def occupancy(cc, limits, threads, registers, shared, smem_optin=None):
+def occupancy(cc, limits, threads, registers, shared, smem_optin=None, of_block=None):
     """(blocks per SM, the resource that limits them) for blocks of `threads` threads.
 
     limits: (threads, blocks, registers, shared memory) of one SM; `registers` per thread; `shared`
     static plus dynamic bytes per block; smem_optin: most a block may ask for, without the reserved
-    part.  cc is (major, minor), or None for a device nobody knows: no reserved memory, 4
-    sub-partitions, units of 256.  Of equal limits the first in the order below is named.
+    part; of_block: most registers of a block, if fewer than those of an SM.  cc is (major, minor),
+    or None for a device nobody knows: no reserved memory, 4 sub-partitions, units of 256.  Of equal
+    limits the first in the order below is named.
     """
     major = cc[0] if cc else 0
     unit, reserved = (128, 1024) if major >= 8 else (256, 0)
@@ -143,7 +144,8 @@ def occupancy(cc, limits, threads, registers, shared, smem_optin=None):
     per_warp = up(registers * 32, 256)
     if per_warp:
         bound["registers"] = parts * (limits[2] // parts // per_warp) // warps
-        if up(warps, parts) * per_warp > limits[2]:  # refused at launch
+        most = limits[2] if of_block is None else min(of_block, limits[2])
+        if up(warps, parts) * per_warp > most:  # refused at launch
             bound["registers"] = 0
     per_block = up(shared + reserved, unit)
     if per_block:

@@ -130,7 +130,7 @@ def engine(segment: Any, platform: gs.Platform) -> str | None:
     """Name of the engine of a copy; None for other segments."""
     if by_cpu(segment) or isinstance(segment, gs.Kernel):
         return None
-    return type(segment).__name__ if platform.copy_engines > 1 else "the only one"
+    return type(segment).__name__ if (platform.copy_engines or 1) > 1 else "the only one"
 
 
 def lengthened(w: gs.Workload, platform: gs.Platform) -> list[gs.Task]:

@@ -339,7 +339,7 @@ const gs_method_t gs_analysis_partitioned_stgm_method = {
     .claim = "sufficient",
     .source = "[RTCSA19], section IV-B, corrected in notebook 06",
     .summary = "Tasks run on SMs of their own or shared; kernels on different SMs slow each other "
-               "down by no more than the given times allow, and one copy engine serves copies in "
+               "down by no more than the given times allow, and a copy engine serves copies in "
                "the order of their requests.",
     .options = STGM_OPTIONS,
     .option_count = sizeof STGM_OPTIONS / sizeof *STGM_OPTIONS,

@@ -210,8 +210,9 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
 
 PyDoc_STRVAR(open_doc,
              "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, "
-             "shared_channels, resident_grids, switch_time, timeslice, runlist, context, "
-             "priority, stream_kind, time, kind, stream, blocks, threads, regs, smem, least, "
+             "shared_channels, channels_until_end, resident_grids, switch_time, timeslice, "
+             "runlist, context, priority, stream_kind, time, kind, stream, blocks, threads, regs, "
+             "smem, least, "
              "most, given_begin, given, after_begin, after, interference, carveout, graph, "
              "programmatic, trigger, partition, limit, own_queues, set_begin, set, cooperative, "
              "cluster, sms_per_gpc, key, index, log_blocks)\n"
@@ -220,44 +221,67 @@ PyDoc_STRVAR(open_doc,
              "simulate/hierarchy/hierarchy.h for the arguments.");
 
 static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
-    "hierarchy_open", "OOiOLpLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLp", 2, 0,
-    (const char *const[]){"limits",         "sm_order",
-                          "policy",         "copy_engines",
-                          "channels",       "shared_channels",
-                          "resident_grids", "switch_time",
-                          "timeslice",      "runlist",
-                          "context",        "priority",
-                          "stream_kind",    "time",
-                          "kind",           "stream",
-                          "blocks",         "threads",
-                          "regs",           "smem",
-                          "least",          "most",
-                          "given_begin",    "given",
-                          "after_begin",    "after",
-                          "interference",   "carveout",
-                          "graph",          "programmatic",
-                          "trigger",        "partition",
-                          "limit",          "own_queues",
-                          "set_begin",      "set",
-                          "cooperative",    "cluster",
-                          "sms_per_gpc",    "key",
-                          "index",          "log_blocks"}};
+    "hierarchy_open", "OOiOLppLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLp", 2, 0,
+    (const char *const[]){"limits",
+                          "sm_order",
+                          "policy",
+                          "copy_engines",
+                          "channels",
+                          "shared_channels",
+                          "channels_until_end",
+                          "resident_grids",
+                          "switch_time",
+                          "timeslice",
+                          "runlist",
+                          "context",
+                          "priority",
+                          "stream_kind",
+                          "time",
+                          "kind",
+                          "stream",
+                          "blocks",
+                          "threads",
+                          "regs",
+                          "smem",
+                          "least",
+                          "most",
+                          "given_begin",
+                          "given",
+                          "after_begin",
+                          "after",
+                          "interference",
+                          "carveout",
+                          "graph",
+                          "programmatic",
+                          "trigger",
+                          "partition",
+                          "limit",
+                          "own_queues",
+                          "set_begin",
+                          "set",
+                          "cooperative",
+                          "cluster",
+                          "sms_per_gpc",
+                          "key",
+                          "index",
+                          "log_blocks"}};
 
 static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *limits, *sm_order, *in[ARRAYS], *key;
-    int policy, shared_channels, log_blocks;
+    int policy, shared_channels, channels_until_end, log_blocks;
     long long channels, resident_grids, switch_time, index;
-    if (!gs_python_parse(
-            &HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order, &policy,
-            &in[COPY_ENGINES], &channels, &shared_channels, &resident_grids, &switch_time,
-            &in[TIMESLICE], &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
-            &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM], &in[LEAST],
-            &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN], &in[AFTER],
-            &in[INTERFERENCE], &in[CARVEOUT], &in[GRAPH], &in[PROGRAMMATIC], &in[TRIGGER],
-            &in[PARTITION], &in[LIMIT], &in[OWN_QUEUES], &in[SET_BEGIN], &in[SET], &in[COOPERATIVE],
-            &in[CLUSTER], &in[SMS_PER_GPC], &key, &index, &log_blocks)) {
+    if (!gs_python_parse(&HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order,
+                         &policy, &in[COPY_ENGINES], &channels, &shared_channels,
+                         &channels_until_end, &resident_grids, &switch_time, &in[TIMESLICE],
+                         &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
+                         &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM],
+                         &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN],
+                         &in[AFTER], &in[INTERFERENCE], &in[CARVEOUT], &in[GRAPH],
+                         &in[PROGRAMMATIC], &in[TRIGGER], &in[PARTITION], &in[LIMIT],
+                         &in[OWN_QUEUES], &in[SET_BEGIN], &in[SET], &in[COOPERATIVE], &in[CLUSTER],
+                         &in[SMS_PER_GPC], &key, &index, &log_blocks)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -272,6 +296,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
     self->model.policy = policy;
     self->model.channels = channels;
     self->model.shared_channels = shared_channels != 0;
+    self->model.channels_until_end = channels_until_end != 0;
     self->model.resident_grids = resident_grids;
     self->model.switch_time = switch_time;
     self->model.index = (uint64_t)index;

@@ -17,6 +17,7 @@ static bool read_limits(gs_gpu_t *gpu, PyArrayObject *limits)
         {"smem_unit", &gpu->smem_unit},
         {"reg_unit", &gpu->reg_unit},
         {"partitions", &gpu->partitions},
+        {"regs_per_block", &gpu->regs_per_block},
         {"carveout_rule", &gpu->carveout_rule},
     };
     const npy_intp count = (npy_intp)(sizeof fields / sizeof *fields);

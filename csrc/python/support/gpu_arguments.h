@@ -9,7 +9,7 @@ typedef struct {
     PyArrayObject *sm_order; /* int32, what gpu.sm_order points into; NULL without an order */
 } gs_python_device_t;
 
-/* Reads limits, an int64 array of the first eleven fields of gs_gpu_t in their order and behind
+/* Reads limits, an int64 array of the first twelve fields of gs_gpu_t in their order and behind
  * them the carve-outs, and sm_order, an array of SM ids or None (ascending). False with an
  * exception set. The GPU is not checked yet (gs_gpu_check, gs_placement_init). Free in every case.
  */

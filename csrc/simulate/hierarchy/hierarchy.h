@@ -16,7 +16,8 @@
  *                 operation of the partition's blocking streams that was launched before it,
  *                 and a head of a blocking stream for every such one of the NULL stream;
  *               - a kernel is the oldest one in its channel that is not fully dispatched;
- *   dispatched  all its blocks have started: it leaves the queue and its channel;
+ *   dispatched  all its blocks have started: it leaves the queue and its channel (or the channel
+ *               when it ends, with channels_until_end);
  *   ended       all its blocks have ended, or the copy is done.
  *
  * A graph is one operation of its stream: its nodes are launched together, become heads together,

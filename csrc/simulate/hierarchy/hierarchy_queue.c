@@ -78,8 +78,14 @@ static int64_t null_stream_obstacle(gs_simulate_hierarchy_t *self, int64_t op)
     return -1;
 }
 
-/* The last kernel before this one, or before its graph, in its channel that is not fully
- * dispatched, -1 if none. What is dispatched is passed over once. */
+static bool has_left_channel(const gs_simulate_hierarchy_t *self, int64_t op)
+{
+    const gs_simulate_hierarchy_op_t *state = &self->op[op];
+    return (self->model.channels_until_end ? state->end : state->dispatched) >= 0;
+}
+
+/* The last kernel before this one, or before its graph, that is still in its channel, -1 if none.
+ * What has left it is passed over once. */
 static int64_t channel_obstacle(gs_simulate_hierarchy_t *self, int64_t op)
 {
     int64_t graph = self->op[op].graph;
@@ -88,7 +94,7 @@ static int64_t channel_obstacle(gs_simulate_hierarchy_t *self, int64_t op)
         return -1;
     }
     int64_t *before = &self->op[first].before_in_channel;
-    while (*before >= 0 && self->op[*before].dispatched >= 0) {
+    while (*before >= 0 && has_left_channel(self, *before)) {
         *before = self->op[*before].before_in_channel;
     }
     return *before;

@@ -14,7 +14,7 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.instances.instance_search import MOST_EXACT, Found, search_instances
 from gpusched.comparison.instances.instance_tests import InstanceTests, Spent, Test, bits
 from gpusched.comparison.instances.mig_allocation import MigAllocation, MigPart
-from gpusched.comparison.premises import cpu_side, needs_cpus
+from gpusched.comparison.verdicts.premises import cpu_side, needs_cpus
 from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.model.answers.answer import Claim
 from gpusched.model.gpu import GPU

@@ -175,8 +175,9 @@ class InstanceTests:
     def _stack(self, kind: int, tasks: KernelTasks, masks: Sequence[int]) -> list[bool]:
         """Whether streams accept sets of one size, each unit a task."""
         self._count(len(masks))
-        gpu = self.kinds[kind].gpu
-        most = min(gpu.channels or gpu.resident_grids, gpu.resident_grids)
+        gpu, stated = self.kinds[kind].gpu, self.kinds[kind].platform.channels
+        channels = gpu.channels if stated is None else stated
+        most = min(channels or gpu.resident_grids, gpu.resident_grids)
         if masks[0].bit_count() > most:  # as the test of one set refuses
             return [False] * len(masks)
         rows = np.array([bits(mask) for mask in masks], np.int64)

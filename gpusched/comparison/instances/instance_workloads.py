@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from gpusched.model.gpu import GPU
+from gpusched.model.gpus.copy_engines import fewer_engines
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
@@ -20,8 +21,8 @@ def platform_of_instance(platform: Platform, part: GPU) -> Platform:
     """
     engines = None
     if platform.gpu is not None and platform.copy_engines != platform.gpu.copy_engines:
-        engines = min(platform.copy_engines, part.copy_engines)
-    return platform.replace(gpu=part, copy_engines=engines, mig=None, green_contexts=None)
+        engines = fewer_engines(platform.copy_engines, part.copy_engines)
+    return platform.replace(gpu=part, copy_engines=engines, mig=None, mps=None, green_contexts=None)
 
 
 def task_in_instance(

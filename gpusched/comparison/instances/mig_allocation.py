@@ -15,9 +15,10 @@ from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, plural
-from gpusched.comparison.conditions import Condition, conditions_of, conditions_values
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
+from gpusched.comparison.verdicts.conditions import Condition, conditions_of, conditions_values
+from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.comparison.workload_answer import (
     CLAIMS,
@@ -192,6 +193,11 @@ class MigAllocation(Tabular, Saved, Frozen):
     def conditional(self) -> bool:
         """Whether all deadlines are guaranteed under `conditions` that are not shown."""
         return self._holds and bool(self.conditions)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """Rules of GPUs that are inferred or hints, on which the answers for instances rest."""
+        return tuple(dict.fromkeys(rule for part in self.parts for rule in part.answer.rules))
 
     @property
     def _holds(self) -> bool:

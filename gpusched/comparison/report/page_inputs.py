@@ -6,6 +6,8 @@ from itertools import islice
 
 from gpusched._support.text import clip, xml
 from gpusched.comparison.findings import Findings
+from gpusched.model.gpus.copy_engines import engines_text
+from gpusched.model.gpus.mps_shares import share_text
 from gpusched.model.workload.green_contexts import green_context_text
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
@@ -52,12 +54,14 @@ def platform_html(found: Findings) -> str:
             ("shared memory of an SM", f"{gpu.smem_per_sm:,} bytes"),
         ]
     levels, update = platform.priority_levels, platform.update_cost
-    shares = ", ".join(f"{process} {share} %" for process, share in platform.mps or ())
+    shares = ", ".join(f"{process} {share_text(share)}" for process, share in platform.mps or ())
     rows += [
-        ("copy engines", f"{platform.copy_engines:,}"),
+        ("copy engines", engines_text(platform.copy_engines)),
         ("GPU instances", _instances(platform)),
         ("shares of MPS clients", shares or "all SMs"),
+        *([] if platform.channels is None else [("channels", f"{platform.channels:,}")]),
         ("green contexts", clip(green_context_text(platform.green_contexts or ()), 200) or "none"),
+        *([("their channels", platform.workqueue)] if platform.green_contexts else []),
         ("CPUs", f"{platform.cpus:,}"),
         ("launch latency", time_with_unit(platform.launch_latency, tick)),
         ("context switch", time_with_unit(platform.context_switch, tick)),

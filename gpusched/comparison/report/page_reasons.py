@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpusched._support.text import clip, xml
+from gpusched.comparison.comparison_text import rule_numbers
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.rows import Row
 from gpusched.model.workload.time_units import time_with_unit
 
-__all__ = ["assumptions_html", "reasons_html", "sign_of"]
+__all__ = ["assumptions_html", "reasons_html", "rules_html", "sign_of"]
 
 _SENTENCES = 30  # assumptions of a row
 _TEXT = 600  # characters of a reason or an assumption
@@ -75,6 +76,26 @@ def assumptions_html(found: Findings) -> str:
                 f"{_sentences(own)}</details>"
             )
     return "\n".join(out)
+
+
+def rules_html(found: Findings) -> str:
+    """The rules of GPUs that are inferred or hints, with their numbers, sources and rows."""
+    numbers = rule_numbers(found.rows)
+    if not numbers:
+        return ""
+    items = []
+    for rule, number in numbers.items():
+        rows = ", ".join(row.label for row in found.rows if rule in row.rules)
+        items.append(
+            f"<dt>[{number}] {xml(rule.text)}</dt><dd>{xml(rule.kind.capitalize())}: "
+            f"{xml(rule.source)}. Settled by {xml(rule.settled_by)}. Rows: {xml(rows)}.</dd>"
+        )
+    body = "\n".join(items)
+    return (
+        "<h2>Rules of GPUs that are not documented</h2>\n"
+        '<p class="note">A verdict that differs between two readings of such a rule is '
+        f"conditional.</p>\n<dl>\n{body}\n</dl>"
+    )
 
 
 def _sentences(texts: Sequence[str]) -> str:

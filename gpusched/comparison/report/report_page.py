@@ -11,11 +11,16 @@ from gpusched._draw.page_style import STYLE
 from gpusched._support.growth_factors import factor_text
 from gpusched._support.text import clip, xml
 from gpusched._version import __version__
-from gpusched.comparison.comparison_text import HEAD, cells_of
+from gpusched.comparison.comparison_text import HEAD, cells_of, marks_of, rule_numbers
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.report.page_inputs import platform_html, workload_html
-from gpusched.comparison.report.page_reasons import assumptions_html, reasons_html, sign_of
+from gpusched.comparison.report.page_reasons import (
+    assumptions_html,
+    reasons_html,
+    rules_html,
+    sign_of,
+)
 from gpusched.comparison.report.page_timelines import timelines_html
 from gpusched.comparison.report.response_picture import (
     WIDEST,
@@ -46,6 +51,7 @@ def page_of(
         _setup(found),
         _responses(found),
         reasons_html(found),
+        rules_html(found),
         timelines_html(found, runs, traces or {}),
         assumptions_html(found),
         workload_html(found.workload),
@@ -145,11 +151,11 @@ def _room(margin: Margin) -> str:
 def _methods(found: Findings) -> str:
     heads, numbers = (*HEAD, "late jobs"), ("slack", "worst observed", "late jobs")
     head = "".join(f'<th scope="col"{_number(name in numbers)}>{xml(name)}</th>' for name in heads)
-    body = []
+    body, rules = [], rule_numbers(found.rows)
     for row in found.rows:
         _, claim, _, *rest = cells_of(row, found.workload)
         late = "–" if row.run is None else f"{int(row.run.late.sum()):,} of {len(row.run):,}"
-        cells = [f"<td>{xml(claim)}</td><td>{sign_of(row)}</td>"]
+        cells = [f"<td>{xml(claim)}</td><td>{sign_of(row)}{marks_of(row, rules)}</td>"]
         for name, cell in zip(heads[3:], (*rest, late), strict=True):
             cells.append(f"<td{_number(name in numbers)}>{xml(cell)}</td>")
         best = found.best is not None and found.best.label == row.label

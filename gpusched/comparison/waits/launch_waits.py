@@ -216,11 +216,10 @@ class _OfJob:
         launches = self.run.launches
         stream = int(launches.stream[self.mine[0]])
         alike = launches.stream_context == launches.stream_context[stream]
-        if launches.stream_partition is not None:
+        if launches.stream_partition is not None and not self.run.shared_channels:
             alike &= launches.stream_partition == launches.stream_partition[stream]
         streams = int(alike.sum())
-        used = len(np.unique(launches.stream[alike[launches.stream] & (launches.kind == 0)]))
-        said = f"{other}'s stream shares its hardware channel ({used} streams, "
+        said = f"{other}'s stream shares its hardware channel ({streams} streams, "
         said += f"{self.run.channels} channels)"
         if streams > _MOST_CHANNELS:
             return f"{said}: use fewer streams, as there are at most {_MOST_CHANNELS} channels"

@@ -49,6 +49,7 @@ _LIMITS = {
     "warp": ("threadsPerWarp", "numThreadsPerWarp"),
     "blocks_per_sm": ("maxBlocksPerSm", "maxBlocksPerMultiprocessor"),
     "regs_per_sm": ("maxRegistersPerSm", "maxRegistersPerMultiprocessor"),
+    "regs_per_block": ("maxRegistersPerBlock",),
     "smem_per_sm": ("maxShmemPerSm", "maxSharedMemoryPerMultiprocessor"),
     "smem_per_block": ("maxShmemPerBlockOptin",),
     "copy_engines": ("asyncEngines", "numMemcpyEngines"),

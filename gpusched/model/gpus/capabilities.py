@@ -19,6 +19,8 @@ __all__ = [
     "carveouts_of",
     "is_amd",
     "limits_of",
+    "partition_unit",
+    "regs_per_block_of",
     "resident_grids_of",
 ]
 
@@ -101,6 +103,7 @@ _RESIDENT_GRIDS = {
     (7, 2): 16,
 }
 _MOST_GRIDS = 128
+_TEGRA = (11, 0)  # Thor; earlier ones are of 7.2 and 8.7
 
 
 def limits_of(cc: Capability) -> SMLimits:
@@ -139,15 +142,16 @@ def allocation_units(cc: tuple[int, int] | None) -> tuple[int, int, int]:
     return reserved, unit, 2 if cc == (6, 0) else 4
 
 
-def partition_units(cc: tuple[int, int] | None) -> tuple[int, int]:
-    """Minimum number of SMs of a green context, and the granularity of its number of SMs.
+def partition_unit(cc: tuple[int, int] | None, *, together: bool = True) -> int:
+    """Unit of the number of SMs of a green context.
 
-    CUDA Driver API, "Green Contexts", guideline for each architecture; 1 and 1 if the compute
-    capability is unknown.
+    CUDA programming guide, "Green Contexts": 8 SMs from compute capability 9.0 on, except on Tegra
+    (11.0), otherwise 2. ``together`` False: with the flag that ignores the co-scheduling of SMs,
+    which allows 2 everywhere. 1 if the compute capability is unknown or before 7.0.
     """
     if cc is None or cc[0] <= 6:
-        return 1, 1
-    return {7: (2, 2), 8: (4, 2)}.get(cc[0], (8, 8))
+        return 1
+    return 8 if together and cc[0] >= 9 and cc != _TEGRA else 2
 
 
 def block_memory_of(cc: tuple[int, int] | None) -> int | None:
@@ -158,6 +162,15 @@ def block_memory_of(cc: tuple[int, int] | None) -> int | None:
 def resident_grids_of(cc: tuple[int, int] | None) -> int:
     """Kernels that a GPU runs at once; that of today's GPUs where the capability is not known."""
     return _MOST_GRIDS if cc is None else _RESIDENT_GRIDS.get(cc, _MOST_GRIDS)
+
+
+def regs_per_block_of(cc: tuple[int, int] | None) -> int | None:
+    """Registers of a block where these are fewer than those of an SM; None elsewhere.
+
+    CUDA C++ Programming Guide, technical specifications per compute capability: "Maximum number of
+    32-bit registers per thread block".
+    """
+    return 32768 if cc in ((5, 3), (6, 2)) else None
 
 
 def carveouts_of(cc: tuple[int, int] | None) -> tuple[int, ...]:

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, one_of
+from gpusched._support.arguments import (
+    Int64Array,
+    at_least,
+    frozen,
+    int_array,
+    integer,
+    is_sequence,
+    one_of,
+)
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
 from gpusched.model.gpus.capabilities import carveouts_of, is_amd, limits_of
@@ -18,6 +26,8 @@ __all__ = [
     "CARVEOUT_RULES",
     "carveout_fields",
     "count_of",
+    "gpcs_of",
+    "gpcs_text",
     "order_name",
     "order_of",
     "traced_fields",
@@ -58,6 +68,34 @@ def carveout_fields(cc: tuple[int, int] | None, rule: Any, given: Any) -> dict[s
     if rule != "ignore" and not sizes:
         raise ValueError(f"carveouts: got none, expected some with carveout_rule={rule!r}")
     return {"carveout_rule": rule, "carveouts": sizes}
+
+
+def gpcs_of(given: Any, sms: int) -> int | tuple[int, ...] | None:
+    """The field ``sms_per_gpc``: a number, the SMs of each GPC, or None."""
+    if given is None:
+        return None
+    if not is_sequence(given):
+        return _gpc_of(given, "sms_per_gpc")
+    sizes = tuple(_gpc_of(size, f"sms_per_gpc[{i}]") for i, size in enumerate(given))
+    if sum(sizes) != sms:
+        raise ValueError(
+            f"sms_per_gpc: got {shown(sizes)}, {sum(sizes)} SMs in all, expected the {sms} of sms"
+        )
+    return sizes
+
+
+def _gpc_of(given: Any, name: str) -> int:
+    size = integer(given, name)
+    if not 1 <= size <= _INT32_MAX:
+        raise ValueError(f"{name}: got {size}, expected 1 to {_INT32_MAX}")
+    return size
+
+
+def gpcs_text(sizes: int | tuple[int, ...] | None) -> str:
+    """The SMs of GPCs in words."""
+    if sizes is None:
+        return "unknown"
+    return ", ".join(f"{size:,}" for size in (sizes if isinstance(sizes, tuple) else (sizes,)))
 
 
 def _named_order(name: str, sms: int) -> Int64Array:
@@ -109,6 +147,7 @@ def traced_fields(properties: Mapping[str, Any]) -> dict[str, Any]:
         "sms": "numSms",
         "threads_per_sm": "maxThreadsPerMultiprocessor",
         "regs_per_sm": "regsPerMultiprocessor",
+        "regs_per_block": "regsPerBlock",
         "smem_per_sm": "sharedMemPerMultiprocessor",
         "smem_per_block": "sharedMemPerBlockOptin",
     }
@@ -140,6 +179,8 @@ def traced_fields(properties: Mapping[str, Any]) -> dict[str, Any]:
             f"deviceProperties: got no {missing}, expected all of them, or the name of a preset "
             "that has these values"
         )
+    if {"regs_per_block", "regs_per_sm"} <= values.keys():
+        values["regs_per_block"] = min(values["regs_per_block"], values["regs_per_sm"])
     # An SM of any of these capabilities has the default number of registers.
     usual = preset or asdict(limits_of(cc))
     return {**usual, **values, "sms": sms, "cc": cc, "name": name}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 __all__ = ["MigProduct", "MigProfile", "mig_products"]
 
 _GUIDE = "MIG User Guide; nvidia-smi mig -lgip, -lgipp"
+_THIRD = "MIG User Guide (a third of the GPU); SMs: as seen by programs"
 _BOUND = "MIG User Guide; SMs: a multiple of those of the smallest instance, no listing seen"
 
 
@@ -28,8 +29,9 @@ class MigProfile:
     sms
         Number of SMs of an instance.
     copy_engines
-        Number of copies of an instance that can run at the same time; if the guide and a listing
-        differ, the smaller number.
+        Number of copy engines of an instance; if the guide and a listing differ, the smaller
+        number. That of the whole GPU as an instance can be larger than the number that its driver
+        reports without instances (H100: 8 and 3).
     compute_slices, memory_slices
         Numbers of slices that an instance occupies.
     starts
@@ -131,6 +133,37 @@ _PRODUCTS = {
             "B200", 148, "1g.23gb 1g.45gb 2g.45gb 3g.90gb 4g.90gb 7g.180gb",
             (18, 30, 36, 54, 72, 148), (2, 2, 3, 6, 8, 16), ("3g.90gb", "4g.90gb"),
         ),
+        # A listing of the GPU with 144 GB shows the SMs and engines of its first three profiles,
+        # which are those of the GPU with 96 GB.
+        _of_seven(
+            "GH200 96GB", 132, "1g.12gb 1g.24gb 2g.24gb 3g.48gb 4g.48gb 7g.96gb", _HOPPER,
+            _HOPPER_ENGINES,
+        ),
+        _of_seven(
+            "GH200 144GB", 132, "1g.18gb 1g.36gb 2g.36gb 3g.72gb 4g.72gb 7g.144gb",
+            (16, 26, 32, 48, 64, 112), _HOPPER_ENGINES, ("3g.72gb", "4g.72gb", "7g.144gb"),
+        ),
+        _of_seven(
+            "H100 NVL", 132, "1g.12gb 1g.24gb 2g.24gb 3g.47gb 4g.47gb 7g.94gb", _HOPPER,
+            _HOPPER_ENGINES,
+        ),
+        # A listing shows the SMs and copy engines of the first three.
+        _of_seven(
+            "GB200", 152, "1g.24gb 1g.47gb 2g.47gb 3g.95gb 4g.95gb 7g.189gb",
+            (18, 32, 38, 54, 72, 126), (2, 2, 4, 4, 4, 4), ("3g.95gb", "4g.95gb", "7g.189gb"),
+        ),
+        MigProduct("RTX PRO 6000", 188, 4, 4, (
+            MigProfile("1g.24gb", 46, 1, 1, 1, (0, 1, 2, 3), 4),
+            MigProfile("2g.48gb", 94, 2, 2, 2, (0, 2), 2),
+            MigProfile("4g.96gb", 188, 4, 4, 4, (0,), 1),
+        )),
+        # JetPack 7 (driver R595). Of two instances one is for graphics too ("+gfx"). 1g has 8 SMs,
+        # of which a report says that programs get 6.
+        MigProduct("Thor", 20, 3, 3, (
+            MigProfile("1g.0gb", 6, 1, 1, 1, (0,), 1, _THIRD, sms_known=False),
+            MigProfile("2g.0gb", 12, 1, 2, 2, (1,), 1),
+            MigProfile("3g.0gb", 20, 1, 3, 3, (0,), 1),
+        )),
         MigProduct("A30", 56, 4, 4, (
             MigProfile("1g.6gb", 14, 1, 1, 1, (0, 1, 2, 3), 4),
             MigProfile("2g.12gb", 28, 2, 2, 2, (0, 2), 2),
@@ -139,8 +172,9 @@ _PRODUCTS = {
     )
 }  # fmt: skip
 
-# Names of GPUs, in lower case without spaces and punctuation, and their products. The profiles of
-# an H100 of 94 or 96 GB (NVL, GH200) have other names.
+# Names of GPUs, in lower case without spaces and punctuation, and their products. GB200s with
+# other drivers, and with 186 GB, have 1g.23gb and so on. Of B300, GB300 and H20 (1g.12gb, 1g.24gb,
+# 3g.48gb) the names of profiles are known, and their SMs are not.
 _NAMES = (
     (r"a100(sxm4?|pcie)?", ("A100 80GB", "A100 40GB")),
     (r"a100(sxm4?|pcie)?80gb(pcie)?", ("A100 80GB",)),
@@ -150,6 +184,12 @@ _NAMES = (
     (r"h200(sxm5?)?(141gb)?(hbm3e)?", ("H200",)),
     (r"b200(sxm\d?)?(180gb)?(hbm3e)?", ("B200",)),
     (r"a30(24gb)?(pcie)?", ("A30",)),
+    (r"gh200(480gb|120gb|96gb)?(hbm3)?", ("GH200 96GB", "GH200 144GB")),
+    (r"gh200144g(b)?(hbm3e)?", ("GH200 144GB",)),
+    (r"h100nvl(94gb)?", ("H100 NVL",)),
+    (r"gb200", ("GB200",)),
+    (r"rtxpro6000(blackwell)?((server|workstation|maxqworkstation)edition)?", ("RTX PRO 6000",)),
+    (r"thor|jetsonthor|jetsonagxthor|agxthor", ("Thor",)),
 )
 
 

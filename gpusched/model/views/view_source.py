@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeGuard
 
 from gpusched._support.text import clip
+from gpusched.model.gpus.copy_engines import share_an_engine
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
@@ -57,7 +58,7 @@ class Source(NamedTuple):
 
     def refuse_missing_engines(self) -> None:
         """Raise ValueError for copies on engines if the platform has none."""
-        if self.platform.copy_engines:
+        if self.platform.copy_engines != 0:
             return
         for task in self.tasks:
             if any(uses_engine(part) for part in task.segments):
@@ -136,7 +137,7 @@ class Source(NamedTuple):
 
     def _engine(self, copy: Segment) -> type[Segment]:
         """The engine of a copy: one for all, or one for each direction."""
-        return CopyIn if self.platform.copy_engines < 2 else type(copy)
+        return CopyIn if share_an_engine(self.platform.copy_engines) else type(copy)
 
     def _longest_copies(self, task: Task) -> Counter[type[Segment]]:
         """Ticks of a task's longest copy on each engine that it uses."""

@@ -8,7 +8,7 @@ from typing import Any
 from gpusched._support.arguments import integer, is_sequence
 from gpusched._support.text import shown
 from gpusched.model.gpu import GPU
-from gpusched.model.gpus.capabilities import partition_units
+from gpusched.model.gpus.capabilities import partition_unit
 from gpusched.model.workload.facts import label
 
 __all__ = ["GreenContexts", "green_context_text", "green_contexts_of", "green_sms"]
@@ -23,8 +23,10 @@ GreenContexts = (
 Entry = tuple[tuple[str, ...], int | tuple[int, ...]]
 
 
-def green_contexts_of(given: Any, gpu: GPU | None) -> tuple[Entry, ...]:
+def green_contexts_of(given: Any, gpu: GPU | None, *, together: bool = True) -> tuple[Entry, ...]:
     """Tasks and SMs of each green context, checked: they fit the GPU together.
+
+    ``together``: with co-scheduling of SMs, which decides their number.
 
     Raises ValueError and TypeError, with the task.
     """
@@ -47,7 +49,7 @@ def green_contexts_of(given: Any, gpu: GPU | None) -> tuple[Entry, ...]:
                 )
             seen.add(task)
     entries = tuple((tasks, _sms(tasks, sms, gpu)) for tasks, sms in found)
-    _refuse_misfits(entries, gpu)
+    _refuse_misfits(entries, gpu, partition_unit(gpu.cc, together=together))
     return entries
 
 
@@ -100,7 +102,7 @@ def _sms(tasks: tuple[str, ...], given: Any, gpu: GPU) -> int | tuple[int, ...]:
     return found
 
 
-def _refuse_misfits(entries: tuple[Entry, ...], gpu: GPU) -> None:
+def _refuse_misfits(entries: tuple[Entry, ...], gpu: GPU, unit: int) -> None:
     """Raise ValueError for SMs in two green contexts, and for impossible numbers of SMs.
 
     A split of the SMs leaves a remainder: if all SMs are assigned, one green context may have any
@@ -108,7 +110,6 @@ def _refuse_misfits(entries: tuple[Entry, ...], gpu: GPU) -> None:
     """
     taken: set[int] = set()
     total, odd = 0, []
-    least, unit = partition_units(gpu.cc)
     for tasks, sms in entries:
         where = f"green_contexts[{shown(tasks[0] if len(tasks) == 1 else tasks)}]"
         count = sms if isinstance(sms, int) else len(sms)
@@ -122,13 +123,11 @@ def _refuse_misfits(entries: tuple[Entry, ...], gpu: GPU) -> None:
             if sm in taken:
                 raise ValueError(f"{where}: got SM {sm}, expected SMs of no other green context")
             taken.add(sm)
-        if count < least or count % unit:
+        if count % unit:
             odd.append((where, count))
     for where, count in odd[0 if total < gpu.sms else 1 :][:1]:
-        multiple = (
-            f"a multiple of {unit}" if least == unit else f"{least} or more, {unit} by {unit}"
-        )
+        flag = " (or of 2 with sm_coscheduling=False, --no-sm-coscheduling)" if unit > 2 else ""
         raise ValueError(
-            f"{where}: got {count} SMs, expected {multiple}, or for one green context the rest of "
-            f"the {gpu.sms} SMs"
+            f"{where}: got {count} SMs, expected a multiple of {unit}{flag}, or for one green "
+            f"context the rest of the {gpu.sms} SMs"
         )

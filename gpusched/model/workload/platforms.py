@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
-from gpusched._support.arguments import one_of
+from gpusched._support.arguments import flag, one_of
 from gpusched._support.text import shown
 from gpusched.model.gpu import GPU, as_gpu
+from gpusched.model.gpus.copy_engines import CopyEngines, copy_engines_of
+from gpusched.model.gpus.mps_shares import Share, SMs, has_shares, share_of, share_text
 from gpusched.model.slowdown import ONE, factors
 from gpusched.model.workload.facts import Facts, count, label
 from gpusched.model.workload.green_contexts import (
@@ -30,10 +32,12 @@ from gpusched.model.workload.time_units import (
 __all__ = ["Platform"]
 
 _RINGS = ("fifo", "cyclic")
+_WORKQUEUES = ("shared", "balanced")
 _MOST = 2**31 - 1
 
 
-Shares = Mapping[str, int] | Sequence[tuple[str, int]] | None
+Shares = Mapping[str, int | str | SMs] | Sequence[tuple[str, int | str | SMs]] | None
+"""Argument of a platform: a percentage of the SMs or a number of them, by process."""
 
 
 class _Changes(TypedDict, total=False):
@@ -47,10 +51,13 @@ class _Changes(TypedDict, total=False):
     server_overhead: Time
     priority_levels: int | None
     slowdown: Sequence[float] | float | str | None
-    copy_engines: int | None
+    copy_engines: int | Sequence[str] | None
     mig: Sequence[str] | None
     mps: Shares
     green_contexts: GreenContexts
+    channels: int | None
+    workqueue: Literal["shared", "balanced"]
+    sm_coscheduling: bool
 
 
 class Platform(Facts):
@@ -58,7 +65,7 @@ class Platform(Facts):
 
     >>> platform = gs.Platform("AGX Orin", cpus=8, launch_latency="6us")
     >>> platform.sms, platform.copy_engines, platform.at("us").launch_latency
-    (16, 1, 6)
+    (16, 2, 6)
     >>> gs.Platform("H100", green_contexts={"camera": 16, ("planner", "map"): 116}).green_contexts
     ((('camera',), 16), (('planner', 'map'), 116))
 
@@ -91,24 +98,39 @@ class Platform(Facts):
         MPS, green contexts and STGM if more than one task has kernels. Simulations use it in
         batches only.
     copy_engines
-        Number of copies that can run at the same time. Default: the copy engines of the GPU.
+        Number of copy engines, or the direction of each, as of `GPU`. Default: the copy engines of
+        the GPU. Where they are unknown, answers hold for one engine, or say that they need two.
     mig
         Profiles of the GPU's instances (Multi-Instance GPU), such as ``["3g.40gb", "4g.40gb"]``,
         for the way "mig". None: that way may choose the instances. All other ways use the whole
         GPU.
     mps
-        Percentage of the SMs that each process may use as a client of MPS (its active thread
-        percentage), by process name, such as ``{"perception": 50}``; 100 for processes that are
-        not listed. Used by the way "mps". A share is rounded up to whole SMs. It is an upper limit
-        and does not reserve SMs.
+        Share of the SMs that each process may use as a client of MPS, by process name, such as
+        ``{"perception": 50, "planner": gs.SMs(16)}``: a percentage (its active thread percentage),
+        which is rounded down to whole SMs, or a number of SMs (execution affinity, also as text,
+        "16 SMs"). All SMs for processes that are not listed. Used by the way "mps". A share is an
+        upper limit and does not reserve SMs. It needs compute capability 7.0 (Volta) or later.
     green_contexts
         SMs of green contexts, keyed by the names of the tasks whose streams belong to them. The
         value is a number of SMs or a list of SMs, such as
         ``{"camera": 16, ("planner", "map"): 24}``. Used by the way "green_contexts". All tasks of
         green contexts belong to one process, which is why keys are tasks and not processes. No SM
         belongs to two green contexts. With compute capability 9.0 or later, a green context has a
-        multiple of 8 SMs (8.x: 4, 6, 8, ...; 7.x: a multiple of 2); one may have the remaining SMs
-        of the GPU instead. A number of SMs takes the first free SMs, in the given order.
+        multiple of 8 SMs (7.x, 8.x and Tegra: of 2); one may have the remaining SMs of the GPU
+        instead. A number of SMs takes the first free SMs, in the given order. See also
+        ``GPU.split_sms``.
+    channels
+        Hardware channels of each context, and of each client of MPS: the value of the environment
+        variable CUDA_DEVICE_MAX_CONNECTIONS. None: not set, so that contexts have the channels of
+        the GPU and clients of MPS have 2. 0: no limit.
+    workqueue
+        Channels of green contexts: "shared" (all green contexts use the channels of one context,
+        the default of CUDA) or "balanced" (each has its own; work queue configuration of CUDA 13.1
+        or later).
+    sm_coscheduling
+        False: green contexts are made with the flag that ignores the co-scheduling of SMs
+        (CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING), so that their SMs are a multiple of 2 on
+        every GPU. Clusters of more than 2 blocks are then not possible in them.
 
     Times are given as ticks of the workload or as text with a unit. An attribute whose time was
     given as text raises ValueError; ``platform.at(workload.tick)`` has all times in ticks.
@@ -121,8 +143,8 @@ class Platform(Facts):
 
     __slots__ = (
         *("_context_switch", "_copy_engines", "_launch_latency", "_server_overhead", "_timeslice"),
-        *("_update_cost", "cpus", "gpu", "green_contexts", "mig", "mps"),
-        *("priority_levels", "ring", "slowdown"),
+        *("_update_cost", "channels", "cpus", "gpu", "green_contexts", "mig", "mps"),
+        *("priority_levels", "ring", "slowdown", "sm_coscheduling", "workqueue"),
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
@@ -136,6 +158,9 @@ class Platform(Facts):
             "mig",
             "mps",
             "green_contexts",
+            "channels",
+            "workqueue",
+            "sm_coscheduling",
         ),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset(
@@ -148,14 +173,17 @@ class Platform(Facts):
     priority_levels: int | None
     slowdown: tuple[float, float]
     mig: tuple[str, ...] | None
-    mps: tuple[tuple[str, int], ...] | None
+    mps: tuple[tuple[str, int | SMs], ...] | None
     green_contexts: tuple[tuple[tuple[str, ...], int | tuple[int, ...]], ...] | None
     _launch_latency: Stored
     _context_switch: Stored
     _timeslice: Stored
     _update_cost: Stored
     _server_overhead: Stored
-    _copy_engines: int | None
+    _copy_engines: int | tuple[str, ...] | None
+    channels: int | None
+    workqueue: Literal["shared", "balanced"]
+    sm_coscheduling: bool
 
     def __init__(
         self,
@@ -170,14 +198,19 @@ class Platform(Facts):
         server_overhead: Time = 0,
         priority_levels: int | None = None,
         slowdown: Sequence[float] | float | str | None = (1.1, 1.4),
-        copy_engines: int | None = None,
+        copy_engines: int | Sequence[str] | None = None,
         mig: Sequence[str] | None = None,
         mps: Shares = None,
         green_contexts: GreenContexts = None,
+        channels: int | None = None,
+        workqueue: Literal["shared", "balanced"] = "shared",
+        sm_coscheduling: bool = True,
     ) -> None:
         device = None if gpu is None else as_gpu(gpu)
         cores = count(cpus, "cpus", 1, _MOST)
         one_of(ring, _RINGS, "ring")
+        one_of(workqueue, _WORKQUEUES, "workqueue")
+        together = flag(sm_coscheduling, "sm_coscheduling")
         least, most = factors(slowdown)
         self._put(
             (
@@ -193,10 +226,15 @@ class Platform(Facts):
                 if priority_levels is None
                 else count(priority_levels, "priority_levels", 1, _MOST),
                 (least / ONE, most / ONE),
-                None if copy_engines is None else count(copy_engines, "copy_engines", 0, _MOST),
+                copy_engines_of(copy_engines),
                 None if mig is None else _instances(mig, device),
-                None if mps is None else _shares(mps),
-                None if green_contexts is None else green_contexts_of(green_contexts, device),
+                None if mps is None else _shares(mps, device),
+                None
+                if green_contexts is None
+                else green_contexts_of(green_contexts, device, together=together),
+                None if channels is None else count(channels, "channels", 0, _MOST),
+                workqueue,
+                together,
             )
         )
 
@@ -233,11 +271,11 @@ class Platform(Facts):
         return None if self.gpu is None else self.gpu.sms
 
     @property
-    def copy_engines(self) -> int:
-        """Number of copies that can run at the same time."""
-        if self._copy_engines is not None:
+    def copy_engines(self) -> CopyEngines:
+        """Number of copy engines, or the direction of each; None if unknown."""
+        if self._copy_engines is not None or self.gpu is None:
             return self._copy_engines
-        return 1 if self.gpu is None else self.gpu.copy_engines
+        return self.gpu.copy_engines
 
     def at(self, tick: str) -> Platform:
         """Return the platform with its times in ticks of the given length (``workload.tick``).
@@ -273,6 +311,7 @@ class Platform(Facts):
         usual: dict[str, object] = {
             **{"launch_latency": 0, "context_switch": 0, "update_cost": 0, "server_overhead": 0},
             **{"timeslice": as_time("2ms", name), "ring": "fifo", "slowdown": (1.1, 1.4)},
+            **{"workqueue": "shared", "sm_coscheduling": True},
         }
         return usual.get(name)
 
@@ -293,7 +332,7 @@ class Platform(Facts):
             elif key == "mig" and self.mig is not None:
                 text = ", ".join(self.mig)
             elif key == "mps" and self.mps is not None:
-                text = ", ".join(f"{process} {share} %" for process, share in self.mps)
+                text = ", ".join(f"{process} {share_text(share)}" for process, share in self.mps)
             elif key == "green_contexts" and self.green_contexts is not None:
                 text = green_context_text(self.green_contexts)
             else:
@@ -317,13 +356,24 @@ def _instances(mig: Sequence[str], gpu: GPU | None) -> tuple[str, ...]:
     return found
 
 
-def _shares(mps: Any) -> tuple[tuple[str, int], ...]:
-    """Processes and their shares in percent, by name."""
+def _shares(mps: Any, gpu: GPU | None) -> tuple[tuple[str, Share], ...]:
+    """Processes and their shares, by name."""
     given = mps if isinstance(mps, Mapping) else dict(mps)
     if not given:
         raise ValueError("mps: got no processes, expected at least one, or None")
     found = []
     for process, share in given.items():
         name = label(process, "mps")
-        found.append((name, count(share, f"mps[{name!r}]", 1, 100)))
-    return tuple(sorted(found))
+        found.append((name, share_of(share, f"mps[{name!r}]")))
+        most = found[-1][1]
+        if gpu is not None and not has_shares(gpu.cc) and most != 100:
+            has = ".".join(map(str, gpu.cc or ()))
+            raise ValueError(
+                f"mps[{name!r}]: got {share_text(most)}, expected no share; the SMs of clients can "
+                f"be limited from compute capability 7.0 on, and {gpu.name or 'the GPU'} has {has}"
+            )
+        if gpu is not None and isinstance(most, SMs) and most.count > gpu.sms:
+            raise ValueError(
+                f"mps[{name!r}]: got {share_text(most)}, expected at most the {gpu.sms} of the GPU"
+            )
+    return tuple(sorted(found, key=lambda pair: pair[0]))

@@ -7,38 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.arguments import integer, is_sequence, one_of
-from gpusched._support.text import shown
 from gpusched.model.gpu import GPU
+from gpusched.model.gpus.copy_engines import copy_engines_of, engine_directions
+from gpusched.model.gpus.gpu_fields import gpcs_of
 from gpusched.model.launches import Launches
 
-CopyEngines = int | Sequence[str] | None
+Engines = int | Sequence[str] | None
 GpcSizes = int | Sequence[int] | None
 
-DIRECTIONS = {"in": 1, "out": 2, "both": 3}
-"""Directions of a copy engine, by the core's numbers."""
+DIRECTION_NUMBERS = {"in": 1, "out": 2, "both": 3}
+"""The core's numbers of the directions of a copy engine."""
 
 _PORTABLE_CLUSTER = 8  # blocks, and SMs of a GPC where that is unknown
 _USUAL_CHANNELS = 8
 
 
-def engine_directions(given: Any, gpu: GPU) -> tuple[str, ...]:
+def directions_of(given: Any, gpu: GPU) -> tuple[str, ...]:
     """The direction of each copy engine; those of the GPU for None."""
-    known: Any = (gpu.copy_engines or 1) if given is None else given
-    if is_sequence(known):
-        found = tuple(known)
-        for e, direction in enumerate(found):
-            one_of(direction, DIRECTIONS, f"copy_engines[{e}]")
-        return tuple(str(direction) for direction in found)
-    if isinstance(known, str):
-        raise TypeError(
-            f"copy_engines: got {shown(known)}, expected a number, or a sequence of "
-            f"{', '.join(DIRECTIONS)}"
-        )
-    count = integer(known, "copy_engines")
-    if count < 1:
-        raise ValueError(f"copy_engines: got {shown(count)}, expected a positive number")
-    return ("both",) if count == 1 else ("in", "out")
+    engines = gpu.copy_engines if given is None else copy_engines_of(given, complete=False)
+    if given is not None and engines == 0:
+        raise ValueError("copy_engines: got 0, expected a positive number")
+    return engine_directions(engines) or ("both",)
 
 
 def gpc_sizes(given: Any, gpu: GPU, launches: Launches) -> tuple[int, ...] | None:
@@ -46,25 +35,11 @@ def gpc_sizes(given: Any, gpu: GPU, launches: Launches) -> tuple[int, ...] | Non
 
     Unknown GPCs have 8 SMs for launches with clusters.
     """
-    known: Any = gpu.sms_per_gpc if given is None else given
+    known = gpu.sms_per_gpc if given is None else gpcs_of(given, gpu.sms)
     if known is None:
         _refuse_unknown_gpcs(launches)
         return _equal(_PORTABLE_CLUSTER, gpu.sms) if (launches.cluster > 1).any() else None
-    if not is_sequence(known):
-        size = integer(known, "sms_per_gpc")
-        if size < 1:
-            raise ValueError(f"sms_per_gpc: got {shown(size)}, expected 1 or more")
-        return _equal(size, gpu.sms)
-    sizes = tuple(integer(size, f"sms_per_gpc[{g}]") for g, size in enumerate(known))
-    for g, size in enumerate(sizes):
-        if size < 1:
-            raise ValueError(f"sms_per_gpc[{g}]: got {shown(size)}, expected 1 or more")
-    if sum(sizes) != gpu.sms:
-        raise ValueError(
-            f"sms_per_gpc: got {shown(sizes)}, {shown(sum(sizes))} in all, expected {gpu.sms} in "
-            "all, the SMs of the GPU"
-        )
-    return sizes
+    return _equal(known, gpu.sms) if isinstance(known, int) else known
 
 
 def _equal(size: int, sms: int) -> tuple[int, ...]:

@@ -17,8 +17,9 @@ import numpy as np
 
 from gpusched import analysis
 from gpusched._support.text import clip, plural
-from gpusched.comparison.conditions import Condition
 from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.verdicts.conditions import Condition
+from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, most_clients
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.hosts.host_arrays import deadline_ranks
 from gpusched.model.kernel_chains import KernelChains
@@ -28,7 +29,6 @@ from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 
 __all__ = [
-    "OWN_CHANNELS",
     "PREMISES",
     "Case",
     "CpuSide",
@@ -39,10 +39,8 @@ __all__ = [
     "needs_cpus",
     "open_conditions",
     "refuse_false_premises",
+    "refuse_many_clients",
 ]
-
-
-OWN_CHANNELS = "each green context has hardware channels of its own"
 
 
 class NotApplicable(ValueError):
@@ -251,7 +249,55 @@ def _refuse_channels_of_clients(case: Case) -> None:
 
 
 def _refuse_channels_of_green_contexts(case: Case) -> None:
-    case.models.in_green_contexts().refuse_shared_channels(case.models.gpu().channels)
+    models = case.models
+    balanced = models.platform.workqueue == "balanced"
+    others = len(models.gpu_users()) - models.kernel_users()
+    green = models.in_green_contexts()
+    green.refuse_shared_channels(models.channels(), others, balanced=balanced)
+
+
+def _refuse_many_clients(case: Case) -> None:
+    refuse_many_clients(case.models)
+
+
+def refuse_many_clients(models: DerivedModels) -> None:
+    """Raise ValueError for more processes than a server of MPS has clients."""
+    clients, most = _clients(models), max(most_clients(models.gpu().cc))
+    if clients > most:
+        since = "" if most > 16 else " before compute capability 7.0"
+        raise ValueError(
+            f"tasks: got {clients} processes, expected at most {most}, the clients of a server of "
+            f"MPS{since}"
+        )
+
+
+def _many_clients(case: Case) -> Condition | None:
+    """Clients of which a server has as many with the latest drivers only, or with few channels."""
+    usual, most = most_clients(case.models.gpu().cc)
+    clients, channels = _clients(case.models), case.models.channels(of_client=True)
+    if clients <= usual and clients * channels <= usual * CLIENT_CHANNELS:
+        return None
+    if clients <= usual:
+        return Condition(
+            "mps_clients",
+            f"a server of MPS takes {clients} clients with {channels} channels each (with more "
+            f"than {CLIENT_CHANNELS}, it takes fewer clients than {usual})",
+            (),
+            "fewer channels: --channels",
+        )
+    return Condition(
+        "mps_clients",
+        f"the driver is that of CUDA 13.1 or later: {clients} clients, and a server of MPS has up "
+        f"to {most} of them, before {usual}",
+        (),
+        "",
+    )
+
+
+def _clients(models: DerivedModels) -> int:
+    """Processes that use the GPU."""
+    users = [task.process for task in models.gpu_users()]
+    return len(users) if set(users) == {None} else len(set(users))
 
 
 def _refuse_many_kernels(case: Case) -> None:
@@ -268,18 +314,6 @@ def _refuse_shared_processes(case: Case) -> None:
 
 def _refuse_cores(case: Case) -> None:
     case.models.refuse_cores()
-
-
-def _shared_channels(case: Case) -> Condition | None:
-    """Green contexts that have fewer channels together than streams."""
-    if not case.models.streams_beyond_channels():
-        return None
-    return Condition(
-        "channel_per_stream",
-        OWN_CHANNELS,
-        tuple(task.name for task in case.models.workload if task.kernels),
-        "balanced work queues of the green contexts, or more channels: --channels",
-    )
 
 
 def _inexact_times(case: Case) -> Condition | None:
@@ -357,11 +391,12 @@ _CHANNEL_OF_CLIENT = Premise(
 )
 _CHANNEL_OF_GREEN = Premise(
     "channel_per_stream",
-    "each stream of a green context has a hardware channel of its own",
+    "each stream in a green context has a hardware channel of its own",
     _refuse_channels_of_green_contexts,
 )
-_CHANNELS_APART = Premise(
-    "channel_per_stream", "green contexts share no hardware channels", doubt=_shared_channels
+_CLIENTS = Premise("mps_clients", "a server of MPS can have so many clients", _refuse_many_clients)
+_USUAL_CLIENTS = Premise(
+    "mps_clients", "servers of MPS of all drivers have so many clients", doubt=_many_clients
 )
 _GRIDS = Premise(
     "resident_grids", "the GPU runs a kernel of every task at once", _refuse_many_kernels
@@ -383,8 +418,8 @@ _FRAMES = Premise(
 PREMISES: dict[str, tuple[Premise, ...]] = {
     "streams": (_CPUS, _CHANNEL, _GRIDS),
     "priority_streams": (_CPUS, _CHANNEL, _GRIDS),
-    "mps": (_CPUS, _CHANNEL_OF_CLIENT, _GRIDS),
-    "green_contexts": (_CPUS, _CHANNEL_OF_GREEN, _CHANNELS_APART, _GRIDS),
+    "mps": (_CPUS, _CLIENTS, _USUAL_CLIENTS, _CHANNEL_OF_CLIENT, _GRIDS),
+    "green_contexts": (_CPUS, _CHANNEL_OF_GREEN, _GRIDS),
     "time_slices": (_PROCESSES,),
     "gcaps": (_PROCESSES,),
     "mpcp": (),

@@ -21,7 +21,9 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.registry import enumeration
 from gpusched._support.text import clip, plural
+from gpusched.comparison.instances.instance_workloads import platform_of_instance
 from gpusched.model.gpu import GPU, WARP_THREADS
+from gpusched.model.gpus.copy_engines import DIRECTIONS, possible_directions
 from gpusched.model.views.view_source import listed, runs_on_cpu, uses_engine
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
@@ -273,35 +275,47 @@ def _cpu_overload(workload: Workload, pieces: Sequence[_Piece], cpus: int, where
 
 
 def _engine_overloads(workload: Workload, parts: Sequence[_Part], platform: Platform) -> list[str]:
-    """About copy engines: one for both directions, or one for each.
-
-    Each GPU instance has engines of its own.
-    """
+    """About copy engines: all of them, those for copies in, and those for copies out."""
     copies = [part for part in parts if uses_engine(part.segment)]
-    if platform.copy_engines < 2:
-        users: tuple[tuple[str, tuple[type, ...]], ...] = (("copies", (CopyIn, CopyOut)),)
-    else:
-        users = (("copies to the GPU", (CopyIn,)), ("copies from the GPU", (CopyOut,)))
-    most = _most_instances(platform)
-    has = "there is 1" if most == 1 else f"{most} instances of the GPU have {most}"
+    choices = _engine_choices(platform)
     found = []
-    for what, kinds in users:
+    for what, kinds, served in (
+        ("copies", (CopyIn, CopyOut), DIRECTIONS),
+        ("copies to the GPU", (CopyIn,), ("in", "both")),
+        ("copies from the GPU", (CopyOut,), ("out", "both")),
+    ):
+        most = max(sum(direction in served for direction in engines) for engines in choices)
+        if what != "copies" and all(engines == ("both",) for engines in choices):
+            continue  # said of all copies
         pieces = [_in_time(part) for part in copies if isinstance(part.segment, kinds)]
+        has = f"there {'is' if most == 1 else 'are'} {most}"
+        if len(choices) > 1 or platform.mig is not None:
+            has = f"instances of the GPU have {most}"
         if (load := _load(pieces)) > most:
             found.append(f"{what} need {_above(load, most)} copy engines, {has}")
         elif (excess := _excess(pieces, most)) is not None:
-            engines = f"{has} copy engine{'s' if most > 1 else ''}"
-            found.append(f"{_sentence(workload, excess, what)}, {engines}")
+            noun = f"{has} copy engine{'s' if most > 1 else ''}"
+            found.append(f"{_sentence(workload, excess, what)}, {noun}")
     return found
 
 
-def _most_instances(platform: Platform) -> int:
-    """GPU instances that can exist together, 1 without any."""
-    if platform.mig is not None:
-        return max(1, len(platform.mig))
-    if platform.gpu is None or not platform.gpu.mig_profiles():
-        return 1
-    return max(len(instances) for instances in platform.gpu.mig_configurations())
+def _engine_choices(platform: Platform) -> list[tuple[str, ...]]:
+    """Directions of all engines: of the GPU, or of instances that can exist together."""
+    whole, gpu = platform.copy_engines, platform.gpu
+    choices = [possible_directions(whole)]
+    if gpu is None or not gpu.mig_profiles():
+        return choices
+    if platform.mig is None:
+        sets = gpu.mig_configurations()
+    else:
+        sets = (gpu.mig_instances(platform.mig),)
+    parts = {one: gpu.instance(one.profile.name) for instances in sets for one in instances}
+    engines = {
+        one: possible_directions(platform_of_instance(platform, part).copy_engines)
+        for one, part in parts.items()
+    }
+    choices += [tuple(d for one in instances for d in engines[one]) for instances in sets]
+    return choices
 
 
 def _stream_overloads(workload: Workload, parts: Sequence[_Part]) -> list[str]:

@@ -10,11 +10,11 @@ import numpy as np
 
 from gpusched._support.arguments import frozen
 from gpusched._support.text import clip
-from gpusched.comparison.conditions import Condition
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.premises import (
+from gpusched.comparison.verdicts.conditions import Condition
+from gpusched.comparison.verdicts.premises import (
     Case,
     cpu_side,
     jobs_that_overlap,

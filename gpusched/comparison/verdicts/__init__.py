@@ -1,0 +1,1 @@
+"""Meaning of answers: premises and conditions, rules of GPUs, necessary conditions, judgement."""

@@ -1,0 +1,106 @@
+"""Answers and runs that count only if they are the same under all readings of rules of GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from gpusched.comparison.verdicts.conditions import Condition
+from gpusched.comparison.verdicts.gpu_rules import Rule
+from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.workload.platforms import Platform
+
+__all__ = ["open_reading", "under_all_readings"]
+
+Readings = tuple[tuple[Rule, str], ...]
+"""Other readings of some rules, in words."""
+
+
+def under_all_readings(
+    answer: WorkloadAnswer | None,
+    others: Iterable[tuple[Readings, WorkloadAnswer | None]],
+    platform: Platform,
+) -> WorkloadAnswer | None:
+    """The answer of a test that counts under all readings of the rules on which it rests.
+
+    ``others`` have the answers under other readings, those with few changes first; None where the
+    test does not apply. A guarantee that not all readings give is conditional on those that give
+    it. What only some of them reject is undecided. None if no reading gives an answer.
+    """
+    rest = list(others)
+    choices: list[tuple[Readings, WorkloadAnswer | None]] = [((), answer), *rest]
+    for changes, found in choices:
+        if found is not None and _holds(found):
+            return _on_condition(found, changes, choices, platform)
+    if answer is None:
+        return None
+    for changes, other in rest:
+        if answer.rejected and (other is None or not other.rejected):
+            reason = f"{answer.why()} That is open if {_and(changes)}."
+            return replace(answer, rejected=False, impossible=False, reason=reason)
+    return answer
+
+
+def _on_condition(
+    answer: WorkloadAnswer,
+    changes: Readings,
+    choices: Iterable[tuple[Readings, WorkloadAnswer | None]],
+    platform: Platform,
+) -> WorkloadAnswer:
+    """A guarantee under some readings, on condition of these and of all that it needs besides.
+
+    Readings of further rules under which it does not hold, or only on other conditions, are
+    excluded by conditions.
+    """
+    conditions = [*answer.conditions, *(_condition(rule, text) for rule, text in changes)]
+    settled = {rule for rule, _ in changes}
+    for more, other in choices:
+        added = [rule for rule, _ in more if rule not in settled]
+        if not set(changes) <= set(more) or len(added) < len(more) - len(changes):
+            continue  # excluded by the conditions
+        if other is not None and _holds(other):
+            conditions += other.conditions
+            continue
+        conditions += [_condition(rule, rule.text) for rule in added]
+        settled.update(added)
+    found = tuple(dict.fromkeys(conditions))
+    if found == answer.conditions:
+        return answer
+    said = (f"an answer that holds only if {_and(changes)}",) if changes else ()
+    return replace(
+        answer,
+        platform=platform,
+        accepted=False,
+        conditions=found,
+        derivation=(*answer.derivation, *said),
+    )
+
+
+def _holds(answer: WorkloadAnswer) -> bool:
+    return answer.accepted or answer.conditional
+
+
+def _condition(rule: Rule, text: str) -> Condition:
+    return Condition(rule.name, text, (), f"settled by {rule.settled_by}")
+
+
+def _and(changes: Readings) -> str:
+    return " and ".join(text for _, text in changes)
+
+
+def open_reading(
+    run: WorkloadRun, others: Iterable[tuple[Readings, Callable[[], WorkloadRun]]]
+) -> WorkloadRun:
+    """A run whose late jobs show a miss of the program only under all readings of the rules."""
+    if run.limits or not run.late.any():
+        return run
+    for changes, other in others:
+        try:
+            late = bool(other().late.any())
+        except (ValueError, OverflowError):
+            late = False
+        if not late:
+            short = f"rule {', '.join(rule.name for rule, _ in changes)}"
+            return replace(run, limits=((short, f"no job is late if {_and(changes)}"),))
+    return run
