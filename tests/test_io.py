@@ -758,19 +758,29 @@ def test_malformed_kernels(tmp_path, event, message):
     assert len(str(caught.value)) < len(str(path)) + 300
 
 
-def test_kernels_without_a_grid_are_left_out_and_noted(tmp_path):
+def test_kernels_without_a_grid_keep_their_time(tmp_path):
     events = [kernel("a"), without(kernel("b"), "grid"), kernel("c"), without(kernel("d"), "block")]
     events[3]["args"]["grid"] = None
     path = put(tmp_path, events)
     trace = io.read_trace(path)
-    assert trace.name.tolist() == ["a", "c"]
+    assert trace.name.tolist() == ["a", "b", "c", "d"]
+    assert trace.blocks.tolist() == [4, 0, 4, 0]
+    assert trace.threads.tolist() == [128, 0, 128, 0]
     assert trace.notes == (
-        "2 kernels without grid and block left out, the first traceEvents[1], 'b'",
+        "2 kernels without grid and block (10us in all), of which only the time is known, the "
+        "first traceEvents[1], 'b'",
     )
+    read = io.read_trace(path, gpu="A100")
+    assert sorted(read.choose().name.tolist()) == ["a", "c"]
+    kernels = read.choose(pattern="b")
+    assert kernels.occupancy().tolist() == [0] and kernels.fits().tolist() == [False]
+    for refused in (kernels.waves, kernels.tasks):
+        with pytest.raises(ValueError, match="kernel 'b': got no grid and block, expected them"):
+            refused()
+    assert io.occupancy_agreement(read).reason.tolist() == ["not reported"] * 4
     assert io.read_trace(put(tmp_path, [kernel()])).notes == ()
     put(tmp_path, [events[1]])
-    with pytest.raises(ValueError, match=r"among 1 events \(1 without a grid\), expected"):
-        io.read_trace(path)
+    assert io.read_trace(path).threads.tolist() == [0]
     put(tmp_path, [kernel(), without(kernel(), "grid"), kernel(dur=-1)])
     with pytest.raises(ValueError, match=r"traceEvents\[2\], kernel 'k': 'dur': got -1"):
         io.read_trace(path)
@@ -834,12 +844,13 @@ def test_grids_of_rocm_stand_in_the_launch_calls(tmp_path, category):
     for events in ([*bare, own, *calls], [*calls, own, *bare]):
         trace = io.read_trace(put(tmp_path, events, [MI250]))
         found = dict(zip(trace.name.tolist(), trace.blocks.tolist(), strict=True))
-        assert found == {"own": 4, "k0": 8, "k1": 7}
+        assert found == {"own": 4, "k0": 8, "k1": 7} | dict.fromkeys(["k2", "k3", "k4", "k5"], 0)
         assert trace.threads[trace.name == "k1"].tolist() == [64]
-        assert trace.call.tolist().count(-1) == 0
+        assert trace.call.tolist().count(-1) == 1  # no call has the number of k5
         first = events.index(bare[2])
         assert trace.notes[0] == (
-            f"4 kernels without grid and block left out, the first traceEvents[{first}], 'k2'"
+            "4 kernels without grid and block (20us in all), of which only the time is known, the "
+            f"first traceEvents[{first}], 'k2'"
         )
     path = put(tmp_path, [own, without(bare[0], "stream"), calls[0]])
     with pytest.raises(ValueError, match=r"traceEvents\[1\], kernel 'k0': 'stream': got nothing"):

@@ -63,12 +63,12 @@ def read(path: Path) -> Any:
     kernels = list(zip(*(getattr(trace, key).tolist() for key in columns), strict=True))
     ranges, calls, transfers = (rows(getattr(beside, kind)) for kind in (
         "ranges", "calls", "transfers"))  # fmt: skip
-    left_out = [note.split()[0] for note in trace.notes if "left out" in note]
+    without = [note.split()[0] for note in trace.notes if "without grid and block" in note]
     return {
         "kernels": kernels, "call": trace.call.tolist(), "calls": calls, "ranges": ranges,
         "transfers": transfers, "threads": list(beside.threads), "helpers": set(beside.helpers),
         "unfinished": beside.unfinished, "missing": beside.missing,
-        "deviceProperties": file.properties, "left_out": int(left_out[0]) if left_out else 0,
+        "deviceProperties": file.properties, "without": int(without[0]) if without else 0,
     }  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def expected(path: Path) -> Any:
         "transfers": [(*row[:-1], number) for row, number in transfers], "threads": threads,
         "helpers": {i for i, key in enumerate(threads) if key in found["backward"]},
         "unfinished": found["unfinished"], "missing": found["missing"],
-        "deviceProperties": found["deviceProperties"], "left_out": found["left_out"],
+        "deviceProperties": found["deviceProperties"], "without": found["without"],
     }  # fmt: skip
 
 

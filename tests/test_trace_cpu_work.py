@@ -47,7 +47,8 @@ def test_cpu_work_agrees_with_a_count(seed: int) -> None:
     )  # fmt: skip
     zeros = column([0] * len(ops))
     kernel, starts, ends, of_call = (column([op[i] for op in ops]) for i in range(4))
-    work = GpuWork(kernel, zeros, starts, ends, zeros, zeros, zeros, of_call, ["k"], [])
+    others = (zeros[:0], zeros[:0], zeros[:0] > 0)
+    work = GpuWork(kernel, zeros, starts, ends, zeros, zeros, zeros, of_call, ["k"], others, [])
     rows = np.arange(len(ops)).reshape(1, -1)
     where = (column([begin]), column([end]), column([0]))
     found = cpu_work(events, work, Waits(events, work), rows, *where)

@@ -151,7 +151,7 @@ def test_nested_ranges_and_names(tmp_path: Path) -> None:
     w = read.workload(nesting="innermost")
     assert w.names == ("conv layer",)
     assert [kernel.name for kernel in w[0].kernels] == ["inner"]
-    assert "left out: kernels and copies launched outside of all ranges: 2" in w.notes
+    assert "left out: kernels and copies launched outside of all ranges: 2 (40us in all)" in w.notes
     assert read.workload(names="conv").names == ("conv layer",)
     with pytest.raises(ValueError, match="names: got 'none', expected a match among 'frame 0'"):
         read.workload(names="none")
@@ -170,7 +170,8 @@ def test_launches_of_threads_without_ranges_belong_to_the_only_one_around(tmp_pa
     assert (
         "net: from 2 of 3 occurrences; 1 without GPU work left out; the period is given" in w.notes
     )
-    assert "left out: kernels and copies launched in several ranges of other threads: 1" in w.notes
+    what = "left out: kernels and copies launched in several ranges of other threads"
+    assert f"{what}: 1 (10us in all)" in w.notes
 
 
 def test_a_backward_pass_belongs_to_the_thread_that_waits_for_it(tmp_path: Path) -> None:
@@ -253,8 +254,8 @@ def test_a_task_per_kernel(tmp_path: Path) -> None:
     w = read.workload("kernel")
     assert w.names == ("f", "f#2")
     assert [us(*task.segments) for task in w] == [[("Kernel", 12)], [("Kernel", 13)]]
-    assert [task.period for task in w] == [2_000_000, 2_000_000]
-    assert "left out: copies to and from the device: 4" in w.notes
+    assert [task.period for task in w] == [1_541_500, 1_541_500]  # 3,083 us over two launches each
+    assert "left out: copies to and from the device: 4 (12us in all)" in w.notes
     with pytest.raises(ValueError, match="names: got 'g', expected one that matches a kernel"):
         read.workload("kernel", names="g")
     assert read.workload("kernel", names="f<1>").names == ("f", "f#2")
@@ -271,8 +272,8 @@ def test_the_most_frequent_sequence_is_taken(tmp_path: Path) -> None:
     assert [kernel.name for kernel in w["net"].kernels] == ["a", "b"]
     assert w.notes[1] == (
         "net: from 3 of 7 occurrences; 1 without GPU work left out; 3 with other sequences of GPU "
-        "work left out, which take the GPU up to 120us (those kept: 40us); the period is the "
-        "median of 6 distances, 1ms to 1ms"
+        "work left out, which take the GPU 180us in all, each up to 120us (those kept: 40us); the "
+        "period is the median of 6 distances, 1ms to 1ms"
     )
 
 
@@ -355,15 +356,17 @@ def test_work_that_is_in_no_job_is_counted(tmp_path: Path) -> None:
     assert us(*w["net"].segments)[:2] == [("CPU", 12), ("Kernel", 10)]
     assert len(w["net"].kernels) == 1
     assert [note for note in w.notes if note.startswith("left out")] == [
-        "left out: segments with a measured duration of 0: 1",
-        "left out: kernels and copies without a launch call in the trace: 2",
-        "left out: kernels and copies launched outside of all ranges: 1",
+        "left out: operations with a stated duration of 0: 2 (0ns in all)",
+        "left out: kernels and copies without a launch call in the trace: 2 (20us in all)",
+        "left out: kernels and copies launched outside of all ranges: 1 (10us in all)",
         "left out: copies on the device: 2 (14us in all)",
         "left out: copies between devices or of unknown directions: 2 (2us in all)",
         "left out: memsets: 2 (4us in all)",
-        "left out: copies and memsets on other devices: 2",
-        "left out: kernels on other devices: 1",
+        "left out: copies and memsets on other devices: 2 (2us in all)",
+        "left out: kernels on other devices: 1 (10us in all)",
     ]
+    # Of kernels, 20 us in jobs, 20 without a call, 10 outside of ranges; copies and memsets of 20.
+    assert w.observed == (70_000, 20_000)
 
 
 def test_a_number_that_calls_of_two_threads_have_stands_for_none(tmp_path: Path) -> None:
@@ -377,7 +380,10 @@ def test_a_number_that_calls_of_two_threads_have_stands_for_none(tmp_path: Path)
     assert read.workload().notes[1].startswith("net: from 2 of 2")
     recording.add("cuda_runtime", "cudaLaunchKernel", 11, 1, WORKER, correlation=2)
     w = recording.read(tmp_path).workload()
-    assert "left out: kernels and copies without a launch call in the trace: 1" in w.notes
+    assert (
+        "left out: kernels and copies without a launch call in the trace: 1 (10us in all)"
+        in w.notes
+    )
 
 
 def test_gaps_without_a_wait(tmp_path: Path) -> None:
@@ -415,7 +421,7 @@ def test_ranges_of_the_gpu_serve_where_there_are_no_others(tmp_path: Path) -> No
     w = read.workload()
     assert us(*w["net"].segments) == [("Kernel", 10)]
     assert "jobs have no CPU work, because the trace has ranges on streams only" in w.notes
-    assert "left out: kernels and copies outside of all ranges: 2" in w.notes
+    assert "left out: kernels and copies outside of all ranges: 2 (20us in all)" in w.notes
     recording.add("gpu_user_annotation", "net", 1005, 50, 8, 0, stream=8)
     with pytest.raises(ValueError, match=r"traceEvents\[\d+\]: got the range 'net' on stream 8"):
         recording.read(tmp_path).workload()
@@ -586,7 +592,8 @@ def test_ranges_that_any_thread_may_end(tmp_path: Path) -> None:
     w = gs.io.read_trace(path).workload()
     assert [kernel.time for kernel in w["net"].kernels] == [12]
     assert "net: from 3 of 3 occurrences" in w.notes[1]
-    assert "left out: kernels and copies launched in several ranges of other threads: 1" in w.notes
+    what = "left out: kernels and copies launched in several ranges of other threads"
+    assert f"{what}: 1 (9ns in all)" in w.notes
 
 
 def test_whole_graphs_are_counted(tmp_path: Path) -> None:
@@ -595,11 +602,20 @@ def test_whole_graphs_are_counted(tmp_path: Path) -> None:
     change(
         path,
         "UPDATE StringIds SET value = 'k' WHERE value LIKE 'k%'",
-        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER)",
-        "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (1), (2)",
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE "
+        "(start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER)",
+        "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (100, 400, 0, 7), (1100, 1400, 0, 7)",
     )
-    notes = gs.io.read_trace(path).workload().notes
-    assert any("CUDA graphs recorded as a whole" in note and note.endswith("2") for note in notes)
+    read = gs.io.read_trace(path)
+    w = read.workload()
+    graphs = "CUDA graphs recorded as a whole (record with --cuda-graph-trace=node)"
+    assert f"left out: {graphs}: 2 (600ns in all)" in w.notes
+    assert w.observed == (623, 22)  # with the memset of 1 ns
+    assert "GPU utilization 0.012 (observed: 0.415, kernels ran for 622ns of 1.5us)" in w.notes
+    replay = read.launches("A100")
+    assert "the launches contain 3.5 % of the observed GPU time (22ns of 623ns)" in (
+        replay.assumptions
+    )
 
 
 @pytest.mark.long
@@ -632,7 +648,10 @@ def test_damaged_databases(tmp_path: Path, statement: str, message: str) -> None
     if statement.startswith("DROP TABLE CUPTI"):
         w = read.workload()  # ranges on the CPU remain
         assert not w[0].kernels
-        assert "left out: kernels and copies without a launch call in the trace: 2" in w.notes
+        assert (
+            "left out: kernels and copies without a launch call in the trace: 2 (20ns in all)"
+            in w.notes
+        )
         return
     with pytest.raises(ValueError, match=message):
         read.workload()
@@ -666,7 +685,7 @@ def test_several_processes(tmp_path: Path) -> None:
 def test_reports_in_csv_have_kernels_only(tmp_path: Path) -> None:
     kernels = [nsys_kernel("k", start) for start in (0, 10_000, 20_000)]
     read = gs.io.read_trace(nsys_table(tmp_path / "t.csv", kernels), gpu="A100")
-    assert read.workload("kernel")["k"].period == 10_000
+    assert read.workload("kernel")["k"].period == 25_000 // 3
     w = read.workload("stream", period="10us")
     assert us(*w["stream 7"].segments) == [("Kernel", 5)]
     assert any(note.startswith("copies are left out (") for note in w.notes)

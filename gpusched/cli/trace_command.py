@@ -114,6 +114,7 @@ def _schedule(options: argparse.Namespace) -> int:
     from gpusched import pbs
     from gpusched.io import read_trace
     from gpusched.io.traces.chosen_periods import utilization_text
+    from gpusched.io.traces.trace_tables import total
     from gpusched.model.batch_table import BatchTable
 
     if options.period is not None and options.utilization is not None:
@@ -132,6 +133,9 @@ def _schedule(options: argparse.Namespace) -> int:
     print(_kernels_text(kernels, tasks, read.gpu))
     for note in read.notes:
         print(f"note: {note}")
+    chosen, whole = total(kernels.total), total(read.duration)
+    times = f"{duration(chosen)} of {duration(whole)}"
+    print(f"note: these kernels take {chosen / max(whole, 1):.0%} of the kernels' time ({times})")
     if periods is None:
         print(f"{utilization_text(tasks.wcet, tasks.period, utilization)}\n")
     for name, found in (

@@ -261,7 +261,7 @@ def methods_document() -> Document:
 
 
 def _head(kind: str, workload: Workload, platform: Platform) -> Document:
-    parts = Parts(workload.tasks, workload.tick_ns, workload.notes)
+    parts = Parts(workload.tasks, workload.tick_ns, workload.notes, workload.observed)
     return {
         "format": f"gpusched {kind}",
         "version": VERSION,

@@ -133,7 +133,8 @@ def in_finer_ticks(workload: Workload, platform: Platform, count: int) -> tuple[
         ]
         period = {} if task.rate is None else {"period": task.period}
         tasks.append(task.replace(segments=segments, **period)._at(tick))  # type: ignore[arg-type]
-    return Workload._made(tasks, tick, workload.assumptions), platform._at(tick)
+    made = Workload._made(tasks, tick, workload.assumptions, workload.observed)
+    return made, platform._at(tick)
 
 
 def ticks_up(finer: Int64Array, grain: int) -> Int64Array:

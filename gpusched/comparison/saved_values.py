@@ -42,7 +42,7 @@ def workload_values(workload: Workload) -> dict[str, Any]:
     if isinstance(tick, Fraction):
         finer, tick = {"finer": tick}, 1
         tasks = tuple(task._ticks_as(tick) for task in tasks)
-    parts = Parts(tasks, tick, workload.notes)
+    parts = Parts(tasks, tick, workload.notes, workload.observed)
     return {**head_document(parts), "task": list(task_documents(parts.tasks, parts.tick)), **finer}
 
 
@@ -53,7 +53,8 @@ def _workload_of(values: Any) -> Workload:
     if not isinstance(finer, Fraction) or finer <= 0 or finer.denominator == 1:
         raise ValueError(f"finer: got {shown(finer)}, expected a positive Fraction of a ns")
     parts = workload_parts({key: value for key, value in values.items() if key != "finer"})
-    return Workload._made((task._ticks_as(finer) for task in parts.tasks), finer, parts.notes)
+    tasks = (task._ticks_as(finer) for task in parts.tasks)
+    return Workload._made(tasks, finer, parts.notes, parts.observed)
 
 
 def platform_values(platform: Platform) -> dict[str, Any]:

@@ -95,9 +95,9 @@ def read_trace(
     Returns
     -------
     Trace
-        ``notes`` lists what was left out, such as kernels without grid and block (on ROCm, the
-        launch call may have them instead), and what is not known about AMD GPUs. These are not
-        fully supported: times, names, streams and grids are read, but occupancy and scheduling
+        ``notes`` lists what is not known: grid and block of kernels whose event and launch call
+        have none, as of HIP graphs (0 blocks of 0 threads), and what AMD GPUs are like. These are
+        not fully supported: times, names, streams and grids are read, but occupancy and scheduling
         rules are unknown. For Nsight Systems, ``occupancy`` is -1. In a database with several
         processes, contexts are numbered from 1 on, and if processes see different GPUs under the
         same device number, devices have the numbers of TARGET_INFO_GPU.
@@ -132,7 +132,7 @@ def read_trace(
     order = np.argsort(launches.start, kind="stable")
     chosen = order[launches.device[order] == device]
     described = file.gpu(device) if given is None else given
-    events = file.beside_kernels().but_elsewhere(len(order) - len(chosen))
+    events = file.beside_kernels().but_elsewhere(launches.duration[launches.device != device])
     return replace(take(launches, chosen), gpu=described, source=source, events=events)
 
 

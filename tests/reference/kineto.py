@@ -73,7 +73,7 @@ def read(source: str, data: bytes) -> dict[str, Any]:
 
 
 def _launches(source: str, events: list[Any]) -> dict[str, Any]:
-    kernels, left_out = [], 0
+    kernels, without = [], 0
     for index, event in enumerate(events):
         if not isinstance(event, dict):
             where = f"{source}: traceEvents[{index}]"
@@ -82,16 +82,14 @@ def _launches(source: str, events: list[Any]) -> dict[str, Any]:
             args = event.get("args")
             if isinstance(args, dict) and args and None in (args.get("grid"), args.get("block")):
                 shapes = _shapes_of_calls(events, correlation(args))
-                if len(shapes) != 1:
-                    left_out += 1
-                    continue
-                event = {**event, "args": {**args, "grid": shapes[0][0], "block": shapes[0][1]}}
+                grid, block = shapes[0] if len(shapes) == 1 else (None, None)
+                without += len(shapes) != 1
+                event = {**event, "args": {**args, "grid": grid, "block": block}}
             one = _Event(source, index, event, "kernel")
             kernels.append((*one.kernel(), correlation(args)))
     if not kernels:
-        what = f" ({left_out} without a grid)" if left_out else ""
         raise ValueError(
-            f"{source}: got no kernels among {len(events)} events{what}, expected at least one"
+            f"{source}: got no kernels among {len(events)} events, expected at least one"
         )
     beside = _Beside(source)
     try:
@@ -100,7 +98,7 @@ def _launches(source: str, events: list[Any]) -> dict[str, Any]:
         missing = ""
     except ValueError as error:
         beside, missing = _Beside(source), str(error)
-    return {"kernels": kernels, "left_out": left_out, "missing": missing, **vars(beside)}
+    return {"kernels": kernels, "without": without, "missing": missing, **vars(beside)}
 
 
 def _shapes_of_calls(events: list[Any], number: int) -> list[tuple[Any, Any]]:
@@ -206,7 +204,12 @@ class _Event:
             self.fail("dur", self.event["dur"], "a non-negative number")
         if start + duration > INT64_MAX:
             self.fail("ts", self.event["ts"], "a time that, with dur, fits 64 bits of ns")
-        blocks, threads = self.product("grid"), self.product("block")
+        blocks = threads = 0
+        if self.args.get("grid") is None:  # nor a block, as of HIP graphs
+            usual = {"registers per thread": 0, "shared memory": 0, "context": 0}
+            self.args = usual | {key: v for key, v in self.args.items() if v is not None}
+        else:
+            blocks, threads = self.product("grid"), self.product("block")
         numbers = [self.integer(f, 0 if i < 3 else -INT64_MAX) for i, f in enumerate(INTEGERS)]
         occupancy = -1
         if self.args.get("est. achieved occupancy %") is not None:

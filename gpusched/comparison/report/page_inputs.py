@@ -24,7 +24,7 @@ _LINE = 400  # characters of one
 
 def workload_html(workload: Workload) -> str:
     """The tasks as a table and as TOML, limited to the first lines."""
-    parts = Parts(workload.tasks, workload.tick_ns, workload.notes)
+    parts = Parts(workload.tasks, workload.tick_ns, workload.notes, workload.observed)
     lines = toml_lines(head_document(parts), task_documents(*parts[:2]))
     shown = [clip(line.rstrip("\n"), _LINE) for line in islice(lines, _LINES + 1)]
     more = ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -240,6 +241,19 @@ def jobs_that_overlap(models: DerivedModels, response: Any, known: Any) -> list[
     return found
 
 
+def _lost_work(case: Case) -> Condition | None:
+    """GPU work of a recording that the workload lacks, and that may delay its tasks."""
+    observed = case.models.workload.observed
+    if observed is None or observed.share >= _KEPT:
+        return None
+    return Condition(
+        "gpu_work_kept",
+        f"the GPU has no other work than that of the tasks, which contain {observed}",
+        (),
+        "the workload's notes say what is left out; other ranges, steps or streams may contain it",
+    )
+
+
 def _refuse_channels(case: Case) -> None:
     case.models.refuse_shared_channels()
 
@@ -376,6 +390,13 @@ def _rows_that_start_late(case: Case) -> dict[int, str]:
     return found
 
 
+_KEPT = Fraction(99, 100)  # of the observed GPU time
+
+_WORK = Premise(
+    "gpu_work_kept",
+    "the workload contains the GPU work of the recording from which it was made",
+    doubt=_lost_work,
+)
 _CPUS = Premise(
     "cpu_alone",
     "threads that use the GPU are not delayed on a CPU, and tasks without GPU work fit beside them",
@@ -433,8 +454,9 @@ PREMISES: dict[str, tuple[Premise, ...]] = {
     "edf_parallel": (_CPUS, _EXACT_TIMES, _FRAMES),
     "pbs": (_CPUS, _FRAMES),
 }
-"""Premises of each way with a test, beside those that every derived model checks: releases without
-jitter, and, unless a way is about processes, one process for all tasks that use the GPU."""
+"""Premises of each way with a test, beside that of all ways (``gpu_work_kept``) and those that
+every derived model checks: releases without jitter, and, unless a way is about processes, one
+process for all tasks that use the GPU."""
 
 
 def refuse_false_premises(way: str, case: Case) -> None:
@@ -448,7 +470,7 @@ def open_conditions(way: str, case: Case, *, cpus: bool = True) -> tuple[Conditi
     """Conditions of an accepting test of a way; ``cpus``: whether those of CPUs are wanted."""
     found = [
         premise.doubt(case)
-        for premise in PREMISES[way]
+        for premise in (_WORK, *PREMISES[way])
         if premise.doubt is not None and (cpus or premise is not _CPUS)
     ]
     return tuple(condition for condition in found if condition is not None)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
-from gpusched._support.text import shown
+from gpusched._support.text import plural, shown
 from gpusched.io.replays.replay import MOST_TIME, TraceReplay, too_long
 from gpusched.io.trace_workloads.gpu_work import Recording
 from gpusched.io.traces.trace_events import COPY_IN, COPY_OUT, UNKNOWN_KIND, TraceEvents
-from gpusched.io.traces.trace_tables import known_gpu, occupancy_of
+from gpusched.io.traces.trace_tables import known_gpu, occupancy_of, total
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import Launches
 from gpusched.model.launching.launch_columns import KINDS, STREAM_KINDS
+from gpusched.model.workload.observed_time import ObservedTime
+from gpusched.model.workload.time_units import time_with_unit
 
 __all__ = ["trace_replay"]
 
+_MOST_THREADS = 1024  # of a block
 _NULL_STREAM = 7  # the number that CUPTI gives the legacy default stream of a context
 _KINDS = {COPY_IN: "copy_in", COPY_OUT: "copy_out"}
 
@@ -41,13 +44,14 @@ def trace_replay(trace: Recording, gpu: GPU | None, latency: Any, others: str) -
     time = table.in_order(np.minimum(issued - earliest + delay, table.start - earliest))
     first = int(time.min())
     order = np.lexsort((table.start, time))  # stable: rows of one stream are in order
-    durations, empty = _block_times(trace, device, table)
+    shapes = _shapes(trace, device)
+    durations, empty = _block_times(trace, device, shapes, table)
     streams = _Streams(trace.events, table, others)
     after, dependent = _dependencies(trace.events, table, streams, issued, order)
     kernels = table.kernel[order]
     blocks, threads, regs, smem = (
-        np.where(kernels >= 0, getattr(trace, key)[np.maximum(kernels, 0)], 0)
-        for key in ("blocks", "threads", "regs", "smem")
+        np.where(kernels >= 0, column[np.maximum(kernels, 0)], 0)
+        for column in (shapes.blocks, shapes.threads, trace.regs, trace.smem)
     )
     launches = Launches(
         time[order] - first,
@@ -65,7 +69,7 @@ def trace_replay(trace: Recording, gpu: GPU | None, latency: Any, others: str) -
         stream_kind=streams.kind,
         stream_name=streams.names,
     )
-    said = [*_sentences(trace.events, table, delay, empty), *streams.said, *dependent]
+    said = [*_sentences(trace, table, delay, empty), *streams.said, *dependent]
     return TraceReplay(
         launches, earliest + first, tuple(said), frozen(kernels), frozen(table.transfer[order])
     )
@@ -86,7 +90,7 @@ class _Operations:
         transfers = trace.events.transfers
         here = transfers.device == trace.device[0]
         copied = here & np.isin(transfers.kind, list(_KINDS))
-        self.left_out = int((here & ~copied).sum())
+        self.left_out = transfers.duration[here & ~copied]
         chosen = np.flatnonzero(copied)
         n = len(trace.name)
         none = np.full(len(chosen), -1)
@@ -140,10 +144,32 @@ class _Operations:
         return int(found[(len(found) - 1) // 2]) if len(found) else 0
 
 
-def _block_times(trace: Recording, gpu: GPU, table: _Operations) -> tuple[Int64Array, int]:
+class _Shapes(NamedTuple):
+    """Shapes of the kernels; those that the file does not say are blocks that fill every SM."""
+
+    blocks: Int64Array
+    threads: Int64Array
+    regs: Int64Array
+    smem: Int64Array
+
+
+def _shapes(trace: Recording, gpu: GPU) -> _Shapes:
+    per_sm = -(-gpu.threads_per_sm // _MOST_THREADS)
+    unknown = trace.threads == 0
+    return _Shapes(
+        np.where(unknown, gpu.sms * per_sm, trace.blocks),
+        np.where(unknown, gpu.threads_per_sm // per_sm, trace.threads),
+        trace.regs,
+        trace.smem,
+    )
+
+
+def _block_times(
+    trace: Recording, gpu: GPU, shapes: _Shapes, table: _Operations
+) -> tuple[Int64Array, int]:
     """Time of a block such that a kernel alone takes its measured time, rounded up per wave; and
     how many operations had none."""
-    resident = occupancy_of(gpu, trace)
+    resident = occupancy_of(gpu, shapes)
     if wrong := np.flatnonzero(resident == 0).tolist():
         row = wrong[0]
         raise ValueError(
@@ -151,7 +177,7 @@ def _block_times(trace: Recording, gpu: GPU, table: _Operations) -> tuple[Int64A
             f"{trace.regs[row]} registers and {trace.smem[row]} bytes of shared memory, expected a "
             "block that fits an SM of the GPU (or give another gpu=)"
         )
-    waves = -(-trace.blocks // (gpu.sms * resident))
+    waves = -(-shapes.blocks // (gpu.sms * resident))
     of_kernel = np.maximum(table.kernel, 0)
     waves = np.where(table.kernel >= 0, waves[of_kernel], 1)
     times: Int64Array = np.maximum(-(-table.duration // waves), 1)
@@ -271,7 +297,8 @@ def _dependencies(
     return after, said
 
 
-def _sentences(events: TraceEvents, table: _Operations, delay: int, empty: int) -> list[str]:
+def _sentences(trace: Recording, table: _Operations, delay: int, empty: int) -> list[str]:
+    events = trace.events
     said = [
         "a kernel's measured time includes interference; its blocks take a time with which the "
         "kernel alone takes the measured one"
@@ -286,12 +313,27 @@ def _sentences(events: TraceEvents, table: _Operations, delay: int, empty: int) 
             f"{uncalled} of {len(table)} operations have no launch call in the file and are "
             "launched when they started"
         )
-    if table.left_out:
-        said.append(f"{table.left_out} memsets and copies that are not to or from it are left out")
+    if len(unknown := trace.duration[trace.threads == 0]):
+        said.append(
+            f"{plural(len(unknown), 'kernel')} without grid and block ({_time(unknown)} in all) "
+            "take all SMs"
+        )
+    if len(table.left_out):
+        said.append(
+            "memsets, copies that are not to or from the device, and CUDA graphs recorded as a "
+            f"whole are left out: {len(table.left_out)} ({_time(table.left_out)} in all)"
+        )
+    kept = total(table.duration)
+    said.append(f"the launches contain {ObservedTime(kept + total(table.left_out), kept)}")
+    if events.elsewhere:
+        time = time_with_unit(events.elsewhere_ns, 1)
+        said.append(f"kernels on other devices are left out: {events.elsewhere} ({time} in all)")
     if empty:
         said.append(f"{empty} operations of no duration take 1 tick, the least")
     if events.missing:
         said.append(f"no copies and launch calls are known: {events.missing}")
-    if events.graphs:
-        said.append(f"{events.graphs} CUDA graphs recorded as a whole are left out")
     return said
+
+
+def _time(durations: Int64Array) -> str:
+    return time_with_unit(total(durations), 1)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown, shown_names
-from gpusched.io.trace_workloads.gpu_work import GpuWork, Recording
+from gpusched.io.trace_workloads.gpu_work import GpuWork, Recording, left_out
 from gpusched.io.trace_workloads.grouping import groups
 from gpusched.io.trace_workloads.observed_periods import Periods, given_period
 from gpusched.io.trace_workloads.occurrences import (
@@ -39,6 +40,7 @@ class Candidates:
 
     ``owner`` and ``order`` have an entry per operation: its occurrence (negative: none), and the
     time by which those of a job are sorted. ``thread`` is -1 where occurrences have no CPU work.
+    ``launch_span`` is the time of all GPU work, from its start to its end, if each launch is a job.
     """
 
     names: list[str]
@@ -50,6 +52,7 @@ class Candidates:
     owner: Int64Array
     order: Int64Array
     said: list[str] = field(default_factory=list)
+    launch_span: int | None = None
 
 
 def candidates(
@@ -116,16 +119,16 @@ def _assigned(
     calls = trace.events.calls
     if np.any(found.kind == OF_STREAM):
         owner = owners(trace.events, found, work.start, work.stream)
-        _count(said, owner == NONE, "outside of all ranges")
+        _count(said, work, owner == NONE, "outside of all ranges")
         return owner, work.start
     known = work.call != NO_CALL
     order, thread = work.start.copy(), np.full(len(work), -1)
     order[known] = calls.start[work.call[known]]
     thread[known] = calls.thread[work.call[known]]
     owner = owners(trace.events, found, order, thread)
-    _count(said, ~known, "without a launch call in the trace")
-    _count(said, known & (owner == NONE), "launched outside of all ranges")
-    _count(said, owner == SEVERAL, "launched in several ranges of other threads")
+    _count(said, work, ~known, "without a launch call in the trace")
+    _count(said, work, known & (owner == NONE), "launched outside of all ranges")
+    _count(said, work, owner == SEVERAL, "launched in several ranges of other threads")
     inside = owner >= 0
     others = inside & (thread != np.where(inside, found.thread[owner], thread))
     if count := int(others.sum()):
@@ -137,10 +140,14 @@ def _assigned(
 
 
 def _count(
-    said: list[str], chosen: Int64Array | np.ndarray[tuple[int], np.dtype[np.bool_]], what: str
+    said: list[str],
+    work: GpuWork,
+    chosen: NDArray[np.bool_],
+    where: str,
+    what: str = "kernels and copies ",
 ) -> None:
-    if count := int(np.sum(chosen)):
-        said.append(f"left out: kernels and copies {what}: {count}")
+    if chosen.any():
+        said.append(left_out(f"{what}{where}", work.duration[chosen]))
 
 
 def _by_kernel(trace: Recording, work: GpuWork, names: str | re.Pattern[str] | None) -> Candidates:
@@ -159,15 +166,12 @@ def _by_kernel(trace: Recording, work: GpuWork, names: str | re.Pattern[str] | N
     owner = np.full(len(work), NONE)
     owner[rows] = np.arange(len(rows))
     said: list[str] = []
-    _count_copies(said, work)
-    return _without_cpu(
+    _count(said, work, (work.kernel >= 0) & ~kernels, "that names does not match", "kernels ")
+    _count(said, work, work.kernel < 0, "to and from the device", "copies ")
+    found = _without_cpu(
         labels(trace.name[first].tolist()), task, work.start[rows], owner, work.start, said
     )
-
-
-def _count_copies(said: list[str], work: GpuWork) -> None:
-    if count := int(np.sum(work.kernel < 0)):
-        said.append(f"left out: copies to and from the device: {count}")
+    return replace(found, launch_span=int(work.end.max()) - int(work.start.min()))
 
 
 def _without_cpu(

@@ -11,12 +11,13 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gpusched._support.arguments import one_of
+from gpusched._support.arguments import Int64Array, one_of
 from gpusched._support.text import clip, shown, shown_names
 from gpusched.io.trace_workloads.candidates import By, Candidates, candidates
 from gpusched.io.trace_workloads.cpu_work import CpuWork, Waits, cpu_work
-from gpusched.io.trace_workloads.gpu_work import IN, GpuWork, Recording, gpu_work
+from gpusched.io.trace_workloads.gpu_work import IN, GpuWork, Recording, gpu_work, left_out
 from gpusched.io.trace_workloads.job_sequences import (
     CommonSequence,
     by_occurrence,
@@ -24,7 +25,14 @@ from gpusched.io.trace_workloads.job_sequences import (
     ranked,
     ranked_row,
 )
-from gpusched.io.trace_workloads.observed_periods import Period, Periods, check_names, observed
+from gpusched.io.trace_workloads.observed_periods import (
+    Period,
+    Periods,
+    by_launches,
+    check_names,
+    observed,
+)
+from gpusched.io.trace_workloads.observed_use import ObservedUse, observed_use
 from gpusched.io.trace_workloads.occurrences import Nesting
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
@@ -65,12 +73,17 @@ def workload_of(
     made = [maker.task(number) for number in range(len(found.names))]
     tasks = [task for task in made if task is not None]
     _check_periods(tasks)
-    workload = Workload([task.finished() for task in tasks], "ns")
+    use = observed_use(work, found, maker.kept())
+    workload = Workload([task.finished() for task in tasks], "ns", observed=use.time)
+    gpu = workload.utilization().gpu
+    _check_utilization(workload, tasks, use)
     notes = [
         f"from {clip(_name(trace), 60)} by {by}: times are {_rank_text(part)} of the jobs of a "
         "task, and include interference by what ran beside them",
         *_first(task.said for task in tasks),
         *_longer_than_period(workload),
+        f"the jobs contain {use.time} from the first to the last of them",
+        f"GPU utilization {gpu:.3g} (observed: {use.text})",
         *maker.said(),
         *found.said,
         *work.left_out,
@@ -112,7 +125,9 @@ class _Maker:
         self.by_task = np.argsort(found.task, kind="stable")
         self.bounds = np.searchsorted(found.task[self.by_task], np.arange(len(found.names) + 1))
         self.waits = Waits(trace.events, work)
-        self.zeros = 0
+        self.starts = _starts_on_gpu(work, found, self.rows)
+        self.in_jobs: list[Int64Array] = []
+        self.zeros: list[Int64Array] = []
         self.nothing: list[str] = []
         self.unwaited: list[str] = []
 
@@ -126,7 +141,8 @@ class _Maker:
         if not segments:
             self.nothing.append(name)
             return None
-        period = observed(self.period, name, self.found.start[occurrences])
+        self.in_jobs.append(jobs.rows)
+        period = self._period(name, occurrences, segments)
         return _Made(
             name=name,
             process=self.found.processes[number],
@@ -134,6 +150,14 @@ class _Maker:
             period=period,
             said=self._said(name, len(occurrences), jobs, period),
         )
+
+    def _period(self, name: str, jobs: Int64Array, segments: list[Segment]) -> Period | None:
+        found = self.found
+        if found.launch_span is not None:
+            return by_launches(self.period, name, len(jobs), found.launch_span)
+        busy = sum(part.time or 0 for part in segments if not isinstance(part, CPU))
+        on_gpu = jobs[np.isin(jobs, found.owner)]
+        return observed(self.period, name, found.start[jobs], self.starts[on_gpu], busy)
 
     def _cpu(self, jobs: CommonSequence, name: str) -> CpuWork | None:
         found = self.found
@@ -160,10 +184,12 @@ class _Maker:
         chosen = rows[ranked_row(times, work.blocks[rows], self.quantile), np.arange(length)]
         before = np.zeros(length, np.int64) if cpu is None else ranked(cpu.before, self.quantile)
         segments: list[Segment] = []
-        for row, time, gap in zip(chosen.tolist(), value.tolist(), before.tolist(), strict=True):
+        for i, (row, time, gap) in enumerate(
+            zip(chosen.tolist(), value.tolist(), before.tolist(), strict=True)
+        ):
             segments += _cpu_segment(gap)
             if time < 1:
-                self.zeros += 1
+                self.zeros.append(rows[:, i])
             else:
                 segments.append(self._operation(row, time))
         if cpu is not None:
@@ -175,14 +201,16 @@ class _Maker:
         if number < 0:
             return CopyIn(time) if number == IN else CopyOut(time)
         launch = int(self.work.row[row])
-        shape = self.trace
+        shape, name = self.trace, self.work.label[number]
+        if not shape.threads[launch]:
+            return Kernel(time, name=name)
         return Kernel(
             time,
             blocks=int(shape.blocks[launch]),
             threads=int(shape.threads[launch]),
             regs=int(shape.regs[launch]),
             smem=int(shape.smem[launch]),
-            name=self.work.label[number],
+            name=name,
         )
 
     def _said(
@@ -194,8 +222,9 @@ class _Maker:
             parts.append(f"{jobs.empty} without GPU work left out")
         if jobs.others:
             parts.append(
-                f"{jobs.others} with other sequences of GPU work left out, which take the GPU up "
-                f"to {time_with_unit(jobs.longest_other, 1)} (those kept: "
+                f"{jobs.others} with other sequences of GPU work left out, which take the GPU "
+                f"{time_with_unit(jobs.time_of_others, 1)} in all, each up to "
+                f"{time_with_unit(jobs.longest_other, 1)} (those kept: "
                 f"{time_with_unit(jobs.longest, 1)})"
             )
         if not jobs.rows.shape[1]:
@@ -213,6 +242,14 @@ class _Maker:
             parts.append(period.said)
         return "; ".join(parts)
 
+    def kept(self) -> NDArray[np.bool_]:
+        """Whether each operation is in a job."""
+        kept = np.zeros(len(self.work), np.bool_)
+        for number, parts in ((True, self.in_jobs), (False, self.zeros)):
+            for rows in parts:
+                kept[rows] = number
+        return kept
+
     def said(self) -> list[str]:
         """Sentences about what was left out."""
         sentences = []
@@ -228,7 +265,8 @@ class _Maker:
                 + ", ".join(_first(self.unwaited))
             )
         if self.zeros:
-            sentences.append(f"left out: segments with a measured duration of 0: {self.zeros}")
+            times = self.work.duration[np.concatenate(self.zeros)]
+            sentences.append(left_out("operations with a stated duration of 0", times))
         if self.nothing:
             names = clip(", ".join(self.nothing), 200)
             sentences.append(f"left out: tasks that take no time: {names}")
@@ -259,6 +297,35 @@ def _check_periods(tasks: list[_Made]) -> None:
             "are observed from two occurrences or more, most of which start apart (give these "
             "periods, or choose other tasks with names)"
         )
+
+
+def _check_utilization(workload: Workload, tasks: list[_Made], use: ObservedUse) -> None:
+    """Raise a ``ValueError`` if observed periods demand more than the GPU can have done."""
+    parts = {
+        task.name: Fraction(sum(kernel.time or 0 for kernel in task.kernels), task.period)
+        for task, made in zip(workload, tasks, strict=True)
+        if made.period is not None and not made.period.given
+    }
+    if (demand := sum(parts.values(), Fraction(0))) <= use.at_once:
+        return
+    largest = sorted(parts, key=parts.__getitem__, reverse=True)[:3]
+    names = ", ".join(f"{clip(name, 40)} {float(parts[name]):.3g}" for name in largest)
+    raise ValueError(
+        f"period: got none and a GPU utilization of {float(demand):.3g} with those observed, "
+        f"expected at most {float(use.at_once):.3g} (observed: {use.text}): the stated times of "
+        f"jobs are too long for their distances, most for {names}; give periods, or a quantile of "
+        "the times below 1"
+    )
+
+
+def _starts_on_gpu(work: GpuWork, found: Candidates, rows: Int64Array) -> Int64Array:
+    """When each occurrence begins on the GPU: its first kernel, or its first copy without any."""
+    starts = np.zeros(len(found.start), np.int64)
+    copy = work.kernel[rows] < 0
+    for those in (rows[copy], rows[~copy]):
+        owner, first = np.unique(found.owner[those], return_index=True)
+        starts[owner] = work.start[those[first]]
+    return starts
 
 
 def _longer_than_period(workload: Workload) -> list[str]:

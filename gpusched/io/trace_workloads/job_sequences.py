@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array
 from gpusched.io.trace_workloads.gpu_work import GpuWork
+from gpusched.io.traces.trace_tables import total
 
 __all__ = ["CommonSequence", "by_occurrence", "common_sequence", "ranked", "ranked_row"]
 
@@ -19,7 +20,8 @@ class CommonSequence:
 
     ``jobs`` are the occurrences that have it, ``rows`` their operations, one row each. ``others``
     are the occurrences with other GPU work, ``empty`` those without any; ``longest_other`` and
-    ``longest`` are the largest GPU times of a job of the others, and of those that are kept.
+    ``longest`` are the largest GPU times of a job of the others, and of those that are kept;
+    ``time_of_others`` is the sum of those of the others.
     """
 
     jobs: Int64Array
@@ -28,6 +30,7 @@ class CommonSequence:
     empty: int
     longest: int
     longest_other: int
+    time_of_others: int
 
 
 def by_occurrence(
@@ -58,7 +61,7 @@ def common_sequence(
         groups.setdefault(work.kernel[rows[first:last]].tobytes(), []).append(number)
     empty = groups.pop(b"", [])
     if not groups:
-        return CommonSequence(occurrences, np.zeros((len(empty), 0), np.int64), 0, 0, 0, 0)
+        return CommonSequence(occurrences, np.zeros((len(empty), 0), np.int64), 0, 0, 0, 0, 0)
     sums = np.concatenate([[0], np.cumsum(work.end[rows] - work.start[rows])])
     busy = sums[begin[1:]] - sums[begin[:-1]]
     best = max(groups, key=lambda key: (len(groups[key]), int(busy[groups[key]].sum())))
@@ -72,6 +75,7 @@ def common_sequence(
         empty=len(empty),
         longest=int(busy[jobs].max()),
         longest_other=int(busy[others].max()) if others else 0,
+        time_of_others=total(busy[others]),
     )
 
 

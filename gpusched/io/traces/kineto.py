@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from gpusched._support.text import shown
+from gpusched._support.text import plural, shown
 from gpusched.io.traces.hip_launches import HIP_LAUNCHES
 from gpusched.io.traces.kineto_document import (
     NotJson,
@@ -35,6 +35,7 @@ from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
 from gpusched.io.traces.trace_tables import column
 from gpusched.model.gpus.capabilities import is_amd
+from gpusched.model.workload.time_units import time_with_unit
 
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
@@ -101,11 +102,8 @@ class File:
         if content.error is not None:
             raise ValueError(content.error[1])
         if not len(content.kernels):
-            left_out = len(content.kernels.without_grid)
-            what = f" ({left_out} without a grid)" if left_out else ""
             raise ValueError(
-                f"{self.source}: got no kernels among {self.count} events{what}, expected at "
-                "least one"
+                f"{self.source}: got no kernels among {self.count} events, expected at least one"
             )
         *columns, launched = content.kernels.table()
         beside = content.beside
@@ -129,10 +127,11 @@ class File:
         kernels = self.content.kernels
         notes = []
         if lacking := kernels.without_grid:
-            index, name = min(lacking)
+            index, name, _ = min(lacking)
+            time = time_with_unit(sum(duration for *_, duration in lacking), 1)
             notes.append(
-                f"{len(lacking)} kernels without grid and block left out, the first "
-                f"traceEvents[{index}], {shown(name)}"
+                f"{plural(len(lacking), 'kernel')} without grid and block ({time} in all), of "
+                f"which only the time is known, the first traceEvents[{index}], {shown(name)}"
             )
         seen = [shown(kernels.amd)] if kernels.amd else []
         if isinstance(self.properties, list):

@@ -49,7 +49,7 @@ class Kernels:
         self.names: list[str] = []
         self.known: dict[str, str] = {}
         self.parts: list[Int64Array] = []  # index in the file, launch, correlation number
-        self.without_grid: list[tuple[int, str]] = []  # index and name of kernels left out
+        self.without_grid: list[tuple[int, str, int]] = []  # index, name, duration
         self.priorities: dict[tuple[int, int], int] = {}  # by context and stream
         self.amd = ""  # the kind of the first kernel that ROCm recorded
         self.launches = HipLaunches()
@@ -58,9 +58,12 @@ class Kernels:
     def add(self, index: int, event: dict[str, Any]) -> None:
         """Add a decoded event; ``ValueError`` with file, event and field for a damaged one."""
         kernel = _Event(self.source, index, event)
-        if kernel.args and (kernel.args.get("grid") is None or kernel.args.get("block") is None):
+        if kernel.shapeless:
             self.shapeless.append((index, event))
-            return
+        else:
+            self._put(index, kernel)
+
+    def _put(self, index: int, kernel: _Event) -> None:
         self.amd = self.amd or kernel.amd
         name, *row = kernel.row()
         if (priority := integer_argument(kernel.args, _PRIORITY)) is not None:
@@ -69,15 +72,14 @@ class Kernels:
         self.parts.append(np.array([[index, *row, correlation(kernel.args)]], np.int64).T)
 
     def add_shapeless(self, index: int, event: dict[str, Any]) -> None:
-        """Add a kernel without a grid if its launch call has one, else leave it out.
+        """Add a kernel without a grid: with that of its launch call, or with no blocks and threads.
 
         ``ValueError`` as by ``add``.
         """
-        completed = self.launches.completed(event)
-        if completed is None:
-            self.without_grid.append((index, str(event.get("name"))))
-        else:
-            self.add(index, completed)
+        kernel = _Event(self.source, index, self.launches.completed(event) or event)
+        self._put(index, kernel)
+        if kernel.shapeless:
+            self.without_grid.append((index, self.names[-1], int(self.parts[-1][2, 0])))
 
     def add_columns(self, rows: Rows) -> bool:
         """Add events by their fields, when all are regular; else none is added."""
@@ -154,6 +156,8 @@ class _Event:
         args = event.get("args")
         self.args: dict[str, Any] = args if isinstance(args, dict) else {}
         kind = self.args.get("kind")
+        shape = self.args.get("grid"), self.args.get("block")
+        self.shapeless = bool(self.args) and None in shape
         self.amd = ""  # the kind of a kernel of ROCm
         if isinstance(kind, str) and kind.startswith("Dispatch "):
             self.amd = kind if self.args.get("registers per thread") is None else ""
@@ -174,8 +178,8 @@ class _Event:
             name,
             start,
             duration,
-            self.product("grid"),
-            self.product("block"),
+            0 if self.shapeless else self.product("grid"),
+            0 if self.shapeless else self.product("block"),
             *(
                 self.integer(field, 0 if i < _NOT_NEGATIVE else -INT64_MAX, self.absent(field))
                 for i, field in enumerate(_INTEGERS)
@@ -185,7 +189,7 @@ class _Event:
 
     def absent(self, field: str) -> int | None:
         """The value of an integer that the event lacks; None where it must not."""
-        return 0 if self.amd and field in _NOT_OF_ROCM else None
+        return 0 if (self.amd or self.shapeless) and field in _NOT_OF_ROCM else None
 
     def time(self, field: str) -> int:
         """Microseconds as nanoseconds; exact for up to three decimals, else rounded."""

@@ -18,6 +18,7 @@ from gpusched.io.traces.trace_events import (
     COPY_ON_DEVICE,
     COPY_OTHER,
     COPY_OUT,
+    GRAPH,
     MEMSET,
     NO_CALL,
     OF_PROCESS,
@@ -124,7 +125,6 @@ class _Reader:
             threads=[((number >> 24) & 0xFFFFFF, number & 0xFFFFFF) for number in self.threads],
             where=f"{self.database.source}: {_RANGES}, row {{}}",
             unfinished=unfinished,
-            graphs=self.graphs(),
         )
         return BesideKernels(events, linked, processes, of_stream, of_wait)
 
@@ -226,13 +226,13 @@ class _Reader:
     def transfers(self) -> tuple[list[Int64Array], Int64Array, Int64Array]:
         """Columns of the transfers but the calls, their launch numbers, and their processes."""
         found = []
-        for table in (_COPIES, _MEMSETS):
+        for table, usual_kind in ((_COPIES, COPY_OTHER), (_MEMSETS, MEMSET), (GRAPHS, GRAPH)):
             usual = {"contextId": 0, "correlationId": -1, "globalPid": -1, "copyKind": 0}
             of = self.database.columns(table, ("start", "end", "deviceId", "streamId"), usual)
             if of is None:
                 continue
             self.check_times(table, of)
-            kind = np.full(len(of["rowid"]), MEMSET if table == _MEMSETS else COPY_OTHER)
+            kind = np.full(len(of["rowid"]), usual_kind)
             if table == _COPIES:
                 for theirs, ours in _DIRECTIONS.items():
                     kind[of["copyKind"] == theirs] = ours
@@ -300,12 +300,6 @@ class _Reader:
             row=column(of["rowid"]),
         )
         return ranges, unfinished
-
-    def graphs(self) -> int:
-        if GRAPHS not in self.database.tables:
-            return 0
-        [(number,)] = self.database.rows(f'SELECT count(*) FROM "{GRAPHS}"')
-        return int(number)
 
     def check_times(self, table: str, of: dict[str, Int64Array]) -> None:
         rows = of["rowid"]

@@ -64,7 +64,7 @@ class Trace(Tabular):
     start, duration
         Times in ns; ``start`` is on the file's clock.
     blocks, threads
-        Blocks of the grid, threads of one block.
+        Blocks of the grid, threads of one block; 0 if the file has neither, as for HIP graphs.
     regs, smem
         Registers of one thread, bytes of shared memory of one block (static and dynamic).
     device, context, stream
@@ -333,10 +333,12 @@ class Trace(Tabular):
         Operations without a launch call in the file are launched when they started, and none is
         launched later than it started. Priorities are those of Kineto's kernels ("priority") or of
         Nsight's streams, otherwise 0. Stream 7 is the legacy NULL stream if the file names no
-        other. Waits of streams for events (``cudaStreamWaitEvent``) are taken from the file: Kineto
-        records them with the option ``enable_cuda_sync_events``, Nsight if it traced events; other
-        waits are unknown, and their calls are counted. Memsets and copies within the device are
-        left out and counted. All of this is stated in ``assumptions``.
+        other. Kernels whose grid the file does not say take all SMs. Waits of streams for events
+        (``cudaStreamWaitEvent``) are taken from the file: Kineto records them with the option
+        ``enable_cuda_sync_events``, Nsight if it traced events; other waits are unknown, and their
+        calls are counted. Memsets, copies within the device and graphs recorded as a whole are left
+        out. All of this is stated in ``assumptions``, with the number and the GPU time of what is
+        left out.
 
         Every block is simulated, so traces whose kernels have many millions of blocks take long.
 

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
-from gpusched.io.traces.trace_tables import Names, column
+from gpusched.io.traces.trace_tables import Names, column, total
 
 __all__ = [
     "COPY_IN",
     "COPY_ON_DEVICE",
     "COPY_OTHER",
     "COPY_OUT",
+    "GRAPH",
     "MEMSET",
     "NO_CALL",
     "OF_PROCESS",
@@ -37,8 +38,8 @@ __all__ = [
     "unexplained_waits",
 ]
 
-# Kinds of transfers.
-COPY_IN, COPY_OUT, COPY_ON_DEVICE, COPY_OTHER, MEMSET = range(5)
+# Kinds of transfers; the last is a CUDA graph that was recorded as a whole, without its kernels.
+COPY_IN, COPY_OUT, COPY_ON_DEVICE, COPY_OTHER, MEMSET, GRAPH = range(6)
 
 # Kinds of ranges: nested on a thread; of a process, started and ended by any of its threads; on a
 # stream of the GPU, whose number is then in the place of the thread's.
@@ -91,7 +92,8 @@ class Ranges:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Transfers:
-    """Copies and memsets of all devices; ``kind`` is ``COPY_IN``, ..., ``call`` a row of calls."""
+    """Copies, memsets and whole graphs of all devices; ``kind`` is ``COPY_IN``, ..., ``call`` a row
+    of calls."""
 
     start: Int64Array = field(default_factory=_integers)
     duration: Int64Array = field(default_factory=_integers)
@@ -158,10 +160,8 @@ class TraceEvents:
         Name of a row of the ranges in messages, with ``{}`` for its number in the file.
     unfinished
         Number of ranges without an end, which are not among ``ranges``.
-    graphs
-        Number of CUDA graphs that were recorded as a whole, without their kernels.
-    elsewhere
-        Number of kernels on other devices than the trace's.
+    elsewhere, elsewhere_ns
+        Number of kernels on other devices than the trace's, and their time.
     missing
         The reason why there are no events at all; "" if there are events.
     """
@@ -177,8 +177,8 @@ class TraceEvents:
     helpers: frozenset[int] = frozenset()
     where: str = ""
     unfinished: int = 0
-    graphs: int = 0
     elsewhere: int = 0
+    elsewhere_ns: int = 0
     missing: str = ""
 
     def place(self, row: int) -> str:
@@ -202,9 +202,9 @@ class TraceEvents:
         )
         return [f"{self.unexplained_waits} {calls} not say for which launch {they}: {taken}"]
 
-    def but_elsewhere(self, kernels: int) -> TraceEvents:
-        """The events, with a number of kernels on other devices."""
-        return replace(self, elsewhere=kernels)
+    def but_elsewhere(self, durations: Int64Array) -> TraceEvents:
+        """The events, with kernels of these durations on other devices."""
+        return replace(self, elsewhere=len(durations), elsewhere_ns=total(durations))
 
 
 def unexplained_waits(calls: Sequence[Int64Array], described: Int64Array) -> int:

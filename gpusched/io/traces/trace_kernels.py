@@ -65,7 +65,9 @@ class TraceKernels(Tabular):
         return len(self.name)
 
     def occupancy(self) -> Int64Array:
-        """Number of blocks of each kernel that an empty SM can host; 0 if a block does not fit.
+        """Number of blocks of each kernel that an empty SM can host.
+
+        It is 0 if a block does not fit, or if the kernel's grid and block are unknown.
 
         Raises ValueError if the GPU is unknown.
         """
@@ -74,15 +76,18 @@ class TraceKernels(Tabular):
     def fits(self) -> NDArray[np.bool_]:
         """Whether all blocks of each kernel are resident at once on the empty GPU.
 
-        This is the case if blocks <= SMs * occupancy. Raises ValueError if the GPU is unknown.
+        This is the case if blocks <= SMs * occupancy and a block fits. Raises ValueError if the GPU
+        is unknown.
         """
-        return np.asarray(self.blocks <= known_gpu(self.gpu).sms * self.occupancy())
+        resident = known_gpu(self.gpu).sms * self.occupancy()
+        return np.asarray((self.blocks <= resident) & (resident > 0))
 
     def waves(self) -> Int64Array:
         """Number of waves of each kernel when it runs alone: ceil(blocks / (SMs * occupancy)).
 
-        Raises ValueError if the GPU is unknown or a block does not fit an SM.
+        Raises ValueError if the GPU is unknown, a block does not fit an SM, or the grid is unknown.
         """
+        self._refuse_without_grid()
         resident = known_gpu(self.gpu).sms * self.occupancy()
         if np.any(resident == 0):
             label = self.label[np.argmin(resident)]
@@ -123,13 +128,14 @@ class TraceKernels(Tabular):
         Raises
         ------
         ValueError
-            There are no kernels, a measured duration is 0, a block does not fit an SM, or
-            ``KernelTasks`` refuses the values.
+            There are no kernels, a measured duration is 0, a grid is unknown, a block does not fit
+            an SM, or ``KernelTasks`` refuses the values.
         """
         from gpusched.model.kernel_tasks import KernelTasks
 
         if len(self) == 0:
             raise ValueError("kernels: got none, expected at least one")
+        self._refuse_without_grid()
         if np.any(self.wcet < 1):
             label = self.label[np.argmin(self.wcet)]
             raise ValueError(
@@ -156,6 +162,13 @@ class TraceKernels(Tabular):
             smem=self.smem,
             name=tuple(self.label),
         )
+
+    def _refuse_without_grid(self) -> None:
+        if np.any(self.threads == 0):
+            raise ValueError(
+                f"kernel {self.label[np.argmin(self.threads)]!r}: got no grid and block, expected "
+                "them (Trace.workload keeps such kernels with their time)"
+            )
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per kernel; its columns are the arrays."""

@@ -48,12 +48,13 @@ def known_gpu(gpu: GPU | None) -> GPU:
 
 
 def occupancy_of(gpu: GPU | None, shapes: Shaped) -> Int64Array:
-    """Number of blocks of each launch or kernel that an empty SM can host."""
+    """Number of blocks of each launch or kernel that an empty SM can host; 0 without a shape."""
     from gpusched.model.gpu import occupancy
 
     gpu = known_gpu(gpu)
-    resident = occupancy(gpu, threads=shapes.threads, regs=shapes.regs, smem=shapes.smem)
-    return np.asarray(resident, dtype=np.int64)
+    threads = np.maximum(shapes.threads, 1)
+    resident = occupancy(gpu, threads=threads, regs=shapes.regs, smem=shapes.smem)
+    return np.where(shapes.threads > 0, resident, 0)
 
 
 def gpu_text(gpu: GPU | None) -> str:
@@ -73,6 +74,11 @@ def column(values: Iterable[Any], dtype: Any = np.int64) -> Any:
     array = np.empty(len(values), dtype=dtype)
     array[:] = values
     return frozen(array)
+
+
+def total(times: Int64Array) -> int:
+    """The sum of times, which may exceed 64 bits."""
+    return sum(times.tolist())
 
 
 def take(table: Table, chosen: NDArray[Any]) -> Table:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
 from gpusched._support.text import clip, shown
+from gpusched.model.workload.observed_time import ObservedTime, observed_time
 from gpusched.model.workload.periodic_task import AFTER, Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
@@ -26,7 +27,7 @@ __all__ = [
 
 VERSION = 1
 
-_TOP = ("version", "tick", "notes", "task")
+_TOP = ("version", "tick", "notes", "observed", "task")
 _TASK = (
     *("name", "period", "rate", "deadline", "offset", "jitter", "priority", "stream_priority"),
     *("gpu_priority", "process", "core", "after", "segments"),
@@ -56,7 +57,7 @@ _WRONG = (ValueError, TypeError, OverflowError)
 
 
 def workload_parts(document: object) -> Parts:
-    """The tasks, tick and notes of a document.
+    """The tasks, tick, notes and share of observed GPU time of a document.
 
     Raises ValueError that begins with the path of the key.
     """
@@ -75,6 +76,7 @@ def workload_parts(document: object) -> Parts:
     for i, note in enumerate(notes):
         if not isinstance(note, str) or not note:
             raise ValueError(f"notes[{i}]: got {shown(note)}, expected text")
+    observed = _observed(top["observed"]) if "observed" in top else None
     if "task" not in top:
         raise ValueError("task: got none, expected at least one task")
     given = _list(top["task"], "task")
@@ -90,7 +92,16 @@ def workload_parts(document: object) -> Parts:
                 f"task[{first}]"
             )
         tasks.append(task)
-    return Parts(tuple(tasks), tick, tuple(str(note) for note in notes))
+    return Parts(tuple(tasks), tick, tuple(str(note) for note in notes), observed)
+
+
+def _observed(item: object) -> ObservedTime | None:
+    given = _mapping(item, "observed", "a table")
+    _known(given, ObservedTime._fields, "observed.")
+    try:
+        return observed_time([given.get(key) for key in ObservedTime._fields])
+    except (TypeError, OverflowError) as error:
+        raise ValueError(str(error)) from None
 
 
 def _task(item: object, number: int, tick: int) -> Task:
@@ -205,6 +216,8 @@ def head_document(parts: Parts) -> dict[str, object]:
     head: dict[str, object] = {"version": VERSION, "tick": tick_text(parts.tick)}
     if parts.notes:
         head["notes"] = list(parts.notes)
+    if parts.observed is not None:
+        head["observed"] = parts.observed._asdict()
     return head
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched._support.missing_values import optional
 from gpusched._support.text import shown
 from gpusched.model.frames import Table
+from gpusched.model.workload.observed_time import observed_time
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import tick_of, tick_text
@@ -93,7 +94,8 @@ def parts_of(frame: pd.DataFrame, tick: str | None) -> Parts:
         except _WRONG as error:
             raise ValueError(f"frame: row {start}: {error}") from None
     notes = frame.attrs.get("notes", ())
-    return Parts(tuple(tasks), length, tuple(str(note) for note in notes))
+    observed = observed_time(frame.attrs.get("observed"))
+    return Parts(tuple(tasks), length, tuple(str(note) for note in notes), observed)
 
 
 def _row(segment: Segment) -> dict[str, object]:

@@ -25,6 +25,7 @@ from gpusched.model.views.launch_view import launch_view
 from gpusched.model.views.view_source import Source
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
+from gpusched.model.workload.observed_time import ObservedTime, observed_time
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, Kernel, Segment
@@ -93,6 +94,10 @@ class Workload(NoArray, Tabular):
         of ticks.
     notes
         Sentences about the origin of the workload. They come first in `assumptions`.
+    observed
+        For a workload from a recording: the GPU time that was observed while the jobs ran, and how
+        much of it the jobs contain (``gpu_ns``, ``kept_ns``). If they contain less than 99 %,
+        guarantees of ``gs.analyze`` and ``gs.compare`` are conditional.
 
     Raises
     ------
@@ -104,21 +109,27 @@ class Workload(NoArray, Tabular):
     TypeError
         An argument has the wrong type.
 
-    Workloads are immutable. Two workloads are equal if their ticks and tasks are equal; notes are
-    not compared.
+    Workloads are immutable. Two workloads are equal if their ticks, tasks and observed times are
+    equal; notes are not compared.
     """
 
-    __slots__ = ("_index", "_tick", "notes", "tasks")
+    __slots__ = ("_index", "_tick", "notes", "observed", "tasks")
 
     _INSTEAD = "[task.period for task in workload], or .to_frame()"
 
     tasks: tuple[Task, ...]
     notes: tuple[str, ...]
+    observed: ObservedTime | None
     _tick: TickLength
     _index: dict[str, int]
 
     def __init__(
-        self, tasks: Iterable[Task], tick: str = "ns", *, notes: Iterable[str] = ()
+        self,
+        tasks: Iterable[Task],
+        tick: str = "ns",
+        *,
+        notes: Iterable[str] = (),
+        observed: tuple[int, int] | None = None,
     ) -> None:
         length = tick_of(tick)
         if not is_sequence(tasks):
@@ -130,9 +141,15 @@ class Workload(NoArray, Tabular):
                 found.append(task._at(length))
             except (ValueError, OverflowError) as error:
                 raise type(error)(f"tasks[{clip(repr(task.name), 60)}].{error}") from None
-        self._put(tuple(found), length, _notes(notes))
+        self._put(tuple(found), length, _notes(notes), observed_time(observed))
 
-    def _put(self, tasks: tuple[Task, ...], tick: TickLength, notes: tuple[str, ...]) -> None:
+    def _put(
+        self,
+        tasks: tuple[Task, ...],
+        tick: TickLength,
+        notes: tuple[str, ...],
+        observed: ObservedTime | None,
+    ) -> None:
         index = {task.name: i for i, task in enumerate(tasks)}
         if not tasks:
             raise ValueError("tasks: got none, expected at least one")
@@ -142,14 +159,22 @@ class Workload(NoArray, Tabular):
                 f"tasks[{index[name]}].name: got {name!r:.60}, expected another name than that of "
                 f"tasks[{i}]"
             )
-        for key, value in (("tasks", tasks), ("notes", notes), ("_tick", tick), ("_index", index)):
+        for key, value in (("tasks", tasks), ("notes", notes), ("observed", observed)):
             object.__setattr__(self, key, value)
+        object.__setattr__(self, "_tick", tick)
+        object.__setattr__(self, "_index", index)
 
     @classmethod
-    def _made(cls, tasks: Iterable[Task], tick: TickLength, notes: tuple[str, ...]) -> Workload:
+    def _made(
+        cls,
+        tasks: Iterable[Task],
+        tick: TickLength,
+        notes: tuple[str, ...],
+        observed: ObservedTime | None,
+    ) -> Workload:
         """A workload of tasks that are in ticks of ``tick`` ns."""
         made = object.__new__(cls)
-        made._put(tuple(tasks), tick, notes)
+        made._put(tuple(tasks), tick, notes, observed)
         return made
 
     # Parts
@@ -207,14 +232,14 @@ class Workload(NoArray, Tabular):
         for other indices.
         """
         if isinstance(index, slice):
-            return self._made(self.tasks[index], self._tick, self.notes)
+            return self._made(self.tasks[index], self._tick, self.notes, self.observed)
         if not isinstance(index, (list, tuple)):
             return self.tasks[self._number(index)]
         numbers = [self._number(item) for item in index]
         if len(set(numbers)) < len(numbers):
             twice = next(self.tasks[i].name for i in numbers if numbers.count(i) > 1)
             raise ValueError(f"tasks: got {twice!r:.60} twice, expected it once")
-        return self._made((self.tasks[i] for i in numbers), self._tick, self.notes)
+        return self._made((self.tasks[i] for i in numbers), self._tick, self.notes, self.observed)
 
     def index(self, task: str | SupportsIndex) -> int:
         """Return the index of a task that is given by its name or its index.
@@ -234,13 +259,21 @@ class Workload(NoArray, Tabular):
     def __add__(self, other: Workload) -> Workload:
         """Join two workloads; the result has the tick of the first.
 
+        Of two observed times, it has those with the smaller share.
+
         Raises ValueError if both have a task of the same name, or if a time of the second one is
         not a whole number of the first one's ticks.
         """
         if not isinstance(other, Workload):
             return NotImplemented
         notes = dict.fromkeys((*self.notes, *other.notes))
-        return Workload((*self.tasks, *other.tasks), self.tick, notes=notes)
+        observed = min(
+            (of for of in (self.observed, other.observed) if of is not None),
+            key=lambda of: of.share,
+            default=None,
+        )
+        tasks = (*self.tasks, *other.tasks)
+        return Workload(tasks, self.tick, notes=notes, observed=observed)
 
     # Changes
 
@@ -263,8 +296,10 @@ class Workload(NoArray, Tabular):
         given = self.tasks if tasks is None else tasks
         said = self.notes if notes is None else notes
         if tick is None and not isinstance(self._tick, int):
-            return self._made((task._at(self._tick) for task in given), self._tick, _notes(said))
-        return Workload(given, self.tick if tick is None else tick, notes=said)
+            tasks = (task._at(self._tick) for task in given)
+            return self._made(tasks, self._tick, _notes(said), self.observed)
+        length = self.tick if tick is None else tick
+        return Workload(given, length, notes=said, observed=self.observed)
 
     def with_task(self, task: Task) -> Workload:
         """Return a workload with this task added, or in place of the task of the same name.
@@ -303,7 +338,7 @@ class Workload(NoArray, Tabular):
                 tasks.append(task.replace(segments=segments))
             except OverflowError as error:
                 raise OverflowError(f"tasks[{task.name!r:.60}].{error}") from None
-        return self._made(tasks, self._tick, self.notes)
+        return self._made(tasks, self._tick, self.notes, self.observed)
 
     # Files and frames
 
@@ -327,7 +362,7 @@ class Workload(NoArray, Tabular):
         OSError
             The file cannot be written.
         """
-        write_workload(Parts(self.tasks, self._tick, self.notes), path, file_format)
+        write_workload(self._parts(), path, file_format)
 
     @classmethod
     def load(
@@ -382,14 +417,19 @@ class Workload(NoArray, Tabular):
 
         Columns: task (index), name, and the arguments of `Task`; segment (index), kind ("cpu",
         "copy in", "copy out" or "kernel"), label (name of the segment), and the arguments of the
-        segments; tick. The notes are in ``frame.attrs``.
+        segments; tick. The notes and the observed times are in ``frame.attrs``.
         """
         frame = frame_of(self._table())
         frame.attrs["notes"] = list(self.notes)
+        if self.observed is not None:
+            frame.attrs["observed"] = list(self.observed)
         return frame
 
     def _table(self) -> dict[str, Any]:
-        return table_of(Parts(self.tasks, self._tick, self.notes))
+        return table_of(self._parts())
+
+    def _parts(self) -> Parts:
+        return Parts(self.tasks, self._tick, self.notes, self.observed)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, tick: str | None = None) -> Workload:
@@ -738,7 +778,8 @@ class Workload(NoArray, Tabular):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Workload):
             return NotImplemented
-        return self._tick == other._tick and self.tasks == other.tasks
+        mine, theirs = (of._parts()._replace(notes=()) for of in (self, other))
+        return mine == theirs
 
     def __hash__(self) -> int:
         return hash((self._tick, self.tasks))
@@ -753,11 +794,16 @@ class Workload(NoArray, Tabular):
         return html_of(self.tasks, self._tick)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_unpickled, (self.tasks, self._tick, self.notes))
+        return (_unpickled, tuple(self._parts()))
 
 
-def _unpickled(tasks: tuple[Task, ...], tick: TickLength, notes: tuple[str, ...]) -> Workload:
-    return Workload._made(tasks, tick, notes)
+def _unpickled(
+    tasks: tuple[Task, ...],
+    tick: TickLength,
+    notes: tuple[str, ...],
+    observed: ObservedTime | None = None,
+) -> Workload:
+    return Workload._made(tasks, tick, notes, observed)
 
 
 def _notes(given: Iterable[str]) -> tuple[str, ...]:

@@ -1,0 +1,49 @@
+"""How much of the GPU time that was observed in a recording a workload contains."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from gpusched._support.arguments import integer64, is_sequence
+from gpusched._support.text import shown
+from gpusched.model.workload.time_units import time_with_unit
+
+__all__ = ["ObservedTime", "observed_time"]
+
+
+class ObservedTime(NamedTuple):
+    """GPU time observed in a recording, and how much of it is in the jobs of a workload, in ns.
+
+    >>> workload = gs.io.read_trace("tests/data/pipeline.pt.trace.json").workload("kernel")
+    >>> workload.observed.gpu_ns == workload.observed.kept_ns
+    True
+    """
+
+    gpu_ns: int
+    kept_ns: int
+
+    @property
+    def share(self) -> Fraction:
+        """The part of the observed time that the jobs contain."""
+        return Fraction(self.kept_ns, self.gpu_ns) if self.gpu_ns else Fraction(1)
+
+    def __str__(self) -> str:
+        """The share, rounded down to a tenth of a percent, and both times."""
+        return (
+            f"{int(1000 * self.share) / 10:g} % of the observed GPU time "
+            f"({time_with_unit(self.kept_ns, 1)} of {time_with_unit(self.gpu_ns, 1)})"
+        )
+
+
+def observed_time(given: Any) -> ObservedTime | None:
+    """The argument ``observed`` of a workload: two numbers of ns, or None."""
+    if given is None:
+        return None
+    pair = list(given) if is_sequence(given) else []
+    if len(pair) != 2:
+        raise TypeError(f"observed: got {shown(given)}, expected gpu_ns and kept_ns")
+    gpu, kept = integer64(pair[0], "observed.gpu_ns"), integer64(pair[1], "observed.kept_ns")
+    if not 0 <= kept <= gpu:
+        raise ValueError(f"observed.kept_ns: got {kept}, expected 0 to gpu_ns, {gpu}")
+    return ObservedTime(gpu, kept)
