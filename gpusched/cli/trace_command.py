@@ -65,7 +65,7 @@ def add(commands: Any) -> None:
         metavar="TIMES",
         help="one period for all kernels or one per kernel, such as 4ms,5ms,10ms (default: chosen "
         "from the durations and --utilization); with --by: one period, or periods by task such as "
-        "camera=20ms,detector=40ms (default: as observed)",
+        "camera=20ms,detector=40ms (default: as observed, refused if they need more than the GPU)",
     )
     trace.add_argument(
         "--utilization",

@@ -165,13 +165,19 @@ def _by_kernel(trace: Recording, work: GpuWork, names: str | re.Pattern[str] | N
     first = work.row[rows[np.unique(task, return_index=True)[1]]]
     owner = np.full(len(work), NONE)
     owner[rows] = np.arange(len(rows))
-    said: list[str] = []
+    said = _without_copies(trace)
     _count(said, work, (work.kernel >= 0) & ~kernels, "that names does not match", "kernels ")
     _count(said, work, work.kernel < 0, "to and from the device", "copies ")
     found = _without_cpu(
         labels(trace.name[first].tolist()), task, work.start[rows], owner, work.start, said
     )
     return replace(found, launch_span=int(work.end.max()) - int(work.start.min()))
+
+
+def _without_copies(trace: Recording) -> list[str]:
+    """A sentence about copies that cannot be known, if it is so."""
+    missing = trace.events.missing
+    return [f"copies are left out ({missing})"] if missing else []
 
 
 def _without_cpu(
@@ -210,9 +216,7 @@ def _by_stream(
         f"stream {number}" + (f" of context {context}" if len(contexts) > 1 else "")
         for context, number in pairs
     ]
-    said: list[str] = []
-    if trace.events.missing:
-        said.append(f"copies are left out ({trace.events.missing})")
+    said = _without_copies(trace)
     delimiters = _delimiters(trace, names, nesting)
     if delimiters is None:
         part, begin = _windows(work, stream, texts, period)

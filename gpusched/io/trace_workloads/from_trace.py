@@ -319,7 +319,7 @@ def _check_utilization(workload: Workload, tasks: list[_Made], use: ObservedUse)
 
 
 def _starts_on_gpu(work: GpuWork, found: Candidates, rows: Int64Array) -> Int64Array:
-    """When each occurrence begins on the GPU: its first kernel, or its first copy without any."""
+    """Start of each occurrence on the GPU: that of its first kernel, or of its first copy."""
     starts = np.zeros(len(found.start), np.int64)
     copy = work.kernel[rows] < 0
     for those in (rows[copy], rows[~copy]):

@@ -106,7 +106,8 @@ class Trace(Tabular):
     def select(self, pattern: str | re.Pattern[str]) -> Trace:
         """Select launches of kernels whose full name contains a match of a regular expression.
 
-        The result is empty if there is no match. Raises ValueError for a malformed expression.
+        The result is empty if there is no match. Its workload counts no other kernels as observed;
+        ``workload(names=)`` does. Raises ValueError for a malformed expression.
         """
         search = searcher(pattern)
         known = {name: search(name) for name in set(self.name)}
@@ -240,7 +241,10 @@ class Trace(Tabular):
             ``"kernel"``: one task per kernel (name and shape); each launch is a job.
         period
             One period for all tasks, or periods by name of the task: ticks (ns), or text with a
-            unit. Default: the median distance between starts of occurrences, rounded down.
+            unit. Default: as observed, rounded down. That is the median distance between starts of
+            occurrences, or, if the GPU takes a job longer, that between starts of their kernels on
+            the GPU (the CPU runs ahead, as is usual in PyTorch). For ``"kernel"`` it is the time of
+            the whole GPU work over the number of launches.
         quantile
             Share of the jobs whose times do not exceed the stated ones; 1: all jobs. It is computed
             by rank, without interpolation. A float counts as the decimal number that it prints as.
@@ -259,12 +263,17 @@ class Trace(Tabular):
         -------
         Workload
             A workload with ticks of 1 ns. Its ``notes`` state the number of jobs, the quantile, and
-            what was left out. Deadlines equal periods.
+            what was left out, with its GPU time, and the utilization of the GPU beside the observed
+            one. Its ``observed`` has the GPU time from the first job to the last, and how much of
+            it the jobs contain; below 99 %, guarantees are conditional. Deadlines equal periods.
 
         Raises
         ------
         ValueError
-            There are no such ranges or no launch calls, as in a CSV report of kernels; a task has
+            The tasks with observed periods demand more than one GPU, or than the mean number of
+            kernels that ran at once, if kernels overlapped: a few jobs are much longer than the
+            others, or the trace does not show their periods. Give periods (which may demand any
+            utilization) or a quantile. There are no such ranges or no launch calls, as in a CSV report of kernels; a task has
             fewer than two occurrences and no period; ranges of a thread overlap without being
             nested; events are damaged (the message has their row); an expression is malformed; or
             an argument is invalid.
@@ -278,9 +287,10 @@ class Trace(Tabular):
 
         Jobs of a task may differ: the most frequent sequence of operations is used, and jobs with
         other sequences are left out and counted. Operations of several streams form one chain. If a
-        grid differs between jobs, that of the job whose time is used is taken. Copies within the
-        device, memsets, work without a launch call and segments of zero length are left out and
-        counted.
+        grid differs between jobs, that of the job whose time is used is taken; a kernel whose grid
+        the file does not say becomes a kernel without a shape. Copies within the device, memsets,
+        graphs recorded as a whole, work without a launch call and segments of zero length are left
+        out; the notes state their number and time.
         """
         from gpusched.io.trace_workloads.from_trace import workload_of
 

@@ -1,4 +1,4 @@
-"""How much of the GPU time that was observed in a recording a workload contains."""
+"""Share of the GPU time of a recording that a workload contains."""
 
 from __future__ import annotations
 
