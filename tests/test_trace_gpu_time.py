@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
+import random
 import re
 import sqlite3
 from decimal import Decimal
@@ -303,3 +304,45 @@ def test_kernels_that_ran_at_once_may_demand_more_than_one_gpu(tmp_path: Path) -
     w = recording.read(tmp_path).workload()
     assert w.utilization().gpu == 1.8
     assert any(note.endswith(", 2 of them at once)") for note in w.notes)
+
+
+def test_jobs_of_a_task_that_takes_no_time_are_not_lost(tmp_path: Path) -> None:
+    recording = Recording()
+    for i in range(4):
+        recording.range(f"ProfilerStep#{i}", 1000 * i, 900)
+        recording.launch(1000 * i + 10, 1000 * i + 20, 5, "k")
+        recording.launch(1000 * i + 30, 1000 * i + 40, 70 if i == 1 else 0, f"k{i == 1}", stream=8)
+    recording.read(tmp_path)
+    w = check(tmp_path / "trace.json", "stream")
+    assert w.names == ("stream 7",) and w.observed == (90_000, 20_000)
+    assert "left out: tasks that take no time: stream 8" in w.notes
+    assert any(note.startswith("stream 8: from 3 of 4 occurrences; 1 with") for note in w.notes)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_gpu_time_of_random_traces_is_lost(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    recording = Recording()
+    for step in range(draw.randint(2, 6)):
+        start = 1000 * step
+        if seed % 2:
+            recording.range(f"ProfilerStep#{step}", start, 1000)
+        recording.range("net", start + 10, draw.choice([300, 500]))
+        for i in range(draw.randint(1, 5)):
+            at = start + 20 + 200 * i
+            ran, stream = draw.randint(at, at + 500), draw.choice([7, 8])
+            time, shape = draw.choice([0, 3, 40, 150]), draw.choice([{}, {"grid": None}])
+            kind = draw.choice(["kernel", "kernel", "HtoD", "DtoH", "DtoD", "set"])
+            if kind == "kernel":
+                name = draw.choice("ab")
+                call = {} if draw.random() < 0.8 else {"correlation": None}
+                recording.launch(at, ran, time, name, stream=stream, **(shape | call))
+            else:
+                recording.copy(kind, at, ran, time)
+    recording.launch(20, 25, 1)  # one kernel at least
+    recording.read(tmp_path)
+    for by in ("annotation", "step", "stream", "kernel"):
+        for options in ({"period": "1ms", "quantile": draw.choice(["1", "0.5"])}, {}):
+            # Without steps, periods that can be observed, or a task that takes time:
+            with contextlib.suppress(ValueError):
+                check(tmp_path / "trace.json", by, **options)

@@ -129,6 +129,7 @@ class _Maker:
         self.in_jobs: list[Int64Array] = []
         self.zeros: list[Int64Array] = []
         self.nothing: list[str] = []
+        self.lost: list[str] = []  # of such tasks, what their jobs are
         self.unwaited: list[str] = []
 
     def task(self, number: int) -> _Made | None:
@@ -140,6 +141,8 @@ class _Maker:
         segments = self._segments(jobs, cpu)
         if not segments:
             self.nothing.append(name)
+            if jobs.others:
+                self.lost.append(self._said(name, len(occurrences), jobs, None))
             return None
         self.in_jobs.append(jobs.rows)
         period = self._period(name, occurrences, segments)
@@ -269,7 +272,7 @@ class _Maker:
             sentences.append(left_out("operations with a stated duration of 0", times))
         if self.nothing:
             names = clip(", ".join(self.nothing), 200)
-            sentences.append(f"left out: tasks that take no time: {names}")
+            sentences += [f"left out: tasks that take no time: {names}", *_first(self.lost)]
         return sentences
 
 

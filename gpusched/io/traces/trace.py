@@ -270,13 +270,13 @@ class Trace(Tabular):
         Raises
         ------
         ValueError
-            The tasks with observed periods demand more than one GPU, or than the mean number of
-            kernels that ran at once, if kernels overlapped: a few jobs are much longer than the
-            others, or the trace does not show their periods. Give periods (which may demand any
-            utilization) or a quantile. There are no such ranges or no launch calls, as in a CSV report of kernels; a task has
-            fewer than two occurrences and no period; ranges of a thread overlap without being
-            nested; events are damaged (the message has their row); an expression is malformed; or
-            an argument is invalid.
+            There are no such ranges or no launch calls, as in a CSV report of kernels; a task has
+            fewer than two occurrences and no period; the tasks with observed periods demand more
+            than one GPU (or than the mean number of kernels that ran at once, where kernels
+            overlapped), because a few jobs are much longer than the others or the trace does not
+            show the periods: give periods, which may demand any utilization, or a quantile; ranges
+            of a thread overlap without being nested; events are damaged (the message has their
+            row); an expression is malformed; or an argument is invalid.
 
         A kernel or copy belongs to the range that contains its launch call, which is identified by
         the correlation number. This is a range on the thread of the call; otherwise a range that
