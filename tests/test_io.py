@@ -811,7 +811,8 @@ def test_amd_is_read_as_far_as_it_goes(tmp_path):
     assert trace.notes == (
         "AMD GPUs are not supported: got 'Dispatch Kernel', 'AMD Instinct MI250X' with warpSize "
         "64; the GPU is unknown, and registers, shared memory and contexts that the file lacks are "
-        "0",
+        "0; times, streams and workloads can be used, and answers with a preset of NVIDIA or a "
+        "gs.GPU(...) of your own (gpu=, --gpu) are about that GPU",
     )
     with pytest.raises(ValueError, match="gpu: got None, expected the GPU of the trace"):
         trace.kernels().occupancy()
@@ -865,7 +866,7 @@ def test_grids_of_rocm_stand_in_the_launch_calls(tmp_path, category):
         (b"not json", "expected JSON of the PyTorch profiler, or a trace"),
         (SAMPLE.read_bytes()[:20_000], "expected JSON: Expecting ',' delimiter: line 93"),
         (b'{"traceEvents": []} tail', r"expected JSON: Extra data: line 1 column 21 \(char"),
-        (b"\xff\xfe\x00", "expected JSON of the PyTorch profiler, or a trace"),
+        (b"\xff\xfe\x00", "got text in UTF-16: save it in UTF-8"),
         (b"[" * 200_000, "expected JSON: nested too deeply"),
         (b"[1" + b"0" * 5000 + b"]", "expected JSON:"),
         (b"[1e99999999999999999999]", "expected JSON:"),

@@ -577,10 +577,36 @@ def test_units_of_the_headers(tmp_path, time, size, start, duration, static, dyn
     assert (trace.start[0], trace.duration[0], trace.smem[0]) == (1234567, 2500, 41024)
 
 
-def test_megabytes_are_decimal_and_rounded(tmp_path):
-    k = kernel(static="0.049", dynamic="0.001")
-    head = HEAD.replace("(B)", "(MB)")
-    assert io.read_trace(table(tmp_path / "t", [k], head)).smem.tolist() == [50_000]
+@pytest.mark.parametrize(
+    ("unit", "written", "taken"),
+    [
+        *(("MB", text, size) for text, size in (
+            ("0.000", 0), ("0.001", 1024), ("0.033", 32_768), ("0.083", 82_944),
+            ("0.167", 166_912), ("0.002", 2048), ("0.008", 8192),
+            ("0.021", 20_992),  # no multiple of 1,024, but of 128
+            ("0.03", 30_000), ("0.0205", 20_500),  # not written by nsys
+        )),
+        ("KB", "1.024", 1024), ("KB", "20.500", 20_500), ("KiB", "20.019", 20_499),
+        ("MiB", "0.016", 16_384), ("B", "20500.000", 20_500),
+    ],
+)  # fmt: skip
+def test_rounded_sizes_are_plausible_ones(tmp_path, unit, written, taken):
+    k = kernel(static="0.000", dynamic=written)
+    trace = io.read_trace(table(tmp_path / "t", [k], HEAD.replace("(B)", f"({unit})")))
+    assert trace.smem.tolist() == [taken]
+    differs = unit in ("MB", "MiB") and len(written) == 5 and taken
+    assert len(trace.notes) == bool(differs)
+    if differs:
+        assert f"{written} {unit} as {taken:,}" in trace.notes[0]
+
+
+def test_every_usual_size_is_found_in_megabytes(tmp_path):
+    """Each multiple of 1,024 bytes up to the largest block is the one that is read."""
+    sizes = range(0, 228 * 1024 + 1, 1024)
+    kernels = [kernel(start=i, dynamic=f"{size / 1e6:.3f}") for i, size in enumerate(sizes)]
+    read = io.read_trace(table(tmp_path / "t", kernels, HEAD.replace("(B)", "(MB)")))
+    assert read.smem.tolist() == list(sizes)
+    assert read.notes[0].count(" MB as ") == 4 and ", ... bytes" in read.notes[0]
 
 
 def test_lines_around_the_report(tmp_path):
@@ -688,7 +714,7 @@ def test_a_report_without_kernels(tmp_path):
     with pytest.raises(ValueError, match="got a report without kernels, expected at least"):
         io.read_trace(table(tmp_path / "t", []))
     (tmp_path / "t").write_text("Time (%),Total Time (ns),Instances,Name\n100,5,1,k\n")
-    with pytest.raises(ValueError, match="expected JSON of the PyTorch profiler, or a trace"):
+    with pytest.raises(ValueError, match="got a summary of Nsight Systems, without single kernels"):
         io.read_trace(tmp_path / "t")
 
 
@@ -713,7 +739,7 @@ def test_damaged_reports_never_escape_as_another_error(tmp_path):
 
 def test_logs_of_the_examiner_are_read_elsewhere(tmp_path):
     (tmp_path / "log.json").write_text('{"scenario_name": "s", "times": [{}]}')
-    with pytest.raises(ValueError, match="got a log of cuda_scheduling_examiner, expected a"):
+    with pytest.raises(ValueError, match="got a log of cuda_scheduling_examiner: read it with"):
         io.read_trace(tmp_path / "log.json")
     with pytest.raises(IsADirectoryError, match=r"gs\.io\.read_examiner"):
         io.read_trace(tmp_path)

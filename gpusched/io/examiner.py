@@ -25,6 +25,7 @@ from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
 from gpusched._support.text import shown
+from gpusched.io import file_kinds
 from gpusched.io.block_log import BlockLog
 
 if TYPE_CHECKING:
@@ -182,6 +183,7 @@ def _per_file(value: Any, name: str, stream: int, files: int) -> int | None:
 def decoded_file(source: str, max_bytes: int) -> Any:
     """Content of a file of JSON, with decimal numbers; ``ValueError`` with the path for others."""
     data = content(source, max_bytes)
+    file_kinds.refuse(source, data, "log")
     try:
         return json.loads(data.decode("utf-8-sig"), parse_float=Decimal)
     except RecursionError:

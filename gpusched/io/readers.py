@@ -19,6 +19,7 @@ from gpusched.io import examiner, rule_check
 from gpusched.io.block_log import BlockLog
 from gpusched.io.rule_check import Violation
 from gpusched.io.traces import trace_files
+from gpusched.io.traces.kineto import NoKernels
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_tables import (
     Names,
@@ -117,7 +118,10 @@ def read_trace(
     source = path_text(path)
     given = None if gpu is None else as_gpu(gpu)
     file = trace_files.reader(source, max_bytes)
-    launches = file.launches()
+    try:
+        launches = file.launches()
+    except NoKernels as error:
+        raise ValueError(f"{error}{error.hint}") from None
     devices = np.unique(launches.device).tolist()
     if device is None and len(devices) > 1:
         raise ValueError(

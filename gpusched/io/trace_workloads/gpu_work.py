@@ -17,6 +17,8 @@ from gpusched.io.traces.trace_events import (
     COPY_OUT,
     GRAPH,
     MEMSET,
+    MIGRATION_IN,
+    MIGRATION_OUT,
     TraceEvents,
 )
 from gpusched.io.traces.trace_tables import Names, total
@@ -31,6 +33,8 @@ _LEFT_OUT = {
     COPY_ON_DEVICE: "copies on the device",
     COPY_OTHER: "copies between devices or of unknown directions",
     MEMSET: "memsets",
+    MIGRATION_IN: "unified-memory migrations to the device",
+    MIGRATION_OUT: "unified-memory migrations from the device",
     GRAPH: "CUDA graphs recorded as a whole (record with --cuda-graph-trace=node)",
 }
 

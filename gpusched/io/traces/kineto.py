@@ -58,6 +58,14 @@ def _selection() -> Selection:
 _SELECTION = _selection()
 
 
+class NoKernels(ValueError):
+    """Refusal of a trace without kernels; ``hint`` is the rest of the message, on its origin."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
 class File:
     """Content of such a file; ``ValueError`` with the path for another format.
 
@@ -69,10 +77,14 @@ class File:
         The uncompressed bytes.
     packed, like
         For messages: the file was compressed; it begins as JSON does.
+    hint
+        The end of the message about a file without kernels.
     """
 
-    def __init__(self, source: str, pieces: Iterable[bytes], packed: bool, like: bool) -> None:
-        self.source = source
+    def __init__(
+        self, source: str, pieces: Iterable[bytes], packed: bool, like: bool, hint: str = ""
+    ) -> None:
+        self.source, self.hint = source, hint
         self.content = _Content(source)
         try:
             document, self.count = read_document(pieces, _SELECTION, self.content)
@@ -102,8 +114,9 @@ class File:
         if content.error is not None:
             raise ValueError(content.error[1])
         if not len(content.kernels):
-            raise ValueError(
-                f"{self.source}: got no kernels among {self.count} events, expected at least one"
+            raise NoKernels(
+                f"{self.source}: got no kernels among {self.count} events, expected at least one",
+                self.hint,
             )
         *columns, launched = content.kernels.table()
         beside = content.beside
@@ -143,7 +156,9 @@ class File:
         if seen:
             notes.append(
                 f"AMD GPUs are not supported: got {', '.join(seen[:4])}; the GPU is unknown, and "
-                "registers, shared memory and contexts that the file lacks are 0"
+                "registers, shared memory and contexts that the file lacks are 0; times, streams "
+                "and workloads can be used, and answers with a preset of NVIDIA or a gs.GPU(...) "
+                "of your own (gpu=, --gpu) are about that GPU"
             )
         return tuple(notes)
 
@@ -217,6 +232,8 @@ def _described_gpu(source: str, properties: Any, device: int) -> GPU | None:
             "(or give gpu=, --gpu)"
         )
     ids = [whole(p.get("id", position)) for position, p in enumerate(properties)]
+    if all(map(is_amd, properties)):
+        return None  # kernels may have physical numbers, and descriptions those of the process
     if device not in ids:
         raise ValueError(
             f"{source}: deviceProperties: got devices {shown(ids)}, expected device {device} "

@@ -2,7 +2,8 @@
 
 Older versions call the report gputrace. Headers name the units, which depend on ``--timeunit`` and
 the version; without a unit, times are ns and sizes bytes. Numbers are read as decimals, never as
-floats. Sizes in MB have three decimals, so that shared memory is known to 500 bytes only.
+floats. Sizes in MB have three decimals, so that shared memory is known to 500 bytes only: it is
+taken as the multiple of 1,024 bytes that is written like this, or else of 128.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ _NEEDED = (*_UNITS, *_SHAPE, "Reg/Trd", "Device", "Ctx", "Strm", "Name")
 _HEAD = re.compile(r"^\s*(.*?)\s*(?:\(([^()]*)\))?\s*$", re.DOTALL)
 _DEVICE = re.compile(r"^(.*?)\s*\((\d{1,9})\)$", re.DOTALL)
 _EMPTY = ("", "-")
+_DECIMALS = 3  # of a size that nsys has rounded
+_MULTIPLES = (1024, 128)  # bytes; sizes of shared memory are usually multiples
 _WIDE = Context(prec=60)
 _CHUNK = 2048  # small enough for the processor's cache
 
@@ -64,6 +67,7 @@ class File:
         self.source, self.data, self.start = source, data, start
         self.above = data.count(b"\n", 0, start)
         self.names: dict[int, str] = {}
+        self.rounded: dict[str, int] = {}  # sizes as written, and as taken
 
     def launches(self) -> Trace:
         """The launches of all devices, in the order of the file."""
@@ -100,6 +104,7 @@ class File:
             stream=column(of["Strm"]),
             occupancy=column(np.full(len(of["Name"]), -1)),
             call=column(np.full(len(of["Name"]), NO_CALL)),
+            notes=self._notes(),
         )
 
     def beside_kernels(self) -> TraceEvents:
@@ -110,6 +115,16 @@ class File:
     def gpu(self, device: int) -> GPU | None:
         """The preset of the device's name; None when there is none."""
         return preset(self.names.get(device, ""))
+
+    def _notes(self) -> tuple[str, ...]:
+        taken = [f"{cell} as {size:,}" for cell, size in self.rounded.items()]
+        if not taken:
+            return ()
+        return (
+            "the report rounds sizes of shared memory, which are taken as multiples of 1,024 "
+            f"bytes, or else of 128: {', '.join(taken[:4])}{', ...' if taken[4:] else ''} bytes "
+            "(the database of nsys export --type sqlite has the exact sizes)",
+        )
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         """Headers and rows of kernels, each with the number of its line."""
@@ -146,7 +161,8 @@ class File:
             raise
 
     def _headers(self, head: list[str]) -> None:
-        """Set the index of each column and the factor of its unit."""
+        """Set the index of each column, its unit and the factor of this."""
+        self.units: dict[str, str] = {}
         self.places: dict[str, int] = {}
         self.worth: dict[str, int] = {}
         self.texts: dict[str, str] = {}
@@ -164,7 +180,7 @@ class File:
                         f"{where}: {name!r}: got the unit {shown(unit)}, expected one of "
                         f"{', '.join(_UNITS[name])}"
                     )
-                self.worth[name] = worth
+                self.worth[name], self.units[name] = worth, unit.strip()
         if missing := [key for key in _NEEDED if key not in self.places]:
             raise ValueError(f"{where}: got headers without {', '.join(missing)}")
 
@@ -202,6 +218,11 @@ class File:
             raise ValueError(f"{where}: {key!r}: got {shown(cell)}, expected an integer")
         scaled = _WIDE.multiply(value, Decimal(worth))
         number = int(scaled.to_integral_value(ROUND_HALF_EVEN, _WIDE))
+        rounded = _UNITS.get(key) is _SIZES and value.as_tuple().exponent == -_DECIMALS
+        if rounded and number > 0:
+            written, number = number, _plausible(number, worth // 10**_DECIMALS)
+            if number != written:
+                self.rounded[f"{cell} {self.units[key]}"] = number
         if abs(number) > INT64_MAX:
             raise ValueError(f"{where}: {key!r}: got {shown(cell)}, expected a number of 64 bits")
         return number
@@ -220,3 +241,13 @@ class File:
             number_of[cell] = next(n for n in count() if n not in self.names)
             self.names[number_of[cell]] = cell
         return cast(Int64Array, column([number_of[cell] for cell in cells.tolist()]))
+
+
+def _plausible(size: int, step: int) -> int:
+    """The size that was rounded to a multiple of ``step`` bytes: the nearest one, within the
+    rounding, that is a multiple of 1,024 bytes, or else of 128."""
+    for multiple in _MULTIPLES:
+        near = (2 * size + multiple) // (2 * multiple) * multiple
+        if 2 * abs(near - size) <= step:
+            return near
+    return size

@@ -20,6 +20,8 @@ from gpusched.io.traces.trace_events import (
     COPY_OUT,
     GRAPH,
     MEMSET,
+    MIGRATION_IN,
+    MIGRATION_OUT,
     NO_CALL,
     OF_PROCESS,
     OF_THREAD,
@@ -55,7 +57,11 @@ EVENT_TABLES = (GRAPHS, *_CALLS, _COPIES, _MEMSETS, _RANGES, _STREAMS, _SYNCS, _
 _WAIT_EVENT = 2  # the type of a synchronization: a stream waits for an event
 _KINDS_OF_STREAMS = {1: "blocking", 2: "non_blocking", 3: "null"}  # by CUPTI's flag
 
-_DIRECTIONS = {1: COPY_IN, 2: COPY_OUT, 8: COPY_ON_DEVICE}
+# By CUPTI's number of a copy, which Nsight Systems continues with migrations of unified memory.
+_DIRECTIONS = {
+    **{1: COPY_IN, 2: COPY_OUT, 8: COPY_ON_DEVICE},
+    **{11: MIGRATION_IN, 12: MIGRATION_OUT},
+}
 # Types of NVTX events, with text of one or two bytes per character.
 _KINDS = {59: OF_THREAD, 70: OF_THREAD, 60: OF_PROCESS, 71: OF_PROCESS}
 

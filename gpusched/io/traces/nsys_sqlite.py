@@ -1,7 +1,9 @@
-"""Traces of Nsight Systems: the database of ``nsys export --type sqlite``.
+"""Traces of Nsight Systems: the database of ``nsys export --type sqlite``, and that of nvprof.
 
 Tables and columns differ between versions: those of 2021 describe GPUs in TARGET_INFO_CUDA_GPU,
 later ones in TARGET_INFO_GPU, and list the devices of each process in TARGET_INFO_CUDA_DEVICE.
+nvprof has the same columns of kernels, copies and GPUs, in tables that are named after CUPTI; its
+launch calls and ranges are of another form and are not read.
 """
 
 from __future__ import annotations
@@ -23,7 +25,13 @@ from gpusched.io.traces.nsys_events import (
     launch_numbers,
     process_of,
 )
-from gpusched.io.traces.nsys_tables import STRINGS, Database, opened_database, readable
+from gpusched.io.traces.nsys_tables import (
+    NVPROF_STRINGS,
+    STRINGS,
+    Database,
+    opened_database,
+    readable,
+)
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
 from gpusched.io.traces.trace_tables import column
@@ -32,6 +40,9 @@ if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
 
 _KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"
+_CONCURRENT = "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"  # of nvprof, unless it serialized kernels
+_NVPROF_GPUS = "CUPTI_ACTIVITY_KIND_DEVICE"
+_OF_NVPROF = (_CONCURRENT, NVPROF_STRINGS, _NVPROF_GPUS)
 _DEVICES = "TARGET_INFO_CUDA_DEVICE"
 _GPUS = ("TARGET_INFO_GPU", "TARGET_INFO_CUDA_GPU")
 _NEEDED = (
@@ -39,8 +50,14 @@ _NEEDED = (
     *("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"),
     *("staticSharedMemory", "dynamicSharedMemory"),
 )
-_NAMES = ("demangledName", "shortName", "mangledName")  # the first that is not empty is used
+# The first name that is not empty is used; nvprof has one.
+_NAMES = ("demangledName", "shortName", "mangledName")
+_NVPROF_NAMES = ("name",)
 _NO_NAME = -1
+_NVPROF_NOTE = (
+    "the database is one of nvprof: names are mangled, and launch calls and ranges are not read"
+)
+_ROCPD = "SELECT 1 FROM sqlite_master WHERE name LIKE 'rocpd%' LIMIT 1"
 
 # Columns of the limits of a GPU, by version.
 _LIMITS = {
@@ -76,14 +93,15 @@ class File:
     def __init__(self, source: str, max_bytes: int) -> None:
         self.source = source
         with opened_database(source, max_bytes) as connection:
-            known = (_KERNELS, STRINGS, _DEVICES, *_GPUS, *EVENT_TABLES)
+            known = (_KERNELS, STRINGS, _DEVICES, *_GPUS, *EVENT_TABLES, *_OF_NVPROF)
             self.database = Database(source, connection, max_bytes, known)
-            if _KERNELS not in self.database.tables:
+            self.kernels = self._table_of_kernels()
+            if self.kernels not in self.database.tables:
                 self._no_kernels()
             launches, pids, numbers = self._read_kernels()
             self.gpus = self._read_gpus()
             physical = self._physical(_pairs(pids, launches.device)[0])
-            by_process = "globalPid" in self.database.tables[_KERNELS]
+            by_process = "globalPid" in self.database.tables[self.kernels]
             beside = beside_kernels(self.database, numbers, by_process)
         self.events = beside.events
         launches = replace(launches, call=column(beside.calls.of(numbers)))
@@ -109,22 +127,30 @@ class File:
 
     # Reading
 
+    def _table_of_kernels(self) -> str:
+        if self.database.nvprof and _CONCURRENT in self.database.tables:
+            [(any_,)] = self.database.rows(f'SELECT EXISTS (SELECT 1 FROM "{_CONCURRENT}")')
+            return _CONCURRENT if any_ or _KERNELS not in self.database.tables else _KERNELS
+        return _KERNELS
+
     def _read_kernels(self) -> tuple[Trace, Int64Array, Int64Array]:
         """The launches, and the process and the launch number of each."""
-        present = self.database.tables[_KERNELS]
+        present = self.database.tables[self.kernels]
         if missing := [name for name in _NEEDED if name not in present]:
-            raise ValueError(f"{self.source}: {_KERNELS}: got no column {', '.join(missing)}")
-        names = [name for name in _NAMES if name in present]
+            raise ValueError(f"{self.source}: {self.kernels}: got no column {', '.join(missing)}")
+        of_version = _NVPROF_NAMES if self.database.nvprof else _NAMES
+        names = [name for name in of_version if name in present]
         if not names:
-            raise ValueError(f"{self.source}: {_KERNELS}: got no column {' or '.join(_NAMES[:2])}")
+            what = " or ".join(of_version[:2])
+            raise ValueError(f"{self.source}: {self.kernels}: got no column {what}")
         process = ["globalPid"] if "globalPid" in present else []
         usual = {"correlationId": -1, **dict.fromkeys(names, _NO_NAME)}
-        of = self.database.columns(_KERNELS, (*_NEEDED, *process), usual)
+        of = self.database.columns(self.kernels, (*_NEEDED, *process), usual)
         assert of is not None  # no column is missing
         rows = of["rowid"]
         if not len(rows):
             self._no_kernels()
-        shapes = Shapes(lambda i: f"{self.source}: {_KERNELS}, row {rows[i]}")
+        shapes = Shapes(lambda i: f"{self.source}: {self.kernels}, row {rows[i]}")
         for name in ("start", "deviceId", "registersPerThread"):
             shapes.at_least(of[name], 0, name)
         early = of["end"] < of["start"]
@@ -142,34 +168,38 @@ class File:
             stream=column(of["streamId"]),
             occupancy=column(np.full(len(rows), -1)),
             call=column(np.full(len(rows), NO_CALL)),
+            notes=(_NVPROF_NOTE,) if self.database.nvprof else (),
         )
         pids = process_of(of["globalPid"]) if process else np.zeros_like(rows)
         return launches, pids, launch_numbers(pids, of["correlationId"])
 
     def _names(self, rows: Int64Array, ids: dict[str, Int64Array]) -> NDArray[np.object_]:
         """The full name of each launch, by the first of the columns ``ids`` that has one."""
-        if STRINGS not in self.database.tables:
+        if not self.database.nvprof and STRINGS not in self.database.tables:
             raise ValueError(f"{self.source}: got no table {STRINGS} of the kernels' names")
         names = np.full(len(rows), "", dtype=object)
         for key, values in ids.items():
             if not (open_ := np.flatnonzero(names == "")).size:
                 break
             unique, where = np.unique(values[open_], return_inverse=True)
-            strings = self.database.strings(f'SELECT "{key}" FROM "{_KERNELS}"', "a kernel's name")
+            used = f'SELECT "{key}" FROM "{self.kernels}"'
+            strings = self.database.strings(used, "a kernel's name")
             found = np.array([strings.get(i, "") for i in unique.tolist()] + [None], dtype=object)
             names[open_] = found[where]
         if (open_ := np.flatnonzero(names == "")).size:
             key = next(iter(ids))
             value = int(ids[key][open_[0]])
             what = None if value == _NO_NAME else value
+            table = NVPROF_STRINGS if self.database.nvprof else STRINGS
             self.database.fail(
-                _KERNELS, int(rows[open_[0]]), key, what, f"the id of a name in {STRINGS}"
+                self.kernels, int(rows[open_[0]]), key, what, f"the id of a name in {table}"
             )
         return cast("NDArray[np.object_]", column(names, object))
 
     def _read_gpus(self) -> dict[int, tuple[str, dict[str, Any]]]:
         """Descriptions of GPUs by number: table and row, and columns."""
-        table = next((name for name in _GPUS if name in self.database.tables), None)
+        known = (_NVPROF_GPUS,) if self.database.nvprof else _GPUS
+        table = next((name for name in known if name in self.database.tables), None)
         if table is None:
             return {}
         columns = self.database.tables[table]
@@ -185,6 +215,10 @@ class File:
             if type(gpu) is not int:
                 self.database.fail(table, row, key, gpu, "an integer")
             gpus.setdefault(gpu, (f"{table}, row {row}", dict(zip(columns, values, strict=True))))
+        if self.database.nvprof and "name" in columns:
+            names = self.database.strings(f'SELECT name FROM "{table}"', "the name of a GPU")
+            for _, fields in gpus.values():
+                fields["name"] = names.get(fields["name"], fields["name"])
         return gpus
 
     def _physical(self, ran: list[list[int]]) -> dict[tuple[int, int], int]:
@@ -266,12 +300,18 @@ class File:
         """Raise a ``ValueError`` about the missing kernels."""
         if GRAPHS in self.database.tables:
             why = "it has whole CUDA graphs only: record with --cuda-graph-trace=node"
+        elif self.database.nvprof:
+            why = f"{self.kernels} of nvprof is empty or missing"
         elif _KERNELS in self.database.tables or STRINGS in self.database.tables:
-            why = f"{_KERNELS} is {'empty' if _KERNELS in self.database.tables else 'missing'}"
+            why = f"{_KERNELS} is {'empty' if _KERNELS in self.database.tables else 'missing'}: "
+            why += "record with 'nsys profile -t cuda,nvtx' (-t cuda was missing, or nothing ran)"
         else:
+            found = "an SQLite database"
+            if any(True for _ in self.database.rows(_ROCPD)):
+                found = "a database of rocprofv3 (rocpd), which is not read,"
             raise ValueError(
-                f"{self.source}: got an SQLite database without the table {_KERNELS}, expected an "
-                "export of Nsight Systems"
+                f"{self.source}: got {found} without the table {_KERNELS}, expected an export of "
+                "Nsight Systems"
             )
         raise ValueError(f"{self.source}: got no kernels, expected at least one: {why}")
 

@@ -1,4 +1,4 @@
-"""Tables of a database of Nsight Systems: read-only access, columns of integers, texts by number.
+"""Tables of a database of Nsight Systems or nvprof: read-only access, integers, texts by number.
 
 The database is opened read-only; no lock, journal or shared-memory file is created. Generated
 columns may make values that are larger than the file: their size is limited, singly and in total.
@@ -23,10 +23,11 @@ from gpusched._support.text import shown
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["MAGIC", "STRINGS", "Database", "opened_database", "readable"]
+__all__ = ["MAGIC", "NVPROF_STRINGS", "STRINGS", "Database", "opened_database", "readable"]
 
 MAGIC = b"SQLite format 3\0"
 STRINGS = "StringIds"
+NVPROF_STRINGS = "StringTable"
 
 _CHUNK = 4096
 _LONGEST = 1 << 24  # bytes of a value; mangled names of kernels have up to some 10,000
@@ -35,8 +36,9 @@ _LONGEST = 1 << 24  # bytes of a value; mangled names of kernels have up to some
 class Database:
     """An open database.
 
-    ``tables`` has the columns of each table that is among ``known``. Raises ``ValueError`` where
-    the values read are more than ``max_bytes``.
+    ``tables`` has the columns of each table that is among ``known``, ``nvprof`` whether the
+    database is one of nvprof. Raises ``ValueError`` where the values read are more than
+    ``max_bytes``.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Database:
             for name in names
             if name in known
         }
+        self.nvprof = NVPROF_STRINGS in self.tables and STRINGS not in self.tables
 
     def rows(self, query: str) -> Iterator[Any]:
         """The rows of a query; text is bytes."""
@@ -87,14 +90,15 @@ class Database:
 
     def strings(self, used: str, what: str) -> dict[int, str]:
         """The texts whose numbers a query selects, which are ``what``."""
-        if STRINGS not in self.tables:
+        table, key = (NVPROF_STRINGS, "_id_") if self.nvprof else (STRINGS, "id")
+        if table not in self.tables:
             return {}
-        query = f'SELECT id, value FROM "{STRINGS}" WHERE id IN ({used})'
+        query = f'SELECT "{key}", value FROM "{table}" WHERE "{key}" IN ({used})'
         found = {}
         for number, value in self.rows(query):
             if not isinstance(value, bytes):
-                self.fail(STRINGS, number, "value", value, what)
-            found[number] = self.text(STRINGS, number, "value", value)
+                self.fail(table, number, "value", value, what)
+            found[number] = self.text(table, number, "value", value)
         return found
 
     def text(self, table: str, row: int, key: str, value: bytes) -> str:
@@ -113,7 +117,9 @@ class Database:
     def fail(self, table: str, row: int, key: str, value: Any, what: str) -> NoReturn:
         """Raise a ``ValueError`` about an entry; ``what`` is expected."""
         value = readable(value[:100]) if isinstance(value, bytes) else value
-        where = f"{self.source}: {table}, {'id' if table == STRINGS else 'row'} {row}"
+        where = (
+            f"{self.source}: {table}, {'id' if table in (STRINGS, NVPROF_STRINGS) else 'row'} {row}"
+        )
         raise ValueError(f"{where}: {key!r}: got {shown(value)}, expected {what}")
 
     def _blame(self, table: str, rows: list[Any], keys: Sequence[str]) -> NoReturn:

@@ -22,6 +22,8 @@ __all__ = [
     "COPY_OUT",
     "GRAPH",
     "MEMSET",
+    "MIGRATION_IN",
+    "MIGRATION_OUT",
     "NO_CALL",
     "OF_PROCESS",
     "OF_STREAM",
@@ -39,7 +41,7 @@ __all__ = [
 ]
 
 # Kinds of transfers; the last is a CUDA graph that was recorded as a whole, without its kernels.
-COPY_IN, COPY_OUT, COPY_ON_DEVICE, COPY_OTHER, MEMSET, GRAPH = range(6)
+COPY_IN, COPY_OUT, COPY_ON_DEVICE, COPY_OTHER, MEMSET, MIGRATION_IN, MIGRATION_OUT, GRAPH = range(8)
 
 # Kinds of ranges: nested on a thread; of a process, started and ended by any of its threads; on a
 # stream of the GPU, whose number is then in the place of the thread's.

@@ -14,14 +14,13 @@ from gpusched._support.input_files import (
     read_all,
     unpacked_pieces,
 )
+from gpusched.io import file_kinds
 from gpusched.io.traces import kineto, nsys_csv, nsys_sqlite, nsys_tables
 
 if TYPE_CHECKING:
     from gpusched.io.traces.trace import Trace
     from gpusched.io.traces.trace_events import TraceEvents
     from gpusched.model.gpu import GPU
-
-_REPORTS = (".nsys-rep", ".qdrep")
 
 
 class Reader(Protocol):
@@ -71,8 +70,10 @@ def _text_reader(
     first = next(parts, b"")
     if first.startswith(nsys_tables.MAGIC):
         raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
+    file_kinds.refuse(source, first, "trace")
     if kineto.like_json(first):
-        return kineto.File(source, itertools.chain([first], parts), packed, True)
+        hint = file_kinds.without_kernels(first)
+        return kineto.File(source, itertools.chain([first], parts), packed, True, hint)
     file.seek(start)
     data = file.read() if isinstance(file, io.BytesIO) else read_all(file, source, max_bytes)
     if packed:
@@ -81,7 +82,4 @@ def _text_reader(
         raise ValueError(f"{source}: got an empty {'gzip' if packed else 'file'}, expected a trace")
     if (headers := nsys_csv.start(data)) is not None:
         return nsys_csv.File(source, data, headers)
-    if source.lower().endswith(_REPORTS):
-        what = "got a report of Nsight Systems"
-        raise ValueError(f"{source}: {what}: convert it with nsys export --type sqlite")
     return kineto.File(source, [data], packed, False)

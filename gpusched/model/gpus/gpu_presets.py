@@ -125,7 +125,9 @@ def preset_fields(name: str) -> dict[str, Any]:
     if label is None:
         if _AMD.match(_plain(name)):
             raise ValueError(
-                f"name: got {shown(name)}, expected a GPU of NVIDIA (AMD GPUs are not supported)"
+                f"name: got {shown(name)}, expected a GPU of NVIDIA (AMD GPUs are not supported: "
+                "their traces are read, and workloads made of them, without a GPU; a GPU with "
+                "limits of your own is gs.GPU(...))"
             )
         import difflib
 
