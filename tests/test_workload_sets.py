@@ -119,7 +119,7 @@ def test_job_sets_that_cannot_be_written(tmp_path: Path) -> None:
         (HEADER + "1,1,4,4,1,1,4,5\n", "line 2: Deadline: got 4, expected at least 5"),
         (HEADER + "1,1,0,0,1,0,4,5\n", "line 2: Cost max: got 0, expected at least 1"),
         (HEADER + "1,1,0,0,1,1,4,5\n1,1,9,9,1,1,14,5\n", "line 3: got job 1 of task 1, expected"),
-        (HEADER + "1,1,0,0,1,1,4,5\n", "task 1: got a single job, expected two or more"),
+        (HEADER + "1,1,0,0,1,1,4,5\n", "task 1: got a single job like all tasks, expected"),
         (HEADER + "1,1,0,0,1,1,4,5\n1,2,0,0,1,1,4,5\n", "task 1: got two jobs released at once"),
         (HEADER + '1,1,0,0,1,1,4,"5\n', "line 2: got unexpected end of data, expected CSV"),
     ],

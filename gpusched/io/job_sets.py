@@ -1,27 +1,31 @@
-"""Job sets of schedule-abstraction tools (SAG), as CSV, from and to workloads.
+"""Job sets of schedule-abstraction tools (SAG), as CSV or YAML, from and to workloads.
 
-The file has a header and then one row per job, read by position: task, job, earliest and latest
-release, smallest and largest cost, absolute deadline, priority (a smaller number is a higher
-priority). Times are numbers without a unit.
+CSV has a header and then one row per job, read by position: task, job, earliest and latest release,
+smallest and largest cost, absolute deadline, priority (a smaller number is a higher priority). YAML
+has a list "jobset" of jobs with these numbers by name. Times are numbers without a unit.
 """
 
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import os
+import re
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gpusched._support.arguments import one_of
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
-from gpusched._support.text import shown
+from gpusched._support.text import clip, shown
+from gpusched.io import file_kinds
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, Kernel
-from gpusched.model.workload.time_units import MOST_TICKS, as_time, as_whole, in_ticks
+from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, as_whole, in_ticks
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["read_job_set", "write_job_set"]
@@ -31,6 +35,12 @@ _HEADER = (
     *("Task ID", "Job ID", "Arrival min", "Arrival max", "Cost min", "Cost max"),
     *("Deadline", "Priority"),
 )
+_SUCCESSORS = "Successors"  # of a job in YAML
+_NO_PRECEDENCE = (
+    "precedence constraints, which a workload cannot represent between jobs (read the job set "
+    "without them, or describe a chain as the segments of one task)"
+)
+_YAML = re.compile(rb"^\W*jobset\W*:", re.MULTILINE)
 
 
 class _Job(NamedTuple):
@@ -50,7 +60,7 @@ def read_job_set(
     *,
     tick: str = "ns",
     resource: Literal["cpu", "kernel"] = "cpu",
-    period: int | str | None = None,
+    period: Time | Mapping[str | int, Time] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Workload:
     """Read a job set as a workload of periodic tasks.
@@ -58,7 +68,9 @@ def read_job_set(
     The period of a task is the smallest distance between earliest releases of its jobs, its offset
     the first of these releases, its jitter the largest difference between latest and earliest
     release, its execution time the largest cost, and its deadline the smallest relative deadline.
-    ``assumptions`` states where jobs differ from this, and what a workload cannot represent.
+    The period of a task with a single job is the hyperperiod of the job set: the longest product of
+    period and number of jobs of a task with several jobs. ``assumptions`` states where jobs differ
+    from this, and what a workload cannot represent.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -73,13 +85,14 @@ def read_job_set(
     Parameters
     ----------
     path
-        Path of a CSV file.
+        Path of a file in CSV or YAML, which the content tells apart. YAML is read with PyYAML.
     tick
         Length of the file's unit of time.
     resource
         Whether a job is CPU work ("cpu") or a kernel ("kernel").
     period
-        Period of tasks with a single job; ticks or text with a unit.
+        Period of all tasks with a single job, instead of the hyperperiod; or periods by task (its
+        name or number). Ticks or text with a unit.
     max_bytes
         Size in bytes of the largest file that is read.
 
@@ -91,8 +104,12 @@ def read_job_set(
     Raises
     ------
     ValueError
-        A row is not a job (the message has its line), a time is not a whole number of ticks, a task
-        has a single job and ``period`` is not given, or two jobs of a task have the same release.
+        A row is not a job (the message has its line), a time is not a whole number of ticks, all
+        tasks have a single job and ``period`` is not given, ``period`` names a task that is not in
+        the file or has several jobs, or two jobs of a task have the same release. The file has
+        precedence constraints.
+    ImportError
+        The file is YAML, and PyYAML is not installed.
     OSError
         The file cannot be read.
     """
@@ -103,6 +120,9 @@ def read_job_set(
     for job in jobs:
         by_task.setdefault(job.task, []).append(job)
     names = {number: f"task {number}" for number in sorted(by_task)}
+    periods = _periods(period, names, by_task)
+    gaps = [(_gap(of), len(of)) for of in by_task.values() if len(of) > 1]
+    hyperperiod = max((gap * count for gap, count in gaps), default=None)
     notes = [f"read from a job set of {len(jobs)} jobs"]
     if any(job.least != job.most for job in jobs):
         notes.append("dropped: least costs of jobs; the greatest are taken")
@@ -110,7 +130,10 @@ def read_job_set(
     by_deadline = all(job.priority == job.deadline for job in jobs)
     tasks = []
     for number, name in names.items():
-        task, of_task = _task(where, name, by_task[number], resource, period, by_deadline)
+        given = periods.get(number)
+        task, of_task = _task(
+            where, name, by_task[number], resource, given, hyperperiod, by_deadline
+        )
         tasks.append(task)
         notes += of_task
     return Workload(tasks, tick, notes=notes)
@@ -202,7 +225,34 @@ def _cost(workload: Workload, index: int) -> int:
         ) from None
 
 
+def _periods(
+    period: Time | Mapping[str | int, Time] | None,
+    names: Mapping[int, str],
+    by_task: Mapping[int, list[_Job]],
+) -> dict[int, Time]:
+    """The given periods of tasks with a single job, by number."""
+    if period is None:
+        return {}
+    if not isinstance(period, Mapping):
+        return dict.fromkeys((number for number in names if len(by_task[number]) == 1), period)
+    numbers: dict[object, int] = {name: number for number, name in names.items()}
+    numbers |= {number: number for number in names}
+    found: dict[int, Time] = {}
+    for key, time in period.items():
+        if key not in numbers:
+            known = clip(", ".join(names.values()), 200)
+            raise ValueError(f"period[{shown(key)}]: got this task, expected one of {known}")
+        if (count := len(by_task[numbers[key]])) > 1:
+            raise ValueError(
+                f"period[{shown(key)}]: got a period for a task of {count} jobs, expected a task "
+                "with a single job"
+            )
+        found[numbers[key]] = time
+    return found
+
+
 def _jobs(where: str, data: bytes) -> list[_Job]:
+    file_kinds.refuse(where, data, "job_set")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -210,29 +260,76 @@ def _jobs(where: str, data: bytes) -> list[_Job]:
         raise ValueError(f"{where}: line {line}: got bytes that are not UTF-8") from None
     jobs: list[_Job] = []
     seen: dict[tuple[int, int], int] = {}
+    for job in _of_yaml(where, text) if _YAML.search(data) else _of_csv(where, text):
+        first = seen.setdefault((job.task, job.job), job.line)
+        if first != job.line:
+            raise ValueError(
+                f"{where}: line {job.line}: got job {job.job} of task {job.task}, expected it "
+                f"once; it is in line {first}"
+            )
+        jobs.append(job)
+    if not jobs:
+        raise ValueError(f"{where}: got no jobs, expected at least one")
+    return jobs
+
+
+def _of_csv(where: str, text: str) -> Iterator[_Job]:
     table = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header = True
     try:
         for cells in table:
             if not cells or cells == [""]:
                 continue
             at = f"{where}: line {table.line_num}"
+            if len(cells) == 4:
+                raise ValueError(f"{at}: got {_NO_PRECEDENCE}")
             if len(cells) not in (8, 9):
                 raise ValueError(f"{at}: got {len(cells)} fields, expected {', '.join(_HEADER)}")
-            if not jobs and not any(cell.strip().isdecimal() for cell in cells[:2]):
-                continue  # the header
-            job = _job(at, table.line_num, cells)
-            first = seen.setdefault((job.task, job.job), job.line)
-            if first != job.line:
-                raise ValueError(
-                    f"{at}: got job {job.job} of task {job.task}, expected it once; it is in line "
-                    f"{first}"
-                )
-            jobs.append(job)
+            if header and not any(cell.strip().isdecimal() for cell in cells[:2]):
+                continue
+            header = False
+            yield _job(at, table.line_num, cells)
     except csv.Error as error:
         raise ValueError(f"{where}: line {table.line_num}: got {error}, expected CSV") from None
-    if not jobs:
-        raise ValueError(f"{where}: got no jobs, expected at least one")
-    return jobs
+
+
+def _of_yaml(where: str, text: str) -> Iterator[_Job]:
+    try:
+        yaml: Any = importlib.import_module("yaml")
+    except ImportError:
+        hint = "a job set in YAML needs PyYAML: pip install pyyaml"
+        raise ImportError(f"{where}: {hint}, or convert it to CSV", name="yaml") from None
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        at = where if mark is None else f"{where}: line {mark.line + 1}"
+        what = getattr(error, "problem", None) or "an error"
+        raise ValueError(f"{at}: got {clip(str(what), 120)}, expected YAML") from None
+    except RecursionError:
+        raise ValueError(f"{where}: got lists in lists too deep, expected YAML") from None
+    jobs = _members(root).get("jobset")
+    if not isinstance(jobs, yaml.SequenceNode):
+        raise ValueError(f"{where}: jobset: got no list of jobs, expected one")
+    for node in jobs.value:
+        line = node.start_mark.line + 1
+        at = f"{where}: line {line}"
+        fields = _members(node)
+        if _SUCCESSORS in fields:
+            raise ValueError(f"{at}: {_SUCCESSORS}: got {_NO_PRECEDENCE}")
+        cells = []
+        for name in _HEADER:
+            cell = fields.get(name)
+            if not isinstance(cell, yaml.ScalarNode):
+                raise ValueError(f"{at}: {name}: got no number, expected one")
+            cells.append(cell.value)
+        yield _job(at, line, cells)
+
+
+def _members(node: Any) -> dict[str, Any]:
+    """The members of a mapping in YAML by key; none for another node."""
+    pairs = node.value if getattr(node, "id", "") == "mapping" else []
+    return {key.value: value for key, value in pairs if getattr(key, "id", "") == "scalar"}
 
 
 def _job(at: str, line: int, cells: list[str]) -> _Job:
@@ -250,6 +347,12 @@ def _job(at: str, line: int, cells: list[str]) -> _Job:
     return job
 
 
+def _gap(jobs: list[_Job]) -> int:
+    """The smallest distance between earliest releases of jobs of a task."""
+    releases = sorted(job.earliest for job in jobs)
+    return min(after - before for before, after in pairwise(releases))
+
+
 def _whole(at: str, name: str, cell: str) -> int:
     number = as_whole(cell)
     if number is None or abs(number) > MOST_TICKS:
@@ -262,19 +365,19 @@ def _task(
     name: str,
     jobs: list[_Job],
     resource: str,
-    period: int | str | None,
+    given: Time | None,
+    hyperperiod: int | None,
     by_deadline: bool,
 ) -> tuple[Task, list[str]]:
     """A periodic task that covers the jobs, and sentences about how they differ from its own.
 
+    ``given`` is the period of a task with a single job, by default ``hyperperiod``.
     ``by_deadline``: the priorities of all jobs of the file are their absolute deadlines.
     """
     jobs = sorted(jobs, key=lambda job: job.earliest)
     gaps = {after.earliest - job.earliest for job, after in pairwise(jobs)}
     if 0 in gaps:
         raise ValueError(f"{where}: {name}: got two jobs released at once, expected a distance")
-    if not gaps and period is None:
-        raise ValueError(f"{where}: {name}: got a single job, expected two or more, or period=")
     costs = {job.most for job in jobs}
     deadlines = {job.deadline - job.earliest for job in jobs}
     jitters = {job.latest - job.earliest for job in jobs}
@@ -295,9 +398,22 @@ def _task(
         deadline_first = all(job.priority == job.deadline for job in jobs)
         why = "they are the absolute deadlines" if deadline_first else "they differ"
         notes.append(f"{name}: dropped: priorities of jobs; {why}")
-    distance: int | str = min(gaps) if gaps else period if period is not None else 0
-    if not gaps:
+    distance: Time
+    if gaps:
+        distance = min(gaps)
+    elif given is not None:
+        distance = given
         notes.append(f"{name}: a single job; its period is the given one")
+    elif hyperperiod is not None:
+        distance = hyperperiod
+        notes.append(
+            f"{name}: a single job; its period is the hyperperiod of the job set, {distance}"
+        )
+    else:
+        raise ValueError(
+            f"{where}: {name}: got a single job like all tasks, expected a task with two or more, "
+            "which show the hyperperiod, or period="
+        )
     deadline = min(deadlines)
     cost = max(costs)
     task = Task(

@@ -11,6 +11,7 @@ from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
 from gpusched._support.text import shown
+from gpusched.io import file_kinds
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU
 from gpusched.model.workload.time_units import MOST_TICKS, as_whole
@@ -78,7 +79,9 @@ def read_schedcat(
     where = path_text(path)
     wanted = integer(number, "number")
     reader = _Reader(where, resources == "drop")
-    reader.read(content(where, max_bytes))
+    data = content(where, max_bytes)
+    file_kinds.refuse(where, data, "schedcat")
+    reader.read(data)
     if not 0 <= wanted < len(reader.sets):
         raise IndexError(f"number: got {wanted}, expected 0 to {len(reader.sets) - 1}")
     tasks = reader.sets[wanted]
