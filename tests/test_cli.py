@@ -282,6 +282,48 @@ def test_trace_refuses_options_that_do_not_go_together(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_trace_takes_a_device(tmp_path):
+    path = Path(__file__).parent / "data" / "kernels_on_two_gpus.json"
+    message = "--device: got None, expected one of 0, 1, on which kernels of"
+    assert message in refused(tmp_path, "trace", path)
+    assert message in refused(tmp_path, "trace", path, "--by", "kernel")
+    assert "--device: got 2, expected one of 0, 1" in refused(tmp_path, "trace", path, "--device=2")
+    done = run(tmp_path, "trace", path, "--device", "1")
+    assert done.returncode == 0 and done.stdout.splitlines()[2].startswith("b ")
+    done = run(tmp_path, "trace", path, "--device", "0", "--by", "kernel", "--period", "1ms")
+    assert done.returncode == 0 and "a: period 1ms" in done.stdout
+
+
+def test_trace_says_what_can_be_done_with_an_amd_gpu(tmp_path):
+    path = Path(__file__).parent / "data" / "amd_physical_device_number.json"
+    message = refused(tmp_path, "trace", path)
+    assert "give --gpu" in message and "AMD GPUs are not supported" in message
+    for gpu in ("MI250X", "MI300X", "AMD Instinct MI300A"):
+        message = refused(tmp_path, "trace", path, "--gpu", gpu)
+        assert f"--gpu: got '{gpu}', expected a GPU of NVIDIA (AMD GPUs are not supp" in message
+        assert "workloads made of them" in message
+    assert run(tmp_path, "trace", path, "--by", "kernel").returncode == 0
+    assert run(tmp_path, "trace", path, "--gpu", "A100").returncode == 0
+
+
+def test_trace_says_how_to_give_missing_periods(tmp_path):
+    document = json.loads(gzip.decompress(Path(RANGES).read_bytes()))
+    numbers = iter(range(10**6))
+    for event in document["traceEvents"]:
+        if event.get("cat") == "user_annotation" and event["name"] == "camera":
+            event["name"] = f"camera {next(numbers)}"
+    (tmp_path / "t.json").write_text(json.dumps(document))
+    message = refused(tmp_path, "trace", "t.json", "--by", "annotation")
+    assert "--period: got None for 'camera 0'" in message
+    assert "; one period for all tasks: --period 33ms; one task for ranges that" in message
+    names = re.search("--names '([^']*)'", message)[1]
+    done = run(tmp_path, "trace", "t.json", "--by", "annotation", "--names", names)
+    assert done.returncode == 0 and "camera: period" in done.stdout
+    message = refused(tmp_path, "trace", TRACE, "--by", "stream")
+    assert message.endswith("; one period for all tasks: --period 33ms\n")
+    assert run(tmp_path, "trace", TRACE, "--by", "stream", "--period", "33ms").returncode == 0
+
+
 def test_trace_says_which_utilization_its_periods_have(tmp_path):
     done = run(tmp_path, "trace", TRACE, "--utilization", "3", "--output", "o")
     assert "(asked for: 3): kernels cannot be interrupted, and no period is below" in done.stdout

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import gpusched as gs
+from gpusched.cli.main import main
 
 pytestmark = pytest.mark.python
+
+SINGLE = Path(__file__).parent / "data" / "job_set_with_a_single_job.csv"
 
 HEADER = "Task ID, Job ID, Arrival min, Arrival max, Cost min, Cost max, Deadline, Priority\n"
 JOBS = (
@@ -135,6 +140,132 @@ def test_a_single_job_with_a_period(tmp_path: Path) -> None:
     path = put(tmp_path / "jobs.csv", HEADER + "7,1,0,0,1,1,4,5\n")
     w = gs.io.read_job_set(path, period="1ms", tick="us")
     assert w["task 7"].period == 1000 and w["task 7"].deadline == 4
+
+
+def test_a_single_job_has_the_hyperperiod(tmp_path: Path) -> None:
+    """Task 1 has two jobs with a period of 10; the set covers 20."""
+    w = gs.io.read_job_set(SINGLE, tick="us")
+    assert [task.period for task in w] == [10, 20]
+    note = "task 2: a single job; its period is the hyperperiod of the job set, 20"
+    assert note in w.assumptions
+    assert gs.analyze(w, gs.Platform(cpus=1), "gcaps").schedulable
+    path = put(tmp_path / "jobs.csv", JOBS + "3,9,0,0,1,1,5,5\n")
+    assert gs.io.read_job_set(path)["task 3"].period == 80  # 3 jobs of 10, 2 jobs of 40
+
+
+@pytest.mark.parametrize("given", [30, "30us", {2: 30}, {"task 2": "30us"}])
+def test_periods_by_task(given: Any) -> None:
+    w = gs.io.read_job_set(SINGLE, tick="us", period=given)
+    assert [task.period for task in w] == [10, 30]
+    assert "task 2: a single job; its period is the given one" in w.assumptions
+
+
+def test_periods_of_other_tasks() -> None:
+    with pytest.raises(ValueError, match=r"period\['task 7'\]: got this task, expected one"):
+        gs.io.read_job_set(SINGLE, period={"task 7": 3})
+    with pytest.raises(ValueError, match=r"period\[1\]: got a period for a task of 2 jobs"):
+        gs.io.read_job_set(SINGLE, period={1: 3})
+    assert gs.io.read_job_set(SINGLE, period={})[1].period == 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Predecessor TID,\tPredecessor JID,\tSuccessor TID, Successor JID\n1, 1,    1, 2\n",
+        "From TID, From JID, To TID, To JID\n1,1,1,2\n",
+        "1,1,1,2\n",
+    ],
+)
+def test_precedence_constraints_are_refused(tmp_path: Path, text: str) -> None:
+    path = put(tmp_path / "jobs.prec.csv", text)
+    with pytest.raises(ValueError, match=r"got precedence constraints.*the segments of one task"):
+        gs.io.read_job_set(path)
+
+
+NAMES = ("Task ID", "Job ID", "Arrival min", "Arrival max", "Cost min", "Cost max", "Deadline",
+         "Priority")  # fmt: skip
+
+
+def yaml_of(rows: str) -> str:
+    text = "jobset:\n"
+    for row in rows.splitlines()[1:]:
+        cells = (cell.strip() for cell in row.split(","))
+        members = [f"{name}: {cell}\n" for name, cell in zip(NAMES, cells, strict=True)]
+        text += "  - " + "    ".join(members)
+    return text
+
+
+def test_a_job_set_in_yaml(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    for text in (JOBS, SINGLE.read_text(encoding="utf-8")):
+        csv = gs.io.read_job_set(put(tmp_path / "jobs.csv", text), tick="us")
+        assert gs.io.read_job_set(put(tmp_path / "jobs.yaml", yaml_of(text)), tick="us") == csv
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("jobset:\n", "jobset: got no list of jobs, expected one"),
+        ("jobset: []\n", "got no jobs, expected at least one"),
+        ("jobset:\n  - Task ID: 1\n", "line 2: Job ID: got no number, expected one"),
+        ("jobset:\n  - 7\n", "line 2: Task ID: got no number, expected one"),
+        ("jobset: [\n", "line 2: expected YAML: expected the node content"),
+        ("jobset: &a [*a]\n", "line 1: "),
+        ("jobset: " + "[" * 100_000, "got lists in lists too deep, expected YAML"),
+        (yaml_of(HEADER + "1,1,0,0,1,x,5,5"), "line 2: Cost max: got 'x', expected a whole number"),
+        (yaml_of(HEADER + "1,1,0,0,1,1,5,5\n1,1,0,0,1,1,5,5"), "line 10: got job 1 of task 1, exp"),
+        (yaml_of(HEADER + "1,1,0,0,1,1,5,5").replace("    Job", "    Successors: [2]\n    Job", 1),
+         "line 2: Successors: got precedence constraints, which"),
+        ("jobset:\n  - !!python/object:os.system {}\n", "line 2: Task ID: got no number"),
+    ],
+    ids=range(11),
+)  # fmt: skip
+def test_yaml_that_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    pytest.importorskip("yaml")
+    path = put(tmp_path / "jobs.yaml", text)
+    with pytest.raises(ValueError) as caught:
+        gs.io.read_job_set(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+
+
+def test_yaml_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    path = put(tmp_path / "jobs.yaml", "jobset:\n  - Task ID: 1\n")
+    with pytest.raises(ImportError, match=r"jobs.yaml: a job set in YAML needs PyYAML: pip instal"):
+        gs.io.read_job_set(path)
+    assert main(["check", str(path), "--method", "gcaps"]) == 2
+
+
+def test_commands_take_sets_of_other_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    xml = put(tmp_path / "set.xml", XML.replace("requirement", "x").replace('partition="1"', ""))
+    for file, tick in ((SINGLE, "1ns"), (xml, "1us")):
+        for command in (["check", str(file), "--method", "gcaps"],
+                        ["compare", str(file), "--no-simulation", "--no-margin"]):  # fmt: skip
+            assert main([*command, "--cpus", "2"]) == 0
+            assert f"2 tasks on no GPU (--gpu), 2 CPUs; a tick is {tick}" in capsys.readouterr().out
+    assert main(["check", str(SINGLE), "--method", "gcaps", "--tick", "ms"]) == 0
+    out = capsys.readouterr().out
+    assert "a tick is 1ms" in out and "its period is the hyperperiod of the job set, 20" in out
+    assert main(["check", str(SINGLE), "--method", "edf_serial", "--resource", "kernel"]) == 3
+    assert capsys.readouterr().out.count("edf_serial: conditional") == 1
+    renamed = put(tmp_path / "jobs.txt", SINGLE.read_text(encoding="utf-8"))
+    assert main(["check", str(renamed), "--method", "gcaps"]) == 0
+    capsys.readouterr()
+    toml = tmp_path / "w.toml"
+    gs.io.read_job_set(SINGLE).save(toml)
+    for file, options, message in (
+        (toml, ["--tick", "us"], "--tick: got 'us', expected it for a job set or SchedCAT only"),
+        (xml, ["--resource", "cpu"], "--resource: got 'cpu', expected it for a job set only"),
+        (SINGLE, ["--tick", "soon"], "--tick: got 'soon'"),
+        (put(tmp_path / "a.csv", "1,2\n"), [], "a.csv: line 1: got 2 fields, expected Task ID"),
+        (put(tmp_path / "a.xml", "<set/>"), [], "a.xml: line 1: got the element 'set', expected"),
+        (put(tmp_path / "b.toml", '{"traceEvents": []}'), [], "b.toml: got a trace in JSON: make"),
+        (put(tmp_path / "prec.csv", "From TID, From JID\n"), [], "prec.csv: got precedence const"),
+    ):
+        assert main(["check", str(file), "--method", "gcaps", *options]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_a_schedcat_set(tmp_path: Path) -> None:

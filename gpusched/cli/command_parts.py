@@ -7,7 +7,7 @@ import importlib.util
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gpusched._support.text import time_text
 from gpusched.model.slowdown import SLOWDOWNS
@@ -31,11 +31,17 @@ def option_head(name: str) -> str:
     return f"--{option}[{key}" if key else f"--{option}"
 
 
-def as_typed(text: str, arguments: Sequence[str], typed: Sequence[str] = ()) -> str:
+def as_typed(
+    text: str,
+    arguments: Sequence[str],
+    typed: Sequence[str] = (),
+    absent: Collection[str] = (),
+) -> str:
     """The text of an error that begins with an argument, with its option if that was typed.
 
     ``arguments``: those of the command line, whose options may be abbreviated. ``typed``: those of
-    ``--option``, such as fixed_point=joint.
+    ``--option``, such as fixed_point=joint. ``absent``: options that were not typed, one of which
+    may be required.
     """
     found = re.match(r"([a-z_.]+(?:\[[^\]]*\])?)(: got .*)", text, re.DOTALL)
     if found is None:
@@ -48,7 +54,7 @@ def as_typed(text: str, arguments: Sequence[str], typed: Sequence[str] = ()) -> 
         start = argument.partition("=")[0]
         if len(start) > 2 and start.startswith("--") and option.startswith(start):
             return head + found[2]
-    return text
+    return f"{head}{found[2]}" if found[1] in absent and ": got None" in found[2] else text
 
 
 def status_of(schedulable: bool | None) -> int:

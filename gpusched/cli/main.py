@@ -76,7 +76,9 @@ def _run(options: argparse.Namespace, typed: Sequence[str]) -> int:
             named = error.filename is not None
             text = f"{error.filename}: {error.strerror}" if named else error.strerror
         elif not isinstance(error, Refusal):
-            text = as_typed(text, typed, getattr(options, "option", None) or ())
+            given = vars(options)
+            absent = [name for name, value in given.items() if value is None]
+            text = as_typed(text, typed, given.get("option") or (), absent)
         print(f"gpusched {options.command}: {text}", file=sys.stderr)
         return 2
 

@@ -37,7 +37,19 @@ def add_workload(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file",
         metavar="FILE",
-        help="the workload in TOML or JSON (see gpusched.Workload.load); - for standard input",
+        help="the workload in TOML or JSON (see gpusched.Workload.load), a job set of "
+        "schedule-abstraction tools (CSV, YAML), or a task set of SchedCAT (XML); - for a workload "
+        "on standard input",
+    )
+    command.add_argument(
+        "--tick",
+        metavar="TIME",
+        help="unit of time of a job set (default: ns) or of SchedCAT (default: us)",
+    )
+    command.add_argument(
+        "--resource",
+        choices=("cpu", "kernel"),
+        help="resource that the jobs of a job set use (default: cpu)",
     )
     command.add_argument(
         "--max-bytes",
@@ -121,8 +133,12 @@ def add_platform(command: argparse.ArgumentParser) -> None:
 
 def workload_of(options: argparse.Namespace) -> Workload:
     """The workload of the file, or of the standard input; ``Refusal`` of too many tasks."""
+    from gpusched.io.workload_sources import load_workload
+
     source = "/dev/stdin" if options.file == "-" else options.file
-    workload = Workload.load(source, max_bytes=options.max_bytes)
+    workload = load_workload(
+        source, tick=options.tick, resource=options.resource, max_bytes=options.max_bytes
+    )
     if len(workload) > _MOST_TASKS:
         raise Refusal(
             f"{source}: task: got {len(workload):,} tasks, expected at most {_MOST_TASKS:,} (from "

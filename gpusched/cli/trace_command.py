@@ -50,11 +50,21 @@ def add(commands: Any) -> None:
     trace.add_argument(
         "file",
         metavar="FILE",
-        help="the trace: JSON of the PyTorch profiler, or output of 'nsys export --type sqlite' or "
-        "'nsys stats -r cuda_gpu_trace --format csv'; - for standard input",
+        help="the trace: JSON of the PyTorch profiler, output of 'nsys export --type sqlite' or "
+        "'nsys stats -r cuda_gpu_trace --format csv', or a database of nvprof; - for standard "
+        "input",
     )
     trace.add_argument(
-        "--gpu", metavar="PRESET", help="the GPU (see 'gpus'; default: that of the trace)"
+        "--gpu",
+        metavar="PRESET",
+        help="the GPU of the answers (see 'gpus'; default: that of the trace). AMD GPUs are not "
+        "modelled: their traces are read, and --by makes workloads of them",
+    )
+    trace.add_argument(
+        "--device",
+        type=natural,
+        metavar="N",
+        help="number of the GPU whose kernels are read; required if kernels ran on several",
     )
     trace.add_argument("--count", type=positive, metavar="N", help="number of kernels (default: 5)")
     trace.add_argument(
@@ -112,15 +122,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _schedule(options: argparse.Namespace) -> int:
     from gpusched import pbs
-    from gpusched.io import read_trace
     from gpusched.io.traces.chosen_periods import utilization_text
     from gpusched.io.traces.trace_tables import total
     from gpusched.model.batch_table import BatchTable
 
     if options.period is not None and options.utilization is not None:
         raise Refusal("--utilization: got it with --period, expected one of them")
-    source = "/dev/stdin" if options.file == "-" else options.file
-    read = read_trace(source, gpu=options.gpu, max_bytes=options.max_bytes)
+    read = trace_tasks.read(options)
     if read.gpu is None:
         said = "".join(f"; {note}" for note in read.notes)
         what = "got no description of its GPU: give --gpu (see 'gpus')"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from gpusched.cli.command_parts import Refusal
 if TYPE_CHECKING:
     from gpusched.io import Trace
 
+_WITHOUT_NUMBER = "^([^0-9]*[A-Za-z])"  # whose group is the text before a range's number
 _KINDS = ("annotation", "step", "stream", "kernel")
 _NEEDS_BY = ("save", "quantile", "names", "nesting", "gaps")
 
@@ -37,7 +39,8 @@ def add_options(trace: argparse.ArgumentParser) -> None:
         "--names",
         metavar="RE",
         help="with --by: regular expression that selects ranges or kernels by name; the text of "
-        "its first group, if any, is the name of the task",
+        "its first group, if any, is the name of the task, so that '" + _WITHOUT_NUMBER + "' makes "
+        "one task of ranges such as frame 1, frame 2, ...",
     )
     trace.add_argument(
         "--nesting",
@@ -63,21 +66,31 @@ def wanted(options: argparse.Namespace, others: Iterable[str]) -> bool:
     return options.by is not None
 
 
-def run(options: argparse.Namespace) -> int:
+def read(options: argparse.Namespace) -> Trace:
+    """The trace of the file, or of the standard input."""
     from gpusched.io import read_trace
 
+    source = "/dev/stdin" if options.file == "-" else options.file
+    return read_trace(source, options.gpu, options.device, max_bytes=options.max_bytes)
+
+
+def run(options: argparse.Namespace) -> int:
     if options.save is not None:
         _check_suffix(options.save)  # before a large trace is read
-    source = "/dev/stdin" if options.file == "-" else options.file
-    trace = read_trace(source, gpu=options.gpu, max_bytes=options.max_bytes)
-    workload = trace.workload(
-        options.by,
-        period=None if options.period is None else _periods(options.period),
-        quantile=options.quantile or 1,
-        names=options.names,
-        nesting=options.nesting or "outermost",
-        gaps=options.gaps or "waited",
-    )
+    trace = read(options)
+    try:
+        workload = trace.workload(
+            options.by,
+            period=None if options.period is None else _periods(options.period),
+            quantile=options.quantile or 1,
+            names=options.names,
+            nesting=options.nesting or "outermost",
+            gaps=options.gaps or "waited",
+        )
+    except ValueError as error:
+        if not str(error).startswith("period: got None"):
+            raise
+        raise Refusal(f"--{error}{_period_hint(options, trace)}") from None
     if not any(task.kernels or task.copy_time for task in workload):
         _refuse_without_calls(options.file, trace)
     if options.save is not None:
@@ -88,6 +101,16 @@ def run(options: argparse.Namespace) -> int:
         gpu = "" if trace.gpu is None else f' --gpu "{trace.gpu.name}"'
         print(f"wrote {options.save}; next: gpusched compare {options.save}{gpu} --cpus N")
     return 0
+
+
+def _period_hint(options: argparse.Namespace, trace: Trace) -> str:
+    """The end of a message about missing periods: the options that help."""
+    hint = "; one period for all tasks: --period 33ms"
+    names = set(trace.events.ranges.name.tolist())
+    stems = {re.split("[0-9]", name, maxsplit=1)[0] for name in names}
+    if options.by in ("annotation", "step") and options.names is None and len(stems) < len(names):
+        hint += f"; one task for ranges that differ by a number: --names '{_WITHOUT_NUMBER}'"
+    return hint
 
 
 def _refuse_without_calls(source: str, trace: Trace) -> None:

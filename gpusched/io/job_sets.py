@@ -40,7 +40,7 @@ _NO_PRECEDENCE = (
     "precedence constraints, which a workload cannot represent between jobs (read the job set "
     "without them, or describe a chain as the segments of one task)"
 )
-_YAML = re.compile(rb"^\W*jobset\W*:", re.MULTILINE)
+_YAML = re.compile(rb"""^[ \t]*["']?jobset["']?[ \t]*:""", re.MULTILINE)
 
 
 class _Job(NamedTuple):
@@ -121,8 +121,14 @@ def read_job_set(
         by_task.setdefault(job.task, []).append(job)
     names = {number: f"task {number}" for number in sorted(by_task)}
     periods = _periods(period, names, by_task)
-    gaps = [(_gap(of), len(of)) for of in by_task.values() if len(of) > 1]
-    hyperperiod = max((gap * count for gap, count in gaps), default=None)
+    hyperperiod = max(
+        (
+            _gap(f"{where}: {name}", by_task[number]) * len(by_task[number])
+            for number, name in names.items()
+            if len(by_task[number]) > 1
+        ),
+        default=None,
+    )
     notes = [f"read from a job set of {len(jobs)} jobs"]
     if any(job.least != job.most for job in jobs):
         notes.append("dropped: least costs of jobs; the greatest are taken")
@@ -305,7 +311,7 @@ def _of_yaml(where: str, text: str) -> Iterator[_Job]:
         mark = getattr(error, "problem_mark", None)
         at = where if mark is None else f"{where}: line {mark.line + 1}"
         what = getattr(error, "problem", None) or "an error"
-        raise ValueError(f"{at}: got {clip(str(what), 120)}, expected YAML") from None
+        raise ValueError(f"{at}: expected YAML: {clip(str(what), 120)}") from None
     except RecursionError:
         raise ValueError(f"{where}: got lists in lists too deep, expected YAML") from None
     jobs = _members(root).get("jobset")
@@ -347,10 +353,13 @@ def _job(at: str, line: int, cells: list[str]) -> _Job:
     return job
 
 
-def _gap(jobs: list[_Job]) -> int:
-    """The smallest distance between earliest releases of jobs of a task."""
+def _gap(where: str, jobs: list[_Job]) -> int:
+    """The smallest distance between earliest releases of jobs of a task, which is positive."""
     releases = sorted(job.earliest for job in jobs)
-    return min(after - before for before, after in pairwise(releases))
+    gap = min(after - before for before, after in pairwise(releases))
+    if not gap:
+        raise ValueError(f"{where}: got two jobs released at once, expected a distance")
+    return gap
 
 
 def _whole(at: str, name: str, cell: str) -> int:
@@ -376,8 +385,6 @@ def _task(
     """
     jobs = sorted(jobs, key=lambda job: job.earliest)
     gaps = {after.earliest - job.earliest for job, after in pairwise(jobs)}
-    if 0 in gaps:
-        raise ValueError(f"{where}: {name}: got two jobs released at once, expected a distance")
     costs = {job.most for job in jobs}
     deadlines = {job.deadline - job.earliest for job in jobs}
     jitters = {job.latest - job.earliest for job in jobs}
