@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import random
 import sqlite3
 import tarfile
 import zipfile
@@ -17,6 +19,7 @@ import pytest
 import gpusched as gs
 from gpusched.cli.main import main
 from gpusched.io import file_kinds
+from gpusched.io.workload_sources import load_workload
 
 pytestmark = pytest.mark.python
 
@@ -143,13 +146,13 @@ def test_every_kind_has_an_example() -> None:
 def test_truncated_foreign_files_are_refused(row: int, tmp_path: Path) -> None:
     _, content, _ = FOREIGN[row]
     path = tmp_path / "file.json"
+    readers: list[Callable[..., Any]] = [gs.io.read_trace, gs.io.read_examiner, gs.Workload.load]
+    if kind_reader(content) not in ("job_set", "schedcat"):
+        readers += [gs.io.read_job_set, gs.io.read_schedcat]
     for size in {*range(0, min(len(content), 64), 3), len(content) // 2}:
         path.write_bytes(content[:size])
-        for read in (gs.io.read_trace, gs.io.read_examiner, gs.Workload.load):
+        for read in readers:
             message(read, path)
-        for read in (gs.io.read_job_set, gs.io.read_schedcat):
-            if kind_reader(content) not in ("job_set", "schedcat"):
-                message(read, path)
 
 
 def kind_reader(content: bytes) -> str:
@@ -189,6 +192,39 @@ def test_keys_of_foreign_files_in_a_trace_do_not_matter(tmp_path: Path) -> None:
     for head in ({"highres-ticks": 1, **texts}, texts):
         path.write_text(json.dumps({"traceEvents": document["traceEvents"], **head}))
         assert len(gs.io.read_trace(path, device=0)) == 1
+
+
+def test_damaged_files_never_escape_as_another_error(tmp_path: Path) -> None:
+    generator = random.Random(11)
+    contents = [content for _, content, _ in FOREIGN]
+    for _ in range(400):
+        data = bytearray(generator.choice(contents))
+        for _ in range(generator.randrange(1, 4)):
+            data[generator.randrange(len(data))] = generator.choice(b'09{}[]",:<>t\\ \xff\0\n')
+        path = tmp_path / generator.choice(("a.json", "a.csv", "a.toml", "a.xml"))
+        path.write_bytes(data)
+        for read in (gs.io.read_trace, gs.io.read_examiner, gs.io.read_schedcat, load_workload):
+            try:
+                read(path)
+            except ValueError as error:
+                assert str(error).startswith(f"{path}: ")
+            except ImportError as error:
+                assert "PyYAML" in str(error)
+
+
+def test_a_foreign_file_in_a_pipe() -> None:
+    reader, writer = os.pipe()
+    os.write(writer, FOREIGN[0][1])
+    os.close(writer)
+    with os.fdopen(reader), pytest.raises(ValueError, match="got a pointer of Git LFS"):
+        gs.io.read_trace(f"/dev/fd/{reader}")
+
+
+def test_kernels_that_are_left_out_are_no_trace_of_the_cpu(tmp_path: Path) -> None:
+    kernel = {"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 1, "args": {"stream": 1}}
+    path = tmp_path / "t.json"
+    path.write_bytes(events(kernel, schemaVersion=1))
+    assert "it seems to be" not in message(gs.io.read_trace, path)
 
 
 # Databases -----------------------------------------------------------------------------------
@@ -268,6 +304,6 @@ def test_physical_device_numbers_of_rocm() -> None:
 def test_sizes_in_megabytes(name: str, smem: list[int], resident: list[int]) -> None:
     trace = gs.io.read_trace(DATA / f"{name}.csv")
     assert trace.smem.tolist() == smem
-    assert gs.occupancy(
-        trace.gpu, threads=trace.threads, regs=trace.regs, smem=trace.smem
-    ).tolist() == resident  # fmt: skip
+    shape = {"threads": trace.threads, "regs": trace.regs, "smem": trace.smem}
+    assert gs.occupancy("A100", **shape).tolist() == resident
+    assert trace.gpu == gs.GPU.preset("A100") and len(trace.notes) == 1

@@ -1,13 +1,14 @@
 """Readers of recorded kernels: traces of real programs, and logs of blocks.
 
     trace = gs.io.read_trace("step.pt.trace.json.gz")       # PyTorch profiler (Kineto)
-    trace = gs.io.read_trace("report1.sqlite")              # Nsight Systems
+    trace = gs.io.read_trace("report1.sqlite")              # Nsight Systems, nvprof
     tasks = trace.choose(5).tasks()                         # five of its kernels as periodic tasks
     w = trace.workload(by="annotation")                     # its record_function or NVTX ranges
 
 Formats of traces: the JSON of the PyTorch profiler; the database that Nsight Systems exports
-(``nsys export --type sqlite``); and the CSV of its statistics (``nsys stats -r cuda_gpu_trace
---format csv``), which rounds shared memory to 1 kB, whereas the database is exact.
+(``nsys export --type sqlite``) or nvprof writes; and the CSV of Nsight's statistics (``nsys stats
+-r cuda_gpu_trace --format csv``), which rounds shared memory to 1 kB, whereas the database is
+exact. Files of other kinds (archives, other profilers) are named with what to do.
 
 Logs of cuda_scheduling_examiner contain the SM and the times of each block. ``check_rules`` checks
 them against the rules of the scheduling hierarchy:
@@ -27,7 +28,7 @@ Logs, traces and configurations of that tool can be converted to launches for
 Task sets of other tools are read as workloads, whose ``assumptions`` state what a workload cannot
 represent:
 
-    w = gs.io.read_job_set("jobs.csv", tick="us")           # job sets of schedule abstraction (SAG)
+    w = gs.io.read_job_set("jobs.csv", tick="us")           # schedule abstraction (SAG), or YAML
     gs.io.write_job_set(w, "jobs.csv")
     w = gs.io.read_schedcat("taskset.xml")                  # SchedCAT
 

@@ -197,13 +197,13 @@ _KINDS = (
     Kind(
         "a job set",
         _says(rb'\A"?Task ?ID"?\s*,|^"?jobset"?\s*:|\A[^,\n]*Job ?ID'),
-        "read it with gs.io.read_job_set",
+        "read it with gs.io.read_job_set, or use 'gpusched compare'",
         reader="job_set",
     ),
     Kind(
         "a task set of SchedCAT",
         _says(rb"\A(<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(taskset|testpoint|task)\b"),
-        "read it with gs.io.read_schedcat",
+        "read it with gs.io.read_schedcat, or use 'gpusched compare'",
         reader="schedcat",
     ),
     Kind(

@@ -40,6 +40,7 @@ _NO_PRECEDENCE = (
     "precedence constraints, which a workload cannot represent between jobs (read the job set "
     "without them, or describe a chain as the segments of one task)"
 )
+_Periods = Time | Mapping[str, Time] | Mapping[int, Time] | None
 _YAML = re.compile(rb"""^[ \t]*["']?jobset["']?[ \t]*:""", re.MULTILINE)
 
 
@@ -60,7 +61,7 @@ def read_job_set(
     *,
     tick: str = "ns",
     resource: Literal["cpu", "kernel"] = "cpu",
-    period: Time | Mapping[str | int, Time] | None = None,
+    period: _Periods = None,
     max_bytes: int = MAX_BYTES,
 ) -> Workload:
     """Read a job set as a workload of periodic tasks.
@@ -232,7 +233,7 @@ def _cost(workload: Workload, index: int) -> int:
 
 
 def _periods(
-    period: Time | Mapping[str | int, Time] | None,
+    period: _Periods,
     names: Mapping[int, str],
     by_task: Mapping[int, list[_Job]],
 ) -> dict[int, Time]:
@@ -303,7 +304,7 @@ def _of_yaml(where: str, text: str) -> Iterator[_Job]:
     try:
         yaml: Any = importlib.import_module("yaml")
     except ImportError:
-        hint = "a job set in YAML needs PyYAML: pip install pyyaml"
+        hint = "a job set in YAML needs PyYAML: pip install 'gpusched[yaml]'"
         raise ImportError(f"{where}: {hint}, or convert it to CSV", name="yaml") from None
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)

@@ -78,9 +78,9 @@ def read_trace(
     ----------
     path
         The JSON of Kineto or the CSV of ``nsys stats -r cuda_gpu_trace`` (formerly gputrace), plain
-        or compressed with gzip, or the database of ``nsys export --type sqlite``. The format is
-        detected by the content, not by the name. A database is opened read-only; no file is
-        created beside it.
+        or compressed with gzip, or the database of ``nsys export --type sqlite`` or of nvprof
+        (without its launch calls and ranges). The format is detected by the content, not by the
+        name. A database is opened read-only; no file is created beside it.
     gpu
         A GPU or the name of a preset, instead of the file's description of the device. That
         description is "deviceProperties" in JSON (missing limits are those of the preset with the
@@ -89,6 +89,7 @@ def read_trace(
         device's name. Without any of these, the trace's ``gpu`` is None.
     device
         Number of the device whose kernels are read; required if kernels ran on several devices.
+        On ROCm it may be the physical number.
     max_bytes
         Maximum size that is read: of the file, of the content of a gzip file, and of the values
         taken from a database. Default: 4 GiB.
@@ -99,9 +100,12 @@ def read_trace(
         ``notes`` lists what is not known: grid and block of kernels whose event and launch call
         have none, as of HIP graphs (0 blocks of 0 threads), and what AMD GPUs are like. These are
         not fully supported: times, names, streams and grids are read, but occupancy and scheduling
-        rules are unknown. For Nsight Systems, ``occupancy`` is -1. In a database with several
-        processes, contexts are numbered from 1 on, and if processes see different GPUs under the
-        same device number, devices have the numbers of TARGET_INFO_GPU.
+        rules are unknown; answers with another ``gpu`` are about that GPU. Shared memory that a
+        report rounds to kB (in MB, with three decimals) is taken as the multiple of 1,024 bytes
+        that is rounded to it, else of 128; a note has the sizes. For Nsight Systems, ``occupancy``
+        is -1. In a database with several processes, contexts are numbered from 1 on, and if
+        processes see different GPUs under the same device number, devices have the numbers of
+        TARGET_INFO_GPU.
 
     Raises
     ------
@@ -113,7 +117,9 @@ def read_trace(
         CSV, no traceEvents or table of kernels, no kernels (on ``device``), a kernel with a
         missing, non-numeric, negative or huge field, or an incomplete description of the device. It
         is larger than ``max_bytes``, or ``device`` is required. The message names the file and the
-        field. Logs of cuda_scheduling_examiner are also refused; read them with ``read_examiner``.
+        field. A file of another known kind (an archive, a pointer of Git LFS, output of trtexec,
+        rocprof or TensorFlow, an execution trace of Chakra, a log of cuda_scheduling_examiner) is
+        named with what to do.
     """
     source = path_text(path)
     given = None if gpu is None else as_gpu(gpu)
