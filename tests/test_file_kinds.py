@@ -304,6 +304,6 @@ def test_physical_device_numbers_of_rocm() -> None:
 def test_sizes_in_megabytes(name: str, smem: list[int], resident: list[int]) -> None:
     trace = gs.io.read_trace(DATA / f"{name}.csv")
     assert trace.smem.tolist() == smem
-    shape = {"threads": trace.threads, "regs": trace.regs, "smem": trace.smem}
-    assert gs.occupancy("A100", **shape).tolist() == resident
+    found = gs.occupancy("A100", threads=trace.threads, regs=trace.regs, smem=trace.smem)
+    assert found.tolist() == resident
     assert trace.gpu == gs.GPU.preset("A100") and len(trace.notes) == 1
