@@ -16,8 +16,8 @@ class ObservedTime(NamedTuple):
     """GPU time observed in a recording, and how much of it is in the jobs of a workload, in ns.
 
     >>> workload = gs.io.read_trace("tests/data/pipeline.pt.trace.json").workload("kernel")
-    >>> workload.observed.gpu_ns == workload.observed.kept_ns
-    True
+    >>> print(workload.observed)
+    94 % of the observed GPU time (4.68368ms of 4.978848ms)
     """
 
     gpu_ns: int
