@@ -97,6 +97,7 @@ def test_units_of_shares() -> None:
     """Percentages are rounded down to units, and numbers of SMs up."""
     assert [client_sms(25, 132, unit) for unit in (1, 2)] == [33, 32]
     assert [client_sms(gs.SMs(15), 132, unit) for unit in (1, 2)] == [15, 16]
+    assert client_sms(100, 13, 2) == 13
     assert client_sms(1, 16, 2) == 1 and client_sms(gs.SMs(132), 132, 8) == 132
 
 

@@ -98,10 +98,12 @@ def share_unit(cc: tuple[int, int] | None) -> int:
 def client_sms(share: Share, sms: int, unit: int = 1) -> int:
     """SMs that a client may use: a percentage is rounded down to units, a number of SMs up.
 
-    At least one SM, and at most all.
+    At least one SM, and at most all; 100 % is no limit, and so all of them.
     """
     if isinstance(share, SMs):
         return min(-(-share.count // unit) * unit, sms)
+    if share == 100:
+        return sms
     most = max(sms * share // 100, 1)
     return most // unit * unit or most
 
