@@ -212,6 +212,15 @@ def test_damaged_files_never_escape_as_another_error(tmp_path: Path) -> None:
                 assert "PyYAML" in str(error)
 
 
+def test_many_comments_are_read_once() -> None:
+    """Comments before a root element have one reading; with several the search would not end."""
+    comments = b"<!-- a -->" * 300
+    assert file_kinds.kind_of(comments) is None
+    for root, name in ((b"<taskset>", "a task set of SchedCAT"), (b"<html>", "a web page")):
+        found = file_kinds.kind_of(comments + root)
+        assert found is not None and found.name == name
+
+
 def test_a_foreign_file_in_a_pipe() -> None:
     reader, writer = os.pipe()
     os.write(writer, FOREIGN[0][1])

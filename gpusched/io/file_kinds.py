@@ -179,7 +179,7 @@ _KINDS = (
     ),
     Kind(
         "a report of Nsight Systems in CSV",
-        _says(rb"\bGrdX\b.*\bBlkX\b", of=_HEAD),
+        _says(rb"\bGrdX\b.{0,200}\bBlkX\b", of=_HEAD),
         _WORKLOAD.replace("annotation", "kernel"),
         reader="trace",
     ),
@@ -202,18 +202,18 @@ _KINDS = (
     ),
     Kind(
         "a task set of SchedCAT",
-        _says(rb"\A(<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(taskset|testpoint|task)\b"),
+        _says(rb"\A(<\?xml[^>]*>\s*|<!--((?!-->).)*-->\s*)*<(taskset|testpoint|task)\b"),
         "read it with gs.io.read_schedcat, or use 'gpusched compare'",
         reader="schedcat",
     ),
     Kind(
         "a web page",
-        _says(rb"\A(<!--.*?-->\s*)*<(!doctype html|html)\b"),
+        _says(rb"\A(<!--((?!-->).)*-->\s*)*<(!doctype html|html)\b"),
         "download the file itself (its raw content)",
     ),
     Kind(
         "a workload",
-        _says(rb'^\s*\[\[\s*task\s*\]\]|\A\{[^\0]*?"task"\s*:\s*\[', of=_HEAD),
+        _says(rb'^[ \t]*\[\[\s*task\s*\]\]|\A\{[^\0]*?"task"\s*:\s*\[', of=_HEAD),
         "read it with gs.Workload.load, or use 'gpusched compare'",
         reader="workload",
     ),
