@@ -702,6 +702,7 @@ def test_malformed_rows(tmp_path, old, new, message):
         (HEAD.replace("(ns)", "(weeks)"), "'Start': got the unit 'weeks', expected one of"),
         (HEAD.replace("StcSMem (B)", "StcSMem (%)"), "'StcSMem': got the unit '%', expected one"),
         (HEAD.replace("StcSMem (B)", "StcSMem (ns)"), "'StcSMem': got the unit 'ns', expected one"),
+        (f"{HEAD},a{' ' * 100_000}b", "got a report without kernels"),
     ],
 )
 def test_malformed_headers(tmp_path, head, message):

@@ -38,8 +38,8 @@ _SIZES = {
 _SHAPE = ("GrdX", "GrdY", "GrdZ", "BlkX", "BlkY", "BlkZ")
 _UNITS = {"Start": _TIMES, "Duration": _TIMES, "StcSMem": _SIZES, "DymSMem": _SIZES}
 _NEEDED = (*_UNITS, *_SHAPE, "Reg/Trd", "Device", "Ctx", "Strm", "Name")
-_HEAD = re.compile(r"^\s*(.*?)\s*(?:\(([^()]*)\))?\s*$", re.DOTALL)
-_DEVICE = re.compile(r"^(.*?)\s*\((\d{1,9})\)$", re.DOTALL)
+_UNIT = re.compile(r"\(([^()]*)\)$")  # at the end of a header
+_NUMBER = re.compile(r"\((\d{1,9})\)$")  # at the end of a device's name
 _EMPTY = ("", "-")
 _DECIMALS = 3  # of a size that nsys has rounded
 _MULTIPLES = (1024, 128)  # bytes; sizes of shared memory are usually multiples
@@ -168,8 +168,7 @@ class File:
         self.texts: dict[str, str] = {}
         where = self._where(self.above + 1)
         for i, cell in enumerate(head):
-            match = _HEAD.match(cell)
-            name, unit = match.groups() if match else (cell, None)
+            name, unit = _parted(_UNIT, cell.strip())
             if self.places.setdefault(name, i) != i:
                 name = f"{name} (column {i + 1})"  # each row's cells are found by these keys
                 self.places[name] = i
@@ -232,15 +231,22 @@ class File:
         number_of: dict[str, int] = {}
         bare = []
         for cell in dict.fromkeys(cells.tolist()):
-            if match := _DEVICE.match(cell):
-                number_of[cell] = int(match[2])
-                self.names.setdefault(int(match[2]), match[1])
-            else:
+            name, number = _parted(_NUMBER, cell)
+            if number is None:
                 bare.append(cell)
+            else:
+                number_of[cell] = int(number)
+                self.names.setdefault(int(number), name)
         for cell in bare:
             number_of[cell] = next(n for n in count() if n not in self.names)
             self.names[number_of[cell]] = cell
         return cast(Int64Array, column([number_of[cell] for cell in cells.tolist()]))
+
+
+def _parted(end: re.Pattern[str], cell: str) -> tuple[str, str | None]:
+    """A cell without the end in parentheses, and what stands in these; None without such an end."""
+    found = end.search(cell)
+    return (cell, None) if found is None else (cell[: found.start()].rstrip(), found[1])
 
 
 def _plausible(size: int, step: int) -> int:
