@@ -62,7 +62,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("test_generate.py", "test_generate_hosts.py", "test_elliott.py"),
     ),
     "io": (
-        ("row_text", "json_tokens", "event_scan"),
+        ("row_text", "json_tokens", "json_numbers", "event_scan"),
         ("test_kineto_twin.py", "test_examiner.py", "test_replay.py"),
     ),
     "io/rules": (("rules",), ("test_rules.py", "test_examiner.py", "test_replay.py")),

@@ -1,17 +1,22 @@
-"""Reading of large traces of the PyTorch profiler: speed and memory, beside json.load.
+"""Reading of traces of the PyTorch profiler: speed and memory, beside json and msgspec.
 
-Writes traces by repeating the events of a training step, once as a profiler with stacks records
-them (a tenth of the bytes are kernels) and once with launches and kernels alone, reads each, plain
-and packed, in a process of its own, and decodes the plain one with the json module in another.
-Of several runs the fastest counts. The memory is the growth of the process. The kept result,
-results/trace_reading.txt, was made with the default size and 2 runs in seven minutes.
+Writes traces of several sizes by repeating the events of a training step, once as a profiler with
+stacks records them (a tenth of the bytes are kernels) and once with launches and kernels alone, and
+reads each in processes of its own: with ``gs.io.read_trace``, plain and packed; with the json
+module; and, where it is installed, with msgspec, which decodes the needed fields of the events into
+typed objects (``pip install msgspec``). The decoders stop at their objects: they make no columns,
+do not select, and check no values. Each process reads a file several times; the fastest counts.
+The memory is the growth of the process. The kept result, results/trace_reading.txt, was made with
+the default sizes and 7 runs in seven minutes.
 
-    python benchmarks/trace_reading.py [MEGABYTES] [RUNS]
+    python benchmarks/trace_reading.py [RUNS [MEGABYTES ...]]
 """
 
 from __future__ import annotations
 
 import gzip
+import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -25,19 +30,45 @@ from typing import Any
 from machine import describe
 
 STEP_US = 40  # between launches
+SIZES = (3, 16, 56, 375)  # MB
 
-READ = "found = len(gs.io.read_trace(path, gpu='A100'))"
-LOAD = "found = len(json.load(open(path))['traceEvents'])"
+READ = "len(gs.io.read_trace(path, gpu='A100'))"
+LOAD = "len(json.load(open(path))['traceEvents'])"
+TYPED = "len(decoder.decode(open(path, 'rb').read()).traceEvents)"
 CHILD = """
-import json, sys, time
+import gc, json, sys, time
 import gpusched as gs
 gs.io.read_trace, gs.GPU.preset("A100")
-path = sys.argv[1]
+{before}
+path, runs = sys.argv[1], int(sys.argv[2])
 def peak():
     return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) / 1000
-before, wall, cpu = peak(), time.perf_counter(), time.process_time()
-{code}
-print(time.perf_counter() - wall, time.process_time() - cpu, peak() - before, found)
+wall, cpu, before = [], [], peak()
+for _ in range(runs):
+    gc.collect()
+    wall.append(-time.perf_counter())
+    cpu.append(-time.process_time())
+    found = {code}
+    cpu[-1] += time.process_time()
+    wall[-1] += time.perf_counter()
+print(min(wall), min(cpu), peak() - before, found)
+"""
+MSGSPEC = """
+import msgspec
+field, integer = msgspec.field, int | None
+args = msgspec.defstruct("Args", [
+    ("grid", list[int] | None, None), ("block", list[int] | None, None),
+    ("device", integer, None), ("context", integer, None), ("stream", integer, None),
+    ("correlation", integer, None), ("priority", integer, None),
+    ("regs", integer, field(name="registers per thread", default=None)),
+    ("smem", integer, field(name="shared memory", default=None)),
+    ("occupancy", integer, field(name="est. achieved occupancy %", default=None)),
+])
+event = msgspec.defstruct("Event", [
+    ("ph", str), ("cat", str, ""), ("name", str, ""), ("ts", float, 0), ("dur", float, 0),
+    ("pid", int | str, 0), ("tid", int | str, 0), ("args", args | None, None),
+])
+decoder = msgspec.json.Decoder(msgspec.defstruct("Trace", [("traceEvents", list[event])]))
 """
 
 
@@ -125,37 +156,39 @@ def write(path: Path, megabytes: float, events: Any) -> int:
 
 
 def measured(code: str, path: Path, runs: int) -> tuple[float, float, float, int]:
-    """Wall and CPU seconds of the fastest run, MB of memory, and the number that it printed."""
-    results = []
-    for _ in range(runs):
-        command = [sys.executable, "-c", CHILD.format(code=code), str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        results.append([float(word) for word in done.stdout.split()])
-    wall, cpu, memory, found = min(results)
+    """Wall and CPU seconds of the fastest run, MB of memory, and the number that was found."""
+    child = CHILD.format(code=code, before=MSGSPEC if code is TYPED else "")
+    command = [sys.executable, "-c", child, str(path), str(runs)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    wall, cpu, memory, found = (float(word) for word in done.stdout.split())
     return wall, cpu, memory, int(found)
 
 
-def main(megabytes: float = 375, runs: int = 3) -> None:
+def main(runs: int = 7, *sizes: float) -> None:
     print(f"{describe()}, load {os.getloadavg()[0]:.1f}")
-    print(f"{'trace':24} {'MB':>5} {'events':>9} {'kept':>8} {'s':>6} {'CPU s':>6} {'MB/s':>6} "
-          f"{'MB/CPU s':>8} {'memory MB':>9}")  # fmt: skip
+    print(f"{'trace':15}{'read by':17}{'MB':>5} {'events':>9} {'kept':>8} {'s':>7} {'CPU s':>7} "
+          f"{'MB/CPU s':>8} {'CPU of read_trace':>18} {'memory MB':>9}")  # fmt: skip
+    readers = [("read_trace", READ), ("read_trace, gzip", READ), ("json.load", LOAD)]
+    if importlib.util.find_spec("msgspec"):
+        readers.append(("msgspec, typed", TYPED))
     with tempfile.TemporaryDirectory() as folder:
-        for name, events in (("with stacks", with_stacks), ("launches alone", launch)):
+        for megabytes, (name, events) in itertools.product(
+            sizes or SIZES, (("with stacks", with_stacks), ("launches alone", launch))
+        ):
             path = Path(folder) / "trace.json"
             count = write(path, megabytes, events)
             packed = path.with_suffix(".json.gz")
             with path.open("rb") as plain, gzip.open(packed, "wb", 6) as target:
                 shutil.copyfileobj(plain, target)
-            size = path.stat().st_size / 1e6
-            rows = (("read_trace", READ, path), ("read_trace, gzip", READ, packed),
-                    ("json.load", LOAD, path))  # fmt: skip
-            for what, code, where in rows:
+            size, own = path.stat().st_size / 1e6, 0.0
+            for what, code in readers:
+                where = packed if "gzip" in what else path
                 wall, cpu, memory, found = measured(code, where, runs)
-                kept = found if code is READ else count
-                print(f"{name if code is READ and where == path else '':15}{what:17}"
-                      f"{size:5.0f} {count:9} {kept:8} {wall:6.2f} {cpu:6.2f} {size / wall:6.0f} "
-                      f"{size / cpu:8.0f} {memory:9.0f}", flush=True)  # fmt: skip
+                own = own or cpu
+                print(f"{name if own == cpu else '':15}{what:17}{size:5.0f} {count:9} {found:8} "
+                      f"{wall:7.4f} {cpu:7.4f} {size / cpu:8.0f} {cpu / own:18.2f} {memory:9.0f}",
+                      flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":
-    main(*(float(sys.argv[1]),) if len(sys.argv) > 1 else (), *map(int, sys.argv[2:3]))
+    main(*map(int, sys.argv[1:2]), *map(float, sys.argv[2:]))

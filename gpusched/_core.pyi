@@ -737,9 +737,9 @@ def event_scan(
     position: int,
     events: int,
     wanted: tuple[tuple[bytes, bytes, int], ...],
-    fields: tuple[tuple[bytes, ...], ...],
+    fields: tuple[tuple[tuple[bytes, int, int, bool], ...], ...],
     last: bool,
-) -> tuple[int, int, int, int, int, int, tuple[tuple[_Frames, tuple[bytes, ...]], ...]]: ...
+) -> tuple[int, int, int, int, int, int, _Frames, tuple[tuple[_Ints, ...], ...], bytes]: ...
 def warps_run(
     scheduler: _In,
     integer: _In,

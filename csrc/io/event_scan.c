@@ -4,42 +4,53 @@
 #include <string.h>
 
 #include "core/vector.h"
+#include "io/json_numbers.h"
 
 static const gs_io_json_text_t EVENTS = {"traceEvents", 11}, ARGUMENTS = {"args", 4},
                                COMPLETE = {"X", 1};
 
-/* The fields that decide whether an event is wanted. */
-enum { PHASE, CATEGORY, NAME };
-static const gs_io_event_scan_group_t DECISIVE = {
-    {{{"ph", 2}, false}, {{"cat", 3}, false}, {{"name", 4}, false}}, 3};
+static const gs_io_json_text_t PHASE = {"ph", 2}, CATEGORY = {"cat", 3}, NAME = {"name", 4};
 
-static void forget(const gs_io_event_scan_group_t *group, bool inside, gs_io_json_text_t *found)
+/* Members of an event or of its arguments; others have many more, and are left to a JSON library.
+ */
+enum { MOST_MEMBERS = 64 };
+
+typedef struct {
+    gs_io_json_text_t key, value;
+} member_t;
+
+typedef struct {
+    member_t member[MOST_MEMBERS];
+    int count;
+    bool many; /* more than these */
+} members_t;
+
+/* An event: its own members, and those of its arguments. */
+typedef struct {
+    members_t own, arguments;
+} event_t;
+
+static void keep(members_t *members, gs_io_json_text_t key, gs_io_json_text_t value)
 {
-    for (int64_t i = 0; i < group->count; i++) {
-        if (group->fields[i].inside == inside) {
-            found[i] = (gs_io_json_text_t){NULL, 0};
-        }
+    if (members->count == MOST_MEMBERS) {
+        members->many = true;
+        return;
     }
+    members->member[members->count++] = (member_t){key, value};
 }
 
-static void keep(const gs_io_event_scan_group_t *group, bool inside, gs_io_json_text_t key,
-                 gs_io_json_text_t value, gs_io_json_text_t *found)
+static void forget(members_t *members)
 {
-    for (int64_t i = 0; i < group->count; i++) {
-        const gs_io_event_scan_field_t *field = &group->fields[i];
-        if (field->inside == inside && gs_io_json_begins(key, &field->key, true)) {
-            found[i] = value;
-            return;
-        }
-    }
+    members->count = 0;
+    members->many = false;
 }
 
-/* Skips an object, of which c->at is the opening brace, and finds the values of fields in it; the
- * last of equal keys counts. inside: the object is the arguments of an event. */
-static int find_fields(gs_io_event_scan_t *self, gs_context_t *ctx, gs_io_json_cursor_t *c,
-                       const gs_io_event_scan_group_t *group, bool inside, gs_io_json_text_t *found)
+/* Skips an object, of which c->at is the opening brace, and keeps its members; `arguments`, unless
+ * NULL: those of its member of that name. */
+static int take_members(gs_io_event_scan_t *self, gs_context_t *ctx, gs_io_json_cursor_t *c,
+                        members_t *members, members_t *arguments)
 {
-    forget(group, inside, found);
+    forget(members);
     c->at++;
     if (!gs_io_json_to_token(c)) {
         return gs_io_json_cut(c);
@@ -55,21 +66,19 @@ static int find_fields(gs_io_event_scan_t *self, gs_context_t *ctx, gs_io_json_c
             return status;
         }
         const char *begin = c->at;
-        bool arguments = group != &DECISIVE && !inside && gs_io_json_begins(key, &ARGUMENTS, true);
-        if (arguments) {
-            forget(group, true, found);
+        bool inner = arguments != NULL && gs_io_json_begins(key, &ARGUMENTS, true);
+        if (inner) {
+            forget(arguments); /* the last of equal keys counts */
         }
-        if (arguments && *begin == '{') {
-            status = find_fields(self, ctx, c, group, true, found);
+        if (inner && *begin == '{') {
+            status = take_members(self, ctx, c, arguments, NULL);
         } else {
             status = gs_io_json_skip_value(&self->levels, ctx, c);
-            if (status == GS_IO_JSON_TAKEN) {
-                keep(group, inside, key, (gs_io_json_text_t){begin, c->at - begin}, found);
-            }
         }
         if (status != GS_IO_JSON_TAKEN) {
             return status;
         }
+        keep(members, key, (gs_io_json_text_t){begin, c->at - begin});
         if (!gs_io_json_to_token(c)) {
             return gs_io_json_cut(c);
         }
@@ -80,81 +89,119 @@ static int find_fields(gs_io_event_scan_t *self, gs_context_t *ctx, gs_io_json_c
     }
 }
 
-/* The group of an event, or -1 for one that is not wanted. */
-static int64_t group_of(const gs_io_event_scan_selection_t *selection,
-                        const gs_io_json_text_t *decisive)
+/* The value of a key; the last of equal keys counts. */
+static gs_io_json_text_t value_of(const members_t *members, const gs_io_json_text_t *key)
 {
-    if (!gs_io_json_begins(decisive[PHASE], &COMPLETE, true)) {
+    for (int i = members->count - 1; i >= 0; i--) {
+        if (gs_io_json_begins(members->member[i].key, key, true)) {
+            return members->member[i].value;
+        }
+    }
+    return (gs_io_json_text_t){NULL, 0};
+}
+
+/* The group of an event, or -1 for one that is not wanted. */
+static int64_t group_of(const gs_io_event_scan_selection_t *selection, const members_t *members)
+{
+    if (!gs_io_json_begins(value_of(members, &PHASE), &COMPLETE, true)) {
         return -1;
     }
+    gs_io_json_text_t category = value_of(members, &CATEGORY), name = value_of(members, &NAME);
     for (int64_t i = 0; i < selection->wanted_count; i++) {
         const gs_io_event_scan_wanted_t *wanted = &selection->wanted[i];
-        if (gs_io_json_begins(decisive[CATEGORY], &wanted->category, true) &&
-            (wanted->name.size == 0 || gs_io_json_begins(decisive[NAME], &wanted->name, false))) {
+        if (gs_io_json_begins(category, &wanted->category, true) &&
+            (wanted->name.size == 0 || gs_io_json_begins(name, &wanted->name, false))) {
             return wanted->group;
         }
     }
     return -1;
 }
 
-/* Adds a value to a column. */
-static int append(gs_io_event_scan_column_t *self, gs_context_t *ctx, gs_io_json_text_t value)
+static bool is_null(gs_io_json_text_t value)
 {
-    if (value.bytes == NULL) {
-        value = (gs_io_json_text_t){"null", 4};
-    }
-    int64_t count;
-    if (!gs_add(self->count, value.size + 1, &count)) {
-        return ctx->status = GS_ERR_MEMORY;
-    }
-    if (count > self->capacity) {
-        char *bytes = gs_vector_reserve(ctx, self->bytes, &self->capacity, count, 1);
-        if (bytes == NULL) {
-            return ctx->status;
-        }
-        self->bytes = bytes;
-    }
-    self->bytes[self->count] = self->count == 0 ? '[' : ',';
-    memcpy(self->bytes + self->count + 1, value.bytes, (size_t)value.size);
-    self->count = count;
-    return GS_IO_JSON_TAKEN;
+    return value.bytes == NULL || *value.bytes == 'n';
 }
 
-static int report(gs_io_event_scan_rows_t *self, gs_context_t *ctx,
-                  const gs_io_event_scan_range_t *range)
+/* Reads the value of a field; *regular is false where it has no number to report. */
+static int read_field(gs_io_event_scan_t *self, gs_context_t *ctx,
+                      const gs_io_event_scan_field_t *field, gs_io_json_text_t value,
+                      int64_t *number, bool *regular)
+{
+    *regular = field->optional;
+    *number = GS_IO_EVENT_SCAN_ABSENT;
+    if (is_null(value)) {
+        return GS_OK;
+    }
+    bool text = *value.bytes == '"' && value.size > 2;
+    switch (field->kind) {
+    case GS_IO_EVENT_SCAN_TEXT:
+    case GS_IO_EVENT_SCAN_IDENTIFIER:
+        *regular = text || (field->kind == GS_IO_EVENT_SCAN_IDENTIFIER &&
+                            gs_io_json_integer(value, number));
+        return *regular ? gs_io_text_codes_find(&self->texts, ctx, value, number) : GS_OK;
+    case GS_IO_EVENT_SCAN_THOUSANDTHS:
+        *regular = gs_io_json_thousandths(value, number);
+        break;
+    case GS_IO_EVENT_SCAN_INTEGER:
+        *regular = gs_io_json_integer(value, number);
+        break;
+    default:
+        *regular = gs_io_json_product(value, field->least, number);
+        return GS_OK;
+    }
+    *regular = *regular && *number >= field->least;
+    return GS_OK;
+}
+
+static int report_range(gs_io_event_scan_ranges_t *self, gs_context_t *ctx,
+                        const gs_io_event_scan_range_t *range)
 {
     if (self->count == self->capacity) {
-        gs_io_event_scan_range_t *ranges =
-            gs_vector_reserve(ctx, self->ranges, &self->capacity, self->count + 1, sizeof *ranges);
-        if (ranges == NULL) {
+        gs_io_event_scan_range_t *grown =
+            gs_vector_reserve(ctx, self->range, &self->capacity, self->count + 1, sizeof *grown);
+        if (grown == NULL) {
             return ctx->status;
         }
-        self->ranges = ranges;
+        self->range = grown;
     }
-    self->ranges[self->count++] = *range;
+    self->range[self->count++] = *range;
     return GS_IO_JSON_TAKEN;
 }
 
-/* Reports a complete event, which lies from begin to end. */
-static int report_event(gs_io_event_scan_t *self, gs_context_t *ctx, const char *data,
-                        const gs_io_event_scan_range_t *range,
-                        const gs_io_event_scan_selection_t *selection, int64_t of)
+static int report_row(gs_io_event_scan_table_t *self, gs_context_t *ctx, const int64_t *row,
+                      int64_t width)
 {
-    const gs_io_event_scan_group_t *group = &selection->groups[of];
-    gs_io_event_scan_rows_t *rows = &self->rows[of];
-    if (group->count > 0) {
-        gs_io_json_text_t found[GS_IO_EVENT_SCAN_MOST_FIELDS];
-        gs_io_json_cursor_t c = {.at = data + range->begin, .end = data + range->end, .last = true};
-        forget(group, true, found);
-        int status = find_fields(self, ctx, &c, group, false, found);
-        for (int64_t i = 0; i < group->count && status == GS_IO_JSON_TAKEN; i++) {
-            status = append(&rows->columns[i], ctx, found[i]);
+    if (self->count + width > self->capacity) {
+        int64_t *grown = gs_vector_reserve(ctx, self->value, &self->capacity, self->count + width,
+                                           sizeof *grown);
+        if (grown == NULL) {
+            return ctx->status;
         }
-        if (status != GS_IO_JSON_TAKEN) {
+        self->value = grown;
+    }
+    memcpy(self->value + self->count, row, (size_t)width * sizeof *row);
+    self->count += width;
+    return GS_IO_JSON_TAKEN;
+}
+
+/* Reports an event of a group, which lies in a range. */
+static int report_event(gs_io_event_scan_t *self, gs_context_t *ctx, const event_t *event,
+                        const gs_io_event_scan_range_t *range,
+                        const gs_io_event_scan_group_t *group, gs_io_event_scan_table_t *table)
+{
+    bool regular = group->count > 0 && !event->arguments.many;
+    int64_t row[1 + GS_IO_EVENT_SCAN_MOST_FIELDS] = {range->index};
+    for (int64_t i = 0; i < group->count && regular; i++) {
+        const gs_io_event_scan_field_t *field = &group->fields[i];
+        const members_t *members = field->inside ? &event->arguments : &event->own;
+        gs_io_json_text_t value = value_of(members, &field->key);
+        int status = read_field(self, ctx, field, value, &row[1 + i], &regular);
+        if (status != GS_OK) {
             return status;
         }
     }
-    return report(rows, ctx, range);
+    return regular ? report_row(table, ctx, row, 1 + group->count)
+                   : report_range(&self->ranges, ctx, range);
 }
 
 /* Skips the comma before a part that is not the first, and space; *closed where `closing` is found
@@ -205,7 +252,7 @@ static int take_member(gs_io_event_scan_t *self, gs_context_t *ctx, gs_io_json_c
     if (status == GS_IO_JSON_TAKEN) {
         self->place = GS_IO_EVENT_SCAN_NEXT_MEMBER;
         const gs_io_event_scan_range_t range = {begin - data, c->at - data, 0};
-        status = report(&self->rows[0], ctx, &range);
+        status = report_range(&self->ranges, ctx, &range);
     }
     return status;
 }
@@ -223,22 +270,24 @@ static int take_event(gs_io_event_scan_t *self, gs_context_t *ctx, gs_io_json_cu
         *reason = GS_IO_EVENT_SCAN_CLOSED;
         return GS_IO_JSON_TAKEN;
     }
-    gs_io_json_text_t decisive[3];
+    event_t event;
+    forget(&event.arguments);
     const char *begin = c->at;
     bool object = *begin == '{';
-    status = object ? find_fields(self, ctx, c, &DECISIVE, false, decisive)
+    status = object ? take_members(self, ctx, c, &event.own, &event.arguments)
                     : gs_io_json_skip_value(&self->levels, ctx, c);
     if (status != GS_IO_JSON_TAKEN) {
         return status;
     }
     self->place = GS_IO_EVENT_SCAN_NEXT_EVENT;
-    int64_t index = self->events++;
-    int64_t group = object && !c->odd ? group_of(selection, decisive) : 0;
-    if (group < 0) {
-        return GS_IO_JSON_TAKEN;
+    const gs_io_event_scan_range_t range = {begin - data, c->at - data, self->events++};
+    if (!object || c->odd || event.own.many) {
+        return report_range(&self->ranges, ctx, &range);
     }
-    const gs_io_event_scan_range_t range = {begin - data, c->at - data, index};
-    return report_event(self, ctx, data, &range, selection, group);
+    int64_t group = group_of(selection, &event.own);
+    return group < 0 ? GS_IO_JSON_TAKEN
+                     : report_event(self, ctx, &event, &range, &selection->groups[group],
+                                    &self->tables[group]);
 }
 
 /* Takes one part. */
@@ -273,6 +322,28 @@ void gs_io_event_scan_init(gs_io_event_scan_t *self, int place, int64_t position
 {
     *self =
         (gs_io_event_scan_t){.place = place, .position = position, .events = events, .line = -1};
+    gs_io_text_codes_init(&self->texts);
+}
+
+static int check_groups(gs_context_t *ctx, const gs_io_event_scan_selection_t *selection)
+{
+    if (selection->group_count < 1 || selection->group_count > GS_IO_EVENT_SCAN_MOST_GROUPS) {
+        return gs_fail(ctx, GS_ERR_VALUE, "fields", -1, selection->group_count, "1 to 4 groups");
+    }
+    for (int64_t i = 0; i < selection->group_count; i++) {
+        const gs_io_event_scan_group_t *group = &selection->groups[i];
+        if (group->count < 0 || group->count > (i == 0 ? 0 : GS_IO_EVENT_SCAN_MOST_FIELDS)) {
+            return gs_fail(ctx, GS_ERR_VALUE, "fields", i, group->count,
+                           "up to 16 fields, and none in group 0");
+        }
+        for (int64_t k = 0; k < group->count; k++) {
+            int kind = group->fields[k].kind;
+            if (kind < 0 || kind >= GS_IO_EVENT_SCAN_KINDS) {
+                return gs_fail(ctx, GS_ERR_VALUE, "kind", k, kind, "a kind of field");
+            }
+        }
+    }
+    return GS_OK;
 }
 
 int gs_io_event_scan_run(gs_io_event_scan_t *self, gs_context_t *ctx, const gs_io_json_text_t *data,
@@ -287,8 +358,9 @@ int gs_io_event_scan_run(gs_io_event_scan_t *self, gs_context_t *ctx, const gs_i
     if (self->events < 0 || self->events > GS_NEVER) {
         return gs_fail(ctx, GS_ERR_VALUE, "events", -1, self->events, "a number of events");
     }
-    if (selection->group_count < 1 || selection->group_count > GS_IO_EVENT_SCAN_MOST_GROUPS) {
-        return gs_fail(ctx, GS_ERR_VALUE, "fields", -1, selection->group_count, "1 to 4 groups");
+    int status = check_groups(ctx, selection);
+    if (status != GS_OK) {
+        return status;
     }
     for (int64_t i = 0; i < selection->wanted_count; i++) {
         int64_t group = selection->wanted[i].group;
@@ -301,7 +373,7 @@ int gs_io_event_scan_run(gs_io_event_scan_t *self, gs_context_t *ctx, const gs_i
     while (*reason == GS_IO_EVENT_SCAN_SPENT) {
         c.at = data->bytes + self->position;
         c.odd = false;
-        int status = take(self, ctx, &c, data->bytes, selection, reason);
+        status = take(self, ctx, &c, data->bytes, selection, reason);
         if (status == GS_IO_JSON_CUT) {
             return GS_OK;
         }
@@ -329,12 +401,11 @@ int gs_io_event_scan_run(gs_io_event_scan_t *self, gs_context_t *ctx, const gs_i
 
 void gs_io_event_scan_free(gs_io_event_scan_t *self, gs_context_t *ctx)
 {
+    gs_free(ctx, self->ranges.range);
     for (int i = 0; i < GS_IO_EVENT_SCAN_MOST_GROUPS; i++) {
-        gs_free(ctx, self->rows[i].ranges);
-        for (int k = 0; k < GS_IO_EVENT_SCAN_MOST_FIELDS; k++) {
-            gs_free(ctx, self->rows[i].columns[k].bytes);
-        }
+        gs_free(ctx, self->tables[i].value);
     }
+    gs_io_text_codes_free(&self->texts, ctx);
     gs_io_json_levels_free(&self->levels, ctx);
     gs_io_event_scan_init(self, GS_IO_EVENT_SCAN_START, 0, 0);
 }

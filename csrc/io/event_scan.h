@@ -2,13 +2,15 @@
  *
  * The document is an object; its member "traceEvents" is a list of events, most of which a reader
  * does not need. The scan checks the grammar of the whole text, takes the pieces of it one after
- * the other, and reports the ranges of bytes of the members of the object and of the events that
- * are needed, or the fields of these as columns of text; their values are left to a JSON library.
+ * the other, and reports of the members of the object the ranges of bytes, and of the events that
+ * are needed the values of fields as integers of 64 bits. Members, and events with other values,
+ * are left to a JSON library.
  */
 #ifndef GS_IO_EVENT_SCAN_H
 #define GS_IO_EVENT_SCAN_H
 
 #include "io/json_tokens.h"
+#include "io/text_codes.h"
 
 /* Place in the document: before it, behind the opening brace, behind a member, behind the opening
  * bracket of the events, behind an event, behind the document. */
@@ -31,16 +33,33 @@ enum {
     GS_IO_EVENT_SCAN_OTHER = 4   /* not an object */
 };
 
-/* Fields to report: of an event, or of its member "args" (`inside`). */
+/* Values of a field: text, not empty; an identifier, which is such a text or an integer; the number
+ * 1000 times the value; an integer; the product of a list of three integers. Of texts and
+ * identifiers the number among the texts of the scan is reported, others as by json_numbers.h. */
+enum {
+    GS_IO_EVENT_SCAN_TEXT = 0,
+    GS_IO_EVENT_SCAN_IDENTIFIER = 1,
+    GS_IO_EVENT_SCAN_THOUSANDTHS = 2,
+    GS_IO_EVENT_SCAN_INTEGER = 3,
+    GS_IO_EVENT_SCAN_PRODUCT = 4,
+    GS_IO_EVENT_SCAN_KINDS
+};
+
+/* Stands for a missing value, or null, of a field that is optional. */
+#define GS_IO_EVENT_SCAN_ABSENT INT64_MIN
+
+/* A field to report: of an event, or of its member "args" (`inside`). */
 typedef struct {
     gs_io_json_text_t key;
     bool inside;
+    int kind;
+    int64_t least; /* of a number, or of each factor of a product */
+    bool optional;
 } gs_io_event_scan_field_t;
 
 enum { GS_IO_EVENT_SCAN_MOST_GROUPS = 4, GS_IO_EVENT_SCAN_MOST_FIELDS = 16 };
 
-/* Kinds of events that are reported by the same fields. Group 0 has none: its events are reported
- * whole. */
+/* Kinds of events that are reported by the same fields. Group 0 has none. */
 typedef struct {
     gs_io_event_scan_field_t fields[GS_IO_EVENT_SCAN_MOST_FIELDS];
     int64_t count;
@@ -60,22 +79,19 @@ typedef struct {
     int64_t index; /* of an event in its list, or 0 */
 } gs_io_event_scan_range_t;
 
-/* "[value,value,...", one value for each range of a group, null where the field is missing. */
 typedef struct {
-    char *bytes;
+    gs_io_event_scan_range_t *range;
     int64_t count;
     int64_t capacity;
-} gs_io_event_scan_column_t;
+} gs_io_event_scan_ranges_t;
 
+/* Row by row the index of an event in its list and its fields. */
 typedef struct {
-    gs_io_event_scan_range_t *ranges;
-    int64_t count;
+    int64_t *value;
+    int64_t count; /* of values */
     int64_t capacity;
-    gs_io_event_scan_column_t columns[GS_IO_EVENT_SCAN_MOST_FIELDS];
-} gs_io_event_scan_rows_t;
+} gs_io_event_scan_table_t;
 
-/* Of the reports: group 0 has the members, the events that are not objects, and all events that
- * the JSON library may refuse though the grammar allows them (deep nesting, long numbers). */
 typedef struct {
     const gs_io_event_scan_wanted_t *wanted;
     int64_t wanted_count;
@@ -89,7 +105,12 @@ typedef struct {
     int64_t events;   /* taken from the list that is open, or was open last */
     int64_t lines;    /* ends of lines that this call took */
     int64_t line;     /* the position behind the last of them, or -1 */
-    gs_io_event_scan_rows_t rows[GS_IO_EVENT_SCAN_MOST_GROUPS]; /* owned */
+    /* Members and whole events: those of group 0, those that are not objects, those whose fields
+     * have other values, and those that a JSON library may refuse though the grammar allows them
+     * (deep nesting, long numbers). Owned, as all that follows. */
+    gs_io_event_scan_ranges_t ranges;
+    gs_io_event_scan_table_t tables[GS_IO_EVENT_SCAN_MOST_GROUPS];
+    gs_io_text_codes_t texts;
     gs_io_json_levels_t levels;
 } gs_io_event_scan_t;
 

@@ -21,20 +21,35 @@ static int hexadecimal(char byte)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/* The number of bytes, of eight, before the first quote, backslash or control character. */
-static int plain_bytes(const char *bytes)
+/* A byte that ends a part of a string, or is wrong in it. */
+static bool is_special(char byte)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    uint64_t word = 0;
-    for (int i = 7; i >= 0; i--) { /* a single load where the first byte is the lowest */
-        word = word << 8 | (unsigned char)bytes[i];
+    return byte == '"' || byte == '\\' || (unsigned char)byte < 0x20;
+}
+
+/* Bytes that are looked at together. */
+enum { TOGETHER = 16 };
+typedef uint8_t bytes_t __attribute__((vector_size(TOGETHER)));
+typedef uint64_t words_t __attribute__((vector_size(TOGETHER)));
+
+/* The place of the first byte that is not 0 in the order of memory; 8 without one. */
+static int first_byte(uint64_t word)
+{
+    if (word == 0) {
+        return 8;
     }
-    uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
-    uint64_t found = (quote - ones) & ~quote;
-    found |= (backslash - ones) & ~backslash;
-    found |= (word - ones * 0x20) & ~word;
-    found &= ones << 7; /* the lowest bit is right, those above it may not be */
-    return found == 0 ? 8 : __builtin_ctzll(found) / 8;
+    bool lowest_first = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    return (lowest_first ? __builtin_ctzll(word) : __builtin_clzll(word)) / 8;
+}
+
+/* The number of bytes before the first quote, backslash or control character. */
+static int plain_bytes(const char *at)
+{
+    bytes_t bytes;
+    memcpy(&bytes, at, sizeof bytes);
+    words_t found = (words_t)((bytes == '"') | (bytes == '\\') | (bytes < 0x20));
+    int first = first_byte(found[0]);
+    return first < 8 ? first : 8 + first_byte(found[1]);
 }
 
 /* Skips an escape, of which c->at is the backslash. */
@@ -66,81 +81,75 @@ static int skip_string(gs_io_json_cursor_t *c)
 {
     c->at++;
     for (;;) {
-        int plain = 8;
-        while (plain == 8 && c->end - c->at >= 8) {
-            plain = plain_bytes(c->at);
-            c->at += plain;
+        const char *at = c->at, *const end = c->end;
+        int plain = TOGETHER;
+        while (plain == TOGETHER && end - at >= TOGETHER) {
+            plain = plain_bytes(at);
+            at += plain;
         }
-        if (c->at >= c->end) {
+        while (plain == TOGETHER && at < end && !is_special(*at)) {
+            at++;
+        }
+        c->at = at;
+        if (at == end) {
             return gs_io_json_cut(c);
         }
-        unsigned char byte = (unsigned char)*c->at;
-        if (byte == '"') {
+        if (*at == '"') {
             c->at++;
             return GS_IO_JSON_TAKEN;
         }
-        if (byte == '\\') {
-            int status = skip_escape(c);
-            if (status != GS_IO_JSON_TAKEN) {
-                return status;
-            }
-        } else if (byte < 0x20) {
+        if (*at != '\\') {
             return GS_IO_JSON_WRONG;
-        } else {
-            c->at++;
+        }
+        int status = skip_escape(c);
+        if (status != GS_IO_JSON_TAKEN) {
+            return status;
         }
     }
 }
 
-/* Skips digits; returns their number. */
-static int64_t skip_digits(gs_io_json_cursor_t *c)
+/* Skips digits. */
+static const char *behind_digits(const char *at, const char *end)
 {
-    const char *begin = c->at;
-    while (c->at < c->end && is_digit(*c->at)) {
-        c->at++;
+    while (at < end && is_digit(*at)) {
+        at++;
     }
-    return c->at - begin;
+    return at;
 }
 
 /* Skips a number. A point or an exponent without digits does not belong to it. */
 static int skip_number(gs_io_json_cursor_t *c)
 {
-    const char *begin = c->at;
-    if (*c->at == '-') {
-        c->at++;
-    }
-    if (c->at == c->end) {
+    const char *begin = c->at, *const end = c->end;
+    const char *at = begin + (*begin == '-'), *after = at;
+    if (at == end) {
         return gs_io_json_cut(c);
     }
-    if (*c->at == '0') {
-        c->at++;
-    } else if (skip_digits(c) == 0) {
+    after = *at == '0' ? at + 1 : behind_digits(at, end);
+    if (after == at) {
         return GS_IO_JSON_WRONG;
     }
-    const char *after = c->at;
-    if (c->at < c->end && *c->at == '.') {
-        c->at++;
-        if (skip_digits(c) > 0) {
-            after = c->at;
-        } else if (c->at < c->end) {
+    at = after;
+    if (at < end && *at == '.') {
+        at = behind_digits(at + 1, end);
+        if (at == after + 1 && at < end) {
             c->at = after;
             return GS_IO_JSON_TAKEN;
         }
+        after = at > after + 1 ? at : after;
     }
-    if (c->at < c->end && (*c->at == 'e' || *c->at == 'E')) {
-        c->at++;
-        if (c->at < c->end && (*c->at == '+' || *c->at == '-')) {
-            c->at++;
-        }
-        int64_t digits = skip_digits(c);
-        after = digits > 0 ? c->at : after;
-        c->odd |= digits > LONG_EXPONENT;
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        const char *digits = at + 1;
+        digits += digits < end && (*digits == '+' || *digits == '-');
+        at = behind_digits(digits, end);
+        after = at > digits ? at : after;
+        c->odd |= at - digits > LONG_EXPONENT;
     }
-    if (c->at == c->end && !c->last) {
+    if (at == end && !c->last) {
         return GS_IO_JSON_CUT;
     }
     c->at = after;
-    c->odd |= c->at - begin > LONG_NUMBER;
+    c->odd |= after - begin > LONG_NUMBER;
     return GS_IO_JSON_TAKEN;
 }
 

@@ -42,21 +42,18 @@ static inline int gs_io_json_cut(const gs_io_json_cursor_t *c)
 /* Skips space; false at the end of the text. */
 static inline bool gs_io_json_to_token(gs_io_json_cursor_t *c)
 {
-    for (; c->at < c->end; c->at++) {
-        switch (*c->at) {
-        case '\n':
+    const char *at = c->at; /* a copy: bytes may not be taken for those of the cursor */
+    const char *const end = c->end;
+    for (; at < end && (unsigned char)*at <= ' '; at++) {
+        if (*at == '\n') {
             c->lines++;
-            c->line = c->at + 1;
+            c->line = at + 1;
+        } else if (*at != ' ' && *at != '\t' && *at != '\r') {
             break;
-        case ' ':
-        case '\t':
-        case '\r':
-            break;
-        default:
-            return true;
         }
     }
-    return false;
+    c->at = at;
+    return at < end;
 }
 
 /* Skips a key and its colon, up to the value. */

@@ -128,7 +128,7 @@ PyObject *gs_python_adopt(int64_t **column, npy_intp length);
 /* Writes row k of a table, one number per column. */
 typedef void gs_python_row_t(const void *of, int64_t k, int64_t *row);
 
-enum { GS_PYTHON_TABLE_COLUMNS = 9 }; /* at most */
+enum { GS_PYTHON_TABLE_COLUMNS = 17 }; /* at most */
 
 /* A table of so many rows as a tuple of new int64 columns, or NULL with MemoryError or what a
  * signal raised. Handlers of signals run: what is read must not change in calls from Python. */

@@ -42,7 +42,7 @@ __all__ = [
 GZIP = b"\x1f\x8b"
 
 _PIECE = 1 << 20
-_LARGE_PIECE = 1 << 21
+_LARGE_PIECE = 1 << 20
 _UNPACKED = 1 << 17  # larger buffers are slower
 _FLAGS = os.O_RDONLY | sum(
     getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")

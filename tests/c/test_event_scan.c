@@ -1,4 +1,4 @@
-/* Tests of io/event_scan.h: places, ranges and columns, every cut, refusals, injected failure. */
+/* Tests of io/event_scan.h: places, ranges and tables, every cut, refusals, injected failure. */
 #include "io/event_scan.h"
 
 #include <string.h>
@@ -13,20 +13,33 @@
 static const gs_io_event_scan_wanted_t WANTED[] = {
     {TEXT("kernel"), TEXT(""), 1},
     {TEXT("cpu_op"), TEXT("Step#"), 0},
+    {TEXT("call"), TEXT(""), 2},
 };
 static const gs_io_event_scan_group_t GROUPS[] = {
     {.count = 0},
-    {{{TEXT("name"), false}, {TEXT("grid"), true}}, 2},
+    {{{TEXT("name"), false, GS_IO_EVENT_SCAN_TEXT, 0, false},
+      {TEXT("grid"), true, GS_IO_EVENT_SCAN_PRODUCT, 1, false},
+      {TEXT("n"), true, GS_IO_EVENT_SCAN_INTEGER, 0, true}},
+     3},
+    {{{TEXT("tid"), false, GS_IO_EVENT_SCAN_IDENTIFIER, 0, false},
+      {TEXT("ts"), false, GS_IO_EVENT_SCAN_THOUSANDTHS, -5000, false}},
+     2},
 };
-static const gs_io_event_scan_selection_t SELECTION = {WANTED, 2, GROUPS, 2};
+static const gs_io_event_scan_selection_t SELECTION = {WANTED, 3, GROUPS, 3};
 
+/* Its events: a kernel of a list grid after one that is none, three that are not wanted, one whose
+ * last "args" is not an object, two of which a name is wanted, calls with and without a time. */
 static const char DOCUMENT[] =
     "{\"a\": [{}, 1.5],\n \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": "
     "\"k\\\"\","
-    " \"args\": {\"grid\": [4, 1, 1], \"grid\": {\"x\": 2}}},\n{\"ph\": \"M\"}, {}, 7,"
-    " {\"ph\": \"X\", \"cat\": \"kern\\u0065l\", \"args\": {\"grid\": 1}, \"args\": 2}, "
+    " \"args\": {\"grid\": 7, \"grid\": [4, 3,2]}},\n{\"ph\": \"M\"}, {}, 7,"
+    " {\"ph\": \"X\", \"cat\": \"kern\\u0065l\", \"args\": {\"grid\": [1,1,1]}, \"args\": 2}, "
     "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"Step\\u0023 1\"},"
-    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"step\"}], \"b\": null } ";
+    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"step\"},"
+    "{\"ph\": \"X\", \"cat\": \"call\", \"tid\": 12, \"ts\": 1.5},"
+    "{\"ph\": \"X\", \"cat\": \"call\", \"tid\": \"k\\\"\", \"ts\": -5},"
+    "{\"ph\": \"X\", \"cat\": \"call\", \"tid\": 12, \"ts\": -5.001},"
+    "{\"ph\": \"X\", \"cat\": \"call\", \"tid\": null, \"ts\": 1}], \"b\": null } ";
 
 static int run(gs_io_event_scan_t *scan, gs_context_t *ctx, const char *bytes, int64_t size,
                bool last)
@@ -37,9 +50,11 @@ static int run(gs_io_event_scan_t *scan, gs_context_t *ctx, const char *bytes, i
     return status < 0 ? status : reason;
 }
 
-static bool column_is(const gs_io_event_scan_column_t *column, const char *text)
+static bool row_is(const gs_io_event_scan_table_t *table, int64_t at, const int64_t *row,
+                   int64_t width)
 {
-    return column->count == (int64_t)strlen(text) && memcmp(column->bytes, text, strlen(text)) == 0;
+    return at + width <= table->count &&
+           memcmp(table->value + at, row, (size_t)width * sizeof *row) == 0;
 }
 
 static void test_document(void)
@@ -51,15 +66,22 @@ static void test_document(void)
     gs_io_event_scan_init(&scan, GS_IO_EVENT_SCAN_START, 0, 5);
     MU_CHECK(run(&scan, &ctx, DOCUMENT, size, true) == GS_IO_EVENT_SCAN_OPENED);
     MU_CHECK(scan.place == GS_IO_EVENT_SCAN_FIRST_EVENT && scan.events == 0);
-    MU_CHECK(scan.rows[0].count == 1 && scan.lines == 1);
-    const gs_io_event_scan_range_t member = scan.rows[0].ranges[0];
+    MU_CHECK(scan.ranges.count == 1 && scan.lines == 1);
+    const gs_io_event_scan_range_t member = scan.ranges.range[0];
     MU_CHECK(member.begin == 1 && member.end == 15 && scan.line == 17);
     MU_CHECK(run(&scan, &ctx, DOCUMENT, size, true) == GS_IO_EVENT_SCAN_CLOSED);
-    MU_CHECK(scan.events == 7 && scan.rows[0].count == 3 && scan.rows[1].count == 2);
-    MU_CHECK(scan.rows[0].ranges[1].index == 3 && scan.rows[0].ranges[2].index == 5);
-    MU_CHECK(scan.rows[1].ranges[0].index == 0 && scan.rows[1].ranges[1].index == 4);
-    MU_CHECK(column_is(&scan.rows[1].columns[0], "[\"k\\\"\",null"));
-    MU_CHECK(column_is(&scan.rows[1].columns[1], "[{\"x\": 2},null"));
+    static const int64_t whole[] = {3, 4, 5, 9, 10}, kernel[] = {0, 0, 24, GS_IO_EVENT_SCAN_ABSENT},
+                         calls[2][3] = {{7, 1, 1500}, {8, 0, -5000}};
+    MU_CHECK(scan.events == 11 && scan.ranges.count == 6);
+    for (int i = 0; i < 5; i++) {
+        MU_CHECK(scan.ranges.range[1 + i].index == whole[i]);
+    }
+    MU_CHECK(scan.tables[0].count == 0 && scan.tables[1].count == 4 && scan.tables[2].count == 6);
+    MU_CHECK(row_is(&scan.tables[1], 0, kernel, 4));
+    MU_CHECK(row_is(&scan.tables[2], 0, calls[0], 3) && row_is(&scan.tables[2], 3, calls[1], 3));
+    static const char texts[] = "\"k\\\"\",12";
+    MU_CHECK(scan.texts.count == 2 && scan.texts.size == (int64_t)sizeof texts - 1);
+    MU_CHECK(memcmp(scan.texts.bytes, texts, sizeof texts - 1) == 0);
     MU_CHECK(run(&scan, &ctx, DOCUMENT, size, true) == GS_IO_EVENT_SCAN_SPENT);
     MU_CHECK(scan.place == GS_IO_EVENT_SCAN_END && scan.position == size);
     gs_io_event_scan_free(&scan, &ctx);
@@ -96,7 +118,8 @@ static void test_cuts(void)
             reason = run(&scan, &ctx, DOCUMENT, size, true);
         } while (reason == GS_IO_EVENT_SCAN_OPENED || reason == GS_IO_EVENT_SCAN_CLOSED);
         MU_CHECK(scan.place == GS_IO_EVENT_SCAN_END);
-        MU_CHECK(scan.rows[0].count == 4 && scan.rows[1].count == 2 && scan.events == 7);
+        MU_CHECK(scan.ranges.count == 7 && scan.tables[1].count == 4);
+        MU_CHECK(scan.tables[2].count == 6 && scan.events == 11);
         gs_free(&ctx, bytes);
         gs_io_event_scan_free(&cut, &ctx);
         gs_io_event_scan_free(&scan, &ctx);
@@ -161,7 +184,7 @@ static void test_odd(void)
             int reason = run(&scan, &ctx, text, (int64_t)strlen(text), false);
             MU_CHECK(reason == GS_IO_EVENT_SCAN_CLOSED);
             bool odd = size > (kind == 0 ? 100 : kind == 1 ? 300 : 6);
-            MU_CHECK(scan.rows[0].count == odd);
+            MU_CHECK(scan.ranges.count == odd);
             gs_io_event_scan_free(&scan, &ctx);
         }
     }
@@ -180,11 +203,49 @@ static void test_refusals(void)
     gs_io_event_scan_init(&scan, 0, 0, 0);
     const gs_io_json_text_t data = TEXT("{}");
     const gs_io_event_scan_wanted_t none = {TEXT("a"), TEXT(""), 2};
-    gs_io_event_scan_selection_t selection = {&none, 1, GROUPS, 2};
+    gs_io_event_scan_group_t groups[GS_IO_EVENT_SCAN_MOST_GROUPS] = {{.count = 0}};
+    gs_io_event_scan_selection_t selection = {&none, 1, groups, 2};
     int reason;
     MU_CHECK(gs_io_event_scan_run(&scan, &ctx, &data, &selection, true, &reason) == GS_ERR_VALUE);
-    selection.group_count = 0;
-    MU_CHECK(gs_io_event_scan_run(&scan, &ctx, &data, &selection, true, &reason) == GS_ERR_VALUE);
+    const int64_t counts[][3] = {{0, 0, 0}, {5, 0, 0}, {2, 1, 0}, {2, 0, 17}, {2, 0, -1}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        selection = (gs_io_event_scan_selection_t){&none, 0, groups, counts[i][0]};
+        groups[0].count = counts[i][1];
+        groups[1].count = counts[i][2];
+        MU_CHECK(gs_io_event_scan_run(&scan, &ctx, &data, &selection, true, &reason) ==
+                 GS_ERR_VALUE);
+    }
+    groups[1].count = 1;
+    for (int kind = -1; kind <= GS_IO_EVENT_SCAN_KINDS; kind += 1 + GS_IO_EVENT_SCAN_KINDS) {
+        groups[1].fields[0].kind = kind;
+        MU_CHECK(gs_io_event_scan_run(&scan, &ctx, &data, &selection, true, &reason) ==
+                 GS_ERR_VALUE);
+    }
+}
+
+/* An event of many members, or of many arguments, is reported whole, if its members may be wanted.
+ */
+static void test_many_members(void)
+{
+    char text[4000];
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    for (int inside = 0; inside < 2; inside++) {
+        for (int members = 1; members < 70; members++) {
+            strcpy(text, inside == 0 ? "{" : "{\"ph\":\"X\",\"cat\":\"call\",\"args\":{");
+            for (int k = 1; k < members; k++) {
+                strcat(text, "\"filling\":[0],");
+            }
+            strcat(text, inside == 0 ? "\"ph\":\"M\"}]" : "\"x\":0},\"tid\":5,\"ts\":7.25}]");
+            gs_io_event_scan_t scan;
+            gs_io_event_scan_init(&scan, GS_IO_EVENT_SCAN_FIRST_EVENT, 0, 0);
+            int reason = run(&scan, &ctx, text, (int64_t)strlen(text), false);
+            MU_CHECK(reason == GS_IO_EVENT_SCAN_CLOSED);
+            MU_CHECK(scan.ranges.count == (members > 64));
+            MU_CHECK(scan.tables[2].count == (inside == 1 && members <= 64 ? 3 : 0));
+            gs_io_event_scan_free(&scan, &ctx);
+        }
+    }
 }
 
 static void test_allocation_failures(void)
@@ -217,6 +278,7 @@ int main(void)
     test_wrong();
     test_odd();
     test_refusals();
+    test_many_members();
     test_allocation_failures();
     return MU_END();
 }

@@ -13,8 +13,12 @@ static const gs_io_event_scan_wanted_t WANTED[] = {
     {TEXT("k"), TEXT(""), 1}, {TEXT("c"), TEXT("S#"), 0}, {TEXT("m"), TEXT("x"), 2}};
 static const gs_io_event_scan_group_t GROUPS[] = {
     {.count = 0},
-    {{{TEXT("name"), false}, {TEXT("grid"), true}}, 2},
-    {{{TEXT("ts"), false}}, 1},
+    {{{TEXT("name"), false, GS_IO_EVENT_SCAN_TEXT, 0, true},
+      {TEXT("grid"), true, GS_IO_EVENT_SCAN_PRODUCT, 1, true}},
+     2},
+    {{{TEXT("ts"), false, GS_IO_EVENT_SCAN_THOUSANDTHS, -100, false},
+      {TEXT("name"), false, GS_IO_EVENT_SCAN_IDENTIFIER, 0, false}},
+     2},
 };
 static const gs_io_event_scan_selection_t SELECTION = {WANTED, 3, GROUPS, 3};
 
@@ -25,18 +29,42 @@ typedef struct {
     uint64_t sums[6]; /* of each column: pieces give some rows of all columns, then more */
 } scanned_t;
 
+static bool is_text(int64_t group, int64_t field)
+{
+    int kind = GROUPS[group].fields[field].kind;
+    return kind == GS_IO_EVENT_SCAN_TEXT || kind == GS_IO_EVENT_SCAN_IDENTIFIER;
+}
+
+/* Numbers of texts depend on the pieces: the texts themselves are added. */
+static void add_text(const gs_io_text_codes_t *texts, int64_t code, uint64_t *sum)
+{
+    FUZZ_CHECK(0 <= code && code < texts->count);
+    int64_t at = code == 0 ? 0 : texts->end[code - 1] + 1;
+    for (; at < texts->end[code]; at++) {
+        *sum = 31 * *sum + (uint8_t)texts->bytes[at];
+    }
+}
+
 static void add_rows(const gs_io_event_scan_t *scan, scanned_t *result)
 {
     uint64_t *sum = result->sums;
-    for (int64_t group = 0; group < SELECTION.group_count; group++) {
-        const gs_io_event_scan_rows_t *rows = &scan->rows[group];
-        result->rows += rows->count;
-        for (int64_t k = 0; k < rows->count; k++) {
-            FUZZ_CHECK(0 <= rows->ranges[k].begin && rows->ranges[k].begin < rows->ranges[k].end);
-        }
-        for (int64_t c = 0; c < GROUPS[group].count; c++, sum++) {
-            for (int64_t k = 0; k < rows->columns[c].count; k++) { /* a bracket or a comma first */
-                *sum = 31 * *sum + (uint8_t)(k == 0 ? ',' : rows->columns[c].bytes[k]);
+    for (int64_t k = 0; k < scan->ranges.count; k++) {
+        const gs_io_event_scan_range_t *range = &scan->ranges.range[k];
+        FUZZ_CHECK(0 <= range->begin && range->begin < range->end);
+    }
+    result->rows += scan->ranges.count;
+    for (int64_t group = 1; group < SELECTION.group_count; group++) {
+        const gs_io_event_scan_table_t *table = &scan->tables[group];
+        int64_t width = 1 + GROUPS[group].count;
+        FUZZ_CHECK(table->count % width == 0);
+        result->rows += table->count / width;
+        for (int64_t c = 0; c < width; c++, sum++) {
+            for (int64_t k = c; k < table->count; k += width) {
+                if (c > 0 && is_text(group, c - 1) && table->value[k] != GS_IO_EVENT_SCAN_ABSENT) {
+                    add_text(&scan->texts, table->value[k], sum);
+                } else {
+                    *sum = 31 * *sum + (uint64_t)table->value[k];
+                }
             }
         }
     }
@@ -118,7 +146,7 @@ static int64_t read_text(fuzz_t *f, char *text)
                                          " ",
                                          "{\"traceEvents\":[",
                                          "{\"ph\":\"X\",\"cat\":\"k\",",
-                                         "\"args\":{\"grid\":[1,2]}}",
+                                         "\"args\":{\"grid\":[1,2,3]}}",
                                          "\\",
                                          "\\ud83d",
                                          "-Infinity"};

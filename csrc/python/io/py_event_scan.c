@@ -6,11 +6,12 @@ enum { MOST_WANTED = 64 };
 PyDoc_STRVAR(event_scan_doc,
              "event_scan(data, place, position, events, wanted, fields, last)\n"
              "--\n\n"
-             "Ranges of the members and the wanted events of a trace (gs_io_event_scan_run).\n"
-             "data: bytes; wanted: tuples (category, beginning of the name, group) of bytes and\n"
-             "an int; fields: those of each group as bytes, those of the arguments as\n"
-             "b'args.name'. Returns reason, place, position, events, lines, line, and per group\n"
-             "(begin, end, index) as int64 and its columns as bytes, without the last bracket.");
+             "Members and wanted events of a trace (gs_io_event_scan_run). data: bytes; wanted:\n"
+             "tuples (category, beginning of the name, group) of bytes and an int; fields: per\n"
+             "group tuples (key, kind, least, optional) of bytes (b'args.key' for those of the\n"
+             "arguments), two ints and a bool. Returns reason, place, position, events, lines,\n"
+             "line, ranges (begin, end, index), per group (index, fields ...), all int64, and\n"
+             "the texts as bytes with commas between them.");
 
 static const gs_python_signature_t EVENT_SCAN_SIGNATURE = {
     "event_scan", "OiLLOOp", 7, 0,
@@ -66,6 +67,29 @@ static bool read_wanted(PyObject *object, gs_io_event_scan_wanted_t *wanted, int
     return *count >= 0;
 }
 
+static bool read_field(PyObject *object, gs_io_event_scan_field_t *field)
+{
+    if (!PyTuple_Check(object) || PyTuple_Size(object) != 4) {
+        PyErr_Format(PyExc_TypeError, "fields: got %R, expected (bytes, int, int, bool)",
+                     (PyObject *)Py_TYPE(object));
+        return false;
+    }
+    if (!read_bytes(PyTuple_GetItem(object, 0), "fields", &field->key)) {
+        return false;
+    }
+    long kind = PyLong_AsLong(PyTuple_GetItem(object, 1));
+    field->kind = kind < 0 || kind >= GS_IO_EVENT_SCAN_KINDS ? -1 : (int)kind;
+    field->least = PyLong_AsLongLong(PyTuple_GetItem(object, 2));
+    int optional = PyObject_IsTrue(PyTuple_GetItem(object, 3));
+    field->optional = optional != 0;
+    field->inside = field->key.size > 5 && memcmp(field->key.bytes, "args.", 5) == 0;
+    if (field->inside) {
+        field->key.bytes += 5;
+        field->key.size -= 5;
+    }
+    return optional >= 0 && PyErr_Occurred() == NULL;
+}
+
 static bool read_groups(PyObject *object, gs_io_event_scan_group_t *groups, int64_t *count)
 {
     *count = read_tuple(object, "fields", GS_IO_EVENT_SCAN_MOST_GROUPS);
@@ -76,14 +100,8 @@ static bool read_groups(PyObject *object, gs_io_event_scan_group_t *groups, int6
             return false;
         }
         for (Py_ssize_t k = 0; k < groups[i].count; k++) {
-            gs_io_event_scan_field_t *field = &groups[i].fields[k];
-            if (!read_bytes(PyTuple_GetItem(fields, k), "fields", &field->key)) {
+            if (!read_field(PyTuple_GetItem(fields, k), &groups[i].fields[k])) {
                 return false;
-            }
-            field->inside = field->key.size > 5 && memcmp(field->key.bytes, "args.", 5) == 0;
-            if (field->inside) {
-                field->key.bytes += 5;
-                field->key.size -= 5;
             }
         }
     }
@@ -98,44 +116,49 @@ static void range_row(const void *of, int64_t k, int64_t *row)
     row[2] = range->index;
 }
 
-/* Ranges and columns of a group. */
-static PyObject *rows_object(const gs_io_event_scan_rows_t *rows, int64_t columns)
+/* Rows of a table. */
+typedef struct {
+    const int64_t *value;
+    int width;
+} rows_t;
+
+static void table_row(const void *of, int64_t k, int64_t *row)
 {
-    PyObject *ranges = gs_python_table(range_row, rows->ranges, 3, rows->count);
-    PyObject *texts = PyTuple_New((Py_ssize_t)columns);
-    for (int64_t i = 0; i < columns && texts != NULL; i++) {
-        const gs_io_event_scan_column_t *column = &rows->columns[i];
-        PyObject *text = PyBytes_FromStringAndSize(column->bytes, (Py_ssize_t)column->count);
-        if (text == NULL) {
-            Py_CLEAR(texts);
+    const rows_t *rows = of;
+    memcpy(row, rows->value + k * rows->width, (size_t)rows->width * sizeof *row);
+}
+
+/* Tables of the groups. */
+static PyObject *tables_object(const gs_io_event_scan_t *scan,
+                               const gs_io_event_scan_selection_t *selection)
+{
+    PyObject *tables = PyTuple_New((Py_ssize_t)selection->group_count);
+    for (int64_t i = 0; i < selection->group_count && tables != NULL; i++) {
+        const rows_t rows = {scan->tables[i].value, 1 + (int)selection->groups[i].count};
+        PyObject *table =
+            gs_python_table(table_row, &rows, rows.width, scan->tables[i].count / rows.width);
+        if (table == NULL) {
+            Py_CLEAR(tables);
         } else {
-            PyTuple_SetItem(texts, (Py_ssize_t)i, text);
+            PyTuple_SetItem(tables, (Py_ssize_t)i, table);
         }
     }
-    PyObject *both = ranges == NULL || texts == NULL ? NULL : PyTuple_Pack(2, ranges, texts);
-    Py_XDECREF(ranges);
-    Py_XDECREF(texts);
-    return both;
+    return tables;
 }
 
 static PyObject *result_object(const gs_io_event_scan_t *scan,
                                const gs_io_event_scan_selection_t *selection, int reason)
 {
-    PyObject *groups = PyTuple_New((Py_ssize_t)selection->group_count);
-    for (int64_t i = 0; i < selection->group_count && groups != NULL; i++) {
-        PyObject *rows = rows_object(&scan->rows[i], selection->groups[i].count);
-        if (rows == NULL) {
-            Py_CLEAR(groups);
-        } else {
-            PyTuple_SetItem(groups, (Py_ssize_t)i, rows);
-        }
-    }
-    if (groups == NULL) {
+    PyObject *ranges = gs_python_table(range_row, scan->ranges.range, 3, scan->ranges.count);
+    PyObject *tables = ranges == NULL ? NULL : tables_object(scan, selection);
+    if (tables == NULL) {
+        Py_XDECREF(ranges);
         return NULL;
     }
-    return Py_BuildValue("(iiLLLLN)", reason, scan->place, (long long)scan->position,
+    return Py_BuildValue("(iiLLLLNNy#)", reason, scan->place, (long long)scan->position,
                          (long long)scan->events, (long long)scan->lines, (long long)scan->line,
-                         groups);
+                         ranges, tables, scan->texts.size == 0 ? "" : scan->texts.bytes,
+                         (Py_ssize_t)scan->texts.size);
 }
 
 static PyObject *event_scan(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

@@ -6,7 +6,7 @@ decimals, never as floats. The file is read piece by piece, and only needed even
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,8 +16,8 @@ from gpusched._support.text import plural, shown
 from gpusched.io.traces.hip_launches import HIP_LAUNCHES
 from gpusched.io.traces.kineto_document import (
     NotJson,
-    Rows,
     Selection,
+    Taken,
     decoded,
     read_document,
 )
@@ -30,7 +30,7 @@ from gpusched.io.traces.kineto_events import (
     BesideKernels,
 )
 from gpusched.io.traces.kineto_kernels import KERNEL_CATEGORIES, KERNEL_FIELDS, Kernels
-from gpusched.io.traces.kineto_numbers import decoded_column, whole
+from gpusched.io.traces.kineto_numbers import whole
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
 from gpusched.io.traces.trace_tables import column
@@ -78,11 +78,16 @@ class File:
     packed, like
         For messages: the file was compressed; it begins as JSON does.
     hint
-        The end of the message about a file without kernels.
+        Gives the end of the message about a file without kernels.
     """
 
     def __init__(
-        self, source: str, pieces: Iterable[bytes], packed: bool, like: bool, hint: str = ""
+        self,
+        source: str,
+        pieces: Iterable[bytes],
+        packed: bool,
+        like: bool,
+        hint: Callable[[], str] = str,
     ) -> None:
         self.source, self.hint = source, hint
         self.content = _Content(source)
@@ -113,15 +118,15 @@ class File:
         content = self.content
         if content.error is not None:
             raise ValueError(content.error[1])
-        if not len(content.kernels):
+        if not content.kernels:
             raise NoKernels(
                 f"{self.source}: got no kernels among {self.count} events, expected at least one",
-                self.hint,
+                self.hint(),
             )
         *columns, launched = content.kernels.table()
         beside = content.beside
         if beside.error is None:
-            self.events, calls = beside.result(launched, content.kernels.priorities)
+            self.events, calls = beside.result(launched, content.kernels.priorities())
             call = calls.of(launched)
         else:
             self.events = TraceEvents(missing=beside.error[1])
@@ -174,20 +179,14 @@ class _Content:
         self.kernels, self.beside = Kernels(self.source), BesideKernels(self.source)
         self.error: tuple[int, str] | None = None
 
-    def take(self, data: bytes, groups: list[Rows]) -> None:
-        """Take events; those of the groups whose fields are not regular are decoded whole."""
-        mixed, kernels, calls, operators = groups
-        whole_ones = [mixed]
-        if len(operators.place):
-            self.beside.add_operators(*map(decoded_column, operators.texts))
-        if len(kernels.place) and not self.kernels.add_columns(kernels):
-            whole_ones.append(kernels)
-        if len(calls.place) and not self.beside.add_calls(calls):
-            whole_ones.append(calls)
-        for rows in whole_ones:
-            events = decoded(data, rows)
-            for index, event in zip(rows.place.tolist(), events, strict=True):
-                self._add(index, event)
+    def take(self, taken: Taken) -> None:
+        """Take events, by their fields or whole."""
+        _, kernels, calls, operators = taken.groups
+        self.beside.add_operators(*operators, taken.texts)
+        self.kernels.add_columns(*kernels, taken.texts)
+        self.beside.add_calls(*calls, taken.texts)
+        for index, event in zip(taken.whole[2].tolist(), decoded(taken), strict=True):
+            self._add(index, event)
 
     def end(self) -> None:
         """All events were taken: kernels whose grid is in their launch call are added."""

@@ -16,7 +16,21 @@ from typing import Any, NamedTuple, Protocol
 from gpusched import _core
 from gpusched._support.arguments import Int64Array
 
-__all__ = ["NotJson", "Rows", "Selection", "Taker", "decoded", "read_document"]
+__all__ = [
+    "ABSENT",
+    "IDENTIFIER",
+    "INTEGER",
+    "PRODUCT",
+    "TEXT",
+    "THOUSANDTHS",
+    "Field",
+    "NotJson",
+    "Selection",
+    "Taken",
+    "Taker",
+    "decoded",
+    "read_document",
+]
 
 _SPENT, _OPENED, _, _WRONG, _OTHER = range(5)  # reasons to stop, of csrc/io/event_scan.h
 _START = 0
@@ -33,20 +47,38 @@ class NotJson(ValueError):
     """Text that is not UTF-8 or JSON, or that the JSON library refuses."""
 
 
+# Kinds of fields, of csrc/io/event_scan.h; the value of a missing field that is optional.
+TEXT, IDENTIFIER, THOUSANDTHS, INTEGER, PRODUCT = range(5)
+ABSENT = -(2**63)
+
+
+class Field(NamedTuple):
+    """A field of an event, or of its arguments ("args.key"), that is at least a number."""
+
+    key: bytes
+    kind: int
+    least: int = ABSENT + 1
+    optional: bool = False
+
+
 class Selection(NamedTuple):
     """Needed events: (category, beginning of the name, group), and the fields of each group."""
 
     wanted: tuple[tuple[bytes, bytes, int], ...]
-    fields: tuple[tuple[bytes, ...], ...]
+    fields: tuple[tuple[Field, ...], ...]
 
 
-class Rows(NamedTuple):
-    """Needed events of a group: ranges in the data, places in the list, texts of columns."""
+class Taken(NamedTuple):
+    """Needed events: those whose fields are regular by group, as columns, others whole.
 
-    begin: Int64Array
-    end: Int64Array
-    place: Int64Array
-    texts: tuple[bytes, ...]
+    ``groups`` has the places in the list and the values of each field. Texts are numbers of an
+    entry of ``texts``. ``whole`` has ranges of ``data``, and places in the list.
+    """
+
+    data: bytes
+    whole: tuple[Int64Array, Int64Array, Int64Array]
+    groups: tuple[tuple[Int64Array, ...], ...]
+    texts: list[Any]
 
 
 class Taker(Protocol):
@@ -55,16 +87,21 @@ class Taker(Protocol):
     def opened(self) -> None:
         """A list of events begins; an earlier one does not count."""
 
-    def take(self, data: bytes, groups: list[Rows]) -> None:
-        """Further events, by the groups of the selection."""
+    def take(self, taken: Taken) -> None:
+        """Further events."""
 
 
-def decoded(data: bytes, rows: Rows) -> list[Any]:
-    """The events of a group, decoded at the depth that they have in the document."""
-    ranges = zip(rows.begin.tolist(), rows.end.tolist(), strict=True)
-    text = b",".join([data[begin:end] for begin, end in ranges])
-    events: list[Any] = _decode(f'{{"":[{text.decode()}]}}')[""]
-    return events
+def decoded(taken: Taken) -> list[Any]:
+    """The events that were taken whole, decoded at the depth that they have in the document."""
+    ranges = zip(*(places.tolist() for places in taken.whole[:2]), strict=True)
+    text = b",".join([taken.data[begin:end] for begin, end in ranges])
+    return _listed(text)
+
+
+def _listed(text: bytes) -> list[Any]:
+    """The values between commas."""
+    values: list[Any] = _decode(f'{{"":[{text.decode()}]}}')[""]
+    return values
 
 
 def read_document(pieces: Iterable[bytes], selection: Selection, taker: Taker) -> tuple[Any, int]:
@@ -92,10 +129,10 @@ def read_document(pieces: Iterable[bytes], selection: Selection, taker: Taker) -
     for piece in pieces:
         part = text.checked(piece)
         if text.error is None and error is None:
-            error = document.fed(part, False)
+            error = document.fed(part, text.plain, False)
     text.end()
     if text.error is None and error is None:
-        error = document.fed(b"", True)
+        error = document.fed(b"", True, True)
     if text.error is not None:
         raise NotJson(text.error)
     if isinstance(error, RecursionError):
@@ -111,6 +148,7 @@ class _Text:
     def __init__(self) -> None:
         self.decoder = codecs.getincrementaldecoder("utf-8")()
         self.begun = False
+        self.plain = True  # the last piece is ASCII
         self.taken = 0
         self.error: str | None = None
 
@@ -119,7 +157,8 @@ class _Text:
         if not self.begun:
             self.begun = True
             piece = piece.removeprefix(codecs.BOM_UTF8)
-        if self.error is None and not (piece.isascii() and self.decoder.getstate()[0] == b""):
+        self.plain = piece.isascii()
+        if self.error is None and not (self.plain and self.decoder.getstate()[0] == b""):
             self._decode(piece, False)
         self.taken += len(piece)
         return piece
@@ -149,13 +188,15 @@ class _Document:
         self.place, self.events = _START, 0
         self.other: list[bytes] | None = None  # all pieces of what is not an object
         self.held: list[bytes] = []  # what was not taken yet
+        self.plain = True  # all that is held is ASCII
         self.size = self.needed = 0
         # What was taken: characters, ends of lines, the character behind the last of these.
         self.characters = self.lines = self.line_start = 0
 
-    def fed(self, piece: bytes, last: bool) -> Exception | None:
-        """Take a further piece; the error of the JSON library, if any."""
+    def fed(self, piece: bytes, plain: bool, last: bool) -> Exception | None:
+        """Take a further piece, `plain` when it is ASCII; the error of the JSON library, if any."""
         self.held.append(piece)
+        self.plain = self.plain and plain
         self.size += len(piece)
         # A part that is not complete is scanned again only in twice as much.
         if self.size < self.needed and not last:
@@ -166,6 +207,7 @@ class _Document:
         except _ERRORS as error:
             return error
         self.held = [data[position:]]
+        self.plain = self.plain or self.held[0].isascii()
         self.size = len(data) - position
         self.needed = 2 * self.size
         return None
@@ -176,10 +218,9 @@ class _Document:
         position: int = 0
         while True:
             before = self.place
-            reason, self.place, after, self.events, lines, line, groups = _core.event_scan(
-                data, before, position, self.events, *self.selection, last
-            )
-            self._deliver(data, before, [Rows(*ranges, texts) for ranges, texts in groups])
+            found = _core.event_scan(data, before, position, self.events, *self.selection, last)
+            reason, self.place, after, self.events, lines, line, whole, groups, texts = found
+            self._deliver(before, data, whole, groups, texts)
             if reason == _OTHER:
                 self.other = []
                 return self._collect(data, last)
@@ -193,13 +234,19 @@ class _Document:
                 self.value["traceEvents"] = []
                 self.taker.opened()
 
-    def _deliver(self, data: bytes, place: int, groups: list[Rows]) -> None:
+    def _deliver(
+        self,
+        place: int,
+        data: bytes,
+        whole: tuple[Int64Array, Int64Array, Int64Array],
+        groups: tuple[tuple[Int64Array, ...], ...],
+        texts: bytes,
+    ) -> None:
         if place in _AMONG_EVENTS:
-            if any(len(rows.place) for rows in groups):
-                self.taker.take(data, groups)
+            if any(len(places) for places, *_ in (whole, *groups)):
+                self.taker.take(Taken(data, whole, groups, _listed(texts)))
             return
-        members = groups[0]
-        for begin, end in zip(members.begin.tolist(), members.end.tolist(), strict=True):
+        for begin, end in zip(*(places.tolist() for places in whole[:2]), strict=True):
             member = _decode(f"{{{data[begin:end].decode()}}}")
             self.value |= {key: value for key, value in member.items() if key in _MEMBERS}
 
@@ -215,8 +262,11 @@ class _Document:
     def _count(self, data: bytes, position: int, after: int, lines: int, line: int) -> None:
         if lines:
             self.lines += lines
-            self.line_start = self.characters + _characters(data[position:line])
-        self.characters += _characters(data[position:after])
+            self.line_start = self.characters + self._characters(data, position, line)
+        self.characters += self._characters(data, position, after)
+
+    def _characters(self, data: bytes, begin: int, end: int) -> int:
+        return end - begin if self.plain else len(data[begin:end].decode())
 
     def _refuse(self, data: bytes, position: int) -> None:
         """Raise the error of the JSON library for what follows the position."""
@@ -233,6 +283,3 @@ class _Document:
             raise ValueError(f"{error.msg}: {place}") from None
         raise ValueError(f"malformed text behind character {self.characters}")
 
-
-def _characters(data: bytes) -> int:
-    return len(data) if data.isascii() else len(data.decode())

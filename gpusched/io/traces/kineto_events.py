@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, NoReturn
 
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
-from gpusched.io.traces.kineto_document import Rows
+from gpusched.io.traces.kineto_document import (
+    IDENTIFIER,
+    INTEGER,
+    TEXT,
+    THOUSANDTHS,
+    Field,
+)
 from gpusched.io.traces.kineto_numbers import (
     correlation,
-    decoded_column,
+    distinct_pairs,
     integer_argument,
-    integers,
-    nanosecond_column,
     nanoseconds,
     whole,
 )
@@ -71,8 +74,14 @@ OTHERS = (
     *((category, _STEP) for category in _OPERATORS),
     (_SYNC, _WAIT),
 )
-CALL_FIELDS = (b"name", b"ts", b"dur", b"pid", b"tid", b"args.correlation")
-OPERATOR_FIELDS = (b"pid", b"tid")
+OPERATOR_FIELDS = (Field(b"pid", IDENTIFIER), Field(b"tid", IDENTIFIER))
+CALL_FIELDS = (
+    Field(b"name", TEXT),
+    Field(b"ts", THOUSANDTHS),
+    Field(b"dur", THOUSANDTHS, 0),
+    *OPERATOR_FIELDS,
+    Field(b"args.correlation", INTEGER, optional=True),
+)
 
 
 class BesideKernels:
@@ -102,7 +111,9 @@ class BesideKernels:
             return
         if category in _OPERATORS and isinstance(name, str):
             if name.startswith(_BACKWARD):
-                self.add_operators([event.get("pid")], [event.get("tid")])
+                key = (event.get("pid"), event.get("tid"))
+                if all(isinstance(part, (int, str)) for part in key):
+                    self.backward.add(key)
             elif name.startswith(_STEP):
                 category = _ON_CPU[0]
         if self.error is not None and self.error[0] < index:
@@ -119,40 +130,33 @@ class BesideKernels:
         except ValueError as error:
             self.error = index, str(error)
 
-    def add_operators(self, processes: list[Any], threads: list[Any]) -> None:
-        """Add operators that run a backward pass, by process and thread."""
-        for key in zip(processes, threads, strict=True):
-            if all(isinstance(part, (int, str)) for part in key):
-                self.backward.add(key)
+    def add_operators(self, *values: *tuple[Int64Array, *tuple[Any, ...]]) -> None:
+        """Add operators that run a backward pass: places, values of ``OPERATOR_FIELDS``, texts."""
+        _, process, thread, texts = values
+        for i in distinct_pairs(process, thread)[0].tolist():
+            self.backward.add((texts[process[i]], texts[thread[i]]))
 
-    def add_calls(self, rows: Rows) -> bool:
-        """Add calls by their fields, when all are regular; else none is added."""
-        name, ts, dur, *rest = rows.texts
-        names, processes, threads, given = map(decoded_column, (name, *rest))
-        start, duration = nanosecond_column(ts), nanosecond_column(dur)
-        number = integers([-1 if value is None else value for value in given])
-        kinds = set(map(type, itertools.chain(processes, threads)))
-        if start is None or duration is None or number is None or not kinds <= {int, str}:
-            return False
-        if set(map(type, names)) != {str}:
-            return False
-        if np.min(start) < -INT64_MAX or np.min(duration) < 0:
-            return False
-        if np.any(start > INT64_MAX - duration):
-            return False
-        if for_event := {name for name in set(names) if name.startswith(WAIT_CALLS)}:
-            self.wait_calls.append(number[[name in for_event for name in names]])
-        waits_of = {name: "ynchronize" in name for name in set(names)}
-        waits = np.array([waits_of[name] for name in names])
+    def add_calls(self, *values: *tuple[Int64Array, *tuple[Any, ...]]) -> None:
+        """Add calls: their places in the file, the values of ``CALL_FIELDS``, the texts."""
+        place, name, start, duration, process, thread, call, texts = values
+        if not len(place):
+            return
+        number = np.maximum(call, -1)
+        names = [text if isinstance(text, str) else "" for text in texts]
+        waits = np.array(["ynchronize" in text for text in names])[name]
+        for_event = np.array([text.startswith(WAIT_CALLS) for text in names])[name]
+        self.wait_calls.append(number[for_event])
         kept = (number >= 0) | waits
-        keys = list(itertools.compress(zip(processes, threads, strict=True), kept.tolist()))
-        place = rows.place[kept]
-        known = {key: self.thread(int(place[keys.index(key)]), key) for key in set(keys)}
-        thread = np.array([known[key] for key in keys], np.int64)
-        times = start[kept], (start + duration)[kept]
-        numbers = np.maximum(number[kept], -1)
-        self.calls.append(np.array([place, *times, thread, waits[kept], numbers]))
-        return True
+        columns = (place, start, start + duration, process, thread, waits, number)
+        place, start, end, process, thread, waits, number = (c[kept] for c in columns)
+        first, pair = distinct_pairs(process, thread)
+        known = [
+            self.thread(int(place[i]), (texts[process[i]], texts[thread[i]]))
+            for i in first.tolist()
+        ]
+        self.calls.append(
+            np.array([place, start, end, np.array(known, np.int64)[pair], waits, number])
+        )
 
     def add_call(self, index: int, event: dict[str, Any], category: str) -> None:
         name = event.get("name")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -12,17 +10,22 @@ import numpy as np
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
 from gpusched.io.traces.hip_launches import HipLaunches
-from gpusched.io.traces.kineto_document import Rows
+from gpusched.io.traces.kineto_document import (
+    ABSENT,
+    INTEGER,
+    PRODUCT,
+    TEXT,
+    THOUSANDTHS,
+    Field,
+)
 from gpusched.io.traces.kineto_numbers import (
     correlation,
-    decoded_column,
+    distinct_pairs,
     integer_argument,
-    integers,
-    nanosecond_column,
     nanoseconds,
     whole,
 )
-from gpusched.io.traces.trace_tables import INT64_MAX, column
+from gpusched.io.traces.trace_tables import INT64_MAX, Names, column
 
 __all__ = ["KERNEL_CATEGORIES", "KERNEL_FIELDS", "Kernels"]
 
@@ -35,9 +38,19 @@ _INTEGERS = ("registers per thread", "shared memory", "device", "context", "stre
 _NOT_NEGATIVE = 3  # of them
 _NOT_OF_ROCM = ("registers per thread", "shared memory", "context")  # which ROCm does not write
 _PRIORITY = "priority"  # of the stream, in newer versions
-_ARGUMENTS = ("grid", "block", _PRIORITY, *_INTEGERS, _OCCUPANCY, "correlation")
-KERNEL_FIELDS = tuple(
-    field.encode() for field in ("name", "ts", "dur", *(f"args.{key}" for key in _ARGUMENTS))
+KERNEL_FIELDS = (
+    Field(b"name", TEXT),
+    Field(b"ts", THOUSANDTHS),
+    Field(b"dur", THOUSANDTHS, 0),
+    Field(b"args.grid", PRODUCT, 1),
+    Field(b"args.block", PRODUCT, 1),
+    *(
+        Field(f"args.{key}".encode(), INTEGER, 0 if i < _NOT_NEGATIVE else -INT64_MAX)
+        for i, key in enumerate(_INTEGERS)
+    ),
+    Field(f"args.{_OCCUPANCY}".encode(), INTEGER, 0, optional=True),
+    Field(b"args.correlation", INTEGER, optional=True),
+    Field(f"args.{_PRIORITY}".encode(), INTEGER, optional=True),
 )
 
 
@@ -46,11 +59,11 @@ class Kernels:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.names: list[str] = []
         self.known: dict[str, str] = {}
+        self.names: list[Names] = []
         self.parts: list[Int64Array] = []  # index in the file, launch, correlation number
         self.without_grid: list[tuple[int, str, int]] = []  # index, name, duration
-        self.priorities: dict[tuple[int, int], int] = {}  # by context and stream
+        self.seen: dict[tuple[int, int], tuple[int, int]] = {}  # by context and stream, the first
         self.amd = ""  # the kind of the first kernel that ROCm recorded
         self.launches = HipLaunches()
         self.shapeless: list[tuple[int, dict[str, Any]]] = []  # whose calls may know the grid
@@ -67,8 +80,8 @@ class Kernels:
         self.amd = self.amd or kernel.amd
         name, *row = kernel.row()
         if (priority := integer_argument(kernel.args, _PRIORITY)) is not None:
-            self.priorities.setdefault((row[-3], row[-2]), priority)
-        self.names.append(self.known.setdefault(name, name))
+            self._see((row[-3], row[-2]), (index, priority))
+        self.names.append(column([self.known.setdefault(name, name)], object))
         self.parts.append(np.array([[index, *row, correlation(kernel.args)]], np.int64).T)
 
     def add_shapeless(self, index: int, event: dict[str, Any]) -> None:
@@ -79,73 +92,38 @@ class Kernels:
         kernel = _Event(self.source, index, self.launches.completed(event) or event)
         self._put(index, kernel)
         if kernel.shapeless:
-            self.without_grid.append((index, self.names[-1], int(self.parts[-1][2, 0])))
+            self.without_grid.append((index, self.names[-1][0], int(self.parts[-1][2, 0])))
 
-    def add_columns(self, rows: Rows) -> bool:
-        """Add events by their fields, when all are regular; else none is added."""
-        name, ts, dur, *rest = rows.texts
-        names, grid, block, priority, *others = map(decoded_column, (name, *rest))
-        if not (set(map(type, names)) <= {str} and all(names)):
-            return False
-        start, duration = nanosecond_column(ts), nanosecond_column(dur)
-        if start is None or duration is None:
-            return False
-        numbers = [integers(values) for values in others[:-2]]
-        reported, calls = (_integers_or_none(values) for values in others[-2:])
-        known = [_products(grid), _products(block), *numbers, reported, calls]
-        table = [values for values in known if values is not None]
-        if len(table) < len(known) or not _in_range(start, duration, table[2:-2]):
-            return False
-        if np.min(table[-2]) < 0 and any(value is not None and value < 0 for value in others[-2]):
-            return False
-        if any(value is not None for value in priority):
-            for *where, value in set(zip(others[3], others[4], map(whole, priority), strict=True)):
-                if value is not None and abs(value) <= INT64_MAX:
-                    self.priorities.setdefault((where[0], where[1]), value)
-        self.names += map(self.known.setdefault, names, names)
-        table[-1] = np.maximum(table[-1], -1)
-        self.parts.append(np.array([rows.place, start, duration, *table]))
-        return True
+    def add_columns(self, *values: *tuple[Int64Array, *tuple[Any, ...]]) -> None:
+        """Add events: places in the file, the values of ``KERNEL_FIELDS``, the texts."""
+        place, name, *numbers, occupancy, call, priority, texts = values
+        if not len(place):
+            return
+        names = np.array([self.known.setdefault(text, text) for text in texts], object)
+        self.names.append(names[name])
+        calls = np.maximum(call, -1)
+        self.parts.append(np.array([place, *numbers, np.maximum(occupancy, -1), calls]))
+        has = priority != ABSENT
+        context, stream, place, priority = (v[has] for v in (*numbers[-2:], place, priority))
+        for i in distinct_pairs(context, stream)[0].tolist():
+            self._see((int(context[i]), int(stream[i])), (int(place[i]), int(priority[i])))
 
-    def __len__(self) -> int:
-        return len(self.names)
+    def _see(self, stream: tuple[int, int], found: tuple[int, int]) -> None:
+        self.seen[stream] = min(self.seen.get(stream, found), found)
+
+    def __bool__(self) -> bool:
+        return bool(self.parts)
+
+    def priorities(self) -> dict[tuple[int, int], int]:
+        """Priorities of streams by context and stream, where kernels tell them."""
+        return {stream: priority for stream, (_, priority) in self.seen.items()}
 
     def table(self) -> tuple[Any, ...]:
         """Names and columns of a launch and correlation numbers, in the order of the file."""
         indices, *columns = np.concatenate(self.parts, axis=1)
-        names = np.empty(len(self.names), dtype=object)
-        names[:] = self.names
+        names = np.concatenate(self.names)
         order = np.argsort(indices, kind="stable")
         return (column(names[order], object), *(column(values[order]) for values in columns))
-
-
-def _in_range(start: Int64Array, duration: Int64Array, numbers: list[Int64Array]) -> bool:
-    """True when times and the integers of kernels are such that `_Event` takes them."""
-    least = [np.min(values) for values in numbers]
-    return bool(
-        min(np.min(start), *least) >= -INT64_MAX
-        and min(np.min(duration), *least[:_NOT_NEGATIVE]) >= 0
-        and not np.any(start > INT64_MAX - duration)
-    )
-
-
-def _integers_or_none(values: Sequence[Any]) -> Int64Array | None:
-    """The values, with -1 for None; None unless the others are ints of 64 bits."""
-    return integers([-1 if value is None else value for value in values])
-
-
-def _products(values: Sequence[Any]) -> Int64Array | None:
-    """Products of three positive integers each; None where one is something else."""
-    if set(map(type, values)) != {list} or set(map(len, values)) != {3}:
-        return None
-    flat = integers(list(itertools.chain.from_iterable(values)))
-    if flat is None or np.min(flat) < 1:
-        return None
-    sides = flat.reshape(-1, 3)
-    if np.max(np.multiply.reduce(sides.astype(float), axis=1)) >= 2.0**62:
-        return None
-    product: Int64Array = np.multiply.reduce(sides, axis=1)
-    return product
 
 
 class _Event:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import itertools
 from typing import TYPE_CHECKING, Protocol
@@ -72,7 +73,7 @@ def _text_reader(
         raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
     file_kinds.refuse(source, first, "trace")
     if kineto.like_json(first):
-        hint = file_kinds.without_kernels(first)
+        hint = functools.partial(file_kinds.without_kernels, first)
         return kineto.File(source, itertools.chain([first], parts), packed, True, hint)
     file.seek(start)
     data = file.read() if isinstance(file, io.BytesIO) else read_all(file, source, max_bytes)
