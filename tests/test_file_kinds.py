@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import gpusched as gs
+from gpusched._support import file_kinds
 from gpusched.cli.main import main
-from gpusched.io import file_kinds
 from gpusched.io.workload_sources import load_workload
 
 pytestmark = pytest.mark.python
@@ -166,6 +166,7 @@ def kind_reader(content: bytes) -> str:
         ("log", gs.io.read_examiner),
         ("job_set", gs.io.read_job_set),
         ("schedcat", gs.io.read_schedcat),
+        ("workload", gs.Workload.load),
     ],
 )
 def test_other_readers_name_them_too(reader: str, read: Callable[..., Any], tmp_path: Path) -> None:
@@ -176,6 +177,36 @@ def test_other_readers_name_them_too(reader: str, read: Callable[..., Any], tmp_
             assert f"{path}: got " in message(read, path)
     path.write_bytes((DATA / "pipeline.pt.trace.json").read_bytes())
     assert "got a trace in JSON: make a workload of it with 'gpusched trace" in message(read, path)
+
+
+def test_a_workload_that_mentions_other_files_is_a_workload(tmp_path: Path) -> None:
+    task = '[[task]]\nname = "a"\nperiod = "5ms"\nsegments = [{ cpu = "1ms" }]\n'
+    head = 'version = 1\n# from {"timeMs": 1}\nnotes = ["""\njobset:\nTime (%),Total Time"""]\n'
+    for name in ("w.toml", "w.txt"):
+        path = tmp_path / name
+        path.write_text(head + task)
+        assert kind_reader(path.read_bytes()) != "workload"
+        assert len(gs.Workload.load(path)) == len(load_workload(path)) == 1
+
+
+def test_standard_input_is_any_of_the_kinds(tmp_path: Path) -> None:
+    """The content of a pipe says what it is, as does that of a file."""
+    workload = tmp_path / "w.json"
+    gs.Workload([gs.Task("a", period="5ms", segments=[gs.CPU("1ms")])]).save(workload)
+    schedcat = b'<taskset><task period="7000" wcet="500" deadline="7000"/></taskset>'
+    jobs = b"Task ID,Job ID,Arrival min,Arrival max,Cost min,Cost max,Deadline,Priority\n"
+    jobs += b"1,1,0,0,1,2,10,10\n1,2,10,10,1,2,20,20\n"
+    for content, name, tasks in (
+        (workload.read_bytes(), "w.json", 1), (schedcat, "s.xml", 1), (jobs, "j.csv", 1)
+    ):  # fmt: skip
+        path = tmp_path / name
+        path.write_bytes(content)
+        reader, writer = os.pipe()
+        os.write(writer, content)
+        os.close(writer)
+        with os.fdopen(reader):
+            piped = load_workload(f"/dev/fd/{reader}")
+        assert len(piped) == tasks and piped == load_workload(path)
 
 
 def test_traces_of_this_package_are_of_known_kinds() -> None:

@@ -42,7 +42,6 @@ __all__ = [
 GZIP = b"\x1f\x8b"
 
 _PIECE = 1 << 20
-_LARGE_PIECE = 1 << 20
 _UNPACKED = 1 << 17  # larger buffers are slower
 _FLAGS = os.O_RDONLY | sum(
     getattr(os, flag, 0) for flag in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY")
@@ -126,12 +125,12 @@ def gunzip(data: bytes, name: str, max_bytes: int = MAX_BYTES) -> bytes:
 def pieces(
     file: io.BufferedReader | io.BytesIO, name: str, max_bytes: int = MAX_BYTES
 ) -> Iterator[bytes]:
-    """The rest of a file in pieces of some MiB, within the limits of `content`."""
+    """The rest of a file in pieces of a MiB, within the limits of `content`."""
     total = 0
     if isinstance(file, io.BufferedReader):
         check_size(name, os.fstat(file.fileno()).st_size, max_bytes)
     with blaming(name):
-        while piece := file.read(_LARGE_PIECE):
+        while piece := file.read(_PIECE):
             total += len(piece)
             check_size(name, total, max_bytes)
             yield piece
@@ -140,13 +139,13 @@ def pieces(
 def unpacked_pieces(
     file: io.BufferedReader | io.BytesIO, name: str, max_bytes: int = MAX_BYTES
 ) -> Iterator[bytes]:
-    """The content of a gzip in pieces of some MiB, within the limits of `gunzip`."""
+    """The content of a gzip in pieces of a MiB, within the limits of `gunzip`."""
     total = 0
     if isinstance(file, io.BufferedReader):
         check_size(name, os.fstat(file.fileno()).st_size, max_bytes)
     try:
         with gzip.GzipFile(fileobj=file) as packed:
-            while piece := packed.read(_LARGE_PIECE):
+            while piece := packed.read(_PIECE):
                 total += len(piece)
                 check_size(name, total, max_bytes, " unpacked")
                 yield piece

@@ -38,8 +38,8 @@ def add_workload(command: argparse.ArgumentParser) -> None:
         "file",
         metavar="FILE",
         help="the workload in TOML or JSON (see gpusched.Workload.load), a job set of "
-        "schedule-abstraction tools (CSV, YAML), or a task set of SchedCAT (XML); - for a workload "
-        "on standard input",
+        "schedule-abstraction tools (CSV, YAML), or a task set of SchedCAT (XML); - for "
+        "standard input, whose content says what it is",
     )
     command.add_argument(
         "--tick",

@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from gpusched._support import file_kinds
 from gpusched._support.arguments import one_of
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
 from gpusched._support.text import clip, shown
-from gpusched.io import file_kinds
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, Kernel
 from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, as_whole, in_ticks
@@ -116,7 +116,14 @@ def read_job_set(
     """
     one_of(resource, ("cpu", "kernel"), "resource")
     where = path_text(path)
-    jobs = _jobs(where, content(where, max_bytes))
+    return job_set_in(where, content(where, max_bytes), tick, resource, period)
+
+
+def job_set_in(
+    where: str, data: bytes, tick: str, resource: Literal["cpu", "kernel"], period: _Periods = None
+) -> Workload:
+    """The job set in the content of a file; see `read_job_set`."""
+    jobs = _jobs(where, data)
     by_task: dict[int, list[_Job]] = {}
     for job in jobs:
         by_task.setdefault(job.task, []).append(job)

@@ -6,12 +6,12 @@ import os
 from typing import Literal
 from xml.parsers import expat
 
+from gpusched._support import file_kinds
 from gpusched._support.arguments import integer, one_of
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.input_files import content
 from gpusched._support.paths import path_text
 from gpusched._support.text import shown
-from gpusched.io import file_kinds
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU
 from gpusched.model.workload.time_units import MOST_TICKS, as_whole
@@ -78,9 +78,16 @@ def read_schedcat(
     one_of(resources, ("refuse", "drop"), "resources")
     where = path_text(path)
     wanted = integer(number, "number")
-    reader = _Reader(where, resources == "drop")
-    data = content(where, max_bytes)
+    drops = resources == "drop"
+    return task_set_in(where, content(where, max_bytes), tick, wanted, drops_resources=drops)
+
+
+def task_set_in(
+    where: str, data: bytes, tick: str, wanted: int = 0, *, drops_resources: bool = False
+) -> Workload:
+    """A task set in the content of a file; see `read_schedcat`."""
     file_kinds.refuse(where, data, "schedcat")
+    reader = _Reader(where, drops_resources)
     reader.read(data)
     if not 0 <= wanted < len(reader.sets):
         raise IndexError(f"number: got {wanted}, expected 0 to {len(reader.sets) - 1}")

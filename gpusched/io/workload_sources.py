@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from typing import Literal
 
+from gpusched._support import file_kinds
 from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.input_files import opened
-from gpusched._support.paths import own_descriptor, path_text
-from gpusched.io import file_kinds
-from gpusched.io.job_sets import read_job_set
-from gpusched.io.schedcat_sets import read_schedcat
+from gpusched._support.input_files import content
+from gpusched._support.paths import path_text
+from gpusched.io.job_sets import job_set_in
+from gpusched.io.schedcat_sets import task_set_in
+from gpusched.model.workload.workload_files import workload_in
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["load_workload"]
 
 _SUFFIXES = {".csv": "job_set", ".yaml": "job_set", ".yml": "job_set", ".xml": "schedcat"}
-_HEAD = 1 << 16
 
 
 def load_workload(
@@ -31,7 +31,7 @@ def load_workload(
     Parameters
     ----------
     path
-        Path of the file. Standard input is a workload in TOML or JSON.
+        Path of the file. Standard input has no suffix: its content alone says what it is.
     tick
         Length of the unit of time of a job set (default: 1 ns) or of SchedCAT (1 us).
     resource
@@ -48,28 +48,17 @@ def load_workload(
         The file cannot be read.
     """
     where = path_text(path)
-    reader = _reader(where)
+    data = content(where, max_bytes)
+    kind = file_kinds.kind_of(data, where)
+    reader = _SUFFIXES.get(os.path.splitext(where)[1].lower(), "") if kind is None else kind.reader
+    if reader not in ("job_set", "schedcat"):
+        file_kinds.refuse(where, data, "workload")
     if resource is not None and reader != "job_set":
         raise ValueError(f"resource: got {resource!r}, expected it for a job set only")
     if reader == "job_set":
-        return read_job_set(
-            where, tick=tick or "ns", resource=resource or "cpu", max_bytes=max_bytes
-        )
+        return job_set_in(where, data, tick or "ns", resource or "cpu")
     if reader == "schedcat":
-        return read_schedcat(where, tick=tick or "us", max_bytes=max_bytes)
+        return task_set_in(where, data, tick or "us")
     if tick is not None:
         raise ValueError(f"tick: got {tick!r}, expected it for a job set or SchedCAT only")
-    return Workload.load(where, max_bytes=max_bytes)
-
-
-def _reader(where: str) -> file_kinds.Reader:
-    """The reader of a file; ``ValueError`` for a file of another kind."""
-    if own_descriptor(where) is not None:
-        return "workload"
-    with opened(where) as file:
-        head = file.read(_HEAD)
-    kind = file_kinds.kind_of(head, where)
-    if kind is not None and kind.reader in ("job_set", "schedcat"):
-        return kind.reader
-    file_kinds.refuse(where, head, "workload")
-    return _SUFFIXES.get(os.path.splitext(where)[1].lower(), "workload")
+    return Workload._made(*workload_in(where, data))

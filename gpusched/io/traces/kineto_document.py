@@ -282,4 +282,3 @@ class _Document:
             place = f"line {line} column {column} (char {self.characters + at})"
             raise ValueError(f"{error.msg}: {place}") from None
         raise ValueError(f"malformed text behind character {self.characters}")
-

@@ -7,6 +7,7 @@ import io
 import itertools
 from typing import TYPE_CHECKING, Protocol
 
+from gpusched._support import file_kinds
 from gpusched._support.input_files import (
     GZIP,
     gunzip,
@@ -15,7 +16,6 @@ from gpusched._support.input_files import (
     read_all,
     unpacked_pieces,
 )
-from gpusched.io import file_kinds
 from gpusched.io.traces import kineto, nsys_csv, nsys_sqlite, nsys_tables
 
 if TYPE_CHECKING:

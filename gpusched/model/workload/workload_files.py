@@ -10,6 +10,7 @@ import tomllib
 from collections import Counter
 from typing import Literal, NoReturn
 
+from gpusched._support import file_kinds
 from gpusched._support.arguments import one_of
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
@@ -23,7 +24,7 @@ from gpusched.model.workload.workload_document import (
 from gpusched.model.workload.workload_parts import Parts
 from gpusched.model.workload.workload_toml import MOST_PARTS, line_of_long_key, toml_lines
 
-__all__ = ["Format", "read_workload", "write_workload"]
+__all__ = ["Format", "read_workload", "workload_in", "write_workload"]
 
 Format = Literal["toml", "json"]
 
@@ -37,8 +38,20 @@ def read_workload(
 ) -> Parts:
     """Read what `write_workload` wrote; see ``Workload.load``."""
     where = path_text(path)
-    chosen = _chosen(where, file_format)
-    data = content(where, max_bytes)
+    if file_format is not None:
+        one_of(file_format, _FORMATS, "file_format")
+    return workload_in(where, content(where, max_bytes), file_format)
+
+
+def workload_in(where: str, data: bytes, file_format: Format | None = None) -> Parts:
+    """The workload in the content of a file. The format is given, or its suffix or content says it.
+
+    The content alone decides for streams, and for what is certainly a workload.
+    """
+    file_kinds.refuse(where, data, "workload")
+    chosen = file_format or _of_suffix(where)
+    if chosen is None and own_descriptor(where) is None and file_kinds.kind_of(data) is None:
+        raise _no_format(where)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -58,7 +71,11 @@ def read_workload(
 def write_workload(parts: Parts, path: str | os.PathLike[str], file_format: Format | None) -> None:
     """Write a file; see ``Workload.save``."""
     where = path_text(path)
-    chosen = _chosen(where, file_format)
+    if file_format is not None:
+        one_of(file_format, _FORMATS, "file_format")
+    chosen = file_format or _of_suffix(where)
+    if chosen is None and own_descriptor(where) is None:
+        raise _no_format(where)
     head = head_document(parts)
     tasks = task_documents(parts.tasks, parts.tick)
     with replacing(where, "w", encoding="utf-8", newline="\n") as file:
@@ -73,19 +90,14 @@ def write_workload(parts: Parts, path: str | os.PathLike[str], file_format: Form
                 file.write(line + "\n")
 
 
-def _chosen(where: str, file_format: object) -> Format | None:
-    """The format asked for, or that of the suffix; None for a stream without either."""
-    if file_format is not None:
-        one_of(file_format, _FORMATS, "file_format")
-        return "toml" if file_format == "toml" else "json"
+def _of_suffix(where: str) -> Format | None:
+    """The format of a suffix; None for another suffix."""
     suffix = os.path.splitext(where)[1].lower()
-    if suffix == ".toml":
-        return "toml"
-    if suffix == ".json":
-        return "json"
-    if own_descriptor(where) is not None:
-        return None
-    raise ValueError(
+    return "toml" if suffix == ".toml" else "json" if suffix == ".json" else None
+
+
+def _no_format(where: str) -> ValueError:
+    return ValueError(
         f"path: got {shown(where)}, expected a name that ends in .toml or .json (or file_format=)"
     )
 

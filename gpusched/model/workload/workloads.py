@@ -396,9 +396,10 @@ class Workload(NoArray, Tabular):
         Parameters
         ----------
         path
-            File name. Standard input (``/dev/stdin``) is read as JSON if it begins with a brace.
+            File name. Standard input (``/dev/stdin``) is read as JSON if it begins with a brace,
+            as is a file that has another suffix and certainly is a workload.
         file_format
-            Format of the file, if it is not to be taken from the suffix.
+            Format of the file, if it is not to be taken from the suffix or the content.
         max_bytes
             Size in bytes of the largest file that is read.
 
@@ -406,7 +407,8 @@ class Workload(NoArray, Tabular):
         ------
         ValueError
             The file is not valid TOML or JSON (the message gives the line), or an entry is
-            unknown, missing or invalid (the message gives the path of the key).
+            unknown, missing or invalid (the message gives the path of the key). A file of another
+            known kind (a trace, a job set, an archive, ...) is named with what to do.
         OSError
             The file cannot be read.
         """

@@ -66,9 +66,11 @@ def without_kernels(head: bytes) -> str:
 
 
 def refuse(source: str, head: bytes, reader: Reader) -> None:
-    """Raise a ``ValueError`` for a file of a known kind that ``reader`` does not take."""
+    """Raise a ``ValueError`` for a file of a known kind, none of which ``reader`` takes."""
     kind = kind_of(head, source)
-    if kind is not None and kind.reader != reader:
+    if kind is None or any(own.reader == reader and own.holds(head[:_HEAD]) for own in _KINDS):
+        return
+    if kind.reader != reader:
         raise ValueError(f"{source}: got {kind.name}: {kind.to_do}")
 
 
