@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from gpusched.model.workload.workloads import Workload as Workload
     from gpusched.study import reductions as reductions
     from gpusched.study.execution import SweepError as SweepError
-    from gpusched.study.store import StoreError as StoreError
+    from gpusched.study.store_files import StoreError as StoreError
     from gpusched.study.stored_study import StoredStudy as StoredStudy
     from gpusched.study.stored_study import merge as merge
     from gpusched.study.stored_study import open_store as open_store
@@ -140,7 +140,7 @@ _MEMBERS = {
     "Margin": "comparison.margins",
     "Method": "_support.registry",
     "MigAllocation": "comparison.instances.mig_allocation",
-    "StoreError": "study.store",
+    "StoreError": "study.store_files",
     "StoredStudy": "study.stored_study",
     "Sweep": "study.sweep_table",
     "SweepError": "study.execution",

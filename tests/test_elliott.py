@@ -25,7 +25,7 @@ from gpusched._support.arguments import seed_key
 from gpusched.experiments import SCENARIOS, elliott_fig5
 from gpusched.generate import elliott_sets
 from gpusched.study.points import spawn
-from gpusched.study.store import StoreError
+from gpusched.study.store_files import StoreError
 
 M = 2**64 - 1
 

@@ -31,7 +31,7 @@ from gpusched._support.input_files import (
 from gpusched._support.paths import path_text
 from gpusched._support.text import shown
 
-__all__ = ["SavedObject", "load_arrays", "load_object", "read_npz", "save_arrays"]
+__all__ = ["SavedObject", "array_of", "load_arrays", "load_object", "read_npz", "save_arrays"]
 
 _FORMAT = "gpusched saved object"
 _LAYOUT = 1  # version of the file layout, not of its content
@@ -237,7 +237,7 @@ def _members(path: str | os.PathLike[str], kind: str, max_bytes: int) -> dict[st
                 if name in found or name.removesuffix(".npy") in found:
                     raise ValueError(f"the member {shown(name)} twice")
                 if name.endswith(".npy"):
-                    found[name.removesuffix(".npy")] = _array(data, name)
+                    found[name.removesuffix(".npy")] = array_of(data, name)
                 else:
                     found[name] = data
         except (MemoryError, TooLarge):
@@ -248,8 +248,11 @@ def _members(path: str | os.PathLike[str], kind: str, max_bytes: int) -> dict[st
     return found
 
 
-def _array(data: bytes, name: str) -> npt.NDArray[Any]:
-    """The array of an ``.npy`` member. Its size is compared before memory is taken for it."""
+def array_of(data: bytes, name: str) -> npt.NDArray[Any]:
+    """The array of an ``.npy`` member; ``ValueError`` for a damaged one.
+
+    Its size is compared before memory is taken for it.
+    """
     stream = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(stream)

@@ -26,7 +26,7 @@ from gpusched.cli import (
 )
 from gpusched.cli.command_parts import Refusal, as_typed
 from gpusched.study.execution import SweepError
-from gpusched.study.store import StoreError
+from gpusched.study.store_files import StoreError
 
 _CLOSED_PIPE = 141  # as a shell reports a program that SIGPIPE ended: 128 + 13
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from gpusched._support.file_limits import MAX_BYTES
+from gpusched.cli.command_parts import positive
 from gpusched.cli.store_command import summary
 
 
@@ -19,12 +21,19 @@ def add(commands: Any) -> None:
     )
     merge.add_argument("output", metavar="OUTPUT", help="file of the new store")
     merge.add_argument("stores", metavar="STORE", nargs="+", help="files of the stores")
+    merge.add_argument(
+        "--max-bytes",
+        type=positive,
+        default=MAX_BYTES,
+        metavar="N",
+        help="maximum size of each store and of what it unpacks to (default: 4 GiB)",
+    )
     merge.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     from gpusched.study.stored_study import merge
 
-    study = merge(options.stores, options.output)
+    study = merge(options.stores, options.output, max_bytes=options.max_bytes)
     print(f"{summary(study)}\nwrote {options.output}")
     return int(not study.complete)

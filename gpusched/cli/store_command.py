@@ -6,8 +6,9 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.text import clip
-from gpusched.cli.command_parts import columns
+from gpusched.cli.command_parts import columns, positive
 
 if TYPE_CHECKING:
     from gpusched.study.stored_study import StoredStudy
@@ -23,13 +24,20 @@ def add(commands: Any) -> None:
         epilog="Exit code: 0 when nothing is missing, 1 when something is, 2 after an error.",
     )
     store.add_argument("path", metavar="PATH", help="file of the store")
+    store.add_argument(
+        "--max-bytes",
+        type=positive,
+        default=MAX_BYTES,
+        metavar="N",
+        help="maximum size of the file and of what it unpacks to (default: 4 GiB)",
+    )
     store.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     from gpusched.study.stored_study import open_store
 
-    study = open_store(options.path)
+    study = open_store(options.path, max_bytes=options.max_bytes)
     for name, value in study.definition.items():
         print(f"{name}: {clip(value if isinstance(value, str) else json.dumps(value), 100)}")
     print()

@@ -7,6 +7,7 @@ return counts of their own, which are added.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -16,9 +17,9 @@ import numpy.typing as npt
 from gpusched._support.text import shown
 from gpusched.study.reductions import Reduction, usual
 
-__all__ = ["Accumulator", "Arrays", "PerSet", "State", "Totals"]
+__all__ = ["KINDS", "Accumulator", "Arrays", "PerSet", "State", "Totals"]
 
-_KINDS = "biuf"  # of the types of arrays: truth values, integers and floats
+KINDS = "biuf"  # of the types of arrays: truth values, integers and floats
 
 State = dict[str, Any]
 """Summary of a number of task sets, of values that JSON holds."""
@@ -41,6 +42,9 @@ class Accumulator(Protocol):
     def join(self, one: State, other: State) -> State:
         """The joined state of two sets of task sets; ValueError if they do not fit together."""
 
+    def holds(self, state: State, size: int) -> bool:
+        """Whether a state that was stored can be one of ``size`` task sets."""
+
 
 class PerSet:
     """States of functions that return an array with one value for each task set.
@@ -51,7 +55,7 @@ class PerSet:
     def __init__(self, reduce: Mapping[str, Sequence[Reduction]]) -> None:
         self.reduce = reduce
         self._kinds = {
-            name: "".join(kind for kind in _KINDS if all(kind in one.kinds for one in chosen))
+            name: "".join(kind for kind in KINDS if all(kind in one.kinds for one in chosen))
             for name, chosen in reduce.items()
         }
         self._own = all(_is_own(one) for chosen in reduce.values() for one in chosen)
@@ -75,7 +79,7 @@ class PerSet:
                 array = np.asarray(values)
             if array.shape != (size,):
                 raise ValueError(f"{name!r}: got shape {array.shape}, expected ({size},)")
-            kinds, dtype = self._kinds.get(name, _KINDS), array.dtype
+            kinds, dtype = self._kinds.get(name, KINDS), array.dtype
             if dtype.kind not in kinds:
                 raise ValueError(f"{name!r}: got dtype {dtype}, expected {_words(kinds)}")
             if dtype.kind == "f" and dtype.itemsize > 8:
@@ -130,6 +134,26 @@ class PerSet:
             joined[name] = pairs
         return joined
 
+    def holds(self, state: State, size: int) -> bool:
+        return state.keys() >= self.reduce.keys() and all(
+            self._holds(name, states, size) for name, states in state.items()
+        )
+
+    def _holds(self, name: str, states: Any, size: int) -> bool:
+        if not isinstance(states, list) or not all(
+            isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
+            for pair in states
+        ):
+            return False
+        kinds = [kind for kind, _ in states]
+        if name not in self.reduce and (len(kinds) != 1 or kinds[0] not in _USUAL):
+            return False
+        chosen = self.reductions(name, states)
+        return kinds == [type(one).__name__ for one in chosen] and all(
+            _asked(one, one.holds, state, size)
+            for one, (_, state) in zip(chosen, states, strict=True)
+        )
+
     def reductions(self, name: str, states: Any) -> Sequence[Reduction]:
         """The reductions that made the states of a quantity."""
         return self.reduce.get(name) or _USUAL[states[0][0]]
@@ -183,7 +207,7 @@ _USUAL: dict[str, tuple[Reduction]] = {
 
 
 def _words(kinds: str) -> str:
-    if kinds == _KINDS:
+    if kinds == KINDS:
         return "truth values, verdicts or numbers"
     return "truth values or verdicts" if kinds == "bi" else f"a dtype of kind {kinds!r}"
 
@@ -211,6 +235,9 @@ class Totals:
             joined[name] = [shape, [a + b for a, b in zip(counts, more, strict=True)]]
         return joined
 
+    def holds(self, state: State, size: int) -> bool:
+        return all(map(_is_total, state.values()))
+
     @staticmethod
     def counts(state: State) -> dict[str, npt.NDArray[np.int64]]:
         """The arrays of a state."""
@@ -218,3 +245,15 @@ class Totals:
             name: np.array(counts, np.int64).reshape(shape)
             for name, (shape, counts) in state.items()
         }
+
+
+def _is_total(value: Any) -> bool:
+    """Whether a value is a shape with as many integers of 64 bits."""
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(part, list) and {int} >= set(map(type, part)) for part in value)
+        and all(0 <= length <= len(value[1]) for length in value[0])
+        and math.prod(value[0]) == len(value[1])
+        and all(-(2**62) <= number <= 2**62 for number in value[1])
+    )

@@ -16,7 +16,7 @@ from gpusched.study.chunks import Chunk, Definition
 from gpusched.study.execution import Execution, SweepError, worker_count
 from gpusched.study.notes import joined_notes, plain_point
 from gpusched.study.planner import Planner
-from gpusched.study.point_results import PointResults
+from gpusched.study.point_results import PointResults, StoredMisfit
 from gpusched.study.points import Point, describe, key_of
 from gpusched.study.width import Width
 from gpusched.study.workers import LostWorker, Workers
@@ -89,18 +89,22 @@ def compute(work: Work, execution: Execution) -> list[PointResults]:
         _run(work, execution, results, [], None)
         return results
     from gpusched.study.store import open_file
+    from gpusched.study.store_files import StoreError
 
     keys = [key_of(point) for point in work.points]
     with open_file(execution.store, work.definition) as store:
         by_key = dict(zip(keys, results, strict=True))
-        for chunk in store.chunks():
+        for chunk in store.chunks(work.accumulator.holds):
             if chunk.point in by_key:
                 by_key[chunk.point].store(chunk)
         store.write(
             {key: plain_point(point) for key, point in zip(keys, work.points, strict=True)},
             joined_notes(store.notes, work.notes or {}),
         )
-        _run(work, execution, results, keys, store)
+        try:
+            _run(work, execution, results, keys, store)
+        except StoredMisfit as error:
+            raise StoreError(f"{store.path}: got chunks that do not fit: {error}") from None
     return results
 
 
@@ -200,6 +204,8 @@ def _never() -> None:
 def _plan(work: Work, planner: Planner, results: Sequence[PointResults], index: int) -> None:
     try:
         ranges = results[index].next_round()
+    except StoredMisfit:
+        raise
     except ValueError as error:
         raise _misfit(error, work.points[index]) from None
     for first, end in ranges:

@@ -6,12 +6,13 @@ not part of it.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ExactSum", "added", "quotient", "sum_of"]
+__all__ = ["ExactSum", "added", "is_exact_sum", "quotient", "sum_of"]
 
 ExactSum = list[int]
 
@@ -74,10 +75,24 @@ def _odd(number: int, exponent: int) -> ExactSum:
     return [number >> zeros, exponent + zeros]
 
 
+def is_exact_sum(value: Any) -> bool:
+    """Whether a value can be a sum of 2**62 doubles or integers of 64 bits."""
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and {int} >= set(map(type, value))
+        and -1100 <= value[1] <= 1100
+        and value[0].bit_length() <= 2300
+    )
+
+
 def quotient(one: ExactSum, other: ExactSum) -> float:
-    """``one / other``, rounded once; NaN for a division by zero."""
+    """``one / other``, rounded once; NaN for a division by zero, an infinity beyond all floats."""
     (m, e), (n, f) = one, other
     if n == 0:
         return float("nan")
     shift = e - f
-    return (m << shift) / n if shift >= 0 else m / (n << -shift)
+    try:
+        return (m << shift) / n if shift >= 0 else m / (n << -shift)
+    except OverflowError:
+        return math.copysign(math.inf, m)

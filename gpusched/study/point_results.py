@@ -13,7 +13,11 @@ from gpusched.study.chunks import Chunk
 from gpusched.study.planner import Coverage
 from gpusched.study.width import Width, rounds
 
-__all__ = ["PointResults", "values_of"]
+__all__ = ["PointResults", "StoredMisfit", "values_of"]
+
+
+class StoredMisfit(ValueError):
+    """Stored chunks of a point that do not fit each other."""
 
 
 class PointResults:
@@ -74,11 +78,14 @@ class PointResults:
         """The ranges (first, end) to be computed next; none when the point is finished.
 
         Called when the ranges that it returned before are done. Raises ``ValueError`` when the
-        state has no interval to decide by.
+        state has no interval to decide by, ``StoredMisfit`` for chunks that do not fit.
         """
         while not self._finished():
             self.target = next(self._rounds)
-            self._take()
+            try:
+                self._take()
+            except ValueError as error:
+                raise StoredMisfit(str(error)) from error
             gaps = self._done.gaps(self.first, self.target)
             if gaps:
                 return gaps

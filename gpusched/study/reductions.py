@@ -24,7 +24,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import integer, real
 from gpusched._support.results import wilson
 from gpusched._support.text import shown
-from gpusched.study.exact_sums import added, quotient, sum_of
+from gpusched.study.exact_sums import added, is_exact_sum, quotient, sum_of
 
 __all__ = ["Extremes", "Histogram", "Mean", "Quantiles", "Reduction", "Share", "Weighted"]
 
@@ -55,6 +55,10 @@ class Reduction(ABC):
     @abstractmethod
     def columns(self, name: str, state: Any) -> Mapping[str, Any]:
         """Columns of the table for the quantity ``name``; each value is a number or an array."""
+
+    def holds(self, state: Any, size: int) -> bool:
+        """Whether a state from a store can be one of ``size`` task sets; by default any can."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,12 @@ class Share(Reduction):
         unknown = None if one[2] is None else one[2] + other[2]
         return [one[0] + other[0], one[1] + other[1], unknown]
 
+    def holds(self, state: Any, size: int) -> bool:
+        if not _is_list(state, 3) or state[0] != size:
+            return False
+        parts = [number for number in state[1:] if number is not None]
+        return _are_counts(parts, size) and state[1] is not None
+
     def columns(self, name: str, state: Any) -> Mapping[str, Any]:
         count, yes, unknown = state
         columns = {
@@ -120,6 +130,9 @@ class Mean(Reduction):
     def join(self, one: Any, other: Any) -> Any:
         return [one[0] + other[0], *_joined_sums(one[1:], other[1:])]
 
+    def holds(self, state: Any, size: int) -> bool:
+        return _is_list(state, 5) and state[0] == size and _is_special_sum(state[1:], size)
+
     def columns(self, name: str, state: Any) -> Mapping[str, Any]:
         return {name: _ratio(state[1:], [state[0], 0])}
 
@@ -144,6 +157,15 @@ class Extremes(Reduction):
         if not one or not other:
             return one or other
         return [min(one[0], other[0]), max(one[1], other[1])]
+
+    def holds(self, state: Any, size: int) -> bool:
+        return state == [] or (
+            _is_list(state, 2)
+            and type(state[0]) is type(state[1])
+            and isinstance(state[0], (int, float))
+            and bool(state[0] <= state[1])
+            and (type(state[0]) is not int or max(map(abs, state)) < 2**64)
+        )
 
     def columns(self, name: str, state: Any) -> Mapping[str, Any]:
         low, high = state or (math.nan, math.nan)
@@ -185,6 +207,9 @@ class Histogram(Reduction):
 
     def join(self, one: Any, other: Any) -> Any:
         return [a + b for a, b in zip(one, other, strict=True)]
+
+    def holds(self, state: Any, size: int) -> bool:
+        return _is_list(state, len(self.edges) + 1) and _are_counts(state, size)
 
     def columns(self, name: str, state: Any) -> Mapping[str, Any]:
         return {f"{name}_counts": np.array(state)}
@@ -238,6 +263,18 @@ class Quantiles(Reduction):
         for number, count in other:
             counts[number] = counts.get(number, 0) + count
         return [list(pair) for pair in sorted(counts.items())]
+
+    def holds(self, state: Any, size: int) -> bool:
+        if not isinstance(state, list) or not all(_is_list(pair, 2) for pair in state):
+            return False
+        numbers = [number for number, _ in state]
+        most = 0x7FF << self.bits
+        return (
+            {int} >= set(map(type, numbers))
+            and all(-1 - most <= number <= most for number in numbers)
+            and all(a < b for a, b in itertools.pairwise(numbers))
+            and _are_counts([count for _, count in state], size)
+        )
 
     def columns(self, name: str, state: Any) -> Mapping[str, Any]:
         numbers = [number for number, _ in state]
@@ -298,6 +335,14 @@ class Weighted(Reduction):
     def join(self, one: Any, other: Any) -> Any:
         return [*_joined_sums(one[:-1], other[:-1]), added(one[-1], other[-1])]
 
+    def holds(self, state: Any, size: int) -> bool:
+        return (
+            _is_list(state, 5)
+            and _is_special_sum(state[:-1], size)
+            and is_exact_sum(state[-1])
+            and state[-1][0] >= 0
+        )
+
     def columns(self, name: str, state: Any) -> Mapping[str, Any]:
         return {f"{name}_weighted": _ratio(state[:-1], state[-1])}
 
@@ -322,6 +367,24 @@ def _special_sum(values: Values) -> list[Any]:
 def _joined_sums(one: Any, other: Any) -> list[Any]:
     (total, nans, above, below), (more, *others) = one, other
     return [added(total, more), nans + others[0], above + others[1], below + others[2]]
+
+
+def _is_list(value: Any, length: int) -> bool:
+    return isinstance(value, list) and len(value) == length
+
+
+def _are_counts(values: Any, size: int) -> bool:
+    """Whether values are numbers of different task sets among ``size``."""
+    return (
+        {int} >= set(map(type, values))
+        and all(count >= 0 for count in values)
+        and sum(values) <= size
+    )
+
+
+def _is_special_sum(value: Any, size: int) -> bool:
+    """Whether a value can be one of `_special_sum`."""
+    return is_exact_sum(value[0]) and _are_counts(value[1:], size)
 
 
 def _ratio(state: Any, over: list[int]) -> float:

@@ -63,6 +63,7 @@ def run(
             "study": name,
             "gpusched": __version__,
             "seed": seed_words(seed, spawn(seed)),
+            "keep": keep,
             **{setting: _plain(value, setting) for setting, value in settings.items()},
         }
     keys = [key_of(point) for point in points]

@@ -4,65 +4,50 @@ A study is determined by its definition. Its work is divided into chunks: ranges
 a point. The file has the definition, the points and the results of finished chunks, each with a
 checksum over the definition and the contents of its row. It is written in transactions with
 SQLite's rollback journal, so that it stays intact after a crash. A file that is not a store of this
-study is never written to.
+study is never written to. Checksums find damage, not intent: all values are checked before use.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
+import functools
 import hashlib
 import io
 import json
 import os
 import sqlite3
+import sys
 import time
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from gpusched._support.files import create, remove_abandoned
+from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.input_files import zip_members
+from gpusched._support.saved_files import array_of
 from gpusched._support.text import clip, shown
-from gpusched.study.accumulators import Arrays, State
+from gpusched.study.accumulators import KINDS, Arrays, State
 from gpusched.study.chunks import Chunk, Definition
+from gpusched.study.store_files import (
+    TABLES,
+    StoreError,
+    blaming,
+    has_journal,
+    located,
+    made,
+    reading,
+    tables_of,
+    writing,
+)
+from gpusched.study.stored_values import decoded, is_definition, is_note, is_point, is_range
 
-__all__ = ["Store", "StoreError", "check_same", "open_file"]
+__all__ = ["Store", "check_same", "open_file"]
 
-# "gpsS": SQLite application id of these files; the version changes with the tables below.
-_APPLICATION = 0x67707353
-_SCHEMA = 2
 _SECONDS = 0.1  # between transactions, at most
-_LARGEST = 1 << 30  # bytes of an unpacked state
-_LONGEST_PATH = 504  # bytes of an absolute path that SQLite takes, on Unix
-_TABLES = """
-    CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)
-        WITHOUT ROWID;
-    CREATE TABLE point (key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)
-        WITHOUT ROWID;
-    CREATE TABLE chunk (
-        point TEXT NOT NULL, first INTEGER NOT NULL, size INTEGER NOT NULL, state BLOB NOT NULL,
-        arrays BLOB, checksum BLOB NOT NULL, PRIMARY KEY (point, first, size)
-    ) WITHOUT ROWID;
-"""
-
-
-class StoreError(RuntimeError):
-    """A file is not a store of this study, or it is damaged or in use; it was not changed.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "study.db")
-    ...     _ = path.write_text("no store")
-    ...     try:
-    ...         gs.open_store(path)
-    ...     except gs.StoreError as error:
-    ...         print(str(error).replace(folder, ""))
-    /study.db: expected a store (another file, or damaged)
-    """
+_LARGEST = 1 << 24  # bytes of a state as text
 
 
 class Store:
@@ -80,45 +65,77 @@ class Store:
         What is known of the study without determining its results, by names.
     """
 
-    def __init__(self, path: str, connection: sqlite3.Connection) -> None:
+    def __init__(
+        self, path: str, connection: sqlite3.Connection, max_bytes: int | None = None
+    ) -> None:
         self.path = path
         self._connection = connection
+        self._left = max_bytes  # that may be unpacked
         self._waiting: list[Chunk] = []
         self._written = time.monotonic()
         with blaming(path):
+            if tables_of(connection) != _expected_tables():
+                raise StoreError(f"{path}: got other tables than those of a store")
             (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if state != "ok":
                 raise StoreError(f"{path}: got a damaged store: {clip(str(state), 100)}")
         # The definition is in every checksum.
         held = self._texts("study", b"")
-        try:
-            self.definition: Definition = held.pop("definition")
-        except KeyError:
-            raise StoreError(f"{path}: got a damaged store: no definition") from None
+        self.definition: Definition = held.pop("definition", None)
+        if not is_definition(self.definition):
+            raise StoreError(f"{path}: got a damaged store: no definition")
         self._digest = _digest(self.definition)
         self.notes: dict[str, Any] = held
+        for name, value in held.items():
+            if not is_note(name, value):
+                raise self._damaged("study", name)
         self.points: dict[str, Any] = self._texts("point", self._digest)
+        for key, value in self.points.items():
+            if not is_point(key, value, self.definition):
+                raise self._damaged("point", key)
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All chunks, ordered by point, first set, and size from the largest."""
+    def chunks(self, holds: Callable[[State, int], bool]) -> Iterator[Chunk]:
+        """All chunks, ordered by point, first set, and size from the largest.
+
+        ``holds`` tells whether a state can be one of so many task sets.
+        """
         with blaming(self.path):
             rows = self._connection.execute("SELECT * FROM chunk ORDER BY point, first, size DESC")
             for point, first, size, state, arrays, checksum in rows:
-                where = f"{self.path}: got a damaged chunk ({shown(point)}, {shown(first)})"
                 whole = (
                     point in self.points
-                    and isinstance(first, int)
-                    and isinstance(size, int)
+                    and is_range(first, size)
                     and isinstance(state, bytes)
                     and isinstance(arrays, bytes | None)
                     and checksum == _checksum(self._digest, point, first, size, state, arrays)
                 )
+                where = f"{self.path}: got a damaged chunk ({shown(point)}, {shown(first)})"
                 if not whole:
                     raise StoreError(where)
-                held = None if arrays is None else _unpacked(arrays)
-                if arrays is not None and held is None:
-                    raise StoreError(where)
-                yield Chunk(point, first, size, _state(state, where), held)
+                try:
+                    text = _inflated(state)
+                    self._take(len(text) + len(arrays or b""))
+                    found = decoded(text)
+                    held = None if arrays is None else _unpacked(arrays, size)
+                except (ValueError, LookupError, zlib.error, zipfile.BadZipFile) as error:
+                    raise StoreError(f"{where}: {clip(str(error), 100)}") from None
+                kept = held.keys() if held is not None else None
+                if not (
+                    isinstance(found, dict)
+                    and holds(found, size)
+                    and kept == (found.keys() if self.definition.get("keep") else None)
+                ):
+                    raise StoreError(f"{where}: got other numbers than those of its task sets")
+                yield Chunk(point, first, size, found, held)
+
+    def _take(self, size: int) -> None:
+        """Count bytes that are unpacked; ``StoreError`` when they are too many."""
+        if self._left is not None:
+            self._left -= size
+            if self._left < 0:
+                raise StoreError(
+                    f"{self.path}: got more bytes unpacked than max_bytes, expected at most that"
+                )
 
     def write(
         self, points: Mapping[str, Any], notes: Mapping[str, Any], chunks: Iterable[Chunk] = ()
@@ -175,7 +192,13 @@ class Store:
         )
 
     def _row(self, chunk: Chunk) -> tuple[Any, ...]:
-        state = zlib.compress(json.dumps(chunk.state).encode(), 1)
+        text = json.dumps(chunk.state).encode()
+        if len(text) > _LARGEST:
+            raise StoreError(
+                f"{self.path}: got a state of {len(text)} bytes, expected at most {_LARGEST}: keep "
+                "less of the values (reduce=), or take smaller chunks (chunk=)"
+            )
+        state = zlib.compress(text, 1)
         arrays = None if chunk.arrays is None else _packed(chunk.arrays)
         key = (chunk.point, chunk.first, chunk.size)
         return (*key, state, arrays, _checksum(self._digest, *key, state, arrays))
@@ -197,15 +220,26 @@ class Store:
             rows = self._connection.execute(f"SELECT * FROM {table}").fetchall()
         found = {}
         for key, value, checksum in rows:
-            if not isinstance(value, str) or checksum != _checksum(digest, key, value):
-                raise StoreError(f"{self.path}: got a damaged {table} {shown(key)}")
-            found[key] = json.loads(value)
+            whole = isinstance(key, str) and isinstance(value, str)
+            if not whole or checksum != _checksum(digest, key, value):
+                raise self._damaged(table, key)
+            try:
+                found[key] = decoded(value)
+            except ValueError:
+                raise self._damaged(table, key) from None
         return found
+
+    def _damaged(self, table: str, key: Any) -> StoreError:
+        return StoreError(f"{self.path}: got a damaged {table} {shown(key)}")
 
 
 @contextlib.contextmanager
 def open_file(
-    path: str | os.PathLike[str], definition: Definition | None, *, new: bool = False
+    path: str | os.PathLike[str],
+    definition: Definition | None,
+    *,
+    new: bool = False,
+    max_bytes: int = MAX_BYTES,
 ) -> Iterator[Store]:
     """Open the store at ``path`` for the length of the block.
 
@@ -217,9 +251,11 @@ def open_file(
         The file.
     definition
         Definition of the study; a file that is not there is created. None to read a store of any
-        study: nothing is written, unless a killed process left a transaction to be undone.
+        study: nothing is written.
     new
         There must be no such file.
+    max_bytes
+        Largest size of a file that is only read, and of what is unpacked from it.
 
     Raises
     ------
@@ -228,38 +264,24 @@ def open_file(
     OSError
         The file cannot be created, or is not there and ``definition`` is None.
     """
-    name = os.fsdecode(path)
-    if not name:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
-    if len(os.fsencode(os.path.abspath(name))) > _LONGEST_PATH:
-        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), name)
-    if os.path.isdir(name):
-        raise IsADirectoryError(f"{name}: got a folder, expected a file")
-    mode = "rw"
-    if os.path.exists(name) and not new:
-        if not os.path.isfile(name):  # opening a pipe would block
-            raise StoreError(f"{name}: expected an ordinary file")
-        whole = _check_header(name)
-        if definition is not None:
-            remove_abandoned(name)
-        elif whole:
-            mode = "ro"
-    elif definition is None:
-        raise FileNotFoundError(f"{name}: no such file, expected a store")
-    else:
-        _make(name, definition, new)
-    connection = _connect(name, mode)
-    try:
-        _lock(name, connection, mode)
+    name = located(path)
+    if definition is None:
+        with reading(name, max_bytes) as connection:
+            yield Store(name, connection, max_bytes)
+        return
+    if new or not os.path.exists(name):
+        made(name, _rows({"definition": definition}, b""), new)
+    elif has_journal(name):
+        # What it undoes must make a store of this study; else it is the journal of another file.
+        with reading(name, sys.maxsize) as connection:
+            check_same(Store(name, connection).definition, definition, name)
+    with writing(name) as connection:
         store = Store(name, connection)
-        if definition is not None:
-            check_same(store.definition, definition, name)
+        check_same(store.definition, definition, name)
         try:
             yield store
         finally:
             store.flush()
-    finally:
-        connection.close()
 
 
 def check_same(held: Definition, wanted: Definition, where: str) -> None:
@@ -313,118 +335,32 @@ def _packed(arrays: Arrays) -> bytes:
     return file.getvalue()
 
 
-def _unpacked(data: bytes) -> Arrays | None:
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as held:
-            names = held["arr_0"].tolist()
-            return {name: held[f"arr_{i}"] for i, name in enumerate(names, 1)}
-    except (ValueError, KeyError, OSError, zipfile.BadZipFile):
-        return None
+def _unpacked(data: bytes, size: int) -> Arrays:
+    """The arrays of a chunk of so many task sets, which `_packed` does not compress."""
+    members = {}
+    with contextlib.closing(io.BytesIO(data)) as file:
+        for name, content in zip_members(file, "arrays", len(data)):
+            members[name] = array_of(content, name)
+    names = members.pop("arr_0.npy").ravel().tolist() if members else []
+    arrays = {name: members[f"arr_{i}.npy"] for i, name in enumerate(names, 1)}
+    if len(arrays) != len(members):
+        raise ValueError("other arrays than those that are named")
+    for name, values in arrays.items():
+        if not isinstance(name, str) or values.shape != (size,) or values.dtype.kind not in KINDS:
+            raise ValueError(f"{shown(name)}: an array of {shown(values.shape)}")
+    return arrays
 
 
-def _state(data: bytes, where: str) -> State:
-    try:
-        stream = zlib.decompressobj()
-        text = stream.decompress(data, _LARGEST)
-        state = json.loads(text) if stream.eof else None
-    except (ValueError, zlib.error):
-        state = None
-    if not isinstance(state, dict):
-        raise StoreError(where)
-    return state
+def _inflated(state: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    text = stream.decompress(state, _LARGEST)
+    if not stream.eof:
+        raise ValueError("a state that is cut off or too large")
+    return text
 
 
-def _check_header(name: str) -> bool:
-    """Check the header first: SQLite would treat a short file as a new database.
-
-    Returns True for a file that can be read without being written to: it has no journal, from which
-    SQLite would undo a transaction, and is not in the mode with a log (WAL).
-    """
-    with open(name, "rb") as file:
-        head = file.read(100)
-        size = file.seek(0, os.SEEK_END)
-    if not head:
-        raise StoreError(
-            f"{name}: got an empty file, expected a store; remove it or name another file"
-        )
-    if len(head) < 100 or not head.startswith(b"SQLite format 3\0"):
-        raise StoreError(f"{name}: expected a store (another file, or damaged)")
-    page, pages, schema, application = (
-        int.from_bytes(head[at : at + length], "big")
-        for at, length in ((16, 2), (28, 4), (60, 4), (68, 4))
-    )
-    if application != _APPLICATION:
-        raise StoreError(f"{name}: got an SQLite file that is not a store, expected a store")
-    if schema != _SCHEMA:
-        raise StoreError(
-            f"{name}: got format {schema} of another version of gpusched, expected {_SCHEMA}"
-        )
-    journal = os.path.exists(f"{name}-journal")
-    # The journal of a killed process may restore the missing pages.
-    if size < pages * (65536 if page == 1 else page) and not journal:
-        raise StoreError(f"{name}: got a truncated file, expected a store")
-    return not journal and head[18] == 1
-
-
-def _connect(name: str, mode: str) -> sqlite3.Connection:
-    from urllib.parse import quote
-
-    # By a quoted address: no character of the name is special, and no file is created.
-    with blaming(name):
-        return sqlite3.connect(
-            f"file:{quote(os.fsencode(os.path.abspath(name)))}?mode={mode}",
-            uri=True,
-            isolation_level=None,
-            timeout=0,
-            check_same_thread=False,
-        )
-
-
-def _make(name: str, definition: Definition, new: bool) -> None:
-    """Create a store without chunks, unless another process made it meanwhile."""
-    with blaming(name), contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(
-            f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_SCHEMA}; {_TABLES}"
-        )
-        rows = _rows({"definition": definition}, b"")
-        connection.executemany("INSERT INTO study VALUES (?, ?, ?)", rows)
-        connection.commit()
-        content = connection.serialize()
-    try:
-        create(name, content)
-    except FileExistsError:
-        if new:
-            raise FileExistsError(f"{name}: got a file, expected a new name") from None
-
-
-def _lock(name: str, connection: sqlite3.Connection, mode: str) -> None:
-    """Lock the file for this connection until it is closed or its process ends.
-
-    A connection that only reads locks it from the first row on, against writers.
-    """
-    with blaming(name):
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        if mode == "rw":
-            connection.execute("BEGIN EXCLUSIVE")
-            connection.execute("COMMIT")
-
-
-@contextlib.contextmanager
-def blaming(name: str) -> Iterator[None]:
-    """Re-raise SQLite's errors inside the block as ``StoreError``."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        text = str(error)
-        if "locked" in text:
-            raise StoreError(f"{name}: in use by another process") from None
-        if "readonly" in text:
-            raise StoreError(
-                f"{name}: got a file or folder that cannot be written, expected one that can, also "
-                "to undo what a killed process was writing"
-            ) from None
-        raise StoreError(f"{name}: {text}") from None
-    except sqlite3.DatabaseError as error:
-        raise StoreError(f"{name}: expected a store (another file, or damaged): {error}") from None
-    except UnicodeDecodeError:  # a text of SQLite's, or in a row
-        raise StoreError(f"{name}: got a damaged store: a text is not UTF-8") from None
+@functools.cache
+def _expected_tables() -> list[tuple[str, ...]]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(TABLES)
+        return tables_of(connection)

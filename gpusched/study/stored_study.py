@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gpusched._support.text import escape, shown
-from gpusched.study.accumulators import PerSet
+from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.text import clip, escape, shown
+from gpusched.study.accumulators import PerSet, State
 from gpusched.study.chunks import Chunk
 from gpusched.study.notes import joined_notes, shown_value, value_key
 from gpusched.study.point_results import PointResults, values_of
 from gpusched.study.points import describe
-from gpusched.study.store import StoreError, check_same, open_file
+from gpusched.study.store import check_same, open_file
+from gpusched.study.store_files import StoreError
 from gpusched.study.sweep_definition import reductions_of
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
 from gpusched.study.width import Width
@@ -60,6 +63,7 @@ class StoredStudy:
         notes: Mapping[str, Any],
         points: Mapping[str, Any],
         chunks: Iterable[Chunk],
+        accumulator: PerSet | None,
     ) -> None:
         self.definition = dict(definition)
         self.study = str(definition.get("study"))
@@ -68,8 +72,7 @@ class StoredStudy:
         self._notes = notes
         keys = _ordered(points, notes.get("axes", {}))
         self.points: list[dict[str, Any]] = [points[key] for key in keys]
-        self._reductions = reductions_of(definition.get("reduce", {}))
-        self._accumulator = PerSet(self._reductions or {})
+        self._accumulator = accumulator or PerSet({})
         stop = notes.get("stop")
         self._results = {
             key: PointResults(
@@ -81,7 +84,7 @@ class StoredStudy:
             )
             for key in keys
         }
-        self._joins = self.study == "gs.sweep" and self._reductions is not None
+        self._joins = accumulator is not None
         for chunk in chunks:
             state = chunk.state if self._joins else {}
             self._results[chunk.point].store(
@@ -124,14 +127,13 @@ class StoredStudy:
         if not self.points:
             raise StoreError(f"{self.name}: got no point, expected at least one")
         results = list(self._results.values())
-        values = {}
-        if self.definition.get("keep"):
-            values = values_of(results)
         points = [
             {name: shown_value(value) for name, value in point.items()} for point in self.points
         ]
         states = [result.state or {} for result in results]
-        return table_of(points, self.sets, states, self._accumulator, values)
+        with _judged(self.name):
+            values = values_of(results) if self.definition.get("keep") else {}
+            return table_of(points, self.sets, states, self._accumulator, values)
 
     def _missing_text(self) -> str:
         point, first, size = self.missing[0]
@@ -186,21 +188,45 @@ def _ordered(points: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> li
     return sorted(points, key=place)
 
 
-def open_store(path: str | os.PathLike[str]) -> StoredStudy:
+def _accumulator(definition: Mapping[str, Any]) -> PerSet | None:
+    """The accumulator of a sweep with the package's reductions; None for other studies."""
+    if definition.get("study") != "gs.sweep":
+        return None
+    known = reductions_of(definition.get("reduce", {}))
+    return None if known is None else PerSet(known)
+
+
+def _anything(state: State, size: int) -> bool:
+    """Any state holds of a study whose states are only shown by the function that made them."""
+    return True
+
+
+@contextlib.contextmanager
+def _judged(path: str) -> Iterator[None]:
+    """Refuse a store whose values are not those of a study."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{path}: got a damaged store: {clip(str(error), 200)}") from None
+
+
+def open_store(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> StoredStudy:
     """Read a store without its function: the study, its points, finished and missing parts.
 
-    Every checksum is verified. The file is not modified, and its folder may be read-only, unless a
-    killed process left a journal beside it: SQLite then first undoes a transaction.
+    Every checksum and value is verified. Neither the file nor a file beside it is modified, and the
+    folder may be read-only: what a killed process left to be undone is undone in a private copy.
 
     Parameters
     ----------
     path
         Path of a store of ``gs.sweep`` or of an experiment.
+    max_bytes
+        Largest size of the file, and of what is unpacked from it. Default: 4 GiB.
 
     Raises
     ------
     gpusched.StoreError
-        The file is not a store, has another format, is damaged, or is in use.
+        The file is not a store, has another format, is damaged, too large, or in use.
     OSError
         The file cannot be read.
 
@@ -217,12 +243,17 @@ def open_store(path: str | os.PathLike[str]) -> StoredStudy:
     ...     gs.open_store(path).missing
     [({'load': 0.1}, 5, 5), ({'load': 0.5}, 5, 5)]
     """
-    with open_file(path, None) as store:
-        return StoredStudy(store.definition, store.notes, store.points, store.chunks())
+    with open_file(path, None, max_bytes=max_bytes) as store, _judged(store.path):
+        known = _accumulator(store.definition)
+        chunks = store.chunks(_anything if known is None else known.holds)
+        return StoredStudy(store.definition, store.notes, store.points, chunks, known)
 
 
 def merge(
-    stores: Iterable[str | os.PathLike[str]], output: str | os.PathLike[str] | None = None
+    stores: Iterable[str | os.PathLike[str]],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    max_bytes: int = MAX_BYTES,
 ) -> StoredStudy:
     """Join stores of one study, such as the shards of a sweep, in any order.
 
@@ -246,6 +277,8 @@ def merge(
     output
         Path of a new store for the joined contents. If ``gs.sweep`` or the experiment is called
         with ``store=output``, it makes its result from it. None: no file is written.
+    max_bytes
+        As for ``gs.open_store``, of each of the stores.
 
     Returns
     -------
@@ -272,14 +305,16 @@ def merge(
     notes: dict[str, Any] = {}
     points: dict[str, Any] = {}
     chunks: dict[tuple[str, int, int], Chunk] = {}
+    known: PerSet | None = None
     for index, path in enumerate(paths):
-        with open_file(path, None) as store:
+        with open_file(path, None, max_bytes=max_bytes) as store, _judged(path):
             if index == 0:
                 definition, notes = store.definition, dict(store.notes)
+                known = _accumulator(definition)
             check_same(store.definition, definition, path)
             notes = joined_notes(notes, store.notes)
             points.update(store.points)
-            for chunk in store.chunks():
+            for chunk in store.chunks(_anything if known is None else known.holds):
                 before = chunks.setdefault((chunk.point, chunk.first, chunk.size), chunk)
                 if not _same(before, chunk):
                     where = f"{describe(store.points[chunk.point])}, from set {chunk.first}"
@@ -295,4 +330,5 @@ def merge(
             except BaseException:
                 os.unlink(output)
                 raise
-    return StoredStudy(definition, notes, points, ordered)
+    with _judged(" and ".join(paths[:3])):
+        return StoredStudy(definition, notes, points, ordered, known)

@@ -77,18 +77,37 @@ def seed_words(seed: Any, root: np.random.SeedSequence) -> list[str]:
 def _described(reduction: Any, name: str) -> list[Any]:
     """A reduction: its class and attributes, and a digest when it is not one of the package's."""
     kind = type(reduction)
-    if getattr(reductions, kind.__name__, None) is kind:
+    if _OWN.get(kind.__name__) is kind:
         return [kind.__name__, asdict(reduction)]
     return [kind.__name__, value_digest(reduction, f"reduce[{name!r}]")]
 
 
 def reductions_of(described: Mapping[str, Any]) -> dict[str, list[reductions.Reduction]] | None:
-    """The reductions of a definition; None when some are not the package's."""
+    """The reductions of a definition; None when some are not the package's.
+
+    Raises ValueError or TypeError for attributes that none of the package's can have.
+    """
     found: dict[str, list[reductions.Reduction]] = {}
     for name, chosen in described.items():
         for kind, attributes in chosen:
             if not isinstance(attributes, dict):
                 return None
-            positional = attributes.pop("shares", ()) if kind == "Quantiles" else ()
-            found.setdefault(name, []).append(getattr(reductions, kind)(*positional, **attributes))
+            if kind not in _OWN:
+                raise ValueError(f"got the reduction {shown(kind)}, expected one of the package")
+            named = dict(attributes)
+            positional = named.pop("shares", ()) if kind == "Quantiles" else ()
+            found.setdefault(name, []).append(_OWN[kind](*positional, **named))
     return found
+
+
+_OWN = {
+    kind.__name__: kind
+    for kind in (
+        reductions.Extremes,
+        reductions.Histogram,
+        reductions.Mean,
+        reductions.Quantiles,
+        reductions.Share,
+        reductions.Weighted,
+    )
+}

@@ -54,7 +54,7 @@ def integer_argument(args: Any, field: str) -> int | None:
 
 
 def distinct_pairs(first: Int64Array, second: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Where each pair of values occurs first, and which of the pairs each row is."""
+    """Places of the first of equal pairs of values, and the number of the pair of each row."""
     numbers = [np.unique(values, return_inverse=True)[1] for values in (first, second)]
     pairs = numbers[0] * (len(second) + 1) + numbers[1]
     _, place, pair = np.unique(pairs, return_index=True, return_inverse=True)

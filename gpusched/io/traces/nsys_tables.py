@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.databases import guard, pass_interrupt_on
 from gpusched._support.input_files import check_size, opened
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["MAGIC", "NVPROF_STRINGS", "STRINGS", "Database", "opened_database", "readable"]
+__all__ = ["NVPROF_STRINGS", "STRINGS", "Database", "opened_database", "readable"]
 
-MAGIC = b"SQLite format 3\0"
 STRINGS = "StringIds"
 NVPROF_STRINGS = "StringTable"
 
@@ -154,11 +154,12 @@ def opened_database(source: str, max_bytes: int) -> Iterator[sqlite3.Connection]
         database = sqlite3.connect(address, uri=True, timeout=1, isolation_level=None)
         with contextlib.closing(database):
             database.text_factory = bytes
-            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
-            database.execute("PRAGMA trusted_schema = OFF")
+            guard(database, _LONGEST)
             database.execute("BEGIN")  # all queries see one state of the database
             yield database
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from messages of SQLite
+        if isinstance(error, sqlite3.Error):
+            pass_interrupt_on(error)
         if "locked" in str(error) or "readonly" in str(error):
             reason = f"another program is writing it, or was stopped while it did ({error})"
             raise OSError(errno.EBUSY, reason, source) from error

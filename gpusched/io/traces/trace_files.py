@@ -8,6 +8,7 @@ import itertools
 from typing import TYPE_CHECKING, Protocol
 
 from gpusched._support import file_kinds
+from gpusched._support.databases import MAGIC
 from gpusched._support.input_files import (
     GZIP,
     gunzip,
@@ -16,7 +17,7 @@ from gpusched._support.input_files import (
     read_all,
     unpacked_pieces,
 )
-from gpusched.io.traces import kineto, nsys_csv, nsys_sqlite, nsys_tables
+from gpusched.io.traces import kineto, nsys_csv, nsys_sqlite
 
 if TYPE_CHECKING:
     from gpusched.io.traces.trace import Trace
@@ -49,7 +50,7 @@ def reader(source: str, max_bytes: int) -> Reader:
     """
     try:
         with opened(source) as file:
-            if file.peek(len(nsys_tables.MAGIC)).startswith(nsys_tables.MAGIC):
+            if file.peek(len(MAGIC)).startswith(MAGIC):
                 if not file.seekable():
                     raise ValueError(f"{source}: got an SQLite database in a pipe, expected a file")
                 return nsys_sqlite.File(source, max_bytes)
@@ -69,7 +70,7 @@ def _text_reader(
     file.seek(start)
     parts = (unpacked_pieces if packed else pieces)(file, source, max_bytes)
     first = next(parts, b"")
-    if first.startswith(nsys_tables.MAGIC):
+    if first.startswith(MAGIC):
         raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
     file_kinds.refuse(source, first, "trace")
     if kineto.like_json(first):
