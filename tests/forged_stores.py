@@ -88,7 +88,7 @@ def resign(store: Path) -> None:
             for row in connection.execute("SELECT * FROM chunk").fetchall():
                 connection.execute(
                     "UPDATE chunk SET checksum = ? WHERE point = ? AND first = ? AND size = ?",
-                    (_checksum(digest, *row[:5]), *row[:3]),
+                    (_checksum(digest, *row[:7]), *row[:3]),
                 )
 
 

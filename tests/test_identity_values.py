@@ -34,7 +34,7 @@ from gpusched.study.identity.function_identity import (
     value_digest,
 )
 from gpusched.study.identity.graph_digests import Vertex, digests
-from gpusched.study.identity.module_origins import origin
+from gpusched.study.identity.module_origins import origin, package_version
 
 pytestmark = pytest.mark.python
 
@@ -233,7 +233,8 @@ def test_a_builtin_that_is_shadowed_or_replaced(monkeypatch: pytest.MonkeyPatch)
 
 def test_versions_are_parts() -> None:
     parts = function_parts(lambda: np.sin(gs.GPU.preset("xavier").sms))
-    assert parts["numpy"] == np.__version__ and parts["gpusched"] == gs.__version__
+    assert parts["numpy"] == np.__version__ and parts["gpusched"] == package_version().version
+    assert package_version().version.startswith(gs.__version__)
     assert parts["Python"].startswith(f"{sys.version_info.major}.{sys.version_info.minor}.")
     held = {**parts, "numpy": "1.0"}
     assert difference(held, parts) == [f"numpy is {np.__version__}, was 1.0"]

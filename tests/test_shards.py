@@ -225,6 +225,7 @@ def test_merging_compares_kept_values(tmp_path):
             count=8,
             chunk=8,
             keep=True,
+            spot_check=False,
             store=tmp_path / f"{part}",
             **OPTIONS,
         )

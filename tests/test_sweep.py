@@ -154,7 +154,8 @@ def test_a_function_that_returns_something_else(returned, message):
     with (
         nullcontext() if message is None else pytest.raises((SweepError, ValueError), match=message)
     ):
-        sweep(lambda **_: returned, {"level": [1]}, count=2, seed=1, chunk=2, progress=False)
+        options = {"seed": 1, "chunk": 2, "progress": False, "spot_check": False}
+        sweep(lambda **_: returned, {"level": [1]}, count=2, **options)
 
 
 def test_names_must_be_the_same_everywhere():
@@ -359,7 +360,8 @@ def test_an_interrupt_handler_of_the_callers_is_heard():
 
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
-        result = sweep(function, {"level": range(10)}, count=3, chunk=1, progress=False)
+        options = {"chunk": 1, "progress": False, "spot_check": False}
+        result = sweep(function, {"level": range(10)}, count=3, **options)
     finally:
         signal.signal(signal.SIGINT, before)
     assert heard == [signal.SIGINT]

@@ -27,7 +27,9 @@ def patient(monkeypatch):
 
 def sweep(function, **options):
     return gs.sweep(
-        function, {"x": [1, 2]}, **{"count": 600, "seed": 1, "progress": False, **options}
+        function,
+        {"x": [1, 2]},
+        **{"count": 600, "seed": 1, "progress": False, "spot_check": False, **options},
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpusched.study.accumulators import Accumulator, Arrays, State
+from gpusched.study.verification import Identity, foreign_parts, irreproducible, machine
 
 __all__ = ["Call", "Done", "Failure", "Part", "perform"]
 
@@ -38,6 +39,11 @@ class Call(NamedTuple):
     flag
         Byte that is set when the study ends early; None where the caller and the worker share no
         memory.
+    identity
+        Identity of the study, which a worker in another process must have; None without one.
+    check
+        Number of sets of the study for a call of which a set is computed again, in another chunk;
+        else 0.
     """
 
     function: Callable[..., Any]
@@ -50,16 +56,22 @@ class Call(NamedTuple):
     each: int
     keep: bool
     flag: bytearray | None
+    identity: Identity | None = None
+    check: int = 0
 
 
 class Part(NamedTuple):
-    """Results of the task sets ``first`` .. ``first + size - 1``, which took ``seconds``."""
+    """Results of the task sets ``first`` .. ``first + size - 1``, which took ``seconds``.
+
+    ``ended`` is the time at their end, in seconds since 1970.
+    """
 
     first: int
     size: int
     state: State
     arrays: Arrays | None
     seconds: float
+    ended: float
 
 
 class Failure(NamedTuple):
@@ -73,10 +85,16 @@ class Failure(NamedTuple):
 
 
 class Done(NamedTuple):
-    """Results in order; calls after them were not made, or the first of them failed."""
+    """Results in order; calls after them were not made, or the first of them failed.
+
+    ``machine`` describes the worker's machine, ``foreign`` has the parts of its function where they
+    are not those of the caller, and nothing was computed.
+    """
 
     parts: list[Part]
     failure: Failure | None
+    machine: tuple[tuple[str, str], ...] = ()
+    foreign: Mapping[str, str] | None = None
 
 
 class _Result(NamedTuple):
@@ -93,6 +111,13 @@ def perform(call: Call) -> Done:
 
     A failure is returned, since not every error can be pickled.
     """
+    if call.identity is not None and call.flag is None:
+        try:
+            foreign = foreign_parts(call.function, call.identity)
+        except Exception as error:
+            return Done([], _failure(call, call.first, call.size, error))
+        if foreign is not None:
+            return Done([], None, machine(), foreign)
     results: list[_Result] = []
     failure = None
     end, first = call.first + call.size, call.first
@@ -101,27 +126,52 @@ def perform(call: Call) -> Done:
     while first < end and not (results and call.flag is not None and call.flag[0]):
         size = min(call.each, end - first)
         try:
-            result = call.function(
-                count=size, first=first, seed=_copied(call.seed), **call.options, **call.point
-            )
+            result = _called(call, first, size)
         except (Exception, SystemExit) as error:
             failure = _failure(call, first, size, error)
             break
+        checked = call.check and not results
         try:
             arrays = call.accumulator.arrays(result, size)
         except Exception as error:
             failure = _refusal(call, first, size, error)
             break
-        if call.keep or size < call.size:
+        if call.keep or size < call.size or checked:
             # The function may write its next result into the same memory.
             arrays = {name: array.copy() for name, array in arrays.items()}
         now = time.perf_counter()
+        stopped = call.flag is not None and call.flag[0]
+        if checked and not stopped and (failure := _spot_check(call, arrays, first, size)):
+            _, refusal = _parts(call, [_Result(first, size, arrays, 0.0)])
+            return Done([], refusal or failure, machine())
         results.append(_Result(first, size, arrays, now - before))
+        before = now = time.perf_counter() if checked else now
         if now - began > _SECONDS:
             break
         first, before = first + size, now
     parts, refusal = _parts(call, results)
-    return Done(parts, refusal or failure)
+    return Done(parts, refusal or failure, machine())
+
+
+def _called(call: Call, first: int, size: int) -> Any:
+    return call.function(
+        count=size, first=first, seed=_copied(call.seed), **call.options, **call.point
+    )
+
+
+def _spot_check(call: Call, arrays: Arrays, first: int, size: int) -> Failure | None:
+    """The failure of a function that computes a set differently in another chunk."""
+
+    def again(first: int, count: int) -> Arrays:
+        return call.accumulator.arrays(_called(call, first, count), count)
+
+    try:
+        text = irreproducible(again, arrays, first, size, call.check)
+    except ValueError as error:  # of what the function returned, or its own
+        return _refusal(call, first, size, error)
+    except (Exception, SystemExit) as error:
+        return _failure(call, first, size, error)
+    return None if text is None else Failure(None, text, "", first, size)
 
 
 def _copied(seed: np.random.SeedSequence) -> np.random.SeedSequence:
@@ -155,7 +205,7 @@ def _parts(call: Call, results: list[_Result]) -> tuple[list[Part], Failure | No
 def _part(call: Call, result: _Result) -> Part:
     first, size, arrays, seconds = result
     state = call.accumulator.state(arrays)
-    return Part(first, size, state, arrays if call.keep else None, seconds)
+    return Part(first, size, state, arrays if call.keep else None, seconds, time.time())
 
 
 def _refusal(call: Call, first: int, size: int, error: Exception) -> Failure:

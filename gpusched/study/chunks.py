@@ -14,10 +14,16 @@ Definition = Mapping[str, Any]
 
 
 class Chunk(NamedTuple):
-    """Results of the task sets ``first`` .. ``first + size - 1`` of the point with the key."""
+    """Results of the task sets ``first`` .. ``first + size - 1`` of the point with the key.
+
+    ``machine`` is the digest of the machine's description, ``ended`` the time at the end of the
+    call in seconds since 1970; they are records alone.
+    """
 
     point: str
     first: int
     size: int
     state: State
     arrays: Arrays | None
+    machine: str = ""
+    ended: float = 0.0

@@ -11,13 +11,14 @@ import numpy as np
 
 from gpusched._support.progress import reporter
 from gpusched.study.accumulators import Accumulator, State
-from gpusched.study.calls import Call, Failure, perform
+from gpusched.study.calls import Call, Done, Failure, perform
 from gpusched.study.chunks import Chunk, Definition
 from gpusched.study.execution import Execution, SweepError, worker_count
 from gpusched.study.notes import joined_notes, plain_point
 from gpusched.study.planner import Planner
 from gpusched.study.point_results import PointResults, StoredMisfit
 from gpusched.study.points import Point, describe, key_of
+from gpusched.study.verification import Identity
 from gpusched.study.width import Width
 from gpusched.study.workers import LostWorker, Workers
 
@@ -56,6 +57,10 @@ class Work:
         ValueError for a state without a table, which ends the study at its first result.
     largest
         Maximum number of task sets of a call; None for the planner's own limit.
+    identity
+        Identity of a study with a store, which workers verify.
+    spot_check
+        Whether a set of each point is computed again in another chunk.
     """
 
     function: Callable[..., Any]
@@ -69,6 +74,8 @@ class Work:
     stop: Width | None = None
     columns: Callable[[State], Mapping[str, Any]] | None = None
     largest: int | None = None
+    identity: Identity | None = None
+    spot_check: bool = False
 
 
 def compute(work: Work, execution: Execution) -> list[PointResults]:
@@ -133,6 +140,7 @@ def _run(
         for index in range(len(results)):
             _plan(work, planner, results, index)
         done = sum(result.count for result in results)
+        unchecked = set(range(len(results))) if work.spot_check else set()
         total = None
         if work.stop is None:
             total = sum(result.end - result.first for result in results)
@@ -142,6 +150,8 @@ def _run(
             if place is None:
                 return None
             index, first, size, each = place
+            checked = index in unchecked
+            unchecked.discard(index)
             return (index, first, size), Call(
                 work.function,
                 work.accumulator,
@@ -153,6 +163,8 @@ def _run(
                 each,
                 work.keep,
                 pool.flag,
+                work.identity,
+                work.count if checked else 0,
             )
 
         unseen = True
@@ -172,8 +184,10 @@ def _run(
                         computed += part.size
                         seconds += part.seconds
                         if store is not None:
-                            chunk = Chunk(keys[index], *part[:4])
-                            store.add(chunk, part.seconds)
+                            chunk = Chunk(keys[index], *part[:4], ended=part.ended)
+                            store.add(chunk, part.seconds, answer.machine)
+                    if answer.foreign is not None:
+                        raise _foreign(work, answer, work.points[index])
                     if answer.failure is not None:
                         raise _failure(answer.failure, work.points[index])
                     planner.measured(index, computed, seconds)
@@ -224,6 +238,21 @@ def _failure(failure: Failure, point: Point) -> SweepError:
     if failure.trace:
         error.add_note(f"In the worker:\n{failure.trace}")
     return error
+
+
+def _foreign(work: Work, answer: Done, point: Point) -> SweepError:
+    """The error for a worker that would compute another function."""
+    from gpusched.study.identity.function_identity import difference
+
+    assert work.identity is not None and answer.foreign is not None
+    found = difference(work.identity.parts, answer.foreign)
+    listed = "; ".join(found[:4]) + ("; and more" if len(found) > 4 else "")
+    where = dict(answer.machine)["machine"]
+    return SweepError(
+        f"at {describe(point)}: a worker on {where} has another function: {listed}; start workers "
+        "after the last change, with the same files and versions",
+        point,
+    )
 
 
 def _where(point: Point, first: int, size: int) -> str:

@@ -83,8 +83,17 @@ def points_of(axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def key_of(point: Point) -> str:
-    """Key of a point in a store: 32 hexadecimal digits that depend on names and values alone."""
-    return _digest(point)[:32]
+    """Key of a point in a store: 32 hexadecimal digits of names, values and kinds of numbers.
+
+    A function may compute other results of 1, 1.0 and ``np.uint8(1)``, or of 0.0 and -0.0.
+    """
+    kinds = {name: f"{type(value).__name__}{_sign(value)}" for name, value in point.items()}
+    return _sha256(f"{_digest(point)} {json.dumps(kinds, sort_keys=True)}")[:32]
+
+
+def _sign(value: Any) -> str:
+    zero = isinstance(value, (float, np.floating)) and value == 0
+    return "-" if zero and np.signbit(value) else ""
 
 
 def seeds_of(

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.arguments import integer
-from gpusched._version import __version__
 from gpusched.study.accumulators import Accumulator, PerSet, State
 from gpusched.study.engine import Work, compute
 from gpusched.study.execution import Execution
+from gpusched.study.identity.module_origins import package_version
 from gpusched.study.point_results import PointResults
 from gpusched.study.points import Point, canonical, key_of, spawn
 from gpusched.study.stored_study import StoredStudy, open_store
-from gpusched.study.sweep_definition import seed_words
+from gpusched.study.sweep_definition import experiment_identity, seed_words
 
 __all__ = ["named_columns", "run"]
 
@@ -61,7 +61,7 @@ def run(
     if execution.store is not None:
         definition = {
             "study": name,
-            "gpusched": __version__,
+            "gpusched": package_version().version,
             "seed": seed_words(seed, spawn(seed)),
             "keep": keep,
             **{setting: _plain(value, setting) for setting, value in settings.items()},
@@ -77,6 +77,7 @@ def run(
         accumulator or PerSet({}),
         keep=keep,
         definition=definition,
+        identity=None if definition is None else experiment_identity(),
         notes={"count": number},
         largest=largest,
     )

@@ -42,7 +42,14 @@ from gpusched.study.store_files import (
     tables_of,
     writing,
 )
-from gpusched.study.stored_values import decoded, is_definition, is_note, is_point, is_range
+from gpusched.study.stored_values import (
+    decoded,
+    is_definition,
+    is_note,
+    is_point,
+    is_range,
+    is_time,
+)
 
 __all__ = ["Store", "check_same", "open_file"]
 
@@ -101,13 +108,16 @@ class Store:
         """
         with blaming(self.path):
             rows = self._connection.execute("SELECT * FROM chunk ORDER BY point, first, size DESC")
-            for point, first, size, state, arrays, checksum in rows:
+            for *row, checksum in rows:
+                point, first, size, state, arrays, machine, ended = row
                 whole = (
                     point in self.points
                     and is_range(first, size)
                     and isinstance(state, bytes)
                     and isinstance(arrays, bytes | None)
-                    and checksum == _checksum(self._digest, point, first, size, state, arrays)
+                    and (machine == "" or f"machine {machine}" in self.notes)
+                    and is_time(ended)
+                    and checksum == _checksum(self._digest, *row)
                 )
                 where = f"{self.path}: got a damaged chunk ({shown(point)}, {shown(first)})"
                 if not whole:
@@ -126,7 +136,7 @@ class Store:
                     and kept == (found.keys() if self.definition.get("keep") else None)
                 ):
                     raise StoreError(f"{where}: got other numbers than those of its task sets")
-                yield Chunk(point, first, size, found, held)
+                yield Chunk(point, first, size, found, held, machine, ended)
 
     def _take(self, size: int) -> None:
         """Count bytes that are unpacked; ``StoreError`` when they are too many."""
@@ -155,12 +165,17 @@ class Store:
         self.points.update(new)
         self.notes.update(changed)
 
-    def add(self, chunk: Chunk, seconds: float) -> None:
-        """Add the result of a chunk that took ``seconds``.
+    def add(self, chunk: Chunk, seconds: float, machine: Iterable[tuple[str, str]] = ()) -> None:
+        """Add the result of a chunk that took ``seconds`` on a machine of this description.
 
         It is written at once when it took 100 ms or more, otherwise within 100 ms if ``due`` is
         called in time.
         """
+        if described := dict(machine):
+            digest = _checksum(b"", json.dumps(described)).hex()[:16]
+            if f"machine {digest}" not in self.notes:
+                self.write({}, {f"machine {digest}": described})
+            chunk = chunk._replace(machine=digest)
         self._waiting.append(chunk)
         if seconds >= _SECONDS:
             self.flush()
@@ -187,7 +202,7 @@ class Store:
 
     def _insert(self, chunks: Iterable[Chunk]) -> None:
         self._connection.executemany(
-            "INSERT OR REPLACE INTO chunk VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (self._row(chunk) for chunk in chunks),
         )
 
@@ -200,8 +215,8 @@ class Store:
             )
         state = zlib.compress(text, 1)
         arrays = None if chunk.arrays is None else _packed(chunk.arrays)
-        key = (chunk.point, chunk.first, chunk.size)
-        return (*key, state, arrays, _checksum(self._digest, *key, state, arrays))
+        row = (chunk.point, chunk.first, chunk.size, state, arrays, chunk.machine, chunk.ended)
+        return (*row, _checksum(self._digest, *row))
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -27,7 +27,7 @@ __all__ = ["APPLICATION", "SCHEMA", "TABLES", "StoreError", "blaming", "has_jour
 
 # "gpsS": SQLite application id of these files; the version changes with the tables below.
 APPLICATION = 0x67707353
-SCHEMA = 2
+SCHEMA = 3
 TABLES = """
     CREATE TABLE study (name TEXT PRIMARY KEY, value TEXT NOT NULL, checksum BLOB NOT NULL)
         WITHOUT ROWID;
@@ -35,13 +35,17 @@ TABLES = """
         WITHOUT ROWID;
     CREATE TABLE chunk (
         point TEXT NOT NULL, first INTEGER NOT NULL, size INTEGER NOT NULL, state BLOB NOT NULL,
-        arrays BLOB, checksum BLOB NOT NULL, PRIMARY KEY (point, first, size)
+        arrays BLOB, machine TEXT NOT NULL, ended REAL NOT NULL, checksum BLOB NOT NULL,
+        PRIMARY KEY (point, first, size)
     ) WITHOUT ROWID;
 """
 _LONGEST = 1 << 30  # bytes of a value
 _LONGEST_PATH = 504  # bytes of an absolute path that SQLite takes, on Unix
 _JOURNAL, _LOG = "-journal", "-wal"  # names beside a database
-_SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")  # ends a journal that names another one
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_JOURNAL_HEAD = (
+    28  # bytes; pages of the database before it are the 4 from 16 on, their size from 24
+)
 
 
 class StoreError(RuntimeError):
@@ -185,12 +189,18 @@ def _companion(name: str, end: str) -> bool:
         raise StoreError(f"{path}: got a link or a special file, expected an ordinary one or none")
     if end == _JOURNAL:
         with open(path, "rb") as file:
-            file.seek(max(0, found.st_size - len(_SUPER_JOURNAL)))
-            if file.read() == _SUPER_JOURNAL:
-                raise StoreError(
-                    f"{path}: got a journal that names another one, which no store leaves: remove "
-                    "it if you do not know it"
-                )
+            head = file.read(_JOURNAL_HEAD)
+            file.seek(max(0, found.st_size - len(_JOURNAL_MAGIC)))
+            tail = file.read()
+        # A journal that names another one ends with the bytes that begin a journal.
+        if len(head) == _JOURNAL_HEAD and tail == _JOURNAL_MAGIC:
+            raise StoreError(
+                f"{path}: got a journal that names another one, which no store leaves: remove it "
+                "if you do not know it"
+            )
+        pages, page = int.from_bytes(head[16:20], "big"), int.from_bytes(head[24:28], "big")
+        if head.startswith(_JOURNAL_MAGIC) and pages * page > found.st_size + os.path.getsize(name):
+            raise StoreError(f"{path}: got a journal of a larger file than {name}: remove it")
     return True
 
 

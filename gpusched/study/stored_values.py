@@ -9,9 +9,10 @@ from typing import Any
 
 from gpusched.study.width import Width
 
-__all__ = ["decoded", "is_definition", "is_note", "is_point", "is_range"]
+__all__ = ["decoded", "is_definition", "is_note", "is_point", "is_range", "is_time"]
 
 _MOST_SETS = 1 << 62
+_LATEST = 2.0**37  # seconds since 1970, in the year 6325
 _KEY = re.compile("[0-9a-f]{32}")
 
 
@@ -59,6 +60,8 @@ def is_note(name: str, value: Any) -> bool:
         return isinstance(value, dict) and all(
             isinstance(values, list) and all(map(_is_plain, values)) for values in value.values()
         )
+    if name.startswith("machine "):
+        return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
     return name != "stop" or value is None or _is_stop(value)
 
 
@@ -91,6 +94,11 @@ def _is_plain(value: Any) -> bool:
 def is_range(first: Any, size: Any) -> bool:
     """Whether these can be the first and the number of the task sets of a chunk."""
     return _is_count(first) and _is_count(size) and 0 < size <= _MOST_SETS - first
+
+
+def is_time(value: Any) -> bool:
+    """Whether a value can be a time in seconds since 1970."""
+    return isinstance(value, float) and 0 <= value < _LATEST
 
 
 def _is_count(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -11,13 +12,15 @@ import numpy as np
 
 from gpusched._support.arguments import seed_key
 from gpusched._support.text import shown
-from gpusched._version import __version__
 from gpusched.study import reductions
 from gpusched.study.accumulators import PerSet
-from gpusched.study.identity.function_identity import function_parts, value_digest
+from gpusched.study.identity.declared_parts import declared
+from gpusched.study.identity.function_identity import value_digest
+from gpusched.study.identity.module_origins import package_version
 from gpusched.study.notes import identifies_itself
+from gpusched.study.verification import Identity
 
-__all__ = ["definition_of", "reductions_of", "seed_words"]
+__all__ = ["definition_of", "experiment_identity", "reductions_of", "seed_words"]
 
 
 def definition_of(
@@ -29,8 +32,9 @@ def definition_of(
     accumulator: PerSet,
     keep: bool,
     key: str | None,
-) -> dict[str, Any]:
-    """Definition of a sweep; ``root`` is the ``SeedSequence`` of ``seed``.
+    depends: Any = (),
+) -> tuple[dict[str, Any], Identity]:
+    """Definition of a sweep, and what workers verify; ``root`` is the ``SeedSequence`` of ``seed``.
 
     Values of the grid are part of it if they are objects. Numbers, text and truth values identify
     themselves, so that a grid of these can grow.
@@ -40,7 +44,10 @@ def definition_of(
     """
     if key is not None and not isinstance(key, str):
         raise TypeError(f"key: got {shown(key)}, expected a string")
-    identity: Any = {"key": key} if key is not None else function_parts(function)
+    parts = declared(depends)
+    follows = key is None
+    found = Identity("", follows, parts, {}).found(function)
+    of_function = found if follows else {"key": key, **found}
     objects = {
         f"grid[{name!r}], value {index}": value_digest(value, f"grid[{name!r}]")
         for name, values in axes.items()
@@ -49,8 +56,8 @@ def definition_of(
     }
     definition: dict[str, Any] = {
         "study": "gs.sweep",
-        "gpusched": __version__,
-        "function": identity,
+        "gpusched": package_version().version,
+        "function": of_function,
         "parameters": sorted(axes),
         "objects": objects,
         "seed": seed_words(seed, root),
@@ -62,7 +69,14 @@ def definition_of(
         },
     }
     held: dict[str, Any] = json.loads(json.dumps(definition))  # as a store has it
-    return held
+    digest = hashlib.blake2b(json.dumps(found).encode(), digest_size=16).hexdigest()
+    return held, Identity(digest, follows, parts, found)
+
+
+def experiment_identity() -> Identity:
+    """What the workers of an experiment verify: the package."""
+    package = package_version()
+    return Identity(package.version, False, (), {package.name: package.version})
 
 
 def seed_words(seed: Any, root: np.random.SeedSequence) -> list[str]:

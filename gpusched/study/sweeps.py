@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
@@ -52,6 +53,8 @@ def sweep(
     keep: bool = False,
     stop: Width | None = None,
     key: str | None = None,
+    depends: Iterable[str | os.PathLike[str] | ModuleType] = (),
+    spot_check: bool = True,
     chunk: int | None = None,
     executor: Any = None,
     workers: int | None = None,
@@ -106,6 +109,14 @@ def sweep(
         Identity of the function in a store, instead of its code and everything that the code reads;
         for functions that cannot be identified. Another key means another study: change it whenever
         the function computes different numbers.
+    depends
+        What the function depends on without showing it in its code, as part of the study in a
+        store: paths of files and folders (by their contents), modules (by their variables and
+        code), and variables of the environment, written ``"$NAME"``. Workers compare them, too.
+    spot_check
+        Whether one set of each point is computed a second time, in another chunk: the sweep fails
+        if the results differ, as of a function that draws once per chunk. Floats may differ by
+        1e-9 of their size.
     chunk
         Number of task sets per call. Default: such that a call takes about 0.1 s, estimated from
         earlier calls. If it is given and calls are short, a worker makes several of them, for a few
@@ -182,13 +193,15 @@ def sweep(
             one_of(name, axes, "seed_by")
     points = points_of(axes)
     root = spawn(seed)
-    definition = notes = None
+    definition = notes = identity = None
     if store is not None:
         from gpusched.study.notes import plain_value
         from gpusched.study.sweep_definition import definition_of
 
         by = None if seed_by is None else seeded
-        definition = definition_of(function, axes, seed, root, by, accumulator, keep, key)
+        definition, identity = definition_of(
+            function, axes, seed, root, by, accumulator, keep, key, depends
+        )
         notes = {
             "axes": {name: [plain_value(v) for v in values] for name, values in axes.items()},
             "count": number,
@@ -206,6 +219,8 @@ def sweep(
         notes=notes,
         stop=stop,
         columns=lambda state: columns_of(accumulator, state, [*axes, "count"]),
+        identity=identity,
+        spot_check=spot_check,
     )
     results = compute(work, execution)
     if store is not None and shard is not None:

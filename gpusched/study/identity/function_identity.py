@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpusched.study.identity.graph_digests import CycleError, digest_of, digests
-from gpusched.study.identity.module_origins import python_version
+from gpusched.study.identity.module_origins import numpy_version, python_version
 from gpusched.study.identity.object_walk import SELF, IdentityError, Walk
 
 __all__ = ["IdentityError", "difference", "function_parts", "value_digest"]
@@ -80,10 +80,9 @@ def function_parts(function: Callable[..., Any]) -> dict[str, str]:
     report = _Report(walk, deep)
     report.value(title, walk.nodes[0].children[0], 0)
     report.units()
-    python = python_version()
-    versions = {name: walk.versions[name] for name in sorted(walk.versions)}
-    versions.pop(python.name, None)
-    return {**report.parts, **versions, python.name: python.version}
+    always = dict([numpy_version(), python_version()])
+    versions = {name: walk.versions[name] for name in sorted(walk.versions) if name not in always}
+    return {**report.parts, **versions, **always}
 
 
 def value_digest(value: Any, name: str) -> str:

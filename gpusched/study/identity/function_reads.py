@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import importlib
 import importlib.util
 import sys
@@ -145,13 +146,31 @@ def _module_read(
         if hidden := hidden_way(value):
             raise ValueError(hidden)
         if not isinstance(value, types.ModuleType):
-            if known and isinstance(value, (types.FunctionType, type)):  # set from outside
-                known = library(str(value.__module__))
-            return found if known else {**found, f"{what}{path}": value}
+            if not known or (value := _seen(value)) is not ABSENT:
+                found[f"{what}{path}"] = value
+            return found
         known = library(value.__name__)
     if not known and not read.stored:
         found[f"{what or 'all of '}{path}"] = value
     return found
+
+
+def _seen(value: Any) -> Any:
+    """What an attribute of a library is recognised by, which may have been set from outside.
+
+    A function or class goes by its name, of a method of a module's own object the function alone;
+    ABSENT for other objects of the library, which change by themselves.
+    """
+    owner = getattr(value, "__self__", None)
+    if type(value) is types.MethodType and not isinstance(owner, type):
+        module = sys.modules.get(str(value.__module__))
+        if any(owner is held for held in getattr(module, "__dict__", {}).values()):
+            return value.__func__
+    named = callable(value) and isinstance(getattr(value, "__name__", None), str)
+    simple = value is None or type(value) in (bool, int, float, complex, str, bytes)
+    own = origin(str(type(value).__module__)) is None
+    partial = type(value) is functools.partial
+    return value if named or simple or own or partial else ABSENT
 
 
 def _attribute(module: types.ModuleType, name: str) -> Any:

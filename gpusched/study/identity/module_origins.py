@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib.machinery
 import importlib.metadata
 import importlib.util
 import platform
 import sys
 import sysconfig
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from gpusched._version import __version__
 
-__all__ = ["Origin", "extension_file", "origin", "python_version"]
+__all__ = [
+    "Origin",
+    "extension_file",
+    "numpy_version",
+    "origin",
+    "package_version",
+    "python_version",
+]
 
 _INSTALLED = {"site-packages", "dist-packages"}
 
@@ -30,6 +40,26 @@ def python_version() -> Origin:
     """The interpreter, which includes the standard library."""
     name = platform.python_implementation()
     return Origin("Python", platform.python_version() + ("" if name == "CPython" else f" {name}"))
+
+
+def numpy_version() -> Origin:
+    """NumPy, of which this package makes its random numbers and arrays."""
+    return Origin("numpy", np.__version__)
+
+
+@functools.cache
+def package_version() -> Origin:
+    """This package, with a digest of its files where it is not installed: these may change."""
+    folder = Path(__file__).parent.parent.parent
+    if not _INSTALLED.isdisjoint(folder.parts):
+        return Origin("gpusched", __version__)
+    files = [*folder.rglob("*.py"), *folder.rglob("*.so"), *folder.rglob("*.pyd")]
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(files):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()} {len(content)} ".encode())
+        digest.update(content)
+    return Origin("gpusched", f"{__version__} with files {digest.hexdigest()}")
 
 
 def origin(name: str) -> Origin | None:
@@ -56,7 +86,7 @@ _known: dict[str, Origin] = {}  # libraries; a module of the user may become ano
 def _origin(name: str) -> Origin | None:
     top = name.partition(".")[0]
     if top == "gpusched":
-        return Origin("gpusched", __version__)
+        return package_version()
     place = _place(name, top)
     parts = PurePath(place).parts if place else ()
     if top in sys.stdlib_module_names:
