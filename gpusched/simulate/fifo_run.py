@@ -345,7 +345,8 @@ def fifo_responses(
     settle
         As in ``fifo``, but the default is "no" if ``until`` is given.
     budget
-        A ``gs.Budget`` for each set, of which only ``states`` (jobs) is used.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit the jobs of each set. Each set
+        gets an equal part of the seconds that are left.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -361,7 +362,7 @@ def fifo_responses(
         As in ``fifo``; the message has the index of the set.
     """
     check_task_set(tasks)
-    states = as_budget(budget).states
+    limits = as_budget(budget)
     one_of(order, ORDERS, "order")
     one_of(draw, DRAWS, "draw")
     period, offset, priority = (
@@ -415,7 +416,9 @@ def fifo_responses(
         triggers=np.full(sets, trigger_bits(triggers)),
         key=seed_key(seed),
         first=set_number(first),
-        states=states or 0,
+        states=limits.states or 0,
+        bytes=limits.bytes or 0,
+        seconds=limits.seconds or 0.0,
         stop=stop,
     )
     outcome = _VERDICTS[verdict]

@@ -343,7 +343,8 @@ def host_responses(
     seed, first
         Set i uses the random numbers of set ``first + i`` of the seed.
     budget
-        A ``gs.Budget`` for each set, of which only ``states`` (jobs) is used.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit the jobs of each set. Each set
+        gets an equal part of the seconds that are left.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -360,6 +361,7 @@ def host_responses(
         As in ``host``; the message has the index of the set.
     """
     instance(hosts, HostTasks, "hosts")
+    limits = as_budget(budget)
     sets = len(hosts) if hosts.is_stack else 1
     model = host_model(
         *(hosts, cpus, policy, protocol, mode, sms, server, overhead, server_period),
@@ -373,7 +375,9 @@ def host_responses(
         triggers=trigger_bits(triggers),
         key=seed_key(seed),
         first=set_number(first),
-        states=as_budget(budget).states or 0,
+        states=limits.states or 0,
+        bytes=limits.bytes or 0,
+        seconds=limits.seconds or 0.0,
         stop=stop,
     )
     outcome = np.array(HostRun.OUTCOMES)[np.minimum(status, 1)]
