@@ -13,8 +13,8 @@ import numpy as np
 
 from gpusched import simulate
 from gpusched._support.arguments import Int64Array, flag, frozen, instance
-from gpusched._support.budget import Budget
-from gpusched._support.stopping import raise_if_stopped
+from gpusched._support.budget import Budget, as_budget
+from gpusched._support.stopping import raise_if_stopped, share_of, until_late, within_seconds
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Request, analyzed, check_options
@@ -32,7 +32,7 @@ from gpusched.comparison.simulation_lengths import (
     refuse_long_service,
     refuse_many,
 )
-from gpusched.comparison.verdicts.gpu_rules import readings_of
+from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
 from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.ways import OptionValue, Way, way_of
@@ -129,7 +129,8 @@ def observe(
     timeline
         Whether ``detail`` keeps the intervals, waves or blocks that its pictures need.
     budget
-        A ``gs.Budget`` for the simulation.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit each simulation. Where a late job
+        has to be simulated under several readings of the rules of GPUs, these share the seconds.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -152,11 +153,13 @@ def observe(
     OverflowError
         A time is 2**59 ticks or more.
     gpusched.Cancelled
-        ``stop`` was set.
+        ``stop`` was set, or the seconds of the budget were spent (the message tells) before there
+        was a simulation.
     """
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     way = way_of(method)
+    stop = within_seconds(stop, as_budget(budget).seconds)
     models = DerivedModels(workload, platform)
     last = None
     if until is not None:
@@ -167,15 +170,23 @@ def observe(
 
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
     """Simulate a workload under a way of sharing the GPU; see `observe`."""
-    run = _observed(models, way, request, watch)
-    if models._is_settled:  # a part, whose readings are those of the whole
-        return run
+    readings: list[Change] = []
+    if not models._is_settled:  # else a part, whose readings are those of the whole
+        readings = list(readings_of(models.given, way.name, run=True))
+
+    def under(other: DerivedModels, watch: Watch, parts: int) -> WorkloadRun:
+        stop = share_of(watch.stop, parts)
+        asked, timed = replace(request, stop=stop), replace(watch, stop=stop)
+        with until_late(stop):
+            return _observed(other, way, asked, timed)
+
+    run = under(models, watch, len(readings) + 1)
     short = replace(watch, timeline=False)
-    readings = readings_of(models.given, way.name, run=True)
-    return open_reading(
-        run,
-        ((changes, partial(_observed, other, way, request, short)) for changes, other in readings),
+    others = (
+        (changes, partial(under, other, short, len(readings) - i))
+        for i, (changes, other) in enumerate(readings)
     )
+    return open_reading(run, others)
 
 
 def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
@@ -474,11 +485,12 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     if not found.parts:
         raise ValueError(f"mig: got no instances for the tasks, expected some; {found.why()}")
     until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
-    runs = []
+    runs: list[WorkloadRun] = []
     for part in found.parts:
         each = DerivedModels.settled(part.answer.workload, part.answer.platform)
-        asked = Request(found.options, stop=request.stop)
-        runs.append(_observed(each, inner, asked, replace(watch, until=until)))
+        stop = share_of(watch.stop, len(found.parts) - len(runs))
+        asked = Request(found.options, stop=stop)
+        runs.append(_observed(each, inner, asked, replace(watch, until=until, stop=stop)))
     tasks = [np.array(part.tasks, np.int64) for part in found.parts]
     both = list(zip(tasks, runs, strict=True))
     said = (text for run in runs for text in run.assumptions if text != _PERIODIC)
