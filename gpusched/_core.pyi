@@ -25,6 +25,7 @@ CUDA_TOOLKIT: Final[int]  # 1000 * major + 10 * minor of what compiled them; 0 w
 __version__: Final[str]
 
 class Cancelled(Exception): ...
+class BudgetSpent(Cancelled): ...
 class CudaError(RuntimeError): ...
 
 # Handles. None of them can be made by calling its type.
@@ -724,6 +725,7 @@ def hierarchy_open(
     key: _In,
     index: int,
     log_blocks: bool,
+    stop: _Stop = ...,
 ) -> HierarchySimulation:
     ...
     # status, done, now, launches ended, blocks started

@@ -33,6 +33,7 @@ typedef enum {
 
 typedef struct {
     PyObject *cancelled;  /* the exception Cancelled */
+    PyObject *spent;      /* the exception BudgetSpent */
     PyObject *cuda_error; /* the exception CudaError */
     PyObject *types[GS_PYTHON_KINDS];
 } gs_python_state_t;
@@ -144,6 +145,7 @@ typedef struct {
     const unsigned char *stop; /* read atomically */
     Py_buffer stop_buffer;
     int64_t stop_ns;     /* an instant that stops the call like the byte; 0: none */
+    bool late;           /* whether it did */
     int64_t end_ns;      /* when the budget of time ends; 0: none */
     int64_t deadline_ns; /* when the share of the present task set ends; 0: none */
     int64_t signals_ns;  /* when signals were last looked at */

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from math import inf
 from time import CLOCK_MONOTONIC, clock_gettime_ns
 from typing import Any, NamedTuple
 
-from gpusched._core import Cancelled
+from gpusched._core import BudgetSpent, Cancelled
 from gpusched._support.text import shown
 
-__all__ = ["TOO_LATE", "Deadline", "TooLate", "is_late", "raise_if_stopped", "share_of"]
-__all__ += ["until_late", "within_seconds"]
-
-TOO_LATE = "The budget of seconds was spent; a larger one may decide it."
-"""Message of `TooLate`."""
+__all__ = ["BudgetSpent", "Deadline", "is_late", "raise_if_stopped", "seconds_left", "share_of"]
+__all__ += ["spent", "within_seconds"]
 
 
-class TooLate(Cancelled):
-    """A deadline has passed: the budget of seconds of a call, or of its part, was spent."""
-
-    def __init__(self) -> None:
-        super().__init__(TOO_LATE)
+def spent(which: str) -> BudgetSpent:
+    """The exception of a budget of "seconds" or "bytes"; for seconds, that of the core."""
+    return BudgetSpent(f"The budget of {which} was spent; a larger one may decide it.")
 
 
 class Deadline(NamedTuple):
     """A ``stop`` that also ends a call at an instant, in nanoseconds of the core's clock.
 
     Every function that takes ``stop`` takes it. A function with a budget of seconds reports that
-    it was spent; the others raise `Cancelled`, which `until_late` turns into `TooLate`.
+    it was spent; the others raise `BudgetSpent`, which is a `Cancelled`.
     """
 
     stop: Any
@@ -52,6 +46,11 @@ def share_of(stop: Any, parts: int) -> Any:
     return Deadline(stop.stop, min(stop.ns, now + (stop.ns - now) // parts))
 
 
+def seconds_left(stop: Any) -> float:
+    """Seconds up to the deadline of ``stop``; infinite without one."""
+    return (stop.ns - _now()) / 1e9 if isinstance(stop, Deadline) else inf
+
+
 def is_late(stop: Any) -> bool:
     """Whether ``stop`` has a deadline that has passed, and its byte is not set."""
     if not isinstance(stop, Deadline) or _now() < stop.ns:
@@ -59,27 +58,14 @@ def is_late(stop: Any) -> bool:
     return stop.stop is None or not _is_set(stop.stop)
 
 
-@contextmanager
-def until_late(stop: Any) -> Iterator[None]:
-    """Turn a `Cancelled` that the deadline of ``stop`` causes into `TooLate`."""
-    try:
-        yield
-    except TooLate:
-        raise
-    except Cancelled:
-        if is_late(stop):
-            raise TooLate from None
-        raise
-
-
 def raise_if_stopped(stop: Any) -> None:
-    """Raise `Cancelled` if the byte is set, and `TooLate` if the deadline has passed.
+    """Raise `Cancelled` if the byte is set, and `BudgetSpent` if the deadline has passed.
 
     Long calls of the core check it themselves; a loop over short calls checks it between them.
     Raises TypeError for anything but None, a writable buffer of one byte or a `Deadline`.
     """
     if is_late(stop):
-        raise TooLate
+        raise spent("seconds")
     flag = stop.stop if isinstance(stop, Deadline) else stop
     if flag is not None and _is_set(flag):
         raise Cancelled("stopped")

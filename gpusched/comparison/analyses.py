@@ -11,10 +11,10 @@ from gpusched import analysis, pbs
 from gpusched._support.arguments import Int64Array, instance, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.stopping import (
-    TooLate,
+    BudgetSpent,
     raise_if_stopped,
     share_of,
-    until_late,
+    spent,
     within_seconds,
 )
 from gpusched.analysis.global_edf_verdict import GedfVerdict
@@ -81,6 +81,7 @@ class Request:
     budget: Budget | None = None
     stop: Any = None
     allocation: Allocation | None = None
+    memory: int | None = None  # most bytes of a table of batches
 
 
 def analyze(
@@ -163,8 +164,9 @@ def analyze(
     one_of(gaps, ("refuse", "occupy"), "gaps")
     way = way_of(method)
     stop = within_seconds(stop, as_budget(budget).seconds)
+    memory = None if budget is None else budget.bytes
     models = DerivedModels(workload, platform)
-    return analyzed(models, way, Request(options, gaps, budget, stop))
+    return analyzed(models, way, Request(options, gaps, budget, stop, memory=memory))
 
 
 def analyzed(
@@ -180,20 +182,19 @@ def analyzed(
 
     def first(other: DerivedModels, parts: int) -> WorkloadAnswer:
         asked = replace(request, stop=share_of(request.stop, parts))
-        with until_late(asked.stop):
-            return _analyzed(other, way, asked, shared_cpus=shared_cpus)
+        return _analyzed(other, way, asked, shared_cpus=shared_cpus)
 
     def under(other: DerivedModels, parts: int) -> WorkloadAnswer | None:
         try:
             return first(other, parts)
-        except (ValueError, OverflowError, TooLate):
+        except (ValueError, OverflowError, BudgetSpent):
             return None
 
     answer = None
     refused: Exception | None = None
     try:
         answer = first(models, len(readings) + 1)
-    except (NotApplicable, TooLate) as error:
+    except (NotApplicable, BudgetSpent) as error:
         refused = error
     others = (
         (changes, under(other, len(readings) - i)) for i, (changes, other) in enumerate(readings)
@@ -487,12 +488,24 @@ def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., F
     """
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
-        view = models.batches(request.gaps, waits=waits, stop=request.stop)
+        view = _batches(models, request, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer, models.text)
         return Found(answer, view, bool(answer.accepted))
 
     return run
+
+
+def _batches(models: DerivedModels, request: Request, *, waits: bool = True) -> BatchView:
+    _refuse_table(len(models.gpu_users()), request)
+    return models.batches(request.gaps, waits=waits, stop=request.stop)
+
+
+def _refuse_table(rows: int, request: Request) -> None:
+    """Raise `BudgetSpent` if a table, which a search copies, does not fit."""
+    size = (3 * 8 + rows) << min(rows, MAX_TASKS)
+    if request.memory is not None and size > request.memory:
+        raise spent("bytes")
 
 
 def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
@@ -501,20 +514,26 @@ def _search(models: DerivedModels, request: Request, options: dict[str, Any]) ->
     Jobs of several kernels run kernel by kernel; if no such schedule is found, also as units.
     """
     if not models.has_chains():
-        return _searched(models.batches(request.gaps, stop=request.stop), request, options)
+        return _searched(_batches(models, request), request, options)
     kernels = sum(kernel.repeat for task in models.workload for kernel in task.kernels)
     if kernels > MAX_TASKS:
         said = (f"batches of single kernels are left out: the jobs have {kernels:,} kernels, and a "
                 f"table has at most {MAX_TASKS}",)  # fmt: skip
-        view = models.batches(request.gaps, stop=request.stop)
-        return _searched(view, request, options, said)
+        return _searched(_batches(models, request), request, options, said)
     if options.get("method") == "graph":
-        return _searched(models.batches(request.gaps, stop=request.stop), request, options)
+        return _searched(_batches(models, request), request, options)
     half = replace(request, stop=share_of(request.stop, 2))
-    apart = _searched(models.chain_batches(request.gaps, stop=half.stop), half, options)
+    try:
+        _refuse_table(kernels, half)
+        apart = _searched(models.chain_batches(request.gaps, stop=half.stop), half, options)
+    except BudgetSpent:
+        units = _searched(_batches(models, request), request, options)
+        if units.accepted:
+            return units
+        raise
     if apart.accepted:
         return apart
-    units = _searched(models.batches(request.gaps, stop=request.stop), request, options)
+    units = _searched(_batches(models, request), request, options)
     open_as_units = apart.answer.schedulable is False and units.answer.schedulable is None
     return units if units.accepted or open_as_units else apart
 
@@ -555,7 +574,7 @@ def instances_for(
     _refuse_unknown_options(within, inner)
 
     def test(workload: Workload, platform: Platform) -> WorkloadAnswer:
-        asked = Request(inner, request.gaps, request.budget, request.stop)
+        asked = Request(inner, request.gaps, request.budget, request.stop, memory=request.memory)
         models = DerivedModels.settled(workload, platform)
         return analyzed(models, within, asked, shared_cpus=False)
 

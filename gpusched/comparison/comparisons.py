@@ -12,11 +12,12 @@ from gpusched._support.arguments import flag, instance, is_sequence, one_of, pos
 from gpusched._support.arrow import Tabular
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.frozen import Frozen
+from gpusched._support.large_arrays import held_bytes
 from gpusched._support.missing_values import frame_of
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.saved import Saved
 from gpusched._support.stopping import (
-    TooLate,
+    BudgetSpent,
     is_late,
     raise_if_stopped,
     share_of,
@@ -511,7 +512,9 @@ def compare(
             if not is_late(stop):  # else the rows say so
                 raise_if_stopped(stop)
             parts = sum(_parts(of, watch) for of, _ in forms[len(rows) :])
-            rows.append(_row(models, way, Request(options, gaps, searched, stop), watch, parts))
+            request = Request(options, gaps, searched, stop)
+            left = None if budget is None else _left(budget, models, rows)
+            rows.append(_row(models, way, request, watch, parts, left))
             report(len(rows))
     return Comparison(
         workload, models.platform, tuple(rows), models.impossible(), perf_counter() - began
@@ -536,25 +539,46 @@ def _parts(way: Way, watch: Watch | None) -> int:
     return (way.method is not None) + (way.simulator is not None and watch is not None)
 
 
-def _row(models: DerivedModels, way: Way, request: Request, watch: Watch | None, parts: int) -> Row:
-    """The row of a way, whose parts are the first of so many of the comparison."""
+def _left(budget: Budget, *held: object) -> Budget:
+    """A budget without the memory that is held."""
+    if budget.bytes is None:
+        return budget
+    return replace(budget, bytes=max(1, budget.bytes - held_bytes(*held)))
+
+
+def _row(
+    models: DerivedModels,
+    way: Way,
+    request: Request,
+    watch: Watch | None,
+    parts: int,
+    left: Budget | None,
+) -> Row:
+    """The row of a way, whose parts are the first of so many of the comparison.
+
+    ``left``: what is left of a given budget.
+    """
+    within = request
+    if left is not None:
+        within = replace(request, budget=left, memory=left.bytes)
+        watch = None if watch is None else replace(watch, budget=left)
     answer = run = None
     why_no_answer = why_no_run = ""
     try:
         if way.method is None:
             why_no_answer = "the package has no test of it"
         else:
-            asked = replace(request, stop=share_of(request.stop, parts))
+            asked = replace(within, stop=share_of(request.stop, parts))
             parts -= 1
             answer = analyzed(models, way, asked)
-    except (ValueError, OverflowError, MemoryError, TooLate) as error:
+    except (ValueError, OverflowError, MemoryError, BudgetSpent) as error:
         why_no_answer = str(error) or _NO_MEMORY
     try:
         if way.simulator is not None and watch is not None:
             stop = share_of(request.stop, parts)
-            asked = Request(request.options, budget=request.budget, stop=stop)
+            asked = replace(within, gaps="occupy", stop=stop)
             run = observed(models, way, asked, replace(watch, stop=stop))
-    except (ValueError, OverflowError, MemoryError, TooLate) as error:
+    except (ValueError, OverflowError, MemoryError, BudgetSpent) as error:
         why_no_run = str(error) or _NO_MEMORY
     return Row(
         way, dict(request.options), models.workload, models.platform,

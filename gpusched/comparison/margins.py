@@ -11,7 +11,7 @@ from gpusched._support.arguments import instance, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
 from gpusched._support.saved import Saved
-from gpusched._support.stopping import TooLate, is_late, share_of, until_late, within_seconds
+from gpusched._support.stopping import BudgetSpent, is_late, share_of, within_seconds
 from gpusched._support.text import clip, shown
 from gpusched.analysis.placed_tests import PLACED_TESTS
 from gpusched.analysis.sensitivity import breakdown
@@ -167,7 +167,8 @@ def margin(
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
     searched = SEARCH_BUDGET if budget is None else budget
-    request = Request(options, gaps, searched, stop)
+    memory = None if budget is None else budget.bytes
+    request = Request(options, gaps, searched, stop, memory=memory)
     return Growth(workload, platform, way_of(method), request, what).margin()
 
 
@@ -243,9 +244,8 @@ class Growth:
         """The answer of a test with half of the time that is left; None if that is too little."""
         asked = replace(request, stop=share_of(request.stop, 2))
         try:
-            with until_late(asked.stop):
-                return test(asked)
-        except TooLate:
+            return test(asked)
+        except BudgetSpent:
             self._spent = True
             return None
 
@@ -276,11 +276,11 @@ class Growth:
         options = host_test_options(verdict, platform, self._request.options)
         scale = what if what in ("all", "kernels") else verdict.hosts.name.index(what)
         try:
-            with until_late(stop := self._request.stop):
-                found = breakdown(verdict.hosts, verdict.test, scale, stop=stop, **options)
+            stop = self._request.stop
+            found = breakdown(verdict.hosts, verdict.test, scale, stop=stop, **options)
         except (ValueError, OverflowError):  # the derived tasks do not have these times
             return None
-        except TooLate:
+        except BudgetSpent:
             self._spent = True
             return None
         self.tested += int(found.tests)

@@ -14,7 +14,13 @@ import numpy as np
 from gpusched import simulate
 from gpusched._support.arguments import Int64Array, flag, frozen, instance
 from gpusched._support.budget import Budget, as_budget
-from gpusched._support.stopping import raise_if_stopped, share_of, until_late, within_seconds
+from gpusched._support.stopping import (
+    raise_if_stopped,
+    seconds_left,
+    share_of,
+    spent,
+    within_seconds,
+)
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Request, analyzed, check_options
@@ -165,7 +171,8 @@ def observe(
     if until is not None:
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
     watch = Watch(last, flag(timeline, "timeline"), budget, stop)
-    return observed(models, way, Request(options, stop=stop), watch)
+    memory = None if budget is None else budget.bytes
+    return observed(models, way, Request(options, stop=stop, memory=memory), watch)
 
 
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
@@ -177,8 +184,7 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     def under(other: DerivedModels, watch: Watch, parts: int) -> WorkloadRun:
         stop = share_of(watch.stop, parts)
         asked, timed = replace(request, stop=stop), replace(watch, stop=stop)
-        with until_late(stop):
-            return _observed(other, way, asked, timed)
+        return _observed(other, way, asked, timed)
 
     run = under(models, watch, len(readings) + 1)
     short = replace(watch, timeline=False)
@@ -205,7 +211,7 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
     options = dict(request.options)
     if way.modes:
         options.setdefault("mode", way.modes[0])
-    asked = Request(options, budget=request.budget, stop=request.stop)
+    asked = replace(request, options=options)
     given = models.given
     try:
         models, found = _found(models, way, asked, watch)
@@ -303,7 +309,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         until=until + int(before.max(initial=0)),
         waves=watch.timeline,
         settle="no",
-        budget=watch.budget,
+        budget=_limits(watch),
         progress=False,
         stop=watch.stop,
         **request.options,  # type: ignore[arg-type]
@@ -341,6 +347,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     if watch.until is None and watch.budget is None:
         refuse_many(workload, blocks_of, MOST_BLOCKS, "blocks")
     until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
+    _refuse_launches(models, until, watch)
     view = models.launches(form, until)
     several = view.launches.contexts > 1
     run = simulate.hierarchy(
@@ -354,7 +361,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         switch_time=platform.context_switch if several else 0,
         queues=queues,  # type: ignore[arg-type]
         blocks=watch.timeline,
-        budget=watch.budget,
+        budget=_limits(watch),
         progress=False,
         stop=watch.stop,
     )
@@ -402,6 +409,29 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     )
 
 
+_LAUNCH_BYTES, _LAUNCH_NS = 1000, 3000
+"""Memory and time that a launch takes in the arrays of a run, and in making them."""
+
+
+def _refuse_launches(models: DerivedModels, until: int, watch: Watch) -> None:
+    """Raise `BudgetSpent` for launches that do not fit a budget before the first one starts."""
+    count = sum(
+        launches_of(task) * (max(0, until - task.offset) // task.period) for task in models.workload
+    )
+    limits = watch.budget
+    if limits is not None and limits.bytes is not None and count * _LAUNCH_BYTES > limits.bytes:
+        raise spent("bytes")
+    if count * _LAUNCH_NS > seconds_left(watch.stop) * 1e9:
+        raise spent("seconds")
+
+
+def _limits(watch: Watch) -> Budget | None:
+    """The budget of a simulation: the jobs that are made of it take as much memory again."""
+    if watch.budget is None or watch.budget.bytes is None:
+        return watch.budget
+    return replace(watch.budget, bytes=max(1, watch.budget.bytes // 2))
+
+
 def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """CPU and GPU segments under GCAPS, locks, a server, divided SMs, or global EDF."""
     until = _until(models, watch)
@@ -414,7 +444,7 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         models.platform.cpus,
         until=until,
         intervals=watch.timeline,
-        budget=watch.budget,
+        budget=_limits(watch),
         progress=False,
         stop=watch.stop,
         **options,

@@ -9,7 +9,7 @@ from typing import Any
 from gpusched._support.arguments import instance
 from gpusched._support.budget import Budget
 from gpusched._support.frozen import Frozen
-from gpusched._support.stopping import TOO_LATE
+from gpusched._support.stopping import spent
 from gpusched.comparison.analyses import Request
 from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.margins import Growth, Margin
@@ -109,7 +109,8 @@ class Row(Frozen):
     @property
     def _is_spent(self) -> bool:
         """Whether the budget did not suffice for an answer or a run."""
-        return TOO_LATE in (self.why_no_answer, self.why_no_run)
+        texts = {str(spent(which)) for which in ("bytes", "seconds")}
+        return not texts.isdisjoint((self.why_no_answer, self.why_no_run))
 
     @property
     def tightest(self) -> int | None:

@@ -24,6 +24,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
+from gpusched._support.stopping import within_seconds
 from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU
@@ -210,6 +211,7 @@ def fifo(
     """
     check_task_set(tasks)
     budget = as_budget(budget)
+    stop = within_seconds(stop, budget.seconds)
     if tasks.is_stack:
         raise ValueError(
             f"tasks: got a stack of {len(tasks)} sets, expected one set; fifo_responses gives the "
@@ -276,12 +278,14 @@ def fifo(
     ended = run_to_end(simulation, budget, progress, stop, total=last, unit="tick")
     verdict, start, length, (worst, finished, grows) = simulation.result()
     task, job, release, begin, dispatched, finish = simulation.jobs()
+    deadline = tasks.deadline[task]
+    deadline += release
     known = verdict != 0
     return FifoRun(
         task=task,
         job=job,
         release=release,
-        deadline=release + tasks.deadline[task],
+        deadline=deadline,
         start=begin,
         finish=finish,
         dispatched=dispatched,

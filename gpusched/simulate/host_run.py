@@ -23,6 +23,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
+from gpusched._support.stopping import within_seconds
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate.arguments.host_arguments import (
     Contexts,
@@ -251,6 +252,7 @@ def host(
         Contexts(slice, switch, ring, update, stall, gpu_priority),
     )
     budget = as_budget(budget)
+    timed = within_seconds(stop, budget.seconds)
     simulation = _core.host_open(
         **model.arguments,
         until=last,
@@ -263,14 +265,16 @@ def host(
         **given,
     )
     total = int(last[0]) if releases is None else int(given["release"].max(initial=0))
-    ended = run_to_end(simulation, budget, progress, stop, total=total, unit="tick")
+    ended = run_to_end(simulation, budget, progress, timed, total=total, unit="tick")
     worst, finished, missed = simulation.result()
     task, job, release, begin, finish = simulation.jobs()
+    deadline = hosts.deadline[task]
+    deadline += release
     return HostRun(
         task=task,
         job=job,
         release=release,
-        deadline=release + hosts.deadline[task],
+        deadline=deadline,
         start=begin,
         finish=finish,
         intervals=Intervals(*simulation.intervals()) if intervals else None,

@@ -25,6 +25,7 @@ static int poll_call(void *arg)
         return GS_SPENT_SECONDS;
     }
     if (call->stop_ns != 0 && now >= call->stop_ns) {
+        call->late = true;
         return GS_ERR_INTERRUPTED;
     }
     int64_t since = now - call->signals_ns;
@@ -179,6 +180,11 @@ PyObject *gs_python_raise(PyObject *module, const gs_python_call_t *call, int st
         type = PyExc_OverflowError;
         break;
     case GS_ERR_INTERRUPTED:
+        if (call->late) {
+            PyErr_SetString(state->spent,
+                            "The budget of seconds was spent; a larger one may decide it.");
+            return NULL;
+        }
         PyErr_SetString(state->cancelled, "stopped by its stop flag");
         return NULL;
     default:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpusched._support.budget import Budget
-from gpusched._support.stopping import TooLate, raise_if_stopped, until_late
+from gpusched._support.stopping import BudgetSpent, raise_if_stopped
 from gpusched.analysis.fifo_bounds import fifo_bound
 from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.derived_models import DerivedModels
@@ -107,7 +107,7 @@ class InstanceTests:
         `Spent` if its time is used up."""
         try:
             return self._test(*self.part(kind, mask))
-        except TooLate:
+        except BudgetSpent:
             raise Spent from None
 
     def accepts(self, kind: int, masks: Sequence[int]) -> list[bool]:
@@ -131,7 +131,7 @@ class InstanceTests:
         a stop."""
         try:
             raise_if_stopped(self._stop)
-        except TooLate:
+        except BudgetSpent:
             raise Spent from None
         limits = self._budget
         if limits.bytes is not None and memory > limits.bytes:
@@ -187,12 +187,11 @@ class InstanceTests:
         stack = KernelTasks(**{key: getattr(tasks, key)[rows] for key in tasks._ARRAYS})
         try:
             options: dict[str, Any] = {"stop": self._stop, **(self._streams or {})}
-            with until_late(self._stop):
-                accepted = fifo_bound(stack, gpu=gpu, **options).accepted.tolist()
+            accepted = fifo_bound(stack, gpu=gpu, **options).accepted.tolist()
         except (ValueError, OverflowError):  # of one set, which the others are not to share
             self.tested -= len(masks)
             return [self._accepts(kind, mask) for mask in masks]
-        except TooLate:
+        except BudgetSpent:
             raise Spent from None
         return list(accepted)
 

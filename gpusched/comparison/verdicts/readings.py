@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from gpusched._support.stopping import TooLate
+from gpusched._support.stopping import BudgetSpent
 from gpusched.comparison.verdicts.conditions import Condition
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import WorkloadAnswer
@@ -102,7 +102,7 @@ def open_reading(
             late = bool(other().late.any())
         except (ValueError, OverflowError):
             late = False
-        except TooLate:
+        except BudgetSpent:
             late, said = False, "the budget of seconds was spent before it was simulated"
         if not late:
             short = f"rule {', '.join(rule.name for rule, _ in changes)}"
