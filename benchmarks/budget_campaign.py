@@ -11,7 +11,7 @@ twice, and its shortest time counts.
 
 The table has for each function: calls, those that ended with a spent budget, the largest ratios of
 time (less 50 ms) and of memory (less 16 MiB) to the budget, and the calls beyond 20 %. The status
-is 1 if there are any. The rows are kept in results/budget_campaign.txt (2 minutes, 200 calls).
+is 1 if there are any. The rows are kept in results/budget_campaign.txt (half a minute, 200 calls).
 
     python benchmarks/budget_campaign.py [--calls 200] [--seed 1] [--only NAME] [--save]
 """
