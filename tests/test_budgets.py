@@ -204,3 +204,9 @@ def test_deadlines_and_shares() -> None:
     assert run.outcome == "budget" and run.reason == "seconds"
     assert held_bytes(run) >= run.release.nbytes
     assert held_bytes(run.release, run.release[1:], np.zeros(2)) == run.release.nbytes + 16
+
+
+def test_a_byte_is_a_limit() -> None:
+    tasks = gs.generate.fifo(3, 0.5, seed=1)
+    run = gs.simulate.fifo(tasks, 4096, until=10**9, settle="no", budget=gs.Budget(bytes=1))
+    assert run.reason == "bytes" and len(run) == 0

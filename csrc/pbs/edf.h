@@ -17,7 +17,7 @@ typedef struct {
     int64_t deadline;
 } gs_pbs_edf_miss_t;
 
-/* What a frame counts in the budget of bytes: itself, and its row in the arrays made of it. */
+/* Bytes of a frame in the budget: its own, and those of its row in the arrays made of it. */
 enum { GS_PBS_EDF_FRAME_BYTES = 64 };
 
 /* Simulates the jobs released in [0, H) up to their end or the first miss. schedule: NULL, or

@@ -164,7 +164,7 @@ def analyze(
     one_of(gaps, ("refuse", "occupy"), "gaps")
     way = way_of(method)
     stop = within_seconds(stop, as_budget(budget).seconds)
-    memory = None if budget is None else budget.bytes
+    memory = None if budget is None else as_budget(budget).bytes
     models = DerivedModels(workload, platform)
     return analyzed(models, way, Request(options, gaps, budget, stop, memory=memory))
 

@@ -167,7 +167,7 @@ def margin(
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
     searched = SEARCH_BUDGET if budget is None else budget
-    memory = None if budget is None else budget.bytes
+    memory = None if budget is None else as_budget(budget).bytes
     request = Request(options, gaps, searched, stop, memory=memory)
     return Growth(workload, platform, way_of(method), request, what).margin()
 

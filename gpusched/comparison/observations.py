@@ -171,7 +171,7 @@ def observe(
     if until is not None:
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
     watch = Watch(last, flag(timeline, "timeline"), budget, stop)
-    memory = None if budget is None else budget.bytes
+    memory = None if budget is None else as_budget(budget).bytes
     return observed(models, way, Request(options, stop=stop, memory=memory), watch)
 
 

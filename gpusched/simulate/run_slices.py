@@ -60,7 +60,8 @@ def run_to_end(
     began = monotonic()
     status, done, now, count, steps, seconds = 0, False, 0, 0, 0, 0.0
     states = 0 if steps_are_states else budget.states or 0
-    size = (budget.bytes or 0) * 6 // 7  # the deadlines of the jobs are a column more
+    # The deadlines of the jobs are a column besides the six of the core.
+    size = 0 if budget.bytes is None else max(1, budget.bytes * 6 // 7)
     with reporter(progress, total, unit, delay=1.0) as report:
         while not done and status == 0:
             most = _SLICE

@@ -120,7 +120,7 @@ instances; every smaller set of tasks has one.
     one_of(gaps, ("refuse", "occupy"), "gaps")
     raise_if_stopped(stop)
     stop = within_seconds(stop, as_budget(budget).seconds)
-    memory = None if budget is None else budget.bytes
+    memory = None if budget is None else as_budget(budget).bytes
     request = Request(options, gaps, budget, stop, memory=memory)
     with reporter(progress, None, "set", delay=1.0) as report:
         return instances_for(
