@@ -15,6 +15,7 @@ from typing_extensions import Buffer
 _In: TypeAlias = npt.ArrayLike
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
+_Stop: TypeAlias = Buffer | tuple[Buffer | None, int] | None  # the pair: a Deadline
 
 METHODS: Final[tuple[dict[str, Any], ...]]  # descriptors; see gpusched.methods
 ENUMERATIONS: Final[dict[str, tuple[str, ...]]]  # names by value or, for flags, by bit
@@ -24,6 +25,7 @@ CUDA_TOOLKIT: Final[int]  # 1000 * major + 10 * minor of what compiled them; 0 w
 __version__: Final[str]
 
 class Cancelled(Exception): ...
+class BudgetSpent(Cancelled): ...
 class CudaError(RuntimeError): ...
 
 # Handles. None of them can be made by calling its type.
@@ -31,7 +33,7 @@ class CudaError(RuntimeError): ...
 @final
 class FifoSimulation:  # made by fifo_open
     def run(
-        self, *, steps: int, states: int, bytes: int, seconds: float, stop: Buffer | None
+        self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
     ) -> tuple[int, bool, int, int, int]: ...
     def result(self) -> tuple[int, int, int, tuple[_Ints, _Ints, _Ints]]: ...
     def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
@@ -40,7 +42,7 @@ class FifoSimulation:  # made by fifo_open
 @final
 class HostSimulation:  # made by host_open
     def run(
-        self, *, steps: int, states: int, bytes: int, seconds: float, stop: Buffer | None
+        self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
     ) -> tuple[int, bool, int, int, int]: ...
     def result(self) -> tuple[_Ints, _Ints, _Ints]: ...
     def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
@@ -49,7 +51,7 @@ class HostSimulation:  # made by host_open
 @final
 class HierarchySimulation:  # made by hierarchy_open
     def run(
-        self, *, steps: int, states: int, bytes: int, seconds: float, stop: Buffer | None
+        self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
     ) -> tuple[int, bool, int, int, int]: ...
     def ops(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
     def blocks(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
@@ -72,7 +74,7 @@ class Policy:  # made by policy_open
         key: _In,
         low: float,
         high: float,
-        stop: Buffer | None,
+        stop: _Stop,
     ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 @final
@@ -106,7 +108,7 @@ class CudaDevice:  # made by CudaDriver.device
         stream_priority: _In,
         sms: int,
         repeats: int,
-        stop: Buffer | None,
+        stop: _Stop,
     ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
     def play(
         self,
@@ -134,7 +136,7 @@ class CudaDevice:  # made by CudaDriver.device
         lead: int,
         realtime: int,
         lock_memory: bool,
-        stop: Buffer | None,
+        stop: _Stop,
     ) -> tuple[
         _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int, int
     ]: ...
@@ -221,6 +223,7 @@ def oracle_by_placement(
     first: int,
     least: int,
     most: int,
+    stop: _Stop = ...,
 ) -> tuple[_Ints, _Ints | None, npt.NDArray[np.int8] | None]: ...
 
 # Searches (py_search.c, py_graph.c, py_proof.c)
@@ -239,7 +242,7 @@ def pbs_search(
     states: int,
     bytes: int,
     seconds: float,
-    stop: Buffer | None,
+    stop: _Stop,
     proof: bool = ...,
     skip: int = ...,
     chained: _In | None = ...,
@@ -261,7 +264,7 @@ def pbs_partition(
     states: int,
     bytes: int,
     seconds: float,
-    stop: Buffer | None,
+    stop: _Stop,
     report: Callable[[int], object] | None,
 ) -> tuple[
     tuple[int, int, int, int, int],
@@ -281,21 +284,21 @@ def pbs_endless(
     states: int,
     bytes: int,
     seconds: float,
-    stop: Buffer | None,
+    stop: _Stop,
     chained: _In | None = ...,
 ) -> tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]: ...
 
 _Function = tuple[_In, _In, _In | None, _In | None, _In | None, npt.ArrayLike, int, int, int]
 
 def pbs_function_times(
-    function: _Function, batches: npt.ArrayLike, *, stop: Buffer | None = None
+    function: _Function, batches: npt.ArrayLike, *, stop: _Stop = None
 ) -> _Ints: ...
 def pbs_function_table(
     function: _Function,
     tasks: _In,
     *,
     least: bool,
-    stop: Buffer | None = None,
+    stop: _Stop = None,
     seconds: float = 0.0,
 ) -> tuple[_Ints, _Ints, npt.NDArray[np.int8] | None] | None: ...
 def pbs_function_order(function: _Function, batch: int) -> _Ints: ...
@@ -313,7 +316,7 @@ def pbs_function_search(
     states: int,
     bytes: int,
     seconds: float,
-    stop: Buffer | None,
+    stop: _Stop,
     skip: int = 0,
 ) -> tuple[
     tuple[int, int, int, int, int],
@@ -329,9 +332,10 @@ def pbs_edf(
     *,
     parallel: bool,
     bytes: int,
-    stop: Buffer | None,
+    seconds: float,
+    stop: _Stop,
     chained: _In | None = ...,
-) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints], _Frames | None]: ...
+) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None]: ...
 def pbs_proof_prices(
     period: _In,
     deadline: _In,
@@ -343,7 +347,7 @@ def pbs_proof_prices(
     prices: _In,
     scale: int,
     repeating: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[int, int, int, int]: ...  # fault, row, batch, instant
 def pbs_proof_interval(
     period: _In,
@@ -357,7 +361,7 @@ def pbs_proof_interval(
     tasks: _In,
     least: int,
     repeating: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[int, int, int, int]: ...
 def pbs_proof_states(
     period: _In,
@@ -377,7 +381,7 @@ def pbs_proof_states(
     span_last: _In,
     idling: bool,
     repeating: bool,
-    stop: Buffer | None,
+    stop: _Stop,
     chained: _In | None = ...,
 ) -> tuple[int, int, int, int]: ...
 def graph_search(
@@ -398,7 +402,7 @@ def graph_search(
     bytes: int,
     seconds: float,
     want_graph: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> dict[str, Any]: ...
 
 # Schedules (py_schedule.c)
@@ -444,7 +448,7 @@ def fifo_saturation(
     *,
     overlap: bool,
     paper: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> _Ints: ...
 def fifo_saturation_gpu(
     period: _In,
@@ -456,7 +460,7 @@ def fifo_saturation_gpu(
     limits: _In,
     *,
     overlap: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> _Ints: ...
 def fifo_bound(
     period: _In,
@@ -469,7 +473,7 @@ def fifo_bound(
     *,
     order: int,
     theorems: int,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # numerator, denominator, theorem, status, reasons
@@ -494,7 +498,7 @@ def priority_streams(
     partition: _In | None,
     partition_sms: _In | None,
     kind: int,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Ints, _Ints]: ...
 
 # the fields of gs_analysis_priority_streams_bound_t, (sets, n, 12); saturation levels, (sets, n)
@@ -571,7 +575,9 @@ def fifo_responses(
     key: _In,
     first: int,
     states: int,
-    stop: Buffer | None,
+    bytes: int,
+    seconds: float,
+    stop: _Stop,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished (sets, n); verdict, waves (sets,)
 
 # Tasks on CPUs and a GPU: simulation (py_host_sim.c). hosts: see _Hosts; offset, core: (sets, n);
@@ -599,7 +605,7 @@ def host_open(
     key: _In,
     index: int,
     log_intervals: bool,
-    stop: Buffer | None,
+    stop: _Stop,
     slice: int = 0,
     ring: int = 0,
     stall: bool = False,
@@ -632,7 +638,7 @@ def host_challenge(
     states: int,
     bytes: int,
     seconds: float,
-    stop: Buffer | None,
+    stop: _Stop,
     slice: int = 0,
     ring: int = 0,
     stall: bool = False,
@@ -662,7 +668,9 @@ def host_responses(
     key: _In,
     first: int,
     states: int,
-    stop: Buffer | None,
+    bytes: int,
+    seconds: float,
+    stop: _Stop,
     slice: int = 0,
     ring: int = 0,
     stall: bool = False,
@@ -717,6 +725,7 @@ def hierarchy_open(
     key: _In,
     index: int,
     log_blocks: bool,
+    stop: _Stop = ...,
 ) -> HierarchySimulation:
     ...
     # status, done, now, launches ended, blocks started
@@ -748,7 +757,7 @@ def warps_run(
     interval: int,
     latency: int,
     separate: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> _Ints: ...
 
 # Occupancy of SMs over time (py_occupancy.c)
@@ -811,7 +820,7 @@ def host_stgm(
     busy: bool,
     paper: int,
     split: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_lock_test(
     hosts: _Hosts,
@@ -826,7 +835,7 @@ def host_lock_test(
     overhead: int,
     one_pass: bool,
     jitter: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_context_test(
     hosts: _Hosts,
@@ -843,7 +852,7 @@ def host_context_test(
     cost: int,
     switch: int,
     stall: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_partition(
     hosts: _Hosts,
@@ -855,15 +864,15 @@ def host_partition(
     overhead: int,
     one_pass: bool,
     jitter: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
 def host_stgm_allocate(
-    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, flags: int, stop: Buffer | None
+    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, flags: int, stop: _Stop
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
 
 # core, sm (N, n, sms), rounds (N,)
 def host_stgm_exhaustive(
-    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, states: int, stop: Buffer | None
+    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, states: int, stop: _Stop
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
 
 # core, sm (N, n, sms), divisions of the SMs that were tried (N,); schedulable -1: budget used up
@@ -890,7 +899,7 @@ def host_breakdown(
     switch: int,
     stall: bool,
     jitter: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[
     _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]
 ]: ...  # numerator, denominator, limiting task, tests, unlimited, load (N,)
@@ -913,7 +922,7 @@ def host_assign_priorities(
     switch: int,
     stall: bool,
     jitter: bool,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...
 
 # priority (N, n); method, accepted, optimal, tests (N,)
@@ -930,7 +939,7 @@ def demand_interval(
     *,
     capacity: int,
     budget: int,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[int, int, int, int]: ...
 
 # Global EDF with a GPU (py_gedf.c)
@@ -943,7 +952,7 @@ def gedf_response(
     sizes: _In | None,
     cpus: int,
     methods: int,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # verdict, failed (N,); numerator, denominator, method (N, n)
@@ -959,10 +968,10 @@ def container_response(
     whole: bool,
     paper: bool,
     methods: int,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 def srm_blocking(
-    hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: int, stop: Buffer | None
+    hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: int, stop: _Stop
 ) -> _Ints: ...
 def elliott_draw(
     key: _In,
@@ -977,7 +986,7 @@ def elliott_draw(
     empty: bool,
     first: int,
     count: int,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Ints, _Ints]: ...
 
 # size (N,); block (7, N, n): period, priority, segments, cpu (two), copy_in, kernel
@@ -997,7 +1006,7 @@ def elliott_study(
     count: int,
     paper: int,
     bins: int,
-    stop: Buffer | None,
+    stop: _Stop,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
 
 # sets, without, passed, eighths, fates, tasks

@@ -733,3 +733,12 @@ def test_an_undecided_trace_has_its_own_code(
         monkeypatch.setattr(pbs, "search", lambda *_, found=found, **__: found)
         assert main(["trace", str(trace), "--output", str(tmp_path)]) == status
         assert ("not decided (states)" in capsys.readouterr().out) == (schedulable is None)
+
+
+def test_a_check_without_time_is_undecided(folder: Path) -> None:
+    text = "The budget of seconds was spent"
+    arguments = (*ORIN, "--method", "pbs", "--seconds", "1e-9")
+    done = run(folder, "check", "overload.toml", *arguments)
+    assert done.returncode == 3 and done.stdout.startswith("pbs: undecided") and text in done.stdout
+    document = json.loads(run(folder, "check", "overload.toml", *arguments, "--json").stdout)
+    assert document["verdict"] == "undecided" and document["schedulable"] is None

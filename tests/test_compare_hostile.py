@@ -81,7 +81,8 @@ def test_a_comparison_ends_with_answers_or_reasons(name: str) -> None:
     assert str(c) and c.why() is not None and c._repr_html_()
     for row in c:
         for why in (row.why_no_answer, row.why_no_run):
-            assert not why or ": got" in why or "has no test" in why, (row.label, why)
+            known = (": got", "has no test", "The budget of bytes was spent")
+            assert not why or any(text in why for text in known), (row.label, why)
 
 
 @pytest.mark.parametrize(

@@ -242,7 +242,7 @@ def test_core_refuses_other_chains(chained: list[int], message: str) -> None:
     arrays = arrays_of(LANE, table)
     given = np.array(chained, np.int64)
     with pytest.raises(ValueError, match=message):
-        _core.pbs_edf(*arrays, parallel=False, bytes=0, stop=None, chained=given)
+        _core.pbs_edf(*arrays, parallel=False, bytes=0, seconds=0.0, stop=None, chained=given)
 
 
 def test_budgets_and_answers_of_chains_are_kept(tmp_path: object) -> None:

@@ -422,7 +422,7 @@ def test_the_module_refuses_hostile_arrays(period, completion, error, message):
         lambda: positional(_core.pbs_search)(
             *arrays, None, False, False, False, 0, 0, 0, 0.0, None
         ),
-        lambda: positional(_core.pbs_edf)(*arrays, False, 0, None),
+        lambda: positional(_core.pbs_edf)(*arrays, False, 0, 0.0, None),
     ):
         with pytest.raises(error, match=message):
             call()

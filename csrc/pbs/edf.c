@@ -100,14 +100,14 @@ int gs_pbs_edf_run(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
             continue;
         }
         int64_t end = now + table->completion[batch];
+        if (ctx->bytes_limit != 0 && ++frames > ctx->bytes_limit / GS_PBS_EDF_FRAME_BYTES) {
+            return GS_SPENT_BYTES;
+        }
         if (schedule != NULL) {
             status = gs_schedule_append(schedule, ctx, now, end, batch);
             if (status != GS_OK) {
                 return status;
             }
-        } else if (ctx->bytes_limit != 0 &&
-                   ++frames > ctx->bytes_limit / (int64_t)sizeof(gs_schedule_frame_t)) {
-            return GS_SPENT_BYTES;
         }
         for (int32_t i = 0; i < tasks->n; i++) {
             oldest_t before = oldest[i];

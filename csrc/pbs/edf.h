@@ -17,10 +17,13 @@ typedef struct {
     int64_t deadline;
 } gs_pbs_edf_miss_t;
 
+/* Bytes of a frame in the budget: its own, and those of its row in the arrays made of it. */
+enum { GS_PBS_EDF_FRAME_BYTES = 64 };
+
 /* Simulates the jobs released in [0, H) up to their end or the first miss. schedule: NULL, or
  * receives the frames, including the one that misses. Returns GS_SPENT_BYTES when the frames,
- * stored or not, exceed the budget. Errors: those of gs_periodic_tasks_check, gs_batch_table_check,
- * gs_periodic_tasks_hyperperiod. */
+ * stored or not, exceed the budget, and GS_SPENT_SECONDS from the poll. Errors: those of
+ * gs_periodic_tasks_check, gs_batch_table_check, gs_periodic_tasks_hyperperiod. */
 int gs_pbs_edf_simulate(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                         const gs_batch_table_t *table, bool parallel, gs_schedule_t *schedule,
                         gs_pbs_edf_miss_t *miss);

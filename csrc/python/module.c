@@ -83,6 +83,13 @@ static int module_exec(PyObject *module)
     if (PyModule_AddObjectRef(module, "Cancelled", state->cancelled) < 0) {
         return -1;
     }
+    state->spent = PyErr_NewExceptionWithDoc(
+        "gpusched._core.BudgetSpent",
+        "A call was stopped since a budget was spent that it cannot report in its result.",
+        state->cancelled, NULL);
+    if (PyModule_AddObjectRef(module, "BudgetSpent", state->spent) < 0) {
+        return -1;
+    }
     PyObject *bases = PyTuple_Pack(1, PyExc_RuntimeError);
     state->cuda_error =
         bases == NULL ? NULL : PyType_FromModuleAndSpec(module, &cuda_error_spec, bases);
@@ -146,6 +153,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 {
     gs_python_state_t *state = PyModule_GetState(module);
     Py_VISIT(state->cancelled);
+    Py_VISIT(state->spent);
     Py_VISIT(state->cuda_error);
     for (int i = 0; i < GS_PYTHON_KINDS; i++) {
         Py_VISIT(state->types[i]);
@@ -157,6 +165,7 @@ static int module_clear(PyObject *module)
 {
     gs_python_state_t *state = PyModule_GetState(module);
     Py_CLEAR(state->cancelled);
+    Py_CLEAR(state->spent);
     Py_CLEAR(state->cuda_error);
     for (int i = 0; i < GS_PYTHON_KINDS; i++) {
         Py_CLEAR(state->types[i]);

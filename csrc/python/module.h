@@ -33,6 +33,7 @@ typedef enum {
 
 typedef struct {
     PyObject *cancelled;  /* the exception Cancelled */
+    PyObject *spent;      /* the exception BudgetSpent */
     PyObject *cuda_error; /* the exception CudaError */
     PyObject *types[GS_PYTHON_KINDS];
 } gs_python_state_t;
@@ -143,22 +144,26 @@ typedef struct {
     PyThreadState *thread;     /* saved while the GIL is released */
     const unsigned char *stop; /* read atomically */
     Py_buffer stop_buffer;
-    int64_t seconds_ns;  /* the budget of time for each task set; 0: none */
-    int64_t deadline_ns; /* when it ends */
+    int64_t stop_ns;     /* an instant that stops the call like the byte; 0: none */
+    bool late;           /* whether it did */
+    int64_t end_ns;      /* when the budget of time ends; 0: none */
+    int64_t deadline_ns; /* when the share of the present task set ends; 0: none */
     int64_t signals_ns;  /* when signals were last looked at */
 } gs_python_call_t;
 
-/* Prepares a call. stop: None or a writable buffer of one byte that another thread sets to stop the
- * call.
- * seconds and bytes: budgets, 0 for none. False with an exception set. */
+/* Prepares a call. stop: None, or a writable buffer of one byte that another thread sets to stop
+ * the call, or a pair of one of these and an instant of gs_python_now, from which on the call is
+ * stopped, too (Deadline of gpusched/_support/stopping.py). seconds and bytes: budgets, 0 for none;
+ * with seconds, that instant ends this budget instead. False with an exception set. */
 bool gs_python_call_init(gs_python_call_t *call, PyObject *stop, double seconds, long long bytes);
 void gs_python_call_free(gs_python_call_t *call);
 
 void gs_python_release(gs_python_call_t *call); /* the GIL */
 void gs_python_acquire(gs_python_call_t *call);
 
-/* Starts the time budget anew (for the next task set of a stack). Needs no GIL. */
-void gs_python_call_restart(gs_python_call_t *call);
+/* Gives the next of so many task sets its share of the time that is left; false if none is left.
+ * Needs no GIL. */
+bool gs_python_call_share(gs_python_call_t *call, npy_intp sets);
 int64_t gs_python_now(void); /* monotonic nanoseconds */
 
 /* Sets a MemoryError that says what it is about; returns NULL. */

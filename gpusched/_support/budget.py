@@ -12,7 +12,12 @@ __all__ = ["Budget", "as_budget", "spent_text"]
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on the resources of the computation for one task set; None means no limit.
+    """Limits on the resources of a call; None means no limit.
+
+    A call that exceeds a limit ends without an answer for what is left, and says so. ``bytes`` and
+    ``seconds`` hold for the whole call: for all sets of a stack, all ways of a comparison, all
+    readings of the rules of GPUs, and all tests of a margin together. Each of these gets an equal
+    part of the time that is left, so that the first ones do not use up that of the others.
 
     >>> tasks = gs.KernelTasks([4, 6], wcet=[1, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
@@ -22,11 +27,11 @@ class Budget:
     Parameters
     ----------
     states
-        Number of states that a search visits, of jobs that a simulation releases, or of blocks
-        that ``gs.simulate.hierarchy`` starts. Only this limit gives the same answers on every
-        machine.
+        Number of states that each search visits, of jobs that each simulation releases, or of
+        blocks that ``gs.simulate.hierarchy`` starts. Only this limit gives the same answers on
+        every machine.
     bytes
-        Memory in bytes. Default: 2 GiB.
+        Most memory held at once, in bytes, besides the arguments. Default: 2 GiB.
     seconds
         Wall-clock time in seconds.
 

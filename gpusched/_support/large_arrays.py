@@ -7,13 +7,13 @@ most one piece are handled by a single call.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["copied", "first_where", "joined", "parts", "same_numbers", "spread"]
+__all__ = ["copied", "first_where", "held_bytes", "joined", "parts", "same_numbers", "spread"]
 
 PIECE = 1 << 20
 """Entries of a piece: some milliseconds of a copy."""
@@ -83,6 +83,34 @@ def spread(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
     if array.shape == shape and array.flags.c_contiguous:
         return array
     return copied(wide, wide.dtype)
+
+
+def held_bytes(*objects: object) -> int:
+    """Memory of the arrays that objects of the package, and what they hold, refer to.
+
+    >>> held_bytes([np.zeros(4), {"half": np.zeros(2)}])
+    48
+    """
+    seen: set[int] = set()
+    total, stack = 0, list(objects)
+    while stack:
+        one = stack.pop()
+        while isinstance(one, np.ndarray) and isinstance(one.base, np.ndarray):
+            one = one.base
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, np.ndarray):
+            total += one.nbytes
+        elif isinstance(one, Mapping):
+            stack += one.values()
+        elif isinstance(one, (list, tuple)):
+            stack += one
+        elif type(one).__module__.startswith("gpusched."):
+            names = [name for of in type(one).__mro__ for name in getattr(of, "__slots__", ())]
+            stack += [getattr(one, name, None) for name in names]
+            stack += getattr(one, "__dict__", {}).values()
+    return total
 
 
 def same_numbers(count: int, value: float) -> npt.NDArray[np.float64]:

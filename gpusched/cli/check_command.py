@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
         "--seconds",
         type=float,
         metavar="S",
-        help="time limit of a search, after which it is undecided (default: no limit)",
+        help="time limit, after which the answer is undecided (default: no limit)",
     )
     check.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(check)
@@ -52,6 +52,7 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gpusched._support.budget import Budget
+    from gpusched._support.stopping import BudgetSpent
     from gpusched.comparison.advice import Tried, advise
     from gpusched.comparison.analyses import Request, analyze
     from gpusched.comparison.documents import answer_document, json_text
@@ -68,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
         answer = analyze(workload, platform, options.method, budget=budget, **chosen)
     except NotApplicable as error:
         return not_applicable(options, "answer", str(error))
+    except BudgetSpent as error:
+        return not_applicable(options, "answer", str(error), "undecided")
     if options.json:
         room = None
         if options.margin is not None:

@@ -46,8 +46,8 @@ def add(commands: Any) -> None:
         "--seconds",
         type=float,
         metavar="S",
-        help="time limit of each exact search and each simulation (default: 200,000 states and 32 "
-        "MiB for a search; simulations run until --until)",
+        help="time limit of all tests and simulations together, each of which gets a share "
+        "(default: 200,000 states and 32 MiB for a search; simulations run until --until)",
     )
     compare.add_argument("--no-simulation", action="store_true", help="run tests only")
     compare.add_argument(

@@ -63,16 +63,19 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
     return found
 
 
-def not_applicable(options: argparse.Namespace, kind: str, reason: str) -> int:
+def not_applicable(
+    options: argparse.Namespace, kind: str, reason: str, verdict: str = "not applicable"
+) -> int:
     """Say why a way does not apply, as an answer and not as an error; the exit code.
 
-    ``kind`` is that of the JSON document: "answer" or "run".
+    ``kind`` is that of the JSON document: "answer" or "run". ``verdict``: "undecided" if the budget
+    was spent instead.
     """
     from gpusched.comparison.documents import json_text, not_applicable_document
 
     way = way_of(options.method).name
     if options.json:
-        print(json_text(not_applicable_document(kind, way, reason)), end="")
+        print(json_text(not_applicable_document(kind, way, reason, verdict)), end="")
     else:
-        print(f"{way}: not applicable\n\n{reason}")
+        print(f"{way}: {verdict}\n\n{reason}")
     return status_of(None)

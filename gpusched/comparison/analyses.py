@@ -10,7 +10,13 @@ from typing import Any, Literal
 from gpusched import analysis, pbs
 from gpusched._support.arguments import Int64Array, instance, one_of
 from gpusched._support.budget import Budget, as_budget
-from gpusched._support.stopping import raise_if_stopped
+from gpusched._support.stopping import (
+    BudgetSpent,
+    raise_if_stopped,
+    share_of,
+    spent,
+    within_seconds,
+)
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
@@ -75,6 +81,7 @@ class Request:
     budget: Budget | None = None
     stop: Any = None
     allocation: Allocation | None = None
+    memory: int | None = None  # most bytes of a table of batches
 
 
 def analyze(
@@ -114,7 +121,8 @@ def analyze(
         Treatment of CPU work between two GPU segments of a job by the methods that schedule jobs as
         units (PBS): ``"occupy"`` (it counts as GPU time) or ``"refuse"``.
     budget
-        A ``gs.Budget`` for the PBS methods; for mig as in ``gs.mig``.
+        A ``gs.Budget`` for the whole call. Its ``states`` limit each exact search, and for mig the
+        sets as in ``gs.mig``; ``bytes`` limit the PBS methods.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -147,14 +155,18 @@ def analyze(
     OverflowError
         A time is 2**60 ticks or more.
     gpusched.Cancelled
-        ``stop`` was set.
+        ``stop`` was set, or the seconds of the budget were spent (the message tells) before there
+        was an answer. The PBS methods and mig give an undecided answer instead, once their model
+        is derived.
     """
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
     way = way_of(method)
+    stop = within_seconds(stop, as_budget(budget).seconds)
+    memory = None if budget is None else as_budget(budget).bytes
     models = DerivedModels(workload, platform)
-    return analyzed(models, way, Request(options, gaps, budget, stop))
+    return analyzed(models, way, Request(options, gaps, budget, stop, memory=memory))
 
 
 def analyzed(
@@ -162,22 +174,31 @@ def analyzed(
 ) -> WorkloadAnswer:
     """Return the answer of the way's test; see `analyze`.
 
-    ``shared_cpus`` is False for a part of the workload, whose other tasks use the same CPUs.
+    ``shared_cpus`` is False for a part of the workload, whose other tasks use the same CPUs. The
+    readings share the time; one that gets too little has no answer, as if the test did not apply.
     """
+    raise_if_stopped(request.stop)
+    readings = list(readings_of(models.given, way.name, run=False))
 
-    def under(other: DerivedModels) -> WorkloadAnswer | None:
+    def first(other: DerivedModels, parts: int) -> WorkloadAnswer:
+        asked = replace(request, stop=share_of(request.stop, parts))
+        return _analyzed(other, way, asked, shared_cpus=shared_cpus)
+
+    def under(other: DerivedModels, parts: int) -> WorkloadAnswer | None:
         try:
-            return _analyzed(other, way, request, shared_cpus=shared_cpus)
-        except (ValueError, OverflowError):
+            return first(other, parts)
+        except (ValueError, OverflowError, BudgetSpent):
             return None
 
-    answer = refused = None
+    answer = None
+    refused: Exception | None = None
     try:
-        answer = _analyzed(models, way, request, shared_cpus=shared_cpus)
-    except NotApplicable as error:
+        answer = first(models, len(readings) + 1)
+    except (NotApplicable, BudgetSpent) as error:
         refused = error
-    readings = readings_of(models.given, way.name, run=False)
-    others = ((changes, under(other)) for changes, other in readings)
+    others = (
+        (changes, under(other, len(readings) - i)) for i, (changes, other) in enumerate(readings)
+    )
     found = under_all_readings(answer, others, models.given.platform)
     if found is None:
         assert refused is not None
@@ -467,12 +488,24 @@ def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., F
     """
 
     def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
-        view = models.batches(request.gaps, waits=waits)
+        view = _batches(models, request, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer, models.text)
         return Found(answer, view, bool(answer.accepted))
 
     return run
+
+
+def _batches(models: DerivedModels, request: Request, *, waits: bool = True) -> BatchView:
+    _refuse_table(len(models.gpu_users()), request)
+    return models.batches(request.gaps, waits=waits, stop=request.stop)
+
+
+def _refuse_table(rows: int, request: Request) -> None:
+    """Raise `BudgetSpent` if a table, which a search copies, does not fit."""
+    size = (3 * 8 + rows) << min(rows, MAX_TASKS)
+    if request.memory is not None and size > request.memory:
+        raise spent("bytes")
 
 
 def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
@@ -481,18 +514,26 @@ def _search(models: DerivedModels, request: Request, options: dict[str, Any]) ->
     Jobs of several kernels run kernel by kernel; if no such schedule is found, also as units.
     """
     if not models.has_chains():
-        return _searched(models.batches(request.gaps), request, options)
+        return _searched(_batches(models, request), request, options)
     kernels = sum(kernel.repeat for task in models.workload for kernel in task.kernels)
     if kernels > MAX_TASKS:
         said = (f"batches of single kernels are left out: the jobs have {kernels:,} kernels, and a "
                 f"table has at most {MAX_TASKS}",)  # fmt: skip
-        return _searched(models.batches(request.gaps), request, options, said)
+        return _searched(_batches(models, request), request, options, said)
     if options.get("method") == "graph":
-        return _searched(models.batches(request.gaps), request, options)
-    apart = _searched(models.chain_batches(request.gaps), request, options)
+        return _searched(_batches(models, request), request, options)
+    half = replace(request, stop=share_of(request.stop, 2))
+    try:
+        _refuse_table(kernels, half)
+        apart = _searched(models.chain_batches(request.gaps, stop=half.stop), half, options)
+    except BudgetSpent:
+        units = _searched(_batches(models, request), request, options)
+        if units.accepted:
+            return units
+        raise
     if apart.accepted:
         return apart
-    units = _searched(models.batches(request.gaps), request, options)
+    units = _searched(_batches(models, request), request, options)
     open_as_units = apart.answer.schedulable is False and units.answer.schedulable is None
     return units if units.accepted or open_as_units else apart
 
@@ -533,7 +574,7 @@ def instances_for(
     _refuse_unknown_options(within, inner)
 
     def test(workload: Workload, platform: Platform) -> WorkloadAnswer:
-        asked = Request(inner, request.gaps, request.budget, request.stop)
+        asked = Request(inner, request.gaps, request.budget, request.stop, memory=request.memory)
         models = DerivedModels.settled(workload, platform)
         return analyzed(models, within, asked, shared_cpus=False)
 

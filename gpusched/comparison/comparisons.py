@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
 from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
 from gpusched._support.arrow import Tabular
-from gpusched._support.budget import Budget
+from gpusched._support.budget import Budget, as_budget
 from gpusched._support.frozen import Frozen
+from gpusched._support.large_arrays import held_bytes
 from gpusched._support.missing_values import frame_of
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.saved import Saved
-from gpusched._support.stopping import raise_if_stopped
+from gpusched._support.stopping import (
+    BudgetSpent,
+    is_late,
+    raise_if_stopped,
+    share_of,
+    within_seconds,
+)
 from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
 from gpusched.comparison.advice import Advice, Tried, advise
@@ -462,8 +469,9 @@ def compare(
     gaps
         As in `analyze`.
     budget
-        A ``gs.Budget`` for each exact search and each simulation. Default: 200,000 states and
-        32 MiB for each search.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit each exact search and each
+        simulation. Default: 200,000 states and 32 MiB for each search. Each test and each
+        simulation gets an equal part of the seconds that are left; one that did not end says so.
     progress
         A callable (done, total), in rows, or a bool that turns a progress bar on or off; by default
         a bar appears in a terminal or a notebook after one second.
@@ -496,12 +504,17 @@ def compare(
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
     models = DerivedModels(workload, platform)
     searched = SEARCH_BUDGET if budget is None else budget
+    stop = within_seconds(stop, as_budget(budget).seconds)
     watch = Watch(last, False, budget, stop) if flag(simulate, "simulate") else None
-    rows = []
+    rows: list[Row] = []
     with reporter(progress, len(forms), "method", delay=1.0) as report:
         for way, options in forms:
-            raise_if_stopped(stop)
-            rows.append(_row(models, way, Request(options, gaps, searched, stop), watch))
+            if not is_late(stop):  # else the rows say so
+                raise_if_stopped(stop)
+            parts = sum(_parts(of, watch) for of, _ in forms[len(rows) :])
+            request = Request(options, gaps, searched, stop)
+            left = None if budget is None else _left(budget, models, rows)
+            rows.append(_row(models, way, request, watch, parts, left))
             report(len(rows))
     return Comparison(
         workload, models.platform, tuple(rows), models.impossible(), perf_counter() - began
@@ -521,21 +534,51 @@ def _forms(way: Way) -> list[dict[str, OptionValue]]:
     return [{"mode": mode} for mode in way.modes] or [{}]
 
 
-def _row(models: DerivedModels, way: Way, request: Request, watch: Watch | None) -> Row:
+def _parts(way: Way, watch: Watch | None) -> int:
+    """Number of parts of a row: its test and its simulation, as far as it has them."""
+    return (way.method is not None) + (way.simulator is not None and watch is not None)
+
+
+def _left(budget: Budget, *held: object) -> Budget:
+    """A budget without the memory that is held."""
+    if budget.bytes is None:
+        return budget
+    return replace(budget, bytes=max(1, budget.bytes - held_bytes(*held)))
+
+
+def _row(
+    models: DerivedModels,
+    way: Way,
+    request: Request,
+    watch: Watch | None,
+    parts: int,
+    left: Budget | None,
+) -> Row:
+    """The row of a way, whose parts are the first of so many of the comparison.
+
+    ``left``: what is left of a given budget.
+    """
+    within = request
+    if left is not None:
+        within = replace(request, budget=left, memory=left.bytes)
+        watch = None if watch is None else replace(watch, budget=left)
     answer = run = None
     why_no_answer = why_no_run = ""
     try:
         if way.method is None:
             why_no_answer = "the package has no test of it"
         else:
-            answer = analyzed(models, way, request)
-    except (ValueError, OverflowError, MemoryError) as error:
+            asked = replace(within, stop=share_of(request.stop, parts))
+            parts -= 1
+            answer = analyzed(models, way, asked)
+    except (ValueError, OverflowError, MemoryError, BudgetSpent) as error:
         why_no_answer = str(error) or _NO_MEMORY
     try:
         if way.simulator is not None and watch is not None:
-            asked = Request(request.options, budget=request.budget, stop=request.stop)
-            run = observed(models, way, asked, watch)
-    except (ValueError, OverflowError, MemoryError) as error:
+            stop = share_of(request.stop, parts)
+            asked = replace(within, gaps="occupy", stop=stop)
+            run = observed(models, way, asked, replace(watch, stop=stop))
+    except (ValueError, OverflowError, MemoryError, BudgetSpent) as error:
         why_no_run = str(error) or _NO_MEMORY
     return Row(
         way, dict(request.options), models.workload, models.platform,

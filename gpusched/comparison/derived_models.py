@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -248,20 +248,20 @@ class DerivedModels:
 
         return self.once(("chains", form), make)
 
-    def batches(self, gaps: Gaps, *, waits: bool = True) -> BatchView:
+    def batches(self, gaps: Gaps, *, waits: bool = True, stop: Any = None) -> BatchView:
         """Jobs as units, and their batches; ``waits``: of copies, if the models have them."""
         waits = waits and self._copies_wait
         return self.once(
             ("batches", gaps, waits),
-            lambda: self.workload.batches(self.platform, gaps=gaps, waits=waits),
+            lambda: self.workload.batches(self.platform, gaps=gaps, waits=waits, stop=stop),
         )
 
-    def chain_batches(self, gaps: Gaps) -> ChainBatchView:
+    def chain_batches(self, gaps: Gaps, *, stop: Any = None) -> ChainBatchView:
         """Jobs as chains of kernels, and the batches of these."""
         return self.once(
             ("chain_batches", gaps),
             lambda: self.workload.batches(
-                self.platform, gaps=gaps, chains="keep", waits=self._copies_wait
+                self.platform, gaps=gaps, chains="keep", waits=self._copies_wait, stop=stop
             ),
         )
 

@@ -114,10 +114,10 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     return document
 
 
-def not_applicable_document(kind: str, way: str, reason: str) -> Document:
-    """The document of a way that does not apply to a workload; ``schedulable`` is null.
+def not_applicable_document(kind: str, way: str, reason: str, verdict: str) -> Document:
+    """The document of a way without an answer for a workload; ``schedulable`` is null.
 
-    ``kind``: "answer" or "run".
+    ``kind``: "answer" or "run". ``verdict``: "not applicable" or, without time, "undecided".
     """
     return {
         "format": f"gpusched {kind}",
@@ -125,7 +125,7 @@ def not_applicable_document(kind: str, way: str, reason: str) -> Document:
         "gpusched": __version__,
         "way": way,
         "schedulable": None,
-        "verdict": "not applicable",
+        "verdict": verdict,
         "reason": reason,
     }
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from gpusched._support.arguments import instance, one_of
-from gpusched._support.budget import Budget
+from gpusched._support.budget import Budget, as_budget
 from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
 from gpusched._support.saved import Saved
+from gpusched._support.stopping import BudgetSpent, is_late, share_of, within_seconds
 from gpusched._support.text import clip, shown
 from gpusched.analysis.placed_tests import PLACED_TESTS
 from gpusched.analysis.sensitivity import breakdown
@@ -20,7 +21,7 @@ from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.placed_workloads import host_test_options
 from gpusched.comparison.saved_values import FieldValues
 from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
-from gpusched.comparison.workload_answer import finer_tick, label_of
+from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick, label_of
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
@@ -59,8 +60,8 @@ class Margin(Saved):
         If ``exact``, None: every larger factor fails. Otherwise the smallest tested factor that
         failed; None if no factor up to 64 failed.
     exact
-        Whether the test is proven to be monotone: if it accepts a factor, it accepts every smaller
-        one.
+        Whether the test is proven to be monotone (if it accepts a factor, it accepts every smaller
+        one), and no seconds of a budget were spent.
     tested
         Number of analyses that were run, of the workload and of tasks derived from it.
     conditional
@@ -141,7 +142,9 @@ def margin(
     workload, platform, method, gaps, stop, options
         As in `analyze`.
     budget
-        A ``gs.Budget`` for each exact search. Default: 200,000 states and 32 MiB.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit each exact search. Default:
+        200,000 states and 32 MiB for each search. Each test gets half of the seconds that are left;
+        a factor whose test does not end is not accepted, and the result is then not ``exact``.
     what
         The times that are scaled together: "all" times of the workload, those of its "kernels", or
         all times of one task, given by its name. Overheads of the platform are not scaled. Scaled
@@ -164,7 +167,8 @@ def margin(
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
     searched = SEARCH_BUDGET if budget is None else budget
-    request = Request(options, gaps, searched, stop)
+    memory = None if budget is None else as_budget(budget).bytes
+    request = Request(options, gaps, searched, stop, memory=memory)
     return Growth(workload, platform, way_of(method), request, what).margin()
 
 
@@ -185,18 +189,22 @@ class Growth:
         conditional: bool = False,
     ) -> None:
         """``conditional``: a factor that the test accepts under conditions only counts, too."""
+        limits = as_budget(request.budget)
+        request = replace(request, stop=within_seconds(request.stop, limits.seconds))
         self.tested = 0
+        self._failed: list[Fraction] = []
+        self._spent = False  # the time of a test
         self._times = growing_times(workload, what)
         self._asked = (workload, platform, way, what)
         models = DerivedModels(workload, platform)
-        answer = analyzed(models, way, request)
-        self._options = answer.options
-        self._conditional = conditional or answer.conditional
+        answer = self._within(lambda asked: analyzed(models, way, asked), request)
+        self._options = request.options if answer is None else answer.options
+        self._conditional = conditional or (answer is not None and answer.conditional)
         self._under: dict[Fraction, bool] = {}  # factors accepted under conditions only
         exact = way.name in PLACED_TESTS and request.options.get("variant", "sound") == "sound"
-        detail, kept = answer.detail, None
+        detail, kept = None if answer is None else answer.detail, None
         self._verdict = detail if isinstance(detail, Verdict) else None
-        tick = finer_tick(workload, answer.grain)
+        tick = finer_tick(workload, 1 if answer is None else answer.grain)
         self._platform = models.platform._at(tick)  # its times are ticks of the verdict
         if exact and isinstance(detail, Verdict):
             kept = Allocation.of(detail)
@@ -210,24 +218,49 @@ class Growth:
     def accepts(self, factor: Fraction) -> bool:
         """Whether the test accepts the workload with its times multiplied by a factor."""
         workload, platform, way, what = self._asked
+
+        def tested(asked: Request) -> WorkloadAnswer:
+            models = DerivedModels(_grown(workload, what, factor), platform)
+            return analyzed(models, way, asked)
+
+        if is_late(self._request.stop):
+            self._spent = True
+            return False
         self.tested += 1
         try:
-            models = DerivedModels(_grown(workload, what, factor), platform)
-            answer = analyzed(models, way, self._request)
+            answer = self._within(tested, self._request)
         except (ValueError, OverflowError):
-            return False
-        self._under[factor] = answer.conditional
-        return answer.accepted or (self._conditional and answer.conditional)
+            answer = None
+        if answer is not None:
+            self._under[factor] = answer.conditional
+            if answer.accepted or (self._conditional and answer.conditional):
+                return True
+        self._failed.append(factor)
+        return False
+
+    def _within(
+        self, test: Callable[[Request], WorkloadAnswer], request: Request
+    ) -> WorkloadAnswer | None:
+        """The answer of a test with half of the time that is left; None if that is too little."""
+        asked = replace(request, stop=share_of(request.stop, 2))
+        try:
+            return test(asked)
+        except BudgetSpent:
+            self._spent = True
+            return None
 
     def margin(self) -> Margin:
         """The largest factor that the test accepts; see `margin`."""
         _, _, way, what = self._asked
         if self._exact:
             factor, failed = largest_factor(self.accepts, self._times, self._guess()), None
+            if self._spent:
+                failed = min(self._failed, default=None)
         else:
             factor, failed = factor_in_steps(self.accepts)
+        exact = self._exact and not self._spent
         return Margin(
-            way.name, dict(self._options), what, factor, failed, self._exact, self.tested,
+            way.name, dict(self._options), what, factor, failed, exact, self.tested,
             factor is not None and self._under.get(factor, False),
         )  # fmt: skip
 
@@ -243,10 +276,12 @@ class Growth:
         options = host_test_options(verdict, platform, self._request.options)
         scale = what if what in ("all", "kernels") else verdict.hosts.name.index(what)
         try:
-            found = breakdown(
-                verdict.hosts, verdict.test, scale, stop=self._request.stop, **options
-            )
+            stop = self._request.stop
+            found = breakdown(verdict.hosts, verdict.test, scale, stop=stop, **options)
         except (ValueError, OverflowError):  # the derived tasks do not have these times
+            return None
+        except BudgetSpent:
+            self._spent = True
             return None
         self.tested += int(found.tests)
         return None if found.unlimited or found.numerator == 0 else Fraction(found.factor)

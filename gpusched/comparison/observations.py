@@ -13,8 +13,14 @@ import numpy as np
 
 from gpusched import simulate
 from gpusched._support.arguments import Int64Array, flag, frozen, instance
-from gpusched._support.budget import Budget
-from gpusched._support.stopping import raise_if_stopped
+from gpusched._support.budget import Budget, as_budget
+from gpusched._support.stopping import (
+    raise_if_stopped,
+    seconds_left,
+    share_of,
+    spent,
+    within_seconds,
+)
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Request, analyzed, check_options
@@ -32,7 +38,7 @@ from gpusched.comparison.simulation_lengths import (
     refuse_long_service,
     refuse_many,
 )
-from gpusched.comparison.verdicts.gpu_rules import readings_of
+from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
 from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.ways import OptionValue, Way, way_of
@@ -129,7 +135,8 @@ def observe(
     timeline
         Whether ``detail`` keeps the intervals, waves or blocks that its pictures need.
     budget
-        A ``gs.Budget`` for the simulation.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit each simulation. Where a late job
+        has to be simulated under several readings of the rules of GPUs, these share the seconds.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -152,30 +159,40 @@ def observe(
     OverflowError
         A time is 2**59 ticks or more.
     gpusched.Cancelled
-        ``stop`` was set.
+        ``stop`` was set, or the seconds of the budget were spent (the message tells) before there
+        was a simulation.
     """
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     way = way_of(method)
+    stop = within_seconds(stop, as_budget(budget).seconds)
     models = DerivedModels(workload, platform)
     last = None
     if until is not None:
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
     watch = Watch(last, flag(timeline, "timeline"), budget, stop)
-    return observed(models, way, Request(options, stop=stop), watch)
+    memory = None if budget is None else as_budget(budget).bytes
+    return observed(models, way, Request(options, stop=stop, memory=memory), watch)
 
 
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
     """Simulate a workload under a way of sharing the GPU; see `observe`."""
-    run = _observed(models, way, request, watch)
-    if models._is_settled:  # a part, whose readings are those of the whole
-        return run
+    readings: list[Change] = []
+    if not models._is_settled:  # else a part, whose readings are those of the whole
+        readings = list(readings_of(models.given, way.name, run=True))
+
+    def under(other: DerivedModels, watch: Watch, parts: int) -> WorkloadRun:
+        stop = share_of(watch.stop, parts)
+        asked, timed = replace(request, stop=stop), replace(watch, stop=stop)
+        return _observed(other, way, asked, timed)
+
+    run = under(models, watch, len(readings) + 1)
     short = replace(watch, timeline=False)
-    readings = readings_of(models.given, way.name, run=True)
-    return open_reading(
-        run,
-        ((changes, partial(_observed, other, way, request, short)) for changes, other in readings),
+    others = (
+        (changes, partial(under, other, short, len(readings) - i))
+        for i, (changes, other) in enumerate(readings)
     )
+    return open_reading(run, others)
 
 
 def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
@@ -194,7 +211,7 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
     options = dict(request.options)
     if way.modes:
         options.setdefault("mode", way.modes[0])
-    asked = Request(options, budget=request.budget, stop=request.stop)
+    asked = replace(request, options=options)
     given = models.given
     try:
         models, found = _found(models, way, asked, watch)
@@ -292,7 +309,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         until=until + int(before.max(initial=0)),
         waves=watch.timeline,
         settle="no",
-        budget=watch.budget,
+        budget=_limits(watch),
         progress=False,
         stop=watch.stop,
         **request.options,  # type: ignore[arg-type]
@@ -330,6 +347,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     if watch.until is None and watch.budget is None:
         refuse_many(workload, blocks_of, MOST_BLOCKS, "blocks")
     until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
+    _refuse_launches(models, until, watch)
     view = models.launches(form, until)
     several = view.launches.contexts > 1
     run = simulate.hierarchy(
@@ -343,7 +361,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         switch_time=platform.context_switch if several else 0,
         queues=queues,  # type: ignore[arg-type]
         blocks=watch.timeline,
-        budget=watch.budget,
+        budget=_limits(watch),
         progress=False,
         stop=watch.stop,
     )
@@ -391,6 +409,29 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     )
 
 
+_LAUNCH_BYTES, _LAUNCH_NS = 1000, 3000
+"""Memory and time that a launch takes in the arrays of a run, and in making them."""
+
+
+def _refuse_launches(models: DerivedModels, until: int, watch: Watch) -> None:
+    """Raise `BudgetSpent` for launches that do not fit a budget before the first one starts."""
+    count = sum(
+        launches_of(task) * (max(0, until - task.offset) // task.period) for task in models.workload
+    )
+    limits = watch.budget
+    if limits is not None and limits.bytes is not None and count * _LAUNCH_BYTES > limits.bytes:
+        raise spent("bytes")
+    if count * _LAUNCH_NS > seconds_left(watch.stop) * 1e9:
+        raise spent("seconds")
+
+
+def _limits(watch: Watch) -> Budget | None:
+    """The budget of a simulation: the jobs that are made of it take as much memory again."""
+    if watch.budget is None or watch.budget.bytes is None:
+        return watch.budget
+    return replace(watch.budget, bytes=max(1, watch.budget.bytes // 2))
+
+
 def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """CPU and GPU segments under GCAPS, locks, a server, divided SMs, or global EDF."""
     until = _until(models, watch)
@@ -403,7 +444,7 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         models.platform.cpus,
         until=until,
         intervals=watch.timeline,
-        budget=watch.budget,
+        budget=_limits(watch),
         progress=False,
         stop=watch.stop,
         **options,
@@ -474,11 +515,12 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     if not found.parts:
         raise ValueError(f"mig: got no instances for the tasks, expected some; {found.why()}")
     until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
-    runs = []
+    runs: list[WorkloadRun] = []
     for part in found.parts:
         each = DerivedModels.settled(part.answer.workload, part.answer.platform)
-        asked = Request(found.options, stop=request.stop)
-        runs.append(_observed(each, inner, asked, replace(watch, until=until)))
+        stop = share_of(watch.stop, len(found.parts) - len(runs))
+        asked = Request(found.options, stop=stop)
+        runs.append(_observed(each, inner, asked, replace(watch, until=until, stop=stop)))
     tasks = [np.array(part.tasks, np.int64) for part in found.parts]
     both = list(zip(tasks, runs, strict=True))
     said = (text for run in runs for text in run.assumptions if text != _PERIODIC)

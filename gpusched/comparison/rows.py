@@ -9,6 +9,7 @@ from typing import Any
 from gpusched._support.arguments import instance
 from gpusched._support.budget import Budget
 from gpusched._support.frozen import Frozen
+from gpusched._support.stopping import spent
 from gpusched.comparison.analyses import Request
 from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.margins import Growth, Margin
@@ -96,13 +97,20 @@ class Row(Frozen):
         "impossible".
 
         "not applicable" if the way does not exist on the platform or its model cannot express the
-        workload; "no test" for a way without a test that was not simulated.
+        workload; "no test" for a way without a test that was not simulated. "undecided" also if the
+        budget was spent before its test and its simulation.
         """
         if self.impossible:
             return "impossible"
-        if self.answer is None and self.run is None:
+        if self.answer is None and self.run is None and not self._is_spent:
             return "not applicable" if self.way.method or self.why_no_run else "no test"
         return verdict_word(self.schedulable, conditional=self.conditional)
+
+    @property
+    def _is_spent(self) -> bool:
+        """Whether the budget did not suffice for an answer or a run."""
+        texts = {str(spent(which)) for which in ("bytes", "seconds")}
+        return not texts.isdisjoint((self.why_no_answer, self.why_no_run))
 
     @property
     def tightest(self) -> int | None:

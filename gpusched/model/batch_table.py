@@ -200,6 +200,8 @@ class BatchTable(NoArray, Tabular):
         slowdown: Slowdown = (1.7, 1.9),
         seed: Seed = None,
         first: int = 0,
+        *,
+        stop: Any = None,
     ) -> BatchTable:
         """Make the table of tasks that share a GPU, by placing their blocks on SMs.
 
@@ -238,6 +240,9 @@ class BatchTable(NoArray, Tabular):
         first
             Index of the first set: with a given seed, set ``first + i`` has the same factors in
             every stack.
+        stop
+            Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+            sets the byte to 1.
 
         Raises
         ------
@@ -246,6 +251,8 @@ class BatchTable(NoArray, Tabular):
             message names its task and the resource), or a factor is below 1.
         OverflowError
             A time is 2**60 - 1 ticks or more.
+        gpusched.Cancelled
+            ``stop`` was set.
         """
         from gpusched.model.gpu import as_gpu
         from gpusched.model.slowdown import factors
@@ -256,7 +263,7 @@ class BatchTable(NoArray, Tabular):
             from gpusched.model.chain_tables import place_chains
 
             key, number = seed_key(seed), set_number(first)
-            placed = place_chains(tasks, device, (least, most), key, number)
+            placed = place_chains(tasks, device, (least, most), key, number, stop)
             return cls._make(*_without_crowds(device.resident_grids, *placed))
         _check_tasks(tasks)
         completion, undecided, order = _core.oracle_by_placement(
@@ -271,6 +278,7 @@ class BatchTable(NoArray, Tabular):
             first=set_number(first),
             least=least,
             most=most,
+            stop=stop,
         )
         few = _without_crowds(device.resident_grids, completion, undecided, order)
         return cls._of_stack(tasks, *few)

@@ -52,15 +52,20 @@ def alone_on(rows: KernelTasks, gpu: GPU) -> KernelTasks:
 
 
 def place_chains(
-    chains: KernelChains, gpu: GPU, factors: tuple[int, int], key: Any, first: int
+    chains: KernelChains,
+    gpu: GPU,
+    factors: tuple[int, int],
+    key: Any,
+    first: int,
+    stop: Any = None,
 ) -> Tables:
     """Tables of chains by the placement of blocks; arguments as of `BatchTable.from_gpu`."""
     _check_size(chains)
     rows = alone_on(chains.rows, gpu)
     if not chains.is_stack:
-        return _place_set(rows, chains.kernels.tolist(), gpu, factors, key, first)
+        return _place_set(rows, chains.kernels.tolist(), gpu, factors, key, first, stop)
     parts = [
-        _place_set(rows[i], part.kernels.tolist(), gpu, factors, key, set_number(first + i))
+        _place_set(rows[i], part.kernels.tolist(), gpu, factors, key, set_number(first + i), stop)
         for i, part in enumerate(chains)
     ]
     completion = np.array([part[0] for part in parts], np.int64).reshape(len(parts), 1 << rows.n)
@@ -95,6 +100,7 @@ def _place_set(
     factors: tuple[int, int],
     key: Any,
     first: int,
+    stop: Any,
 ) -> Tables:
     n, m = len(kernels), rows.n
     begin = np.cumsum([0, *kernels[:-1]])
@@ -113,6 +119,7 @@ def _place_set(
             first=set_number(number),
             least=factors[0],
             most=factors[1],
+            stop=stop,
         )
         number += len(part)
         for c, kernel in enumerate(part):

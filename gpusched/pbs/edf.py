@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import Budget, as_budget
+from gpusched._support.registry import enumeration
 from gpusched.model.answers.answer import Claim, Flags, missing
 from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.batch_table import BatchTable
@@ -28,14 +29,16 @@ from gpusched.pbs.search_inputs import (
 
 __all__ = ["Edf", "edf_parallel", "edf_serial"]
 
+_SECONDS = enumeration("core.status").index("seconds")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Edf(BatchAnswer):
     """Answer of EDFserial or EDFParallel for one set of n tasks, or for a stack of N sets.
 
     The answer is exact for this dispatcher, which is simulated over the hyperperiod: sets are
-    accepted or rejected, or undecided if the frames exceed the memory budget. Other schedules may
-    meet the deadlines of a rejected set (see `search`).
+    accepted or rejected, or undecided if the budget was used up. Other schedules may meet the
+    deadlines of a rejected set (see `search`).
 
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
@@ -56,7 +59,8 @@ class Edf(BatchAnswer):
         bool, or bool ``(N,)``.
     schedule
         For a single set, the frames up to the end or up to and including the first frame that
-        misses a deadline. None for a stack, and for a set that was taken from a stack.
+        misses a deadline. None for a stack, for a set that was taken from a stack, and for an
+        undecided set.
     seconds
         Wall-clock time of the call.
     """
@@ -70,6 +74,7 @@ class Edf(BatchAnswer):
     rejected: Flags
     schedule: Schedule | None
     _miss: Int64Array = field(repr=False)  # task, job and deadline, (3,) or (N, 3); 0 without one
+    _in_time: Flags = field(default=True, repr=False)  # whether no budget of seconds was used up
     seconds: float = field(default=0.0, compare=False)
 
     @property
@@ -98,6 +103,8 @@ class Edf(BatchAnswer):
 
     def _reason(self) -> str:
         if self.undecided:
+            if not self._in_time:
+                return "The budget of seconds was spent; a larger one may decide it."
             if long := self._long_hyperperiod(0):
                 return f"The budget of bytes was spent, {long}"
             return "The budget of bytes was spent; a larger one may decide it."
@@ -138,7 +145,8 @@ def edf_serial(
         One task set and its table, or stacks of N of both; a single table is used for all sets of a
         stack. With `KernelChains`, a frame runs the next kernel of the job.
     budget
-        A ``Budget`` for each task set, of which only ``bytes`` is used. Default: 2 GiB.
+        A ``Budget`` for the whole call, of which ``bytes`` and ``seconds`` are used. Default:
+        2 GiB. Each set of a stack gets an equal part of the seconds that are left.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -209,10 +217,11 @@ def _edf(
     check_inputs(tasks, table)
     budget = as_budget(budget)
     began = perf_counter()
-    (answer, *miss), frames = _core.pbs_edf(
+    (answer, spent, *miss), frames = _core.pbs_edf(
         *arrays_of(tasks, table),
         parallel=parallel,
         bytes=budget.bytes or 0,
+        seconds=budget.seconds or 0.0,
         stop=stop,
         chained=chains_of(tasks, table),
     )
@@ -228,5 +237,6 @@ def _edf(
         rejected=bool(answer[0] == 0) if one else answer == 0,
         schedule=schedule_of(frames, tasks, table, False) if one else None,
         _miss=first[0] if one else first,
+        _in_time=bool(spent[0] != _SECONDS) if one else spent != _SECONDS,
         seconds=perf_counter() - began,
     )

@@ -94,11 +94,12 @@ def search(
     thorough
         Skip the quick stages and decide by computing all feasible times. Not with "graph".
     budget
-        A ``Budget`` for each task set. Default: 2 GiB. For a single set, it includes the proof that
-        no schedule exists, for which as many states are allowed again; a set whose proof does not
-        fit is undecided. A stack has no proofs, so that a set in a stack may be rejected although
-        it is undecided when searched alone. Without a limit on seconds or states, a search of more
-        than 24 tasks ends after a fixed number of rounds.
+        A ``Budget`` for the whole call, whose ``states`` limit each set. Default: 2 GiB. Each set
+        of a stack gets an equal part of the seconds that are left. For a single set, the budget
+        includes the proof that no schedule exists, for which as many states are allowed again; a
+        set whose proof does not fit is undecided. A stack has no proofs, so that a set in a stack
+        may be rejected although it is undecided when searched alone. Without a limit on seconds or
+        states, a search of more than 24 tasks ends after a fixed number of rounds.
     progress
         Progress of the rounds of a search of more than 24 tasks: a callable ``(rounds, of)``, True
         for a progress bar, False for none, or None for a bar in a notebook or a terminal.

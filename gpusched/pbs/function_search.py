@@ -107,13 +107,15 @@ def table_within(
     """The table of a function of few tasks and the remaining budget, or the limit it exceeds."""
     began = perf_counter()
     spent, table = "bytes", None
-    if budget.bytes is None or function._table_bytes() <= budget.bytes:
+    size = function._table_bytes() + (16 << function.n)  # the search copies its times
+    if budget.bytes is None or size < budget.bytes:
         spent, table = "seconds", function._table(None, False, stop, _left(budget, began))
     if table is None:
         seconds = perf_counter() - began
         return FunctionSearch(-1, 0, _SPENT.index(spent), 0, 0, seconds, None, None, ())
-    left = _left(budget, began)
-    return table, replace(budget, seconds=left) if left else budget
+    left = _left(budget, began) or None
+    rest = None if budget.bytes is None else budget.bytes - size
+    return table, replace(budget, seconds=left, bytes=rest)
 
 
 def _left(budget: Budget, began: float) -> float:

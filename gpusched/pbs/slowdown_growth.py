@@ -19,7 +19,7 @@ from gpusched._support.growth_factors import (
     largest_factor,
 )
 from gpusched._support.progress import Progress, reporter
-from gpusched._support.stopping import raise_if_stopped
+from gpusched._support.stopping import is_late, raise_if_stopped, share_of, within_seconds
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
@@ -181,8 +181,10 @@ class _Growth:
         self.tested = self.undecided = 0
 
     def search(self, table: BatchTable, idling: bool) -> Search:
-        raise_if_stopped(self._stop)
-        found = search(self._tasks, table, idling=idling, budget=self._budget, stop=self._stop)
+        if not is_late(self._stop):  # else the search says so
+            raise_if_stopped(self._stop)
+        stop = share_of(self._stop, 2)
+        found = search(self._tasks, table, idling=idling, budget=self._budget, stop=stop)
         self.tested += 1
         self._report(self.tested)
         return found
@@ -201,6 +203,9 @@ class _Growth:
     def accepts(self, factor: Fraction, idling: bool) -> bool:
         """Whether a factor is accepted, where every schedule needs some batch with an excess."""
         if grown_time(factor, self._excess.times[0]) >= self._most:
+            return False
+        if is_late(self._stop):
+            self.undecided += 1
             return False
         if (factor, idling) not in self._known:
             grown = self._excess.grown(factor, self._most)
@@ -255,7 +260,8 @@ def margin(
     idling
         Whether the GPU may wait although work is ready; PBS may not.
     budget
-        A ``Budget`` for each search. Default: 2 GiB.
+        A ``Budget`` for the whole call, whose ``states`` limit each search. Default: 2 GiB. Each
+        search gets half of the seconds that are left.
     progress
         A callable (done, None), in searches, or a bool that turns a progress bar on or off; by
         default a bar appears in a terminal or a notebook after one second.
@@ -307,6 +313,7 @@ def margin(
             "table: got batches that take no longer than a member alone, expected a slowdown"
         )
     began = perf_counter()
+    stop = within_seconds(stop, limits.seconds)
     with reporter(progress, None, "search", delay=1.0) as report:
         growth = _Growth(tasks, excess, limits, stop, report)
         if unlimited := growth.is_free(idling):

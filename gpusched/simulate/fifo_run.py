@@ -24,6 +24,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
+from gpusched._support.stopping import within_seconds
 from gpusched.model.derived_block_times import refuse_derived_block_time
 from gpusched.model.fifo_order import ORDERS, Order
 from gpusched.model.gpu import GPU
@@ -210,6 +211,7 @@ def fifo(
     """
     check_task_set(tasks)
     budget = as_budget(budget)
+    stop = within_seconds(stop, budget.seconds)
     if tasks.is_stack:
         raise ValueError(
             f"tasks: got a stack of {len(tasks)} sets, expected one set; fifo_responses gives the "
@@ -276,12 +278,14 @@ def fifo(
     ended = run_to_end(simulation, budget, progress, stop, total=last, unit="tick")
     verdict, start, length, (worst, finished, grows) = simulation.result()
     task, job, release, begin, dispatched, finish = simulation.jobs()
+    deadline = tasks.deadline[task]
+    deadline += release
     known = verdict != 0
     return FifoRun(
         task=task,
         job=job,
         release=release,
-        deadline=release + tasks.deadline[task],
+        deadline=deadline,
         start=begin,
         finish=finish,
         dispatched=dispatched,
@@ -345,7 +349,8 @@ def fifo_responses(
     settle
         As in ``fifo``, but the default is "no" if ``until`` is given.
     budget
-        A ``gs.Budget`` for each set, of which only ``states`` (jobs) is used.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit the jobs of each set. Each set
+        gets an equal part of the seconds that are left.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -361,7 +366,7 @@ def fifo_responses(
         As in ``fifo``; the message has the index of the set.
     """
     check_task_set(tasks)
-    states = as_budget(budget).states
+    limits = as_budget(budget)
     one_of(order, ORDERS, "order")
     one_of(draw, DRAWS, "draw")
     period, offset, priority = (
@@ -415,7 +420,9 @@ def fifo_responses(
         triggers=np.full(sets, trigger_bits(triggers)),
         key=seed_key(seed),
         first=set_number(first),
-        states=states or 0,
+        states=limits.states or 0,
+        bytes=limits.bytes or 0,
+        seconds=limits.seconds or 0.0,
         stop=stop,
     )
     outcome = _VERDICTS[verdict]

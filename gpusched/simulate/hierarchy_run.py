@@ -21,6 +21,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
+from gpusched._support.stopping import within_seconds
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
@@ -220,7 +221,8 @@ def hierarchy(
         exceeds 2**59 ticks; the arguments are in the wrong order. The message names the launch and
         the value.
     gpusched.Cancelled
-        ``stop`` was set.
+        ``stop`` was set, or the seconds of the budget were spent (the message tells) before the
+        launches were read.
     """
     if isinstance(launches, (GPU, str)) or isinstance(gpu, Launches):
         raise TypeError(
@@ -241,6 +243,7 @@ def hierarchy(
     one_of(channel_release, _RELEASES, "channel_release")
     limit = integer((gpu.channels or 0) if channels is None else channels, "channels")
     budget = as_budget(budget)
+    stop = within_seconds(stop, budget.seconds)
     number = integer(index, "index")
     if not 0 <= number < 2**63:
         raise ValueError(f"index: got {number}, expected 0 to 2**63 - 1")
@@ -249,7 +252,7 @@ def hierarchy(
         if not -(2**63) <= value < 2**63:
             raise OverflowError(f"{name}: got {value}, expected a number that fits 64 bits")
     given_begin, given = _ragged(launches.block_times)
-    after_begin, after = _ragged(launches.after)
+    after_begin, after = _ragged(launches.after if any(launches.after) else None)
     early = bool(launches.programmatic.any())  # without, triggers change nothing
     simulation = _core.hierarchy_open(
         gpu._limits,
@@ -291,6 +294,7 @@ def hierarchy(
         key=seed_key(seed),
         index=number,
         log_blocks=flag(blocks, "blocks"),
+        stop=stop,
     )
     ended = run_to_end(
         simulation,

@@ -23,6 +23,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
+from gpusched._support.stopping import within_seconds
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate.arguments.host_arguments import (
     Contexts,
@@ -251,6 +252,7 @@ def host(
         Contexts(slice, switch, ring, update, stall, gpu_priority),
     )
     budget = as_budget(budget)
+    timed = within_seconds(stop, budget.seconds)
     simulation = _core.host_open(
         **model.arguments,
         until=last,
@@ -263,14 +265,16 @@ def host(
         **given,
     )
     total = int(last[0]) if releases is None else int(given["release"].max(initial=0))
-    ended = run_to_end(simulation, budget, progress, stop, total=total, unit="tick")
+    ended = run_to_end(simulation, budget, progress, timed, total=total, unit="tick")
     worst, finished, missed = simulation.result()
     task, job, release, begin, finish = simulation.jobs()
+    deadline = hosts.deadline[task]
+    deadline += release
     return HostRun(
         task=task,
         job=job,
         release=release,
-        deadline=release + hosts.deadline[task],
+        deadline=deadline,
         start=begin,
         finish=finish,
         intervals=Intervals(*simulation.intervals()) if intervals else None,
@@ -343,7 +347,8 @@ def host_responses(
     seed, first
         Set i uses the random numbers of set ``first + i`` of the seed.
     budget
-        A ``gs.Budget`` for each set, of which only ``states`` (jobs) is used.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit the jobs of each set. Each set
+        gets an equal part of the seconds that are left.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -360,6 +365,7 @@ def host_responses(
         As in ``host``; the message has the index of the set.
     """
     instance(hosts, HostTasks, "hosts")
+    limits = as_budget(budget)
     sets = len(hosts) if hosts.is_stack else 1
     model = host_model(
         *(hosts, cpus, policy, protocol, mode, sms, server, overhead, server_period),
@@ -373,7 +379,9 @@ def host_responses(
         triggers=trigger_bits(triggers),
         key=seed_key(seed),
         first=set_number(first),
-        states=as_budget(budget).states or 0,
+        states=limits.states or 0,
+        bytes=limits.bytes or 0,
+        seconds=limits.seconds or 0.0,
         stop=stop,
     )
     outcome = np.array(HostRun.OUTCOMES)[np.minimum(status, 1)]

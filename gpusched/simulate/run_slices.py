@@ -60,6 +60,8 @@ def run_to_end(
     began = monotonic()
     status, done, now, count, steps, seconds = 0, False, 0, 0, 0, 0.0
     states = 0 if steps_are_states else budget.states or 0
+    # The deadlines of the jobs are a column besides the six of the core.
+    size = 0 if budget.bytes is None else max(1, budget.bytes * 6 // 7)
     with reporter(progress, total, unit, delay=1.0) as report:
         while not done and status == 0:
             most = _SLICE
@@ -71,7 +73,7 @@ def run_to_end(
                 status = _REASONS.index("states" if most <= 0 else "seconds")
                 break
             status, done, now, count, steps = simulation.run(
-                steps=most, states=states, bytes=budget.bytes or 0, seconds=seconds, stop=stop
+                steps=most, states=states, bytes=size, seconds=seconds, stop=stop
             )
             reached = now if unit == "tick" else count
             report(reached if total is None else min(reached, total))

@@ -220,6 +220,9 @@ static int land(repaired_t *self, int64_t t, int64_t *counts, int64_t depth, lan
     return find_vertex(self, counts, depth, &landing->vertex, &landing->created);
 }
 
+/* Of a new time, for each task: its vertex is looked up in memory that is not at hand. */
+enum { STATE_WORK = 16 };
+
 /* With inserted idle time: from a new vertex, waits for the next arrival, and on from there. Done
  * at once, so that all times of one depth are known before the first of its vertices is expanded.
  * All times of a vertex wait to the same instant, hence once per vertex. counts is overwritten. */
@@ -244,7 +247,7 @@ static int wait_on(repaired_t *self, int64_t v, int64_t point, int64_t *counts)
             status = gs_pbs_graph_edge(self->engine, v, target, 0);
         }
         if (status == GS_OK) {
-            status = gs_poll(self->ctx, n);
+            status = gs_poll(self->ctx, STATE_WORK * n);
         }
         if (status != GS_OK) {
             return status;
@@ -334,7 +337,7 @@ static int expand_batch(repaired_t *self, int64_t v, uint32_t batch)
                             self->moments[m].point, batch, counts);
         }
         if (status == GS_OK) {
-            status = gs_poll(self->ctx, n);
+            status = gs_poll(self->ctx, STATE_WORK * n);
         }
         if (status != GS_OK) {
             return status;

@@ -115,7 +115,7 @@ out:
 
 PyDoc_STRVAR(by_placement_doc,
              "oracle_by_placement(limits, sm_order, blocks, threads, regs, smem, wcet, *, key, "
-             "first, least, most)\n"
+             "first, least, most, stop=None)\n"
              "--\n\n"
              "(completion, undecided, order) of batches that fit the GPU at once: int64\n"
              "(sets, 2**n), the same or None when nothing is undecided, int8 (sets, 2**n, n) or\n"
@@ -157,24 +157,24 @@ static int place_all(const times_t *times, gs_context_t *ctx, const gs_gpu_t *gp
 }
 
 static const gs_python_signature_t ORACLE_BY_PLACEMENT_SIGNATURE = {
-    "oracle_by_placement", "OOOOOOOOLLL", 7, 0,
+    "oracle_by_placement", "OOOOOOOOLLLO", 7, 1,
     (const char *const[]){"limits", "sm_order", "blocks", "threads", "regs", "smem", "wcet", "key",
-                          "first", "least", "most"}};
+                          "first", "least", "most", "stop"}};
 
 static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
     static const char *const names[COLUMNS] = {"blocks", "threads", "regs", "smem"};
-    PyObject *limits, *sm_order, *in[COLUMNS], *wcet, *key;
+    PyObject *limits, *sm_order, *in[COLUMNS], *wcet, *key, *stop = Py_None;
     long long least, most;
     times_t times = {0};
     if (!gs_python_parse(&ORACLE_BY_PLACEMENT_SIGNATURE, args, nargs, kwnames, &limits, &sm_order,
                          &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM], &wcet, &key, &times.first,
-                         &least, &most)) {
+                         &least, &most, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
-    if (!gs_python_call_init(&call, NULL, 0, 0)) {
+    if (!gs_python_call_init(&call, stop, 0, 0)) {
         return NULL;
     }
     gs_python_device_t device = {0};

@@ -12,7 +12,6 @@ static void begin_set(gs_python_call_t *call, long long states)
     call->ctx.states = 0;
     call->ctx.states_limit = states;
     call->ctx.bytes_peak = call->ctx.bytes_used;
-    gs_python_call_restart(call);
 }
 
 static int search_set(gs_python_call_t *call, const gs_python_problem_t *problem, npy_intp set,
@@ -23,6 +22,11 @@ static int search_set(gs_python_call_t *call, const gs_python_problem_t *problem
     gs_batch_table_t table = gs_python_problem_table(problem, set);
     int64_t began = gs_python_now();
     begin_set(call, states);
+    if (!gs_python_call_share(call, problem->sets - set) && set > 0) {
+        gs_python_i64(columns[ANSWER])[set] = -1;
+        gs_python_i64(columns[SPENT])[set] = GS_SPENT_SECONDS;
+        return GS_OK;
+    }
     int status = gs_pbs_search_run(search, &call->ctx, &tasks, &table, options);
     if (status != GS_OK) {
         call->ctx.fault.set = problem->sets > 1 ? set : -1;
@@ -156,17 +160,18 @@ out:
 
 PyDoc_STRVAR(
     edf_doc,
-    "pbs_edf(period, deadline, offset, completion, *, parallel, bytes, stop, chained=None)\n"
+    "pbs_edf(period, deadline, offset, completion, *, parallel, bytes, seconds, stop, "
+    "chained=None)\n"
     "--\n\n"
     "Simulates EDFserial or EDFParallel for a stack of N task sets (gs_pbs_edf_simulate).\n"
-    "Returns (answer, task, job, deadline), columns of length N with answer 1, 0 or -1\n"
-    "(budget) and the first miss, and for a stack of one (start, end, batch), else\n"
-    "None.");
+    "Returns (answer, spent, task, job, deadline), columns of length N with answer 1, 0 or -1\n"
+    "(the budget spent) and the first miss, and for a decided stack of one\n"
+    "(start, end, batch), else None.");
 
 static const gs_python_signature_t PBS_EDF_SIGNATURE = {
-    "pbs_edf", "OOOOpLOO", 4, 1,
-    (const char *const[]){"period", "deadline", "offset", "completion", "parallel", "bytes", "stop",
-                          "chained"}};
+    "pbs_edf", "OOOOpLdOO", 4, 1,
+    (const char *const[]){"period", "deadline", "offset", "completion", "parallel", "bytes",
+                          "seconds", "stop", "chained"}};
 
 static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames)
@@ -174,22 +179,23 @@ static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nar
     PyObject *period, *deadline, *offset, *completion, *stop, *chained = Py_None;
     int parallel;
     long long bytes;
+    double seconds;
     if (!gs_python_parse(&PBS_EDF_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
-                         &completion, &parallel, &bytes, &stop, &chained)) {
+                         &completion, &parallel, &bytes, &seconds, &stop, &chained)) {
         return NULL;
     }
     gs_python_call_t call;
-    if (!gs_python_call_init(&call, stop, 0, bytes)) {
+    if (!gs_python_call_init(&call, stop, seconds, bytes)) {
         return NULL;
     }
     PyObject *result = NULL, *frames = NULL;
-    PyArrayObject *columns[4] = {NULL};
+    PyArrayObject *columns[5] = {NULL};
     gs_python_problem_t problem;
     gs_schedule_t schedule;
     gs_schedule_init(&schedule);
     if (!gs_python_problem_init(&problem, period, deadline, offset, completion, Py_None) ||
         !gs_python_problem_chains(&problem, chained) ||
-        !gs_python_new_columns(columns, 4, problem.sets)) {
+        !gs_python_new_columns(columns, 5, problem.sets)) {
         goto out;
     }
     int status = GS_OK;
@@ -197,33 +203,38 @@ static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nar
     for (npy_intp set = 0; set < problem.sets && status == GS_OK; set++) {
         gs_periodic_tasks_t tasks = gs_python_problem_tasks(&problem, set);
         gs_batch_table_t table = gs_python_problem_table(&problem, set);
-        gs_pbs_edf_miss_t miss;
-        status = gs_pbs_edf_simulate(&call.ctx, &tasks, &table, parallel != 0,
-                                     problem.sets == 1 ? &schedule : NULL, &miss);
-        bool spent = status > 0;
+        gs_pbs_edf_miss_t miss = {-1, -1, -1};
+        status = GS_SPENT_SECONDS;
+        if (gs_python_call_share(&call, problem.sets - set)) {
+            status = gs_pbs_edf_simulate(&call.ctx, &tasks, &table, parallel != 0,
+                                         problem.sets == 1 ? &schedule : NULL, &miss);
+        }
         if (status < 0) {
             call.ctx.fault.set = problem.sets > 1 ? set : -1;
             break;
         }
+        gs_python_i64(columns[0])[set] = status != GS_OK ? -1 : miss.task < 0;
+        gs_python_i64(columns[1])[set] = status;
+        gs_python_i64(columns[2])[set] = miss.task;
+        gs_python_i64(columns[3])[set] = miss.job;
+        gs_python_i64(columns[4])[set] = miss.deadline;
         status = GS_OK;
-        gs_python_i64(columns[0])[set] = spent ? -1 : miss.task < 0;
-        gs_python_i64(columns[1])[set] = miss.task;
-        gs_python_i64(columns[2])[set] = miss.job;
-        gs_python_i64(columns[3])[set] = miss.deadline;
     }
     gs_python_acquire(&call);
     if (status != GS_OK) {
         gs_python_raise(module, &call, status);
         goto out;
     }
-    frames = problem.sets == 1 ? gs_python_frames(&schedule) : Py_NewRef(Py_None);
+    bool whole = problem.sets == 1 && gs_python_i64(columns[0])[0] >= 0;
+    frames = whole ? gs_python_frames(&schedule) : Py_NewRef(Py_None);
     if (frames != NULL) {
-        result = Py_BuildValue("(OOOO)O", columns[0], columns[1], columns[2], columns[3], frames);
+        result = Py_BuildValue("(OOOOO)O", columns[0], columns[1], columns[2], columns[3],
+                               columns[4], frames);
     }
 out:
     Py_XDECREF(frames);
     gs_schedule_free(&schedule, &call.ctx);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         Py_XDECREF((PyObject *)columns[i]);
     }
     gs_python_problem_free(&problem);

@@ -399,9 +399,11 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
         status = gs_simulate_fifo_run(&fifo, ctx, INT64_MAX);
     }
     if (status >= 0) { /* a spent budget: what was seen up to then */
-        size_t size = (size_t)model.kernels.n * sizeof(int64_t);
-        memcpy(row[0], fifo.worst, size);
-        memcpy(row[1], fifo.finished, size);
+        size_t size = fifo.finished == NULL ? 0 : (size_t)model.kernels.n * sizeof(int64_t);
+        if (size != 0) { /* nothing where its start was not reached */
+            memcpy(row[0], fifo.worst, size);
+            memcpy(row[1], fifo.finished, size);
+        }
         *row[2] = status == GS_OK ? fifo.verdict : -1;
         *row[3] = fifo.waves;
         status = GS_OK;
@@ -414,27 +416,29 @@ PyDoc_STRVAR(
     responses_doc,
     "fifo_responses(period, block_time, blocks, threads, offset, priority, least, slack, *, regs, "
     "smem, begin, latency, soonest, limits, sm_order, placement, m, order, draw, settle, until, "
-    "victim, triggers, key, first, states, stop)\n"
+    "victim, triggers, key, first, states, bytes, seconds, stop)\n"
     "--\n\n"
     "Simulates every set of a stack (arrays (sets, n), with chains columns of kernels of\n"
     "any one width and begin (sets, n + 1); m, until, victim, triggers:\n"
     "(sets,)). Set i draws from index first + i of the key; states limits the jobs of each\n"
-    "set (0: no limit). Returns (worst, finished), each (sets, n), and (verdict, waves),\n"
-    "each (sets,); verdict is -1 where the limit was reached.");
+    "set, bytes the memory at once, seconds the time of all (0: no limit). Returns (worst,\n"
+    "finished), each (sets, n), and (verdict, waves), each (sets,); verdict is -1 where a limit\n"
+    "was reached.");
 
 static const gs_python_signature_t FIFO_RESPONSES_SIGNATURE = {
-    "fifo_responses", "OOOOOOOOOOOOOOOiOiiiOOOOLLO", 8, 0,
+    "fifo_responses", "OOOOOOOOOOOOOOOiOiiiOOOOLLLdO", 8, 0,
     (const char *const[]){"period",  "block_time", "blocks",   "threads",   "offset",   "priority",
                           "least",   "slack",      "regs",     "smem",      "begin",    "latency",
                           "soonest", "limits",     "sm_order", "placement", "m",        "order",
                           "draw",    "settle",     "until",    "victim",    "triggers", "key",
-                          "first",   "states",     "stop"}};
+                          "first",   "states",     "bytes",    "seconds",   "stop"}};
 
 static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *in[TASK_ARRAYS], *in_set[SET_ARRAYS], *limits, *sm_order, *key, *stop;
-    long long first, states;
+    long long first, states, bytes;
+    double seconds;
     sets_t stack = {0};
     in[STREAM] = Py_None;
     if (!gs_python_parse(&FIFO_RESPONSES_SIGNATURE, args, nargs, kwnames, &in[PERIOD],
@@ -443,7 +447,7 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
                          &in[SOONEST], &limits, &sm_order, &stack.common.placement, &in_set[M],
                          &stack.common.order, &stack.common.draw, &stack.common.settle,
                          &in_set[UNTIL], &in_set[VICTIM], &in_set[TRIGGERS], &key, &first, &states,
-                         &stop)) {
+                         &bytes, &seconds, &stop)) {
         return NULL;
     }
     if (first < 0 || states < 0) {
@@ -451,7 +455,7 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
         return NULL;
     }
     gs_python_call_t call;
-    if (!gs_python_call_init(&call, stop, 0, 0)) {
+    if (!gs_python_call_init(&call, stop, seconds, bytes)) {
         return NULL;
     }
     static const char *const set_names[SET_ARRAYS] = {"m", "until", "victim", "triggers"};

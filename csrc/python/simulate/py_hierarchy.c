@@ -215,13 +215,13 @@ PyDoc_STRVAR(open_doc,
              "smem, least, "
              "most, given_begin, given, after_begin, after, interference, carveout, graph, "
              "programmatic, trigger, partition, limit, own_queues, set_begin, set, cooperative, "
-             "cluster, sms_per_gpc, key, index, log_blocks)\n"
+             "cluster, sms_per_gpc, key, index, log_blocks, stop=None)\n"
              "--\n\n"
              "A HierarchySimulation at its start. See\n"
              "simulate/hierarchy/hierarchy.h for the arguments.");
 
 static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
-    "hierarchy_open", "OOiOLppLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLp", 2, 0,
+    "hierarchy_open", "OOiOLppLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLpO", 2, 1,
     (const char *const[]){"limits",
                           "sm_order",
                           "policy",
@@ -264,12 +264,13 @@ static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
                           "sms_per_gpc",
                           "key",
                           "index",
-                          "log_blocks"}};
+                          "log_blocks",
+                          "stop"}};
 
 static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
-    PyObject *limits, *sm_order, *in[ARRAYS], *key;
+    PyObject *limits, *sm_order, *in[ARRAYS], *key, *stop = Py_None;
     int policy, shared_channels, channels_until_end, log_blocks;
     long long channels, resident_grids, switch_time, index;
     if (!gs_python_parse(&HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order,
@@ -281,7 +282,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
                          &in[AFTER], &in[INTERFERENCE], &in[CARVEOUT], &in[GRAPH],
                          &in[PROGRAMMATIC], &in[TRIGGER], &in[PARTITION], &in[LIMIT],
                          &in[OWN_QUEUES], &in[SET_BEGIN], &in[SET], &in[COOPERATIVE], &in[CLUSTER],
-                         &in[SMS_PER_GPC], &key, &index, &log_blocks)) {
+                         &in[SMS_PER_GPC], &key, &index, &log_blocks, &stop)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -301,7 +302,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
     self->model.switch_time = switch_time;
     self->model.index = (uint64_t)index;
     self->model.log_blocks = log_blocks != 0;
-    return gs_python_simulation_open(module, self, ready, NULL);
+    return gs_python_simulation_open(module, self, ready, stop);
 }
 
 static void op_row(const void *of, int64_t k, int64_t *row)

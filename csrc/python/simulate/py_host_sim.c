@@ -196,10 +196,12 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
         status = gs_simulate_host_run(&host, ctx, INT64_MAX);
     }
     if (status >= 0) { /* a spent budget: what was seen up to then */
-        size_t size = (size_t)model.hosts.n * sizeof(int64_t);
-        memcpy(row[0], host.worst, size);
-        memcpy(row[1], host.finished, size);
-        memcpy(row[2], host.late, size);
+        size_t size = host.late == NULL ? 0 : (size_t)model.hosts.n * sizeof(int64_t);
+        if (size != 0) { /* nothing where its start was not reached */
+            memcpy(row[0], host.worst, size);
+            memcpy(row[1], host.finished, size);
+            memcpy(row[2], host.late, size);
+        }
         *row[3] = status;
         status = GS_OK;
     }
@@ -210,31 +212,34 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
 PyDoc_STRVAR(
     responses_doc,
     "host_responses(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, overhead, "
-    "shares, until, victim, triggers, key, first, states, stop, slice=0, ring=0, stall=False, "
-    "gpu_priority=None, switch=0)\n"
+    "shares, until, victim, triggers, key, first, states, bytes, seconds, stop, slice=0, ring=0, "
+    "stall=False, gpu_priority=None, switch=0)\n"
     "--\n\n"
     "Simulates every set of a stack; the arguments of host_open for N sets. Set i draws from\n"
-    "index first + i of the key; states limits the jobs of each set (0: no limit). Returns\n"
-    "(worst, finished, late), each (N, n), and status (N,), 1 where the limit was reached.");
+    "index first + i of the key; states limits the jobs of each set, bytes the memory at\n"
+    "once, seconds the time of all (0: no limit). Returns (worst, finished, late), each (N, n),\n"
+    "and status (N,), positive where a limit was reached.");
 
 static const gs_python_signature_t HOST_RESPONSES_SIGNATURE = {
-    "host_responses", "OOOOLLiiiOLOOOLOLLOLipOL", 4, 5,
-    (const char *const[]){"hosts",  "offset", "core",     "sm",     "cpus",         "sms",
-                          "policy", "gpu",    "mode",     "server", "overhead",     "shares",
-                          "until",  "victim", "triggers", "key",    "first",        "states",
-                          "stop",   "slice",  "ring",     "stall",  "gpu_priority", "switch"}};
+    "host_responses", "OOOOLLiiiOLOOOLOLLLdOLipOL", 4, 5,
+    (const char *const[]){"hosts",        "offset",  "core",     "sm",     "cpus",     "sms",
+                          "policy",       "gpu",     "mode",     "server", "overhead", "shares",
+                          "until",        "victim",  "triggers", "key",    "first",    "states",
+                          "bytes",        "seconds", "stop",     "slice",  "ring",     "stall",
+                          "gpu_priority", "switch"}};
 
 static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     gs_python_host_call_t in = {0};
     PyObject *stop;
-    long long first, states;
+    long long first, states, bytes;
+    double seconds;
     if (!gs_python_parse(&HOST_RESPONSES_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.offset,
                          &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
-                         &in.key, &first, &states, &stop, &in.slice, &in.ring, &in.stall,
-                         &in.gpu_priority, &in.switching)) {
+                         &in.key, &first, &states, &bytes, &seconds, &stop, &in.slice, &in.ring,
+                         &in.stall, &in.gpu_priority, &in.switching)) {
         return NULL;
     }
     if (first < 0 || states < 0) {
@@ -242,7 +247,7 @@ static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssiz
         return NULL;
     }
     gs_python_call_t call;
-    if (!gs_python_call_init(&call, stop, 0, 0)) {
+    if (!gs_python_call_init(&call, stop, seconds, bytes)) {
         return NULL;
     }
     sets_t stack = {.in = &in, .first = (uint64_t)first};

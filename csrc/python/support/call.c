@@ -24,6 +24,10 @@ static int poll_call(void *arg)
     if (call->deadline_ns != 0 && now >= call->deadline_ns) {
         return GS_SPENT_SECONDS;
     }
+    if (call->stop_ns != 0 && now >= call->stop_ns) {
+        call->late = true;
+        return GS_ERR_INTERRUPTED;
+    }
     int64_t since = now - call->signals_ns;
     if (since >= 0 && since < SIGNAL_PERIOD_NS) { /* below 0: the clock was set back */
         return GS_OK;
@@ -67,20 +71,26 @@ bool gs_python_call_init(gs_python_call_t *call, PyObject *stop, double seconds,
         PyErr_SetString(PyExc_ValueError, "bytes: expected a number of at least 0");
         return false;
     }
-    if (stop != NULL && stop != Py_None) {
-        if (!take_stop(call, stop)) {
-            return false;
-        }
+    long long stop_ns = 0;
+    if (stop != NULL && PyTuple_Check(stop) && !PyArg_ParseTuple(stop, "OL", &stop, &stop_ns)) {
+        return false;
     }
-    call->seconds_ns = seconds > 1e9 ? 0 : (int64_t)(seconds * 1e9);
-    if (seconds > 0 && seconds < 1e-9) { /* next to nothing, which 0 is not */
-        call->seconds_ns = 1;
+    if (stop != NULL && stop != Py_None && !take_stop(call, stop)) {
+        return false;
+    }
+    call->stop_ns = stop_ns;
+    if (seconds > 0 && seconds <= 1e9) {
+        int64_t ns = (int64_t)(seconds * 1e9);
+        call->end_ns = gs_python_now() + (ns == 0 ? 1 : ns); /* next to nothing, which 0 is not */
+    }
+    if (seconds > 0 && stop_ns != 0 && (call->end_ns == 0 || stop_ns < call->end_ns)) {
+        call->end_ns = stop_ns;
     }
     call->ctx.bytes_limit = bytes;
     call->ctx.poll = poll_call;
     call->ctx.poll_arg = call;
     call->signals_ns = gs_python_now();
-    gs_python_call_restart(call);
+    call->deadline_ns = call->end_ns;
     return true;
 }
 
@@ -92,9 +102,14 @@ void gs_python_call_free(gs_python_call_t *call)
     }
 }
 
-void gs_python_call_restart(gs_python_call_t *call)
+bool gs_python_call_share(gs_python_call_t *call, npy_intp sets)
 {
-    call->deadline_ns = call->seconds_ns == 0 ? 0 : gs_python_now() + call->seconds_ns;
+    int64_t now = call->end_ns == 0 ? -1 : gs_python_now();
+    if (now >= call->end_ns) {
+        return false;
+    }
+    call->deadline_ns = call->end_ns == 0 ? 0 : now + 1 + (call->end_ns - now - 1) / sets;
+    return true;
 }
 
 void gs_python_release(gs_python_call_t *call)
@@ -165,6 +180,11 @@ PyObject *gs_python_raise(PyObject *module, const gs_python_call_t *call, int st
         type = PyExc_OverflowError;
         break;
     case GS_ERR_INTERRUPTED:
+        if (call->late) {
+            PyErr_SetString(state->spent,
+                            "The budget of seconds was spent; a larger one may decide it.");
+            return NULL;
+        }
         PyErr_SetString(state->cancelled, "stopped by its stop flag");
         return NULL;
     default:

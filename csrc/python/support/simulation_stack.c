@@ -13,9 +13,13 @@ static int respond_all(const gs_python_stack_t *self, gs_python_call_t *call, co
         call->ctx.states = 0;
         call->ctx.states_limit = self->states;
         call->ctx.fault.set = self->sets > 1 ? set : -1;
+        if (!gs_python_call_share(call, self->sets - set)) {
+            call->ctx.work = 1000000; /* the first poll ends it */
+        }
         status = self->respond(of, &call->ctx, set, row);
         if (status == GS_OK) {
             status = gs_poll(&call->ctx, 64 + 8 * self->n);
+            status = status == GS_SPENT_SECONDS ? GS_OK : status;
         }
     }
     return status;

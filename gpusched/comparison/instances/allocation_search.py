@@ -80,6 +80,7 @@ def allocated(
     )
     by_counts = {_counts(row, kinds): row for row in reversed(configurations)}
     found, spent = Found(None), False
+    parts: tuple[MigPart, ...] = ()
     impossible = models.given.impossible()
     try:
         _refuse_unknown(tests, len(units))
@@ -87,9 +88,10 @@ def allocated(
             found = search_instances(
                 len(units), by_counts, [of.sms for of in gpus], _demand(models, units), tests
             )
+            if found.sets is not None:
+                parts = _parts(found.sets, by_counts, kinds, tests)
     except Spent:
-        spent = True
-    parts = () if found.sets is None else _parts(found.sets, by_counts, kinds, tests)
+        found, spent = Found(None), True
     users = {task for unit in units for task in unit}
     said = [*_ASSUMED, *_bounds_said(parts)]
     left: dict[int, int | None] = dict.fromkeys(set(range(len(workload))) - users)

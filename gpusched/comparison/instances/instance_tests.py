@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpusched._support.budget import Budget
-from gpusched._support.stopping import raise_if_stopped
+from gpusched._support.stopping import BudgetSpent, raise_if_stopped
 from gpusched.analysis.fifo_bounds import fifo_bound
 from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.derived_models import DerivedModels
@@ -72,7 +71,6 @@ class InstanceTests:
         self._units = [list(unit) for unit in units]
         self._test = test
         self._budget, self._stop, self._report = budget, stop, report
-        self._began = perf_counter()
         times = workload.kernel_times(platform)
         self.kinds = [
             _Kind(gpu, platform_of_instance(platform, gpu), _tasks_in(workload, times, gpu))
@@ -105,8 +103,12 @@ class InstanceTests:
         return self._workload.replace(tasks=tasks), of.platform
 
     def answer(self, kind: int, mask: int) -> WorkloadAnswer:
-        """The answer for a set; raises ValueError and OverflowError if the test refuses it."""
-        return self._test(*self.part(kind, mask))
+        """The answer for a set; raises ValueError and OverflowError if the test refuses it, and
+        `Spent` if its time is used up."""
+        try:
+            return self._test(*self.part(kind, mask))
+        except BudgetSpent:
+            raise Spent from None
 
     def accepts(self, kind: int, masks: Sequence[int]) -> list[bool]:
         """Whether an instance of the kind accepts each set."""
@@ -127,11 +129,12 @@ class InstanceTests:
     def spend(self, memory: int = 0) -> None:
         """Raise `Spent` if the budget is used up or too small for these bytes; `Cancelled` on
         a stop."""
-        raise_if_stopped(self._stop)
+        try:
+            raise_if_stopped(self._stop)
+        except BudgetSpent:
+            raise Spent from None
         limits = self._budget
         if limits.bytes is not None and memory > limits.bytes:
-            raise Spent
-        if limits.seconds is not None and perf_counter() - self._began > limits.seconds:
             raise Spent
 
     def _count(self, sets: int) -> None:
@@ -188,6 +191,8 @@ class InstanceTests:
         except (ValueError, OverflowError):  # of one set, which the others are not to share
             self.tested -= len(masks)
             return [self._accepts(kind, mask) for mask in masks]
+        except BudgetSpent:
+            raise Spent from None
         return list(accepted)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from gpusched._support.arguments import instance, one_of
-from gpusched._support.budget import Budget
+from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress, reporter
-from gpusched._support.stopping import raise_if_stopped
+from gpusched._support.stopping import raise_if_stopped, within_seconds
 from gpusched.comparison.analyses import Request, instances_for
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.instances.mig_allocation import MigAllocation
@@ -78,8 +78,8 @@ instances; every smaller set of tasks has one.
     gaps
         As in ``gs.analyze``.
     budget
-        A ``gs.Budget`` for the search, in which ``states`` limits the number of sets of tasks that
-        are tested in an instance. It also applies to each exact search of "pbs".
+        A ``gs.Budget`` for the whole call, in which ``states`` limits the number of sets of tasks
+        that are tested in an instance, and the states of each exact search of "pbs".
     progress
         A callable (done, None), in tested sets, or a bool that turns a progress bar on or off; by
         default a bar appears in a terminal or a notebook after one second.
@@ -119,7 +119,9 @@ instances; every smaller set of tasks has one.
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
     raise_if_stopped(stop)
-    request = Request(options, gaps, budget, stop)
+    stop = within_seconds(stop, as_budget(budget).seconds)
+    memory = None if budget is None else as_budget(budget).bytes
+    request = Request(options, gaps, budget, stop, memory=memory)
     with reporter(progress, None, "set", delay=1.0) as report:
         return instances_for(
             DerivedModels(workload, platform), request, {"within": within, **options}, report

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from gpusched._support.stopping import BudgetSpent
 from gpusched.comparison.verdicts.conditions import Condition
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import WorkloadAnswer
@@ -96,11 +97,14 @@ def open_reading(
     if run.limits or not run.late.any():
         return run
     for changes, other in others:
+        said = "no job is late"
         try:
             late = bool(other().late.any())
         except (ValueError, OverflowError):
             late = False
+        except BudgetSpent:
+            late, said = False, "the budget of seconds was spent before it was simulated"
         if not late:
             short = f"rule {', '.join(rule.name for rule, _ in changes)}"
-            return replace(run, limits=((short, f"no job is late if {_and(changes)}"),))
+            return replace(run, limits=((short, f"{said} if {_and(changes)}"),))
     return run

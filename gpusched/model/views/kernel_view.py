@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
@@ -123,12 +124,12 @@ def _kernel_view(
     return View(derived, (*source.assumptions, *found.sentences(source)))
 
 
-def batch_view(source: Source, *, occupy: bool, waits: bool) -> BatchView:
+def batch_view(source: Source, *, occupy: bool, waits: bool, stop: Any = None) -> BatchView:
     """Kernel tasks, and batches at the platform's largest slowdown; see ``Workload.batches``."""
     gpu = _gpu_of_batches(source)
     kernels = _kernel_view(source, gpu, occupy=occupy, fuse=True, alone=True, waits=waits)
     most = source.platform.slowdown[1]
-    table = BatchTable.from_gpu(kernels.tasks, gpu, slowdown=most)
+    table = BatchTable.from_gpu(kernels.tasks, gpu, slowdown=most, stop=stop)
     said = []
     if kernels.tasks.n > 1:
         said.append(f"a batch takes {_times(most)}as long as the longest of its kernels alone")
@@ -145,7 +146,9 @@ class _Chain:
     after: int = 0
 
 
-def chain_batch_view(source: Source, *, occupy: bool, waits: bool) -> ChainBatchView:
+def chain_batch_view(
+    source: Source, *, occupy: bool, waits: bool, stop: Any = None
+) -> ChainBatchView:
     """Chains of kernels, and batches of these; see ``Workload.batches``."""
     gpu = _gpu_of_batches(source)
     source.refuse_jitter()
@@ -187,7 +190,7 @@ def chain_batch_view(source: Source, *, occupy: bool, waits: bool) -> ChainBatch
         name=[task.name for task in tasks],
     )
     most = source.platform.slowdown[1]
-    table = BatchTable.from_gpu(derived, gpu, slowdown=most)
+    table = BatchTable.from_gpu(derived, gpu, slowdown=most, stop=stop)
     said = found.sentences(source)
     if derived.n > 1:
         said.append(

@@ -607,6 +607,7 @@ class Workload(NoArray, Tabular):
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["fuse"] = "fuse",
         waits: bool = True,
+        stop: Any = None,
     ) -> BatchView: ...
     @overload
     def batches(
@@ -616,6 +617,7 @@ class Workload(NoArray, Tabular):
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["keep"],
         waits: bool = True,
+        stop: Any = None,
     ) -> ChainBatchView: ...
     def batches(
         self,
@@ -624,6 +626,7 @@ class Workload(NoArray, Tabular):
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["fuse", "keep"] = "fuse",
         waits: bool = True,
+        stop: Any = None,
     ) -> BatchView | ChainBatchView:
         """Derive kernel tasks and the completion times of their batches, for PBS.
 
@@ -637,7 +640,8 @@ class Workload(NoArray, Tabular):
         kernel of each task. Copies and, with ``gaps="occupy"``, CPU work between two kernels
         occupy the GPU before the second one; work before the first or after the last kernel of a
         job does not. Raises ValueError for more than 24 kernels in total, counted with their
-        ``repeat``.
+        ``repeat``. ``stop`` is a writable buffer of one byte; the call ends when another thread
+        sets the byte to 1.
 
         >>> w = gs.Workload([gs.Task(name, 90, [gs.Kernel(20, blocks=4, threads=512)])
         ...                  for name in ("a", "b")])
@@ -649,8 +653,8 @@ class Workload(NoArray, Tabular):
         one_of(chains, ("fuse", "keep"), "chains")
         source, occupy, waits = self._source(platform), gaps == "occupy", flag(waits, "waits")
         if chains == "keep":
-            return chain_batch_view(source, occupy=occupy, waits=waits)
-        return batch_view(source, occupy=occupy, waits=waits)
+            return chain_batch_view(source, occupy=occupy, waits=waits, stop=stop)
+        return batch_view(source, occupy=occupy, waits=waits, stop=stop)
 
     def hosts(
         self,

@@ -11,6 +11,7 @@ from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, instance, one_of, seed_key, set_number
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.registry import enumeration
+from gpusched._support.stopping import share_of, within_seconds
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate.arguments.host_arguments import (
     Contexts,
@@ -89,9 +90,10 @@ def challenge(
     slice, switch, ring, update, stall, gpu_priority
         As in ``gs.simulate.host``; ``gpu_priority`` may be (N, n).
     budget
-        A ``gs.Budget`` for each set. ``states`` limits simulated jobs, or transitions of the
-        exploration. Default: 1,000,000 states and 2 GiB. With a limit on seconds, the answer
-        depends on the machine.
+        A ``gs.Budget`` for the whole call, whose ``states`` limit the simulated jobs, or the
+        transitions of the exploration, of each set. Default: 1,000,000 states and 2 GiB. Each set
+        gets an equal part of the seconds that are left; with them, the answer depends on the
+        machine.
     seed, first
         Random numbers of set i depend only on the seed and on ``first + i``.
     exhaustive
@@ -128,6 +130,7 @@ def challenge(
     explore = None if exhaustive is None else flag(exhaustive, "exhaustive")
     limits, key = as_budget(budget), seed_key(seed)
     number = set_number(first, "first")
+    stop = within_seconds(stop, limits.seconds)
     sets = len(hosts) if hosts.is_stack else 1
     known = np.zeros(sets, np.bool_)
     if accepted is not None:
@@ -151,7 +154,7 @@ def challenge(
     found = [
         _Found("accepted", "test", None, np.zeros(0, np.int64))
         if known[i]
-        else _challenge(model, hosts, i, explore, limits, key, number + i, stop)
+        else _challenge(model, hosts, i, explore, limits, key, number + i, share_of(stop, sets - i))
         for i in range(sets)
     ]
     given = model.arguments.get("gpu_priority")
@@ -195,7 +198,8 @@ def _challenge(
     tiny = one.n <= _TINY_TASKS and int(one.period.max(initial=0)) <= _TINY_PERIOD
     explored = None
     if exhaustive or (exhaustive is None and tiny):
-        explored = _call(model, one, at, True, limits, key, index, stop)
+        first = stop if exhaustive else share_of(stop, 2)
+        explored = _call(model, one, at, True, limits, key, index, first)
         if exhaustive or explored.by:
             return explored
     found = _call(model, one, at, False, limits, key, index, stop)
