@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from gpusched._support.text import named
 from gpusched.cli.command_parts import add_quiet, output_folder, status_of
 from gpusched.cli.platform_options import (
     add_platform,
@@ -106,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
                 print(findings.advice)
         if written:
             more = f" and {len(written) - 2} traces" if len(written) > 2 else ""
-            print(f"\nwrote {written[0]}, {os.path.basename(written[1])}{more}")
+            print(f"\nwrote {named(written[0], 300)}, {os.path.basename(written[1])}{more}")
     return status_of(found.schedulable)
 
 

@@ -23,7 +23,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
-from gpusched._support.text import escape, shown
+from gpusched._support.text import clip, escape, shown
 from gpusched.model.gpus.capabilities import (
     Capability,
     allocation_units,
@@ -485,7 +485,7 @@ takes 3 compute slices, and 1 of 7 are left
             ),
         }
         body = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
-        caption = f"<caption>{escape(self.name[:60])}</caption>" if self.name else ""
+        caption = f"<caption>{escape(clip(self.name, 60))}</caption>" if self.name else ""
         return f"<table>{caption}{body}</table>"
 
 
