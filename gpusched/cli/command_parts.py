@@ -108,7 +108,15 @@ def natural(text: str) -> int:
     return number
 
 
-positive.__name__ = natural.__name__ = "whole number"  # the name in messages of argparse
+def real(text: str) -> float:
+    number = float(text)
+    if math.isinf(number) and "inf" not in text.lower():
+        raise argparse.ArgumentTypeError(f"got {text}, expected a number that fits a double")
+    return number
+
+
+real.__name__ = "float"
+positive.__name__ = natural.__name__ = "whole number"  # the names in messages of argparse
 
 
 def slowdown(text: str) -> str | tuple[float, float]:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from gpusched._support.text import named
-from gpusched.cli.command_parts import add_quiet, output_folder, status_of
+from gpusched.cli.command_parts import add_quiet, output_folder, real, status_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -45,7 +45,7 @@ def add(commands: Any) -> None:
     )
     compare.add_argument(
         "--seconds",
-        type=float,
+        type=real,
         metavar="S",
         help="time limit of each exact search and each simulation (default: 200,000 states and 32 "
         "MiB for a search; simulations run until --until)",

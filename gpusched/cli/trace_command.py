@@ -21,6 +21,7 @@ from gpusched.cli.command_parts import (
     duration,
     natural,
     positive,
+    real,
     slowdown,
 )
 from gpusched.model.answers.times_in_text import tick_length
@@ -79,7 +80,7 @@ def add(commands: Any) -> None:
     )
     trace.add_argument(
         "--utilization",
-        type=float,
+        type=real,
         metavar="U",
         help="total utilization of all chosen kernels if periods are chosen (default: 1.0)",
     )

@@ -484,7 +484,9 @@ takes 3 compute slices, and 1 of 7 are left
                 f"({self.carveout_rule.replace('_', ' ')})"
             ),
         }
-        body = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
+        body = "".join(
+            f"<tr><th>{key}</th><td>{clip(value, 400)}</td></tr>" for key, value in rows.items()
+        )
         caption = f"<caption>{escape(clip(self.name, 60))}</caption>" if self.name else ""
         return f"<table>{caption}{body}</table>"
 
