@@ -231,6 +231,15 @@ def read_trace() -> Callable[[Any], Any]:
     return lambda _: gs.io.read_trace(f"/dev/fd/{file.fileno()}")
 
 
+# Single sets of many tasks, which take seconds to draw, sort and clear.
+LARGE_SETS: dict[str, Callable[[], Callable[[Any], Any]]] = {
+    "large_set_uunifast": lambda: lambda _: gs.generate.uunifast(10**8, 1, seed=1),
+    "large_set_gpusched": lambda: lambda _: gs.generate.gpusched(3 * 10**7, 1, seed=1),
+    "large_set_fifo": lambda: lambda _: gs.generate.fifo(3 * 10**7, 1, seed=1),
+    "large_set_stgm": lambda: lambda _: gs.generate.stgm(10**7, seed=1),
+}
+
+
 def workload() -> gs.Workload:
     """Many tasks, of which every row of a comparison and every margin takes its time."""
     tasks = []
@@ -278,7 +287,7 @@ CALLS: dict[str, Callable[[], Callable[[Any], Any]]] = {
         *(challenge_search, challenge_exploration),
     )
 }
-WITHOUT_FLAG = {"read_trace": read_trace} | STACKS
+WITHOUT_FLAG = {"read_trace": read_trace} | LARGE_SETS | STACKS
 
 
 def interrupted(call: Callable[[Any], Any]) -> dict[str, Any]:

@@ -195,8 +195,9 @@ int gs_generate_fifo(gs_context_t *ctx, const gs_generate_fifo_t *spec, const ui
         return status;
     }
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_PERIOD);
-    for (int64_t i = 0; i < spec->n; i++) {
+    for (int64_t i = 0; status == GS_OK && i < spec->n; i++) {
         set->period[i] = draw_period(&rng, spec->shortest, spec->longest) * spec->ticks;
+        status = gs_poll(ctx, 1);
     }
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_SHAPE);
     for (int64_t i = 0; status == GS_OK && i < spec->n; i++) {

@@ -1,8 +1,6 @@
 /* Random tasks with CPU and GPU segments on cores. */
 #include "generate/gcaps_sets.h"
 
-#include <string.h>
-
 #include "generate/uunifast.h"
 
 enum { MOST = 1024 }; /* cores, and tasks of a core */
@@ -30,15 +28,16 @@ int gs_generate_gcaps_check(gs_context_t *ctx, const gs_generate_gcaps_t *spec)
     return gs_generate_check_range(ctx, "copy_ratio", spec->copy, 0, GS_GENERATE_PARTS, SHARE);
 }
 
-static void clear(const gs_generate_gcaps_t *spec, const gs_generate_gcaps_columns_t *set)
+static int clear(gs_context_t *ctx, const gs_generate_gcaps_t *spec,
+                 const gs_generate_gcaps_columns_t *set)
 {
-    size_t n = (size_t)(spec->cpus * spec->tasks.most), width = (size_t)spec->segments.most;
-    memset(set->period, 0, n * sizeof *set->period);
-    memset(set->core, -1, n * sizeof *set->core);
-    memset(set->segments, 0, n * sizeof *set->segments);
-    memset(set->cpu, 0, n * (width + 1) * sizeof *set->cpu);
-    memset(set->copy_in, 0, n * width * sizeof *set->copy_in);
-    memset(set->kernel, 0, n * width * sizeof *set->kernel);
+    int64_t n = spec->cpus * spec->tasks.most, width = spec->segments.most;
+    int status = gs_generate_fill(ctx, set->period, n, 0);
+    status = status == GS_OK ? gs_generate_fill(ctx, set->core, n, -1) : status;
+    status = status == GS_OK ? gs_generate_fill(ctx, set->segments, n, 0) : status;
+    status = status == GS_OK ? gs_generate_fill(ctx, set->cpu, n * (width + 1), 0) : status;
+    status = status == GS_OK ? gs_generate_fill(ctx, set->copy_in, n * width, 0) : status;
+    return status == GS_OK ? gs_generate_fill(ctx, set->kernel, n * width, 0) : status;
 }
 
 /* Streams of a set. */
@@ -110,7 +109,7 @@ int gs_generate_gcaps(gs_context_t *ctx, const gs_generate_gcaps_t *spec, const 
     gs_rng_init(&rng.segment, key, index, GS_RNG_STREAM_SEGMENT);
     gs_rng_init(&rng.cut, key, index, GS_RNG_STREAM_CUT);
     gs_rng_init(&rng.copy, key, index, GS_RNG_STREAM_COPY);
-    clear(spec, set);
+    status = clear(ctx, spec, set);
     *size = 0;
     for (int64_t core = 0; status == GS_OK && core < spec->cpus; core++) {
         status = fill_core(ctx, &rng, spec, core, set, share, size);

@@ -1,8 +1,6 @@
 /* Random tasks with CPU and GPU segments. */
 #include "generate/host_sets.h"
 
-#include <string.h>
-
 #include "core/rng.h"
 
 static int check_profiles(gs_context_t *ctx, const gs_generate_hosts_t *spec)
@@ -58,14 +56,18 @@ static int check(gs_context_t *ctx, const gs_generate_hosts_t *spec)
 
 /* Marks the GPU-using tasks in segments: all choices of their number of tasks are equally
  * likely. */
-static void choose(gs_rng_t *rng, const gs_generate_hosts_t *spec, int64_t *segments)
+static int choose(gs_context_t *ctx, gs_rng_t *rng, const gs_generate_hosts_t *spec,
+                  int64_t *segments)
 {
     int64_t ratio = gs_generate_draw(rng, spec->gpu_ratio);
     int64_t left = gs_generate_divided(spec->n * ratio, GS_GENERATE_PARTS + ratio);
-    for (int64_t i = 0; i < spec->n; i++) {
+    int status = GS_OK;
+    for (int64_t i = 0; status == GS_OK && i < spec->n; i++) {
         segments[i] = (int64_t)gs_rng_below(rng, (uint64_t)(spec->n - i)) < left;
         left -= segments[i];
+        status = gs_poll(ctx, 1);
     }
+    return status;
 }
 
 /* One segment of a given length: copies and the kernel's times. The time on one SM is the largest
@@ -134,14 +136,16 @@ static int fill_job(gs_context_t *ctx, streams_t *rng, const gs_generate_hosts_t
     return GS_OK;
 }
 
-static void clear(const gs_generate_hosts_t *spec, const gs_generate_host_columns_t *set)
+static int clear(gs_context_t *ctx, const gs_generate_hosts_t *spec,
+                 const gs_generate_host_columns_t *set)
 {
-    size_t n = (size_t)spec->n, segments = n * (size_t)spec->segments.most;
-    memset(set->cpu, 0, (segments + n) * sizeof *set->cpu);
-    memset(set->copy_in, 0, segments * sizeof *set->copy_in);
-    memset(set->kernel, 0, segments * (size_t)spec->columns * sizeof *set->kernel);
-    memset(set->copy_out, 0, segments * sizeof *set->copy_out);
-    memset(set->profile, 0, n * sizeof *set->profile);
+    int64_t n = spec->n, segments = n * spec->segments.most;
+    int status = gs_generate_fill(ctx, set->cpu, segments + n, 0);
+    status = status == GS_OK ? gs_generate_fill(ctx, set->copy_in, segments, 0) : status;
+    status =
+        status == GS_OK ? gs_generate_fill(ctx, set->kernel, segments * spec->columns, 0) : status;
+    status = status == GS_OK ? gs_generate_fill(ctx, set->copy_out, segments, 0) : status;
+    return status == GS_OK ? gs_generate_fill(ctx, set->profile, n, 0) : status;
 }
 
 int gs_generate_hosts(gs_context_t *ctx, const gs_generate_hosts_t *spec, const uint64_t key[4],
@@ -151,14 +155,17 @@ int gs_generate_hosts(gs_context_t *ctx, const gs_generate_hosts_t *spec, const 
     if (status != GS_OK) {
         return status;
     }
-    clear(spec, set);
+    if ((status = clear(ctx, spec, set)) != GS_OK) {
+        return status;
+    }
     gs_rng_t rng, share;
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_USES_GPU);
-    choose(&rng, spec, set->segments);
+    status = choose(ctx, &rng, spec, set->segments);
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_PROFILE);
-    for (int64_t i = 0; i < spec->n; i++) {
+    for (int64_t i = 0; status == GS_OK && i < spec->n; i++) {
         int64_t chosen = (int64_t)gs_rng_below(&rng, (uint64_t)spec->profiles);
         set->profile[i] = set->segments[i] > 0 ? chosen : 0;
+        status = gs_poll(ctx, 1);
     }
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_PERIOD);
     gs_rng_init(&share, key, index, GS_RNG_STREAM_UTILIZATION);

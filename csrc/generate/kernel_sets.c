@@ -47,12 +47,13 @@ int gs_generate_kernels(gs_context_t *ctx, const gs_generate_kernels_t *spec, co
         return status;
     }
     gs_rng_init(&rng, key, index, GS_RNG_STREAM_PERIOD);
-    for (int64_t i = 0; i < spec->n; i++) {
+    for (int64_t i = 0; status == GS_OK && i < spec->n; i++) {
         period[i] = spec->periods[gs_rng_below(&rng, (uint64_t)spec->period_count)];
         double time = share[i] * (double)period[i];
         double held = share[i] * (double)spec->capacity;
         wcet[i] = between(1, llround(time), period[i]);
         blocks[i] = between(1, (int64_t)held, spec->capacity);
+        status = gs_poll(ctx, 1);
     }
-    return GS_OK;
+    return status;
 }

@@ -47,6 +47,35 @@ int64_t gs_generate_divided(int64_t a, int64_t b)
     return (a + b / 2) / b;
 }
 
+int gs_generate_fill(gs_context_t *ctx, int64_t *numbers, int64_t count, int64_t value)
+{
+    const int64_t part = 1 << 17;
+    int status = GS_OK;
+    for (int64_t i = 0; status == GS_OK && i < count;) {
+        int64_t end = count - i < part ? count : i + part;
+        int64_t work = end - i;
+        for (; i < end; i++) {
+            numbers[i] = value;
+        }
+        status = gs_poll(ctx, work);
+    }
+    return status;
+}
+
+/* Shell's sort: numbers are usually few, and it needs no memory. */
+static void sort(int64_t *x, int64_t n)
+{
+    for (int64_t gap = n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
+        for (int64_t i = gap; i < n; i++) {
+            int64_t moved = x[i], j = i;
+            for (; j >= gap && x[j - gap] > moved; j -= gap) {
+                x[j] = x[j - gap];
+            }
+            x[j] = moved;
+        }
+    }
+}
+
 void gs_generate_cut(gs_rng_t *rng, bool even, int64_t total, int64_t least, int64_t count,
                      int64_t *piece)
 {
@@ -57,14 +86,11 @@ void gs_generate_cut(gs_rng_t *rng, bool even, int64_t total, int64_t least, int
         }
         return;
     }
-    /* Sorted points between 0 and spare, by insertion: pieces are few. */
+    /* Sorted points between 0 and spare. */
     for (int64_t j = 0; j < count - 1; j++) {
-        int64_t place = (int64_t)gs_rng_below(rng, (uint64_t)spare + 1), k = j;
-        for (; k > 0 && piece[k - 1] > place; k--) {
-            piece[k] = piece[k - 1];
-        }
-        piece[k] = place;
+        piece[j] = (int64_t)gs_rng_below(rng, (uint64_t)spare + 1);
     }
+    sort(piece, count - 1);
     piece[count - 1] = spare;
     for (int64_t j = count - 1; j > 0; j--) {
         piece[j] -= piece[j - 1];

@@ -29,6 +29,9 @@ int64_t gs_generate_draw(gs_rng_t *rng, gs_generate_range_t range);
 /* a / b to the nearest integer, for non-negative a and b. */
 int64_t gs_generate_divided(int64_t a, int64_t b);
 
+/* Sets count numbers to `value`, and polls. */
+int gs_generate_fill(gs_context_t *ctx, int64_t *numbers, int64_t count, int64_t value);
+
 /* Cuts total into count pieces of at least `least` each, at uniform points or evenly. */
 void gs_generate_cut(gs_rng_t *rng, bool even, int64_t total, int64_t least, int64_t count,
                      int64_t *piece);

@@ -1,11 +1,22 @@
 /* UUniFast and UUniFast-Discard, with exact gaps of sorted uniforms in place of roots. */
 #include "generate/uunifast.h"
 
+/* Polls once for so many entries of a long vector; i counts up. */
+static int poll_entry(gs_context_t *ctx, int64_t i)
+{
+    const int64_t part = 1 << 16;
+    return (i + 1) % part == 0 ? gs_poll(ctx, part) : GS_OK;
+}
+
 /* Shell's sort: vectors are usually short, and it needs no memory. */
-static void sort(double *x, int64_t n)
+static int sort(gs_context_t *ctx, double *x, int64_t n)
 {
     for (int64_t gap = n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
         for (int64_t i = gap; i < n; i++) {
+            int status = poll_entry(ctx, i);
+            if (status != GS_OK) {
+                return status;
+            }
             double moved = x[i];
             int64_t j = i;
             while (j >= gap && x[j - gap] > moved) {
@@ -15,24 +26,31 @@ static void sort(double *x, int64_t n)
             x[j] = moved;
         }
     }
+    return GS_OK;
 }
 
 /* The gaps that n - 1 uniform points leave in [0, 1] follow the law that UUniFast draws one share
  * at a time by (n-i)-th roots. The points are multiples of 2^-53, so the gaps are exact, where a
  * root's last bit depends on the machine's library. */
-static void draw(gs_rng_t *rng, int64_t n, double utilization, double *share)
+static int draw(gs_context_t *ctx, gs_rng_t *rng, int64_t n, double utilization, double *share)
 {
-    for (int64_t i = 0; i < n - 1; i++) {
+    int status = GS_OK;
+    for (int64_t i = 0; status == GS_OK && i < n - 1; i++) {
         share[i] = gs_rng_double(rng);
+        status = poll_entry(ctx, i);
     }
-    sort(share, n - 1);
+    if (status == GS_OK) {
+        status = sort(ctx, share, n - 1);
+    }
     share[n - 1] = 1.0;
-    for (int64_t i = n - 1; i > 0; i--) {
-        share[i] -= share[i - 1];
+    double before = 0;
+    for (int64_t i = 0; status == GS_OK && i < n; i++) {
+        double point = share[i];
+        share[i] = (point - before) * utilization;
+        before = point;
+        status = poll_entry(ctx, i);
     }
-    for (int64_t i = 0; i < n; i++) {
-        share[i] *= utilization;
-    }
+    return status == GS_OK ? gs_poll(ctx, n) : status;
 }
 
 static int check(gs_context_t *ctx, int64_t n, double utilization, double most)
@@ -52,8 +70,7 @@ int gs_generate_uunifast(gs_context_t *ctx, gs_rng_t *rng, int64_t n, double uti
 {
     int status = check(ctx, n, utilization, 0x1.fffffffffffffp+1023);
     if (status == GS_OK) {
-        draw(rng, n, utilization, share);
-        status = gs_poll(ctx, n);
+        status = draw(ctx, rng, n, utilization, share);
     }
     return status;
 }
@@ -78,8 +95,7 @@ int gs_generate_uunifast_discard(gs_context_t *ctx, gs_rng_t *rng, int64_t n, do
     bool reflect = utilization > (double)n / 2;
     double drawn = reflect ? (double)n - utilization : utilization;
     for (int64_t tries = 0; tries < GS_GENERATE_UUNIFAST_TRIES; tries++) {
-        draw(rng, n, drawn, share);
-        status = gs_poll(ctx, n);
+        status = draw(ctx, rng, n, drawn, share);
         if (status != GS_OK) {
             return status;
         }

@@ -21,8 +21,15 @@ from typing import IO, Any, SupportsIndex
 import numpy as np
 
 from gpusched._draw import event_rows
-from gpusched._draw.timeline import Counter, CounterColumns, Piece, PieceColumns, Timeline
-from gpusched._support.arguments import integer
+from gpusched._draw.timeline import (
+    Counter,
+    CounterColumns,
+    Piece,
+    PieceColumns,
+    Timeline,
+    Words,
+)
+from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.files import replacing
 
 __all__ = [
@@ -37,6 +44,8 @@ __all__ = [
 ]
 
 Event = dict[str, Any]
+
+_NAME = 4000  # characters of a name in the trace of a timeline, where it may occur in any number
 
 
 def microseconds(time: SupportsIndex) -> Decimal:
@@ -170,7 +179,8 @@ def _in_ns(timeline: Timeline, tick: Fraction) -> Timeline:
 def timeline_events(timeline: Timeline, tick: int) -> Iterator[Event | bytes]:
     """Trace events of a timeline, whose ticks last ``tick`` ns: objects, or the text of many.
 
-    Pieces of a lane that overlap get further lanes next to it. Needed memory: what overlaps, and
+    Pieces of a lane that overlap get further lanes next to it. Names of more than 4,000 characters
+    are cut. Needed memory: what overlaps, and
     of columns some numbers per row.
     """
     lanes = _Lanes(timeline)
@@ -181,15 +191,27 @@ def timeline_events(timeline: Timeline, tick: int) -> Iterator[Event | bytes]:
         for name, value in piece.times.items():
             args[name] = None if value is None else value * tick
         length = (piece.end - piece.start) * tick
-        yield complete_event(piece.name, pid, tid, piece.start * tick, length, args)
+        yield complete_event(_cut(piece.name), pid, tid, piece.start * tick, length, args)
     for columns in timeline.columns:
         if isinstance(columns, PieceColumns):
+            columns = replace(columns, name=tuple(map(_cut_part, columns.name)))
             yield from lanes.place_columns(columns, tick)
         else:
             pids = np.array([lanes.pids[group] for group in columns.groups], np.int64)
             yield from event_rows.counter_rows(columns, pids, tick)
     for counter in timeline.counters:
         yield _counter(lanes.pids[counter.group], counter, tick)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+
+
+def _cut_part(part: str | Int64Array | Words) -> str | Int64Array | Words:
+    """A part of many names, its texts cut."""
+    if isinstance(part, Words):
+        return replace(part, words=tuple(map(_cut, part.words)))
+    return _cut(part) if isinstance(part, str) else part
 
 
 def _counter(pid: int, counter: Counter, tick: int) -> Event:
@@ -213,9 +235,9 @@ class _Lanes:
 
     def names(self) -> Iterator[Event]:
         for group, pid in self.pids.items():
-            yield process_name(pid, group)
+            yield process_name(pid, _cut(group))
         for lane, tid in zip(self.lanes, self.tids, strict=True):
-            yield thread_name(self.pids[lane.group], tid, lane.name)
+            yield thread_name(self.pids[lane.group], tid, _cut(lane.name))
 
     def place(self, piece: Piece) -> Generator[Event, None, tuple[int, int]]:
         """Yield the name of a further lane where one is needed; return process and thread."""
@@ -229,7 +251,7 @@ class _Lanes:
         else:
             which = len(busy)
             if which:
-                yield thread_name(pid, tid + which, f"{lane.name} ({which + 1})")
+                yield thread_name(pid, tid + which, f"{_cut(lane.name)} ({which + 1})")
         heapq.heappush(busy, (piece.end, which))
         return pid, tid + which
 
@@ -240,7 +262,7 @@ class _Lanes:
         for k in np.flatnonzero(most).tolist():
             for more in range(1, int(most[k]) + 1):
                 yield thread_name(
-                    pids[k], self.tids[k] + more, f"{self.lanes[k].name} ({more + 1})"
+                    pids[k], self.tids[k] + more, f"{_cut(self.lanes[k].name)} ({more + 1})"
                 )
         pid, tid = np.array(pids, np.int64), np.array(self.tids, np.int64)
         yield from event_rows.piece_rows(pieces, pid, tid, which, tick)

@@ -21,6 +21,7 @@ Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 _LIMIT = 2**63
+_MOST_BITS = 10_000  # of an integer; Python writes 4,300 digits, 14,284 bits
 _MOST_SETS = 2**59  # an array of NumPy has a number of bytes that fits 63 bits
 _LONG = 50_000  # entries of a list that NumPy converts in some milliseconds
 _FITS = "a number that fits 64 bits"
@@ -144,13 +145,19 @@ def task_names(given: Any, n: int) -> tuple[str, ...]:
 
 
 def integer(value: Any, name: str) -> int:
-    """``value`` as an int; ``TypeError`` when it is not an integer (a bool is not one)."""
+    """``value`` as an int; ``TypeError`` when it is not an integer (a bool is not one).
+
+    ``OverflowError`` for one of thousands of digits, which Python cannot write in a message.
+    """
     try:
         if isinstance(value, bool):
             raise TypeError
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name}: got {shown(value)}, expected an integer") from None
+    if number.bit_length() > _MOST_BITS:
+        raise OverflowError(f"{name}: got {shown(number)}, expected {_FITS}")
+    return number
 
 
 def ticks(value: Any, name: str) -> int:
@@ -316,6 +323,10 @@ def _entropy(seed: Any, depth: int) -> Any:
     if type(seed) is np.ndarray and seed.dtype.kind in "iu":
         seed = seed.tolist()
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, np.timedelta64):
+        if int(seed).bit_length() > _MOST_BITS:  # NumPy takes time quadratic in its bits
+            raise OverflowError(
+                f"seed: got {shown(seed)}, expected integers of at most {_MOST_BITS} bits"
+            )
         return int(seed)
     if type(seed) not in (list, tuple, range) or depth > 4:
         raise TypeError

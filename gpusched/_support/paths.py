@@ -7,19 +7,30 @@ import os
 import re
 from collections.abc import Iterator
 
-from gpusched._support.text import shown
+from gpusched._support.text import named, shown
 
 __all__ = ["blaming", "own_descriptor", "path_text"]
 
 _DESCRIPTOR = re.compile(rf"/(?:dev|proc/(?:self|thread-self|{os.getpid()}))/fd/([0-9]{{1,9}})")
 _MOST_LINKS = 40  # as Linux follows
+_SHOWN = 300  # characters of a path in a message
+
+
+class _Path(str):
+    """A path that is long or has control characters, which a message shows cut and escaped."""
+
+    def __format__(self, spec: str) -> str:
+        return format(named(self, _SHOWN), spec)
+
+    def __repr__(self) -> str:  # in an OSError
+        return shown(str(self), _SHOWN)
 
 
 def path_text(path: str | os.PathLike[str], name: str = "path") -> str:
-    """``path`` as a string.
+    """``path`` as a string, which an f-string shows cut and with its control characters escaped.
 
     Raises ``TypeError`` when it is not a string or an ``os.PathLike``, and ``ValueError`` for one
-    with a null character.
+    with a null character or with one that names of files cannot have.
     """
     try:
         text = os.fsdecode(path)
@@ -27,7 +38,13 @@ def path_text(path: str | os.PathLike[str], name: str = "path") -> str:
         raise TypeError(f"{name}: got {shown(path)}, expected the path of a file") from None
     if "\0" in text:
         raise ValueError(f"{name}: got {shown(text)}, expected a path without a null character")
-    return text
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{name}: got {shown(text)}, expected a path that this system can encode"
+        ) from None
+    return text if len(text) <= _SHOWN and text.isprintable() else _Path(text)
 
 
 def own_descriptor(path: str) -> int | None:

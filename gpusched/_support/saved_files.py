@@ -201,7 +201,7 @@ def read_npz(
 
 
 def _refusal(path: str | os.PathLike[str], found: str, kind: str) -> ValueError:
-    return ValueError(f"{os.fspath(path)}: got {found}, expected a saved {kind}")
+    return ValueError(f"{path_text(path)}: got {found}, expected a saved {kind}")
 
 
 def _listed(versions: Container[int]) -> str:
@@ -244,7 +244,9 @@ def _members(path: str | os.PathLike[str], kind: str, max_bytes: int) -> dict[st
             raise
         except Exception as error:  # zipfile and zlib raise errors of many types
             text = str(error) or type(error).__name__
-            raise _refusal(path, f"a file that cannot be read ({shown(text, 100)})", kind) from None
+            raise _refusal(
+                where, f"a file that cannot be read ({shown(text, 100)})", kind
+            ) from None
     return found
 
 

@@ -25,15 +25,20 @@ def time_text(ns: int, digits: int) -> str:
 
 def clip(text: str, length: int) -> str:
     """``text`` cut to ``length`` characters, with blanks for control characters."""
-    text = _printable(text)
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+    return _printable(text if len(text) <= length else f"{text[: length - 1]}…")
+
+
+def named(text: str, length: int = 60) -> str:
+    """A name or a path in a message, cut after ``length``, its control characters escaped."""
+    text = text if len(text) <= length else f"{text[:length]}..."
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def escape(text: str) -> str:
-    """Text escaped for HTML, quotation marks included."""
+    """Text escaped for HTML, quotation marks included, with blanks for control characters."""
     import html
 
-    return html.escape(text)
+    return html.escape(text if text.isprintable() else "\n".join(map(_printable, text.split("\n"))))
 
 
 def xml(text: str) -> str:
@@ -47,10 +52,14 @@ def shown(value: Any, length: int = 60) -> str:
         value = value.item()
     if isinstance(value, int) and value.bit_length() > 200:  # Python limits digits of str(int)
         return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, str):
+        value = value[: length + 1]
     try:
         text = str(value) if isinstance(value, (int, float, Decimal)) else repr(value)
     except RecursionError:  # lists nested thousands deep
         text = f"a nested {type(value).__name__}"
+    except ValueError:  # an integer in it has too many digits
+        text = f"a {type(value).__name__} of long numbers"
     return text if len(text) <= length else f"{text[:length]}..."
 
 
@@ -62,7 +71,7 @@ def shown_names(names: Sequence[str], count: int = 5) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
 
 
 def plural(count: int, noun: str) -> str:

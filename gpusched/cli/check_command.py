@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from gpusched.cli.answer_text import response_table, stated, verdict_line
-from gpusched.cli.command_parts import status_of
+from gpusched.cli.command_parts import real, status_of
 from gpusched.cli.method_options import add_method, not_applicable, options_of
 from gpusched.cli.platform_options import (
     add_platform,
@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
     )
     check.add_argument(
         "--seconds",
-        type=float,
+        type=real,
         metavar="S",
         help="time limit, after which the answer is undecided (default: no limit)",
     )

@@ -9,14 +9,21 @@ import os
 import re
 from collections.abc import Collection, Sequence
 
-from gpusched._support.text import time_text
+from gpusched._support.text import clip, named, time_text
 from gpusched.model.slowdown import SLOWDOWNS
 
+_WORD, _LINE = 400, 4000  # most characters of an error's words and lines that are printed
+_CELL = 100  # of a cell of a table
 _OPTION_NAMES = {"name": "gpu", "what": "margin", "budget.seconds": "seconds"}
 
 
 class Refusal(Exception):
     """Request that cannot be fulfilled; the message is the one line that is printed."""
+
+
+def error_line(text: str) -> str:
+    """The text of an error as one line, long words cut and control characters escaped."""
+    return named(" ".join(named(word, _WORD) for word in text.split()), _LINE)
 
 
 def option_head(name: str) -> str:
@@ -64,6 +71,7 @@ def status_of(schedulable: bool | None) -> int:
 
 def columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows as aligned text, the first column to the left, the others to the right."""
+    rows = _cut(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
@@ -73,8 +81,13 @@ def columns(rows: Sequence[Sequence[str]]) -> str:
 
 def left_columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows as aligned text, all columns to the left."""
+    rows = _cut(rows)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def _cut(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    return [[clip(cell, _CELL) for cell in row] for row in rows]
 
 
 def duration(ns: int) -> str:
@@ -95,7 +108,15 @@ def natural(text: str) -> int:
     return number
 
 
-positive.__name__ = natural.__name__ = "whole number"  # the name in messages of argparse
+def real(text: str) -> float:
+    number = float(text)
+    if math.isinf(number) and "inf" not in text.lower():
+        raise argparse.ArgumentTypeError(f"got {text}, expected a number that fits a double")
+    return number
+
+
+real.__name__ = "float"
+positive.__name__ = natural.__name__ = "whole number"  # the names in messages of argparse
 
 
 def slowdown(text: str) -> str | tuple[float, float]:

@@ -6,7 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from gpusched.cli.command_parts import add_quiet, output_folder, status_of
+from gpusched._support.text import named
+from gpusched.cli.command_parts import add_quiet, output_folder, real, status_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -44,7 +45,7 @@ def add(commands: Any) -> None:
     )
     compare.add_argument(
         "--seconds",
-        type=float,
+        type=real,
         metavar="S",
         help="time limit of all tests and simulations together, each of which gets a share "
         "(default: 200,000 states and 32 MiB for a search; simulations run until --until)",
@@ -106,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
                 print(findings.advice)
         if written:
             more = f" and {len(written) - 2} traces" if len(written) > 2 else ""
-            print(f"\nwrote {written[0]}, {os.path.basename(written[1])}{more}")
+            print(f"\nwrote {named(written[0], 300)}, {os.path.basename(written[1])}{more}")
     return status_of(found.schedulable)
 
 

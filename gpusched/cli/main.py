@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
+from gpusched._support.text import named
 from gpusched._version import __version__
 from gpusched.cli import (
     assign_command,
@@ -24,10 +27,11 @@ from gpusched.cli import (
     sweep_command,
     trace_command,
 )
-from gpusched.cli.command_parts import Refusal, as_typed
+from gpusched.cli.command_parts import Refusal, as_typed, error_line
 from gpusched.study.execution import SweepError
 from gpusched.study.store_files import StoreError
 
+_LINE = 4000  # most characters of a line of an error
 _CLOSED_PIPE = 141  # as a shell reports a program that SIGPIPE ended: 128 + 13
 
 
@@ -68,19 +72,29 @@ def _run(options: argparse.Namespace, typed: Sequence[str]) -> int:
         print("gpusched: interrupted", file=sys.stderr)
         return 130
     except (SweepError, StoreError) as error:
-        print(f"gpusched {options.command}: {error}", file=sys.stderr)
+        lines = map(named, str(error).split("\n"), itertools.repeat(_LINE))
+        print(f"gpusched {options.command}: " + "\n".join(lines), file=sys.stderr)
         return 2
+    except MemoryError:
+        text = "got too little memory for this command, expected more (or a smaller input)"
+    except RecursionError:
+        text = "got an input that is nested too deeply, expected less"
     except (Refusal, OSError, ValueError, TypeError, OverflowError, ImportError) as error:
-        text = " ".join(str(error).split()) or type(error).__name__
+        text = str(error) or type(error).__name__
         if isinstance(error, OSError) and error.strerror:
-            named = error.filename is not None
-            text = f"{error.filename}: {error.strerror}" if named else error.strerror
+            at = "" if error.filename is None else f"{error.filename}: "
+            text = at + error.strerror
         elif not isinstance(error, Refusal):
             given = vars(options)
             absent = [name for name, value in given.items() if value is None]
             text = as_typed(text, typed, given.get("option") or (), absent)
-        print(f"gpusched {options.command}: {text}", file=sys.stderr)
-        return 2
+    print(f"gpusched {options.command}: {error_line(text)}", file=sys.stderr)
+    return 2
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(error_line(message))
 
 
 def _discard_output() -> None:
@@ -101,7 +115,7 @@ def _discard_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m gpusched",
         description="Real-time scheduling of GPU kernels: will they meet their deadlines?",
     )

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gpusched._support.text import named
 from gpusched.cli.command_parts import add_quiet, left_columns, output_folder, positive
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     elif not options.quiet:
         print(table(found))
         if written:
-            print(f"\nwrote {written[0]}, {os.path.basename(written[1])}")
+            print(f"\nwrote {named(written[0], 300)}, {os.path.basename(written[1])}")
     return int(bool(found.unexpected))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpusched._draw import axes as plot
 from gpusched._support.files import replacing
-from gpusched._support.text import clip
+from gpusched._support.text import clip, named
 from gpusched.cli.answer_text import RULES, titled
 from gpusched.cli.command_parts import Refusal, columns, drawable, status_of
 from gpusched.cli.method_options import add_method, not_applicable, options_of
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     if found.rules:
         print(titled(RULES, tuple(map(str, found.rules))))
     if output is not None:
-        print(f"\nwrote {output}")
+        print(f"\nwrote {named(output, 300)}")
     return status_of(found.schedulable)
 
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from gpusched._draw import axes as plot
+from gpusched._support.text import named
 from gpusched.cli.command_parts import Refusal, drawable, natural, positive
 from gpusched.cli.store_command import summary
 from gpusched.model.batches import MAX_TASKS
@@ -78,10 +79,10 @@ def run(options: argparse.Namespace) -> int:
     print(result.to_text(), end="")
     if options.csv is not None:
         result.save_csv(options.csv)
-        print(f"\nwrote {options.csv}", end="")
+        print(f"\nwrote {named(options.csv, 300)}", end="")
     figure = result.plot()[0].figure
     plot.save_figure(figure, options.output, dpi=150 if ending != "svg" else 72)
-    print(f"\nwrote {options.output}")
+    print(f"\nwrote {named(options.output, 300)}")
     return 0
 
 

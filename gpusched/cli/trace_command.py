@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched._draw import axes as plot
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.files import replacing
-from gpusched._support.text import UNITS
+from gpusched._support.text import UNITS, named
 from gpusched.cli import trace_tasks
 from gpusched.cli.command_parts import (
     Refusal,
@@ -21,6 +21,7 @@ from gpusched.cli.command_parts import (
     duration,
     natural,
     positive,
+    real,
     slowdown,
 )
 from gpusched.model.answers.times_in_text import tick_length
@@ -79,7 +80,7 @@ def add(commands: Any) -> None:
     )
     trace.add_argument(
         "--utilization",
-        type=float,
+        type=real,
         metavar="U",
         help="total utilization of all chosen kernels if periods are chosen (default: 1.0)",
     )
@@ -175,7 +176,10 @@ def _schedule(options: argparse.Namespace) -> int:
             file.write(schedule.to_svg(unit="ns"))
     schedule.to_chrome_trace(f"{stem}.trace.json")
     schedule.save(f"{stem}.json")
-    print(f"wrote {picture}, {stem}.trace.json (for ui.perfetto.dev) and {stem}.json")
+    print(
+        f"wrote {named(picture, 300)}, {named(stem, 300)}.trace.json (for ui.perfetto.dev) and "
+        f"{named(stem, 300)}.json"
+    )
     return 0
 
 
@@ -196,7 +200,7 @@ def _outcome(tasks: KernelTasks, found: Any) -> str:
     if found.missed is None:
         return "not schedulable"
     task, job, deadline = found.missed
-    return f"misses job {job} of {tasks.name[task]}, due at {duration(int(deadline))}"
+    return f"misses job {job} of {named(tasks.name[task])}, due at {duration(int(deadline))}"
 
 
 def _why_not(result: Search) -> str:
@@ -213,9 +217,9 @@ def _hopeless(tasks: KernelTasks) -> str:
     if tasks.wcet[long] < tasks.deadline[short] or long == short:
         return ""
     return (
-        f"{tasks.name[long]} cannot be interrupted for {duration(int(tasks.wcet[long]))}, "
-        f"{tasks.name[short]} is due after {duration(int(tasks.deadline[short]))}: choose other "
-        "kernels (--pattern) or periods (--period)"
+        f"{named(tasks.name[long])} cannot be interrupted for {duration(int(tasks.wcet[long]))}, "
+        f"{named(tasks.name[short])} is due after {duration(int(tasks.deadline[short]))}: choose "
+        "other kernels (--pattern) or periods (--period)"
     )
 
 

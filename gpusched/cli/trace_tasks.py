@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpusched._support.paths import own_descriptor
+from gpusched._support.text import named
 from gpusched.cli.command_parts import Refusal
 
 if TYPE_CHECKING:
@@ -98,8 +99,9 @@ def run(options: argparse.Namespace) -> int:
     print(workload)
     print("\n".join(f"- {note}" for note in workload.assumptions))
     if options.save is not None:
-        gpu = "" if trace.gpu is None else f' --gpu "{trace.gpu.name}"'
-        print(f"wrote {options.save}; next: gpusched compare {options.save}{gpu} --cpus N")
+        saved = named(options.save, 300)
+        gpu = "" if trace.gpu is None else f' --gpu "{named(trace.gpu.name)}"'
+        print(f"wrote {saved}; next: gpusched compare {saved}{gpu} --cpus N")
     return 0
 
 

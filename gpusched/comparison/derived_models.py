@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from gpusched._support.text import named
 from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.finer_ticks import (
     Grain,
@@ -75,8 +76,8 @@ class DerivedModels:
         for task in workload:
             if task.core is not None and task.core >= platform.cpus:
                 raise ValueError(
-                    f"{task.name}: got core {task.core}, expected one of the {platform.cpus} CPU "
-                    "cores of the platform"
+                    f"{named(task.name)}: got core {task.core}, expected one of the "
+                    f"{platform.cpus} CPU cores of the platform"
                 )
         self.workload = workload
         self.platform = platform._at(workload._tick)
@@ -607,8 +608,8 @@ class DerivedModels:
         for task in users:
             if processes.count(task.process) > 1:
                 raise ValueError(
-                    f"{task.name}: got a process that another task is in, expected one for each "
-                    "task; their kernels share a context"
+                    f"{named(task.name)}: got a process that another task is in, expected one for "
+                    "each task; their kernels share a context"
                 )
         return ()
 
@@ -632,8 +633,8 @@ class DerivedModels:
         for task in self.workload:
             if task.core is not None:
                 raise ValueError(
-                    f"{task.name}: got core {task.core}, expected none; the method chooses where "
-                    "tasks run"
+                    f"{named(task.name)}: got core {task.core}, expected none; the method chooses "
+                    "where tasks run"
                 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpusched._support.text import clip
+from gpusched._support.text import clip, named
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.workload.time_units import time_with_unit
@@ -50,8 +50,8 @@ def refuse_unsettled(answer: Edf, text: Callable[[int], str] = str) -> None:
     beyond = tasks.offset + tasks.deadline - tasks.period
     i = int(beyond.argmax())
     raise ValueError(
-        f"{tasks.name[i]}: got GPU work that is released at {text(int(tasks.offset[i]))} and due "
-        f"{text(int(tasks.deadline[i]))} later, expected one due within its period of "
+        f"{named(tasks.name[i])}: got GPU work that is released at {text(int(tasks.offset[i]))} "
+        f"and due {text(int(tasks.deadline[i]))} later, expected one due within its period of "
         f"{text(int(tasks.period[i]))}; the dispatcher is played for one hyperperiod, and jobs of "
         "the next begin before these end"
     )

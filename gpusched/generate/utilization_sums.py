@@ -44,6 +44,10 @@ def _floats(value: Any, name: str) -> FloatArray:
         if given.dtype.kind not in "iufO":
             raise TypeError
         return copied(given, np.float64)
+    except OverflowError:
+        raise OverflowError(
+            f"{name}: got {shown(value)}, expected numbers that fit a double"
+        ) from None
     except (TypeError, ValueError):
         raise TypeError(
             f"{name}: got {shown(value)}, expected a number or a list of numbers"

@@ -160,7 +160,7 @@ def _files(paths: Any) -> list[str]:
     if is_sequence(paths):
         files = [path_text(path, f"paths[{i}]") for i, path in enumerate(paths)]
     elif os.path.isdir(folder := path_text(paths, "paths")):
-        files = sorted(str(path) for path in Path(folder).glob("*.json"))
+        files = [path_text(path) for path in sorted(Path(folder).glob("*.json"))]
         if not files:
             raise ValueError(f"paths: got the folder {folder}, expected one with .json files")
     else:

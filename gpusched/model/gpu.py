@@ -23,7 +23,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
-from gpusched._support.text import escape, shown
+from gpusched._support.text import clip, escape, shown
 from gpusched.model.gpus.capabilities import (
     Capability,
     allocation_units,
@@ -484,8 +484,10 @@ takes 3 compute slices, and 1 of 7 are left
                 f"({self.carveout_rule.replace('_', ' ')})"
             ),
         }
-        body = "".join(f"<tr><th>{key}</th><td>{value}</td></tr>" for key, value in rows.items())
-        caption = f"<caption>{escape(self.name[:60])}</caption>" if self.name else ""
+        body = "".join(
+            f"<tr><th>{key}</th><td>{clip(value, 400)}</td></tr>" for key, value in rows.items()
+        )
+        caption = f"<caption>{escape(clip(self.name, 60))}</caption>" if self.name else ""
         return f"<table>{caption}{body}</table>"
 
 

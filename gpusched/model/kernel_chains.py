@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.large_arrays import spread
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import TICKS, escape, plural, shown
+from gpusched._support.text import TICKS, clip, escape, plural, shown
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.task_sets import TaskSet, unless_derived
 
@@ -334,7 +334,7 @@ class KernelChains(TaskSet):
         head = "".join(f"<th>{key}</th>" for key in keys)
         columns = [getattr(self, key).tolist() for key in keys]
         rows = "".join(
-            f"<tr><th>{escape(self.name[i][:60])}</th>"
+            f"<tr><th>{escape(clip(self.name[i], 60))}</th>"
             + "".join(f"<td>{column[i]:,}</td>" for column in columns)
             + "</tr>"
             for i in range(min(self.n, _ROWS))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.large_arrays import spread
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import TICKS, escape, plural
+from gpusched._support.text import TICKS, clip, escape, plural
 from gpusched.model.task_sets import TaskSet, unless_derived
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ class KernelTasks(TaskSet):
         keys += [k for k in (*_SHAPE, "offset") if getattr(self, k).any()]
         head = "".join(f"<th>{key}</th>" for key in keys)
         rows = "".join(
-            f"<tr><th>{escape(self.name[i][:60])}</th>"
+            f"<tr><th>{escape(clip(self.name[i], 60))}</th>"
             + "".join(f"<td>{int(getattr(self, key)[i]):,}</td>" for key in keys)
             + "</tr>"
             for i in range(min(self.n, _ROWS))

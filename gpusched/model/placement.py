@@ -124,24 +124,27 @@ class Placement(Tabular, Saved, Frozen):
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the SMs as columns, in which the blocks are stacked by their number of warps.
 
+        At most 192 SMs and 4,000 boxes are drawn; neighbouring blocks of a kernel may be one box.
         ``ax`` is a Matplotlib axes (default: a new one), which is returned. A notebook shows a
         placement as the same picture, without Matplotlib.
         """
         from gpusched._draw.axes import axes
 
         ax = axes(ax)
-        boxes = _Boxes(self, self.gpu.sms)
-        ax.bar(np.arange(self.gpu.sms), self.before[:, 0], color=_RESIDENT)
-        colors = [_COLORS[k % len(_COLORS)] for k in boxes.kernel.tolist()]
+        sms = min(self.gpu.sms, _MOST_COLUMNS)
+        boxes = _Boxes(self, sms)
+        ax.bar(np.arange(sms), self.before[:sms, 0], color=_RESIDENT)
+        colors = [_COLORS[k % len(_COLORS)] for k in boxes.kernel[:_MOST_BOXES].tolist()]
         ax.bar(
-            boxes.sm,
-            boxes.height,
-            bottom=boxes.bottom,
+            boxes.sm[:_MOST_BOXES],
+            boxes.height[:_MOST_BOXES],
+            bottom=boxes.bottom[:_MOST_BOXES],
             color=colors,
             edgecolor="white",
             linewidth=0.5,
         )
-        ax.set(xlabel="SM", ylabel="warps", ylim=(0, self.gpu.warps_per_sm))
+        label = "SM" if sms == self.gpu.sms else f"SM ({sms} to {self.gpu.sms - 1} not shown)"
+        ax.set(xlabel=label, ylabel="warps", ylim=(0, self.gpu.warps_per_sm))
         return ax
 
     def _repr_svg_(self) -> str:

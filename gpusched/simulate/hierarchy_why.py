@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.text import clip
+from gpusched._support.text import clip, named
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import Launches
 from gpusched.simulate.hierarchy_tables import REASONS, Deadlock, Waits
@@ -84,7 +84,7 @@ def reason_of(run: Records, waits: Waits, k: int) -> str:
         if launches.programmatic[launch] and _is_primary(launches, launch, blocker):
             where = launches.stream_name[stream]
             return f"until all blocks of {other}, before it in {where}, have triggered or ended"
-        return f"for {other}, which is before it in {launches.stream_name[stream]}"
+        return f"for {other}, which is before it in {named(launches.stream_name[stream])}"
     if reason == "after":
         if launches.programmatic[launch] and launches.graph[launch] >= 0:
             return f"until all blocks of {other}, its primary, have triggered or ended"

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array, integer, task_number
 from gpusched._support.saved import Saved
-from gpusched._support.text import plural
+from gpusched._support.text import named, plural
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.jobs import RunJobs
 from gpusched.simulate import run_results
@@ -172,7 +172,7 @@ class HostRun(Saved, RunJobs):
         if job is not None and task is not None:
             number, at = self._row(task, job)
             if self.finish[at] < 0:
-                return f"{self.tasks.name[number]}: job {job} has not finished by {self.now}"
+                return f"{named(self.tasks.name[number])}: job {job} has not finished by {self.now}"
             text = run_results.response_text(self, number, at)
             if self.intervals is None or self.policy != "partitioned":
                 return text
@@ -201,7 +201,8 @@ class HostRun(Saved, RunJobs):
     ) -> Axes:
         """Draw the use of cores, copy engine and SMs over time, with Matplotlib.
 
-        There is one lane per core in use, one for the copy engine and one per SM in use. Each bar
+        There is one lane per core in use, one for the copy engine and one per SM in use, of at
+        most 256 cores and 64 SMs; a note says how many are not shown. Each bar
         has the colour of its task and the number of its job. Copies are paler than other bars, and
         spinning and overhead are palest. Bars of a job that misses its deadline are hatched with
         red edges. Triangles are releases, in the lane of the core (below the CPUs with global
@@ -251,7 +252,8 @@ class HostRun(Saved, RunJobs):
         The process "jobs" has a lane per task, in which a job extends from its release to its
         finish (several lanes if jobs overlap), with its response and, with intervals, its waits as
         arguments. With intervals there are also the processes "CPUs" and "GPU", with a lane per
-        core, one for the copy engine and one per SM.
+        core, one for the copy engine and one per SM, of at most 1,024. Names are cut after 4,000
+        characters.
 
         Parameters
         ----------

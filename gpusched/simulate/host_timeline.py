@@ -35,7 +35,9 @@ _IDLE = (WHAT.index("spin"), WHAT.index("overhead"))
 # Intervals that a picture shows: without ``until``, and with it. More are only counted.
 SHOWN = (300, 3000)
 _MOST_RELEASES = 600
-_MOST_SMS = 64  # lanes of SMs
+_MOST_CORES = 256  # lanes of cores in a picture
+_MOST_SMS = 64  # of SMs
+_TRACED_SMS = 1024  # of SMs in a trace
 _LEGEND = 10  # tasks in the legend
 _LABEL = 28  # characters of a task's name
 _SERVER = "#999999"
@@ -100,15 +102,18 @@ class Records(Protocol):
 
 
 def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
-    """Timeline of a window: lanes of cores, copy engine and SMs."""
+    """Timeline of a window: lanes of cores, copy engine and SMs.
+
+    At most 256 cores and 64 SMs have lanes; a note says how many there are.
+    """
     log = run.intervals
     if log is None:
         raise ValueError("intervals: got a run without them, expected one with intervals=True")
     low, high = window(since, until)
-    busy = np.flatnonzero((log.core >= 0) | (log.what == KERNEL))
+    places = _Places(run, log, _MOST_SMS, most_cores=_MOST_CORES)
+    busy = np.flatnonzero(np.isin(log.core, list(places.cores)) | (log.what == KERNEL))
     last = int(log.end[busy].max(initial=1))
     shown, end, hidden = in_window(log.start[busy], log.end[busy], low, high, last, SHOWN)
-    places = _Places(run, log, _MOST_SMS)
     pieces = tuple(_pieces(run, log, busy[shown], places))
     marks = tuple(_releases(run, places, low, end))
     tasks = sorted({int(piece.color) for piece in pieces if not isinstance(piece.color, str)})
@@ -129,16 +134,19 @@ def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
         unit=unit,
         marks=marks,
         keys=tuple(keys),
-        notes=(f"{hidden} later bars not shown",) if hidden else (),
+        notes=((f"{hidden} later bars not shown",) if hidden else ()) + places.notes,
         numbers="jobs" if labelled(pieces, places.lanes) else "",
     )
 
 
 def trace(run: Records) -> Timeline:
-    """Timeline of the whole run: jobs from release to finish, and who used what."""
+    """Timeline of the whole run: jobs from release to finish, and who used what.
+
+    At most 1,024 SMs have lanes; "not shown" among the facts says how many there are.
+    """
     jobs = [Lane(name, _JOBS) for name in run.tasks.name]
     log = run.intervals
-    places = None if log is None else _Places(run, log, run.sms, len(jobs))
+    places = None if log is None else _Places(run, log, _TRACED_SMS, len(jobs))
 
     def columns() -> Iterator[PieceColumns]:
         if log is not None and places is not None:
@@ -153,7 +161,8 @@ def trace(run: Records) -> Timeline:
             "protocol": run.protocol,
             "mode": run.mode,
             "outcome": run.outcome,
-        },
+        }
+        | ({"not shown": ", ".join(places.notes)} if places is not None and places.notes else {}),
     )
 
 
@@ -167,25 +176,45 @@ class _Places:
     copies
         Index of the copy engine's lane, None where there is none.
     used
-        SMs of each task's kernels.
+        SMs of each task's kernels, as far as they have lanes.
+    notes
+        How many cores and SMs have no lanes.
     """
 
-    def __init__(self, run: Records, log: IntervalColumns, most: int, first: int = 0) -> None:
+    def __init__(
+        self,
+        run: Records,
+        log: IntervalColumns,
+        most: int,
+        first: int = 0,
+        most_cores: int | None = None,
+    ) -> None:
         self.lanes: list[Lane] = []
         self.first = first
         self.cores: dict[int, int] = {}
-        for core in np.unique(log.core[log.core >= 0]).tolist():
+        cores = np.unique(log.core[log.core >= 0]).tolist()
+        for core in cores[:most_cores]:
             own = run.server is not None and core == run.cpus
             self.cores[core] = self._add("server" if own else f"core {core}", _CPUS)
         self.copies: int | None = None
         if np.isin(log.what, COPIES).any():
             self.copies = self._add("copies", _GPU)
         tasks = np.unique(log.task[log.what == KERNEL]).tolist()
-        every = list(range(run.sms))
-        self.used = {t: every for t in tasks}
+        count = run.sms if tasks else 0
+        numbers = list(range(count)[:most])
+        self.used = {t: numbers for t in tasks}
         if run.protocol == "stgm":
             self.used = {t: np.flatnonzero(run.tasks.sm[t]).tolist() for t in tasks}
-        numbers = sorted({sm for sms in self.used.values() for sm in sms})[:most]
+            every = sorted({sm for sms in self.used.values() for sm in sms})
+            numbers, count = every[:most], len(every)
+        self.notes = tuple(
+            f"{there - shown:,} of {there:,} {what} not shown"
+            for there, shown, what in (
+                (len(cores), len(self.cores), _CPUS),
+                (count, len(numbers), "SMs"),
+            )
+            if there > shown
+        )
         whole = run.protocol != "stgm" and run.sms == 1  # the kernel times are those of all SMs
         self.sms = {sm: self._add("GPU" if whole else f"SM {sm}", _GPU) for sm in numbers}
 
@@ -201,7 +230,7 @@ def _pieces(
     late = set(zip(run.task[run.late].tolist(), run.job[run.late].tolist(), strict=True))
     columns = (log.task, log.job, log.what, log.core, log.start, log.end)
     for task, job, what, core, start, end in zip(*(c[rows].tolist() for c in columns), strict=True):
-        lanes = [places.cores[core]] if core >= 0 else []
+        lanes = [places.cores[core]] if core in places.cores else []
         if what == KERNEL:
             lanes += [places.sms[sm] for sm in places.used[task] if sm in places.sms]
         elif what in COPIES and places.copies is not None:
@@ -222,11 +251,11 @@ def _pieces(
 
 def _interval_columns(run: Records, log: IntervalColumns, places: _Places) -> PieceColumns:
     """All intervals, in every lane that they occupy."""
-    core_lane: Int64Array = np.zeros(max(places.cores, default=0) + 1, np.int64)
-    for core, number in places.cores.items():
-        core_lane[core] = number
+    cores, core_lane = (
+        np.array(list(part), np.int64) for part in (places.cores, places.cores.values())
+    )
     on_core = np.flatnonzero(log.core >= 0)
-    rows, lanes = [on_core], [core_lane[log.core[on_core]]]
+    rows, lanes = [on_core], [core_lane[np.searchsorted(cores, log.core[on_core])]]
     for user, sms in places.used.items():
         mine = np.flatnonzero((log.what == KERNEL) & (log.task == user))
         shown = np.array([places.sms[sm] for sm in sms if sm in places.sms], np.int64)
@@ -259,12 +288,15 @@ def _releases(run: Records, places: _Places, since: int, end: int) -> Iterator[M
     """Releases in the lane of the task's core; below the CPUs with global scheduling."""
     if not places.cores:
         return
-    lowest = max(places.cores.values())
+    lowest_core, lowest = list(places.cores.items())[-1]
     seen = np.flatnonzero((run.release >= since) & (run.release < end))[:_MOST_RELEASES]
     for task, time in zip(run.task[seen].tolist(), run.release[seen].tolist(), strict=True):
         lane = lowest
         if run.policy == "partitioned":
-            lane = places.cores.get(int(run.tasks.core[task]), lowest)
+            core = int(run.tasks.core[task])
+            if core > lowest_core and len(places.cores) == _MOST_CORES:
+                continue  # it may have a lane that is not shown
+            lane = places.cores.get(core, lowest)
         yield Mark(lane, time, "release", task)
 
 

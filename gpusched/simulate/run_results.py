@@ -14,7 +14,7 @@ from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
-from gpusched._support.text import escape, plural
+from gpusched._support.text import escape, named, plural
 
 if TYPE_CHECKING:
     from typing import Self
@@ -209,6 +209,6 @@ def response_text(run: Any, task: int, row: int, what: str = "a response of") ->
     verb = "within" if response <= deadline else "later than"
     comma = "," if what.startswith("the") else ""
     return (
-        f"{run.tasks.name[task]}: job {run.job[row]}, released at {run.release[row]}, has "
+        f"{named(run.tasks.name[task])}: job {run.job[row]}, released at {run.release[row]}, has "
         f"{what}{comma} {plural(response, 'tick')}, {verb} its deadline of {deadline}"
     )

@@ -49,6 +49,8 @@ def read(source: str, data: bytes) -> dict[str, Any]:
     inside = "expected JSON in the gzip" if packed else "expected JSON"
     if packed:
         data = gzip.decompress(data)
+    if not data.strip():
+        raise ValueError(f"{source}: got nothing but blanks, expected a trace")
     if not data[:100].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
         inside += " of the PyTorch profiler, or a trace of Nsight Systems"
     try:

@@ -1,8 +1,9 @@
 """Reading of Kineto's JSON piece by piece: members of the document, needed events of its list.
 
 The core finds where events begin and end and which are needed; the JSON library decodes these
-alone. Memory is that of a piece, of the largest event, and of what the taker keeps. Errors are
-those of decoding the whole text at once: a damaged text first, then its JSON, then its events.
+alone. Memory is that of a piece, of the largest event (at most 512 MiB between two events), and of
+what the taker keeps. Errors are those of decoding the whole text at once: a damaged text first,
+then its JSON, then its events.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _START = 0
 _BEFORE = ("", "{", '{"":""', '{"":[', '{"":[""', "{}")
 _AMONG_EVENTS = (3, 4)  # places
 _MEMBERS = ("traceEvents", "times", "deviceProperties")  # that are kept
+_SPACE = b" \t\r\n"
+_MOST_HELD = 1 << 29
 _ERRORS = (ValueError, ArithmeticError, RecursionError)
 
 _decode = json.JSONDecoder(parse_float=Decimal).decode
@@ -198,6 +201,8 @@ class _Document:
         self.held.append(piece)
         self.plain = self.plain and plain
         self.size += len(piece)
+        if self.size > _MOST_HELD:
+            return ValueError(f"got a part of more than {_MOST_HELD >> 20} MiB, expected less")
         # A part that is not complete is scanned again only in twice as much.
         if self.size < self.needed and not last:
             return None
@@ -206,9 +211,14 @@ class _Document:
             position = self._scan(data, last)
         except _ERRORS as error:
             return error
-        self.held = [data[position:]]
-        self.plain = self.plain or self.held[0].isascii()
-        self.size = len(data) - position
+        rest = data[position:]
+        kept = rest.lstrip(_SPACE) if self.other is None else b""
+        if blank := len(rest) - len(kept):
+            lines = rest.count(b"\n", 0, blank)
+            self._count(rest, 0, blank, lines, rest.rfind(b"\n", 0, blank) + 1)
+        self.held = [kept]
+        self.plain = self.plain or kept.isascii()
+        self.size = len(kept) + sum(map(len, self.other or ()))
         self.needed = 2 * self.size
         return None
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 import re
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.arrow import Tabular
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import shown, time_text
+from gpusched._support.text import escape, shown, time_text
 from gpusched.io.traces.kernel_names import labels
 from gpusched.io.traces.trace_events import TraceEvents
 from gpusched.io.traces.trace_kernels import TraceKernels, table_html
@@ -380,7 +379,7 @@ class Trace(Tabular):
         return f"Trace({_summary(self)})"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html.escape(_summary(self))}</p>{table_html(self.kernels(), 10)}"
+        return f"<p>{escape(_summary(self))}</p>{table_html(self.kernels(), 10)}"
 
 
 def _largest(kernels: TraceKernels, count: int) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
-import itertools
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from gpusched._support import file_kinds
@@ -68,20 +68,40 @@ def _text_reader(
     start = file.tell()
     packed = file.read(len(GZIP)) == GZIP
     file.seek(start)
-    parts = (unpacked_pieces if packed else pieces)(file, source, max_bytes)
-    first = next(parts, b"")
+    unpacked = unpacked_pieces if packed else pieces
+    what = f"an empty {'gzip' if packed else 'file'}"
+    for first in unpacked(file, source, max_bytes):
+        if first.strip():
+            break
+        what = "nothing but blanks"
+    else:
+        raise ValueError(f"{source}: got {what}, expected a trace")
     if first.startswith(MAGIC):
         raise ValueError(f"{source}: got an SQLite database in gzip: decompress it first")
     file_kinds.refuse(source, first, "trace")
     if kineto.like_json(first):
         hint = functools.partial(file_kinds.without_kernels, first)
-        return kineto.File(source, itertools.chain([first], parts), packed, True, hint)
+        file.seek(start)
+        return kineto.File(source, unpacked(file, source, max_bytes), packed, True, hint)
+    file.seek(start)
+    # A gzip of some megabytes may unpack to gigabytes.
+    if packed and not _has(b"GrdX", unpacked(file, source, max_bytes)):
+        file.seek(start)
+        return kineto.File(source, unpacked(file, source, max_bytes), packed, False)
     file.seek(start)
     data = file.read() if isinstance(file, io.BytesIO) else read_all(file, source, max_bytes)
     if packed:
         data = gunzip(data, source, max_bytes)
-    if not data:
-        raise ValueError(f"{source}: got an empty {'gzip' if packed else 'file'}, expected a trace")
     if (headers := nsys_csv.start(data)) is not None:
         return nsys_csv.File(source, data, headers)
     return kineto.File(source, [data], packed, False)
+
+
+def _has(word: bytes, pieces: Iterable[bytes]) -> bool:
+    """Whether a word occurs in the bytes that the pieces make up."""
+    end = b""
+    for piece in pieces:
+        if word in (text := end + piece):
+            return True
+        end = text[1 - len(word) :]
+    return False

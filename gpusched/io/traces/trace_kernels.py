@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpusched._support.arguments import Int64Array
 from gpusched._support.arrow import Tabular
 from gpusched._support.missing_values import frame_of
-from gpusched._support.text import time_text
+from gpusched._support.text import clip, escape, time_text
 from gpusched.io.traces.chosen_periods import harmonic_periods
 from gpusched.io.traces.trace_tables import Names, gpu_text, known_gpu, occupancy_of, table_of
 
@@ -178,7 +177,9 @@ class TraceKernels(Tabular):
         return table_of(self)
 
     def __repr__(self) -> str:
-        shown = ", ".join(self.label[:5]) + (", ..." if len(self) > 5 else "")
+        shown = ", ".join(clip(label, 100) for label in self.label[:5]) + (
+            ", ..." if len(self) > 5 else ""
+        )
         return f"TraceKernels({len(self)}: {shown})"
 
     def _repr_html_(self) -> str:
@@ -194,7 +195,7 @@ def table_html(kernels: TraceKernels, rows: int) -> str:
     ]
     lines = ["".join(f"<th>{head}</th>" for head in heads)]
     lines += [
-        "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row)
+        "".join(f"<td>{escape(clip(str(cell), 100))}</td>" for cell in row)
         for row in zip(*columns, strict=True)
     ]
     table = "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"

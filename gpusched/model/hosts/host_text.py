@@ -47,7 +47,7 @@ def html_of(hosts: HostColumns) -> str:
     keys = ["period", "deadline", "priority", "job", *(["core", "SMs"] if placed else [])]
     head = "".join(f"<th>{key}</th>" for key in keys)
     rows = "".join(
-        f"<tr><th>{escape(hosts.name[i][:60])}</th>"
+        f"<tr><th>{escape(clip(hosts.name[i], 60))}</th>"
         + "".join(f"<td>{escape(_cell(hosts, i, key))}</td>" for key in keys)
         + "</tr>"
         for i in range(min(hosts.n, _SHOWN_ROWS))

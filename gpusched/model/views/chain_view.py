@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gpusched._support.text import named
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.views.derived_view import View
 from gpusched.model.views.view_source import COPY_WAITS, Source, job_parts, listed
@@ -67,7 +68,8 @@ def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) ->
     kernels = sum(kernel.repeat for kernel in task.kernels)
     if kernels > _MOST_KERNELS:
         raise ValueError(
-            f"{task.name}: got {kernels:,} kernels in a job, expected at most {_MOST_KERNELS:,}"
+            f"{named(task.name)}: got {kernels:,} kernels in a job, expected at most "
+            f"{_MOST_KERNELS:,}"
         )
     chain, gap = _Chain(), 0
     for part, of in zip(task.segments, times, strict=True):
@@ -86,7 +88,8 @@ def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) ->
             gap = 0
     if not chain.kernels:
         raise ValueError(
-            f"{task.name}: got copies without a kernel, expected a kernel; the model has no copies"
+            f"{named(task.name)}: got copies without a kernel, expected a kernel; the model has no "
+            "copies"
         )
     chain.after = gap
     return chain
@@ -96,7 +99,7 @@ def _deadline(source: Source, task: Task, after: int) -> int:
     """The relative deadline of the last kernel."""
     if after >= task.deadline:
         raise ValueError(
-            f"{task.name}: got a deadline of {source.text(task.deadline)} with "
+            f"{named(task.name)}: got a deadline of {source.text(task.deadline)} with "
             f"{source.text(after)} of work and waits of copies behind the last kernel, expected a "
             "later deadline"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gpusched._support.text import named
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.derived_view import View
 from gpusched.model.views.view_source import (
@@ -155,8 +156,8 @@ def _cores(source: Source) -> list[int]:
     for task in source.tasks:
         if task.core is not None and task.core >= source.platform.cpus:
             raise ValueError(
-                f"{task.name}: got core {task.core}, expected one of the {source.platform.cpus} "
-                "CPU cores of the platform"
+                f"{named(task.name)}: got core {task.core}, expected one of the "
+                f"{source.platform.cpus} CPU cores of the platform"
             )
     return [-1 if task.core is None else task.core for task in source.tasks]
 

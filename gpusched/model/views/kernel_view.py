@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpusched._support.text import named
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.gpu import GPU, WARP_THREADS, occupancy
@@ -98,9 +99,9 @@ def _kernel_view(
             parts = _of_one_kernel(task, parts, found)
         elif parts.between and not occupy:
             raise ValueError(
-                f"{task.name}: got {source.text(parts.between)} of CPU work between GPU segments, "
-                "expected none; the GPU segments of a job are one unit (gaps='occupy' counts the "
-                "work as GPU time)"
+                f"{named(task.name)}: got {source.text(parts.between)} of CPU work between GPU "
+                "segments, expected none; the GPU segments of a job are one unit (gaps='occupy' "
+                "counts the work as GPU time)"
             )
         tasks.append(task)
         units.append(_unit(source, gpu, task, parts, found, alone))
@@ -225,8 +226,8 @@ def _chain(
             chain.before, gap = gap, 0
         elif of_cpu and not occupy:
             raise ValueError(
-                f"{task.name}: got {source.text(gap)} of CPU work between kernels, expected none; "
-                "batches follow each other (gaps='occupy' counts the work as GPU time)"
+                f"{named(task.name)}: got {source.text(gap)} of CPU work between kernels, expected "
+                "none; batches follow each other (gaps='occupy' counts the work as GPU time)"
             )
         if of_engine:
             (found.around if first else found.copies).append(task.name)
@@ -239,7 +240,8 @@ def _chain(
             gap = 0
     if not chain.kernels:
         raise ValueError(
-            f"{task.name}: got copies without a kernel, expected a kernel; the model has no copies"
+            f"{named(task.name)}: got copies without a kernel, expected a kernel; the model has no "
+            "copies"
         )
     if of_engine:
         found.around.append(task.name)
@@ -292,7 +294,8 @@ def _unit(
     kernels = parts.kernels
     if not kernels:
         raise ValueError(
-            f"{task.name}: got copies without a kernel, expected a kernel; the model has no copies"
+            f"{named(task.name)}: got copies without a kernel, expected a kernel; the model has no "
+            "copies"
         )
     shapeless = [of.where for of in kernels if not of.kernel.has_shape]
     if shapeless and not alone:
@@ -304,7 +307,7 @@ def _unit(
     if parts.between:
         found.gaps.append(task.name)
     several = len(kernels) > 1 or kernels[0].kernel.repeat > 1
-    where = f"{task.name}: {'its kernels as one unit' if several else 'its GPU work'}"
+    where = f"{named(task.name)}: {'its kernels as one unit' if several else 'its GPU work'}"
     total = sum((of.time + latency) * of.kernel.repeat for of in kernels)
     total += parts.copies + parts.between
     if several:
@@ -346,8 +349,8 @@ def _of_one_kernel(task: Task, parts: JobParts, found: _Found) -> JobParts:
     count = sum(of.kernel.repeat for of in parts.kernels)
     if count != 1:
         raise ValueError(
-            f"{task.name}: got {count} kernels in a job, expected one; each kernel of a chain "
-            "waits for those of other tasks, of which the model knows nothing"
+            f"{named(task.name)}: got {count} kernels in a job, expected one; each kernel of a "
+            "chain waits for those of other tasks, of which the model knows nothing"
         )
     if parts.copies:
         found.around.append(task.name)
@@ -361,7 +364,7 @@ def _bounds(source: Source, task: Task, parts: JobParts, found: _Found) -> tuple
         found.isolated.append(task.name)
     if around >= task.deadline:
         raise ValueError(
-            f"{task.name}: got a deadline of {source.text(task.deadline)} with "
+            f"{named(task.name)}: got a deadline of {source.text(task.deadline)} with "
             f"{source.text(around)} of work and waits of copies before and after what occupies "
             "the GPU, expected a later deadline"
         )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, frozen
+from gpusched._support.text import named
 from gpusched.model.launches import Launches
 from gpusched.model.launching.launch_columns import KINDS
 from gpusched.model.views.derived_view import LaunchView
@@ -62,7 +63,9 @@ def launch_view(source: Source, until: int, *, one_stream: bool) -> LaunchView:
             )
         start = task.offset + parts.before + latency
         if start + (count - 1) * task.period > MOST_TICKS:
-            raise OverflowError(f"{task.name}: got launches at 2**60 ticks or more, expected less")
+            raise OverflowError(
+                f"{named(task.name)}: got launches at 2**60 ticks or more, expected less"
+            )
         found.append((i, count, start, _operations(source, task, parts)))
     if not found:
         raise ValueError("tasks: got none with GPU segments, expected at least one")
@@ -101,8 +104,8 @@ def _urgency(tasks: Sequence[Task]) -> Int64Array:
 def _operations(source: Source, task: Task, parts: JobParts) -> _Operations:
     if parts.between:
         raise ValueError(
-            f"{task.name}: got {source.text(parts.between)} of CPU work between GPU segments, "
-            "expected none; the times of launches are fixed beforehand"
+            f"{named(task.name)}: got {source.text(parts.between)} of CPU work between GPU "
+            "segments, expected none; the times of launches are fixed beforehand"
         )
     rows, names = [], []
     seen: Counter[str] = Counter()

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeGuard
 
-from gpusched._support.text import clip
+from gpusched._support.text import clip, named
 from gpusched.model.gpus.copy_engines import share_an_engine
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
@@ -63,8 +63,8 @@ class Source(NamedTuple):
         for task in self.tasks:
             if any(uses_engine(part) for part in task.segments):
                 raise ValueError(
-                    f"{task.name}: got copies on engines with copy_engines=0, expected at least "
-                    "one engine, or copies by the CPU (by='cpu')"
+                    f"{named(task.name)}: got copies on engines with copy_engines=0, expected at "
+                    "least one engine, or copies by the CPU (by='cpu')"
                 )
 
     def refuse_jitter(self) -> None:
@@ -72,8 +72,8 @@ class Source(NamedTuple):
         for task in self.tasks:
             if task.jitter:
                 raise ValueError(
-                    f"{task.name}: got a jitter of {self.text(task.jitter)}, expected none; the "
-                    "model has no release jitter"
+                    f"{named(task.name)}: got a jitter of {self.text(task.jitter)}, expected none; "
+                    "the model has no release jitter"
                 )
 
     def refuse_processes(self, why: str) -> None:

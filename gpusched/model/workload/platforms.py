@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
 from gpusched._support.arguments import flag, one_of
-from gpusched._support.text import shown
+from gpusched._support.text import clip, escape, named, shown
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.gpus.copy_engines import CopyEngines, copy_engines_of
 from gpusched.model.gpus.mps_shares import Share, SMs, has_shares, share_of, share_text
@@ -322,8 +322,6 @@ class Platform(Facts):
         return super()._argument(key)
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         rows = []
         for key in self._KEYS:
             name = key.removeprefix("_")
@@ -337,7 +335,9 @@ class Platform(Facts):
                 text = green_context_text(self.green_contexts)
             else:
                 text = self._argument(key) or shown(getattr(self, key))
-            rows.append(f"<tr><th>{name.replace('_', ' ')}</th><td>{escape(text)}</td></tr>")
+            rows.append(
+                f"<tr><th>{name.replace('_', ' ')}</th><td>{escape(clip(text, 400))}</td></tr>"
+            )
         return f"<table>{''.join(rows)}</table>"
 
 
@@ -364,16 +364,18 @@ def _shares(mps: Any, gpu: GPU | None) -> tuple[tuple[str, Share], ...]:
     found = []
     for process, share in given.items():
         name = label(process, "mps")
-        found.append((name, share_of(share, f"mps[{name!r}]")))
+        found.append((name, share_of(share, f"mps[{shown(name)}]")))
         most = found[-1][1]
         if gpu is not None and not has_shares(gpu.cc) and most != 100:
             has = ".".join(map(str, gpu.cc or ()))
             raise ValueError(
-                f"mps[{name!r}]: got {share_text(most)}, expected no share; the SMs of clients can "
-                f"be limited from compute capability 7.0 on, and {gpu.name or 'the GPU'} has {has}"
+                f"mps[{shown(name)}]: got {share_text(most)}, expected no share; the SMs of "
+                "clients can be limited from compute capability 7.0 on, and "
+                f"{named(gpu.name) or 'the GPU'} has {has}"
             )
         if gpu is not None and isinstance(most, SMs) and most.count > gpu.sms:
             raise ValueError(
-                f"mps[{name!r}]: got {share_text(most)}, expected at most the {gpu.sms} of the GPU"
+                f"mps[{shown(name)}]: got {share_text(most)}, expected at most the {gpu.sms} of "
+                "the GPU"
             )
     return tuple(sorted(found, key=lambda pair: pair[0]))

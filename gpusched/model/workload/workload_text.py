@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
-from gpusched._support.text import clip
+from gpusched._support.text import clip, escape
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, CopyIn, Kernel, Segment
 from gpusched.model.workload.time_units import TickLength, tick_text, time_with_unit

@@ -11,6 +11,7 @@ __all__ = ["MOST_PARTS", "line_of_long_key", "toml_lines"]
 MOST_PARTS = 50
 
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*(?:\"|$)|'[^']*(?:'|$)")
+_DOTS = re.compile(rf"^(?:[^.\n]*\.){{{MOST_PARTS}}}[^\n]*", re.MULTILINE)
 _BETWEEN = re.compile(r"[=,{}\[\]#]")
 _BARE = re.compile(r"\s*[\w-]+\s*")
 
@@ -65,10 +66,11 @@ def line_of_long_key(text: str) -> int | None:
     >>> line_of_long_key("a.b = 1\\n" + "x." * 60 + "x = 1")
     2
     """
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.count(".") < MOST_PARTS:
-            continue
-        for part in _BETWEEN.split(_STRING.sub("q", line)):
+    number, at = 1, 0
+    for found in _DOTS.finditer(text):
+        number += text.count("\n", at, found.start())
+        at = found.start()
+        for part in _BETWEEN.split(_STRING.sub("q", found[0])):
             pieces = part.split(".")
             if len(pieces) > MOST_PARTS and all(map(_BARE.fullmatch, pieces)):
                 return number

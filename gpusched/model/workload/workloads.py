@@ -13,7 +13,7 @@ from gpusched._support.arrow import Tabular
 from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
-from gpusched._support.text import clip, shown
+from gpusched._support.text import clip, named, shown
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
@@ -462,7 +462,7 @@ class Workload(NoArray, Tabular):
             for i, segment in enumerate(task.segments):
                 if isinstance(segment, Kernel):
                     kernels.append(segment)
-                    where.append(f"{task.name}: segments[{i}]")
+                    where.append(f"{named(task.name)}: segments[{i}]")
         times = iter(kernel_times(kernels, platform.gpu, where))
         return tuple(
             tuple(next(times) if isinstance(part, Kernel) else None for part in task.segments)

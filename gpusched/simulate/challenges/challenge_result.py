@@ -13,7 +13,7 @@ from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.results import Results
 from gpusched._support.saved import Saved
-from gpusched._support.text import escape, plural
+from gpusched._support.text import escape, named, plural
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate import run_results
 from gpusched.simulate.run_results import Table
@@ -335,8 +335,8 @@ class Challenge(Tabular, Saved, Frozen):
         most = int(np.argmax(self.worst / self.hosts.deadline))
         return (
             f"No late job was found in {plural(self.jobs, 'simulated job')}{ended}; "
-            f"{self.hosts.name[most]} came closest, with a response of {self.worst[most]} for a "
-            f"deadline of {self.hosts.deadline[most]}."
+            f"{named(self.hosts.name[most])} came closest, with a response of {self.worst[most]} "
+            f"for a deadline of {self.hosts.deadline[most]}."
         )
 
     def _counts(self) -> str:
