@@ -116,6 +116,8 @@ def responses(system: System, name: str, pattern: Pattern, seed: int) -> tuple[n
         key=np.random.SeedSequence(seed).generate_state(4, np.uint64),
         first=0,
         states=0,
+        bytes=0,
+        seconds=0.0,
         stop=NEVER,
     )
     return worst, int(finished.sum())

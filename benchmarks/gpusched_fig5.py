@@ -19,8 +19,8 @@ from machine import describe
 
 from gpusched import experiments, pbs
 from gpusched._draw import axes as plot
+from gpusched._support.arguments import spawn
 from gpusched.experiments.gpusched_sets import UTILIZATIONS, draw_sets, draw_tables
-from gpusched.study.points import spawn
 
 RESULTS = Path(__file__).parent / "results"
 FIGURES: dict[str, dict[str, Any]] = {

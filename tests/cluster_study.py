@@ -18,7 +18,7 @@ import time
 import numpy as np
 
 import gpusched as gs
-from gpusched.study.points import spawn
+from gpusched._support.arguments import spawn
 
 GRID = {"priority": [1, 2, 3], "key": [0.3], "workers": [1, 2], "retries": [0]}
 OPTIONS = {

@@ -132,7 +132,7 @@ ARGUMENTS: dict[str, Any] = {
     "even_copy": True,
     "events": 0,
     "factor": 3,
-    "fields": ((), (b"name", b"args.b")),
+    "fields": ((), ((b"name", 0, 0, False), (b"args.b", 3, -5, True))),
     "first": 0,
     "first_only": False,
     "fixed": np.frombuffer(b"<, >", np.uint8),

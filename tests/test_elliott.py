@@ -21,10 +21,9 @@ from reference import gedf as ref
 
 import gpusched as gs
 from gpusched import _core, analysis
-from gpusched._support.arguments import seed_key
+from gpusched._support.arguments import seed_key, spawn
 from gpusched.experiments import SCENARIOS, elliott_fig5
 from gpusched.generate import elliott_sets
-from gpusched.study.points import spawn
 from gpusched.study.store_files import StoreError
 
 M = 2**64 - 1

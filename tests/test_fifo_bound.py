@@ -512,6 +512,8 @@ def test_no_simulated_response_is_above() -> None:
                 key=key,
                 first=0,
                 states=0,
+                bytes=0,
+                seconds=0.0,
                 stop=None,
             )
             assert (worst <= found.response)[found.bounded].all()

@@ -5,9 +5,9 @@ import pytest
 
 import gpusched as gs
 from gpusched import experiments
+from gpusched._support.arguments import spawn
 from gpusched.experiments.gpusched_orders import count_paths
 from gpusched.experiments.gpusched_sets import draw_sets, draw_tables
-from gpusched.study.points import spawn
 
 pytestmark = pytest.mark.numbers
 

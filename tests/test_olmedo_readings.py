@@ -48,7 +48,7 @@ def test_figure_3() -> None:
 
 def test_figure_3_by_hand() -> None:
     """The rate is the share of launches whose SMs differ, drawn again here."""
-    from gpusched.study.points import spawn
+    from gpusched._support.arguments import spawn
 
     table = experiments.olmedo_fig3(60, [3], ["olmedo"], "round_robin", "equal", seed=7)
     rng = np.random.default_rng(spawn(7, 3))

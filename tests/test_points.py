@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched._support.arguments import spawn
 from gpusched.study.notes import plain_value
 from gpusched.study.points import (
     axes_of,
@@ -24,7 +25,6 @@ from gpusched.study.points import (
     key_of,
     points_of,
     seeds_of,
-    spawn,
 )
 
 pytestmark = pytest.mark.python
@@ -140,7 +140,8 @@ def test_seeds_by_some_parameters_only():
 def test_seeds_and_keys_are_the_same_in_every_process():
     point = "{'a': 0.1, 'b': ('x', frozenset(['p', 'q', 'r']))}"
     code = (
-        "from gpusched.study.points import key_of, seeds_of, spawn\n"
+        "from gpusched._support.arguments import spawn\n"
+        "from gpusched.study.points import key_of, seeds_of\n"
         f"point = {point}\n"
         "seed, = seeds_of(spawn(5), [point], point)\n"
         "print(key_of(point), *seed.generate_state(2))"

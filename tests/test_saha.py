@@ -10,6 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched._draw import axes as plot
+from gpusched._support.arguments import spawn
 from gpusched.experiments import (
     ALLOCATORS,
     STGM_READINGS,
@@ -20,7 +21,6 @@ from gpusched.experiments import (
     stgm_fig5,
     stgm_options,
 )
-from gpusched.study.points import spawn
 
 pytestmark = pytest.mark.numbers
 

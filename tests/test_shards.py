@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched._support.arguments import spawn
 from gpusched._support.results import wilson
 from gpusched.study.planner import Coverage
-from gpusched.study.points import spawn
 from gpusched.study.width import rounds
 
 pytestmark = pytest.mark.python

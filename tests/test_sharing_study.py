@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched._support.arguments import spawn
 from gpusched.experiments import SHARING_WAYS, sharing
 from gpusched.experiments.sharing_study import _system
-from gpusched.study.points import spawn
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.python

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched._support.arguments import spawn
 from gpusched.study.chunks import Chunk
-from gpusched.study.points import spawn
 from gpusched.study.store import open_file
 from gpusched.study.store_files import StoreError
 

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from gpusched import analysis, generate
+from gpusched._support.arguments import spawn
 from gpusched._support.results import Results, wilson
 from gpusched.study.execution import SweepError
-from gpusched.study.points import spawn
 from gpusched.study.sweeps import sweep
 
 pytestmark = pytest.mark.python

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from reference import sweep as twin
 
 import gpusched as gs
-from gpusched.study.points import seeds_of, spawn
+from gpusched._support.arguments import spawn
+from gpusched.study.points import seeds_of
 
 pytestmark = pytest.mark.python
 

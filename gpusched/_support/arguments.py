@@ -315,6 +315,17 @@ def seed_sequence(seed: Any) -> np.random.SeedSequence:
         ) from None
 
 
+def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
+    """The child ``key`` of a seed (an int, a SeedSequence, a Generator or None).
+
+    Unlike ``SeedSequence.spawn``, it does not change the parent: equal keys give equal children.
+    """
+    seed = seed_sequence(seed)
+    return np.random.SeedSequence(
+        entropy=seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size
+    )
+
+
 def _entropy(seed: Any, depth: int) -> Any:
     """A seed as an integer, or as one list of those in rows that are nested at most four deep.
 

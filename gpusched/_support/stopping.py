@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from math import inf
 from time import CLOCK_MONOTONIC, clock_gettime_ns
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from gpusched._core import BudgetSpent, Cancelled
 from gpusched._support.text import shown
 
-__all__ = ["BudgetSpent", "Deadline", "is_late", "raise_if_stopped", "seconds_left", "share_of"]
+__all__ = [
+    "BudgetSpent",
+    "Deadline",
+    "Stop",
+    "is_late",
+    "raise_if_stopped",
+    "seconds_left",
+    "share_of",
+]
 __all__ += ["spent", "within_seconds"]
 
 
@@ -27,6 +35,10 @@ class Deadline(NamedTuple):
 
     stop: Any
     ns: int
+
+
+Stop: TypeAlias = bytearray | memoryview | Deadline | None
+"""The argument ``stop`` of public functions."""
 
 
 def within_seconds(stop: Any, seconds: float | None) -> Any:

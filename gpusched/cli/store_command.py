@@ -19,8 +19,8 @@ def add(commands: Any) -> None:
     store = commands.add_parser(
         "store",
         help="show the contents of the store of a sweep",
-        description="Prints the settings of the study in a store, its points, and the numbers of "
-        "finished and missing task sets at each point.",
+        description="Prints the settings of the study in a store, its points, the numbers of "
+        "finished and missing task sets at each point, and the machines that computed them.",
         epilog="Exit code: 0 when nothing is missing, 1 when something is, 2 after an error.",
     )
     store.add_argument("path", metavar="PATH", help="file of the store")
@@ -42,6 +42,10 @@ def run(options: argparse.Namespace) -> int:
         print(f"{name}: {clip(value if isinstance(value, str) else json.dumps(value), 100)}")
     print()
     print(table(study))
+    for machine in study.machines:
+        print()
+        for name, value in machine.items():
+            print(f"{name}: {clip(str(value), 100)}")
     print()
     print(summary(study))
     return int(not study.complete)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import Int64Array, frozen, integer, one_of
+from gpusched._support.arguments import Int64Array, frozen, integer, one_of, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched.experiments.elliott_simulated import (
@@ -26,7 +26,6 @@ from gpusched.experiments.elliott_simulated import (
 )
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import values_of
-from gpusched.study.points import spawn
 from gpusched.study.runs import run
 from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy

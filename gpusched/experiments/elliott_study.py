@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, integer, one_of, seed_key
+from gpusched._support.arguments import Int64Array, integer, one_of, seed_key, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf import SRM_VARIANTS, SrmVariant
@@ -23,7 +23,6 @@ from gpusched.experiments.elliott_table import ElliottStudy, table_of
 from gpusched.generate.elliott_sets import scenario as checked_scenario
 from gpusched.study.accumulators import Totals
 from gpusched.study.execution import Execution, SweepError
-from gpusched.study.points import spawn
 from gpusched.study.runs import run
 from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy

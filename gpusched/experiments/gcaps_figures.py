@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import integer, one_of, real, some_of
+from gpusched._support.arguments import integer, one_of, real, some_of, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
 from gpusched.study.execution import Execution
-from gpusched.study.points import seeds_of, spawn
+from gpusched.study.points import seeds_of
 from gpusched.study.runs import named_columns, run
 from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy

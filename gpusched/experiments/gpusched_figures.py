@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw import axes as plot
+from gpusched._support.arguments import spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched.experiments.gpusched_sets import (
@@ -27,7 +28,6 @@ from gpusched.experiments.gpusched_sets import (
 )
 from gpusched.model import slowdown
 from gpusched.study.execution import Execution
-from gpusched.study.points import spawn
 from gpusched.study.runs import named_columns, run
 from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy

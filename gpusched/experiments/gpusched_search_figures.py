@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import flag, one_of
+from gpusched._support.arguments import flag, one_of, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched.experiments.gpusched_orders import count_paths
@@ -32,7 +32,6 @@ from gpusched.pbs.search_answer import STAGES
 from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import PointResults, values_of
-from gpusched.study.points import spawn
 from gpusched.study.reductions import Extremes, Mean, Share
 from gpusched.study.runs import run
 from gpusched.study.stored_study import StoredStudy

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.study.points import spawn
+from gpusched._support.arguments import spawn
 
 if TYPE_CHECKING:
     from gpusched.model.answers.answer import Answer

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import instance, integer, some_of
+from gpusched._support.arguments import instance, integer, some_of, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
@@ -27,7 +27,6 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.workloads import Workload
 from gpusched.study.execution import Execution
-from gpusched.study.points import spawn
 from gpusched.study.runs import named_columns, run
 from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy

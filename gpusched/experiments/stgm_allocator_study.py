@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import one_of
+from gpusched._support.arguments import one_of, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
 from gpusched.experiments.stgm_figures import SETS, arguments, points_of
 from gpusched.study.execution import Execution
-from gpusched.study.points import spawn
 from gpusched.study.runs import named_columns, run
 from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy

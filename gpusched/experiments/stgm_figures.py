@@ -17,14 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import integer, one_of, some_of
+from gpusched._support.arguments import integer, one_of, some_of, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results
 from gpusched._support.text import shown
 from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import PointResults
-from gpusched.study.points import spawn
 from gpusched.study.runs import named_columns, run
 from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy

@@ -12,12 +12,14 @@ from gpusched.generate.fifo_sets import fifo
 from gpusched.generate.gcaps_sets import gcaps
 from gpusched.generate.host_sets import stgm
 from gpusched.generate.kernel_sets import gpusched, uunifast, uunifast_discard
+from gpusched.generate.set_generators import rngs
 
 __all__ = [
     "elliott",
     "fifo",
     "gcaps",
     "gpusched",
+    "rngs",
     "stgm",
     "uunifast",
     "uunifast_discard",

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from gpusched._support.stopping import Stop
     from gpusched.model.gpu import GPU
 
 __all__ = ["BatchTable"]
@@ -201,7 +202,7 @@ class BatchTable(NoArray, Tabular):
         seed: Seed = None,
         first: int = 0,
         *,
-        stop: Any = None,
+        stop: Stop = None,
     ) -> BatchTable:
         """Make the table of tasks that share a GPU, by placing their blocks on SMs.
 

@@ -16,28 +16,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import seed_sequence
+from gpusched._support.arguments import spawn
 from gpusched._support.text import shown
 
-__all__ = ["axes_of", "canonical", "column_of", "describe", "key_of", "points_of", "seeds_of",
-           "spawn"]  # fmt: skip
+__all__ = ["axes_of", "canonical", "column_of", "describe", "key_of", "points_of", "seeds_of"]
 
 Point = Mapping[str, Any]
 
 _DEEPEST = 50  # nesting of a value
 _NUMBERS = (bool, int, float, np.number, np.bool_)  # of a column of numbers
 _LARGEST = 10_000  # bits of a number as a decimal text, and exponent of a Decimal as a fraction
-
-
-def spawn(seed: Any, *key: int) -> np.random.SeedSequence:
-    """The child ``key`` of a seed (an int, a SeedSequence, a Generator or None).
-
-    Unlike ``SeedSequence.spawn``, it does not change the parent: equal keys give equal children.
-    """
-    seed = seed_sequence(seed)
-    return np.random.SeedSequence(
-        entropy=seed.entropy, spawn_key=(*seed.spawn_key, *key), pool_size=seed.pool_size
-    )
 
 
 def axes_of(grid: Any, reserved: Iterable[str]) -> dict[str, list[Any]]:

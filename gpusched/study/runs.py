@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.arguments import integer
+from gpusched._support.arguments import integer, spawn
 from gpusched.study.accumulators import Accumulator, PerSet, State
 from gpusched.study.engine import Work, compute
 from gpusched.study.execution import Execution
 from gpusched.study.identity.module_origins import package_version
 from gpusched.study.point_results import PointResults
-from gpusched.study.points import Point, canonical, key_of, spawn
+from gpusched.study.points import Point, canonical, key_of
 from gpusched.study.stored_study import StoredStudy, open_store
 from gpusched.study.sweep_definition import experiment_identity, seed_words
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from gpusched._support.file_limits import MAX_BYTES
@@ -52,6 +53,10 @@ class StoredStudy:
         The parameters of each point. Objects in the grid are replaced by dicts with their text.
     sets
         Number of finished task sets of each point.
+    machines
+        What the finished sets were computed on: dicts with the name, system and versions of a
+        machine, its number of ``sets``, and ``first`` and ``last``, the times at which the first
+        and the last of its chunks ended (UTC).
     missing
         Ranges that remain to be computed for ``count`` sets at each point: (point, first set,
         number of sets).
@@ -85,7 +90,9 @@ class StoredStudy:
             for key in keys
         }
         self._joins = accumulator is not None
+        made: dict[str, list[Chunk]] = {}
         for chunk in chunks:
+            made.setdefault(chunk.machine, []).append(chunk._replace(state={}, arrays=None))
             state = chunk.state if self._joins else {}
             self._results[chunk.point].store(
                 Chunk(chunk.point, chunk.first, chunk.size, state, chunk.arrays)
@@ -96,6 +103,9 @@ class StoredStudy:
             for first, end in result.next_round()
         ]
         self.sets = [result.count for result in self._results.values()]
+        self.machines = [
+            _machine(notes.get(f"machine {digest}", {}), made[digest]) for digest in sorted(made)
+        ]
 
     @property
     def complete(self) -> bool:
@@ -158,6 +168,15 @@ class StoredStudy:
             f"<p>{escape(repr(self)[1:-1])}</p><table><tr><th>point</th><th>task sets</th></tr>"
             f"{rows}</table>{note}"
         )
+
+
+def _machine(described: Mapping[str, str], chunks: Sequence[Chunk]) -> dict[str, Any]:
+    ends = [
+        datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+        for at in (min(chunk.ended for chunk in chunks), max(chunk.ended for chunk in chunks))
+    ]
+    sets = sum(chunk.size for chunk in chunks)
+    return {**described, "sets": sets, "first": ends[0], "last": ends[1]}
 
 
 def _same(one: Chunk, other: Chunk) -> bool:

@@ -74,7 +74,7 @@ def definition_of(
 
 
 def experiment_identity() -> Identity:
-    """What the workers of an experiment verify: the package."""
+    """The identity that workers of an experiment verify: the package's."""
     package = package_version()
     return Identity(package.version, False, (), {package.name: package.version})
 

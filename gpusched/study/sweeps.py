@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from gpusched._support.arguments import integer, one_of
+from gpusched._support.arguments import integer, one_of, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
 from gpusched.study.accumulators import PerSet
 from gpusched.study.execution import Execution
-from gpusched.study.points import axes_of, points_of, seeds_of, spawn
+from gpusched.study.points import axes_of, points_of, seeds_of
 from gpusched.study.reductions import Reduction
 from gpusched.study.shardable import shardable
 from gpusched.study.sweep_table import Sweep, columns_of, table_of
@@ -139,12 +139,14 @@ def sweep(
         function resumes from it and returns the same table. ``count`` and a grid of numbers and
         text may grow or shrink; ``stop``, workers and chunks may change. Other objects in the grid,
         including lists, are part of the study and must not change. The function is identified by
-        its code, defaults, closure and object, and by your globals and functions that the code
-        reads, wherever they are defined; packages are identified by their versions. The contents of
-        files that it opens are not considered. A chunk that took 0.1 s or more is written before
-        the next call is planned, others within 0.1 s; if the process is killed, only these and the
-        running calls are lost. Requires an int or a ``SeedSequence`` as ``seed``. ``gs.open_store``
-        shows the contents of the file.
+        its code, defaults, closure and object, by your globals and functions that the code reads,
+        wherever they are defined, and by ``depends``; Python, NumPy and other packages by their
+        versions, gpusched, unless it is installed, by its files. Workers in other processes must
+        have the same function, or the sweep fails. See Notes for what is not noticed. A chunk that
+        took 0.1 s or more is written before the next call is planned, others within 0.1 s; if the
+        process is killed, only these and the running calls are lost. Requires an int or a
+        ``SeedSequence`` as ``seed``. ``gs.open_store`` shows the contents of the file, with the
+        machines, versions and times of the computation.
     shard
         A pair (i, k): compute part i of k, with i from 0, in a store of its own, and return the
         ``gs.StoredStudy``. ``gs.merge`` joins the stores of all parts.
@@ -168,6 +170,30 @@ def sweep(
     gpusched.StoreError
         The store belongs to another function, seed or version (the message lists the parts that
         differ), or it is damaged or in use. It is not changed.
+
+    Notes
+    -----
+    A store does not notice changes of the following; name what a function reads of them in
+    ``depends``, or change ``key``:
+
+    - files, folders, databases and sockets that the function reads, and variables of the
+      environment;
+    - the clock, the process's number, the machine's name and speed, the number of CPUs and threads,
+      the state of the operating system and of hardware;
+    - programs that it starts;
+    - the state of libraries: ``random.seed``, ``np.random.seed``, ``np.seterr``,
+      ``np.set_printoptions``, ``decimal.getcontext``, the locale, warning filters, the recursion
+      limit, and objects of a library's classes that stand in its modules;
+    - functions inside a library that another part of the library calls and that were replaced;
+    - files of an installed package, of Python or of NumPy that were edited, and libraries in C that
+      these load (BLAS);
+    - values that ``functools.cache``, ``functools.cached_property`` or a generator already hold;
+    - attributes that a class computes in ``__getattr__`` or ``__reduce__`` without saying so, and
+      what a C extension of yours keeps;
+    - names of functions, annotations, docstrings and line numbers, where a function reads them of
+      itself;
+    - a worker's state that changes after its first chunk, and the object identities, hashes of text
+      and addresses that differ from process to process.
     """
     # The engine is imported with the first sweep, so that ``gs.sweep`` is there at once.
     from gpusched.study.engine import Work, compute

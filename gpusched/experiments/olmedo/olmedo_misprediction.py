@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched._draw import axes as plot
-from gpusched._support.arguments import integer, one_of, some_of
+from gpusched._support.arguments import integer, one_of, some_of, spawn
 from gpusched._support.results import Results, by_column, wilson
 from gpusched._support.text import shown
-from gpusched.study.points import spawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

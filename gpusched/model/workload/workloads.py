@@ -47,6 +47,8 @@ from gpusched.model.workload.workload_text import html_of, repr_of, text_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gpusched._support.stopping import Stop
+
 __all__ = ["Utilization", "Workload"]
 
 Factor = str | int | Fraction
@@ -607,7 +609,7 @@ class Workload(NoArray, Tabular):
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["fuse"] = "fuse",
         waits: bool = True,
-        stop: Any = None,
+        stop: Stop = None,
     ) -> BatchView: ...
     @overload
     def batches(
@@ -617,7 +619,7 @@ class Workload(NoArray, Tabular):
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["keep"],
         waits: bool = True,
-        stop: Any = None,
+        stop: Stop = None,
     ) -> ChainBatchView: ...
     def batches(
         self,
@@ -626,7 +628,7 @@ class Workload(NoArray, Tabular):
         gaps: Literal["refuse", "occupy"] = "refuse",
         chains: Literal["fuse", "keep"] = "fuse",
         waits: bool = True,
-        stop: Any = None,
+        stop: Stop = None,
     ) -> BatchView | ChainBatchView:
         """Derive kernel tasks and the completion times of their batches, for PBS.
 

@@ -41,7 +41,7 @@ def declared(depends: Any) -> tuple[Declared, ...]:
             found.append(Declared("module", one.__name__, one.__name__))
         elif isinstance(one, str) and one.startswith("$") and len(one) > 1:
             found.append(Declared("environment", one, one[1:]))
-        elif isinstance(one, (str, os.PathLike)) and os.fspath(one):
+        elif isinstance(one, (str, os.PathLike)) and os.fspath(one) not in ("", "$"):
             name = os.fsdecode(one)
             found.append(Declared("file", name, os.path.abspath(name)))
         else:

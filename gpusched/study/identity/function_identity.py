@@ -6,10 +6,9 @@ globals that it reads and the functions that it calls. ``function_parts`` return
 of these under a name, and ``difference`` tells which of them differ.
 
 The parts are followed through the user's own code. Libraries are identified by their versions:
-Python with its standard library, installed distributions, gpusched. Not covered are files and
-environment variables that are read while the function runs, the global state of libraries, and data
-that is set from outside as attributes of their modules. Objects consist of what pickling keeps of
-them, whatever the order of their attributes, but without the values of
+Python with its standard library, NumPy, installed distributions; gpusched, unless it is installed,
+by its files. The docstring of ``gs.sweep`` lists what is not covered. Objects consist of what
+pickling keeps of them, whatever the order of their attributes, but without the values of
 ``functools.cached_property``, even those that were assigned. An ``object()`` is identified by its
 class alone. Annotations, docstrings, names of functions and line numbers are ignored.
 """

@@ -156,16 +156,17 @@ def _module_read(
 
 
 def _seen(value: Any) -> Any:
-    """What an attribute of a library is recognised by, which may have been set from outside.
+    """The object by which an attribute of a library is recognised, which may have been set.
 
     A function or class goes by its name, of a method of a module's own object the function alone;
     ABSENT for other objects of the library, which change by themselves.
     """
     owner = getattr(value, "__self__", None)
     if type(value) is types.MethodType and not isinstance(owner, type):
-        module = sys.modules.get(str(value.__module__))
-        if any(owner is held for held in getattr(module, "__dict__", {}).values()):
-            return value.__func__
+        for name in (value.__module__, type(owner).__module__):
+            held = getattr(sys.modules.get(str(name)), "__dict__", {})
+            if any(owner is one for one in held.values()):
+                return value.__func__
     named = callable(value) and isinstance(getattr(value, "__name__", None), str)
     simple = value is None or type(value) in (bool, int, float, complex, str, bytes)
     own = origin(str(type(value).__module__)) is None

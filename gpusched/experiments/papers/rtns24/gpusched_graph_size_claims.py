@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched._support.arguments import spawn
 from gpusched.experiments.gpusched_orders import count_paths
 from gpusched.experiments.gpusched_search_figures import gpusched_fig5
 from gpusched.experiments.gpusched_sets import UTILIZATIONS, draw_sets, draw_tables
@@ -11,7 +12,6 @@ from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.papers.claim_pictures import figure_svg
 from gpusched.experiments.papers.rtns24.gpusched_shared import graph_of
 from gpusched.experiments.papers.rtns24.gpusched_states import example_sets
-from gpusched.study.points import spawn
 
 __all__ = ["GRAPH_SIZE_CLAIMS"]
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gpusched._support.arguments import spawn
 from gpusched.experiments.gpusched_sets import draw_sets, draw_tables
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.papers.rtns24.gpusched_shared import (
@@ -17,7 +18,6 @@ from gpusched.experiments.papers.rtns24.gpusched_states import example_sets
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.study.points import spawn
 
 __all__ = ["USE_CLAIMS"]
 

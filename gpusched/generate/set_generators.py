@@ -1,0 +1,51 @@
+"""NumPy's generators for task sets of one's own, one for each set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.arguments import integer, spawn
+
+__all__ = ["rngs"]
+
+
+def rngs(seed: Any, first: int, count: int) -> list[np.random.Generator]:
+    """Make a generator for each of the task sets ``first`` to ``first + count - 1`` of a seed.
+
+    A set that is drawn with its own generator does not depend on the chunk in which it is drawn, as
+    ``gs.sweep`` requires. A generator that draws for a whole chunk gives other sets in chunks of
+    other sizes.
+
+    >>> [int(one.integers(100)) for one in gs.generate.rngs(7, first=0, count=3)]
+    [30, 68, 39]
+    >>> [int(one.integers(100)) for one in gs.generate.rngs(7, first=1, count=2)]
+    [68, 39]
+
+    Parameters
+    ----------
+    seed
+        An int or a ``SeedSequence``, such as the one that a sweep passes. It is not changed.
+    first, count
+        The first set, and the number of sets.
+
+    Returns
+    -------
+    list of numpy.random.Generator
+        Generators whose numbers are independent of each other. Making one takes about 10 us.
+
+    Raises
+    ------
+    ValueError
+        ``first`` or ``count`` is negative, or ``seed`` is None or a ``Generator``, which differ
+        from call to call.
+    TypeError
+        An argument is of another type.
+    """
+    for name, value in (("first", first), ("count", count)):
+        if integer(value, name) < 0:
+            raise ValueError(f"{name}: got {value}, expected at least 0")
+    if seed is None or isinstance(seed, np.random.Generator):
+        raise ValueError(f"seed: got {type(seed).__name__}, expected an int or a SeedSequence")
+    return [np.random.default_rng(spawn(seed, number)) for number in range(first, first + count)]
