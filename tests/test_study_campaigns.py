@@ -1,5 +1,6 @@
 """Programs under benchmarks/ that damage, fail and kill studies, with a part of their runs."""
 
+import importlib.util
 import sys
 
 import pytest
@@ -25,3 +26,12 @@ def test_killed_shards_give_the_whole_table():
 
 def test_large_sweeps_are_small():
     assert "MiB resident" in run("sweep_scale.py", "--sets", "10000000")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+@pytest.mark.skipif(
+    not all(map(importlib.util.find_spec, ("loky", "distributed", "mpi4py"))),
+    reason="needs the extra cluster",
+)
+def test_workers_never_compute_another_function():
+    assert run("worker_changes.py").endswith("\n0 mixtures or other outcomes\n")
