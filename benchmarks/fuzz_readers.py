@@ -2,7 +2,8 @@
 
 Atheris (pip install atheris) instruments the package's Python code, and changes small valid files:
 traces of PyTorch and Nsight Systems, logs and configurations of cuda_scheduling_examiner,
-workloads, sets of other tools. A reader may refuse a file with ValueError, TypeError or
+workloads, sets of other tools; and values in stores of sweeps, which get the right checksums. A
+reader may refuse a file with ValueError, TypeError or
 OverflowError; any other exception, and a crash of the core, is a finding.
 
     python benchmarks/fuzz_readers.py [--seconds 60] [--seed 1] [--save] [READER ...]
@@ -11,12 +12,15 @@ OverflowError; any other exception, and a crash of the core, is a finding.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,6 +72,37 @@ DymSMem (B),Bytes (B),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,St
 XML = '<taskset><task id="1" period="10000" wcet="2000" partition="1"/></taskset>'
 
 
+def store(text: str, path: Path) -> None:
+    """Make a store of the values in a JSON text; ``ValueError`` for another text."""
+    from gpusched.study import store as of_study
+    from gpusched.study.store_files import made
+
+    try:
+        definition, notes, points, chunks = json.loads(text)
+        rows = [
+            (name, json.dumps(value)) for name, value in {"definition": definition, **notes}.items()
+        ]
+        digest = of_study._digest(json.loads(rows[0][1]))
+        keyed = [(key, json.dumps(value)) for key, value in points.items()]
+        held = [
+            (*key, zlib.compress(json.dumps(state).encode()), None, "", 1.0)
+            for *key, state in chunks
+        ]
+        path.unlink(missing_ok=True)
+        sign = of_study._checksum
+        made(str(path), [(name, value, sign(b"", name, value)) for name, value in rows], True)
+        with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+            connection.executemany(
+                "INSERT INTO point VALUES (?, ?, ?)", [(*row, sign(digest, *row)) for row in keyed]
+            )
+            connection.executemany(
+                "INSERT INTO chunk VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                [(*row, sign(digest, *row)) for row in held],
+            )
+    except (ValueError, TypeError, AttributeError, RecursionError, sqlite3.Error) as error:
+        raise ValueError(str(error)) from None
+
+
 def readers(gs: Any) -> dict[str, tuple[str, list[str], Callable[[Path], Any]]]:
     """Name, ending of the file, valid files, and the call."""
     trace = json.dumps({"deviceProperties": [DEVICE], "traceEvents": [KERNEL, KERNEL]})
@@ -78,7 +113,31 @@ def readers(gs: Any) -> dict[str, tuple[str, list[str], Callable[[Path], Any]]]:
         "tick": "us",
         "task": [{"name": "a", "period": 5, "segments": [{"cpu": 2}]}],
     }
+    of_b = [["Mean", {}], ["Quantiles", {"shares": [0.5], "bits": 3}],
+            ["Histogram", {"edges": [0.5, 1]}], ["Extremes", {}],
+            ["Weighted", {"by": "b"}]]  # fmt: skip
+    kept = {"a": [["Share", {}]], "b": of_b}
+    definition = {"study": "gs.sweep", "gpusched": "1", "function": {"key": "k"}, "keep": False,
+                  "parameters": ["x"], "reduce": kept}  # fmt: skip
+    total = [[3, -1], 0, 0, 0]
+    numbers = [["Mean", [4, *total]], ["Quantiles", [[8180, 2], [8184, 2]]],
+               ["Histogram", [1, 2, 1]], ["Extremes", [0.5, 2.0]],
+               ["Weighted", [*total, [3, 0]]]]  # fmt: skip
+    state = {"a": [["Share", [4, 2, 1]]], "b": numbers}
+    key = "0a" * 16
+    notes = {"count": 4, "name": "f", "axes": {"x": [1]}, "stop": [0.5, "a", 4]}
+    values = json.dumps([definition, notes, {key: {"x": 1}}, [[key, 0, 4, state]]])
+
+    def read_store(file: Path) -> None:
+        path = file.with_name("store.db")
+        store(file.read_text(errors="replace"), path)
+        try:
+            gs.open_store(path).table()
+        except gs.StoreError as error:
+            raise ValueError(str(error)) from None
+
     return {
+        "store": (".json", [values], read_store),
         "kineto": (".json", [trace], gs.io.read_trace),
         "nsys_csv": (".csv", [CSV], gs.io.read_trace),
         "examiner": (".json", [log], gs.io.read_examiner),
@@ -98,7 +157,9 @@ def child(name: str, folder: Path, options: list[str]) -> None:
     """Fuzzes one reader in this process, which libFuzzer ends."""
     import atheris
 
-    with atheris.instrument_imports(include=["gpusched.io", "gpusched.model.workload"]):
+    with atheris.instrument_imports(
+        include=["gpusched.io", "gpusched.model.workload", "gpusched.study"]
+    ):
         import gpusched as gs
 
         table = readers(gs)
