@@ -74,6 +74,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "generate.fifo": lambda seed: gs.generate.fifo(3, 0.5, seed=seed),
     "generate.gcaps": lambda seed: gs.generate.gcaps(seed=seed),
     "generate.gpusched": lambda seed: gs.generate.gpusched(3, 0.5, seed=seed),
+    "generate.rngs": lambda seed: [one.random() for one in gs.generate.rngs(seed, 2, 3)],
     "generate.stgm": lambda seed: gs.generate.stgm(4, seed=seed),
     "generate.uunifast": lambda seed: gs.generate.uunifast(3, 0.5, seed=seed),
     "generate.uunifast_discard": lambda seed: gs.generate.uunifast_discard(3, 0.5, seed=seed),

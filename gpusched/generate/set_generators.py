@@ -26,7 +26,8 @@ def rngs(seed: Any, first: int, count: int) -> list[np.random.Generator]:
     Parameters
     ----------
     seed
-        An int or a ``SeedSequence``, such as the one that a sweep passes. It is not changed.
+        An int or a ``SeedSequence``, such as the one that a sweep passes, which is not changed; a
+        ``Generator``, which is advanced; or None for fresh entropy.
     first, count
         The first set, and the number of sets.
 
@@ -38,14 +39,12 @@ def rngs(seed: Any, first: int, count: int) -> list[np.random.Generator]:
     Raises
     ------
     ValueError
-        ``first`` or ``count`` is negative, or ``seed`` is None or a ``Generator``, which differ
-        from call to call.
+        ``first``, ``count`` or ``seed`` is negative.
     TypeError
         An argument is of another type.
     """
     for name, value in (("first", first), ("count", count)):
         if integer(value, name) < 0:
             raise ValueError(f"{name}: got {value}, expected at least 0")
-    if seed is None or isinstance(seed, np.random.Generator):
-        raise ValueError(f"seed: got {type(seed).__name__}, expected an int or a SeedSequence")
-    return [np.random.default_rng(spawn(seed, number)) for number in range(first, first + count)]
+    root = spawn(seed)
+    return [np.random.default_rng(spawn(root, number)) for number in range(first, first + count)]
