@@ -262,7 +262,7 @@ def test_chunks_that_do_not_fit_each_other(store: Path) -> None:
         ("definition", {"study": "gs.sweep", "reduce": {"a": [["Quantiles", {"shares": ["x"]}]]}}),
         ("definition", {"study": "gs.sweep", "function": []}),
         ("definition", {"study": "gs.sweep", "function": {"a": 1}}),
-        ("count", -1), ("count", "9"), ("count", 2**70), ("name", []), ("axes", []),
+        ("count", -1), ("count", 0), ("count", "9"), ("count", 2**70), ("name", []), ("axes", []),
         ("axes", {"x": 1}), ("axes", {"x": [{"digest": 1}]}), ("axes", {"x": [[]]}),
         ("stop", 1), ("stop", [2]), ("stop", ["x", None, 1]), ("stop", [0.1, None, -1]),
         ("count", b"1" * 5000),
@@ -273,6 +273,12 @@ def test_settings_that_no_study_has(store: Path, key: str, value: Any) -> None:
         connection.execute("INSERT OR IGNORE INTO study VALUES (?, 'null', '')", (key,))
     set_text(store, "study", lambda known, held: value if known == key else held, key)
     refused(store, "got a damaged|got another study|got results of gpusched", by="read swept")
+
+
+def test_a_store_that_does_not_say_how_many_sets_it_has(store: Path) -> None:
+    with rows(store) as connection:
+        connection.execute("DELETE FROM study WHERE name = 'count'")
+    refused(store, "no task set", by="read")
 
 
 @pytest.mark.parametrize("value", [[], 1, {"x": []}, {"y": 1}, {"x": {"object": 1, "digest": ""}}])

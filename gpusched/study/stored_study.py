@@ -134,8 +134,8 @@ class StoredStudy:
             raise StoreError(
                 f"{self.name}: {self._missing_text()}; the call that made the store computes them"
             )
-        if not self.points:
-            raise StoreError(f"{self.name}: got no point, expected at least one")
+        if not self.points or not all(self.sets):
+            raise StoreError(f"{self.name}: got no point or no task set, expected at least one")
         results = list(self._results.values())
         points = [
             {name: shown_value(value) for name, value in point.items()} for point in self.points

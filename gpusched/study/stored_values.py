@@ -53,7 +53,7 @@ def _is_reduction(value: Any) -> bool:
 def is_note(name: str, value: Any) -> bool:
     """Whether a value can be the note of this name."""
     if name == "count":
-        return _is_count(value)
+        return _is_count(value) and value > 0
     if name == "name":
         return isinstance(value, str)
     if name == "axes":
