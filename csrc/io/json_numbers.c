@@ -4,17 +4,12 @@
 /* Digits that fit 64 bits; digits in all that are rounded here. */
 enum { DIGITS = 18, MOST_DIGITS = 40, SIDES = 3 };
 
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 /* Reads digits into *number; false for more than DIGITS, or none. */
 static bool read_digits(const char **at, const char *end, int64_t *number)
 {
     const char *begin = *at;
     *number = 0;
-    for (; *at < end && is_digit(**at); (*at)++) {
+    for (; *at < end && gs_io_json_is_digit(**at); (*at)++) {
         if (*at - begin == DIGITS) {
             return false;
         }
@@ -36,8 +31,9 @@ static bool read_integer(const char **at, const char *end, int64_t *number)
 /* 1 where the digits behind the third decimal round the number up, which is `last` before it. */
 static int rounds_up(const char *at, const char *end, int64_t last)
 {
-    if (at == end || *at != '5') {
-        return at<end && * at> '5';
+    char first = at == end ? '0' : *at;
+    if (first != '5') {
+        return first > '5';
     }
     for (at++; at < end; at++) {
         if (*at != '0') {
@@ -60,11 +56,12 @@ bool gs_io_json_thousandths(gs_io_json_text_t value, int64_t *number)
     int64_t found = 1000 * whole;
     if (at < end && *at == '.') {
         at++;
-        for (int64_t unit = 100; unit > 0 && at < end && is_digit(*at); unit /= 10, at++) {
+        for (int64_t unit = 100; unit > 0 && at < end && gs_io_json_is_digit(*at);
+             unit /= 10, at++) {
             found += unit * (*at - '0');
         }
         const char *rest = at;
-        while (at < end && is_digit(*at)) {
+        while (at < end && gs_io_json_is_digit(*at)) {
             at++;
         }
         found += rounds_up(rest, at, found);
@@ -79,29 +76,21 @@ bool gs_io_json_integer(gs_io_json_text_t value, int64_t *number)
     return read_integer(&at, end, number) && at == end;
 }
 
-static void skip_space(const char **at, const char *end)
-{
-    while (*at < end && (**at == ' ' || **at == '\t' || **at == '\r' || **at == '\n')) {
-        (*at)++;
-    }
-}
-
 bool gs_io_json_product(gs_io_json_text_t value, int64_t least, int64_t *number)
 {
-    const char *at = value.bytes + 1, *const end = value.bytes + value.size;
+    gs_io_json_cursor_t c = {.at = value.bytes + 1, .end = value.bytes + value.size};
     if (*value.bytes != '[') {
         return false;
     }
     *number = 1;
     for (int side = 0; side < SIDES; side++) {
         int64_t factor;
-        skip_space(&at, end);
-        if (!read_integer(&at, end, &factor) || factor < least ||
+        gs_io_json_to_token(&c);
+        if (!read_integer(&c.at, c.end, &factor) || factor < least ||
             !gs_mul(*number, factor, number) || *number >= INT64_C(1) << 62) {
             return false;
         }
-        skip_space(&at, end);
-        if (at == end || *at++ != (side < SIDES - 1 ? ',' : ']')) {
+        if (!gs_io_json_to_token(&c) || *c.at++ != (side < SIDES - 1 ? ',' : ']')) {
             return false;
         }
     }

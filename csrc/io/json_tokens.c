@@ -6,15 +6,10 @@
 /* From here on a JSON library may refuse what the grammar allows. */
 enum { DEEP = 100, LONG_NUMBER = 300, LONG_EXPONENT = 6 };
 
-static bool is_digit(char byte)
-{
-    return byte >= '0' && byte <= '9';
-}
-
 /* The value of a hexadecimal digit, or -1. */
 static int hexadecimal(char byte)
 {
-    if (is_digit(byte)) {
+    if (gs_io_json_is_digit(byte)) {
         return byte - '0';
     }
     char lower = (char)(byte | 0x20);
@@ -111,7 +106,7 @@ static int skip_string(gs_io_json_cursor_t *c)
 /* Skips digits. */
 static const char *behind_digits(const char *at, const char *end)
 {
-    while (at < end && is_digit(*at)) {
+    while (at < end && gs_io_json_is_digit(*at)) {
         at++;
     }
     return at;

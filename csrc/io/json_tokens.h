@@ -39,6 +39,11 @@ static inline int gs_io_json_cut(const gs_io_json_cursor_t *c)
     return c->last ? GS_IO_JSON_WRONG : GS_IO_JSON_CUT;
 }
 
+static inline bool gs_io_json_is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
 /* Skips space; false at the end of the text. */
 static inline bool gs_io_json_to_token(gs_io_json_cursor_t *c)
 {
