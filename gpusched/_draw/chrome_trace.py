@@ -180,8 +180,7 @@ def timeline_events(timeline: Timeline, tick: int) -> Iterator[Event | bytes]:
     """Trace events of a timeline, whose ticks last ``tick`` ns: objects, or the text of many.
 
     Pieces of a lane that overlap get further lanes next to it. Names of more than 4,000 characters
-    are cut. Needed memory: what overlaps, and
-    of columns some numbers per row.
+    are cut. Needed memory: what overlaps, and of columns some numbers per row.
     """
     lanes = _Lanes(timeline)
     yield from lanes.names()

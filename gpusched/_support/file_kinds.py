@@ -68,9 +68,8 @@ def without_kernels(head: bytes) -> str:
 def refuse(source: str, head: bytes, reader: Reader) -> None:
     """Raise a ``ValueError`` for a file of a known kind, none of which ``reader`` takes."""
     kind = kind_of(head, source)
-    if kind is None or any(own.reader == reader and own.holds(head[:_HEAD]) for own in _KINDS):
-        return
-    if kind.reader != reader:
+    taken = any(own.reader == reader and own.holds(head[:_HEAD]) for own in _KINDS)
+    if kind is not None and not taken:
         raise ValueError(f"{source}: got {kind.name}: {kind.to_do}")
 
 
