@@ -30,7 +30,7 @@ import gpusched as gs
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from forged_stores import SCHEMAS, forged, with_super_journal
+from forged_stores import SCHEMAS, forged, journal_of, with_super_journal
 
 WAYS = ("cut off", "bytes changed", "a range zeroed", "a range copied")
 HOSTILE = ("values forged", "other tables", "a journal beside")
@@ -111,17 +111,6 @@ def outcome(path: Path, keep: bool, expected: gs.Sweep, any_table: bool) -> str:
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def journal_of(path: Path) -> bytes:
-    """A journal of the store, as a kill in the middle of a transaction leaves it."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA cache_size = 1")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("UPDATE chunk SET checksum = zeroblob(5000)")
-        data = path.with_name(f"{path.name}-journal").read_bytes()
-        connection.execute("ROLLBACK")
-    return data
 
 
 def main() -> None:

@@ -51,6 +51,20 @@ def with_super_journal(store: Path, victim: str) -> Path:
     return journal
 
 
+def journal_of(store: Path) -> bytes:
+    """A journal of the store, as a kill in the middle of a transaction leaves it.
+
+    The file itself then has pages that the journal undoes; here they are undone at once.
+    """
+    with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        connection.execute("PRAGMA cache_size = 1")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("UPDATE chunk SET checksum = zeroblob(9000)")
+        journal = store.with_name(f"{store.name}-journal").read_bytes()
+        connection.execute("ROLLBACK")
+    return journal
+
+
 @contextlib.contextmanager
 def rows(store: Path) -> Iterator[sqlite3.Connection]:
     with contextlib.closing(sqlite3.connect(store)) as connection, connection:

@@ -21,6 +21,7 @@ import pytest
 from forged_stores import (
     SCHEMAS,
     forged,
+    journal_of,
     npz,
     rows,
     set_state,
@@ -110,12 +111,7 @@ def test_a_journal_that_is_not_hot_is_left_alone(store: Path) -> None:
 
 def test_the_journal_of_a_store_that_is_gone(store: Path, tmp_path: Path) -> None:
     """A sweep is killed, its store removed, the journal stays: it must not be undone in another."""
-    with contextlib.closing(sqlite3.connect(store, isolation_level=None)) as connection:
-        connection.execute("PRAGMA cache_size = 1")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("UPDATE chunk SET checksum = zeroblob(9000)")
-        journal = Path(f"{store}-journal").read_bytes()
-        connection.execute("ROLLBACK")
+    journal = journal_of(store)
     new = tmp_path / "new" / "s.db"
     new.parent.mkdir()
     left = new.with_name("s.db-journal")
@@ -134,12 +130,7 @@ def test_the_journal_of_another_study(store: Path, tmp_path: Path) -> None:
     other = tmp_path / "other" / "s.db"
     other.parent.mkdir()
     swept(other, key="2", count=40)
-    with contextlib.closing(sqlite3.connect(other, isolation_level=None)) as connection:
-        connection.execute("PRAGMA cache_size = 1")
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("UPDATE chunk SET checksum = zeroblob(9000)")
-        journal = Path(f"{other}-journal").read_bytes()
-        connection.execute("ROLLBACK")
+    journal = journal_of(other)
     Path(f"{store}-journal").write_bytes(journal)
     refused(store, "another study|damaged|other tables", by="swept")
 
