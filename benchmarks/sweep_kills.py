@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
-import multiprocessing
 import os
 import shutil
 import signal
@@ -23,7 +22,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,10 @@ import numpy as np
 from machine import describe
 
 import gpusched as gs
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from cluster_study import executor
 
 PACKAGES = {"threads": "concurrent", "processes": "concurrent", "loky": "loky",
             "dask": "distributed", "mpi": "mpi4py"}  # fmt: skip
@@ -53,43 +55,14 @@ def swept(executor: Any = None, **options: Any) -> Any:
     return gs.sweep(study, GRID, executor=executor, **usual | options)
 
 
-@contextlib.contextmanager
-def started(kind: str) -> Iterator[Any]:
-    if kind == "threads":
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(2) as pool:
-            yield pool
-    elif kind == "processes":
-        from concurrent.futures import ProcessPoolExecutor
-
-        with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-            yield pool
-    elif kind == "loky":
-        from loky import get_reusable_executor
-
-        yield get_reusable_executor(max_workers=2)
-    elif kind == "mpi":
-        from mpi4py.futures import MPIPoolExecutor
-
-        with MPIPoolExecutor() as pool:
-            yield pool
-    else:
-        from distributed import Client, LocalCluster
-
-        options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-        with LocalCluster(**options) as cluster, Client(cluster) as client:
-            yield client
-
-
 def child(kind: str, folder: str, shards: int, seed: int) -> None:
     """Compute the shards that are not complete, in random order."""
     order = np.random.default_rng(seed).permutation(shards).tolist()
-    with started(kind) as executor:
+    with executor(kind) as pool:
         print("started", flush=True)
         for part in order:
             path = Path(folder, f"{part}")
-            swept(executor, store=path, shard=(part, shards), chunk=5)
+            swept(pool, store=path, shard=(part, shards), chunk=5)
     print("complete", flush=True)
 
 

@@ -12,7 +12,6 @@ mixture. Each executor is a program of its own (MPI under mpiexec). Takes a minu
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import multiprocessing
 import os
@@ -20,7 +19,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,10 @@ import numpy as np
 from machine import describe
 
 import gpusched as gs
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from cluster_study import executor
 
 EXECUTORS = ("threads", "fork", "spawn", "forkserver", "loky", "dask", "mpi")
 CHANGES = ("nothing", "a module's global", "the program's global", "the module's file",
@@ -47,28 +51,11 @@ def own(*, x: int, count: int, first: int, seed: Any) -> dict[str, Any]:
     return {"y": SCALE * x * np.arange(first, first + count)}
 
 
-@contextlib.contextmanager
-def executor(kind: str) -> Iterator[Any]:
-    if kind == "threads":
-        with ThreadPoolExecutor(2) as pool:
-            yield pool
-    elif kind == "loky":
-        import loky
-
-        yield loky.get_reusable_executor(2)
-    elif kind == "dask":
-        from distributed import Client
-
-        with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-            yield client
-    elif kind == "mpi":
-        from mpi4py.futures import MPIPoolExecutor
-
-        with MPIPoolExecutor() as pool:
-            yield pool
-    else:
-        with ProcessPoolExecutor(2, multiprocessing.get_context(kind)) as pool:
-            yield pool
+def started(kind: str) -> AbstractContextManager[Any]:
+    """An executor; those of processes by the way in which they start."""
+    if kind in multiprocessing.get_all_start_methods():
+        return ProcessPoolExecutor(2, multiprocessing.get_context(kind))
+    return executor(kind)
 
 
 def outcomes(kind: str, folder: Path) -> Iterator[tuple[str, str]]:
@@ -103,7 +90,7 @@ def outcomes(kind: str, folder: Path) -> Iterator[tuple[str, str]]:
         def function(change: str = change) -> Any:
             return own if change == "the program's global" else module.study
 
-        with executor(kind) as pool:
+        with started(kind) as pool:
             grid, held = {"x": [1, 2]}, {"executor": pool, **options}
             gs.sweep(function(), grid, store=folder / f"{number} before", **held)
             changes[change]()
