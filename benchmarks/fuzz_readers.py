@@ -2,11 +2,13 @@
 
 Atheris (pip install atheris) instruments the package's Python code, and changes small valid files:
 traces of PyTorch and Nsight Systems, logs and configurations of cuda_scheduling_examiner,
-workloads, sets of other tools; and values in stores of sweeps, which get the right checksums. A
-reader may refuse a file with ValueError, TypeError or
-OverflowError; any other exception, and a crash of the core, is a finding.
+workloads, sets of other tools; and values in stores of sweeps, which get the right checksums. Half
+of the changes of a JSON file replace, remove or repeat a value, the others change bytes. A reader
+may refuse a file with ValueError, TypeError or OverflowError; any other exception, and a crash of
+the core, is a finding. Seconds are CPU time.
 
-    python benchmarks/fuzz_readers.py [--seconds 60] [--seed 1] [--save] [READER ...]
+    python benchmarks/fuzz_readers.py [--seconds 60] [--seed 1] [--corpus FOLDER] [--save]
+                                      [READER ...]
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import random
 import re
+import resource
 import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -153,6 +156,45 @@ def readers(gs: Any) -> dict[str, tuple[str, list[str], Callable[[Path], Any]]]:
     }
 
 
+ODD: list[Any] = [
+    *(None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63), 2**64, 10**40, 0.5, -0.0, 1e300, 1e-300),
+    *(float("nan"), float("inf"), "", "a", "1", "-1.5", "1e999", "\x00", "9" * 400, [], {}, [[]]),
+]
+
+
+def places(tree: Any) -> list[tuple[Any, Any]]:
+    """The container and the key of every value inside ``tree``."""
+    found, waiting = [], [tree]
+    while waiting:
+        box = waiting.pop()
+        if isinstance(box, (list, dict)):
+            keys = range(len(box)) if isinstance(box, list) else list(box)
+            found += [(box, key) for key in keys]
+            waiting += [box[key] for key in keys]
+    return found
+
+
+def changed_value(data: bytes, seed: int) -> bytes:
+    """``data``, a JSON text, with one value replaced, removed or repeated; ValueError otherwise."""
+    tree, draw = json.loads(data), random.Random(seed)
+    inside = places(tree)
+    if not inside:
+        raise ValueError("no value to change")
+    (box, key), (other, at) = draw.choice(inside), draw.choice(inside)
+    kind = draw.randrange(4)
+    if kind == 0:
+        box[key] = draw.choice(ODD)
+    elif kind == 1:
+        box[key] = json.loads(json.dumps(other[at]))
+    elif kind == 2:
+        del box[key]
+    elif isinstance(box, list):
+        box.insert(key, json.loads(json.dumps(box[key])))
+    else:
+        box[f"{key}{draw.choice(['', 's', ' ', '0'])}"] = box.pop(key)
+    return json.dumps(tree).encode()
+
+
 def child(name: str, folder: Path, options: list[str]) -> None:
     """Fuzzes one reader in this process, which libFuzzer ends."""
     import atheris
@@ -178,7 +220,15 @@ def child(name: str, folder: Path, options: list[str]) -> None:
         except REFUSED:
             pass
 
-    atheris.Setup([sys.argv[0], *options, str(inputs)], one)
+    def change(data: bytes, longest: int, seed: int) -> bytes:
+        if ending == ".json" and seed % 2:
+            with contextlib.suppress(ValueError, RecursionError):
+                changed = changed_value(data, seed)
+                if len(changed) <= longest:
+                    return changed
+        return atheris.Mutate(data, longest)
+
+    atheris.Setup([sys.argv[0], *options, str(inputs)], one, custom_mutator=change)
     atheris.Fuzz()
 
 
@@ -187,15 +237,23 @@ def number(pattern: str, text: str) -> int:
     return int(found[-1]) if found else 0
 
 
+def cpu_seconds() -> float:
+    """CPU time of the child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def fuzz(name: str, args: argparse.Namespace) -> tuple[str, bool]:
     """A line of the table, and whether nothing was found."""
     with tempfile.TemporaryDirectory() as temporary:
+        folder = args.corpus / name if args.corpus else Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
         options = [f"-max_total_time={args.seconds}", f"-seed={args.seed}", f"-max_len={LENGTH}"]
         options += ["-print_final_stats=1", f"-artifact_prefix={temporary}/found_", "-timeout=20"]
-        began = time.perf_counter()
-        command = [sys.executable, __file__, "--child", temporary, name, "--", *options]
+        began = cpu_seconds()
+        command = [sys.executable, __file__, "--child", str(folder), name, "--", *options]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-        seconds = time.perf_counter() - began
+        seconds = cpu_seconds() - began
         executions = number(r"stat::number_of_executed_units:\s*(\d+)", done.stderr)
         edges = number(r"cov: (\d+)", done.stderr)
         found = sorted(Path(temporary).glob("found_*"))
@@ -213,6 +271,7 @@ def main() -> None:
     parser.add_argument("reader", nargs="*", help="all by default")
     parser.add_argument("--seconds", type=int, default=60, help="of each reader")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--corpus", type=Path, help="folder of inputs to begin with and to add to")
     parser.add_argument("--save", action="store_true", help="keep the table in benchmarks/results")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
