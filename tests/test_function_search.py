@@ -14,9 +14,9 @@ from reference import batch_function as twin
 
 import gpusched as gs
 from gpusched._support.registry import enumeration
-from gpusched.pbs.certificates import certificate_of
-from gpusched.pbs.certificates.price_bounds import overpriced
-from gpusched.pbs.function_search import FunctionSearch, search_function
+from gpusched.pbs.certificates import certificate_of, overpriced
+from gpusched.pbs.function_search import search_function
+from gpusched.pbs.search_answer import Found
 
 EDF, SEARCHED, PRICES, GROUPS, CORES = (1 << k for k in range(5))
 ALL = EDF | SEARCHED | PRICES | GROUPS | CORES
@@ -57,14 +57,12 @@ def exactly(seed: int, idling: bool) -> bool | None:
     return gs.pbs.search(tasks, times.table(), idling=idling).schedulable
 
 
-def rounds(tasks: gs.KernelTasks, times: gs.BatchFunction, **options: Any) -> FunctionSearch:
+def rounds(tasks: gs.KernelTasks, times: gs.BatchFunction, **options: Any) -> Found:
     options = {"idling": False, "budget": gs.Budget(), "progress": False, "stop": None} | options
     return search_function(tasks, times, **options)
 
 
-def check(
-    tasks: gs.KernelTasks, times: gs.BatchFunction, found: FunctionSearch, idling: bool
-) -> None:
+def check(tasks: gs.KernelTasks, times: gs.BatchFunction, found: Found, idling: bool) -> None:
     """A schedule replays with the function and its table, a proof holds."""
     if found.answer == 1:
         for of in (times, times.table()):

@@ -19,13 +19,8 @@ from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
-from gpusched.pbs.search_inputs import (
-    BatchAnswer,
-    arrays_of,
-    chains_of,
-    check_inputs,
-    schedule_of,
-)
+from gpusched.pbs.search_answer import BatchAnswer
+from gpusched.pbs.search_inputs import arrays_of, chains_of, check_inputs, is_stack
 
 __all__ = ["Edf", "edf_parallel", "edf_serial"]
 
@@ -227,7 +222,7 @@ def _edf(
     )
     if isinstance(tasks, KernelChains):
         miss[0] = _task_of_row(tasks, miss[0])
-    one = not (tasks.is_stack or table.is_stack)
+    one = not is_stack(tasks, table)
     first = np.where((answer == 0)[:, None], np.stack(miss, axis=1).astype(np.int64), 0)
     return Edf(
         tasks=tasks,
@@ -235,7 +230,7 @@ def _edf(
         scheduler="EDFParallel" if parallel else "EDFserial",
         accepted=bool(answer[0] == 1) if one else answer == 1,
         rejected=bool(answer[0] == 0) if one else answer == 0,
-        schedule=schedule_of(frames, tasks, table, False) if one else None,
+        schedule=Schedule(*frames, tasks, table, False) if one and frames is not None else None,
         _miss=first[0] if one else first,
         _in_time=bool(spent[0] != _SECONDS) if one else spent != _SECONDS,
         seconds=perf_counter() - began,

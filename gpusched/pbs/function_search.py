@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -11,52 +11,34 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.budget import Budget
 from gpusched._support.progress import Progress, reporter
-from gpusched._support.registry import enumeration, limit
+from gpusched._support.registry import limit
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.functions.batch_function import BatchFunction
+from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.pbs.search_answer import SPENT, STAGES, Found
 
-__all__ = ["FunctionSearch", "search_function", "table_within"]
+__all__ = ["search_function", "table_within"]
 
 _ROUNDS: int = limit("pbs.function_rounds")
-_SPENT = enumeration("core.status")
-_BYTES = _SPENT.index("bytes")
-
-
-@dataclass(frozen=True)
-class FunctionSearch:
-    """Outcome of the rounds: ``answer`` is 1, 0 or -1; frames, proof and codes as in the core.
-
-    ``spent`` is 0 if all rounds ended without an answer. ``tried``: numbers of rounds, searches,
-    groups and subsets, and the load; empty if no round ran.
-    """
-
-    answer: int
-    stage: int
-    spent: int
-    states: int
-    bytes: int
-    seconds: float
-    frames: Any
-    proof: dict[str, Any] | None
-    tried: tuple[float, ...]
+_BYTES, _STATES, _SECONDS = (SPENT.index(name) for name in ("bytes", "states", "seconds"))
 
 
 def search_function(
-    tasks: KernelTasks,
+    tasks: KernelTasks | KernelChains,
     function: BatchFunction,
-    *,
     idling: bool,
     budget: Budget,
     progress: Progress,
     stop: Any,
+    *,
     skip: int = 0,
     rounds: int | None = None,
-) -> FunctionSearch:
+) -> Found:
     """Run rounds until one decides, the budget is used up or, without seconds, all have ended.
 
     If one of several approaches in a round exceeds the memory budget, further rounds follow, which
-    may need less; ``spent`` reports it in the end.
+    may need less; ``spent`` reports it in the end, and "rounds" where nothing was used up.
 
     ``skip``: approaches to leave out, ``GS_PBS_LARGE_SKIP_*``; this and ``rounds`` are for tests.
     """
@@ -90,21 +72,21 @@ def search_function(
             if spent == _BYTES and visited:
                 lacked, spent = spent, 0
             if budget.seconds and perf_counter() - began >= budget.seconds:
-                spent = spent or _SPENT.index("seconds")
+                spent = spent or _SECONDS
             if budget.states and states >= budget.states:
-                spent = spent or _SPENT.index("states")
+                spent = spent or _STATES
             if answer >= 0 or spent or done == most:
                 break
     seconds = perf_counter() - began
     work = (done, *tried.tolist(), load)
-    spent = spent or lacked
-    return FunctionSearch(answer, stage, spent, states, size, seconds, frames, proof, work)
+    spent = 0 if answer >= 0 else spent or lacked or SPENT.index("rounds")
+    return Found(answer, stage, spent, states, size, seconds, frames, proof, tried=work)
 
 
 def table_within(
     function: BatchFunction, budget: Budget, stop: Any
-) -> tuple[BatchTable, Budget] | FunctionSearch:
-    """The table of a function of few tasks and the remaining budget, or the limit it exceeds."""
+) -> tuple[BatchTable | BatchFunction, Budget, Found | None]:
+    """The table of a function of few tasks and the remaining budget; or which limit it exceeds."""
     began = perf_counter()
     spent, table = "bytes", None
     size = function._table_bytes() + (16 << function.n)  # the search copies its times
@@ -112,10 +94,11 @@ def table_within(
         spent, table = "seconds", function._table(None, False, stop, _left(budget, began))
     if table is None:
         seconds = perf_counter() - began
-        return FunctionSearch(-1, 0, _SPENT.index(spent), 0, 0, seconds, None, None, ())
+        spent_on = Found(-1, STAGES.index("none"), SPENT.index(spent), 0, 0, seconds)
+        return function, budget, spent_on
     left = _left(budget, began) or None
     rest = None if budget.bytes is None else budget.bytes - size
-    return table, replace(budget, seconds=left, bytes=rest)
+    return table, replace(budget, seconds=left, bytes=rest), None
 
 
 def _left(budget: Budget, began: float) -> float:

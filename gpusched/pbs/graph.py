@@ -10,6 +10,7 @@ graph.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, frozen, instance, one_of
+from gpusched._support.arguments import Int64Array, frozen, instance, int_array, one_of
 from gpusched._support.arrow import Tabular
 from gpusched._support.frozen import Frozen
 from gpusched._support.missing_values import frame_of, optional
@@ -27,8 +28,7 @@ from gpusched._support.text import shown
 from gpusched.model.answers.answer import Claim
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
-from gpusched.pbs.graph_arguments import budget_limits, table_arrays
-from gpusched.pbs.search_inputs import PRINTED, BatchAnswer
+from gpusched.pbs.search_answer import PRINTED, BatchAnswer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +46,8 @@ ORDERS = ("fifo", "lifo")
 PRUNINGS = enumeration("pbs.graph_pruning")
 REASONS = enumeration("pbs.graph_outcome")
 STATES = enumeration("pbs.graph_vertex")
+
+_BYTES = 2 << 30  # the budget where none is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -374,7 +376,7 @@ def search(
     instance(tasks, KernelTasks, "tasks")
     if tasks.is_stack:
         raise ValueError("tasks: got a stack, expected one task set; index the stack")
-    completion, undecided = table_arrays(table, tasks.n)
+    completion, undecided = _table_arrays(table, tasks.n)
     result = _run(
         tasks.period,
         tasks.deadline,
@@ -390,7 +392,7 @@ def search(
         graph=graph,
         stop=stop,
         pruning=pruning,
-        **budget_limits(budget),
+        **_budget_limits(budget),
     )
     arrays = result["graph"]
     return GraphSearch(
@@ -466,3 +468,46 @@ def _run(
         want_graph=graph,
         stop=stop,
     )
+
+
+def _table_arrays(table: Any, n: int) -> tuple[Int64Array, Int64Array | None]:
+    """Times of all batches of n tasks, and of those that are undecided, if there are any."""
+    given = getattr(table, "completion", table)
+    undecided = getattr(table, "undecided", None)
+    completion = int_array(given, "completion")
+    if completion.shape != (1 << n,):
+        raise ValueError(
+            f"completion: got shape {completion.shape}, expected {1 << n} entries for {n} tasks"
+        )
+    if undecided is None:
+        return completion, None
+    times = int_array(undecided, "undecided")
+    if times.shape != completion.shape:
+        raise ValueError(f"undecided: got shape {times.shape}, expected {1 << n} entries")
+    return completion, times
+
+
+def _budget_limits(budget: Any) -> dict[str, Any]:
+    """The limits as numbers, 0 where there is none."""
+    if budget is None:
+        return {"bytes": _BYTES}
+    keys = ("states", "bytes", "seconds")
+    if isinstance(budget, Mapping):
+        unknown = set(budget) - set(keys)
+        if unknown:
+            found = ", ".join(sorted(map(str, unknown)))
+            raise ValueError(f"budget: got {found}, expected some of {', '.join(keys)}")
+        limits = {key: budget.get(key) for key in keys}
+    else:
+        limits = {key: getattr(budget, key, None) for key in keys}
+        if all(limit is None for limit in limits.values()) and not any(
+            hasattr(budget, key) for key in keys
+        ):
+            raise TypeError(f"budget: got {shown(budget)}, expected states, bytes or seconds")
+    for key, limit in limits.items():
+        whole = (int, np.integer) if key != "seconds" else (int, float, np.number)
+        if limit is not None and (not isinstance(limit, whole) or not 0 <= limit < 2**63):
+            raise ValueError(
+                f"budget: {key}: got {shown(limit)}, expected a non-negative number, or None"
+            )
+    return {key: 0 if limit is None else limit for key, limit in limits.items()}

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched._draw.axes import axes
 from gpusched._support.arguments import Int64Array
+from gpusched._support.registry import enumeration
 from gpusched._support.text import clip
 from gpusched.model.batches import members
 
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["Explored", "dot_text", "drawn", "svg_text"]
 
 _INLINE = 60  # vertices in a drawing that a notebook shows by itself
+
+# How vertices look in DOT and in Matplotlib, by their state.
+_LOOKS = {
+    "open": ("style=dashed", "white"),
+    "expanded": ("", "lightsteelblue"),
+    "success": ("peripheries=2", "lightgreen"),
+    "discarded": ("style=dotted, color=gray", "lightgray"),
+}
+_NODES, _COLORS = zip(*(_LOOKS[name] for name in enumeration("pbs.graph_vertex")), strict=True)
 
 
 class Explored(Protocol):
@@ -48,9 +58,8 @@ def dot_text(graph: Explored, max_vertices: int) -> str:
     _check_size(graph, max_vertices)
     lines = ["digraph scheduling_graph {", "  node [shape=box, fontsize=10];"]
     lines += ["  edge [fontsize=9];"]
-    shapes = {0: "style=dashed", 2: "peripheries=2", 3: "style=dotted, color=gray"}
     for v in range(len(graph)):
-        more = shapes.get(int(graph.state[v]))
+        more = _NODES[graph.state[v]]
         label = _quoted(f"t = {_time_label(graph, v)}\nready {_ready_label(graph, v)}")
         lines.append(f"  v{v} [label={label}{f', {more}' if more else ''}];")
     for depth in np.unique(graph.depth):
@@ -72,7 +81,6 @@ def drawn(graph: Explored, ax: Axes | None, max_vertices: int) -> Axes:
     height = max(2.5, 0.8 * float(np.bincount(graph.depth).max()))
     width = max(4.0, 1.7 * float(graph.depth.max() + 1))
     ax = axes(ax, (width, height))
-    colors = ("white", "lightsteelblue", "lightgreen", "lightgray")
     for source, target, batch in _edges(graph):
         dashed = "--" if batch <= 0 else "-"
         arrow = {"arrowstyle": "->", "color": "gray", "linestyle": dashed}
@@ -90,7 +98,7 @@ def drawn(graph: Explored, ax: Axes | None, max_vertices: int) -> Axes:
             bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
         )
     for v in range(len(graph)):
-        box = {"boxstyle": "round", "facecolor": colors[graph.state[v]], "edgecolor": "black"}
+        box = {"boxstyle": "round", "facecolor": _COLORS[graph.state[v]], "edgecolor": "black"}
         ax.text(x[v], y[v], _time_label(graph, v), ha="center", va="center", fontsize=8, bbox=box)
     ax.set_xlim(x.min() - 0.6, x.max() + 0.6)
     ax.set_ylim(y.min() - 0.6, y.max() + 0.6)

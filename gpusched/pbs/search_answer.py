@@ -1,20 +1,23 @@
-"""Answer of the exact PBS search: schedule, certificate, policy, and the stage that decided."""
+"""Answers about batch scheduling, and that of the exact search with what decided it."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import spent_text
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
-from gpusched.model.answers.answer import Claim, Flags, Ticks
+from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
+from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.functions.batch_function import BatchFunction
-from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.certificates import (
@@ -23,11 +26,18 @@ from gpusched.pbs.certificates import (
     DeadStates,
     InfeasibleSubset,
     Overload,
+    certificate_of,
 )
 from gpusched.pbs.policy import Policy
-from gpusched.pbs.search_inputs import PRINTED, BatchAnswer
+from gpusched.pbs.search_inputs import is_stack, longest_pair
 
-__all__ = ["SPENT", "STAGES", "Search", "repeats"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PRINTED", "SPENT", "STAGES", "BatchAnswer", "Found", "Search", "answer_of"]
+
+PRINTED = "Algorithms 1 to 4 hold as printed; counterexamples are known, both ways."
+"""Assumption of the graph's printed variants."""
 
 STAGES = (*enumeration("pbs.stage"), "graph")
 """Stages that can decide a search, in the order of ``Search.stage_code``.
@@ -57,6 +67,116 @@ _BY = {
     "groups": "a schedule in which groups of tasks always run together was found",
     "graph": "the scheduling graph has a schedule",
 }
+
+
+_BYTES_PER_ARRIVAL = 16  # its time and class
+_MANY_JOBS = 1000
+
+# What a file holds of a table and of a schedule.
+_SAVED = {
+    "table": ("completion", "undecided", "order"),
+    "schedule": ("start", "end", "batch", "idling", "cycle"),
+}
+
+
+class BatchAnswer(Answer):
+    """Base of answers about batch scheduling; a response is a task's longest in the schedule."""
+
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains)
+    _PER_SET = True
+
+    if TYPE_CHECKING:
+
+        @property
+        def tasks(self) -> KernelTasks | KernelChains: ...
+        @property
+        def table(self) -> BatchTable | BatchFunction | None: ...
+        @property
+        def schedule(self) -> Schedule | None: ...
+
+    @property
+    def _tasks(self) -> KernelTasks | KernelChains:
+        return self.tasks
+
+    @property
+    def is_stack(self) -> bool:
+        """Whether this is an answer for a stack of sets or of tables."""
+        return self.tasks.is_stack or (self.table is not None and self.table.is_stack)
+
+    @property
+    def bounded(self) -> npt.NDArray[np.bool_]:
+        """Whether each task has a response time: bool ``(n,)`` or ``(N, n)``.
+
+        True for the tasks of an accepted set with a job in its ``schedule``; False in the answer
+        for a stack, which keeps no schedules.
+        """
+        return self._responses()[1]
+
+    def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
+        shape = (len(self), self.tasks.n) if self.is_stack else (self.tasks.n,)
+        longest = np.zeros(shape, np.int64)
+        known = np.zeros(shape, np.bool_)
+        if self.schedule is not None and self.accepted:
+            jobs = self.schedule.jobs()
+            np.maximum.at(longest, jobs.task, jobs.finish - jobs.release)
+            known[jobs.task] = True
+        return longest, known
+
+    def _long_hyperperiod(self, used: int) -> str:
+        """Cause of a spent budget of bytes, for one set; "" if it is not the hyperperiod.
+
+        ``used``: bytes of the search. Every arrival of the hyperperiod takes some.
+        """
+        periods = self.tasks.period.tolist()
+        hyperperiod = math.lcm(*periods)
+        jobs = sum(hyperperiod // period for period in periods)
+        if len(periods) < 2 or jobs < _MANY_JOBS or jobs * _BYTES_PER_ARRIVAL < used:
+            return ""
+        i, j = longest_pair(periods)
+        both = math.lcm(periods[i], periods[j])
+        if both == max(periods):
+            return ""
+        of_all = "" if len(periods) == 2 else f", that of all tasks {time_in_text(hyperperiod)}"
+        return (
+            f"on the {jobs:,} jobs of the hyperperiod: the periods of {self._name(i)} and "
+            f"{self._name(j)}, {time_in_text(periods[i])} and {time_in_text(periods[j])}, have the "
+            f"hyperperiod {time_in_text(both)}{of_all}. Periods with a shorter one, or a larger "
+            "budget, may decide it."
+        )
+
+    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
+        """Draw the schedule; without one, the deadlines; for a stack, a bar chart of its answers.
+
+        Parameters
+        ----------
+        ax
+            Matplotlib axes. Default: those of a new figure.
+        unit
+            Length of a tick: None, "ns", "us", "ms" or "s".
+
+        Returns
+        -------
+        The axes.
+        """
+        if self.schedule is None:
+            return super().plot(ax, unit=unit)
+        return self.schedule.plot(ax, unit=unit)
+
+    def _fields(self) -> dict[str, Any]:
+        values = super()._fields()
+        for key, names in _SAVED.items():
+            if values.get(key) is not None and not isinstance(values[key], BatchFunction):
+                values[key] = {name: getattr(values[key], name) for name in names}
+        return values
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Any:
+        table = values.get("table")
+        if isinstance(table, dict):
+            table = values["table"] = BatchTable(**table)
+        if values.get("schedule") is not None:
+            values["schedule"] = Schedule(**values["schedule"], tasks=values["tasks"], table=table)
+        return cls(**values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -232,9 +352,70 @@ class Search(BatchAnswer):
         return f"PBS search{idling}{by}"
 
 
-def repeats(schedule: Schedule | None, tasks: KernelTasks | KernelChains) -> bool | None:
-    """Whether the schedule of one hyperperiod repeats forever; None without one."""
+@dataclass(frozen=True)
+class Found:
+    """What one way of searching found, as the core has it; for a stack of sets, in arrays.
+
+    ``answer`` is 1, 0 or -1, ``stage`` and ``spent`` are indices into ``STAGES`` and ``SPENT``.
+    ``spans``: the policy; ``cycle``: first time and length of the part that repeats. ``tried``:
+    numbers of rounds, searches, groups and subsets, and the load; empty if no round ran.
+    """
+
+    answer: Any
+    stage: Any
+    spent: Any
+    states: Any
+    bytes: Any
+    seconds: Any
+    frames: Any = None
+    proof: Any = None
+    spans: Any = None
+    cycle: tuple[int, int] | None = None
+    tried: tuple[float, ...] = ()
+
+
+def answer_of(
+    found: Found,
+    tasks: KernelTasks | KernelChains,
+    table: BatchTable | BatchFunction,
+    *,
+    idling: bool,
+    repeating: bool = False,
+    variant: str = "sound",
+) -> Search:
+    """The answer about these tasks: with a schedule of the frames, a certificate of the proof."""
+    stack = is_stack(tasks, table)
+    schedule = None
+    if found.frames is not None:
+        start, end, batch = found.frames
+        schedule = Schedule(start, end, batch, tasks, table, idling, found.cycle)
+    policy = None
+    if found.spans is not None and isinstance(table, BatchTable):
+        policy = Policy(tasks, table, *found.spans)
+    return Search(
+        tasks=tasks,
+        table=table,
+        idling=idling,
+        repeating=repeating,
+        variant=variant,
+        accepted=found.answer == 1,
+        rejected=found.answer == 0,
+        schedule=schedule,
+        certificate=certificate_of(found.proof, rows_of(tasks), repeating),
+        policy=policy,
+        repeats=_repeats(schedule, tasks),
+        stage_code=found.stage.astype(np.int8) if stack else found.stage,
+        reason_code=found.spent.astype(np.int8) if stack else found.spent,
+        states=found.states,
+        bytes=found.bytes,
+        seconds=found.seconds,
+        tried=found.tried or None,
+    )
+
+
+def _repeats(schedule: Schedule | None, tasks: KernelTasks | KernelChains) -> bool | None:
+    """Whether a schedule repeats forever; None without one."""
     if schedule is None:
         return None
     ends = int(schedule.end[-1]) if len(schedule.end) else 0
-    return not tasks.offset.any() and ends <= tasks.hyperperiod
+    return schedule.cycle is not None or (not tasks.offset.any() and ends <= tasks.hyperperiod)

@@ -1,169 +1,117 @@
-"""Arguments and answers shared by the search, the EDF schedulers and the graph."""
+"""Arguments of everything that searches for batches: their checks, and arrays for the core."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar
+from operator import eq, is_
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, instance
-from gpusched._support.saved import Saved
-from gpusched.model.answers.answer import Answer
-from gpusched.model.answers.times_in_text import time_in_text
+from gpusched._support.arguments import Int64Array, instance, integer
+from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.schedule import Schedule
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = [
-    "PRINTED",
-    "BatchAnswer",
     "arrays_of",
     "chains_of",
-    "check_function",
     "check_inputs",
-    "schedule_of",
+    "check_options",
+    "is_stack",
+    "longest_pair",
+    "period_advice",
     "undecided_of",
 ]
 
-
-PRINTED = "Algorithms 1 to 4 hold as printed; counterexamples are known, both ways."
-"""Assumption of the graph's printed variants."""
-
-_BYTES_PER_ARRIVAL = 16  # its time and class
-_MANY_JOBS = 1000
-
-# What a file holds of a table and of a schedule.
-_SAVED = {
-    "table": ("completion", "undecided", "order"),
-    "schedule": ("start", "end", "batch", "idling", "cycle"),
-}
+_LONGEST = 2**60 - 1
+"""The smallest hyperperiod that is too long, in ticks."""
 
 
-class BatchAnswer(Answer):
-    """Base of answers about batch scheduling; a response is a task's longest in the schedule."""
+def check_inputs(tasks: Any, table: Any, *, functions: bool = False) -> None:
+    """Raise TypeError unless the arguments are tasks and a table.
 
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains)
-    _PER_SET = True
-
-    if TYPE_CHECKING:
-
-        @property
-        def tasks(self) -> KernelTasks | KernelChains: ...
-        @property
-        def table(self) -> BatchTable | BatchFunction | None: ...
-        @property
-        def schedule(self) -> Schedule | None: ...
-
-    @property
-    def _tasks(self) -> KernelTasks | KernelChains:
-        return self.tasks
-
-    @property
-    def is_stack(self) -> bool:
-        """Whether this is an answer for a stack of sets or of tables."""
-        return self.tasks.is_stack or (self.table is not None and self.table.is_stack)
-
-    @property
-    def bounded(self) -> npt.NDArray[np.bool_]:
-        """Whether each task has a response time: bool ``(n,)`` or ``(N, n)``.
-
-        True for the tasks of an accepted set with a job in its ``schedule``; False in the answer
-        for a stack, which keeps no schedules.
-        """
-        return self._responses()[1]
-
-    def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
-        shape = (len(self), self.tasks.n) if self.is_stack else (self.tasks.n,)
-        longest = np.zeros(shape, np.int64)
-        known = np.zeros(shape, np.bool_)
-        if self.schedule is not None and self.accepted:
-            jobs = self.schedule.jobs()
-            np.maximum.at(longest, jobs.task, jobs.finish - jobs.release)
-            known[jobs.task] = True
-        return longest, known
-
-    def _long_hyperperiod(self, used: int) -> str:
-        """Cause of a spent budget of bytes, for one set; "" if it is not the hyperperiod.
-
-        ``used``: bytes of the search. Every arrival of the hyperperiod takes some.
-        """
-        periods = self.tasks.period.tolist()
-        hyperperiod = math.lcm(*periods)
-        jobs = sum(hyperperiod // period for period in periods)
-        pairs = list(combinations(range(len(periods)), 2))
-        if not pairs or jobs < _MANY_JOBS or jobs * _BYTES_PER_ARRIVAL < used:
-            return ""
-        i, j = max(pairs, key=lambda pair: math.lcm(periods[pair[0]], periods[pair[1]]))
-        both = math.lcm(periods[i], periods[j])
-        if both == max(periods):
-            return ""
-        of_all = "" if len(periods) == 2 else f", that of all tasks {time_in_text(hyperperiod)}"
-        return (
-            f"on the {jobs:,} jobs of the hyperperiod: the periods of {self._name(i)} and "
-            f"{self._name(j)}, {time_in_text(periods[i])} and {time_in_text(periods[j])}, have the "
-            f"hyperperiod {time_in_text(both)}{of_all}. Periods with a shorter one, or a larger "
-            "budget, may decide it."
-        )
-
-    def plot(self, ax: Axes | None = None, *, unit: str | None = None) -> Axes:
-        """Draw the schedule; without one, the deadlines; for a stack, a bar chart of its answers.
-
-        Parameters
-        ----------
-        ax
-            Matplotlib axes. Default: those of a new figure.
-        unit
-            Length of a tick: None, "ns", "us", "ms" or "s".
-
-        Returns
-        -------
-        The axes.
-        """
-        if self.schedule is None:
-            return super().plot(ax, unit=unit)
-        return self.schedule.plot(ax, unit=unit)
-
-    def _fields(self) -> dict[str, Any]:
-        values = super()._fields()
-        for key, names in _SAVED.items():
-            if values.get(key) is not None and not isinstance(values[key], BatchFunction):
-                values[key] = {name: getattr(values[key], name) for name in names}
-        return values
-
-    @classmethod
-    def _from_fields(cls, values: dict[str, Any]) -> Any:
-        table = values.get("table")
-        if isinstance(table, dict):
-            table = values["table"] = BatchTable(**table)
-        if values.get("schedule") is not None:
-            values["schedule"] = Schedule(**values["schedule"], tasks=values["tasks"], table=table)
-        return cls(**values)
-
-
-def check_inputs(tasks: Any, table: Any) -> None:
-    """Raise TypeError unless the arguments are tasks and a table."""
-    instance(tasks, (KernelTasks, KernelChains), "tasks")
-    instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
-
-
-def check_function(tasks: Any, function: BatchFunction) -> KernelTasks:
-    """The tasks; raises TypeError or ValueError unless they are one set and its function."""
+    ``functions``: also one set of tasks with its `BatchFunction`; ValueError for a stack or a
+    function of another number of tasks.
+    """
+    if not functions or not isinstance(table, BatchFunction):
+        instance(tasks, (KernelTasks, KernelChains), "tasks")
+        instance(table, BatchTable, "table", "BatchTable.from_gpu makes one for a GPU")
+        return
     instance(tasks, KernelTasks, "tasks")
-    checked: KernelTasks = tasks
     if tasks.is_stack:
         raise ValueError("tasks: got a stack, expected one set with a BatchFunction")
-    if function.n != tasks.n:
-        raise ValueError(f"table: got one for {function.n} tasks, expected {tasks.n} as in the set")
-    return checked
+    if table.n != tasks.n:
+        raise ValueError(f"table: got one for {table.n} tasks, expected {tasks.n} as in the set")
+
+
+def is_stack(tasks: KernelTasks | KernelChains, table: BatchTable | BatchFunction) -> bool:
+    """Whether the question is about a stack of sets or of tables."""
+    return tasks.is_stack or table.is_stack
+
+
+def _expect(
+    options: dict[str, Any], usual: Any, condition: str, equal: Callable[[Any, Any], bool] = is_
+) -> None:
+    """Raise ValueError unless the options have their usual value."""
+    for name, value in options.items():
+        if not equal(value, usual):
+            raise ValueError(f"{name}: got {shown(value)}, expected {usual!r} {condition}")
+
+
+def check_options(
+    tasks: KernelTasks | KernelChains,
+    table: BatchTable | BatchFunction,
+    method: str,
+    variant: str,
+    policy: Any,
+    repeating: Any,
+    thorough: Any,
+) -> int:
+    """Raise ValueError or TypeError unless the options of a search can be combined.
+
+    Returns the number of spans that a policy keeps for each class of states, 0 for all.
+    """
+    if isinstance(table, BatchFunction):
+        condition = f"with a BatchFunction of more than {MAX_TASKS} tasks"
+        _expect({"method": method}, "interval", condition, eq)
+        _expect({"variant": variant}, "sound", condition, eq)
+        others = {"policy": policy, "repeating": repeating, "thorough": thorough}
+        _expect(others, False, condition, eq)
+        return 0
+    stack = is_stack(tasks, table)
+    if method == "graph":
+        others = {"repeating": repeating, "policy": policy, "thorough": thorough}
+        _expect(others, False, "with method='graph'")
+        if stack:
+            raise ValueError("tasks: got a stack, expected one set with method='graph'")
+        if not isinstance(tasks, KernelTasks):
+            raise TypeError(
+                "tasks: got KernelChains, expected KernelTasks with method='graph', which has no "
+                "chains"
+            )
+        return 0
+    _expect({"variant": variant}, "sound", "without method='graph'", eq)
+    if policy is not False and stack:
+        raise ValueError("policy: got a stack, expected one task set to compute a policy for")
+    if repeating:
+        _expect({"policy": policy, "thorough": thorough}, False, "with repeating=True")
+        if stack:
+            raise ValueError("tasks: got a stack, expected one set with repeating=True")
+    if isinstance(policy, bool):
+        return 0
+    refusal = f"policy: got {shown(policy)}, expected True, False or a positive number"
+    if not hasattr(policy, "__index__"):
+        raise TypeError(refusal)
+    if (limit := integer(policy, "policy")) < 1:
+        raise ValueError(refusal)
+    return limit
 
 
 def _rows(array: Any) -> Any:
@@ -180,7 +128,7 @@ def arrays_of(
         raise ValueError(f"tasks: got {tasks.n} {unit}, expected at most {MAX_TASKS}")
     if table.n != tasks.n:
         raise ValueError(f"table: got one for {table.n} {unit}, expected {tasks.n} as in the set")
-    if not tasks.is_stack and not table.is_stack:
+    if not is_stack(tasks, table):
         one = (tasks.period[None], tasks.deadline[None], tasks.offset[None])
         return (*one, table.completion[None])
     rows = [_rows(a) for a in (tasks.period, tasks.deadline, tasks.offset, table.completion)]
@@ -210,15 +158,33 @@ def undecided_of(tasks: KernelTasks | KernelChains, table: BatchTable) -> Int64A
     return found
 
 
-def schedule_of(
-    frames: Any,
-    tasks: KernelTasks | KernelChains,
-    table: BatchTable | BatchFunction,
-    idling: bool,
-    cycle: tuple[int, int] | None = None,
-) -> Schedule | None:
-    """The schedule of the core's frames, or None."""
-    if frames is None:
-        return None
-    start, end, batch = frames
-    return Schedule(start, end, batch, tasks, table, idling, cycle)
+def longest_pair(periods: list[int]) -> tuple[int, int]:
+    """Indices of the two periods with the longest common multiple; there are at least two."""
+    pairs = combinations(range(len(periods)), 2)
+    return max(pairs, key=lambda pair: math.lcm(periods[pair[0]], periods[pair[1]]))
+
+
+@contextmanager
+def period_advice(tasks: KernelTasks | KernelChains) -> Iterator[None]:
+    """Names the two periods with the longest common multiple where a hyperperiod is too long."""
+    try:
+        yield
+    except OverflowError as error:
+        if not hasattr(error, "task_set"):  # an argument is too large, no time of a set
+            raise
+        own = tasks[error.task_set or 0] if tasks.is_stack else tasks
+        periods = own.period.tolist()
+        if math.lcm(*periods) < _LONGEST or not _times_fit(rows_of(own)):
+            raise
+        i, j = longest_pair(periods)
+        raise OverflowError(
+            f"{error}; the periods of tasks {i} and {j}, {periods[i]} and {periods[j]}, have the "
+            f"longest common multiple, {math.lcm(periods[i], periods[j]):.4g} ticks: change one "
+            "of them, or take coarser ticks"
+        ) from None
+
+
+def _times_fit(rows: KernelTasks) -> bool:
+    """Whether periods and first deadlines are in range, which the core checks first."""
+    columns = (column.tolist() for column in (rows.period, rows.offset, rows.deadline))
+    return all(p < _LONGEST and o + d < _LONGEST for p, o, d in zip(*columns, strict=True))

@@ -156,6 +156,20 @@ static PyObject *fault_text(const gs_fault_t *fault)
     return text;
 }
 
+/* Raises a fault as an exception with the attribute task_set: the index within a stack, or None. */
+static void raise_fault(PyObject *type, const gs_fault_t *fault)
+{
+    PyObject *text = fault_text(fault);
+    PyObject *error = text == NULL ? NULL : PyObject_CallFunctionObjArgs(type, text, NULL);
+    PyObject *set = fault->set < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(fault->set);
+    if (error != NULL && set != NULL && PyObject_SetAttrString(error, "task_set", set) == 0) {
+        PyErr_SetObject(type, error);
+    }
+    Py_XDECREF(set);
+    Py_XDECREF(error);
+    Py_XDECREF(text);
+}
+
 PyObject *gs_python_no_memory(void)
 {
     PyErr_SetString(PyExc_MemoryError, "memory: got none, expected enough for this call; it takes "
@@ -193,10 +207,6 @@ PyObject *gs_python_raise(PyObject *module, const gs_python_call_t *call, int st
     }
     gs_fault_t fault = call->ctx.fault;
     fault.code = status;
-    PyObject *text = fault_text(&fault);
-    if (text != NULL) {
-        PyErr_SetObject(type, text);
-        Py_DECREF(text);
-    }
+    raise_fault(type, &fault);
     return NULL;
 }

@@ -8,31 +8,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gpusched._support.arguments import flag, instance, int_array, integer
+from gpusched._support.arguments import Int64Array, flag, instance, int_array, integer
 from gpusched._support.saved import Saved
 from gpusched._support.stopping import raise_if_stopped
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.pbs.certificates.certificate import Certificate, CertificateError, listed
-from gpusched.pbs.certificates.dead_interval import DeadInterval
-from gpusched.pbs.certificates.dead_states import DeadStates
-from gpusched.pbs.certificates.infeasible_subset import InfeasibleSubset
-from gpusched.pbs.certificates.later_jobs import check_later_jobs
-from gpusched.pbs.certificates.overload import Overload
-from gpusched.pbs.partitioned.part_tables import (
-    equal_tables,
-    least_times,
-    least_times_of_part,
-    slower,
-    table_of_gpu,
-    table_of_part,
+from gpusched.pbs.certificate_base import Certificate, CertificateError, listed
+from gpusched.pbs.certificates import (
+    DeadInterval,
+    DeadStates,
+    InfeasibleSubset,
+    Overload,
+    check_later_jobs,
 )
 from gpusched.pbs.search_inputs import check_inputs
 
-__all__ = ["InfeasiblePart", "PartitionCertificate"]
+__all__ = ["InfeasiblePart", "PartitionCertificate", "slower", "table_of_gpu", "table_of_part"]
 
 _NODES = 1 << 12  # between two looks at the stop flag
+_NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +90,7 @@ class InfeasiblePart(Saved):
         if self.certificate is None:
             raise CertificateError(f"{what}: no proof was found within the budget")
         few, idles = tasks[np.array(self.tasks)], idling or self.extends
-        table_of = least_times_of_part if self.extends else table_of_part
+        table_of = _least_times_of_part if self.extends else table_of_part
         own = table_of(table_of_gpu(table, self.gpu), self.tasks)
         try:
             if self.extends:
@@ -204,13 +199,13 @@ class PartitionCertificate(Saved):
                 raise CertificateError(
                     "overload: expected deadlines up to the periods, and offsets of 0"
                 )
-            self.overload.verify(slower(tasks, self.gpus), least_times(table), stop=stop)
+            self.overload.verify(slower(tasks, self.gpus), _least_times(table), stop=stop)
             return self
         for part in self.parts:
             if not 0 <= part.gpu < self.gpus:
                 raise CertificateError(f"parts: got GPU {part.gpu}, expected one of {self.gpus}")
             part._verify(tasks, table, idling, stop)
-        for masks in self._open(tasks.n, equal_tables(table, self.gpus), stop):
+        for masks in self._open(tasks.n, _equal_tables(table, self.gpus), stop):
             sets = "; ".join(
                 f"GPU {g}: tasks {', '.join(map(str, members(mask))) or 'none'}"
                 for g, mask in enumerate(masks)
@@ -274,3 +269,70 @@ class PartitionCertificate(Saved):
             return f"<PartitionCertificate: {self.gpus} {what} overloaded, {need}>"
         gpus = f"{self.gpus} GPU{'s' if self.gpus > 1 else ''}"
         return f"<PartitionCertificate: {gpus}, {len(self.parts)} infeasible sets>"
+
+
+def table_of_part(table: BatchTable, tasks: Sequence[int]) -> BatchTable:
+    """The table of a subset of the tasks, numbered from 0 in the given order."""
+    masks = np.zeros(1, np.int64)
+    for task in tasks:
+        masks = np.concatenate([masks, masks | 1 << task])
+    undecided = None if table.undecided is None else table.undecided[masks]
+    order = None
+    if table.order is not None:
+        position = np.full(table.n + 1, -1, np.int8)  # the last for -1, which ends an order
+        position[list(tasks)] = np.arange(len(tasks))
+        order = position[table.order[masks][:, : len(tasks)]]
+    return BatchTable(table.completion[masks], undecided, order)
+
+
+def table_of_gpu(table: BatchTable, gpu: int) -> BatchTable:
+    """The table of a GPU: the common table, or its own table of a stack."""
+    return table[gpu] if table.is_stack else table
+
+
+def _equal_tables(table: BatchTable, gpus: int) -> tuple[int, ...]:
+    """For each GPU, the first GPU with an equal table."""
+    if not table.is_stack:
+        return (0,) * gpus
+    rows = [a for a in (table.completion, table.undecided) if a is not None]
+    return tuple(
+        next(h for h in range(g + 1) if all(np.array_equal(a[g], a[h]) for a in rows))
+        for g in range(gpus)
+    )
+
+
+def slower(tasks: KernelTasks, gpus: int) -> KernelTasks:
+    """The tasks with periods and deadlines multiplied by the number of GPUs.
+
+    One GPU has as much time for these tasks as all GPUs together have for the original ones.
+    """
+    return tasks.replace(period=tasks.period * gpus, deadline=tasks.deadline * gpus)
+
+
+def _least_times(table: BatchTable) -> BatchTable:
+    """The minimum time of each batch on any GPU; undecided batches are taken as eligible."""
+    least = np.atleast_2d(_hopeful(table)).min(axis=0)
+    return BatchTable(np.where(least < _NEVER, least, 0))
+
+
+def _least_times_of_part(table: BatchTable, tasks: Sequence[int]) -> BatchTable:
+    """The minimum time of all batches with the same members among some tasks, numbered from 0.
+
+    Undecided batches are taken as eligible.
+    """
+    batches = np.arange(1 << table.n)
+    own = np.zeros_like(batches)
+    for place, task in enumerate(tasks):
+        own |= (batches >> task & 1) << place
+    least = np.full(1 << len(tasks), _NEVER)
+    np.minimum.at(least, own, _hopeful(table))
+    least[0] = 0
+    return BatchTable(np.where(least < _NEVER, least, 0))
+
+
+def _hopeful(table: BatchTable) -> Int64Array:
+    """Times with the undecided batches taken as eligible, and a large one for all others."""
+    times = table.completion
+    if table.undecided is not None:
+        times = np.where(times > 0, times, table.undecided)
+    return np.where(times > 0, times, _NEVER)

@@ -16,12 +16,12 @@ from gpusched._support.text import clip, shown
 from gpusched.model.batches import MAX_TASKS, set_text
 from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import rows_of
-from gpusched.pbs.search_inputs import arrays_of, chains_of, check_function, check_inputs
+from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.pbs.search_inputs import arrays_of, chains_of, check_inputs
 
 if TYPE_CHECKING:
     from gpusched.model.batch_table import BatchTable
     from gpusched.model.kernel_chains import KernelChains
-    from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["Arrays", "Certificate", "CertificateError", "Verdict", "listed", "needing"]
 
@@ -32,6 +32,7 @@ Verdict = tuple[int, int, int, int]
 """Fault (``pbs.proof_fault``), row, batch and instant, as the core has them."""
 
 _FAULTS = enumeration("pbs.proof_fault")
+_HOLDS = _FAULTS.index("")
 _WRONG = {
     "tasks": "tasks: expected indices of tasks in rising order",
     "range": "{window}prices, scale and window: expected numbers below 2**61 - 1 in size",
@@ -130,13 +131,12 @@ class Certificate(Saved, ABC):
         """
         flag(idling, "idling")
         flag(repeating, "repeating")
+        check_inputs(tasks, table, functions=True)
         if isinstance(table, BatchFunction):
-            alone = check_function(tasks, table)
             if table.n > MAX_TASKS:
-                self._check_function(alone, table, bool(repeating), stop)
+                self._check_function(rows_of(tasks), table, bool(repeating), stop)
                 return self
             table = table.table(stop=stop)
-        check_inputs(tasks, table)
         if tasks.is_stack or table.is_stack:
             raise ValueError("tasks: got a stack, expected one task set and its table")
         period, deadline, offset, completion = arrays_of(tasks, table)
@@ -146,7 +146,7 @@ class Certificate(Saved, ABC):
         options = {"repeating": bool(repeating), "stop": stop}
         chained = chains_of(tasks, table)
         verdict = self._verdict(arrays, chained, None, bool(idling), options)
-        if verdict[0]:
+        if verdict[0] != _HOLDS:
             raise CertificateError(self._wrong(verdict))
         return self
 
