@@ -80,8 +80,11 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "pbs": (
-        ("prices", "pbs_agreement", "search", "batch_list", "chains", "faults_pbs"),
-        ("test_search_stages.py", "test_policy.py", "test_pbs_chains.py"),
+        (
+            *("prices", "pbs_agreement", "search", "batch_list", "chains", "faults_pbs"),
+            *("boundaries", "faults_many"),
+        ),
+        ("test_search_stages.py", "test_search.py", "test_policy.py", "test_pbs_chains.py"),
     ),
     "pbs/graph": (
         ("graph", "pbs_agreement", "faults_pbs"),
@@ -93,10 +96,6 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("test_search_stages.py", "test_search.py"),
     ),
     "pbs/oracle": (("oracle", "carveouts"), ("test_oracle.py", "test_launch_orders.py")),
-    "pbs/reduced": (
-        ("boundaries", "pbs_agreement", "search", "chains", "faults_pbs", "faults_many"),
-        ("test_search_stages.py", "test_search.py"),
-    ),
     "pbs/partitioned": (
         ("partitioned", "faults_pbs"),
         ("test_pbs_partition.py", "test_slowdown_margin.py"),

@@ -5,7 +5,7 @@
  *   cuda/       driver (opened at run time), device, run, player
  *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
  *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
- *               GPU model); graph/ (the scheduling graph); lazy/, reduced/ and large/ (searches);
+ *               GPU model); graph/ (the scheduling graph); lazy/ and large/ (searches);
  *               partitioned/ (several GPUs); proof/ (check of proofs that there is no
  *               schedule) [RTNS24]
  *

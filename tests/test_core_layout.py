@@ -23,14 +23,9 @@ LAYERS = {
     "cuda": {"core", "model"},
     "python": {"core", "model", "generate", "pbs", "analysis", "simulate", "io", "cuda"},
 }
-MOST_SOURCES = 16
+MOST_SOURCES = 25  # a folder above it is looked at
 # Recursions that run through several files.
 CIRCLES = (
-    # A search of many tasks searches smaller sets.
-    (
-        *("pbs/search", "pbs/stages/classes", "pbs/reduced/reductions"),
-        *("pbs/reduced/groups", "pbs/reduced/cores"),
-    ),
     # A job begins its CPU segments through the container, which resumes it after a GPU segment.
     ("simulate/host/host_jobs", "simulate/host/host_container"),
     # Without CPU work between them, the end of a GPU segment begins the next one.

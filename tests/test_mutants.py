@@ -60,13 +60,13 @@ MUTANTS = (
         "test_prices",
     ),
     (
-        "pbs/reduced/groups.c",
+        "pbs/reductions.c",
         "*found = status == GS_OK;",
         "*found = true;",
         "test_faults_pbs",
     ),
     (
-        "pbs/reduced/cores.c",
+        "pbs/reductions.c",
         "gs_periodic_tasks_offset(core, i) <= core->period[i] - core->deadline[i]",
         "gs_periodic_tasks_offset(core, i) < core->period[i] - core->deadline[i]",
         "test_boundaries",

@@ -1,47 +1,64 @@
-/* Order of the stages of the exact schedulability test, the cheapest first. */
+/* The table of the stages of the exact schedulability test, the cheapest first, and its loop. */
 #include "pbs/search.h"
 
-#include "pbs/stages/classes.h"
-#include "pbs/stages/quick.h"
+#include "pbs/search_stages.h"
 
-/* With more tasks, no dead interval is looked for. */
-#define TASKS 12
+static const gs_pbs_stage_t STAGES[] = {
+    {"overload of many jobs", gs_pbs_stage_has_many_jobs, gs_pbs_stage_overload,
+     gs_pbs_certificate_of_prices},
+    {"EDFserial", gs_pbs_stage_tries_edf, gs_pbs_stage_edf_serial, NULL},
+    {"EDFParallel", gs_pbs_stage_tries_edf, gs_pbs_stage_edf_parallel, NULL},
+    {"arrivals", gs_pbs_stage_needs_arrivals, gs_pbs_stage_arrivals, NULL},
+    {"short depth-first search", gs_pbs_stage_dives, gs_pbs_stage_depth_first,
+     gs_pbs_certificate_of_classes},
+    {"overload", gs_pbs_stage_is_unrated, gs_pbs_stage_overload, gs_pbs_certificate_of_prices},
+    {"dead interval", gs_pbs_stage_has_few_tasks, gs_pbs_stage_dead_interval,
+     gs_pbs_certificate_of_interval},
+    {"groups and cores", gs_pbs_stage_is_reducible, gs_pbs_stage_reductions, NULL},
+    {"lazy search", gs_pbs_stage_has_many_classes, gs_pbs_stage_lazy,
+     gs_pbs_certificate_of_classes},
+    {"latest starts", gs_pbs_stage_looks_at_all, gs_pbs_stage_latest_start,
+     gs_pbs_certificate_of_classes},
+    {"depth-first search along the latest starts", gs_pbs_stage_dives_bounded,
+     gs_pbs_stage_depth_first_bounded, gs_pbs_certificate_of_classes},
+    {"feasible instants", gs_pbs_stage_is_thorough, gs_pbs_stage_feasible,
+     gs_pbs_certificate_of_classes},
+    {"lazy search along the latest starts", gs_pbs_stage_is_bounded, gs_pbs_stage_lazy_bounded,
+     gs_pbs_certificate_of_classes},
+    {"policy", gs_pbs_stage_wants_policy, gs_pbs_stage_policy, NULL},
+};
 
 /* Decides about a checked table with undecided batches taken as ineligible. */
-static int run_checked(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
-                       const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
+static int run_stages(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
+                      const gs_batch_table_t *table, const gs_pbs_search_options_t *options)
 {
-    bool quick = !options->thorough, rated = true;
+    gs_pbs_stages_t stages = {.search = self,
+                              .ctx = ctx,
+                              .tasks = tasks,
+                              .table = table,
+                              .options = options,
+                              .run = gs_pbs_search_run};
     int status = GS_OK;
-    if (quick) {
-        status = gs_pbs_stages_quick_before_cut(self, ctx, tasks, table, options, &rated);
+    for (size_t i = 0; i < sizeof STAGES / sizeof *STAGES && status == GS_OK; i++) {
+        const gs_pbs_stage_t *stage = &STAGES[i];
+        if (!stage->applies(&stages)) {
+            continue;
+        }
+        status = stage->run(&stages);
+        if (status == GS_OK && self->answer == 0 && self->proof.kind == GS_PBS_REFUTATION_NONE &&
+            stage->certificate != NULL) {
+            status = stage->certificate(&stages);
+        }
+        gs_pbs_stage_forget(&stages);
     }
-    if (status == GS_OK && (self->answer < 0 || (options->policy && self->answer == 1))) {
-        status = gs_pbs_problem_cut(&self->problem, ctx, tasks, table, false);
+    if (!self->has_policy) {
+        gs_pbs_feasible_free(&self->feasible, ctx);
     }
-    if (status == GS_OK && self->answer < 0 && quick &&
-        gs_pbs_search_does(options, GS_PBS_SEARCH_SKIP_DEPTH_FIRST)) {
-        status = gs_pbs_stages_quick_depth_first(self, ctx, NULL, NULL, options->idling, 64,
-                                                 GS_PBS_STAGE_DEPTH_FIRST);
+    if (stages.bounded) {
+        gs_pbs_latest_start_free(&stages.bound, ctx);
+        gs_pbs_transitions_free(&stages.transitions, ctx);
     }
-    if (status == GS_OK && self->answer < 0 && !rated) {
-        status = gs_pbs_stages_quick_rates(self, ctx, tasks, table);
-    }
-    if (status == GS_OK && self->answer < 0 && quick && tasks->n <= TASKS &&
-        gs_pbs_search_does(options, GS_PBS_SEARCH_SKIP_DEAD_INTERVAL)) {
-        status = gs_pbs_stages_quick_interval(self, ctx);
-    }
-    bool proves = self->answer == 0 && options->proof && self->proof.kind == GS_PBS_REFUTATION_NONE;
-    if (status != GS_OK || (self->answer >= 0 && !proves && !options->policy)) {
-        return status;
-    }
-    if (proves) {
-        return gs_pbs_stages_classes_prove(self, ctx, options);
-    }
-    if (self->answer < 0 && !gs_pbs_stages_classes_are_few(&self->problem, options)) {
-        return gs_pbs_stages_classes_reached(self, ctx, tasks, table, options);
-    }
-    return self->answer == 0 ? GS_OK : gs_pbs_stages_classes_run(self, ctx, options);
+    return status;
 }
 
 /* The same about any table, whose batches are listed where they are few. */
@@ -57,7 +74,7 @@ static int run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodic_tasks
         own.list = listed ? &list : NULL;
     }
     if (status == GS_OK) {
-        status = run_checked(self, ctx, tasks, &own, options);
+        status = run_stages(self, ctx, tasks, &own, options);
     }
     self->problem.list = NULL;
     gs_batch_table_list_free(&list, ctx);

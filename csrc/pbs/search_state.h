@@ -61,8 +61,26 @@ typedef struct {
     gs_pbs_feasible_t feasible;
 } gs_pbs_search_t;
 
-void gs_pbs_search_init(gs_pbs_search_t *self);
-void gs_pbs_search_free(gs_pbs_search_t *self, gs_context_t *ctx);
+static inline void gs_pbs_search_init(gs_pbs_search_t *self)
+{
+    *self = (gs_pbs_search_t){.answer = -1};
+    gs_schedule_init(&self->schedule);
+    gs_pbs_refutation_init(&self->proof);
+}
+
+static inline void gs_pbs_search_free(gs_pbs_search_t *self, gs_context_t *ctx)
+{
+    gs_schedule_free(&self->schedule, ctx);
+    gs_pbs_refutation_free(&self->proof, ctx);
+    gs_pbs_feasible_free(&self->feasible, ctx);
+    gs_pbs_problem_free(&self->problem, ctx);
+}
+
+/* gs_pbs_search_run, for those that it calls. */
+typedef int gs_pbs_search_function_t(gs_pbs_search_t *self, gs_context_t *ctx,
+                                     const gs_periodic_tasks_t *tasks,
+                                     const gs_batch_table_t *table,
+                                     const gs_pbs_search_options_t *options);
 
 /* Keeps the answer of a stage unless there is one. */
 static inline void gs_pbs_search_decide(gs_pbs_search_t *self, int stage, bool schedulable)

@@ -1,8 +1,7 @@
 /* Comparisons whose two sides are equal: parts that other tests reach, but not at their limits. */
 #include "minunit.h"
 #include "model/placement.h"
-#include "pbs/reduced/cores.h"
-#include "pbs/reduced/groups.h"
+#include "pbs/reductions.h"
 
 /* Blocks resumed on freed SMs begin with the SM after the last one, itself among them. */
 static void test_round_robin_on_freed_sms(void)
@@ -48,20 +47,20 @@ static void test_cores(void)
     static const int64_t beyond[] = {5, 6};
     const gs_periodic_tasks_t whole = {2, period, period, NULL, 0};
     gs_periodic_tasks_t core = {1, period, period, NULL, 0};
-    MU_CHECK(gs_pbs_reduced_cores_apply(&core, &whole)); /* due exactly at the end */
+    MU_CHECK(gs_pbs_reductions_core_applies(&core, &whole)); /* due exactly at the end */
     core.offset = late;
-    MU_CHECK(!gs_pbs_reduced_cores_apply(&core, &whole));
+    MU_CHECK(!gs_pbs_reductions_core_applies(&core, &whole));
     core.offset = NULL;
     core.deadline = beyond;
-    MU_CHECK(!gs_pbs_reduced_cores_apply(&core, &whole));
+    MU_CHECK(!gs_pbs_reductions_core_applies(&core, &whole));
     core = (gs_periodic_tasks_t){2, period, in_time, offset, 0};
-    MU_CHECK(gs_pbs_reduced_cores_apply(&core, &whole));
+    MU_CHECK(gs_pbs_reductions_core_applies(&core, &whole));
     core.offset = late; /* the first task is late, the hyperperiod is the same */
-    MU_CHECK(gs_pbs_reduced_cores_apply(&core, &whole));
+    MU_CHECK(gs_pbs_reductions_core_applies(&core, &whole));
     static const int64_t prime[] = {INT64_C(1000000007), INT64_C(998244353), INT64_C(999999937)};
     static const int64_t three[] = {1, 1, 1};
     const gs_periodic_tasks_t endless = {3, prime, prime, three, 0};
-    MU_CHECK(!gs_pbs_reduced_cores_apply(&endless, &endless)); /* no hyperperiod on the clock */
+    MU_CHECK(!gs_pbs_reductions_core_applies(&endless, &endless)); /* no hyperperiod on the clock */
 }
 
 /* Eligible tasks that are ready and due together, split into as many parts as asked where that
@@ -69,7 +68,7 @@ static void test_cores(void)
 static void test_parts_of_equal_size(void)
 {
     enum { TASKS = 12 };
-    static int64_t period[TASKS], completion[1 << TASKS];
+    static int64_t period[TASKS], completion[1 << TASKS], wcet[TASKS];
     const gs_periodic_tasks_t tasks = {TASKS, period, period, NULL, 0};
     const gs_batch_table_t table = {.n = TASKS, .completion = completion};
     for (uint32_t b = 1; b < UINT32_C(1) << TASKS; b++) {
@@ -78,13 +77,20 @@ static void test_parts_of_equal_size(void)
     for (int32_t i = 0; i < TASKS; i++) {
         period[i] = 100;
     }
+    gs_context_t ctx;
+    gs_context_init(&ctx);
+    gs_pbs_reductions_t reductions;
+    gs_pbs_reductions_init(&reductions, NULL, &tasks, &table, wcet, NULL);
     for (int32_t split = 1; split <= TASKS; split++) {
-        gs_pbs_reduced_groups_t groups;
-        MU_CHECK(gs_pbs_reduced_groups_by_length(&groups, &tasks, &table, split));
-        uint32_t left = (UINT32_C(1) << TASKS) - 1;
+        gs_pbs_reductions_groups_t groups;
+        bool fits;
+        MU_CHECK(gs_pbs_reductions_split(&reductions.problem, &ctx, split, &groups, &fits) ==
+                 GS_OK);
+        MU_CHECK(fits);
+        uint64_t left = (UINT64_C(1) << TASKS) - 1;
         MU_CHECK(groups.count <= split && (TASKS % split != 0 || groups.count == split));
         for (int32_t g = 0; g < groups.count; g++) {
-            int32_t size = __builtin_popcount(groups.part[g]);
+            int32_t size = __builtin_popcountll(groups.part[g]);
             MU_CHECK(TASKS % split != 0 || size == TASKS / split);
             MU_CHECK((groups.part[g] & ~left) == 0);
             left &= ~groups.part[g];

@@ -4,7 +4,6 @@
 
 #include "minunit.h"
 #include "pbs/large/large_search.h"
-#include "pbs/reduced/core_choice.h"
 
 /* A batch takes as long as its longest task. */
 static const gs_pbs_oracle_slowdown_t NONE = {1000000000, 1000000000};
@@ -125,7 +124,7 @@ static void test_many_jobs(int64_t *period)
     end(&one);
 }
 
-static bool are(const gs_pbs_large_groups_t *groups, int32_t count, const uint64_t *part)
+static bool are(const gs_pbs_reductions_groups_t *groups, int32_t count, const uint64_t *part)
 {
     bool same = groups->count == count;
     for (int32_t g = 0; same && g < count; g++) {
@@ -140,19 +139,18 @@ static void test_partitions(void)
     static const int64_t period[] = {30, 60, 30, 60, 30}, wcet[] = {2, 5, 9, 4, 7};
     static const uint64_t whole[] = {1 | 4 | 16, 2 | 8}, halves[] = {4 | 16, 1, 2, 8};
     static const uint64_t three[] = {1 | 4 | 16, 2, 8};
-    gs_pbs_large_groups_t groups;
+    gs_pbs_reductions_groups_t groups;
     bool fits;
     case_t one;
     begin(&one, 5, period, wcet);
-    MU_CHECK(gs_pbs_large_groups_by_length(&groups, &one.ctx, &one.tasks, &one.function, 1,
-                                           &fits) == GS_OK);
+    const gs_pbs_reductions_problem_t problem =
+        gs_pbs_large_problem(&one.tasks, &one.function, NULL);
+    MU_CHECK(gs_pbs_reductions_split(&problem, &one.ctx, 1, &groups, &fits) == GS_OK);
     MU_CHECK(fits && are(&groups, 2, whole));
-    MU_CHECK(gs_pbs_large_groups_by_length(&groups, &one.ctx, &one.tasks, &one.function, 2,
-                                           &fits) == GS_OK);
+    MU_CHECK(gs_pbs_reductions_split(&problem, &one.ctx, 2, &groups, &fits) == GS_OK);
     MU_CHECK(fits && are(&groups, 4, halves));
     for (int32_t count = 1; count <= 5; count++) {
-        MU_CHECK(gs_pbs_large_groups_merge(&groups, &one.ctx, &one.tasks, &one.function, count,
-                                           NULL, &fits) == GS_OK);
+        MU_CHECK(gs_pbs_reductions_merge(&problem, &one.ctx, count, NULL, &groups, &fits) == GS_OK);
         MU_CHECK(fits == (count >= 2) && (!fits || groups.count == count));
         /* No union takes longer than its longest task, so the first ones are merged. */
         MU_CHECK(count != 3 || are(&groups, 3, three));
@@ -164,19 +162,20 @@ static void test_partitions(void)
 /* As many parts as there may be, and one more. */
 static void test_most_parts(void)
 {
-    int64_t period[GS_PBS_LARGE_GROUPS_MAX + 1], wcet[GS_PBS_LARGE_GROUPS_MAX + 1];
-    for (int32_t i = 0; i <= GS_PBS_LARGE_GROUPS_MAX; i++) {
+    int64_t period[GS_PBS_REDUCTIONS_PARTS + 1], wcet[GS_PBS_REDUCTIONS_PARTS + 1];
+    for (int32_t i = 0; i <= GS_PBS_REDUCTIONS_PARTS; i++) {
         period[i] = INT64_C(100) << i;
         wcet[i] = 1;
     }
     for (int32_t more = 0; more < 2; more++) {
-        gs_pbs_large_groups_t groups;
+        gs_pbs_reductions_groups_t groups;
         bool fits;
         case_t one;
-        begin(&one, GS_PBS_LARGE_GROUPS_MAX + more, period, wcet);
-        MU_CHECK(gs_pbs_large_groups_by_length(&groups, &one.ctx, &one.tasks, &one.function, 1,
-                                               &fits) == GS_OK);
-        MU_CHECK(fits == (more == 0) && groups.count == GS_PBS_LARGE_GROUPS_MAX);
+        begin(&one, GS_PBS_REDUCTIONS_PARTS + more, period, wcet);
+        const gs_pbs_reductions_problem_t problem =
+            gs_pbs_large_problem(&one.tasks, &one.function, NULL);
+        MU_CHECK(gs_pbs_reductions_split(&problem, &one.ctx, 1, &groups, &fits) == GS_OK);
+        MU_CHECK(fits == (more == 0) && groups.count == GS_PBS_REDUCTIONS_PARTS);
         end(&one);
     }
 }
@@ -185,7 +184,7 @@ static void test_most_parts(void)
 static void test_cores(void)
 {
     static const int64_t period[] = {20, 90, 40, 10, 60}, wcet[] = {2, 9, 8, 3, 9};
-    static const uint64_t core[GS_PBS_REDUCED_CORE_CHOICE_COUNT][5] = {
+    static const uint64_t core[GS_PBS_REDUCTIONS_CHOICES][5] = {
         {2, 2 | 8, 2 | 8 | 16, 1 | 2 | 8 | 16, 31},
         {2, 2 | 16, 2 | 4 | 16, 2 | 4 | 8 | 16, 31},
         {8, 4 | 8, 4 | 8 | 16, 2 | 4 | 8 | 16, 31}};
@@ -195,20 +194,20 @@ static void test_cores(void)
     begin(&one, 5, period, wcet);
     gs_rng_init(&rng, key, 0, 0);
     for (int32_t size = 1; size <= 5; size++) {
-        for (int choice = 0; choice < GS_PBS_REDUCED_CORE_CHOICE_COUNT; choice++) {
-            MU_CHECK(gs_pbs_reduced_core_choice_one(&one.tasks, wcet, size, choice) ==
+        for (int choice = 0; choice < GS_PBS_REDUCTIONS_CHOICES; choice++) {
+            MU_CHECK(gs_pbs_reductions_core(&one.tasks, wcet, size, choice) ==
                      core[choice][size - 1]);
         }
         static const int different[] = {2, 3, 3, 2, 1};
-        uint64_t once[GS_PBS_REDUCED_CORE_CHOICE_COUNT];
-        int count = gs_pbs_reduced_core_choice_all(&one.tasks, wcet, size, once);
+        uint64_t once[GS_PBS_REDUCTIONS_CHOICES];
+        int count = gs_pbs_reductions_cores(&one.tasks, wcet, size, once);
         MU_CHECK(count == different[size - 1] && once[0] == core[0][size - 1]);
         MU_CHECK(once[count - 1] == core[size == 5 ? 0 : 2][size - 1]);
         uint64_t seen = 0;
         for (int k = 0; k < 100; k++) {
-            uint64_t drawn = gs_pbs_reduced_core_choice_draw(&one.tasks, wcet, size, &rng);
+            uint64_t drawn = gs_pbs_reductions_drawn_core(&one.tasks, wcet, size, &rng);
             bool half = size == 1;
-            for (int choice = 0; choice < GS_PBS_REDUCED_CORE_CHOICE_COUNT && !half; choice++) {
+            for (int choice = 0; choice < GS_PBS_REDUCTIONS_CHOICES && !half; choice++) {
                 half = (core[choice][size / 2 - 1] & ~drawn) == 0;
             }
             MU_CHECK(half && __builtin_popcountll(drawn) == size && drawn < 32);

@@ -6,6 +6,7 @@
 #include "core/hash_index.h"
 #include "core/int128.h"
 #include "core/rng.h"
+#include "pbs/subset.h"
 
 #define MOST_SLOWDOWN (INT64_C(1000000) * GS_PBS_ORACLE_SLOWDOWN_ONE)
 
@@ -227,15 +228,6 @@ int64_t gs_pbs_large_function_least(const gs_pbs_large_function_t *self, uint64_
     return has_room(self, tasks) ? (int64_t)slowed(longest(self, tasks), self->slowdown.least) : 0;
 }
 
-uint64_t gs_pbs_large_function_members(uint64_t tasks, uint32_t numbers)
-{
-    uint64_t batch = 0;
-    for (uint64_t rest = tasks; rest != 0; rest &= rest - 1, numbers >>= 1) {
-        batch |= (numbers & 1) != 0 ? rest & -rest : 0;
-    }
-    return batch;
-}
-
 /* The row of a batch in a table of some of the tasks, all -1 before. */
 static int write_order(gs_pbs_large_function_t *self, gs_context_t *ctx, uint64_t tasks,
                        uint64_t batch, int8_t *row)
@@ -254,7 +246,7 @@ int gs_pbs_large_function_table(gs_pbs_large_function_t *self, gs_context_t *ctx
 {
     int status = GS_OK, size = __builtin_popcountll(tasks);
     for (uint32_t q = 0; q < UINT32_C(1) << size && status == GS_OK; q++) {
-        uint64_t batch = gs_pbs_large_function_members(tasks, q);
+        uint64_t batch = gs_pbs_subset_members(tasks, q);
         int64_t time;
         status = gs_pbs_large_function_time(self, ctx, batch, &time);
         completion[q] = time > 0 ? time : 0;
@@ -275,7 +267,7 @@ int gs_pbs_large_function_least_table(const gs_pbs_large_function_t *self, gs_co
     int status = GS_OK;
     uint32_t sets = UINT32_C(1) << __builtin_popcountll(tasks);
     for (uint32_t q = 0; q < sets && status == GS_OK; q++) {
-        completion[q] = gs_pbs_large_function_least(self, gs_pbs_large_function_members(tasks, q));
+        completion[q] = gs_pbs_large_function_least(self, gs_pbs_subset_members(tasks, q));
         status = gs_poll(ctx, 2 * self->n);
     }
     return status;

@@ -80,7 +80,4 @@ int gs_pbs_large_function_table(gs_pbs_large_function_t *self, gs_context_t *ctx
 int gs_pbs_large_function_least_table(const gs_pbs_large_function_t *self, gs_context_t *ctx,
                                       uint64_t tasks, int64_t *completion);
 
-/* The tasks of a set of members of `tasks`, numbered in it. */
-uint64_t gs_pbs_large_function_members(uint64_t tasks, uint32_t numbers);
-
 #endif

@@ -1,14 +1,10 @@
 /* Rounds of prices, dispatch rules, groups and cores. */
 #include "pbs/large/large_search.h"
 
-#include "pbs/reduced/core_choice.h"
+#include "pbs/search.h"
 
 enum {
-    WORK = 1 << 22, /* of the lazy search of one small problem, in the first round */
-    STEPS = 5,      /* groups split 1 .. 5 times, cores of 5, 7, 9, 11, 12 */
-    MERGED = 3,     /* from this step on: single tasks merged to PARTS, PARTS - 2, ... parts */
-    PARTS = 12,
-    SMALLEST = 5,
+    WORK = 1 << 22,      /* of the lazy search of one smaller problem, in the first round */
     FIRST_STATES = 2000, /* of a search by dispatch, beside twice the jobs */
     DRAWN = 2,           /* groups and cores of the second round; each round has twice as many */
     MOST_DOUBLINGS = 10,
@@ -35,7 +31,6 @@ typedef struct {
     gs_pbs_large_function_t *function;
     const gs_pbs_large_options_t *options;
     int64_t hyperperiod;
-    int64_t work;
     double price[GS_PBS_LARGE_TASKS]; /* of jobs, by the program of the rates */
     gs_rng_t rng;
 } round_t;
@@ -128,98 +123,73 @@ static int try_searches(round_t *self)
     return status;
 }
 
-static int try_groups(round_t *self, const gs_pbs_large_groups_t *groups)
+static int time_of(void *times, gs_context_t *ctx, uint64_t batch, int64_t *time)
 {
-    bool found;
-    self->result->groups++;
-    int status =
-        gs_pbs_large_groups_try(groups, self->ctx, self->tasks, self->function,
-                                self->options->idling, self->work, &self->result->schedule, &found);
-    if (status == GS_OK && found) {
-        decide(self, 1, GS_PBS_STAGE_GROUPS);
-    }
-    return tried(self, status);
+    return gs_pbs_large_function_known(times, ctx, batch, time);
 }
 
-static int try_merged(round_t *self, int32_t most, gs_rng_t *rng)
+/* The least time of the function is at most that of the batches of a table. */
+static int least_of(void *times, gs_context_t *ctx, uint64_t core, int64_t *least)
 {
-    gs_pbs_large_groups_t groups;
-    bool fits;
-    int status = gs_pbs_large_groups_merge(&groups, self->ctx, self->tasks, self->function, most,
-                                           rng, &fits);
-    return status == GS_OK && fits ? try_groups(self, &groups) : status;
+    return gs_pbs_large_function_least_table(times, ctx, core, least);
 }
 
-static int try_core(round_t *self, uint64_t core)
+static int keep_frames(void *schedule, gs_context_t *ctx, const gs_schedule_t *found,
+                       const gs_pbs_reductions_groups_t *groups)
 {
-    bool dead;
-    self->result->cores++;
-    int status = gs_pbs_large_core_try(self->ctx, self->tasks, self->function, core, self->work,
-                                       &self->result->proof, &dead);
-    if (status == GS_OK && dead) {
-        self->result->core = core;
-        decide(self, 0, GS_PBS_STAGE_CORE);
-    }
-    return tried(self, status);
-}
-
-/* The cores of one size by each choice. */
-static int try_cores(round_t *self, int32_t size)
-{
-    uint64_t core[GS_PBS_REDUCED_CORE_CHOICE_COUNT];
+    gs_pbs_large_schedule_t *kept = schedule;
     int status = GS_OK;
-    int count = gs_pbs_reduced_core_choice_all(self->tasks, self->function->wcet, size, core);
-    for (int c = 0; c < count && is_open(self, status); c++) {
-        status = try_core(self, core[c]);
+    kept->count = 0;
+    for (int64_t f = 0; f < found->count && status == GS_OK; f++) {
+        const gs_schedule_frame_t *frame = &found->frames[f];
+        status = gs_pbs_large_schedule_append(kept, ctx, frame->start, frame->end,
+                                              gs_pbs_reductions_tasks_of(groups, frame->batch));
     }
     return status;
 }
 
-/* The natural groups and cores. */
-static int first_round(round_t *self)
+gs_pbs_reductions_problem_t gs_pbs_large_problem(const gs_periodic_tasks_t *tasks,
+                                                 gs_pbs_large_function_t *function,
+                                                 gs_pbs_large_schedule_t *schedule)
 {
-    int status = GS_OK;
-    int32_t parts = 0, n = self->tasks->n;
-    for (int32_t step = 1; step <= STEPS && is_open(self, status); step++) {
-        int32_t size = SMALLEST + 2 * (step - 1);
-        size = size < GS_PBS_LARGE_CORE_MAX ? size : GS_PBS_LARGE_CORE_MAX;
-        if (does(self, GS_PBS_LARGE_SKIP_GROUPS)) {
-            gs_pbs_large_groups_t groups;
-            bool fits;
-            status = gs_pbs_large_groups_by_length(&groups, self->ctx, self->tasks, self->function,
-                                                   step, &fits);
-            if (status == GS_OK && fits && groups.count > parts) {
-                parts = groups.count;
-                status = try_groups(self, &groups);
-            }
-            if (is_open(self, status) && step >= MERGED) {
-                status = try_merged(self, PARTS - 2 * (step - MERGED), NULL);
-            }
-        }
-        if (is_open(self, status) && does(self, GS_PBS_LARGE_SKIP_CORES)) {
-            status = try_cores(self, size < n ? size : n);
-        }
-    }
-    return status;
+    return (gs_pbs_reductions_problem_t){.search = gs_pbs_search_run,
+                                         .tasks = tasks,
+                                         .wcet = function->wcet,
+                                         .times = function,
+                                         .time = time_of,
+                                         .least = least_of,
+                                         .keep = keep_frames,
+                                         .schedule = schedule};
 }
 
-/* Groups and cores drawn at random. */
-static int later_round(round_t *self)
+/* Groups and cores, the natural ones or some drawn at random. */
+static int try_reductions(round_t *self)
 {
-    int32_t n = self->tasks->n, doublings = self->options->round - 1;
-    int32_t most = GS_PBS_LARGE_CORE_MAX < n ? GS_PBS_LARGE_CORE_MAX : n;
-    int32_t least = SMALLEST < most ? SMALLEST : most;
-    int64_t count = (int64_t)DRAWN << (doublings < MOST_DOUBLINGS ? doublings : MOST_DOUBLINGS);
-    int status = GS_OK;
-    for (int64_t j = 0; j < count && is_open(self, status); j++) {
-        if (does(self, GS_PBS_LARGE_SKIP_GROUPS)) {
-            status = try_merged(self, PARTS - (int32_t)(j % 3), &self->rng);
-        }
-        if (is_open(self, status) && does(self, GS_PBS_LARGE_SKIP_CORES)) {
-            int32_t size = least + (int32_t)gs_rng_below(&self->rng, (uint64_t)(most - least) + 1);
-            status = try_core(self, gs_pbs_reduced_core_choice_draw(
-                                        self->tasks, self->function->wcet, size, &self->rng));
-        }
+    int32_t round = self->options->round;
+    gs_pbs_reductions_t reductions = {
+        .problem = gs_pbs_large_problem(self->tasks, self->function, &self->result->schedule),
+        .idling = self->options->idling,
+        .proof = true,
+        .no_groups = !does(self, GS_PBS_LARGE_SKIP_GROUPS),
+        .no_cores = !does(self, GS_PBS_LARGE_SKIP_CORES),
+        .goes_on = true,
+        .work = round == 0 ? WORK : 4 * WORK,
+        .drawn = DRAWN,
+        .per_core = 1,
+        .round = round,
+        .rng = self->rng};
+    int status = gs_pbs_reductions_next(&reductions, self->ctx);
+    gs_pbs_large_t *result = self->result;
+    result->groups += reductions.groups;
+    result->cores += reductions.cores;
+    result->spent = reductions.spent != GS_OK ? reductions.spent : result->spent;
+    if (status == GS_OK && reductions.answer >= 0) {
+        decide(self, reductions.answer,
+               reductions.answer == 1 ? GS_PBS_STAGE_GROUPS : GS_PBS_STAGE_CORE);
+    }
+    if (reductions.answer == 0) {
+        result->core = reductions.core;
+        result->proof = reductions.refutation;
     }
     return status;
 }
@@ -241,7 +211,7 @@ static int run(round_t *self)
         status = try_searches(self);
     }
     if (is_open(self, status)) {
-        status = first ? first_round(self) : later_round(self);
+        status = try_reductions(self);
     }
     return status;
 }
@@ -250,12 +220,8 @@ int gs_pbs_large_round(gs_pbs_large_t *self, gs_context_t *ctx, const gs_periodi
                        gs_pbs_large_function_t *function, const gs_pbs_large_options_t *options)
 {
     static const uint64_t key[4] = {0};
-    round_t round = {.result = self,
-                     .ctx = ctx,
-                     .tasks = tasks,
-                     .function = function,
-                     .options = options,
-                     .work = options->round == 0 ? WORK : 4 * WORK};
+    round_t round = {
+        .result = self, .ctx = ctx, .tasks = tasks, .function = function, .options = options};
     gs_rng_init(&round.rng, key, (uint64_t)options->round, 0);
     int status = run(&round);
     if (status > 0) {

@@ -9,8 +9,9 @@
 #ifndef GS_PBS_LARGE_LARGE_SEARCH_H
 #define GS_PBS_LARGE_LARGE_SEARCH_H
 
+#include "pbs/large/dispatch_search.h"
 #include "pbs/large/function_prices.h"
-#include "pbs/large/smaller_sets.h"
+#include "pbs/reductions.h"
 
 /* Rounds without a budget of time. */
 #define GS_PBS_LARGE_ROUNDS 6
@@ -43,6 +44,12 @@ typedef struct {
 
 void gs_pbs_large_init(gs_pbs_large_t *self);
 void gs_pbs_large_free(gs_pbs_large_t *self, gs_context_t *ctx);
+
+/* The problem whose groups and cores a round tries. A core has the least times that the function
+ * allows for batches that contain its tasks, at most those of the batches of a table. */
+gs_pbs_reductions_problem_t gs_pbs_large_problem(const gs_periodic_tasks_t *tasks,
+                                                 gs_pbs_large_function_t *function,
+                                                 gs_pbs_large_schedule_t *schedule);
 
 /* Runs one round. A spent budget is an answer (-1), not an error. tasks must have as many tasks as
  * the function. Errors: those of gs_periodic_tasks_check and, unless prices prove an overload, of

@@ -2,7 +2,7 @@
 #include "pbs/partitioned/assignment.h"
 
 #include "core/vector.h"
-#include "pbs/reduced/cores.h"
+#include "pbs/reductions.h"
 
 #include <string.h>
 
@@ -159,8 +159,9 @@ static int prove(question_t *question, gs_pbs_partitioned_assignment_reason_t *r
     ctx->states = 0; /* a proof has a budget of its own, and is not counted */
     if (reason->extends) {
         bool dead;
-        status = gs_pbs_reduced_cores_try(ctx, subsets->tasks, &subsets->hopeful, reason->tasks,
-                                          subsets->work, &reason->proof, &dead);
+        status =
+            gs_pbs_reductions_try_core(ctx, gs_pbs_search_run, subsets->tasks, &subsets->hopeful,
+                                       reason->tasks, subsets->work, &reason->proof, &dead);
     } else {
         gs_pbs_search_t search;
         status = gs_pbs_partitioned_subsets_search(subsets, ctx, reason->tasks, true, &search);

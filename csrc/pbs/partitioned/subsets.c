@@ -2,7 +2,8 @@
 #include "pbs/partitioned/subsets.h"
 
 #include "core/vector.h"
-#include "pbs/reduced/cores.h"
+#include "pbs/reductions.h"
+#include "pbs/subset.h"
 
 enum { SCHEDULABLE = 1, NOT_SCHEDULABLE = 2, OPEN = 4, NOT_DEAD = 8 };
 
@@ -107,8 +108,8 @@ static int ask(gs_pbs_partitioned_subsets_t *self, gs_context_t *ctx, uint32_t m
     }
     ++*self->tested;
     int spent = self->spent;
-    status =
-        gs_pbs_reduced_cores_try(ctx, self->tasks, &self->hopeful, mask, self->work, NULL, dead);
+    status = gs_pbs_reductions_try_core(ctx, gs_pbs_search_run, self->tasks, &self->hopeful, mask,
+                                        self->work, NULL, dead);
     status = open_or_fail(self, status);
     self->spent = spent; /* a subset that is not known to be dead costs time, not the answer */
     if (status == GS_OK && !*dead) {
@@ -136,63 +137,40 @@ int gs_pbs_partitioned_subsets_dead(gs_pbs_partitioned_subsets_t *self, gs_conte
     return status == GS_OK ? append(&self->dead, ctx, core) : status;
 }
 
-/* Tasks and table of a subset. Free in every case. */
-typedef struct {
-    int64_t period[GS_PERIODIC_TASKS_MAX];
-    int64_t deadline[GS_PERIODIC_TASKS_MAX];
-    int64_t offset[GS_PERIODIC_TASKS_MAX];
-    int64_t *completion;
-    int64_t *undecided;
-    int32_t n;
-} part_t;
-
-/* The times of the batches of a subset: they rise with the batches of all tasks. */
-static int64_t *times_of(gs_context_t *ctx, const int64_t *times, uint32_t mask, int32_t n)
+/* The times of the batches of a subset. */
+static int64_t *times_of(gs_context_t *ctx, const int64_t *times, uint32_t mask)
 {
+    int32_t n = __builtin_popcount(mask);
     int64_t *own = gs_alloc(ctx, (size_t)1 << n, sizeof *own);
     uint32_t batch = 0;
     for (uint32_t b = 0; own != NULL && b < UINT32_C(1) << n; b++) {
         own[b] = times[batch];
-        batch = (batch - mask) & mask;
+        batch = gs_pbs_subset_next(mask, batch);
     }
     return own;
-}
-
-static int part_init(part_t *part, gs_context_t *ctx, const gs_pbs_partitioned_subsets_t *self,
-                     uint32_t mask)
-{
-    part->completion = part->undecided = NULL;
-    part->n = 0;
-    for (uint32_t rest = mask; rest != 0; rest &= rest - 1, part->n++) {
-        int32_t i = __builtin_ctz(rest);
-        part->period[part->n] = self->tasks->period[i];
-        part->deadline[part->n] = self->tasks->deadline[i];
-        part->offset[part->n] = gs_periodic_tasks_offset(self->tasks, i);
-    }
-    part->completion = times_of(ctx, self->table.completion, mask, part->n);
-    if (part->completion != NULL && self->table.undecided != NULL) {
-        part->undecided = times_of(ctx, self->table.undecided, mask, part->n);
-    }
-    bool made =
-        part->completion != NULL && (self->table.undecided == NULL || part->undecided != NULL);
-    return made ? gs_poll(ctx, INT64_C(1) << part->n) : ctx->status;
 }
 
 int gs_pbs_partitioned_subsets_search(const gs_pbs_partitioned_subsets_t *self, gs_context_t *ctx,
                                       uint32_t mask, bool proof, gs_pbs_search_t *search)
 {
     gs_pbs_search_init(search);
-    part_t part;
-    int status = part_init(&part, ctx, self, mask);
+    gs_pbs_subset_t part;
+    gs_pbs_subset_of(&part, self->tasks, mask);
+    bool open = self->table.undecided != NULL;
+    int64_t *undecided = NULL, *completion = times_of(ctx, self->table.completion, mask);
+    if (completion != NULL && open) {
+        undecided = times_of(ctx, self->table.undecided, mask);
+    }
+    bool made = completion != NULL && (undecided != NULL || !open);
+    int status = made ? gs_poll(ctx, INT64_C(1) << part.tasks.n) : ctx->status;
     if (status == GS_OK) {
-        gs_periodic_tasks_t tasks = {part.n, part.period, part.deadline, part.offset, 0};
-        gs_batch_table_t table = {part.n, part.completion, part.undecided, NULL};
+        gs_batch_table_t table = {part.tasks.n, completion, undecided, NULL};
         gs_pbs_search_options_t options = {
             .idling = self->idling, .proof = proof, .most_work = self->work};
-        status = gs_pbs_search_run(search, ctx, &tasks, &table, &options);
+        status = gs_pbs_search_run(search, ctx, &part.tasks, &table, &options);
     }
-    gs_free(ctx, part.completion);
-    gs_free(ctx, part.undecided);
+    gs_free(ctx, completion);
+    gs_free(ctx, undecided);
     return status;
 }
 

@@ -4,7 +4,7 @@
  * search (pbs/search.h) says so. Removing a task may turn "schedulable" into "not": tables need not
  * be monotone, and a GPU that never idles has anomalies. A subset is *dead* where it is not
  * schedulable even with the least time of any batch of all tasks for each of its own batches, and
- * with inserted idle time (pbs/reduced/cores.h): then no superset is schedulable either. Dead
+ * with inserted idle time (pbs/reductions.h): then no superset is schedulable either. Dead
  * subsets are shrunk, task by task, before they are kept.
  */
 #ifndef GS_PBS_PARTITIONED_SUBSETS_H

@@ -1,10 +1,63 @@
-/* Choice of a proof, the smallest first. */
-#include "pbs/stages/certify.h"
-
+/* Proofs of "not schedulable", the smallest first. */
 #include "pbs/lazy/closed_set.h"
 #include "pbs/lazy/rounds.h"
+#include "pbs/search_stages.h"
 
-enum { PROOF_WORK = 1 << 26 /* of a search for a smaller proof */ };
+enum {
+    PROOF_WORK = 1 << 26, /* of a search for a smaller proof */
+    FEW_WINDOWS = 12,     /* with more than PRICED tasks, whose tables take long to look through */
+    PRICED = 16
+};
+
+int gs_pbs_certificate_of_prices(gs_pbs_stages_t *self)
+{
+    gs_pbs_refutation_t *proof = &self->search->proof;
+    proof->kind = GS_PBS_REFUTATION_WINDOW;
+    proof->n = self->tasks->n;
+    proof->rates = self->rates;
+    return GS_OK;
+}
+
+int gs_pbs_certificate_of_interval(gs_pbs_stages_t *self)
+{
+    gs_pbs_refutation_t *proof = &self->search->proof;
+    proof->kind = GS_PBS_REFUTATION_INTERVAL;
+    proof->n = self->tasks->n;
+    proof->interval = self->interval;
+    return GS_OK;
+}
+
+int gs_pbs_stage_learn(gs_pbs_stages_t *self)
+{
+    gs_pbs_search_t *search = self->search;
+    if (self->learns) {
+        return GS_OK;
+    }
+    bool priced = !self->bounded && gs_pbs_search_does(self->options, GS_PBS_SEARCH_SKIP_WINDOWS);
+    int64_t most = self->tasks->n > PRICED ? FEW_WINDOWS : GS_PBS_WINDOWS_USUAL;
+    self->windows = (gs_pbs_windows_t){.count = 0};
+    int status =
+        priced ? gs_pbs_windows_init(&self->windows, self->ctx, &search->problem, most) : GS_OK;
+    if (status != GS_OK) {
+        gs_pbs_windows_free(&self->windows, self->ctx);
+        return status;
+    }
+    /* F of the first search, where it was computed: exact, and so all of it is known. */
+    const gs_pbs_feasible_t *exact = search->feasible.begin == NULL ? NULL : &search->feasible;
+    self->learns = true;
+    return gs_pbs_lazy_engine_init(&self->engine, self->ctx, &search->problem,
+                                   priced ? &self->windows : NULL,
+                                   self->bounded ? &self->bound : NULL, exact);
+}
+
+void gs_pbs_stage_forget(gs_pbs_stages_t *self)
+{
+    if (self->learns) {
+        gs_pbs_lazy_engine_free(&self->engine);
+        gs_pbs_windows_free(&self->windows, self->ctx);
+    }
+    self->learns = false;
+}
 
 /* The proof of a window, if its prices alone leave no time at instant 0. */
 static bool prove_by_window(gs_pbs_search_t *self, const gs_pbs_windows_t *windows)
@@ -68,8 +121,9 @@ static int prove_by_classes(gs_pbs_search_t *self, gs_pbs_lazy_engine_t *engine,
     return status;
 }
 
-int gs_pbs_stages_certify(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t *engine,
-                          const gs_pbs_search_options_t *options)
+/* By one window, or by classes. */
+static int prove(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_engine_t *engine,
+                 const gs_pbs_search_options_t *options)
 {
     gs_pbs_windows_t windows = {.count = 0};
     const gs_pbs_windows_t *before = engine->store.windows;
@@ -91,5 +145,20 @@ int gs_pbs_stages_certify(gs_pbs_search_t *self, gs_context_t *ctx, gs_pbs_lazy_
     }
     engine->store.windows = before;
     gs_pbs_windows_free(&windows, ctx);
+    return status;
+}
+
+int gs_pbs_certificate_of_classes(gs_pbs_stages_t *self)
+{
+    if (!self->options->proof) {
+        return GS_OK;
+    }
+    int status = gs_pbs_stage_learn(self);
+    if (status == GS_OK) {
+        int64_t states = self->ctx->states;
+        self->ctx->states = 0; /* the states of the proof have a budget of their own, not counted */
+        status = prove(self->search, self->ctx, &self->engine, self->options);
+        self->ctx->states = states;
+    }
     return status;
 }
