@@ -15,8 +15,7 @@ from gpusched._support.missing_values import frame_of
 from gpusched._support.saved import Saved
 from gpusched._support.text import escape
 from gpusched.analysis.verdict import Verdict
-from gpusched.model.answers.answer import Flags, Ticks, Times
-from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
+from gpusched.model.answer import Flags, Ticks, Times, part_of, sets_at, sets_of
 from gpusched.model.host_tasks import HostTasks
 
 if TYPE_CHECKING:

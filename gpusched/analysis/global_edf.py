@@ -24,8 +24,8 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf_verdict import FIT, LOCKS, GedfVerdict
+from gpusched.model.host_segments import sum_segments
 from gpusched.model.host_tasks import HostTasks, container_period
-from gpusched.model.hosts.host_arrays import sum_segments
 
 __all__ = [
     "GEDF_METHODS",

@@ -24,7 +24,7 @@ from gpusched.cli.command_parts import (
     real,
     slowdown,
 )
-from gpusched.model.answers.times_in_text import tick_length
+from gpusched.model.workload.time_units import tick_length
 
 if TYPE_CHECKING:
     from gpusched.io import TraceKernels

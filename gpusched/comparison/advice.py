@@ -16,7 +16,7 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.margins import Growth, Margin
 from gpusched.comparison.ways import Way
 from gpusched.comparison.workload_answer import label_of
-from gpusched.model.views.view_source import uses_engine
+from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel

@@ -31,7 +31,7 @@ from gpusched.comparison.workload_answer import (
     tick_unit,
     verdict_word,
 )
-from gpusched.model.answers.answer import Times, missing
+from gpusched.model.answer import Times, missing
 from gpusched.model.gpu import GPU
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit

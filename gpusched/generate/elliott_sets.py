@@ -19,8 +19,8 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
+from gpusched.model.host_segments import same
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.hosts.host_arrays import same
 
 __all__ = ["PERIODS", "ROUNDINGS", "UTILIZATIONS", "elliott", "scenario"]
 

@@ -19,8 +19,8 @@ from gpusched._support.arguments import (
 from gpusched._support.text import shown
 from gpusched.generate.ranges import parts_range, whole_range
 from gpusched.model import profiles
+from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.hosts.host_arrays import deadline_ranks
 
 __all__ = ["stgm"]
 

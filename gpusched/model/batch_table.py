@@ -36,6 +36,7 @@ from gpusched.model.batches import (
     check_singletons,
     check_times,
     completion_time,
+    factors,
     key_order,
     mask_of,
     members,
@@ -256,7 +257,6 @@ class BatchTable(NoArray, Tabular):
             ``stop`` was set.
         """
         from gpusched.model.gpu import as_gpu
-        from gpusched.model.slowdown import factors
 
         device = as_gpu(gpu)
         least, most = factors(slowdown)
@@ -302,8 +302,6 @@ class BatchTable(NoArray, Tabular):
         OverflowError
             A time is 2**60 - 1 ticks or more, or the hyperperiod is too large.
         """
-        from gpusched.model.slowdown import factors
-
         _check_tasks(tasks)
         least, most = factors(slowdown)
         completion = _core.oracle_by_utilization(
@@ -596,7 +594,7 @@ class BatchTable(NoArray, Tabular):
         return frame_of(self._table(names))
 
     def _table(self, names: Sequence[str] | None = None) -> dict[str, Any]:
-        from gpusched.model.tables.table_frames import table_of
+        from gpusched.model.batch_table_file import table_of
 
         return table_of(self, names)
 
@@ -628,7 +626,7 @@ class BatchTable(NoArray, Tabular):
         >>> gs.BatchTable.from_frame(table.to_frame()) == table
         True
         """
-        from gpusched.model.tables.table_frames import arrays_of
+        from gpusched.model.batch_table_file import arrays_of
 
         return cls(*arrays_of(frame))
 

@@ -46,8 +46,14 @@ from gpusched.model.gpus.gpu_fields import (
     traced_fields,
 )
 from gpusched.model.gpus.gpu_presets import PRESET_NAMES, preset_fields
-from gpusched.model.gpus.mig_placements import MigInstance, placed, placements, product_of
-from gpusched.model.gpus.mig_profiles import MigProfile, mig_products
+from gpusched.model.gpus.mig_profiles import (
+    MigInstance,
+    MigProfile,
+    mig_products,
+    placed,
+    placements,
+    product_of,
+)
 
 WARP_THREADS = limit("model.warp_threads")
 MAX_SMS = limit("model.sms")

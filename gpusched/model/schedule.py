@@ -27,9 +27,9 @@ from gpusched._support.file_limits import MAX_BYTES
 from gpusched._support.missing_values import frame_of
 from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
+from gpusched.model.batch_function import BatchFunction, as_masks, replay
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members, names_of
-from gpusched.model.functions.batch_function import BatchFunction, as_masks
 from gpusched.model.jobs import Jobs, KernelRuns
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
@@ -340,8 +340,6 @@ class Schedule(NoArray, Tabular):
             raise ValueError("table: got None, expected a table to validate the schedule with")
         rows = rows_of(self.tasks)
         if isinstance(self.table, BatchFunction):
-            from gpusched.model.functions.function_replay import replay
-
             if self.cycle is not None:
                 raise ValueError(f"cycle: got {self.cycle}, expected None with a BatchFunction")
             frames = (self.start, self.end, self.batch)

@@ -16,9 +16,9 @@ from gpusched._support.arguments import flag, integer, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.certificates import certificate_of

@@ -24,7 +24,7 @@ from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
-from gpusched.model.answers.answer import Claim
+from gpusched.model.answer import Claim
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.graph_arguments import budget_limits, table_arrays

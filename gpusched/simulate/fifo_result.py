@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array
 from gpusched._support.saved import Saved
 from gpusched._support.text import plural
-from gpusched.model.fifo_order import ORDERS
+from gpusched.model.fifo_model import ORDERS
 from gpusched.model.gpu import GPU
 from gpusched.model.jobs import Jobs, RunJobs
 from gpusched.model.kernel_chains import KernelChains

@@ -25,8 +25,7 @@ from gpusched._support.arguments import (
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
 from gpusched._support.stopping import within_seconds
-from gpusched.model.derived_block_times import refuse_derived_block_time
-from gpusched.model.fifo_order import ORDERS, Order
+from gpusched.model.fifo_model import ORDERS, Order, refuse_derived_block_time
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks

@@ -20,7 +20,7 @@ from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.views.view_source import listed
+from gpusched.model.views.derived_view import listed
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform

@@ -28,10 +28,9 @@ from gpusched.comparison.workload_answer import (
     tick_unit,
     verdict_word,
 )
-from gpusched.model.answers.answer import Claim, Times, missing
-from gpusched.model.gpus.mig_placements import MigInstance
-from gpusched.model.gpus.mig_profiles import MigProfile
-from gpusched.model.views.view_source import listed
+from gpusched.model.answer import Claim, Times, missing
+from gpusched.model.gpus.mig_profiles import MigInstance, MigProfile
+from gpusched.model.views.derived_view import listed
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload

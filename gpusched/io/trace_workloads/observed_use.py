@@ -12,8 +12,8 @@ from gpusched._support.arguments import Int64Array
 from gpusched.io.trace_workloads.candidates import Candidates
 from gpusched.io.trace_workloads.gpu_work import GpuWork
 from gpusched.io.traces.trace_tables import total
-from gpusched.model.workload.observed_time import ObservedTime
 from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workload_parts import ObservedTime
 
 __all__ = ["ObservedUse", "observed_use"]
 

@@ -37,7 +37,7 @@ from gpusched.io.traces.trace_events import (
     unexplained_waits,
 )
 from gpusched.io.traces.trace_tables import column
-from gpusched.model.launching.launch_columns import STREAM_KINDS
+from gpusched.model.launch_columns import STREAM_KINDS
 
 __all__ = [
     *("EVENT_TABLES", "GRAPHS", "BesideKernels", "beside_kernels", "launch_numbers"),

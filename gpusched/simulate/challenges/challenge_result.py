@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from gpusched.model.answers.answer import Flags
+    from gpusched.model.answer import Flags
     from gpusched.simulate.host_result import HostRun
 
 __all__ = ["CLAIMS", "Challenge", "LateJobs", "Sharing"]

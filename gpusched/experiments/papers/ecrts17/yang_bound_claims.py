@@ -9,7 +9,7 @@ import numpy as np
 from gpusched.experiments.papers.claim import Claim, Finding, Size, found
 from gpusched.experiments.papers.claim_pictures import figure_svg
 from gpusched.experiments.yang_figures import yang_bounds, yang_fig2, yang_fig3
-from gpusched.model.fifo_order import ORDERS, Order
+from gpusched.model.fifo_model import ORDERS, Order
 
 if TYPE_CHECKING:
     from gpusched.model.kernel_tasks import KernelTasks

@@ -185,7 +185,7 @@ def _inflated(size: Size) -> Finding:
 
 
 def _factors(size: Size) -> Finding:
-    from gpusched.model.slowdown import SLOWDOWNS
+    from gpusched.model.batches import SLOWDOWNS
 
     tasks = draw_sets(5, 0.5, size.count(40, 400), 0, spawn(4))
     alone = np.asarray(tasks.wcet)

@@ -1,8 +1,8 @@
-"""Check of block times that were derived from ``wcet``; waves of a kernel alone on a GPU."""
+"""Kernels in FIFO order: the four readings of the order, and block times that it needs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -12,7 +12,17 @@ from gpusched.model.gpu import GPU, occupancy
 if TYPE_CHECKING:
     from gpusched.model.kernel_tasks import KernelTasks
 
-__all__ = ["refuse_derived_block_time"]
+__all__ = ["ORDERS", "Order", "refuse_derived_block_time"]
+
+Order = Literal["hardware", "release", "strict", "overlap"]
+
+ORDERS: tuple[Order, ...] = ("hardware", "release", "strict", "overlap")
+"""The readings of "FIFO", in the order of the core's numbers. In all of them, only the kernel at
+the head of the queue starts blocks. ``hardware``: a job joins the queue when it reaches the head of
+its stream (R1 and R2 of [ECRTS17]). ``release``: among the jobs at the heads of their streams, the
+one with the earliest release is first. ``strict``: all jobs are ordered by release, and a job that
+has not reached the head of its stream blocks everything behind it (P1 taken literally).
+``overlap``: all jobs are ordered by release, each in a stream of its own."""
 
 
 def refuse_derived_block_time(
