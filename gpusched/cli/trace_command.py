@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusched._draw import axes as plot
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.files import replacing
 from gpusched._support.text import UNITS, named
 from gpusched.cli import trace_tasks

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpusched._support.paths import own_descriptor
-from gpusched._support.text import named
+from gpusched._support.text import named, own_descriptor
 from gpusched.cli.command_parts import Refusal
 
 if TYPE_CHECKING:

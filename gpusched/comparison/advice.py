@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from gpusched._support.budget import Budget
+from gpusched._support.budget import Budget, raise_if_stopped
 from gpusched._support.growth_factors import factor_text
-from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import clip
 from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels

@@ -13,8 +13,9 @@ import numpy as np
 
 from gpusched import simulate
 from gpusched._support.arguments import Int64Array, flag, frozen, instance
-from gpusched._support.budget import Budget, as_budget
-from gpusched._support.stopping import (
+from gpusched._support.budget import (
+    Budget,
+    as_budget,
     raise_if_stopped,
     seconds_left,
     share_of,

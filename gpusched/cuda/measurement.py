@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, one_of
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched.cuda.device import Device, Operation
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members, names_of

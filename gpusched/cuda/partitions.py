@@ -10,8 +10,7 @@ import numpy as np
 
 from gpusched._core import CudaError
 from gpusched._support.arguments import Int64Array, frozen
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched.cuda.device import Device, Operation
 
 if TYPE_CHECKING:

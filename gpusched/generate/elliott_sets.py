@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import (
-    flag,
-    integer,
-    one_of,
-    real,
-    seed_key,
-    set_count,
-    set_number,
-)
+from gpusched._support.arguments import flag, integer, one_of, real, seed_key, set_count, set_number
 from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 from gpusched.model.host_segments import same

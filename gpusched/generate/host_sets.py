@@ -8,14 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import (
-    integer,
-    integer64,
-    one_of,
-    seed_key,
-    set_count,
-    set_number,
-)
+from gpusched._support.arguments import integer, integer64, one_of, seed_key, set_count, set_number
 from gpusched._support.text import shown
 from gpusched.generate.ranges import parts_range, whole_range
 from gpusched.model import profiles

@@ -10,9 +10,8 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._draw.axes import time_axis
-from gpusched._draw.block_columns import BlockColumns, sm_lanes, trace_columns
-from gpusched._draw.block_lanes import block_lanes
-from gpusched._draw.name_colors import NameColors
+from gpusched._draw.block_lanes import BlockColumns, block_lanes, sm_lanes, trace_columns
+from gpusched._draw.lanes import NameColors
 from gpusched._draw.stream_lanes import STREAMS, StreamColumns, launch_pieces, stream_lanes
 from gpusched._draw.timeline import (
     CounterColumns,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpusched._draw.axes import TimeAxis
-from gpusched._draw.block_columns import BlockColumns
+from gpusched._draw.block_lanes import BlockColumns
 from gpusched._draw.stream_lanes import StreamColumns
 from gpusched._support.arguments import Int64Array, integer
 from gpusched._support.text import shown

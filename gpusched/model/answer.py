@@ -28,10 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, task_number
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen, same
-from gpusched._support.missing_values import frame_of
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved, same
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import TICKS, clip, escape, plural, shown
 from gpusched.model.workload.time_units import time_in_text
 

@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import (
+    MAX_BYTES,
     Int64Array,
+    NoArray,
     frozen,
     instance,
     int_array,
@@ -21,11 +23,8 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
-from gpusched._support.arrow import Tabular
-from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.missing_values import frame_of
-from gpusched._support.no_array import NoArray
-from gpusched._support.text import plural, shown
+from gpusched._support.tabular import Tabular, frame_of
+from gpusched._support.text import path_text, plural, shown
 from gpusched.model.batches import (
     MAX_TASKS,
     Collected,
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from gpusched._support.stopping import Stop
+    from gpusched._support.budget import Stop
     from gpusched.model.gpu import GPU
 
 __all__ = ["BatchTable"]
@@ -474,7 +473,6 @@ class BatchTable(NoArray, Tabular):
         Raises OSError if the file cannot be read or is not a regular file, and ValueError if it
         was not written by `save`.
         """
-        from gpusched._support.paths import path_text
         from gpusched._support.saved_files import read_npz
 
         where = path_text(path)

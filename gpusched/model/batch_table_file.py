@@ -20,8 +20,8 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, one_of
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
-from gpusched._support.paths import path_text
-from gpusched._support.text import shown
+from gpusched._support.tabular import Table
+from gpusched._support.text import path_text, shown
 from gpusched.model.batches import (
     MAX_TASKS,
     Collected,
@@ -36,7 +36,6 @@ from gpusched.model.batches import (
     set_text,
     task_count,
 )
-from gpusched.model.frames import Table
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:

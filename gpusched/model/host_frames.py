@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.missing_values import optional
+from gpusched._support.tabular import Table, optional
 from gpusched._support.text import TICKS, clip, escape, plural
-from gpusched.model.frames import Table
 from gpusched.model.host_lists import sm_sets
 from gpusched.model.host_segments import MAX_SMS, ROW_FIELDS, HostColumns, rows_below, with_zeros
 

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import (
-    Int64Array,
-    at_least,
-    flag,
-    frozen,
-    int_array,
-    task_names,
-)
-from gpusched._support.missing_values import frame_of
+from gpusched._support.arguments import Int64Array, at_least, flag, frozen, int_array, task_names
+from gpusched._support.tabular import frame_of
 from gpusched.model.host_lists import (
     differ_in_length,
     from_lists,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.missing_values import optional
+from gpusched._support.tabular import Table, optional
 from gpusched._support.text import clip, escape
 from gpusched.model.launch_columns import (
     COLUMNS,
@@ -60,8 +60,6 @@ def table_of(fields: dict[str, Any]) -> dict[str, Any]:
 
 def arguments_of(frame: pd.DataFrame) -> dict[str, Any]:
     """The arguments of ``Launches`` that make the launches of a table."""
-    from gpusched.model.frames import Table
-
     of_streams = [*STREAM_COLUMNS, "stream_name"]
     known = [*COLUMNS[1:], "name", "after", "block_times", *_FACTORS]
     table = Table(frame, ["time"], [*known, *of_streams, *PARTITION_COLUMNS], [])

@@ -14,17 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import (
-    Int64Array,
-    at_least,
-    frozen,
-    int_array,
-    names,
-)
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of
-from gpusched._support.no_array import NoArray
+from gpusched._support.arguments import Int64Array, NoArray, at_least, frozen, int_array, names
 from gpusched._support.saved import Saved
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import (
     COLUMNS,

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import (
+    MAX_BYTES,
     Int64Array,
+    NoArray,
     at_least,
     flag,
     frozen,
@@ -22,10 +24,7 @@ from gpusched._support.arguments import (
     int_array,
     position,
 )
-from gpusched._support.arrow import Tabular
-from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.missing_values import frame_of
-from gpusched._support.no_array import NoArray
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import shown
 from gpusched.model.batch_function import BatchFunction, as_masks, replay
 from gpusched.model.batch_table import BatchTable

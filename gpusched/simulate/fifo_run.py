@@ -14,17 +14,9 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import (
-    Int64Array,
-    flag,
-    integer,
-    one_of,
-    seed_key,
-    set_number,
-)
-from gpusched._support.budget import Budget, as_budget
+from gpusched._support.arguments import Int64Array, flag, integer, one_of, seed_key, set_number
+from gpusched._support.budget import Budget, as_budget, within_seconds
 from gpusched._support.progress import Progress
-from gpusched._support.stopping import within_seconds
 from gpusched.model.fifo_model import ORDERS, Order, refuse_derived_block_time
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_chains import KernelChains

@@ -10,10 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw.axes import PALETTE, time_axis
-from gpusched._draw.block_columns import BlockColumns, sm_lanes, trace_columns
-from gpusched._draw.block_lanes import SHOWN_BOXES, block_lanes
-from gpusched._draw.lanes import side_by_side
-from gpusched._draw.name_colors import NameColors
+from gpusched._draw.block_lanes import (
+    SHOWN_BOXES,
+    BlockColumns,
+    block_lanes,
+    sm_lanes,
+    trace_columns,
+)
+from gpusched._draw.lanes import NameColors, side_by_side
 from gpusched._draw.stream_lanes import STREAMS, StreamColumns, launch_pieces, share, stream_lanes
 from gpusched._draw.timeline import (
     CounterColumns,

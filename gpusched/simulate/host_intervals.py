@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.missing_values import Coded, frame_of
+from gpusched._support.tabular import Coded, frame_of
 from gpusched.simulate.run_results import Table
 
 if TYPE_CHECKING:

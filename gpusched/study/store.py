@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.input_files import zip_members
 from gpusched._support.saved_files import array_of
 from gpusched._support.text import clip, shown

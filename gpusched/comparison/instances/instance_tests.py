@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpusched._support.budget import Budget
-from gpusched._support.stopping import BudgetSpent, raise_if_stopped
+from gpusched._support.budget import Budget, BudgetSpent, raise_if_stopped
 from gpusched.analysis.fifo_bounds import fifo_bound
 from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.derived_models import DerivedModels

@@ -14,9 +14,9 @@ import numpy as np
 from gpusched._draw import axes as plot
 from gpusched._support.arguments import flag, some_of
 from gpusched._support.files import replacing
-from gpusched._support.paths import path_text
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.results import Results
+from gpusched._support.text import path_text
 from gpusched._version import __version__
 from gpusched.comparison.documents import json_text
 from gpusched.experiments.papers.claim import VERDICTS, CheckedClaim, Claim, Finding, Size

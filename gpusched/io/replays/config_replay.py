@@ -6,10 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gpusched._support.arguments import instance, integer
-from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.paths import path_text
-from gpusched._support.text import shown_names
+from gpusched._support.arguments import MAX_BYTES, instance, integer
+from gpusched._support.text import path_text, shown_names
 from gpusched.io.examiner import decoded_file
 from gpusched.io.replays.examiner_config import Config
 from gpusched.io.replays.replay import MOST_TIME, Replay

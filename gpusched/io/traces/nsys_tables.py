@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.databases import guard, pass_interrupt_on
-from gpusched._support.input_files import check_size, opened
+from gpusched._support.input_files import check_size, guard, opened, pass_interrupt_on
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, integer
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape, shown, time_text
 from gpusched.io.traces.kernel_names import labels
 from gpusched.io.traces.trace_events import TraceEvents

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, escape, time_text
 from gpusched.io.traces.chosen_periods import harmonic_periods
 from gpusched.io.traces.trace_tables import Names, gpu_text, known_gpu, occupancy_of, table_of

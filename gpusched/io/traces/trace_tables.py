@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, frozen
-from gpusched._support.missing_values import optional
+from gpusched._support.tabular import optional
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:

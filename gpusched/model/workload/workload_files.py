@@ -18,8 +18,7 @@ from gpusched._support import file_kinds
 from gpusched._support.arguments import one_of
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
-from gpusched._support.paths import own_descriptor, path_text
-from gpusched._support.text import clip, shown
+from gpusched._support.text import clip, own_descriptor, path_text, shown
 from gpusched.model.workload.workload_document import (
     head_document,
     task_documents,

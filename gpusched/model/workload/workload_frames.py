@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from gpusched._support.missing_values import optional
+from gpusched._support.tabular import Table, optional
 from gpusched._support.text import clip, escape, shown
-from gpusched.model.frames import Table
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit

@@ -8,11 +8,16 @@ from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, SupportsIndex, overload
 
-from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
-from gpusched._support.arrow import Tabular
-from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.missing_values import frame_of
-from gpusched._support.no_array import NoArray
+from gpusched._support.arguments import (
+    MAX_BYTES,
+    NoArray,
+    flag,
+    instance,
+    is_sequence,
+    one_of,
+    position,
+)
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, named, shown
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
@@ -44,7 +49,7 @@ from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpusched._support.stopping import Stop
+    from gpusched._support.budget import Stop
 
 __all__ = ["Utilization", "Workload"]
 
