@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _schedule(options: argparse.Namespace) -> int:
     from gpusched import pbs
-    from gpusched.io.traces.chosen_periods import utilization_text
+    from gpusched.io.traces.trace_kernels import utilization_text
     from gpusched.io.traces.trace_tables import total
     from gpusched.model.batch_table import BatchTable
 

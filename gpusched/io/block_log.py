@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched._draw.timeline import Timeline
-    from gpusched.io.log_records import Simulated
+    from gpusched.io.log_timeline import Simulated
     from gpusched.io.replays.replay import Replay
     from gpusched.model.gpu import GPU
 

@@ -26,14 +26,7 @@ from gpusched.io.rule_check import Violation
 from gpusched.io.traces import trace_files
 from gpusched.io.traces.kineto import NoKernels
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_tables import (
-    Names,
-    column,
-    known_gpu,
-    occupancy_of,
-    table_of,
-    take,
-)
+from gpusched.io.traces.trace_tables import Names, column, known_gpu, occupancy_of, table_of, take
 from gpusched.model.gpu import GPU, as_gpu
 
 if TYPE_CHECKING:

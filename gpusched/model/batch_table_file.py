@@ -41,8 +41,6 @@ from gpusched.model.kernel_tasks import KernelTasks
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["arrays_of", "table_of"]
-
 Made = TypeVar("Made")
 
 _SEPARATOR = ";"

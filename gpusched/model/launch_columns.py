@@ -22,8 +22,6 @@ from gpusched._support.arguments import (
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.text import shown
 
-__all__ = ["PARTITION_COLUMNS", "read_partitions"]
-
 PARTITION_COLUMNS = ("partition_sms", "partition_limit", "partition_name")
 """Columns with one entry per partition; each is None if it is not given."""
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.input_files import TooLarge
-from gpusched.io.traces.launch_shapes import Shapes
-from gpusched.io.traces.nsys_tables import Database
+from gpusched.io.traces.nsys_tables import Database, Shapes
 from gpusched.io.traces.trace_events import (
     COPY_IN,
     COPY_ON_DEVICE,
