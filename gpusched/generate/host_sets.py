@@ -10,7 +10,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import integer, integer64, one_of, seed_key, set_count, set_number
 from gpusched._support.text import shown
-from gpusched.generate.ranges import parts_range, whole_range
+from gpusched.generate.set_arguments import parts_range, whole_range
 from gpusched.model import profiles
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks

@@ -1,4 +1,4 @@
-"""Checks of the utilization sums of random task sets."""
+"""Arguments of the generators: ranges that parameters are drawn from, sums of utilizations."""
 
 from __future__ import annotations
 
@@ -7,11 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.arguments import FloatArray, integer, set_count
+from gpusched._support.arguments import FloatArray, Int64Array, int_array, integer, real, set_count
 from gpusched._support.large_arrays import copied, same_numbers
 from gpusched._support.text import shown
+from gpusched.model.profiles import PARTS
 
-__all__ = ["sums_of"]
+__all__ = ["parts_range", "sums_of", "whole_range"]
+
+
+def _pair(value: Any, name: str) -> tuple[Any, Any]:
+    try:
+        least, most = value
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: got {shown(value)}, expected a pair, least and most") from None
+    return least, most
+
+
+def whole_range(value: Any, name: str) -> Int64Array:
+    """A range of whole numbers, least and most."""
+    return int_array(list(_pair(value, name)), name)
+
+
+def parts_range(value: Any, name: str, limit: float) -> Int64Array:
+    """A range of shares or ratios, in millionths."""
+    ends = [real(end, f"{name}[{i}]") for i, end in enumerate(_pair(value, name))]
+    for i, share in enumerate(ends):
+        if not (math.isfinite(share) and 0 <= share <= limit):
+            raise ValueError(f"{name}[{i}]: got {share}, expected 0 to {limit}")
+    if ends[0] > ends[1]:
+        raise ValueError(f"{name}[1]: got {ends[1]}, expected at least {ends[0]}")
+    return np.array([round(share * PARTS) for share in ends], np.int64)
 
 
 def sums_of(n: Any, utilization: Any, count: int | None, discard: bool) -> FloatArray:
