@@ -6,8 +6,7 @@ Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 [ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
 hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``gcaps_*``: a GPU context per
 task, or a lock [ECRTS24]; ``ecrts2017`` and ``rtss2017``: schedules observed on a TX2 [RTSS17].
-``sharing`` compares all ways of sharing a GPU on random systems. ``report`` checks every claim of
-the papers.
+``sharing`` compares all ways of sharing a GPU on random systems.
 
 Functions over random task sets take ``executor=``, ``workers=``, ``progress=``, ``store=`` and
 ``shard=`` as ``gs.sweep`` does. Single schedules, and searches for one set, take only a moment and
@@ -66,8 +65,6 @@ from gpusched.experiments.olmedo.olmedo_tables import (
     olmedo_table3,
     olmedo_table4,
 )
-from gpusched.experiments.papers.claim import CheckedClaim, Claim, Finding
-from gpusched.experiments.papers.papers_report import PapersReport, report
 from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
 from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
 from gpusched.experiments.stgm_figures import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
@@ -101,8 +98,6 @@ __all__ = [
     "Allocators",
     "Bandwidth",
     "Bounds",
-    "CheckedClaim",
-    "Claim",
     "Contention",
     "ElliottGrowth",
     "ElliottRuns",
@@ -111,13 +106,11 @@ __all__ = [
     "Figure3",
     "Figure5",
     "Figure6",
-    "Finding",
     "GcapsSchedulability",
     "GraphSize",
     "Mispredictions",
     "Observed",
     "Options",
-    "PapersReport",
     "Profiles",
     "Scenario",
     "Schedulability",
@@ -142,7 +135,6 @@ __all__ = [
     "olmedo_table2",
     "olmedo_table3",
     "olmedo_table4",
-    "report",
     "rtss2017",
     "sharing",
     "stgm_allocators",
