@@ -20,11 +20,12 @@ are computed at once. Two machines can share the work for a figure as follows::
 
 from __future__ import annotations
 
-from gpusched.experiments.amert import Observed, ecrts2017, rtss2017
+from gpusched.experiments.elliott_counts import ElliottStudy
 from gpusched.experiments.elliott_growth import ElliottGrowth, elliott_fig6
 from gpusched.experiments.elliott_runs import PRINTED_TABLE2, ElliottRuns, elliott_table2
+from gpusched.experiments.elliott_scenarios import SCENARIOS, Scenario
 from gpusched.experiments.elliott_simulated import CATEGORIES, RUN_METHODS
-from gpusched.experiments.elliott_study import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
+from gpusched.experiments.elliott_study import elliott_fig5
 from gpusched.experiments.gcaps_figures import (
     GCAPS_PUBLISHED,
     GCAPS_TESTS,
@@ -44,22 +45,22 @@ from gpusched.experiments.gpusched_search_figures import (
     TimesByTasks,
     gpusched_fig5,
 )
-from gpusched.experiments.olmedo.olmedo_bandwidth import Bandwidth
-from gpusched.experiments.olmedo.olmedo_contention import (
+from gpusched.experiments.olmedo_bandwidth import Bandwidth
+from gpusched.experiments.olmedo_contention import (
     Contention,
     olmedo_fig7,
     olmedo_fig8,
     olmedo_fig9,
 )
-from gpusched.experiments.olmedo.olmedo_figures import (
+from gpusched.experiments.olmedo_figures import (
     ARCHITECTURES,
     Figure5,
     Figure6,
     olmedo_fig5,
     olmedo_fig6,
 )
-from gpusched.experiments.olmedo.olmedo_misprediction import Mispredictions, olmedo_fig3
-from gpusched.experiments.olmedo.olmedo_tables import (
+from gpusched.experiments.olmedo_misprediction import Mispredictions, olmedo_fig3
+from gpusched.experiments.olmedo_tables import (
     SharedSMs,
     olmedo_table2,
     olmedo_table3,
@@ -67,10 +68,16 @@ from gpusched.experiments.olmedo.olmedo_tables import (
 )
 from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
 from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
-from gpusched.experiments.stgm_figures import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
-from gpusched.experiments.stgm_observations import STGM_READINGS
+from gpusched.experiments.stgm_figures import (
+    STGM_READINGS,
+    STGM_TESTS,
+    StgmSchedulability,
+    stgm_fig4,
+    stgm_fig5,
+)
 from gpusched.experiments.stgm_option_study import Options, stgm_options
 from gpusched.experiments.stgm_profile_figure import Profiles, stgm_fig3
+from gpusched.experiments.tx2_schedules import Observed, ecrts2017, rtss2017
 from gpusched.experiments.yang_figures import (
     Bounds,
     Figure2,

@@ -12,8 +12,12 @@ from benchmarks.papers.claim_pictures import figure_svg
 from benchmarks.papers.rtcsa19.stgm_example import listed
 from gpusched import generate, simulate
 from gpusched._support.results import Results
-from gpusched.experiments.stgm_figures import StgmSchedulability, stgm_fig4, stgm_fig5
-from gpusched.experiments.stgm_observations import STGM_READINGS
+from gpusched.experiments.stgm_figures import (
+    STGM_READINGS,
+    StgmSchedulability,
+    stgm_fig4,
+    stgm_fig5,
+)
 from gpusched.experiments.stgm_profile_figure import stgm_fig3
 from gpusched.model import profiles
 from gpusched.model.gpu import GPU

@@ -17,7 +17,7 @@ from gpusched._draw import axes as plot
 from gpusched._support.arguments import instance, integer, one_of
 from gpusched._support.results import Results, by_column
 from gpusched._support.text import shown
-from gpusched.experiments.olmedo.olmedo_bandwidth import Bandwidth
+from gpusched.experiments.olmedo_bandwidth import Bandwidth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
