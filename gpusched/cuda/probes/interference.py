@@ -1,6 +1,6 @@
 """Probes of interference: slowdown of a kernel by copies and by other blocks.
 
-[RTAS20], Figures 7 to 9: copies of this and of other processes (started here), and blocks on the same SM, on the
+[RTAS20], Figures 7 to 9: copies of this and of other processes, and blocks on the same SM, on the
 neighbouring SM, and on others.
 """
 
