@@ -75,6 +75,8 @@ def read(options: argparse.Namespace) -> Trace:
 
 
 def run(options: argparse.Namespace) -> int:
+    from gpusched.io.trace_workloads.candidates import MissingPeriod
+
     if options.save is not None:
         _check_suffix(options.save)  # before a large trace is read
     trace = read(options)
@@ -87,9 +89,7 @@ def run(options: argparse.Namespace) -> int:
             nesting=options.nesting or "outermost",
             gaps=options.gaps or "waited",
         )
-    except ValueError as error:
-        if not str(error).startswith("period: got None"):
-            raise
+    except MissingPeriod as error:
         raise Refusal(f"--{error}{_period_hint(options, trace)}") from None
     if not any(task.kernels or task.copy_time for task in workload):
         _refuse_without_calls(options.file, trace)

@@ -19,7 +19,7 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
-from gpusched._support.registry import limit
+from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable, Seed, Slowdown
@@ -29,7 +29,7 @@ from gpusched.model.kernel_tasks import KernelTasks
 if TYPE_CHECKING:
     from gpusched.model.gpu import GPU
 
-__all__ = ["BatchFunction", "replay"]
+__all__ = ["REPLAY_RULES", "BatchFunction", "replay"]
 
 MAX_FUNCTION_TASKS: int = limit("pbs.function_tasks")
 
@@ -364,7 +364,13 @@ def _check_tasks(tasks: KernelTasks) -> None:
 
 
 _NEVER: int = limit("model.never")
-_OVERLAP, _INELIGIBLE, _LENGTH, _NOT_READY, _MISS, _IDLE, _UNFINISHED = range(1, 8)
+REPLAY_RULES = enumeration("model.replay_rule")
+"""Rules that a replayed schedule may violate, in the order of the core's numbers."""
+
+_HOLDS, _OVERLAP, _INELIGIBLE, _LENGTH, _NOT_READY, _MISS, _IDLE, _UNFINISHED = map(
+    REPLAY_RULES.index,
+    ("", "overlap", "ineligible", "length", "not ready", "miss", "idle", "unfinished"),
+)
 
 
 def replay(
@@ -380,8 +386,8 @@ def replay(
     Returns
     -------
     rule, frame, task, time
-        Numbered as in the core: rule 0 for a schedule that violates no rule, task -1 if the rule
-        concerns no single task.
+        Numbered as in the core: an index into ``REPLAY_RULES``, task -1 if the rule concerns no
+        single task.
     """
     masks = batch.astype(np.uint64)
     now = np.concatenate([[0], end[:-1]])[: len(end)]
@@ -407,7 +413,7 @@ def replay(
         if done < _jobs(tasks, i):
             left = int(tasks.offset[i]) + done * int(tasks.period[i])
             return _UNFINISHED, len(start), i, left
-    return 0, len(start), -1, int(end.max(initial=0))
+    return _HOLDS, len(start), -1, int(end.max(initial=0))
 
 
 def _jobs(tasks: KernelTasks, i: int) -> int:

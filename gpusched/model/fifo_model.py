@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.registry import enumeration
 from gpusched.model.gpu import GPU, occupancy
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ __all__ = ["ORDERS", "Order", "refuse_derived_block_time"]
 
 Order = Literal["hardware", "release", "strict", "overlap"]
 
-ORDERS: tuple[Order, ...] = ("hardware", "release", "strict", "overlap")
+ORDERS = cast(tuple[Order, ...], enumeration("model.fifo_order"))
 """The readings of "FIFO", in the order of the core's numbers. In all of them, only the kernel at
 the head of the queue starts blocks. ``hardware``: a job joins the queue when it reaches the head of
 its stream (R1 and R2 of [ECRTS17]). ``release``: among the jobs at the heads of their streams, the

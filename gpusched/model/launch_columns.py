@@ -114,6 +114,7 @@ def _limits(given: Any, count: int) -> Int64Array | None:
 
 
 KINDS = enumeration("simulate.launch_kind")
+KERNEL = KINDS.index("kernel")
 """Kinds of launches; ``Launches.kind`` holds the positions in this tuple."""
 
 STREAM_KINDS = enumeration("simulate.stream_kind")
@@ -440,7 +441,7 @@ def changed(fields: dict[str, Any], changes: Changes) -> dict[str, Any]:
         values["longest"] = np.where(fixed, 0, fields["longest"])
     if changes.get("bandwidth") is not None and "duration" not in changes:
         moved = (int_array(values["bytes"], "bytes") > 0) & (
-            codes(values["kind"], KINDS, "kind") > 0
+            codes(values["kind"], KINDS, "kind") != KERNEL
         )
         values["duration"] = np.where(moved, 0, fields["duration"])
     if "name" not in changes and list(fields["name"]) == launch_names(fields["kind"]):

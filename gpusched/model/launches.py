@@ -20,6 +20,7 @@ from gpusched._support.tabular import Tabular, frame_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launch_columns import (
     COLUMNS,
+    KERNEL,
     KINDS,
     STREAM_KINDS,
     Changes,
@@ -490,7 +491,7 @@ class Launches(NoArray, Tabular, Saved):
         return cls(**arguments_of(frame))
 
     def __repr__(self) -> str:
-        kernels = int((self.kind == 0).sum())
+        kernels = int((self.kind == KERNEL).sum())
         copies = f" and {len(self) - kernels} copies" if kernels < len(self) else ""
         contexts = f" of {self.contexts} contexts" if self.contexts > 1 else ""
         if not np.array_equal(self.stream_partition, self.stream_context):

@@ -26,7 +26,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import shown
-from gpusched.model.batch_function import BatchFunction, as_masks, replay
+from gpusched.model.batch_function import REPLAY_RULES, BatchFunction, as_masks, replay
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members, names_of
 from gpusched.model.jobs import Jobs, KernelRuns
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 __all__ = ["Schedule", "ScheduleError"]
 
 _RULES = {
-    1: ("overlap", "starts before the frame before it has ended"),
-    2: ("ineligible", "runs a batch that is empty, or not eligible (not allowed by the table)"),
-    3: ("length", "does not last as long as its batch takes by the table"),
-    4: ("not ready", "runs a task that has no pending job, or a kernel before its turn"),
-    5: ("miss", "misses a deadline"),
-    6: ("idle", "starts although the GPU idled before it while work was ready"),
-    7: ("unfinished", "is the end, and jobs of the hyperperiod are left"),
-    8: ("cycle", "is where the cycle should close, in the state in which it began"),
+    "overlap": "starts before the frame before it has ended",
+    "ineligible": "runs a batch that is empty, or not eligible (not allowed by the table)",
+    "length": "does not last as long as its batch takes by the table",
+    "not ready": "runs a task that has no pending job, or a kernel before its turn",
+    "miss": "misses a deadline",
+    "idle": "starts although the GPU idled before it while work was ready",
+    "unfinished": "is the end, and jobs of the hyperperiod are left",
+    "cycle": "is where the cycle should close, in the state in which it began",
 }
 
 
@@ -358,14 +358,15 @@ class Schedule(NoArray, Tabular):
                 cycle_length=cycle_length,
                 chained=chained_of(self.tasks),
             )
-        if rule == 0:
+        if not (name := REPLAY_RULES[rule]):
             return self
-        name, text = _RULES[rule]
         who = "" if row < 0 else f" ({rows.name[row]})"
         task = None if row < 0 else row
         if isinstance(self.tasks, KernelChains) and row >= 0:
             task = int(self.tasks.places[0][row])
-        raise ScheduleError(name, frame, task, time, f"frame {frame} {text}{who}, at {time}")
+        raise ScheduleError(
+            name, frame, task, time, f"frame {frame} {_RULES[name]}{who}, at {time}"
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per frame.

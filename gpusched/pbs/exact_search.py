@@ -237,10 +237,10 @@ def _period_advice(tasks: KernelTasks | KernelChains) -> Iterator[None]:
     try:
         yield
     except OverflowError as error:
-        if "periods with a hyperperiod" not in str(error):
-            raise
         rows = np.atleast_2d(tasks.period).tolist()
-        periods = next(row for row in rows if math.lcm(*row) >= _LONGEST)
+        periods = next((row for row in rows if math.lcm(*row) >= _LONGEST), None)
+        if periods is None:
+            raise
         pairs = combinations(range(len(periods)), 2)
         i, j = max(pairs, key=lambda pair: math.lcm(periods[pair[0]], periods[pair[1]]))
         raise OverflowError(

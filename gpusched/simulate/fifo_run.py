@@ -271,7 +271,7 @@ def fifo(
     task, job, release, begin, dispatched, finish = simulation.jobs()
     deadline = tasks.deadline[task]
     deadline += release
-    known = verdict != 0
+    known = verdict != OUTCOMES.index("done")
     return FifoRun(
         task=task,
         job=job,

@@ -30,6 +30,7 @@ from gpusched.model.workload.time_units import Time, as_time, in_ticks, time_wit
 __all__ = [
     "By",
     "Candidates",
+    "MissingPeriod",
     "Period",
     "Periods",
     "by_launches",
@@ -40,6 +41,10 @@ __all__ = [
 
 Periods = Time | Mapping[str, Time] | None
 """One period for all tasks, periods by name of the task, or None: as observed."""
+
+
+class MissingPeriod(ValueError):
+    """A task without a period that is given or can be observed."""
 
 
 @dataclass(frozen=True)
@@ -350,7 +355,7 @@ def _windows(
         text = texts[number]
         given = given_period(period, text)
         if given is None:
-            raise ValueError(
+            raise MissingPeriod(
                 f"period: got None for {text!r}, expected a period, because the trace has no "
                 "profiler steps that tell its jobs apart (or give names of ranges)"
             )

@@ -21,6 +21,7 @@ from gpusched._support.text import clip, shown, shown_names
 from gpusched.io.trace_workloads.candidates import (
     By,
     Candidates,
+    MissingPeriod,
     Period,
     Periods,
     by_launches,
@@ -362,7 +363,7 @@ def _check_periods(tasks: list[_Made]) -> None:
     if not tasks:
         raise ValueError("trace: got no task that takes time, expected at least one")
     if without := [task.name for task in tasks if task.period is None]:
-        raise ValueError(
+        raise MissingPeriod(
             f"period: got None for {shown_names(without)}, expected one for each, because periods "
             "are observed from two occurrences or more, most of which start apart (give these "
             "periods, or choose other tasks with names)"
