@@ -238,7 +238,7 @@ def _period_advice(tasks: KernelTasks | KernelChains) -> Iterator[None]:
         yield
     except OverflowError as error:
         rows = np.atleast_2d(tasks.period).tolist()
-        periods = next((row for row in rows if math.lcm(*row) >= _LONGEST), None)
+        periods = next((row for row in rows if max(row) < _LONGEST <= math.lcm(*row)), None)
         if periods is None:
             raise
         pairs = combinations(range(len(periods)), 2)
