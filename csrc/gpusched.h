@@ -42,7 +42,6 @@
 #ifndef GPUSCHED_H
 #define GPUSCHED_H
 
-#include "analysis/allocation/mig.h"
 #include "analysis/allocation/partition.h"
 #include "analysis/allocation/stgm_allocate.h"
 #include "analysis/allocation/stgm_exhaustive.h"

@@ -2,8 +2,7 @@
  * gs_analysis_allocation_stgm_exhaustive; internal to csrc/analysis/allocation.
  *
  *   stgm_search_cores.c  whether cores exist for given kernel times and waits
- *   stgm_search_sms.c    pairs of tasks that share SMs, and divisions of the SMs
- *   stgm_exhaustive.c    the search, and the answer
+ *   stgm_exhaustive.c    pairs of tasks that share SMs, divisions of the SMs, and the answer
  *
  * Users, the tasks with GPU segments, are numbered from 0 by index. Sets of users are bits of an
  * unsigned. Sets of tasks are bits, too: bit k is the task with the k-th highest priority.
@@ -11,8 +10,7 @@
 #ifndef GS_ANALYSIS_ALLOCATION_STGM_SEARCH_H
 #define GS_ANALYSIS_ALLOCATION_STGM_SEARCH_H
 
-#include "analysis/allocation/stgm_search_limits.h"
-#include "analysis/partitioned/stgm.h"
+#include "analysis/allocation/stgm_exhaustive.h"
 
 enum {
     GS_ANALYSIS_ALLOCATION_SEARCH_USERS = GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS,
@@ -79,7 +77,7 @@ typedef struct gs_analysis_allocation_stgm_search {
     gs_analysis_allocation_stgm_cover_t accepted[GS_ANALYSIS_ALLOCATION_SEARCH_ACCEPTED];
     int64_t accepted_count;
 
-    /* stgm_search_sms.c */
+    /* stgm_exhaustive.c */
     int64_t least[GS_ANALYSIS_ALLOCATION_SEARCH_USERS];       /* SMs without which no cores exist */
     unsigned neighbours[GS_ANALYSIS_ALLOCATION_SEARCH_USERS]; /* users that share an SM */
     unsigned apart[GS_ANALYSIS_ALLOCATION_SEARCH_USERS];      /* users that must share none */
@@ -96,8 +94,6 @@ typedef struct gs_analysis_allocation_stgm_search {
     bool found; /* then the shares of the cliques and the parts are an allocation */
 } gs_analysis_allocation_stgm_search_t;
 
-/* stgm_search_cores.c */
-
 /* Forgets all points: for a new set, or new cores of the users. */
 void gs_analysis_allocation_stgm_search_forget(gs_analysis_allocation_stgm_search_t *self);
 
@@ -105,15 +101,5 @@ void gs_analysis_allocation_stgm_search_forget(gs_analysis_allocation_stgm_searc
 int gs_analysis_allocation_stgm_search_cores(gs_analysis_allocation_stgm_search_t *self,
                                              const gs_analysis_allocation_stgm_point_t *point,
                                              bool *exist);
-
-/* stgm_search_sms.c */
-
-/* The values of user u with that many SMs and that chain of kernels waited for. */
-void gs_analysis_allocation_stgm_search_set_user(const gs_analysis_allocation_stgm_search_t *self,
-                                                 int64_t u, int64_t count, int64_t chain,
-                                                 gs_analysis_allocation_stgm_point_t *point);
-
-/* Searches all SMs; self->found. The cores of the users are fixed in the sound busy test. */
-int gs_analysis_allocation_stgm_search_sms(gs_analysis_allocation_stgm_search_t *self);
 
 #endif
