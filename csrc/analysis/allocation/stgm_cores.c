@@ -100,7 +100,7 @@ static void start_copies(const gs_analysis_allocation_stgm_run_t *run)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     self->copies = 0;
-    if (!gs_analysis_allocation_stgm_depends_on_cores(run)) {
+    if (!run->core_contention) {
         return;
     }
     memset(self->copy, 0, (size_t)run->cpus * sizeof *self->copy);
@@ -120,7 +120,7 @@ static void record_copies(const gs_analysis_allocation_stgm_run_t *run, int64_t 
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int64_t longest = self->test.sums[i].longest_copy;
-    if (gs_analysis_allocation_stgm_depends_on_cores(run) && core_of(run, i) < 0) {
+    if (run->core_contention && core_of(run, i) < 0) {
         self->copies += gs_analysis_common_max(self->copy[p], longest) - self->copy[p] - longest;
         self->copy[p] = gs_analysis_common_max(self->copy[p], longest);
     }
@@ -214,8 +214,7 @@ void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_s
         self->share[i] = utilization_of(run, i);
     }
     gs_analysis_allocation_worst_fit_order(self->share, self->n, self->placing_order);
-    for (int64_t i = 0; i < self->n && gs_analysis_allocation_stgm_has_flag(
-                                           run, GS_ANALYSIS_ALLOCATION_ALLOCATE_CPU_LOAD);
+    for (int64_t i = 0; i < self->n && (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_CPU_LOAD) != 0;
          i++) {
         self->share[i] = gs_analysis_allocation_worst_fit_share(run->unit, self->test.sums[i].cpu,
                                                                 run->hosts->period[i]);
@@ -225,7 +224,7 @@ void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_s
 void gs_analysis_allocation_stgm_update_utilization(const gs_analysis_allocation_stgm_run_t *run,
                                                     int64_t i)
 {
-    if (gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_CPU_LOAD)) {
+    if ((run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_CPU_LOAD) != 0) {
         gs_analysis_allocation_stgm_set_utilizations(run); /* loads are not those of the order */
     } else {
         run->self->share[i] = utilization_of(run, i);
@@ -249,8 +248,7 @@ int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm
     for (; t >= 0; t = self->next[t]) {
         self->members[on->count++] = t;
     }
-    return gs_analysis_allocation_stgm_depends_on_cores(run) ? set_busy_blocking(run, on, p, i)
-                                                             : GS_OK;
+    return run->core_contention ? set_busy_blocking(run, on, p, i) : GS_OK;
 }
 
 /* Line 16: whether the tasks of core p pass with task i. *on: these tasks.
@@ -263,8 +261,7 @@ static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, in
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
     int status = gs_analysis_allocation_stgm_core_with_task(run, p, i, on);
-    bool known = !run->busy && !gs_analysis_allocation_stgm_has_flag(
-                                   run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
+    bool known = !run->busy && (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET) == 0;
     *passes = true;
     for (int64_t at = 0; at < on->count && *passes && status == GS_OK; at++) {
         int64_t t = on->members[at];
@@ -275,8 +272,7 @@ static int test_core(const gs_analysis_allocation_stgm_run_t *run, int64_t p, in
         gs_analysis_common_recurrence_t recurrence;
         gs_analysis_partitioned_stgm_recurrence(&self->test, run->hosts, on, at, self->found,
                                                 &recurrence);
-        if (t == i ||
-            !gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK)) {
+        if (t == i || (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK) == 0) {
             status = gs_analysis_common_recurrence_solve(&recurrence, run->ctx,
                                                          known && t != i ? self->bound[t] : 0,
                                                          run->hosts->deadline[t], &self->found[t]);
@@ -347,8 +343,7 @@ int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_
                                           bool *placed)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    bool continues =
-        gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
+    bool continues = (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET) != 0;
     if (!continues) {
         gs_analysis_allocation_stgm_clear_cores(run);
     }
@@ -417,7 +412,7 @@ bool gs_analysis_allocation_stgm_is_infeasible(const gs_analysis_allocation_stgm
     bool hopeless = false;
     for (int64_t i = 0; i < run->self->n && !hopeless; i++) {
         int64_t least = test->sums[i].cpu + test->sums[i].gpu;
-        if (!gs_analysis_allocation_stgm_depends_on_cores(run)) {
+        if (!run->core_contention) {
             least = gs_analysis_common_saturating_add(
                 least, gs_analysis_common_saturating_add(test->copy[i], test->kernel[i]));
         }

@@ -449,13 +449,13 @@ int gs_analysis_allocation_stgm_isolated(gs_analysis_allocation_stgm_run_t *run,
     int flags = run->flags, status = GS_OK;
     run->flags = 0; /* the lines as printed apply to Algorithm 1 only */
     *placed = false;
-    if (gs_analysis_allocation_stgm_depends_on_cores(run)) {
+    if (run->core_contention) {
         status = try_sms_by_core(run, rounds, placed);
     }
     if (status == GS_OK && !*placed) {
         status = try_disjoint(run, rounds, placed);
     }
-    if (status == GS_OK && !*placed && !gs_analysis_allocation_stgm_depends_on_cores(run)) {
+    if (status == GS_OK && !*placed && !run->core_contention) {
         status = try_groups(run, rounds, placed);
     }
     run->flags = flags;

@@ -50,9 +50,8 @@ int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stg
 int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stgm_run_t *run)
 {
     const gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    bool past = gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_PAST_END),
-         ended = true;
-    bool least = gs_analysis_allocation_stgm_has_flag(run, GS_ANALYSIS_ALLOCATION_ALLOCATE_SIGN);
+    bool past = (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_PAST_END) != 0, ended = true;
+    bool least = (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_SIGN) != 0;
     int64_t best = -1;
     for (int64_t i = 0; i < self->n; i++) {
         if (self->count[i] == 0 || (!past && self->count[i] >= run->sms)) {
@@ -264,7 +263,7 @@ int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run
     }
     if (run->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
         find_runs(run, user, users, total);
-        if (gs_analysis_allocation_stgm_depends_on_cores(run)) {
+        if (run->core_contention) {
             set_run_covers(run, user, users);
             return gs_poll(run->ctx, users + run->sms);
         }

@@ -22,25 +22,13 @@ typedef struct {
     bool busy;
     int paper;
     int flags;              /* GS_ANALYSIS_ALLOCATION_ALLOCATE_*; 0 during stgm_isolated.c */
+    bool core_contention;   /* contention depends on the cores of the tasks: sound busy test */
     int64_t *core;          /* of every task; -1: none */
     double unit;            /* of utilizations and loads, see worst_fit.h */
     double full;            /* the largest load of a core */
     bool most_loaded_first; /* cores by descending instead of ascending load */
     bool sms_by_core; /* tasks with GPU segments are placed on self->group and share its SMs */
 } gs_analysis_allocation_stgm_run_t;
-
-static inline bool
-gs_analysis_allocation_stgm_has_flag(const gs_analysis_allocation_stgm_run_t *run, int flag)
-{
-    return (run->flags & flag) != 0;
-}
-
-/* Whether contention depends on the cores of the tasks (sound busy test). */
-static inline bool
-gs_analysis_allocation_stgm_depends_on_cores(const gs_analysis_allocation_stgm_run_t *run)
-{
-    return run->busy && run->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND;
-}
 
 /* stgm_sms.c */
 
