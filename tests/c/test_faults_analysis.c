@@ -6,7 +6,7 @@
 #include "analysis/priorities/assign_priorities.h"
 #include "analysis/priority_streams/chain_partitions.h"
 #include "analysis/priority_streams/priority_streams.h"
-#include "analysis/sensitivity/breakdown.h"
+#include "analysis/breakdown.h"
 #include "core/rng.h"
 
 #include "faults.h"

@@ -12,7 +12,7 @@
 #include "analysis/global_edf/elliott_study.h"
 #include "analysis/priorities/assign_priorities.h"
 #include "analysis/priority_streams/chain_partitions.h"
-#include "analysis/sensitivity/breakdown.h"
+#include "analysis/breakdown.h"
 #include "io/event_scan.h"
 #include "io/rules/rules.h"
 #include "io/row_text.h"
