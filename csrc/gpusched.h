@@ -64,7 +64,6 @@
 #include "analysis/partitioned/stgm.h"
 #include "analysis/placed/placed_test.h"
 #include "analysis/priorities/assign_priorities.h"
-#include "analysis/priority_streams/chain_partitions.h"
 #include "analysis/priority_streams/priority_streams.h"
 #include "analysis/breakdown.h"
 #include "core/context.h"

@@ -1,6 +1,7 @@
 /* Lists of all methods and limits of the library. */
 #include "registry.h"
 
+#include "analysis/allocation/stgm_search.h"
 #include "gpusched.h"
 
 /* Allocation of GPU instances (Multi-Instance GPU). The instances of a GPU do not delay each other,

@@ -11,7 +11,7 @@
 #include "analysis/allocation/stgm_allocate.h"
 #include "analysis/global_edf/elliott_study.h"
 #include "analysis/priorities/assign_priorities.h"
-#include "analysis/priority_streams/chain_partitions.h"
+#include "analysis/priority_streams/priority_streams.h"
 #include "analysis/breakdown.h"
 #include "io/event_scan.h"
 #include "io/rules/rules.h"

@@ -32,7 +32,7 @@
 typedef gs_analysis_allocation_stgm_search_t search_t;
 typedef gs_analysis_allocation_stgm_point_t point_t;
 
-enum { USERS = GS_ANALYSIS_ALLOCATION_SEARCH_USERS };
+enum { USERS = GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS };
 
 typedef struct {
     unsigned a;

@@ -24,12 +24,6 @@
 #include "analysis/allocation/stgm_allocate.h"
 #include "core/method.h"
 
-/* Largest sets. */
-enum {
-    GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS = 16, /* the most tasks */
-    GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS = 6   /* the most tasks with GPU segments */
-};
-
 /* Memory for sets of at most as many tasks as it was made for. Everything is owned. */
 typedef struct {
     int64_t n; /* tasks of the last set */

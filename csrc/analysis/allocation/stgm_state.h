@@ -11,7 +11,7 @@
 #ifndef GS_ANALYSIS_ALLOCATION_STGM_STATE_H
 #define GS_ANALYSIS_ALLOCATION_STGM_STATE_H
 
-#include "analysis/allocation/stgm_allocate.h"
+#include "analysis/allocation/stgm_memory.h"
 
 typedef struct {
     gs_analysis_allocation_stgm_allocate_t *self;

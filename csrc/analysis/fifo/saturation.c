@@ -5,19 +5,15 @@
 #include <stdlib.h>
 
 #include "analysis/fifo/subset_sums.h"
+#include "core/int128.h"
 
 /* One pool of threads ------------------------------------------------------------------------- */
 
 static int64_t divisor(const gs_kernel_tasks_t *kernels)
 {
-    int64_t d = kernels->threads[0];
-    for (int64_t i = 1; i < kernels->n && d > 1; i++) {
-        int64_t rest = kernels->threads[i];
-        while (rest != 0) {
-            int64_t r = d % rest;
-            d = rest;
-            rest = r;
-        }
+    int64_t d = 0;
+    for (int64_t i = 0; i < kernels->n && d != 1; i++) {
+        d = (int64_t)gs_int128_gcd(d, kernels->threads[i]);
     }
     return d;
 }
@@ -30,8 +26,8 @@ static int64_t divisor(const gs_kernel_tasks_t *kernels)
  * until the unrestricted sum is no improvement. Blocks of one size wait alike whichever task they
  * belong to, so the number of all blocks of that size is reduced by one. */
 static int search_pool(gs_context_t *ctx, gs_analysis_fifo_subset_sums_t *sums,
-                  const gs_analysis_fifo_subset_sums_item_t *items, int64_t sizes, int64_t *least,
-                  bool overlap, int64_t *best)
+                       const gs_analysis_fifo_subset_sums_item_t *items, int64_t sizes,
+                       int64_t *least, bool overlap, int64_t *best)
 {
     *best = 0;
     int status = gs_analysis_fifo_subset_sums_fill(sums, ctx, items, sizes, -1);
@@ -229,8 +225,8 @@ static int other_carveouts(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *dem
  * blocks on each SM, at least the shortage. A task never waits if all blocks that compete with it,
  * running at once, do not occupy all SMs to that extent. */
 static int search_sms(gs_context_t *ctx, gs_analysis_fifo_subset_sums_t *sums, const gs_gpu_t *gpu,
-                  demand_t **order, int64_t n, gs_analysis_fifo_subset_sums_item_t *items,
-                  bool overlap, int64_t *best)
+                      demand_t **order, int64_t n, gs_analysis_fifo_subset_sums_item_t *items,
+                      bool overlap, int64_t *best)
 {
     int64_t warps = 0;
     for (int64_t i = 0; i < n; i++) {

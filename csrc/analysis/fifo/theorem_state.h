@@ -12,8 +12,10 @@
 #ifndef GS_ANALYSIS_FIFO_THEOREM_STATE_H
 #define GS_ANALYSIS_FIFO_THEOREM_STATE_H
 
-#include "analysis/fifo/fifo_bound.h"
+#include "analysis/fifo/theorem_bound.h"
 #include "core/int128.h"
+#include "model/fifo_order.h"
+#include "model/kernel_tasks.h"
 
 /* The best bound of a task so far. */
 typedef struct {
@@ -143,7 +145,7 @@ typedef struct {
 } gs_analysis_fifo_interfering_wide_task_t;
 
 typedef struct {
-    gs_analysis_fifo_interfering_task_t *narrow; /* owned; 64 bits suffice for nearly all sets */
+    gs_analysis_fifo_interfering_task_t *narrow;    /* owned; 64 bits suffice for nearly all sets */
     gs_analysis_fifo_interfering_wide_task_t *wide; /* owned; used where they do not */
     int64_t count;
     bool is_wide;
