@@ -67,7 +67,6 @@
 #include "analysis/priority_streams/priority_streams.h"
 #include "analysis/breakdown.h"
 #include "core/context.h"
-#include "core/enumeration.h"
 #include "core/heap.h"
 #include "core/index_set.h"
 #include "core/int128.h"
