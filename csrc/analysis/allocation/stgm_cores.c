@@ -18,6 +18,8 @@
 #include "analysis/allocation/stgm_state.h"
 #include "analysis/allocation/worst_fit.h"
 
+/* Order of the cores -------------------------------------------------------------------------- */
+
 /* Whether core a comes before core b. */
 static bool is_before(const gs_analysis_allocation_stgm_run_t *run, int64_t a, int64_t b)
 {
@@ -87,6 +89,8 @@ static int64_t next_core(const gs_analysis_allocation_stgm_run_t *run, walk_t *w
     }
     return -1;
 }
+
+/* Contention that depends on cores ------------------------------------------------------------ */
 
 /* The present or intended core of a task; -1: unknown. */
 static int64_t core_of(const gs_analysis_allocation_stgm_run_t *run, int64_t i)
@@ -185,6 +189,8 @@ static int set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
     }
     return status == GS_OK ? gs_poll(run->ctx, on->count * on->count) : status;
 }
+
+/* Placing ------------------------------------------------------------------------------------- */
 
 void gs_analysis_allocation_stgm_clear_cores(const gs_analysis_allocation_stgm_run_t *run)
 {

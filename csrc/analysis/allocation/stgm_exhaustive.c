@@ -39,6 +39,8 @@ typedef struct {
     unsigned b;
 } pair_t;
 
+/* SMs ----------------------------------------------------------------------------------------- */
+
 /* The values of user u with that many SMs and that chain of kernels waited for. */
 static void set_user(const search_t *self, int64_t u, int64_t count, int64_t chain, point_t *point)
 {
@@ -304,6 +306,8 @@ static int search_sms(search_t *self)
     status = find_least(self);
     return status == GS_OK ? decide(self, pairs, count, 0) : status;
 }
+
+/* Memory, cores of the users, answer ---------------------------------------------------------- */
 
 int gs_analysis_allocation_stgm_exhaustive_init(gs_analysis_allocation_stgm_exhaustive_t *self,
                                                 gs_context_t *ctx, int64_t n)

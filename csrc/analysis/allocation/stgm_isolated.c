@@ -5,6 +5,8 @@
 #include "analysis/allocation/stgm_state.h"
 #include "analysis/allocation/worst_fit.h"
 
+/* SMs that no two tasks share ----------------------------------------------------------------- */
+
 /* Of the tasks that gain from one more SM, the one with the largest time alone on a core as a
  * fraction of its deadline; -1: none. */
 static int64_t choose_by_need(const gs_analysis_allocation_stgm_run_t *run)
@@ -60,6 +62,8 @@ static int try_disjoint(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
     }
     return status;
 }
+
+/* SMs of a core ------------------------------------------------------------------------------- */
 
 /* Divides the tasks with GPU segments among `cores` cores by worst fit. */
 static int group_users(const gs_analysis_allocation_stgm_run_t *run, int64_t cores)
@@ -152,6 +156,8 @@ static int try_sms_by_core(gs_analysis_allocation_stgm_run_t *run, int64_t *roun
     run->sms_by_core = false;
     return status;
 }
+
+/* Groups of tasks ----------------------------------------------------------------------------- */
 
 /* The tasks with GPU segments, divided into groups. */
 typedef struct {
@@ -442,6 +448,8 @@ static int try_groups(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, b
     }
     return status;
 }
+
+/* All of them --------------------------------------------------------------------------------- */
 
 int gs_analysis_allocation_stgm_isolated(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
                                          bool *placed)

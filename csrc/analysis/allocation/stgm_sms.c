@@ -21,6 +21,8 @@
 
 enum { FEW = GS_ANALYSIS_PARTITIONED_REQUEST_CHAIN_EXACT };
 
+/* Numbers ------------------------------------------------------------------------------------- */
+
 void gs_analysis_allocation_stgm_update_task(const gs_analysis_allocation_stgm_run_t *run,
                                              int64_t i)
 {
@@ -73,6 +75,8 @@ int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stg
     int64_t help = run->sms > run->hosts->columns ? run->sms : run->hosts->columns;
     return past && self->count[best] >= help + 2 * run->sms ? -1 : best;
 }
+
+/* Positions ----------------------------------------------------------------------------------- */
 
 /* Whether the consecutive SMs of two tasks, cyclically, intersect. */
 static bool share_sm(const gs_analysis_allocation_stgm_run_t *run, int64_t a, int64_t b)
