@@ -42,7 +42,6 @@
 #ifndef GPUSCHED_H
 #define GPUSCHED_H
 
-#include "analysis/allocation/mig.h"
 #include "analysis/allocation/partition.h"
 #include "analysis/allocation/stgm_allocate.h"
 #include "analysis/allocation/stgm_exhaustive.h"
@@ -52,7 +51,7 @@
 #include "analysis/contexts/time_slices.h"
 #include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/saturation.h"
-#include "analysis/demand/demand.h"
+#include "analysis/demand.h"
 #include "analysis/global_edf/container.h"
 #include "analysis/global_edf/elliott_study.h"
 #include "analysis/global_edf/srm.h"
@@ -65,11 +64,9 @@
 #include "analysis/partitioned/stgm.h"
 #include "analysis/placed/placed_test.h"
 #include "analysis/priorities/assign_priorities.h"
-#include "analysis/priority_streams/chain_partitions.h"
 #include "analysis/priority_streams/priority_streams.h"
-#include "analysis/sensitivity/breakdown.h"
+#include "analysis/breakdown.h"
 #include "core/context.h"
-#include "core/enumeration.h"
 #include "core/heap.h"
 #include "core/index_set.h"
 #include "core/int128.h"

@@ -23,7 +23,7 @@ LAYERS = {
     "cuda": {"core", "model"},
     "python": {"core", "model", "generate", "pbs", "analysis", "simulate", "io", "cuda"},
 }
-MOST_SOURCES = 25  # a folder above it is looked at
+MOST_SOURCES = 25
 # Recursions that run through several files.
 CIRCLES = (
     # A job begins its CPU segments through the container, which resumes it after a GPU segment.

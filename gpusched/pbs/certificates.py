@@ -18,11 +18,10 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, instance, int_array, integer64, real
-from gpusched._support.frozen import Frozen
-from gpusched._support.saved import Saved
-from gpusched.model.answers.times_in_text import time_in_text
+from gpusched._support.saved import Frozen, Saved
+from gpusched.model.batches import ONE
 from gpusched.model.kernel_chains import rows_of
-from gpusched.model.slowdown import ONE
+from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.certificate_base import (
     Arrays,
     Certificate,
@@ -33,7 +32,7 @@ from gpusched.pbs.certificate_base import (
 )
 
 if TYPE_CHECKING:
-    from gpusched.model.functions.batch_function import BatchFunction
+    from gpusched.model.batch_function import BatchFunction
     from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 

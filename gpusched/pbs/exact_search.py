@@ -10,9 +10,9 @@ from gpusched import _core
 from gpusched._support.arguments import flag, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.function_search import search_function, table_within

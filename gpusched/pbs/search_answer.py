@@ -13,13 +13,13 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import spent_text
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
-from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
-from gpusched.model.answers.times_in_text import time_in_text
+from gpusched.model.answer import Answer, Claim, Flags, Ticks
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
+from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.certificates import (
     Certificate,
     DeadInterval,

@@ -13,9 +13,9 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array, instance, integer
 from gpusched._support.text import shown
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 
