@@ -4,7 +4,7 @@
  *
  *   cuda/       driver (opened at run time), device, run, player
  *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
- *   pbs/        search and its parts, policy, dispatch, edf; oracle/ (batch tables from a
+ *   pbs/        search and its parts, policy, edf; oracle/ (batch tables from a
  *               GPU model); graph/ (the scheduling graph); lazy/ and large/ (searches);
  *               partitioned/ (several GPUs); proof/ (check of proofs that there is no
  *               schedule) [RTNS24]
@@ -99,14 +99,13 @@
 #include "model/periodic_tasks.h"
 #include "model/placement.h"
 #include "model/schedule.h"
-#include "pbs/dispatch.h"
+#include "pbs/policy.h"
 #include "pbs/edf.h"
 #include "pbs/graph/graph.h"
 #include "pbs/infinite_horizon.h"
-#include "pbs/large/large_search.h"
+#include "pbs/large/large.h"
 #include "pbs/oracle/oracle.h"
-#include "pbs/partitioned/assignment.h"
-#include "pbs/policy.h"
+#include "pbs/partitioned/partitioned.h"
 #include "pbs/proof/proof.h"
 #include "pbs/search.h"
 #include "simulate/challenge/challenge.h"

@@ -48,13 +48,13 @@ MUTANTS = (
         "test_prices",
     ),
     (
-        "pbs/rates.c",
+        "pbs/prices.c",
         "worth > (gs_int128_t)self->scale * table->completion[b]",
         "worth > (gs_int128_t)self->scale * table->completion[b] + 1",
         "test_prices",
     ),
     (
-        "pbs/rates.c",
+        "pbs/prices.c",
         "return worth > (gs_int128_t)self->scale * self->window;",
         "return worth >= (gs_int128_t)self->scale * self->window;",
         "test_prices",

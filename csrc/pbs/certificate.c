@@ -1,6 +1,5 @@
 /* Proofs of "not schedulable", the smallest first. */
-#include "pbs/lazy/closed_set.h"
-#include "pbs/lazy/rounds.h"
+#include "pbs/lazy/lazy.h"
 #include "pbs/search_stages.h"
 
 enum {

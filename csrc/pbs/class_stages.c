@@ -1,6 +1,6 @@
 /* Stages that look at classes of states: all of them, or those that are reached. */
-#include "pbs/latest/latest_start_row.h"
-#include "pbs/lazy/rounds.h"
+#include "pbs/latest_start.h"
+#include "pbs/lazy/lazy.h"
 #include "pbs/search_stages.h"
 
 enum {

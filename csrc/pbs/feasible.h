@@ -9,7 +9,7 @@
 #ifndef GS_PBS_FEASIBLE_H
 #define GS_PBS_FEASIBLE_H
 
-#include "pbs/latest/latest_start.h"
+#include "pbs/latest_start.h"
 
 /* The instants first..last, inclusive. */
 typedef struct {

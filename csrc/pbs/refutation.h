@@ -1,10 +1,9 @@
 /* Proofs of "not schedulable", in terms that need no knowledge of the search.
  *
  * WINDOW: prices such that no eligible batch is worth more than its time, and a window whose jobs
- * are worth more than it is long (pbs/rates.h).
+ * are worth more than it is long (pbs/prices.h).
  *
- * INTERVAL: tasks that have jobs between two instants which no batches cover in that time
- * (pbs/dead_interval.h).
+ * INTERVAL: tasks that have jobs between two instants which no batches cover in that time.
  *
  * CLOSED: windows with prices, and dead instants of classes, such that every move from a dead
  * instant misses a deadline or leads to a dead instant, and instant 0 is dead. An entry is a class:
@@ -17,9 +16,30 @@
 #ifndef GS_PBS_REFUTATION_H
 #define GS_PBS_REFUTATION_H
 
-#include "pbs/dead_interval.h"
 #include "pbs/feasible.h"
-#include "pbs/rates.h"
+#include "pbs/problem.h"
+#include "pbs/prices.h"
+
+/* Dead interval: an interval too short for the jobs that must run inside it.
+ *
+ * Jobs released at or after an instant, with deadlines at or before another, must run between the
+ * two, at most one job of each task per batch. The least total time of batches that cover them is a
+ * lower bound, whatever else the batches contain. Where it exceeds the length of the interval, no
+ * schedule exists, with or without inserted idle time.
+ */
+
+typedef struct {
+    bool found;
+    int64_t from;   /* an arrival */
+    int64_t to;     /* a deadline */
+    uint32_t tasks; /* each has a job released at or after from and due at or before to */
+    int64_t least;  /* least total time of batches that cover these tasks; exceeds to - from */
+} gs_pbs_dead_interval_t;
+
+/* Searches the intervals that start at an arrival and contain at most one job of each task. Work:
+ * 3^n / 2. Errors: GS_ERR_MEMORY, GS_ERR_INTERRUPTED. */
+int gs_pbs_dead_interval_find(gs_pbs_dead_interval_t *self, gs_context_t *ctx,
+                              const gs_pbs_problem_t *problem);
 
 enum {
     GS_PBS_REFUTATION_NONE = 0,

@@ -6,7 +6,7 @@
  * time, which decide the idling variant and reject nearly all remaining sets; a second depth-first
  * search pruned by them; and an outer approximation of the feasible instants. With more tasks,
  * smaller problems that decide the whole (pbs/reductions.h). What is left goes to the lazy
- * search (pbs/lazy/rounds.h).
+ * search (pbs/lazy/lazy.h).
  */
 #ifndef GS_PBS_SEARCH_H
 #define GS_PBS_SEARCH_H

@@ -5,7 +5,7 @@
 #ifndef GS_PBS_SEARCH_STAGES_H
 #define GS_PBS_SEARCH_STAGES_H
 
-#include "pbs/lazy/engine.h"
+#include "pbs/lazy/lazy.h"
 #include "pbs/reductions.h"
 
 /* A search while its stages run. */

@@ -107,7 +107,6 @@ static int module_exec(PyObject *module)
         gs_python_schedule_methods,
         gs_python_search_methods,
         gs_python_function_methods,
-        gs_python_large_methods,
         gs_python_graph_methods,
         gs_python_policy_methods,
         gs_python_proof_methods,

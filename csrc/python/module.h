@@ -69,7 +69,6 @@ extern PyMethodDef gs_python_oracle_methods[];
 extern PyMethodDef gs_python_schedule_methods[];
 extern PyMethodDef gs_python_search_methods[];
 extern PyMethodDef gs_python_function_methods[];
-extern PyMethodDef gs_python_large_methods[];
 extern PyMethodDef gs_python_graph_methods[];
 extern PyMethodDef gs_python_policy_methods[];
 extern PyMethodDef gs_python_proof_methods[];

@@ -1,7 +1,7 @@
 /* The search with batch times as a function, called from C. */
 #include "core/rng.h"
 #include "gpusched.h"
-#include "pbs/large/batch_placement.h"
+#include "pbs/large/large.h"
 
 #include "faults.h"
 #include "minunit.h"

@@ -1,7 +1,6 @@
 /* Parts of the lazy search against definitions that are checked instant by instant. */
 #include "minunit.h"
-#include "pbs/lazy/inserted_idle.h"
-#include "pbs/lazy/sweep.h"
+#include "pbs/lazy/lazy.h"
 #include "pbs_sets.h"
 
 enum { LONG = 24, SETS = 150 };

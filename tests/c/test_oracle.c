@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "model/placement.h"
-#include "pbs/oracle/resource_demand.h"
 
 enum { MOST = 5, SETS = 1 << MOST };
 

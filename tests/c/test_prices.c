@@ -3,8 +3,7 @@
 #include "core/rng.h"
 #include "core/simplex.h"
 #include "gpusched.h"
-#include "pbs/rates.h"
-#include "pbs/windows.h"
+#include "pbs/prices.h"
 
 #include "minunit.h"
 

@@ -13,14 +13,13 @@
  *                          arrives becomes ready a second time, and hardly any set is schedulable.
  *
  * No variant accepts chains of kernels. The last two accept no offsets and no deadlines that exceed
- * the periods. Jobs, arrivals and deadline misses: pbs/graph/graph_jobs.h.
+ * the periods. Jobs, arrivals and deadline misses: pbs/graph/graph_engine.h.
  */
 #ifndef GS_PBS_GRAPH_GRAPH_H
 #define GS_PBS_GRAPH_GRAPH_H
 
 #include "model/batch_table.h"
 #include "model/periodic_tasks.h"
-#include "pbs/graph/graph_options.h"
 #include "pbs/graph/graph_result.h"
 
 /* Searches for a schedule of one task set. A spent budget (options, ctx->bytes_limit, the poll) is

@@ -1,5 +1,5 @@
 /* States, their batches, and the depth-first search. */
-#include "pbs/large/dispatch_search.h"
+#include "pbs/large/large.h"
 
 #include "core/vector.h"
 

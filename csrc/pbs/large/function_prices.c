@@ -1,10 +1,10 @@
 /* Column generation by fractional knapsacks, and rounding to a proof. */
-#include "pbs/large/function_prices.h"
-
-#include <math.h>
+#include "pbs/large/large.h"
 
 #include "core/int128.h"
 #include "core/simplex.h"
+
+#include <math.h>
 
 /* Whether a task may be in a batch whose longest task is m: ties go to the greater index. */
 static bool beside(const gs_pbs_large_function_t *f, int32_t i, int32_t m)

@@ -1,5 +1,5 @@
 /* Store of classes, with their dead spans, in a hash index. */
-#include "pbs/lazy/class_store.h"
+#include "pbs/lazy/lazy.h"
 
 #include "core/vector.h"
 

@@ -6,7 +6,7 @@
  * what is after the first one. Where classes have too many numbers for this order, an item grows
  * when more of it is needed, and the moves of the new part are followed.
  */
-#include "pbs/lazy/closed_set.h"
+#include "pbs/lazy/lazy.h"
 
 #include "core/heap.h"
 #include "core/vector.h"

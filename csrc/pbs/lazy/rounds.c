@@ -1,9 +1,5 @@
 /* Order and budgets of the parts of a lazy search. */
-#include "pbs/lazy/rounds.h"
-
-#include "pbs/lazy/inserted_idle.h"
-#include "pbs/lazy/sweep.h"
-#include "pbs/lazy/work_conserving.h"
+#include "pbs/lazy/lazy.h"
 
 enum { FIRST_WORK = 1 << 18, FIRST_SPANS = 32 };
 

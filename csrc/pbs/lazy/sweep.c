@@ -1,5 +1,5 @@
 /* Backward computation of dead spans over the classes that are reached. */
-#include "pbs/lazy/sweep.h"
+#include "pbs/lazy/lazy.h"
 
 #include "core/vector.h"
 

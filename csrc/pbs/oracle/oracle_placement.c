@@ -2,11 +2,9 @@
  * once. */
 #include "pbs/oracle/oracle.h"
 
-#include <string.h>
-
 #include "model/placement.h"
-#include "pbs/oracle/oracle_kernels.h"
-#include "pbs/oracle/resource_demand.h"
+
+#include <string.h>
 
 /* Most orders of a set that are tried exhaustively: 6! */
 #define MOST_ORDERS 720

@@ -1,5 +1,5 @@
 /* Rounds of the search over assignments, the bound before them, and the proofs after them. */
-#include "pbs/partitioned/assignment.h"
+#include "pbs/partitioned/partitioned.h"
 
 #include "core/vector.h"
 #include "pbs/reductions.h"

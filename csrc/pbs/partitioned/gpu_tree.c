@@ -1,5 +1,5 @@
 /* Assignments of tasks to GPUs: the greedy one, and all of them depth first. */
-#include "pbs/partitioned/gpu_tree.h"
+#include "pbs/partitioned/partitioned.h"
 
 #include <string.h>
 

@@ -6,11 +6,13 @@
  * table-driven dispatcher may wait while jobs are ready), and without it no state that starts later
  * can be completed.
  */
-#ifndef GS_PBS_LATEST_LATEST_START_H
-#define GS_PBS_LATEST_LATEST_START_H
+#ifndef GS_PBS_LATEST_START_H
+#define GS_PBS_LATEST_START_H
 
-#include "pbs/latest/latest_dead.h"
-#include "pbs/transitions.h"
+#include "pbs/problem.h"
+
+/* Latest start of a class from which no continuation meets every deadline. */
+#define GS_PBS_LATEST_DEAD (-1)
 
 typedef struct {
     const gs_pbs_problem_t *problem;
@@ -35,6 +37,12 @@ static inline int64_t gs_pbs_latest_start_at(const gs_pbs_latest_start_t *self, 
                                              int64_t class_index)
 {
     return self->latest[k * self->problem->classes + class_index];
+}
+
+/* Whether the latest starts of a problem are found row by row, which takes less time and memory. */
+static inline bool gs_pbs_latest_start_row_applies(const gs_pbs_problem_t *problem)
+{
+    return problem->simple && problem->tasks.chained == 0;
 }
 
 #endif
