@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from core_stub import parameters_of, signatures
 from native import CSRC, Compiler
 
 pytestmark = pytest.mark.source
@@ -208,13 +209,13 @@ def test_the_public_header_names_no_private_folder(compiler: Compiler, tmp_path:
 
 def test_few_arguments_by_position() -> None:
     """No function of the module takes more than eight; options travel by name."""
-    found = {}
-    for path in sorted((CSRC / "python").rglob("*.c")):
-        text = path.read_text(encoding="utf-8")
-        for name, letters, count in re.findall(
-            r'SIGNATURE = \{\s*"(\w+)",\s*"(\w+)",\s*(\d+),', text
-        ):
-            assert int(count) <= len(letters)
-            found[name] = int(count)
+    found = signatures()
     assert len(found) > 35
-    assert {name: count for name, count in found.items() if count > 8} == {}
+    for declared, types, _ in found.values():
+        parameters = parameters_of(declared, types)
+        by_position = [each for each in parameters if each != "self"]
+        if "*" in by_position:
+            by_position = by_position[: by_position.index("*")]
+        assert len(by_position) <= 8, declared
+        optional = [" = " in each for each in parameters if each != "*"]
+        assert optional == sorted(optional), declared  # the last ones, as gs_python_parse expects

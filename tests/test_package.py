@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import core_stub
 import pytest
 from native import CSRC, clean_environment
 
@@ -258,6 +259,12 @@ def test_the_tab_key_shows_what_is_public() -> None:
             assert dir(value) == sorted(value.__all__)
             assert all(hasattr(value, inner) for inner in dir(value)), name
             assert f"gs.{name}" in (gpusched.__doc__ or "") or name == "profiles"
+
+
+@pytest.mark.source
+def test_the_stub_is_the_one_of_the_signatures() -> None:
+    """`python tests/core_stub.py` writes it again."""
+    assert core_stub.stub() == core_stub.STUB.read_text(encoding="utf-8")
 
 
 @pytest.mark.long

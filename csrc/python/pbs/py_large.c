@@ -40,19 +40,17 @@ static PyObject *proof_of(const gs_pbs_large_t *result)
     return Py_BuildValue("{sssNsN}", "kind", "core", "core", tasks, "proof", own);
 }
 
-PyDoc_STRVAR(
-    round_doc,
-    "pbs_function_search(function, period, deadline, offset, *, idling, round, states, bytes, "
-    "seconds, stop, skip=0)\n"
-    "--\n\n"
-    "One round of the search with a batch function (gs_pbs_large_round). Returns (answer, stage,\n"
-    "spent, states, bytes), (searches, groups, cores, load), (start, end, batch) or None, and the\n"
-    "proof or None. function: as in pbs_function_times; skip: GS_PBS_LARGE_SKIP_*.");
-
-static const gs_python_signature_t PBS_FUNCTION_SEARCH_SIGNATURE = {
-    "pbs_function_search", "OOOOpiLLdOi", 4, 1,
-    (const char *const[]){"function", "period", "deadline", "offset", "idling", "round", "states",
-                          "bytes", "seconds", "stop", "skip"}};
+GS_PYTHON_SIGNATURE(
+    function_search,
+    "pbs_function_search(function, period, deadline, offset, *, idling, round, states, "
+    "bytes, seconds, stop, skip=0)",
+    "O<_Function>AAApiLLdSi",
+    "tuple[tuple[int, int, int, int, int], tuple[int, int, int, float], tuple[_Ints, "
+    "_Ints, npt.NDArray[np.uint64]] | None, dict[str, Any] | None]",
+    "One round of the search with a batch function (gs_pbs_large_round). Returns\n"
+    "(answer, stage, spent, states, bytes), (searches, groups, cores, load),\n"
+    "(start, end, batch) or None, and the proof or None. function: as in\n"
+    "pbs_function_times; skip: GS_PBS_LARGE_SKIP_*.");
 
 static PyObject *function_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *kwnames)
@@ -62,7 +60,7 @@ static PyObject *function_search(PyObject *module, PyObject *const *args, Py_ssi
     int idling, round, skip = 0;
     long long states, bytes;
     double seconds;
-    if (!gs_python_parse(&PBS_FUNCTION_SEARCH_SIGNATURE, args, nargs, kwnames, &function, &in[0],
+    if (!gs_python_parse(&function_search_signature, args, nargs, kwnames, &function, &in[0],
                          &in[1], &in[2], &idling, &round, &states, &bytes, &seconds, &stop,
                          &skip)) {
         return NULL;
@@ -128,6 +126,6 @@ out:
 }
 
 PyMethodDef gs_python_large_methods[] = {
-    GS_PYTHON_FUNCTION("pbs_function_search", function_search, round_doc),
+    GS_PYTHON_FUNCTION("pbs_function_search", function_search),
     {NULL, NULL, 0, NULL},
 };
