@@ -1,6 +1,6 @@
-/* The public C interface: every header that C callers and the Python module need.
+/* The public C interface: models, generators, tests, searches, simulators and the player.
  *
- * Arrows run downwards only:
+ * internal.h has what the Python module and the tests need besides. Arrows run downwards only:
  *
  *   cuda/       driver (opened at run time), device, run, player
  *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
@@ -42,25 +42,20 @@
 #ifndef GPUSCHED_H
 #define GPUSCHED_H
 
-#include "analysis/allocation/mig.h"
 #include "analysis/allocation/partition.h"
 #include "analysis/allocation/stgm_allocate.h"
 #include "analysis/allocation/stgm_exhaustive.h"
-#include "analysis/contexts/context_methods.h"
-#include "analysis/contexts/context_test.h"
 #include "analysis/contexts/gcaps.h"
 #include "analysis/contexts/time_slices.h"
+#include "analysis/demand/demand.h"
 #include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/saturation.h"
-#include "analysis/demand/demand.h"
 #include "analysis/global_edf/container.h"
 #include "analysis/global_edf/elliott_study.h"
 #include "analysis/global_edf/srm.h"
 #include "analysis/global_edf/tardiness.h"
 #include "analysis/partitioned/fmlp_plus.h"
 #include "analysis/partitioned/gpu_server.h"
-#include "analysis/partitioned/lock_methods.h"
-#include "analysis/partitioned/lock_test.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/partitioned/stgm.h"
 #include "analysis/placed/placed_test.h"
@@ -69,32 +64,14 @@
 #include "analysis/priority_streams/priority_streams.h"
 #include "analysis/sensitivity/breakdown.h"
 #include "core/context.h"
-#include "core/enumeration.h"
-#include "core/heap.h"
-#include "core/index_set.h"
-#include "core/int128.h"
-#include "core/method.h"
-#include "core/radix_sort.h"
-#include "core/rational.h"
-#include "core/rng.h"
-#include "core/vector.h"
-#include "cuda/image.h"
 #include "cuda/player.h"
-#include "generate/elliott_sets.h"
 #include "generate/elliott_stack.h"
 #include "generate/fifo_sets.h"
 #include "generate/gcaps_sets.h"
 #include "generate/host_sets.h"
 #include "generate/kernel_sets.h"
-#include "generate/segment_parts.h"
 #include "generate/uunifast.h"
-#include "io/event_scan.h"
-#include "io/free_lanes.h"
-#include "io/json_numbers.h"
-#include "io/json_tokens.h"
-#include "io/row_text.h"
 #include "io/rules/rules.h"
-#include "io/text_codes.h"
 #include "model/batch_table.h"
 #include "model/gpu.h"
 #include "model/host_tasks.h"
@@ -116,7 +93,6 @@
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"
 #include "simulate/host/host.h"
-#include "simulate/occupancy.h"
 #include "simulate/warps.h"
 
 #endif

@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import os
 import re
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -114,13 +115,23 @@ class Rebuild:
         stale = [target for target in commands if not self.is_current(target, commands[target])]
         for folder in {os.path.dirname(target) for target in stale}:
             os.makedirs(folder, exist_ok=True)
+        ended = threading.Event()
+
+        def make_one(target: str) -> None:
+            try:
+                if not ended.is_set():
+                    self.make(target, commands[target])
+            except BaseException:
+                ended.set()
+                raise
+
         with ThreadPoolExecutor(workers) as pool:
-            started = [pool.submit(self.make, target, commands[target]) for target in stale]
+            started = [pool.submit(make_one, target) for target in stale]
             try:
                 for one in started:
                     one.result()
             finally:
-                pool.shutdown(cancel_futures=True)
+                ended.set()
         return len(stale)
 
     def link(self, target: str, command: Sequence[str], reads: Sequence[str]) -> bool:

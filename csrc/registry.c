@@ -1,7 +1,7 @@
 /* Lists of all methods and limits of the library. */
 #include "registry.h"
 
-#include "gpusched.h"
+#include "internal.h"
 
 const gs_method_t *const gs_methods[] = {
     &gs_analysis_fifo_bound_method,

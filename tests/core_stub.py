@@ -64,12 +64,12 @@ def signatures() -> dict[str, tuple[str, str, str]]:
     found = {}
     for path in sorted((ROOT / "csrc/python").rglob("*.c")):
         text = path.read_text(encoding="utf-8")
-        for function, *rest in re.findall(SIGNATURE, text):
-            found[function] = tuple(map(text_of, rest))
+        for function, declared, types, result in re.findall(SIGNATURE, text):
+            found[function] = (text_of(declared), text_of(types), text_of(result))
         for function, declared, result in re.findall(DOC, text):
-            types = re.search(rf"\{{\s*{function}_doc,\s*{STRINGS}\}}", text)
-            letters = text_of(types[1]) if types else ""
-            found[function] = (text_of(declared), letters, text_of(result))
+            letters = re.search(rf"\{{\s*{function}_doc,\s*{STRINGS}\}}", text)
+            types = text_of(letters[1]) if letters else ""
+            found[function] = (text_of(declared), types, text_of(result))
     return found
 
 
@@ -93,7 +93,7 @@ def generated() -> str:
 
 
 def stub() -> str:
-    """What the file should be."""
+    """The text that the stub should have."""
     kept, mark, _ = STUB.read_text(encoding="utf-8").partition("by tests/core_stub.py.\n")
     return kept + mark + generated()
 

@@ -126,7 +126,7 @@ class Sources:
         return path
 
     def one(self) -> int:
-        """What the module in place answers, asked in a process that has not loaded it before."""
+        """The answer of the module in place, to a process that has not loaded it before."""
         (path,) = (self.folder / "gpusched").glob("_core*.so")
         code = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).gs_one())"
         return int(subprocess.check_output([sys.executable, "-c", code, path], timeout=60))
@@ -259,7 +259,7 @@ def test_an_error_in_one_source_ends_the_compilation(tmp_path: Path) -> None:
     targets = [str(tmp_path / f"{k:02d}") for k in range(40)]
     with rebuild.Rebuild(tmp_path, run) as objects, pytest.raises(ValueError, match="failure"):
         objects.compile({target: [target] for target in targets}, workers=2)
-    assert len(started) < len(targets)
+    assert len(started) <= 3  # what failed, and what had begun
 
 
 def test_what_is_edited_during_a_build_is_compiled_by_the_next(tmp_path: Path) -> None:

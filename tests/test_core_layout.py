@@ -112,7 +112,7 @@ def test_includes_run_downwards() -> None:
         for other in included(path):
             if str(other) == "gpusched_cuda_image.h":  # written by the build
                 continue
-            if len(other.parts) == 1 and path.parts[0] == "python":  # gpusched.h, registry.h
+            if len(other.parts) == 1 and path.parts[0] == "python":  # internal.h, registry.h
                 continue
             assert other in HEADERS, f"{path} includes {other}, which is not there"
             folder = path.parts[0]
@@ -200,11 +200,19 @@ def test_all_headers_compile_together(backwards: bool, compiler: Compiler, tmp_p
     compiler.run("-Wno-unused-function", f"-I{CSRC}", "-fsyntax-only", source)
 
 
-def test_the_public_header_names_no_private_folder(compiler: Compiler, tmp_path: Path) -> None:
-    source = tmp_path / "public.c"
-    source.write_text('#include "gpusched.h"\nint main(void) { return 0; }\n')
+@pytest.mark.parametrize("header", ["gpusched.h", "internal.h"])
+def test_the_headers_for_callers(header: str, compiler: Compiler, tmp_path: Path) -> None:
+    source = tmp_path / "caller.c"
+    source.write_text(f'#include "{header}"\nint main(void) {{ return 0; }}\n')
     compiler.run(f"-I{CSRC}", "-fsyntax-only", source)
-    assert "python/" not in (CSRC / "gpusched.h").read_text()
+    assert "python/" not in (CSRC / header).read_text()
+
+
+def test_a_header_is_public_or_internal() -> None:
+    public, (_, *others) = (included(Path(name)) for name in ("gpusched.h", "internal.h"))
+    for listed in (public, others):
+        assert list(map(str, listed)) == sorted(map(str, listed))
+    assert set(public) & set(others) == set() and {*public, *others} <= set(CORE_HEADERS)
 
 
 def test_few_arguments_by_position() -> None:

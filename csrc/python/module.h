@@ -18,7 +18,7 @@
 #endif
 #include <numpy/arrayobject.h>
 
-#include "gpusched.h"
+#include "internal.h"
 
 /* The heap types of the module. */
 typedef enum {
