@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from pathlib import Path
 
 import numpy
@@ -61,6 +62,19 @@ def refusal():
             "POSIX threads, dlopen and mlockall; use the Windows Subsystem for Linux (WSL 2)"
         )
     return None
+
+
+def long_description():
+    """README.md with its relative links as addresses of the files at the version's tag."""
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    source = project["urls"]["Source"]
+
+    def absolute(link):
+        kind = "raw" if link[1] else "blob"  # pictures as such, texts as pages
+        return f"{link[1]}[{link[2]}]({source}/{kind}/v{version}/{link[3]})"
+
+    readme = (root / "README.md").read_text("utf-8")
+    return re.sub(r"(!?)\[([^\]]*)\]\((?!https:|#)([^)]+)\)", absolute, readme)
 
 
 # What a driver translates for all GPUs from Turing on, and code for the data-centre GPUs, from the
@@ -242,6 +256,8 @@ class Core(Build):
 
 
 setup(
+    long_description=long_description(),
+    long_description_content_type="text/markdown",
     cmdclass={"build_ext": Build, "core": Core},
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if limited_api else {},
     ext_modules=[

@@ -76,8 +76,8 @@ if TYPE_CHECKING:
     from gpusched.comparison.workload_answer import WorkloadAnswer as WorkloadAnswer
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
     from gpusched.model import profiles as profiles
+    from gpusched.model.batch_function import BatchFunction as BatchFunction
     from gpusched.model.batch_table import BatchTable as BatchTable
-    from gpusched.model.functions.batch_function import BatchFunction as BatchFunction
     from gpusched.model.gpu import GPU as GPU
     from gpusched.model.gpu import occupancy as occupancy
     from gpusched.model.gpus.mps_shares import SMs as SMs
@@ -119,7 +119,7 @@ _MODULES = {
     "simulate": "simulate",
 }
 _MEMBERS = {
-    "BatchFunction": "model.functions.batch_function",
+    "BatchFunction": "model.batch_function",
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
     "Advice": "comparison.advice",

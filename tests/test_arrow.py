@@ -17,9 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched import _core
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import Coded
 from gpusched._support.results import Results
+from gpusched._support.tabular import Coded, Tabular
 
 NUMBERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 FLOATS = ("float32", "float64")

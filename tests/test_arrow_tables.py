@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched._support.arrow import Tabular
+from gpusched._support.tabular import Tabular
 
 DATA = Path(__file__).parent / "data"
 

@@ -10,10 +10,15 @@ import pytest
 
 import gpusched as gs
 from gpusched._draw.axes import PALETTE, TimeAxis
-from gpusched._draw.block_columns import BlockColumns, Flights
-from gpusched._draw.block_lanes import BlockLanes, block_lanes
-from gpusched._draw.block_means import mean_warps, raster
-from gpusched._draw.name_colors import NameColors
+from gpusched._draw.block_lanes import (
+    BlockColumns,
+    BlockLanes,
+    Flights,
+    block_lanes,
+    mean_warps,
+    raster,
+)
+from gpusched._draw.lanes import NameColors
 from gpusched._draw.timeline import Lane, Raster, Timeline
 
 pytestmark = pytest.mark.python

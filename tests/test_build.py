@@ -82,7 +82,7 @@ class Sources:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in ("setup.py", "csrc/rebuild.py"):
+        for name in ("setup.py", "csrc/rebuild.py", "pyproject.toml", "README.md"):
             self.write(name, (ROOT / name).read_text())
         self.write("gpusched/_version.py", '__version__ = "1.0"\n')
         one = f'#include "core/outer.h"\nint gs_one(void);\n{DEFAULT} int gs_one(void)'
@@ -336,11 +336,32 @@ def test_documents_name_one_version() -> None:
         assert f'set version = "{version}"' in recipe.read_text(encoding="utf-8")
 
 
-def test_the_citation_has_the_papers_of_the_readme() -> None:
+def test_the_citation_has_the_papers_of_the_list() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    sources = (ROOT / "notebooks/guide/sources.md").read_text(encoding="utf-8")
     for key in ("RTNS24", "ECRTS17", "RTCSA19", "RTAS20", "RTNS10"):
-        assert f'"[{key}] ' in citation and f"- [{key}] " in readme
+        assert f'"[{key}] ' in citation and f"- [{key}] " in sources
+
+
+def test_the_long_description_is_the_readme_with_addresses() -> None:
+    """PyPI shows it outside of the repository: no link is relative, and files are at the tag."""
+    shown = python("print(given['long_description'], end='')")
+    project: Any = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "readme" in project["dynamic"]
+    source = re.escape(project["urls"]["Source"])
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", shown)
+    assert len(links) >= 20
+    paths = []
+    for mark, link in links:
+        kind = "raw" if mark else "blob"
+        if link not in project["urls"].values():
+            path = re.fullmatch(rf"{source}/{kind}/v{gpusched.__version__}/(.+)", link)
+            assert path is not None and (ROOT / path[1]).exists(), link
+            paths.append(path[0])
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for link in paths:
+        shown = shown.replace(link, link.partition(f"/v{gpusched.__version__}/")[2])
+    assert shown == readme
 
 
 def test_the_conda_recipe_needs_what_the_wheel_needs() -> None:

@@ -19,9 +19,9 @@ import gpusched as gs
 from gpusched.cli import main as command
 from gpusched.cuda import CudaError, Device, Operation
 from gpusched.cuda.check import partitions, supervise
-from gpusched.cuda.noise import noisy
 from gpusched.cuda.probes import block_order, carveouts, interference, queues
 from gpusched.cuda.probes.bench import Bench, Finding, attempt
+from gpusched.cuda.probes.interference import noisy
 
 pytestmark = pytest.mark.python
 
@@ -250,8 +250,8 @@ def test_processes_that_do_not_start(standin: Standin, monkeypatch: pytest.Monke
     monkeypatch.setenv("GPUSCHED_STANDIN", "devices=0")
     with pytest.raises(RuntimeError, match="did not start"), noisy(0, "memset", 2):
         pass
-    monkeypatch.setattr("gpusched.cuda.noise._CODE", "import time; time.sleep(60)")
-    monkeypatch.setattr("gpusched.cuda.noise.LIMIT_S", 0.5)
+    monkeypatch.setattr("gpusched.cuda.probes.interference._CODE", "import time; time.sleep(60)")
+    monkeypatch.setattr("gpusched.cuda.probes.interference.LIMIT_S", 0.5)
     with pytest.raises(RuntimeError, match="noise: got no answer of a"), noisy(0, "memset", 1):
         pass
     with pytest.raises(ValueError, match="processes: got 65, expected 1 to 64"):

@@ -31,11 +31,8 @@ MODULES = [
 
 HAS_XARRAY = importlib.util.find_spec("xarray") is not None
 
-# A type of typing, exceptions of the core, and a table whose function's example takes seconds.
-WITHOUT = {
-    *("gs.simulate.Order", "gs.Cancelled", "gs.cuda.CudaError"),
-    "gs.experiments.PapersReport",
-}
+# A type of typing and exceptions of the core.
+WITHOUT = {"gs.simulate.Order", "gs.Cancelled", "gs.cuda.CudaError"}
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -14,7 +14,7 @@ from gpusched import analysis, comparison, io, pbs
 pytestmark = pytest.mark.python
 
 MODULES = [
-    "gpusched.model.answers.answer",
+    "gpusched.model.answer",
     *(
         info.name
         for package in (analysis, comparison, io, pbs)

@@ -11,7 +11,7 @@ import pytest
 from test_generate import distance
 
 import gpusched as gs
-from gpusched.model.hosts.host_text import job_of
+from gpusched.model.host_frames import job_of
 
 SETS = 4000
 FLAT = gs.profiles.table([1.0])

@@ -9,7 +9,7 @@ import pytest
 import gpusched as gs
 from gpusched.cli.main import main
 from gpusched.model.gpus.capabilities import partition_unit
-from gpusched.model.workload.green_contexts import green_sms
+from gpusched.model.workload.platforms import green_sms
 
 pytestmark = pytest.mark.python
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import shlex
 import sys
 import tomllib
 import warnings
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
+from gpusched.cli.main import _parser
 from gpusched.comparison.verdicts.gpu_rules import known_rules
 from gpusched.comparison.ways import WAYS
 from gpusched.model.gpus.capabilities import (
@@ -51,17 +53,50 @@ def test_every_page_is_in_the_navigation() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_code_runs_and_prints_what_the_page_shows(
-    path: Path, capsys: pytest.CaptureFixture[str]
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(ROOT)
     fences = FENCES.findall(path.read_text("utf-8"))
     names: dict[str, Any] = {}
     for at, (language, text) in enumerate(fences):
-        assert language in ("python", "text", "sh"), language
+        assert language in ("python", "text", "sh", "toml"), language
         if language != "python":
             continue
         exec(compile(text, path.name, "exec"), names)
         shown = fences[at + 1][1] if fences[at + 1 : at + 2] and fences[at + 1][0] == "text" else ""
         assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_commands_and_files_are_taken(path: Path, tmp_path: Path) -> None:
+    """The parser takes the commands, which name files of the repository; programs are loaded."""
+    for language, text in FENCES.findall(path.read_text("utf-8")):
+        if language == "toml":
+            (tmp_path / "program.toml").write_text(text)
+            assert gs.Workload.load(tmp_path / "program.toml").tasks
+        for line in text.splitlines() if language == "sh" else ():
+            command, *arguments = shlex.split(line, comments=True)
+            assert command in ("gpusched", "python"), line
+            if command == "gpusched":
+                options = vars(_parser().parse_args(arguments))
+                files = [word for word in arguments if "/" in word]
+                assert options["command"] == arguments[0]
+                assert [name for name in files if not (ROOT / name).is_file()] == []
+
+
+def test_every_key_of_a_paper_is_in_the_list_of_sources() -> None:
+    key = re.compile(r"\[([A-Z]{3,6}\d\d)\]")
+    listed = set(re.findall(r"^- \[(\w+)\]", (GUIDE / "sources.md").read_text("utf-8"), re.M))
+    found = set()
+    for folder, endings in (
+        ("csrc", (".c", ".h", ".md")),
+        ("gpusched", (".py", ".md")),
+        ("notebooks", (".md", ".ipynb")),
+    ):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in endings:
+                found |= set(key.findall(path.read_text("utf-8")))
+    assert found == listed
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

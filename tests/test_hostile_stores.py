@@ -31,7 +31,7 @@ from forged_stores import (
 )
 
 import gpusched as gs
-from gpusched._support.databases import guard, pass_interrupt_on
+from gpusched._support.input_files import guard, pass_interrupt_on
 
 pytestmark = pytest.mark.python
 

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.input_files import content, gunzip
 
 pytestmark = pytest.mark.python

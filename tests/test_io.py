@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from gpusched import io
 from gpusched._draw import chrome_trace
-from gpusched.io.traces.chosen_periods import utilization_text
-from gpusched.io.traces.kernel_names import labels
+from gpusched.io.traces.trace_kernels import utilization_text
+from gpusched.io.traces.trace_tables import labels
 from gpusched.model.gpu import GPU
 
 pytestmark = pytest.mark.python

@@ -159,7 +159,7 @@ def test_gpus_without_profiles(gpu: gs.GPU) -> None:
             call()
 
 
-@pytest.mark.parametrize("name", ["gpu", "gpus.mig_profiles", "gpus.mig_placements"])
+@pytest.mark.parametrize("name", ["gpu", "gpus.mig_profiles"])
 def test_examples(name: str) -> None:
     module = importlib.import_module(f"gpusched.model.{name}")
     assert doctest.testmod(module, extraglobs={"gs": gs}).failed == 0

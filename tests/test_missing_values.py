@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
+from gpusched._support.tabular import frame_of, optional
 
 pytestmark = pytest.mark.python
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import json
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,18 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.cli.main import main
-from gpusched.experiments.papers import paper_list, papers_report
-from gpusched.experiments.papers.claim import Claim, Finding, Size, found
-from gpusched.experiments.papers.paper_list import PAPERS, Paper
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.papers import claim as claim_module
+from benchmarks.papers import paper_list, papers_report
+from benchmarks.papers.__main__ import main
+from benchmarks.papers.claim import Claim, Finding, Size, found
+from benchmarks.papers.paper_list import PAPERS, Paper
 
 pytestmark = [pytest.mark.python, pytest.mark.numbers]
+
+ROOT = Path(__file__).parents[1]
 
 CLAIMS = [(key, claim) for key, paper in PAPERS.items() for claim in paper.claims]
 
@@ -84,6 +93,11 @@ def test_claims_have_places_of_their_own() -> None:
         assert len(set(names)) == len(names)
 
 
+@pytest.mark.parametrize("module", [claim_module, papers_report])
+def test_examples(module: Any) -> None:
+    assert doctest.testmod(module).failed == 0
+
+
 # The report, on claims of its own -----------------------------------------------------------------
 
 CALLS: list[str] = []
@@ -136,7 +150,7 @@ class Page(HTMLParser):
 @pytest.mark.usefixtures("made")
 def test_table_page_and_document(tmp_path: Path) -> None:
     steps: list[tuple[int, int]] = []
-    report = gs.experiments.report("RTNS10", progress=lambda *step: steps.append(step))
+    report = papers_report.report("RTNS10", progress=lambda *step: steps.append(step))
     assert steps == [(1, 3), (2, 3), (3, 3)]
     assert report["verdict"].tolist() == ["agrees", "differs", "needs hardware"]
     assert report["computed"].tolist() == ["2 <here>", "5, not 4", ""]
@@ -157,24 +171,24 @@ def test_table_page_and_document(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("made")
 def test_a_report_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = gs.experiments.report(["RTNS10"], store=tmp_path, progress=False)
+    first = papers_report.report(["RTNS10"], store=tmp_path, progress=False)
     assert CALLS == ["easy", "wrong"]
-    again = gs.experiments.report(["RTNS10"], store=tmp_path, progress=False)
+    again = papers_report.report(["RTNS10"], store=tmp_path, progress=False)
     assert CALLS == ["easy", "wrong"]
     assert again == first
     assert again.document() == first.document()
     assert again.checked[0].finding.picture == "<svg/>"
-    gs.experiments.report(["RTNS10"], store=tmp_path, full=True, progress=False)
+    papers_report.report(["RTNS10"], store=tmp_path, full=True, progress=False)
     assert CALLS == ["easy", "wrong"] * 2
     # Another statement, another version of the check, a damaged file: computed again.
     other = Claim("Table 2", "four", "4.0", ("gs.place",), "differs", "rounded", wrong)
     changed = Paper("RTNS10", "", "", (MADE[0], other, MADE[2]))
     monkeypatch.setitem(paper_list.PAPERS, "RTNS10", changed)
-    gs.experiments.report(["RTNS10"], store=tmp_path, progress=False)
+    papers_report.report(["RTNS10"], store=tmp_path, progress=False)
     assert CALLS == [*["easy", "wrong"] * 2, "wrong"]
     for path in tmp_path.iterdir():
         path.write_bytes(path.read_bytes()[:-5])
-    gs.experiments.report(["RTNS10"], store=tmp_path, progress=False)
+    papers_report.report(["RTNS10"], store=tmp_path, progress=False)
     assert CALLS == [*["easy", "wrong"] * 2, "wrong", "easy", "wrong"]
 
 
@@ -184,7 +198,7 @@ def test_unexpected_verdicts_are_shown(
 ) -> None:
     claims = (Claim("Table 2", "four", "4", ("gs.place",), "agrees", "", wrong), *MADE[2:])
     monkeypatch.setitem(PAPERS, "RTNS10", Paper("RTNS10", "", "", claims))
-    assert main(["papers", "RTNS10", "--output", str(tmp_path)]) == 1
+    assert main(["RTNS10", "--output", str(tmp_path)]) == 1
     assert "differs (expected: agrees)" in capsys.readouterr().out
     assert "not as expected" in (tmp_path / "papers.html").read_text(encoding="utf-8")
 
@@ -196,34 +210,41 @@ def test_an_error_names_the_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     claims = (Claim("Table 9", "zero", "0", ("gs.place",), "agrees", "", fails),)
     monkeypatch.setitem(PAPERS, "RTAS20", Paper("RTAS20", "", "", claims))
     with pytest.raises(ZeroDivisionError) as caught:
-        gs.experiments.report("RTAS20", progress=False)
+        papers_report.report("RTAS20", progress=False)
     assert "[RTAS20] Table 9 (zero)" in caught.value.__notes__[0]
 
 
 @pytest.mark.usefixtures("made")
 def test_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["papers", "RTNS10", "--full", "--output", str(tmp_path / "a")]) == 0
+    assert main(["RTNS10", "--full", "--output", str(tmp_path / "a")]) == 0
     out = capsys.readouterr().out
     assert re.split("  +", out.splitlines()[1]) == ["RTNS10", "Figure 1", "a & b", "agrees"]
     assert len(list((tmp_path / "a" / "findings").iterdir())) == 2
-    assert main(["papers", "RTNS10", "--json", "--workers", "1"]) == 0
+    assert main(["RTNS10", "--json", "--workers", "1"]) == 0
     assert json.loads(capsys.readouterr().out)["full"] is False
-    assert main(["papers", "RTNS10", "--quiet"]) == 0
+    assert main(["RTNS10", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
-    assert main(["papers", "RTNS11"]) == 2
+    assert main(["RTNS11"]) == 2
     assert "expected" in capsys.readouterr().err
     (tmp_path / "file").touch()
-    assert main(["papers", "--output", str(tmp_path / "file")]) == 2
+    assert main(["--output", str(tmp_path / "file")]) == 2
+
+
+def test_the_command_is_a_program() -> None:
+    command = [sys.executable, "-m", "benchmarks.papers", "RTNS11"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("gpusched papers: ") and done.stderr.count("\n") == 1
 
 
 def test_hostile_arguments() -> None:
     for given in (5, [1], "ecrts17"):
         with pytest.raises((TypeError, ValueError)):
-            gs.experiments.report(given, progress=False)  # type: ignore[arg-type]
+            papers_report.report(given, progress=False)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="workers"):
-        gs.experiments.report(workers=0, progress=False)
+        papers_report.report(workers=0, progress=False)
     with pytest.raises(TypeError, match="full"):
-        gs.experiments.report(full="yes", progress=False)  # type: ignore[arg-type]
+        papers_report.report(full="yes", progress=False)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +264,7 @@ def test_claims_are_checked(verdict: Any, because: str, check: Any) -> None:
 @pytest.mark.usefixtures("made")
 def test_counts_are_drawn() -> None:
     pytest.importorskip("matplotlib")
-    report = gs.experiments.report("RTNS10", progress=False)
+    report = papers_report.report("RTNS10", progress=False)
     axes = report.plot()
     assert [patch.get_width() for patch in axes.patches] == [1, 0, 1, 1, 0]
     assert papers_report.PapersReport is type(report)

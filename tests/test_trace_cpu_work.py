@@ -7,8 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from gpusched.io.trace_workloads.cpu_work import Waits, cpu_work
-from gpusched.io.trace_workloads.gpu_work import IN, GpuWork
+from gpusched.io.trace_workloads.job_work import IN, GpuWork, Waits, cpu_work
 from gpusched.io.traces.trace_events import Calls, TraceEvents
 
 pytestmark = pytest.mark.python

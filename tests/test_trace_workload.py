@@ -20,7 +20,7 @@ from test_nsys import kernel as nsys_kernel
 from test_nsys import table as nsys_table
 
 import gpusched as gs
-from gpusched.io.traces import chosen_periods, trace
+from gpusched.io.traces import trace, trace_kernels
 
 pytestmark = pytest.mark.python
 
@@ -712,7 +712,7 @@ def test_batches_of_the_perception_program_are_played() -> None:
     assert len(read.workload("step")["step"].kernels) == 31
 
 
-@pytest.mark.parametrize("module", [trace, chosen_periods])
+@pytest.mark.parametrize("module", [trace, trace_kernels])
 def test_examples(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parent.parent)
     found = doctest.testmod(module, extraglobs={"gs": gs, "np": np})

@@ -153,7 +153,7 @@ typedef struct {
 
 /* Prepares a call. stop: None, or a writable buffer of one byte that another thread sets to stop
  * the call, or a pair of one of these and an instant of gs_python_now, from which on the call is
- * stopped, too (Deadline of gpusched/_support/stopping.py). seconds and bytes: budgets, 0 for none;
+ * stopped, too (Deadline of gpusched/_support/budget.py). seconds and bytes: budgets, 0 for none;
  * with seconds, that instant ends this budget instead. False with an exception set. */
 bool gs_python_call_init(gs_python_call_t *call, PyObject *stop, double seconds, long long bytes);
 void gs_python_call_free(gs_python_call_t *call);

@@ -1,28 +1,288 @@
 """Pictures of blocks on SMs: a lane per SM, of one log or of two that are compared.
 
-A block's piece is as high as its share of the SM's warps, and stays on the lowest warps that are
-free at its start. Where blocks are too many for pieces, or lanes too thin for their heights, the
-lanes show mean numbers of warps instead.
+The input are blocks as columns, simulated or recorded. A block's piece is as high as its share of
+the SM's warps, and stays on the lowest warps that are free at its start. Where blocks are too many
+for pieces, or lanes too thin for their heights, the lanes show mean numbers of warps instead.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
-from gpusched._draw.axes import LATE, TimeAxis
-from gpusched._draw.block_columns import BlockColumns, Flights
-from gpusched._draw.block_means import COLUMNS, THIN, Shares, mean_warps, raster
-from gpusched._draw.lanes import Placement, Run, spans, split
-from gpusched._draw.name_colors import NameColors
-from gpusched._draw.timeline import PIXELS_PER_POINT, Lane, Piece, Raster, Span
+from gpusched import _core
+from gpusched._draw.axes import LATE, PALETTE, TimeAxis
+from gpusched._draw.lanes import NameColors, Placement, Run, spans, split
+from gpusched._draw.timeline import (
+    PIXELS_PER_POINT,
+    CounterColumns,
+    Lane,
+    Piece,
+    PieceColumns,
+    Raster,
+    Span,
+    Words,
+)
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
 
-__all__ = ["SHOWN_BOXES", "SIDES", "BlockLanes", "block_lanes"]
+__all__ = [
+    "SHOWN_BOXES",
+    "SIDES",
+    "BlockColumns",
+    "BlockLanes",
+    "Flights",
+    "block_lanes",
+    "mean_warps",
+    "raster",
+    "sm_lanes",
+    "trace_columns",
+]
+
+WARP_THREADS = 32
+
+Parts = tuple[npt.NDArray[np.bool_], Int64Array, Int64Array, Int64Array]
+"""Spans in which blocks run or are frozen: (frozen, block, start, end)."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockColumns:
+    """B blocks of K kernels.
+
+    Attributes
+    ----------
+    kernel, block, sm, start, end
+        Shape ``(B,)``: index of the kernel, number of the block in its grid, SM, start and end in
+        ticks, which are not negative.
+    name, threads, context
+        Per kernel, K: name, threads per block, context.
+    sms, warps
+        Number of SMs of the GPU, and number of warps of an SM.
+    peak
+        Largest number of warps on an SM at once, if it exceeds ``warps``: recorded starts and ends
+        are not exact.
+    parts
+        Spans of blocks that are frozen in between; None: each block runs from start to end.
+    gap
+        Shape ``(B,)``: ticks by which a block differs from the other side of a comparison, 0 if
+        the difference is tolerated; None without a comparison.
+    """
+
+    kernel: Int64Array
+    block: Int64Array
+    sm: Int64Array
+    start: Int64Array
+    end: Int64Array
+    name: tuple[str, ...]
+    threads: Int64Array
+    context: Int64Array
+    sms: int
+    warps: int
+    parts: Parts | None = None
+    gap: Int64Array | None = None
+    peak: int = 0
+
+    @property
+    def warps_of(self) -> Int64Array:
+        """Warps of a block of each kernel, ``(K,)``."""
+        warps: Int64Array = -(-self.threads // WARP_THREADS)
+        return warps
+
+    def only(self, chosen: npt.NDArray[np.bool_]) -> BlockColumns:
+        """The same columns without the spans of blocks that are not ``chosen``."""
+        block, start, end = self.running()
+        kept = chosen[block]
+        running = np.zeros(int(kept.sum()), dtype=bool)
+        return replace(self, parts=(running, block[kept], start[kept], end[kept]))
+
+    def running(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Spans in which blocks run: (block, start, end)."""
+        if self.parts is None:
+            every = np.flatnonzero(self.end > self.start)
+            return every, self.start[every], self.end[every]
+        frozen, *spans = self.parts
+        block, start, end = (column[~frozen] for column in spans)
+        return block, start, end
+
+
+@dataclass(frozen=True, eq=False)
+class Flights:
+    """Groups of blocks of one kernel that are on one SM for the same time, by start: columns.
+
+    Attributes
+    ----------
+    kernel, sm, start, end
+        Kernel, SM, start and end of the blocks.
+    blocks
+        Number of blocks.
+    first
+        Index of one of them.
+    gap
+        Largest ``gap`` of the blocks.
+    """
+
+    kernel: Int64Array
+    sm: Int64Array
+    start: Int64Array
+    end: Int64Array
+    blocks: Int64Array
+    first: Int64Array
+    gap: Int64Array
+
+    @staticmethod
+    def of(log: BlockColumns, rows: Int64Array) -> Flights:
+        """The flights of some blocks; those that differ and those that do not are apart."""
+        gap = np.zeros(len(rows), np.int64) if log.gap is None else log.gap[rows]
+        columns = (log.kernel[rows], log.sm[rows], log.start[rows], log.end[rows])
+        order = np.lexsort((gap > 0, columns[3], columns[1], columns[0], columns[2]))
+        new = np.zeros(len(rows), dtype=bool)
+        new[:1] = True
+        for column in (*columns, gap > 0):
+            new[1:] |= column[order][1:] != column[order][:-1]
+        first = np.flatnonzero(new)
+        kernel, sm, start, end = (column[order][first] for column in columns)
+        largest = np.maximum.reduceat(gap[order], first) if len(first) else gap
+        counts = np.diff(np.append(first, len(rows)))
+        return Flights(kernel, sm, start, end, counts, rows[order][first], largest)
+
+
+def sm_lanes(log: BlockColumns) -> list[Lane]:
+    """Lanes of a trace: one per SM that is used."""
+    return [Lane("blocks", f"SM {sm}") for sm in np.unique(log.sm).tolist()]
+
+
+def trace_columns(log: BlockColumns) -> list[PieceColumns | CounterColumns]:
+    """Blocks while they run, in the lanes of their SMs, and counters of the SMs' warps."""
+    used = np.unique(log.sm)
+    if not len(used):
+        return []
+    lanes: Int64Array = np.zeros(log.sms, np.int64)
+    lanes[used] = np.arange(len(used))
+    block, start, end = log.running()
+    order = np.lexsort((block, start))
+    block, start, end = block[order], start[order], end[order]
+    kernel = log.kernel[block]
+    threads: Int64Array = log.threads[kernel]
+    sm, time, warps, *_ = _core.sm_occupancy(log.sms, log.sm[block], start, end, threads)
+    groups = tuple(f"SM {number}" for number in used.tolist())
+    return [
+        PieceColumns(
+            lane=lanes[log.sm[block]],
+            start=start,
+            end=end,
+            name=(Words(kernel, log.name),),
+            args={"launch": kernel, "block": log.block[block], "threads": threads},
+        ),
+        CounterColumns(groups, lanes[sm], time, "warps", {"warps": warps}),
+    ]
+
+
+COLUMNS = 360  # parts of a window
+THIN = 8.0  # points of a lane in which heights cannot be told apart
+_THIN_CELLS = 2  # of its height
+_MOST_CELLS = 32  # of that of other lanes
+_SHADES = 6  # of a colour
+_PALEST = 0.25
+
+Shares = npt.NDArray[np.float64]
+
+
+def mean_warps(
+    log: BlockColumns, classes: Int64Array, since: int, end: int, group: int = 1
+) -> Shares:
+    """Mean number of warps per SM that run in equal parts of a window.
+
+    Parameters
+    ----------
+    log
+        The blocks.
+    classes
+        Index of each kernel's colour, ``(K,)``.
+    since, end
+        The window in ticks.
+    group
+        Number of adjacent SMs that share a row.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (rows, colours of the palette, parts), float64; parts are 360, or as many as the
+        window has ticks. Time and memory: linear in blocks and cells.
+    """
+    parts = min(COLUMNS, end - since)
+    edges = np.array([since + (end - since) * k // parts for k in range(parts + 1)], np.int64)
+    block, start, stop = log.running()
+    inside = np.flatnonzero((stop > since) & (start < end))
+    block = block[inside]
+    rows = -(-log.sms // group)
+    shape = (rows, len(PALETTE), parts)
+    kernel = log.kernel[block]
+    base = (log.sm[block] // group * len(PALETTE) + classes[kernel]) * parts
+    warps = log.warps_of[kernel].astype(np.float64)
+    size = int(np.prod(shape))
+    first, later = np.zeros(size), np.zeros(size)
+    for times, sign in ((start[inside], 1), (stop[inside], -1)):
+        at = np.clip(times, since, end)
+        part = np.minimum(np.searchsorted(edges, at, side="right") - 1, parts - 1)
+        # From an instant on, warps count for the rest of its part, and for all of the later ones.
+        rest = (edges[part + 1] - at).astype(np.float64)
+        first += sign * np.bincount(base + part, warps * rest, size)
+        after = part + 1 < parts
+        later += sign * np.bincount((base + part + 1)[after], warps[after], size)
+    lengths = np.diff(edges).astype(np.float64)
+    area = first.reshape(shape) + np.cumsum(later.reshape(shape), axis=2) * lengths
+    sms = np.minimum(group, log.sms - group * np.arange(rows)).astype(np.float64)
+    means: Shares = np.maximum(np.round(area / lengths / sms[:, None, None], 9), 0.0)
+    return means
+
+
+def raster(shares: Shares, lane: int, height: float, tip: str) -> Raster:
+    """Image of shares of rows, (rows, colours, columns), in lanes from ``lane`` on.
+
+    Shares are stacked from the bottom of a row. Rows of fewer than ``THIN`` points are filled, the
+    paler the smaller the sum of the shares. What is not 0 is shown.
+    """
+    rows, colors, columns = shares.shape
+    total = shares.sum(axis=1)
+    if height < THIN:
+        parts = np.divide(
+            shares, total[:, None], out=np.zeros_like(shares), where=total[:, None] > 0
+        )
+        values = _stacked(parts, _THIN_CELLS)
+        shade = np.clip(np.ceil(total * _SHADES - 1e-6), 1, _SHADES).astype(np.int64) - 1
+        values = np.where(values < colors, values * _SHADES + shade[:, None], -1)
+        texts = tuple(_pale(text, k / (_SHADES - 1)) for text in PALETTE for k in range(_SHADES))
+    else:
+        values = _stacked(shares, min(int(height * PIXELS_PER_POINT + 1e-9), _MOST_CELLS))
+        values, texts = np.where(values < colors, values, -1), PALETTE
+    image = np.ascontiguousarray(values.reshape(-1, columns), dtype=np.int16)
+    return Raster(lane, rows, image, texts, tip)
+
+
+def _stacked(shares: Shares, cells: int) -> Int64Array:
+    """Index of the colour of each cell of a row, (rows, cells from the top, columns).
+
+    That of an empty cell is the number of colours.
+    """
+    colors = shares.shape[1]
+    tops = np.rint(np.cumsum(shares, axis=1) * cells)
+    level = np.arange(cells)[:, None]
+    values: Int64Array = (tops[:, :, None, :] <= level).sum(axis=1)
+    lowest, some = values[:, 0], shares.any(axis=1)
+    values[:, 0] = np.where((lowest == colors) & some, np.argmax(shares, axis=1), lowest)
+    return values[:, ::-1]
+
+
+def _pale(text: str, strength: float) -> str:
+    """A colour mixed with white."""
+    part = _PALEST + (1 - _PALEST) * strength
+    mixed = (round(255 - part * (255 - int(text[k : k + 2], 16))) for k in (1, 3, 5))
+    return "#{:02X}{:02X}{:02X}".format(*mixed)
+
 
 SHOWN_BOXES = (700, 4000)
 """Pieces that a picture shows: without an end of the window, and with it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Template
 
 from gpusched._draw.axes import INK, LATE, MUTED, PALETTE
-from gpusched._draw.svg_document import DARK_INK, DARK_LATE, DARK_MUTED, DARK_PAPER, PAPER
+from gpusched._draw.svg import DARK_INK, DARK_LATE, DARK_MUTED, DARK_PAPER, PAPER
 
 __all__ = ["STYLE", "VIEW", "VIEW_STYLE"]
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.large_arrays import copied, first_where, joined
-from gpusched._support.no_array import NoArray
 from gpusched._support.text import shown
 
 Int64Array = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+
+MAX_BYTES = 4 << 30
+"""Default of ``max_bytes``, the largest size of a file and of what it unpacks to: 4 GiB."""
 
 _LIMIT = 2**63
 _MOST_BITS = 10_000  # of an integer; Python writes 4,300 digits, 14,284 bits
@@ -401,3 +403,21 @@ def _refuse(
 
 def _entry(name: str, index: tuple[int, ...]) -> str:
     return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+class NoArray:
+    """Base class of objects with several columns; ``np.asarray`` refuses them with an explanation.
+
+    Otherwise NumPy would make an array of Python objects, one per task. A class sets ``_INSTEAD``,
+    the expressions to use instead.
+    """
+
+    __slots__ = ()
+
+    _INSTEAD: ClassVar[str]
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise TypeError(f"array: {self._refusal()}")
+
+    def _refusal(self) -> str:
+        return f"got {type(self).__name__}, expected one of its columns ({self._INSTEAD})"

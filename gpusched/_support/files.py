@@ -20,7 +20,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import IO, Any
 
-from gpusched._support.paths import blaming, own_descriptor, path_text
+from gpusched._support.text import blaming, own_descriptor, path_text
 
 try:
     import fcntl

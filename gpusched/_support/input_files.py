@@ -6,7 +6,8 @@ that are not regular. To read a pipe on purpose, pass a descriptor that the proc
 
 A compressed file can be a thousand times as large when unpacked. Every reader has a limit
 ``max_bytes``, `MAX_BYTES` by default, on the size of the file and of its unpacked content. A larger
-file is refused before memory is allocated for its content.
+file is refused before memory is allocated for its content. SQLite databases of unknown origin have
+limits and no trusted schema.
 """
 
 from __future__ import annotations
@@ -20,19 +21,24 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from gpusched._support.arguments import integer
-from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.paths import blaming, own_descriptor, path_text
-from gpusched._support.text import shown
+from gpusched._support.arguments import MAX_BYTES, integer
+from gpusched._support.text import blaming, own_descriptor, path_text, shown
+
+if TYPE_CHECKING:
+    import sqlite3
 
 __all__ = [
     "GZIP",
+    "MAGIC",
     "TooLarge",
     "check_size",
     "content",
+    "guard",
     "gunzip",
     "opened",
+    "pass_interrupt_on",
     "pieces",
     "read_all",
     "unpacked_pieces",
@@ -212,3 +218,35 @@ def _check_kind(descriptor: int, name: str, own: bool) -> None:
     if not (stat.S_ISREG(mode) or readable):
         kind = _KINDS.get(stat.S_IFMT(mode), "a special file")
         raise OSError(errno.EINVAL, f"got {kind}, expected a regular file", name)
+
+
+MAGIC = b"SQLite format 3\0"
+
+_STEPS = 10_000  # of SQLite's machine between two looks at signals
+
+
+def guard(connection: sqlite3.Connection, longest: int) -> None:
+    """Make a connection safe for a file that anyone may have written.
+
+    Values above ``longest`` bytes are errors, functions in the schema have no effects, and Ctrl-C
+    ends a query, which then fails as interrupted.
+    """
+    import sqlite3
+
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+    connection.set_progress_handler(_look, _STEPS)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+
+
+def _look() -> int:
+    """Run Python code, so that handlers of signals are called; an exception ends the query."""
+    return 0
+
+
+def pass_interrupt_on(error: sqlite3.Error) -> None:
+    """Raise KeyboardInterrupt where this ended a query: SQLite tells of an interrupt alone."""
+    import sqlite3
+
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+        raise KeyboardInterrupt from None

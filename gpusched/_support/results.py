@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import FloatArray, frozen
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, escape
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Base class of saved objects: ``save``, ``load``, and the names of the values in a file.
+"""Base classes of results: frozen dataclasses of read-only arrays, and objects that are saved.
 
 The reading and writing of files is in ``saved_files``, which is imported with the first file.
 """
@@ -9,9 +9,46 @@ import os
 from dataclasses import fields
 from typing import Any, ClassVar, TypeVar
 
-from gpusched._support.file_limits import MAX_BYTES
+import numpy as np
 
-__all__ = ["Saved"]
+from gpusched._support.arguments import MAX_BYTES, frozen
+
+
+def same(one: Any, other: Any) -> bool:
+    """True when two fields are equal; arrays are compared by their contents."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    return one is other or bool(one == other)
+
+
+class Frozen:
+    """Base class of frozen dataclasses that hold arrays.
+
+    Arrays are made read-only. Objects are compared by their contents, but for fields that are
+    declared with ``compare=False``, and therefore have no hash.
+    Unpickling calls the constructor, so that the arrays are read-only again.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                frozen(value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return all(
+            same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self) if f.compare
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return (type(self), tuple(getattr(self, f.name) for f in fields(self)))
+
 
 Made = TypeVar("Made", bound="Saved")
 

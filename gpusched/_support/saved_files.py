@@ -19,17 +19,10 @@ from typing import IO, Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.files import replacing
-from gpusched._support.input_files import (
-    TooLarge,
-    check_size,
-    opened,
-    read_all,
-    zip_members,
-)
-from gpusched._support.paths import path_text
-from gpusched._support.text import shown
+from gpusched._support.input_files import TooLarge, check_size, opened, read_all, zip_members
+from gpusched._support.text import path_text, shown
 
 __all__ = ["SavedObject", "array_of", "load_arrays", "load_object", "read_npz", "save_arrays"]
 

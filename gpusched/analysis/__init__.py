@@ -44,8 +44,8 @@ from gpusched.analysis.priority_assignment import assign_priorities
 from gpusched.analysis.priority_bounds import priority_streams
 from gpusched.analysis.sensitivity import breakdown, schedulability
 from gpusched.analysis.verdict import TERMS, Verdict
-from gpusched.model.answers.answer import Answer
-from gpusched.model.fifo_order import ORDERS
+from gpusched.model.answer import Answer
+from gpusched.model.fifo_model import ORDERS
 
 __all__ = [
     "GEDF_BOUNDS",

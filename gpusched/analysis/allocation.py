@@ -28,8 +28,8 @@ from gpusched.analysis.partitioned_inputs import (
     whole_gpu,
 )
 from gpusched.analysis.verdict import Verdict
+from gpusched.model.host_segments import with_zeros
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.hosts.host_arrays import with_zeros
 from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["partition", "stgm_allocate", "stgm_exhaustive"]

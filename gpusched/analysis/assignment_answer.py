@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, SupportsIndex
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import frame_of
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape
 from gpusched.analysis.verdict import Verdict
-from gpusched.model.answers.answer import Flags, Ticks, Times
-from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
+from gpusched.model.answer import Flags, Ticks, Times, part_of, sets_at, sets_of
 from gpusched.model.host_tasks import HostTasks
 
 if TYPE_CHECKING:

@@ -12,13 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen, same
-from gpusched._support.missing_values import frame_of, optional
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved, same
+from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import clip, escape, shown
-from gpusched.model.answers.answer import Flags, Ticks
-from gpusched.model.answers.stack_parts import part_of, sets_at, sets_of
+from gpusched.model.answer import Flags, Ticks, part_of, sets_at, sets_of
 from gpusched.model.host_tasks import HostTasks
 
 if TYPE_CHECKING:

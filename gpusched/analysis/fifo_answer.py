@@ -13,7 +13,7 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.analysis.fifo_threads import COMMON, FEW_GRIDS
 from gpusched.analysis.rational_answer import RationalAnswer
-from gpusched.model.answers.answer import Claim, Flags, Ticks, missing
+from gpusched.model.answer import Claim, Flags, Ticks, missing
 from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["REASONS", "STATUSES", "THEOREMS", "FifoBound"]

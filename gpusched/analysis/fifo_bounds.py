@@ -13,8 +13,7 @@ from gpusched import _core
 from gpusched._support.arguments import instance, one_of, some_of
 from gpusched.analysis.fifo_answer import THEOREMS, FifoBound
 from gpusched.analysis.fifo_threads import refuse_many_streams, threads_per_set, utilization_of
-from gpusched.model.derived_block_times import refuse_derived_block_time
-from gpusched.model.fifo_order import ORDERS, Order
+from gpusched.model.fifo_model import ORDERS, Order, refuse_derived_block_time
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
 

@@ -18,8 +18,8 @@ from gpusched.analysis.fifo_threads import (
     threads_per_set,
     utilization_of,
 )
-from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks
-from gpusched.model.derived_block_times import refuse_derived_block_time
+from gpusched.model.answer import Answer, Claim, Flags, Ticks
+from gpusched.model.fifo_model import refuse_derived_block_time
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:

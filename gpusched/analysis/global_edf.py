@@ -23,9 +23,9 @@ from gpusched._support.arguments import (
     real,
 )
 from gpusched._support.text import shown
-from gpusched.analysis.global_edf_verdict import FIT, LOCKS, GedfVerdict
+from gpusched.analysis.global_edf_verdict import FIT, GEDF_BOUNDS, LOCKS, GedfVerdict
+from gpusched.model.host_segments import sum_segments
 from gpusched.model.host_tasks import HostTasks, container_period
-from gpusched.model.hosts.host_arrays import sum_segments
 
 __all__ = [
     "GEDF_METHODS",
@@ -38,8 +38,16 @@ __all__ = [
 GEDF_METHODS = ("best", "devi_anderson", "compliant")
 """Choices of ``method``."""
 
-# Bits for the core; methods that always apply are always tried.
-_TRIED = {"best": 0b011110, "devi_anderson": 0b001110, "compliant": 0b010110}
+_ALWAYS = ("alone", "uniprocessor")  # tried, whatever is chosen
+# Bits for the core.
+_TRIED = {
+    method: sum(1 << GEDF_BOUNDS.index(bound) for bound in (*_ALWAYS, *bounds))
+    for method, bounds in (
+        ("best", ("devi_anderson", "compliant")),
+        ("devi_anderson", ("devi_anderson",)),
+        ("compliant", ("compliant",)),
+    )
+}
 Method = Literal["best", "devi_anderson", "compliant"]
 Variant = Literal["sound", "paper"]
 SrmVariant = Literal["sound", "paper", "paper, once"]

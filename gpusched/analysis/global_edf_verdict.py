@@ -13,9 +13,9 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import plural
-from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, Times, missing
-from gpusched.model.answers.times_in_text import time_in_text
+from gpusched.model.answer import Answer, Claim, Flags, Ticks, Times, missing
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.workload.time_units import time_in_text
 
 __all__ = ["GEDF_BOUNDS", "LOCKS", "GedfVerdict"]
 
@@ -28,8 +28,8 @@ GEDF_BOUNDS = enumeration("analysis.gedf_bound")
 CPU and implicit deadlines; Devi and Anderson 2005/2008; the compliant vector of Erickson, Devi and
 Baruah 2010 and Erickson and Anderson 2012; the FIFO order inside a container."""
 
-# Reasons of the core, in the order of ``GedfVerdict.verdict_code``.
-FIT, LONG, LOAD, CONTAINER = range(4)
+_REASONS = enumeration("analysis.gedf_verdict")  # in the order of ``GedfVerdict.verdict_code``
+FIT = _REASONS.index("bounded")
 
 _COMMON = (
     "Bounded tardiness (how long after its deadline a job may end) is tested: an accepted set may "
@@ -203,13 +203,13 @@ class GedfVerdict(Answer):
         return total if self.is_stack else float(total)
 
     def _reason(self) -> str:
-        code, share = int(self.verdict_code), self.demand / self.hosts.period
-        if code == LONG:
+        reason, share = _REASONS[int(self.verdict_code)], self.demand / self.hosts.period
+        if reason == "long":
             return self._reason_of(int(self._failed))
-        if code == CONTAINER:
+        if reason == "container":
             inside = self.hosts.segments > 0
             return f"The GPU-using tasks need {float(share[inside].sum()):.6g} of one CPU."
-        if code == LOAD:
+        if reason == "load":
             return f"The tasks need {float(share.sum()):.6g} of {plural(self.cpus, 'CPU')}."
         if not self.bounded.all():
             return "Tardiness is bounded, by a number above 64 bits or that no method here gives."

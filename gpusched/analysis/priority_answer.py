@@ -13,9 +13,9 @@ from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched.analysis.fifo_threads import FEW_GRIDS
 from gpusched.analysis.rational_answer import RationalAnswer
-from gpusched.model.answers.answer import Claim, Flags, missing
-from gpusched.model.answers.times_in_text import time_in_text
+from gpusched.model.answer import Claim, Flags, missing
 from gpusched.model.kernel_chains import KernelChains
+from gpusched.model.workload.time_units import time_in_text
 
 __all__ = ["PRIORITY_TERMS", "THEOREMS", "PriorityStreamsBound"]
 

@@ -11,8 +11,8 @@ from gpusched._support.arguments import instance, integer64, one_of
 from gpusched._support.registry import enumeration, methods
 from gpusched.analysis.assignment_answer import Assignment
 from gpusched.analysis.placed_tests import placed_test, run_test
+from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.hosts.host_arrays import deadline_ranks
 
 __all__ = ["assign_priorities"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
-from gpusched.model.answers.answer import Answer, Flags
+from gpusched.model.answer import Answer, Flags
 
 __all__ = ["RationalAnswer"]
 

@@ -13,9 +13,9 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration, methods
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, plural
-from gpusched.model.answers.answer import Answer, Claim, Flags, Ticks, missing
-from gpusched.model.answers.times_in_text import time_in_text
+from gpusched.model.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.workload.time_units import time_in_text
 from gpusched.simulate.challenges.challenge_result import Sharing
 
 if TYPE_CHECKING:

@@ -51,8 +51,7 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gpusched._support.budget import Budget
-    from gpusched._support.stopping import BudgetSpent
+    from gpusched._support.budget import Budget, BudgetSpent
     from gpusched.comparison.advice import Tried, advise
     from gpusched.comparison.analyses import Request, analyze
     from gpusched.comparison.documents import answer_document, json_text

@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from gpusched._support.text import clip, named, time_text
-from gpusched.model.slowdown import SLOWDOWNS
+from gpusched.model.batches import SLOWDOWNS
 
 _WORD, _LINE = 400, 4000  # most characters of an error's words and lines that are printed
 _CELL = 100  # of a cell of a table

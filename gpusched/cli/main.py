@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from gpusched._support.text import named
@@ -21,7 +21,6 @@ from gpusched.cli import (
     gpus_command,
     merge_command,
     methods_command,
-    papers_command,
     simulate_command,
     store_command,
     sweep_command,
@@ -39,6 +38,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0 yes, 1 no, 2 an error, 3 undecided.
 
     Commands that do not distinguish undecided answers return 1 for them.
+    """
+    return run_parsed(_parser, arguments)
+
+
+def run_parsed(
+    parser: Callable[[], argparse.ArgumentParser], arguments: Sequence[str] | None
+) -> int:
+    """Run the command that the arguments select, errors as one line, and return its exit code.
+
+    The parsed options have ``run``, a function of the options, and ``command``, the name in errors.
 
     The code is 130 after an interrupt. It is 141, without a message, if the reader of the output
     has ended, as in ``gpusched gpus | head -1``. Characters that the output cannot encode are
@@ -49,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         try:
             typed = sys.argv[1:] if arguments is None else arguments
-            return _run(_parser().parse_args(typed), typed)
+            return _run(parser().parse_args(typed), typed)
         finally:
             if sys.stdout is not None:
                 sys.stdout.flush()  # here, where the error is handled, and not at exit
@@ -92,7 +101,9 @@ def _run(options: argparse.Namespace, typed: Sequence[str]) -> int:
     return 2
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
     def error(self, message: str) -> NoReturn:
         super().error(error_line(message))
 
@@ -115,7 +126,7 @@ def _discard_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="python -m gpusched",
         description="Real-time scheduling of GPU kernels: will they meet their deadlines?",
     )
@@ -129,7 +140,6 @@ def _parser() -> argparse.ArgumentParser:
         simulate_command,
         methods_command,
         sweep_command,
-        papers_command,
         merge_command,
         store_command,
         trace_command,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES
 from gpusched.cli.command_parts import positive
 from gpusched.cli.store_command import summary
 

@@ -14,8 +14,7 @@ from gpusched.cli.command_parts import (
     shares,
     slowdown,
 )
-from gpusched.model.workload.gpu_part_names import unknown_clients, unknown_tasks
-from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.platforms import Platform, unknown_clients, unknown_tasks
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 

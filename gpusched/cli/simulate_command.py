@@ -21,7 +21,7 @@ from gpusched.cli.platform_options import (
     headline,
     program_of,
 )
-from gpusched.model.views.view_source import listed, runs_on_cpu
+from gpusched.model.views.derived_view import listed, runs_on_cpu
 from gpusched.model.workload.time_units import time_with_unit
 
 if TYPE_CHECKING:

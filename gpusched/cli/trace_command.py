@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusched._draw import axes as plot
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.files import replacing
 from gpusched._support.text import UNITS, named
 from gpusched.cli import trace_tasks
@@ -24,7 +24,7 @@ from gpusched.cli.command_parts import (
     real,
     slowdown,
 )
-from gpusched.model.answers.times_in_text import tick_length
+from gpusched.model.workload.time_units import tick_length
 
 if TYPE_CHECKING:
     from gpusched.io import TraceKernels
@@ -123,7 +123,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _schedule(options: argparse.Namespace) -> int:
     from gpusched import pbs
-    from gpusched.io.traces.chosen_periods import utilization_text
+    from gpusched.io.traces.trace_kernels import utilization_text
     from gpusched.io.traces.trace_tables import total
     from gpusched.model.batch_table import BatchTable
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpusched._support.paths import own_descriptor
-from gpusched._support.text import named
+from gpusched._support.text import named, own_descriptor
 from gpusched.cli.command_parts import Refusal
 
 if TYPE_CHECKING:
@@ -76,6 +75,8 @@ def read(options: argparse.Namespace) -> Trace:
 
 
 def run(options: argparse.Namespace) -> int:
+    from gpusched.io.trace_workloads.candidates import MissingPeriod
+
     if options.save is not None:
         _check_suffix(options.save)  # before a large trace is read
     trace = read(options)
@@ -88,9 +89,7 @@ def run(options: argparse.Namespace) -> int:
             nesting=options.nesting or "outermost",
             gaps=options.gaps or "waited",
         )
-    except ValueError as error:
-        if not str(error).startswith("period: got None"):
-            raise
+    except MissingPeriod as error:
         raise Refusal(f"--{error}{_period_hint(options, trace)}") from None
     if not any(task.kernels or task.copy_time for task in workload):
         _refuse_without_calls(options.file, trace)

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from gpusched._support.budget import Budget
+from gpusched._support.budget import Budget, raise_if_stopped
 from gpusched._support.growth_factors import factor_text
-from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import clip
 from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.margins import Growth, Margin
 from gpusched.comparison.ways import Way
 from gpusched.comparison.workload_answer import label_of
-from gpusched.model.views.view_source import uses_engine
+from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel

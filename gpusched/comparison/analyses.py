@@ -9,9 +9,10 @@ from typing import Any, Literal
 
 from gpusched import analysis, pbs
 from gpusched._support.arguments import Int64Array, instance, one_of
-from gpusched._support.budget import Budget, as_budget
-from gpusched._support.stopping import (
+from gpusched._support.budget import (
+    Budget,
     BudgetSpent,
+    as_budget,
     raise_if_stopped,
     share_of,
     spent,

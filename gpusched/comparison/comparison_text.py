@@ -13,7 +13,7 @@ from gpusched.comparison.rows import Row
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import deadlines_of, known_at
 from gpusched.comparison.workload_run import WorkloadRun
-from gpusched.model.answers.answer import Times, missing
+from gpusched.model.answer import Times, missing
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 

@@ -9,20 +9,19 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
 from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
-from gpusched._support.arrow import Tabular
-from gpusched._support.budget import Budget, as_budget
-from gpusched._support.frozen import Frozen
-from gpusched._support.large_arrays import held_bytes
-from gpusched._support.missing_values import frame_of
-from gpusched._support.progress import Progress, reporter
-from gpusched._support.saved import Saved
-from gpusched._support.stopping import (
+from gpusched._support.budget import (
+    Budget,
     BudgetSpent,
+    as_budget,
     is_late,
     raise_if_stopped,
     share_of,
     within_seconds,
 )
+from gpusched._support.large_arrays import held_bytes
+from gpusched._support.progress import Progress, reporter
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
 from gpusched.comparison.advice import Advice, Tried, advise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gpusched.model.gpus.copy_engines import share_an_engine
-from gpusched.model.views.view_source import uses_engine
+from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CopyIn
 from gpusched.model.workload.workloads import Workload

@@ -34,13 +34,19 @@ from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
-from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
-from gpusched.model.views.view_source import given_to_all, listed, runs_on_cpu, uses_engine
-from gpusched.model.workload.gpu_part_names import unknown_clients
-from gpusched.model.workload.green_contexts import green_sms
+from gpusched.model.views.derived_view import (
+    BatchView,
+    ChainBatchView,
+    LaunchView,
+    View,
+    given_to_all,
+    listed,
+    runs_on_cpu,
+    uses_engine,
+)
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.platforms import Platform, green_sms, unknown_clients
 from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from gpusched._support.arguments import Int64Array
 from gpusched.model.gpu import GPU, occupancy
-from gpusched.model.views.view_source import runs_on_cpu
+from gpusched.model.views.derived_view import runs_on_cpu
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform

@@ -11,9 +11,7 @@ from gpusched._support.arguments import Int64Array
 from gpusched.comparison.instances.instance_workloads import task_in_instance
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import Launches
-from gpusched.model.workload.gpu_part_names import unknown_tasks
-from gpusched.model.workload.green_contexts import green_sms
-from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.platforms import Platform, green_sms, unknown_tasks
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["GREEN_SENTENCES", "GreenContextTasks", "in_green_contexts"]

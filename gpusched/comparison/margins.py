@@ -8,10 +8,16 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from gpusched._support.arguments import instance, one_of
-from gpusched._support.budget import Budget, as_budget
+from gpusched._support.budget import (
+    Budget,
+    BudgetSpent,
+    as_budget,
+    is_late,
+    share_of,
+    within_seconds,
+)
 from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
 from gpusched._support.saved import Saved
-from gpusched._support.stopping import BudgetSpent, is_late, share_of, within_seconds
 from gpusched._support.text import clip, shown
 from gpusched.analysis.placed_tests import PLACED_TESTS
 from gpusched.analysis.sensitivity import breakdown

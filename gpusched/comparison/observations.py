@@ -13,8 +13,9 @@ import numpy as np
 
 from gpusched import simulate
 from gpusched._support.arguments import Int64Array, flag, frozen, instance
-from gpusched._support.budget import Budget, as_budget
-from gpusched._support.stopping import (
+from gpusched._support.budget import (
+    Budget,
+    as_budget,
     raise_if_stopped,
     seconds_left,
     share_of,
@@ -45,8 +46,8 @@ from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.gpus.copy_engines import engine_directions
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.views.derived_view import COPY_WAITS, listed, uses_engine, work_behind
 from gpusched.model.views.launch_view import PERIODIC_RELEASES
-from gpusched.model.views.view_source import COPY_WAITS, listed, uses_engine, work_behind
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload

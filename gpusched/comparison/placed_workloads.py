@@ -19,8 +19,8 @@ from gpusched.comparison.analyses import analyze
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.ways import OptionValue, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick
-from gpusched.model.answers.answer import missing
-from gpusched.model.hosts.host_arrays import deadline_ranks
+from gpusched.model.answer import missing
+from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusched._support.arguments import instance
-from gpusched._support.budget import Budget
-from gpusched._support.frozen import Frozen
-from gpusched._support.stopping import spent
+from gpusched._support.budget import Budget, spent
+from gpusched._support.saved import Frozen
 from gpusched.comparison.analyses import Request
 from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.margins import Growth, Margin

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.views.view_source import runs_on_cpu
+from gpusched.model.views.derived_view import runs_on_cpu
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.workloads import Workload
 

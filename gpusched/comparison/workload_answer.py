@@ -11,10 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, instance
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import frame_of
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import UNITS, clip, plural
 from gpusched.analysis.fifo_answer import FifoBound
 from gpusched.analysis.global_edf_verdict import GedfVerdict
@@ -25,13 +23,12 @@ from gpusched.comparison.saved_values import FieldValues, platform_values, withi
 from gpusched.comparison.verdicts.conditions import Condition, conditions_of, conditions_values
 from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
 from gpusched.comparison.ways import WAYS, OptionValue
-from gpusched.model.answers.answer import Claim, Flags, Times, missing
-from gpusched.model.answers.times_in_text import tick_length
+from gpusched.model.answer import Claim, Flags, Times, missing
 from gpusched.model.gpu import GPU
 from gpusched.model.schedule import Schedule
-from gpusched.model.views.view_source import uses_engine
+from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.time_units import TickLength, time_with_unit
+from gpusched.model.workload.time_units import TickLength, tick_length, time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.pbs.certificates import Certificate
 from gpusched.pbs.edf import Edf

@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, instance
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import frame_of
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import in_finer_ticks
@@ -31,7 +29,7 @@ from gpusched.comparison.workload_answer import (
     tick_unit,
     verdict_word,
 )
-from gpusched.model.answers.answer import Times, missing
+from gpusched.model.answer import Times, missing
 from gpusched.model.gpu import GPU
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit

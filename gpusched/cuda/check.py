@@ -448,7 +448,7 @@ try:
     device.run([Operation()])
 except CudaError as error:
     print(error.args[0])
-    sys.exit("lost to this process" not in error.args[0])
+    sys.exit(error.args[1] != "")  # the device is lost: no call of the driver is named
 sys.exit(1)
 """
 FRESH = """

@@ -10,8 +10,7 @@ from gpusched.cuda import driver
 from gpusched.cuda.device import Device, Operation, from_limits
 
 if TYPE_CHECKING:
-    from gpusched.cuda.measurement import Measurement
-    from gpusched.cuda.partitions import PartitionTimes
+    from gpusched.cuda.measurement import Measurement, PartitionTimes
     from gpusched.cuda.player import Played
     from gpusched.cuda.probes.probe_run import Probe
     from gpusched.model.gpu import GPU
@@ -347,7 +346,7 @@ def partition_times(
         (before CUDA 12.5).
     CudaError
     """
-    from gpusched.cuda import partitions
+    from gpusched.cuda import measurement
     from gpusched.cuda.player import operations
 
     with _opened(device) as opened:
@@ -356,7 +355,7 @@ def partition_times(
             if isinstance(kernels, Sequence)
             else operations(opened, kernels, tick=tick)
         )
-        return partitions.partition_times(opened, made, sms, repeats, stop)
+        return measurement.partition_times(opened, made, sms, repeats, stop)
 
 
 @contextmanager

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration, limit
+from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import shown
 from gpusched.cuda.device import Device, Operation, whole
 from gpusched.model.batches import members, names_of

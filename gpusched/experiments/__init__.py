@@ -6,8 +6,7 @@ Every table has ``plot()``, ``to_frame()`` and ``save_csv(path)``.
 [ECRTS17]; ``stgm_*``: tasks with CPU and GPU segments [RTCSA19]; ``olmedo_*``: the scheduling
 hierarchy [RTAS20]; ``elliott_*``: global EDF with a GPU [RTNS10]; ``gcaps_*``: a GPU context per
 task, or a lock [ECRTS24]; ``ecrts2017`` and ``rtss2017``: schedules observed on a TX2 [RTSS17].
-``sharing`` compares all ways of sharing a GPU on random systems. ``report`` checks every claim of
-the papers.
+``sharing`` compares all ways of sharing a GPU on random systems.
 
 Functions over random task sets take ``executor=``, ``workers=``, ``progress=``, ``store=`` and
 ``shard=`` as ``gs.sweep`` does. Single schedules, and searches for one set, take only a moment and
@@ -21,11 +20,12 @@ are computed at once. Two machines can share the work for a figure as follows::
 
 from __future__ import annotations
 
-from gpusched.experiments.amert import Observed, ecrts2017, rtss2017
+from gpusched.experiments.elliott_counts import ElliottStudy
 from gpusched.experiments.elliott_growth import ElliottGrowth, elliott_fig6
 from gpusched.experiments.elliott_runs import PRINTED_TABLE2, ElliottRuns, elliott_table2
+from gpusched.experiments.elliott_scenarios import SCENARIOS, Scenario
 from gpusched.experiments.elliott_simulated import CATEGORIES, RUN_METHODS
-from gpusched.experiments.elliott_study import SCENARIOS, ElliottStudy, Scenario, elliott_fig5
+from gpusched.experiments.elliott_study import elliott_fig5
 from gpusched.experiments.gcaps_figures import (
     GCAPS_PUBLISHED,
     GCAPS_TESTS,
@@ -45,35 +45,39 @@ from gpusched.experiments.gpusched_search_figures import (
     TimesByTasks,
     gpusched_fig5,
 )
-from gpusched.experiments.olmedo.olmedo_bandwidth import Bandwidth
-from gpusched.experiments.olmedo.olmedo_contention import (
+from gpusched.experiments.olmedo_bandwidth import Bandwidth
+from gpusched.experiments.olmedo_contention import (
     Contention,
     olmedo_fig7,
     olmedo_fig8,
     olmedo_fig9,
 )
-from gpusched.experiments.olmedo.olmedo_figures import (
+from gpusched.experiments.olmedo_figures import (
     ARCHITECTURES,
     Figure5,
     Figure6,
     olmedo_fig5,
     olmedo_fig6,
 )
-from gpusched.experiments.olmedo.olmedo_misprediction import Mispredictions, olmedo_fig3
-from gpusched.experiments.olmedo.olmedo_tables import (
+from gpusched.experiments.olmedo_misprediction import Mispredictions, olmedo_fig3
+from gpusched.experiments.olmedo_tables import (
     SharedSMs,
     olmedo_table2,
     olmedo_table3,
     olmedo_table4,
 )
-from gpusched.experiments.papers.claim import CheckedClaim, Claim, Finding
-from gpusched.experiments.papers.papers_report import PapersReport, report
 from gpusched.experiments.sharing_study import SHARING_WAYS, WaysOfSharing, sharing
 from gpusched.experiments.stgm_allocator_study import ALLOCATORS, Allocators, stgm_allocators
-from gpusched.experiments.stgm_figures import STGM_TESTS, StgmSchedulability, stgm_fig4, stgm_fig5
-from gpusched.experiments.stgm_observations import STGM_READINGS
+from gpusched.experiments.stgm_figures import (
+    STGM_READINGS,
+    STGM_TESTS,
+    StgmSchedulability,
+    stgm_fig4,
+    stgm_fig5,
+)
 from gpusched.experiments.stgm_option_study import Options, stgm_options
 from gpusched.experiments.stgm_profile_figure import Profiles, stgm_fig3
+from gpusched.experiments.tx2_schedules import Observed, ecrts2017, rtss2017
 from gpusched.experiments.yang_figures import (
     Bounds,
     Figure2,
@@ -101,8 +105,6 @@ __all__ = [
     "Allocators",
     "Bandwidth",
     "Bounds",
-    "CheckedClaim",
-    "Claim",
     "Contention",
     "ElliottGrowth",
     "ElliottRuns",
@@ -111,13 +113,11 @@ __all__ = [
     "Figure3",
     "Figure5",
     "Figure6",
-    "Finding",
     "GcapsSchedulability",
     "GraphSize",
     "Mispredictions",
     "Observed",
     "Options",
-    "PapersReport",
     "Profiles",
     "Scenario",
     "Schedulability",
@@ -142,7 +142,6 @@ __all__ = [
     "olmedo_table2",
     "olmedo_table3",
     "olmedo_table4",
-    "report",
     "rtss2017",
     "sharing",
     "stgm_allocators",

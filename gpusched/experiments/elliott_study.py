@@ -18,8 +18,8 @@ from gpusched._support.arguments import Int64Array, integer, one_of, seed_key, s
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
 from gpusched.analysis.global_edf import SRM_VARIANTS, SrmVariant
+from gpusched.experiments.elliott_counts import ElliottStudy, table_of
 from gpusched.experiments.elliott_scenarios import SCENARIOS, Scenario, numbers_of
-from gpusched.experiments.elliott_table import ElliottStudy, table_of
 from gpusched.generate.elliott_sets import scenario as checked_scenario
 from gpusched.study.accumulators import Totals
 from gpusched.study.execution import Execution, SweepError
@@ -27,7 +27,7 @@ from gpusched.study.runs import run
 from gpusched.study.shardable import shardable
 from gpusched.study.stored_study import StoredStudy
 
-__all__ = ["SCENARIOS", "ElliottStudy", "Scenario", "elliott_fig5"]
+__all__ = ["elliott_fig5"]
 
 SPEED_UPS = (2, 4, 8, 16)
 _CHUNK = 100_000  # sets of a call: some 20 ms

@@ -26,7 +26,7 @@ from gpusched.experiments.gpusched_sets import (
     panels_of,
     verdicts,
 )
-from gpusched.model import slowdown
+from gpusched.model.batches import SLOWDOWNS as FACTORS
 from gpusched.study.execution import Execution
 from gpusched.study.runs import named_columns, run
 from gpusched.study.shardable import shardable
@@ -35,7 +35,7 @@ from gpusched.study.stored_study import StoredStudy
 if TYPE_CHECKING:
     from gpusched._draw.axes import AxesArray, AxesLike
     from gpusched._support.budget import Budget
-    from gpusched.model.answers.answer import Answer
+    from gpusched.model.answer import Answer
 
 __all__ = ["SCHEDULERS", "SLOWDOWNS", "UTILIZATIONS", "Schedulability", "gpusched_fig4"]
 
@@ -219,5 +219,5 @@ def _schedulability(
 
 
 def _factors(panel: str) -> str:
-    low, high = slowdown.SLOWDOWNS[SLOWDOWNS[panel]]
+    low, high = FACTORS[SLOWDOWNS[panel]]
     return f"slowdown factors {low:g} to {high:g}"

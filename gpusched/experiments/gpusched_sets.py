@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import spawn
 
 if TYPE_CHECKING:
-    from gpusched.model.answers.answer import Answer
+    from gpusched.model.answer import Answer
     from gpusched.model.batch_table import BatchTable
     from gpusched.model.kernel_tasks import KernelTasks
 

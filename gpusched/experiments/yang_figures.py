@@ -23,7 +23,7 @@ from gpusched._support.arguments import integer, one_of, some_of, spawn
 from gpusched._support.progress import Progress
 from gpusched._support.results import Results, wilson
 from gpusched._support.text import shown
-from gpusched.model.fifo_order import ORDERS, Order
+from gpusched.model.fifo_model import ORDERS, Order
 from gpusched.study.execution import Execution
 from gpusched.study.point_results import values_of
 from gpusched.study.runs import run

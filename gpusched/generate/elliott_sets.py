@@ -8,19 +8,11 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import (
-    flag,
-    integer,
-    one_of,
-    real,
-    seed_key,
-    set_count,
-    set_number,
-)
+from gpusched._support.arguments import flag, integer, one_of, real, seed_key, set_count, set_number
 from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
+from gpusched.model.host_segments import same
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.hosts.host_arrays import same
 
 __all__ = ["PERIODS", "ROUNDINGS", "UTILIZATIONS", "elliott", "scenario"]
 

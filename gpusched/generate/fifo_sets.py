@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import at_least, int_array, integer, seed_key, set_number
-from gpusched.generate.utilization_sums import sums_of
+from gpusched.generate.set_arguments import sums_of
 from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["fifo"]

@@ -8,9 +8,9 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import integer, integer64, seed_key, set_count, set_number
-from gpusched.generate.ranges import parts_range, whole_range
+from gpusched.generate.set_arguments import parts_range, whole_range
+from gpusched.model.host_segments import deadline_ranks, rows_below, same
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.hosts.host_arrays import deadline_ranks, rows_below, same
 
 __all__ = ["gcaps"]
 

@@ -8,19 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import (
-    integer,
-    integer64,
-    one_of,
-    seed_key,
-    set_count,
-    set_number,
-)
+from gpusched._support.arguments import integer, integer64, one_of, seed_key, set_count, set_number
 from gpusched._support.text import shown
-from gpusched.generate.ranges import parts_range, whole_range
+from gpusched.generate.set_arguments import parts_range, whole_range
 from gpusched.model import profiles
+from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.hosts.host_arrays import deadline_ranks
 
 __all__ = ["stgm"]
 

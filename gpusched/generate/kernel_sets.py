@@ -15,7 +15,7 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
-from gpusched.generate.utilization_sums import sums_of
+from gpusched.generate.set_arguments import sums_of
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:

@@ -54,14 +54,13 @@ from gpusched.io.readers import (
     read_trace,
     write_examiner,
 )
-from gpusched.io.replays.config_replay import read_examiner_config
+from gpusched.io.replays.examiner_config import read_examiner_config
 from gpusched.io.replays.log_agreement import Agreement, Difference, agreement
 from gpusched.io.replays.replay import Replay, TraceReplay
 from gpusched.io.rule_check import Violation
 from gpusched.io.schedcat_sets import read_schedcat
-from gpusched.io.traces.chosen_periods import harmonic_periods
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_kernels import TraceKernels
+from gpusched.io.traces.trace_kernels import TraceKernels, harmonic_periods
 
 __all__ = [
     "DIFFERS",

@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import frame_of
+from gpusched._support.saved import Frozen
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched._draw.timeline import Timeline
-    from gpusched.io.log_records import Simulated
+    from gpusched.io.log_timeline import Simulated
     from gpusched.io.replays.replay import Replay
     from gpusched.model.gpu import GPU
 

@@ -20,12 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched._support import file_kinds
-from gpusched._support.arguments import integer, is_sequence
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES, integer, is_sequence
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
-from gpusched._support.paths import path_text
-from gpusched._support.text import shown
+from gpusched._support.text import path_text, shown
 from gpusched.io.block_log import BlockLog
 
 if TYPE_CHECKING:

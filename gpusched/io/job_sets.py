@@ -17,12 +17,10 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from gpusched._support import file_kinds
-from gpusched._support.arguments import one_of
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES, one_of
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
-from gpusched._support.paths import path_text
-from gpusched._support.text import clip, shown
+from gpusched._support.text import clip, path_text, shown
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, Kernel
 from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, as_whole, in_ticks

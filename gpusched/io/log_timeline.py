@@ -1,18 +1,21 @@
-"""Timelines of logs of blocks: blocks on SMs, kernels in streams, beside a simulation of them."""
+"""Timelines of logs of blocks: blocks on SMs, kernels in streams, beside a simulation of them.
+
+A simulation has the same blocks on the log's clock, with marks where it differs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._draw.axes import time_axis
-from gpusched._draw.block_columns import BlockColumns, sm_lanes, trace_columns
-from gpusched._draw.block_lanes import block_lanes
-from gpusched._draw.name_colors import NameColors
+from gpusched._draw.axes import TimeAxis, time_axis
+from gpusched._draw.block_lanes import BlockColumns, block_lanes, sm_lanes, trace_columns
+from gpusched._draw.lanes import NameColors
 from gpusched._draw.stream_lanes import STREAMS, StreamColumns, launch_pieces, stream_lanes
 from gpusched._draw.timeline import (
     CounterColumns,
@@ -25,10 +28,189 @@ from gpusched._draw.timeline import (
     Timeline,
     differs_key,
 )
-from gpusched._support.arguments import integer, one_of
-from gpusched.io.log_records import Recorded, Simulated
-from gpusched.io.simulated_side import SimulatedSide
+from gpusched._support.arguments import Int64Array, integer, one_of
+from gpusched._support.text import shown
 from gpusched.model.gpu import GPU, as_gpu
+from gpusched.model.launches import Launches
+
+__all__ = ["Simulated"]
+
+
+class Blocks(Protocol):
+    """Protocol of blocks that ran: columns, (blocks,)."""
+
+    @property
+    def kernel(self) -> Int64Array: ...
+    @property
+    def block(self) -> Int64Array: ...
+    @property
+    def sm(self) -> Int64Array: ...
+    @property
+    def start(self) -> Int64Array: ...
+    @property
+    def end(self) -> Int64Array: ...
+
+
+class Recorded(Blocks, Protocol):
+    """Protocol of a log: its blocks, and the columns of its kernels."""
+
+    @property
+    def name(self) -> npt.NDArray[np.object_]: ...
+    @property
+    def stream(self) -> Int64Array: ...
+    @property
+    def launch(self) -> Int64Array: ...
+    @property
+    def blocks(self) -> Int64Array: ...
+    @property
+    def threads(self) -> Int64Array: ...
+    @property
+    def joined(self) -> Int64Array: ...
+    @property
+    def stream_name(self) -> tuple[str, ...]: ...
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def first(self) -> Int64Array: ...
+    @property
+    def dispatched(self) -> Int64Array: ...
+    @property
+    def ended(self) -> Int64Array: ...
+
+
+class Simulated(Protocol):
+    """Protocol of a simulation with its blocks."""
+
+    @property
+    def launches(self) -> Launches: ...
+    @property
+    def gpu(self) -> GPU: ...
+    @property
+    def now(self) -> int: ...
+    @property
+    def first(self) -> Int64Array: ...
+    @property
+    def end(self) -> Int64Array: ...
+    @property
+    def blocks(self) -> Blocks | None: ...
+    def _pieces(self) -> tuple[npt.NDArray[np.bool_], Int64Array, Int64Array, Int64Array]: ...
+
+
+class SimulatedSide:
+    """The blocks of a run that simulates a log's kernels.
+
+    Parameters
+    ----------
+    log, run
+        Kernel k of the log is launch k of the run, with the same number of blocks.
+    shift
+        Ticks to add to times of the run to get times of the log; None: such that the first launches
+        of both coincide.
+    tolerance
+        Ticks by which a start or an end may differ.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Other kernels or blocks, a run without its blocks, no run.
+    """
+
+    def __init__(self, log: Recorded, run: Simulated, shift: Any, tolerance: int) -> None:
+        if not isinstance(getattr(run, "launches", None), Launches):
+            raise TypeError(f"against: got {shown(run)}, expected a run of gs.simulate.hierarchy")
+        ran = run.blocks
+        if ran is None:
+            raise ValueError("against: got a run without its log, expected one with blocks=True")
+        launches, kernels = run.launches, len(log.name)
+        if len(launches) != kernels:
+            raise ValueError(
+                f"against: got {len(launches)} launches, expected {kernels}, as in the log"
+            )
+        started = np.bincount(ran.kernel, minlength=kernels)
+        for k in np.flatnonzero(started != log.blocks)[:1].tolist():
+            raise ValueError(
+                f"against: got {started[k]} blocks of launch {k} that have started, expected "
+                f"{log.blocks[k]}, as in the log"
+            )
+        self.tolerance = tolerance
+        self.log, self.run, self.ran = log, run, ran
+        self.shift = 0
+        if shift is not None:
+            self.shift = integer(shift, "shift")
+        elif kernels:
+            self.shift = int(log.launch.min()) - int(launches.time.min())
+        self.first = self.shift + int(launches.time.min(initial=run.now))
+        self.last = self.shift + run.now
+        # The row of the log of each of the run's blocks.
+        self.rows: Int64Array = np.empty(len(log.kernel), np.int64)
+        self.rows[np.lexsort((ran.block, ran.kernel))] = np.lexsort((log.block, log.kernel))
+
+    def gaps(self) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """Start, end and the larger of their distances to the log's, by the run's blocks."""
+        start = self.ran.start + self.shift
+        end = np.where(self.ran.end >= 0, self.ran.end, self.run.now) + self.shift
+        apart = np.abs(start - self.log.start[self.rows])
+        return start, end, np.maximum(apart, np.abs(end - self.log.end[self.rows]))
+
+    def blocks(self, measured: BlockColumns, origin: int) -> tuple[BlockColumns, BlockColumns]:
+        """Both sides with the ticks by which blocks differ, times since ``origin``."""
+        start, end, gap = self.gaps()
+        gap[gap <= self.tolerance] = 0
+        of_log = np.empty_like(gap)
+        of_log[self.rows] = gap
+        move = self.shift - origin
+        parts = None
+        if self.run.launches.contexts > 1:
+            frozen, block, since, until = self.run._pieces()
+            parts = (frozen, block, since + move, until + move)
+        launches, gpu = self.run.launches, self.run.gpu
+        warps = max(measured.warps, gpu.warps_per_sm)
+        sms = max(measured.sms, gpu.sms)
+        simulated = BlockColumns(
+            kernel=self.ran.kernel,
+            block=self.ran.block,
+            sm=self.ran.sm,
+            start=start - origin,
+            end=end - origin,
+            name=measured.name,
+            threads=launches.threads,
+            context=launches.stream_context[launches.stream],
+            sms=sms,
+            warps=warps,
+            parts=parts,
+            gap=gap,
+        )
+        return replace(measured, gap=of_log, sms=sms, warps=warps), simulated
+
+    def streams(self, measured: StreamColumns, origin: int) -> tuple[StreamColumns, StreamColumns]:
+        """Both sides with the ticks by which kernels differ, times since ``origin``."""
+        move = self.shift - origin
+        first = self.run.first + move
+        end = np.where(self.run.end >= 0, self.run.end, self.run.now) + move
+        gap = np.maximum(np.abs(first - measured.first), np.abs(end - measured.end))
+        gap[gap <= self.tolerance] = 0
+        simulated = replace(
+            measured,
+            launched=self.run.launches.time + move,
+            first=first,
+            end=end,
+            now=self.run.now + move,
+            times={},
+            gap=gap,
+        )
+        return replace(measured, gap=gap), simulated
+
+    def notes(self, axis: TimeAxis) -> list[str]:
+        """Numbers of blocks that differ in their times, and in their SMs."""
+        _, _, gap = self.gaps()
+        wrong, total = int((gap > self.tolerance).sum()), len(gap)
+        other = int((self.ran.sm != self.log.sm[self.rows]).sum())
+        by = f" by more than {axis.text(self.tolerance)} {axis.unit}" if self.tolerance else ""
+        return [
+            f"{wrong} of {total} blocks differ in time{by}",
+            f"{other} are on another SM",
+        ]
+
 
 VIEWS = ("sm", "stream")
 _LONGEST = 2**60  # ticks of a picture

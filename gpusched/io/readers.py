@@ -10,25 +10,23 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, instance, integer, is_sequence, one_of
-from gpusched._support.arrow import Tabular
-from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.missing_values import frame_of
-from gpusched._support.paths import path_text
+from gpusched._support.arguments import (
+    MAX_BYTES,
+    Int64Array,
+    instance,
+    integer,
+    is_sequence,
+    one_of,
+)
+from gpusched._support.tabular import Tabular, frame_of
+from gpusched._support.text import path_text
 from gpusched.io import examiner, rule_check
 from gpusched.io.block_log import BlockLog
 from gpusched.io.rule_check import Violation
 from gpusched.io.traces import trace_files
 from gpusched.io.traces.kineto import NoKernels
 from gpusched.io.traces.trace import Trace
-from gpusched.io.traces.trace_tables import (
-    Names,
-    column,
-    known_gpu,
-    occupancy_of,
-    table_of,
-    take,
-)
+from gpusched.io.traces.trace_tables import Names, column, known_gpu, occupancy_of, table_of, take
 from gpusched.model.gpu import GPU, as_gpu
 
 if TYPE_CHECKING:

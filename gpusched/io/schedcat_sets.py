@@ -7,11 +7,9 @@ from typing import Literal
 from xml.parsers import expat
 
 from gpusched._support import file_kinds
-from gpusched._support.arguments import integer, one_of
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES, integer, one_of
 from gpusched._support.input_files import content
-from gpusched._support.paths import path_text
-from gpusched._support.text import shown
+from gpusched._support.text import path_text, shown
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU
 from gpusched.model.workload.time_units import MOST_TICKS, as_whole

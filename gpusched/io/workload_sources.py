@@ -6,9 +6,9 @@ import os
 from typing import Literal
 
 from gpusched._support import file_kinds
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.input_files import content
-from gpusched._support.paths import path_text
+from gpusched._support.text import path_text
 from gpusched.io.job_sets import job_set_in
 from gpusched.io.schedcat_sets import task_set_in
 from gpusched.model.workload.workload_files import workload_in

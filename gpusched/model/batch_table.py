@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import (
+    MAX_BYTES,
     Int64Array,
+    NoArray,
     frozen,
     instance,
     int_array,
@@ -21,11 +23,8 @@ from gpusched._support.arguments import (
     seed_key,
     set_number,
 )
-from gpusched._support.arrow import Tabular
-from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.missing_values import frame_of
-from gpusched._support.no_array import NoArray
-from gpusched._support.text import plural, shown
+from gpusched._support.tabular import Tabular, frame_of
+from gpusched._support.text import path_text, plural, shown
 from gpusched.model.batches import (
     MAX_TASKS,
     Collected,
@@ -36,6 +35,7 @@ from gpusched.model.batches import (
     check_singletons,
     check_times,
     completion_time,
+    factors,
     key_order,
     mask_of,
     members,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from gpusched._support.stopping import Stop
+    from gpusched._support.budget import Stop
     from gpusched.model.gpu import GPU
 
 __all__ = ["BatchTable"]
@@ -256,7 +256,6 @@ class BatchTable(NoArray, Tabular):
             ``stop`` was set.
         """
         from gpusched.model.gpu import as_gpu
-        from gpusched.model.slowdown import factors
 
         device = as_gpu(gpu)
         least, most = factors(slowdown)
@@ -302,8 +301,6 @@ class BatchTable(NoArray, Tabular):
         OverflowError
             A time is 2**60 - 1 ticks or more, or the hyperperiod is too large.
         """
-        from gpusched.model.slowdown import factors
-
         _check_tasks(tasks)
         least, most = factors(slowdown)
         completion = _core.oracle_by_utilization(
@@ -476,7 +473,6 @@ class BatchTable(NoArray, Tabular):
         Raises OSError if the file cannot be read or is not a regular file, and ValueError if it
         was not written by `save`.
         """
-        from gpusched._support.paths import path_text
         from gpusched._support.saved_files import read_npz
 
         where = path_text(path)
@@ -596,7 +592,7 @@ class BatchTable(NoArray, Tabular):
         return frame_of(self._table(names))
 
     def _table(self, names: Sequence[str] | None = None) -> dict[str, Any]:
-        from gpusched.model.tables.table_frames import table_of
+        from gpusched.model.batch_table_file import table_of
 
         return table_of(self, names)
 
@@ -628,7 +624,7 @@ class BatchTable(NoArray, Tabular):
         >>> gs.BatchTable.from_frame(table.to_frame()) == table
         True
         """
-        from gpusched.model.tables.table_frames import arrays_of
+        from gpusched.model.batch_table_file import arrays_of
 
         return cls(*arrays_of(frame))
 

@@ -19,11 +19,18 @@ import numpy as np
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, set_number
 from gpusched._support.text import shown
-from gpusched.model.batches import MAX_TASKS, MAX_TIME, Orders, orders_by_index, set_text
+from gpusched.model.batches import (
+    MAX_TASKS,
+    MAX_TIME,
+    ONE,
+    Orders,
+    billionths,
+    orders_by_index,
+    set_text,
+)
 from gpusched.model.gpu import GPU, occupancy
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.slowdown import ONE, billionths
 
 __all__ = ["alone_on", "place_chains", "slowed_batches"]
 

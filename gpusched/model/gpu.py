@@ -14,13 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import (
-    Int64Array,
-    at_least,
-    flag,
-    int_array,
-    is_sequence,
-)
+from gpusched._support.arguments import Int64Array, at_least, flag, int_array, is_sequence
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, escape, shown
@@ -46,8 +40,14 @@ from gpusched.model.gpus.gpu_fields import (
     traced_fields,
 )
 from gpusched.model.gpus.gpu_presets import PRESET_NAMES, preset_fields
-from gpusched.model.gpus.mig_placements import MigInstance, placed, placements, product_of
-from gpusched.model.gpus.mig_profiles import MigProfile, mig_products
+from gpusched.model.gpus.mig_profiles import (
+    MigInstance,
+    MigProfile,
+    mig_products,
+    placed,
+    placements,
+    product_of,
+)
 
 WARP_THREADS = limit("model.warp_threads")
 MAX_SMS = limit("model.sms")

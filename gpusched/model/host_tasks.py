@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import (
-    Int64Array,
-    at_least,
-    flag,
-    frozen,
-    int_array,
-    task_names,
+from gpusched._support.arguments import Int64Array, at_least, flag, frozen, int_array, task_names
+from gpusched._support.tabular import frame_of
+from gpusched.model.host_lists import (
+    differ_in_length,
+    from_lists,
+    jobs_to_rows,
+    sm_sets,
+    to_segments,
 )
-from gpusched._support.missing_values import frame_of
-from gpusched.model.hosts.host_arrays import (
+from gpusched.model.host_segments import (
     JOB_FIELDS,
     LEAST,
+    MAX_SMS,
+    MODES,
     ROW_FIELDS,
+    HostColumns,
     blank_rows,
     check_jobs,
     check_kernels,
@@ -33,14 +36,6 @@ from gpusched.model.hosts.host_arrays import (
     rows_below,
     shape_of,
     spread_segments,
-)
-from gpusched.model.hosts.host_columns import MAX_SMS, MODES, HostColumns
-from gpusched.model.hosts.host_lists import (
-    differ_in_length,
-    from_lists,
-    jobs_to_rows,
-    sm_sets,
-    to_segments,
 )
 from gpusched.model.task_sets import unless_derived
 
@@ -415,7 +410,7 @@ class HostTasks(HostColumns):
         return frame_of(self._table())
 
     def _table(self) -> dict[str, Any]:
-        from gpusched.model.hosts.host_frames import table_of
+        from gpusched.model.host_frames import table_of
 
         return table_of(self)
 
@@ -444,17 +439,17 @@ class HostTasks(HostColumns):
         TypeError
             The object is not a pandas table.
         """
-        from gpusched.model.hosts.host_frames import fields_of
+        from gpusched.model.host_frames import fields_of
 
         return cls(**fields_of(frame))
 
     def __repr__(self) -> str:
-        from gpusched.model.hosts.host_text import text_of
+        from gpusched.model.host_frames import text_of
 
         return text_of(self)
 
     def _repr_html_(self) -> str:
-        from gpusched.model.hosts.host_text import html_of
+        from gpusched.model.host_frames import html_of
 
         return html_of(self)
 

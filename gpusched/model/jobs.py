@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, task_number
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import frame_of, optional
+from gpusched._support.saved import Frozen
+from gpusched._support.tabular import Tabular, frame_of, optional
 
 if TYPE_CHECKING:
     import pandas as pd

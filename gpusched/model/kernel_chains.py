@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.large_arrays import spread
-from gpusched._support.missing_values import frame_of
+from gpusched._support.tabular import frame_of
 from gpusched._support.text import TICKS, clip, escape, plural, shown
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.task_sets import TaskSet, unless_derived

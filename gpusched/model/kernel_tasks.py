@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.large_arrays import spread
-from gpusched._support.missing_values import frame_of
+from gpusched._support.tabular import Table, frame_of
 from gpusched._support.text import TICKS, clip, escape, plural
 from gpusched.model.task_sets import TaskSet, unless_derived
 
@@ -234,8 +234,6 @@ class KernelTasks(TaskSet):
         TypeError
             The object is not a pandas table.
         """
-        from gpusched.model.frames import Table
-
         known = [*cls._ARRAYS[1:], "set", "task", "name"]
         table = Table(frame, ["period"], known, ["set", "task"])
         sizes = table.set_sizes(equal=True)

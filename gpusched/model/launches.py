@@ -14,20 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import (
-    Int64Array,
-    at_least,
-    frozen,
-    int_array,
-    names,
-)
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of
-from gpusched._support.no_array import NoArray
+from gpusched._support.arguments import Int64Array, NoArray, at_least, frozen, int_array, names
 from gpusched._support.saved import Saved
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.launching.launch_columns import (
+from gpusched.model.launch_columns import (
     COLUMNS,
+    KERNEL,
     KINDS,
     STREAM_KINDS,
     Changes,
@@ -40,19 +33,18 @@ from gpusched.model.launching.launch_columns import (
     read_after,
     read_block_times,
     read_factors,
+    read_partitions,
     read_starts,
     read_streams,
     row_count,
     switches,
 )
-from gpusched.model.launching.launch_fields import flat_rows, nested_rows
-from gpusched.model.launching.launch_frames import arguments_of, table_of
-from gpusched.model.launching.launch_partitions import read_partitions
+from gpusched.model.launch_frames import arguments_of, flat_rows, html_of, nested_rows, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpusched.model.launching.launch_builder import Recorder
+    from gpusched.model.launch_builder import Recorder
     from gpusched.model.schedule import Schedule
 
 __all__ = ["KINDS", "STREAM_KINDS", "Launches"]
@@ -317,7 +309,7 @@ class Launches(NoArray, Tabular, Saved):
 
         ``bandwidth``: bytes per tick, for copies that are recorded with ``bytes`` and no duration.
         """
-        from gpusched.model.launching.launch_builder import Recorder
+        from gpusched.model.launch_builder import Recorder
 
         return Recorder(Launches, bandwidth=bandwidth)
 
@@ -345,7 +337,7 @@ class Launches(NoArray, Tabular, Saved):
         >>> gs.Launches.from_tasks(tasks, until=10).time.tolist()
         [0, 0, 4, 6, 8]
         """
-        from gpusched.model.launching.launch_sources import launches_of_tasks
+        from gpusched.model.launch_builder import launches_of_tasks
 
         return Launches(**launches_of_tasks(tasks, until, stream))
 
@@ -370,7 +362,7 @@ class Launches(NoArray, Tabular, Saved):
             Launches ordered by frame, and within a frame in the order of submission. Each task has
             its own stream. The names are those of the tasks, or of the kernels of chains.
         """
-        from gpusched.model.launching.launch_sources import launches_of_schedule
+        from gpusched.model.launch_builder import launches_of_schedule
 
         return Launches(**launches_of_schedule(schedule), interference=interference)
 
@@ -499,7 +491,7 @@ class Launches(NoArray, Tabular, Saved):
         return cls(**arguments_of(frame))
 
     def __repr__(self) -> str:
-        kernels = int((self.kind == 0).sum())
+        kernels = int((self.kind == KERNEL).sum())
         copies = f" and {len(self) - kernels} copies" if kernels < len(self) else ""
         contexts = f" of {self.contexts} contexts" if self.contexts > 1 else ""
         if not np.array_equal(self.stream_partition, self.stream_context):
@@ -507,8 +499,6 @@ class Launches(NoArray, Tabular, Saved):
         return f"<Launches: {kernels} kernels{copies} in {self.streams} streams{contexts}>"
 
     def _repr_html_(self) -> str:
-        from gpusched.model.launching.launch_text import html_of
-
         return html_of(self)
 
 

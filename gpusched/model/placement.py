@@ -14,11 +14,9 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, int_array, one_of
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched.model.gpu import GPU, as_gpu, kernel_columns
 
 if TYPE_CHECKING:
@@ -288,7 +286,7 @@ class _Boxes:
 
 
 def _svg(placement: Placement) -> str:
-    from gpusched._draw.svg_document import PAPER, RULE, document
+    from gpusched._draw.svg import PAPER, RULE, document
 
     sms, most = placement.gpu.sms, placement.gpu.warps_per_sm
     columns = min(sms, _MOST_COLUMNS)

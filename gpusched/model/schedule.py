@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import (
+    MAX_BYTES,
     Int64Array,
+    NoArray,
     at_least,
     flag,
     frozen,
@@ -22,14 +24,11 @@ from gpusched._support.arguments import (
     int_array,
     position,
 )
-from gpusched._support.arrow import Tabular
-from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.missing_values import frame_of
-from gpusched._support.no_array import NoArray
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import shown
+from gpusched.model.batch_function import REPLAY_RULES, BatchFunction, as_masks, replay
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members, names_of
-from gpusched.model.functions.batch_function import BatchFunction, as_masks
 from gpusched.model.jobs import Jobs, KernelRuns
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
@@ -41,14 +40,14 @@ if TYPE_CHECKING:
 __all__ = ["Schedule", "ScheduleError"]
 
 _RULES = {
-    1: ("overlap", "starts before the frame before it has ended"),
-    2: ("ineligible", "runs a batch that is empty, or not eligible (not allowed by the table)"),
-    3: ("length", "does not last as long as its batch takes by the table"),
-    4: ("not ready", "runs a task that has no pending job, or a kernel before its turn"),
-    5: ("miss", "misses a deadline"),
-    6: ("idle", "starts although the GPU idled before it while work was ready"),
-    7: ("unfinished", "is the end, and jobs of the hyperperiod are left"),
-    8: ("cycle", "is where the cycle should close, in the state in which it began"),
+    "overlap": "starts before the frame before it has ended",
+    "ineligible": "runs a batch that is empty, or not eligible (not allowed by the table)",
+    "length": "does not last as long as its batch takes by the table",
+    "not ready": "runs a task that has no pending job, or a kernel before its turn",
+    "miss": "misses a deadline",
+    "idle": "starts although the GPU idled before it while work was ready",
+    "unfinished": "is the end, and jobs of the hyperperiod are left",
+    "cycle": "is where the cycle should close, in the state in which it began",
 }
 
 
@@ -340,8 +339,6 @@ class Schedule(NoArray, Tabular):
             raise ValueError("table: got None, expected a table to validate the schedule with")
         rows = rows_of(self.tasks)
         if isinstance(self.table, BatchFunction):
-            from gpusched.model.functions.function_replay import replay
-
             if self.cycle is not None:
                 raise ValueError(f"cycle: got {self.cycle}, expected None with a BatchFunction")
             frames = (self.start, self.end, self.batch)
@@ -361,14 +358,15 @@ class Schedule(NoArray, Tabular):
                 cycle_length=cycle_length,
                 chained=chained_of(self.tasks),
             )
-        if rule == 0:
+        if not (name := REPLAY_RULES[rule]):
             return self
-        name, text = _RULES[rule]
         who = "" if row < 0 else f" ({rows.name[row]})"
         task = None if row < 0 else row
         if isinstance(self.tasks, KernelChains) and row >= 0:
             task = int(self.tasks.places[0][row])
-        raise ScheduleError(name, frame, task, time, f"frame {frame} {text}{who}, at {time}")
+        raise ScheduleError(
+            name, frame, task, time, f"frame {frame} {_RULES[name]}{who}, at {time}"
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per frame.

@@ -11,10 +11,9 @@ import numpy as np
 
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
-from gpusched._support.paths import path_text
-from gpusched._support.text import shown
+from gpusched._support.text import path_text, shown
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 

@@ -14,11 +14,9 @@ from typing import Any, ClassVar, Self, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, frozen, task_names
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.no_array import NoArray
-from gpusched._support.saved import Saved
+from gpusched._support.arguments import Int64Array, NoArray, frozen, task_names
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular
 from gpusched._support.text import clip, shown
 
 __all__ = ["TaskSet"]

@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpusched._support.budget import Budget
-from gpusched.model.answers.answer import Answer
+from gpusched.model.answer import Answer
 from gpusched.pbs.certificates import (
     Certificate,
     CertificateError,

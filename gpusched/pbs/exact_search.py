@@ -16,9 +16,9 @@ from gpusched._support.arguments import flag, integer, one_of
 from gpusched._support.budget import Budget, as_budget
 from gpusched._support.progress import Progress
 from gpusched._support.text import shown
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.pbs.certificates import certificate_of
@@ -237,10 +237,10 @@ def _period_advice(tasks: KernelTasks | KernelChains) -> Iterator[None]:
     try:
         yield
     except OverflowError as error:
-        if "periods with a hyperperiod" not in str(error):
-            raise
         rows = np.atleast_2d(tasks.period).tolist()
-        periods = next(row for row in rows if math.lcm(*row) >= _LONGEST)
+        periods = next((row for row in rows if max(row) < _LONGEST <= math.lcm(*row)), None)
+        if periods is None:
+            raise
         pairs = combinations(range(len(periods)), 2)
         i, j = max(pairs, key=lambda pair: math.lcm(periods[pair[0]], periods[pair[1]]))
         raise OverflowError(

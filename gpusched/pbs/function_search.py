@@ -12,8 +12,8 @@ from gpusched import _core
 from gpusched._support.budget import Budget
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.registry import enumeration, limit
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_tasks import KernelTasks
 
 __all__ = ["FunctionSearch", "search_function", "table_within"]

@@ -18,13 +18,11 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, instance, one_of
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import shown
-from gpusched.model.answers.answer import Claim
+from gpusched.model.answer import Claim
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
 from gpusched.pbs.graph_arguments import budget_limits, table_arrays

@@ -15,19 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import (
-    FloatArray,
-    Int64Array,
-    frozen,
-    int_array,
-    one_of,
-    seed_key,
-)
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen, same
-from gpusched._support.missing_values import frame_of
+from gpusched._support.arguments import FloatArray, Int64Array, frozen, int_array, one_of, seed_key
 from gpusched._support.registry import enumeration
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved, same
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape, shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of

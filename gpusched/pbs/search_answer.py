@@ -11,9 +11,9 @@ import numpy.typing as npt
 from gpusched._support.budget import spent_text
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
-from gpusched.model.answers.answer import Claim, Flags, Ticks
+from gpusched.model.answer import Claim, Flags, Ticks
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_table import BatchTable
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule

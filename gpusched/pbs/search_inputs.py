@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, instance
 from gpusched._support.saved import Saved
-from gpusched.model.answers.answer import Answer
-from gpusched.model.answers.times_in_text import time_in_text
+from gpusched.model.answer import Answer
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import KernelChains, chained_of, rows_of
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule
+from gpusched.model.workload.time_units import time_in_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

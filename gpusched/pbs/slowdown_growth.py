@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, flag, instance
-from gpusched._support.budget import Budget, as_budget
+from gpusched._support.budget import (
+    Budget,
+    as_budget,
+    is_late,
+    raise_if_stopped,
+    share_of,
+    within_seconds,
+)
 from gpusched._support.growth_factors import (
     factor_in_steps,
     factor_text,
@@ -19,7 +26,6 @@ from gpusched._support.growth_factors import (
     largest_factor,
 )
 from gpusched._support.progress import Progress, reporter
-from gpusched._support.stopping import is_late, raise_if_stopped, share_of, within_seconds
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import plural
-from gpusched.model.fifo_order import ORDERS
+from gpusched.model.fifo_model import ORDERS
 from gpusched.model.gpu import GPU
 from gpusched.model.jobs import Jobs, RunJobs
 from gpusched.model.kernel_chains import KernelChains
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ORDERS", "OUTCOMES", "FifoResponses", "FifoRun", "Waves"]
 
-OUTCOMES = ("done", "repeats", "diverges", "budget")
+OUTCOMES = (*enumeration("simulate.fifo_outcome"), "budget")
 """Results of a simulation about later jobs; see ``FifoRun``."""
 
 

@@ -14,19 +14,10 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched._support.arguments import (
-    Int64Array,
-    flag,
-    integer,
-    one_of,
-    seed_key,
-    set_number,
-)
-from gpusched._support.budget import Budget, as_budget
+from gpusched._support.arguments import Int64Array, flag, integer, one_of, seed_key, set_number
+from gpusched._support.budget import Budget, as_budget, within_seconds
 from gpusched._support.progress import Progress
-from gpusched._support.stopping import within_seconds
-from gpusched.model.derived_block_times import refuse_derived_block_time
-from gpusched.model.fifo_order import ORDERS, Order
+from gpusched.model.fifo_model import ORDERS, Order, refuse_derived_block_time
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
@@ -280,7 +271,7 @@ def fifo(
     task, job, release, begin, dispatched, finish = simulation.jobs()
     deadline = tasks.deadline[task]
     deadline += release
-    known = verdict != 0
+    known = verdict != OUTCOMES.index("done")
     return FifoRun(
         task=task,
         job=job,

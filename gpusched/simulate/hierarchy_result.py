@@ -11,13 +11,12 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, integer
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import frame_of, optional
 from gpusched._support.results import Results
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import escape, plural
 from gpusched.model.gpu import GPU
+from gpusched.model.launch_columns import KERNEL
 from gpusched.model.launches import KINDS, Launches
 from gpusched.simulate import hierarchy_why
 from gpusched.simulate.hierarchy_tables import (
@@ -151,7 +150,7 @@ class Hierarchy(Tabular, Saved, Frozen):
         return len(self.launches)
 
     def __repr__(self) -> str:
-        kernels = int((self.launches.kind == 0).sum())
+        kernels = int((self.launches.kind == KERNEL).sum())
         copies = len(self) - kernels
         what = plural(kernels, "kernel")
         if copies:
@@ -184,12 +183,12 @@ class Hierarchy(Tabular, Saved, Frozen):
         Columns: launch, name, stream, time, head, joined, first, dispatched, end, response; the
         last six are masked for events that did not happen.
         """
-        return self._results(np.flatnonzero(self.launches.kind == 0))
+        return self._results(np.flatnonzero(self.launches.kind == KERNEL))
 
     @property
     def copies(self) -> Results:
         """Table of the copies, with the columns of ``kernels``."""
-        return self._results(np.flatnonzero(self.launches.kind != 0))
+        return self._results(np.flatnonzero(self.launches.kind != KERNEL))
 
     def _results(self, rows: Int64Array) -> Results:
         columns: dict[str, Any] = {"launch": rows}
@@ -433,5 +432,5 @@ def _platform_of_version_1(values: dict[str, Any]) -> dict[str, Any]:
     return {
         "copy_engines": ("both",) if shared else ("in", "out"),
         "sms_per_gpc": tuple(min(size, sms - first) for first in range(0, sms, size)),
-        "engine": np.where((kind > 0) & (values["first"] >= 0), served, -1),
+        "engine": np.where((kind != KERNEL) & (values["first"] >= 0), served, -1),
     }

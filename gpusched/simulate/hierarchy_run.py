@@ -19,9 +19,8 @@ from gpusched._support.arguments import (
     one_of,
     seed_key,
 )
-from gpusched._support.budget import Budget, as_budget
+from gpusched._support.budget import Budget, as_budget, within_seconds
 from gpusched._support.progress import Progress
-from gpusched._support.stopping import within_seconds
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches

@@ -10,10 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw.axes import PALETTE, time_axis
-from gpusched._draw.block_columns import BlockColumns, sm_lanes, trace_columns
-from gpusched._draw.block_lanes import SHOWN_BOXES, block_lanes
-from gpusched._draw.lanes import side_by_side
-from gpusched._draw.name_colors import NameColors
+from gpusched._draw.block_lanes import (
+    SHOWN_BOXES,
+    BlockColumns,
+    block_lanes,
+    sm_lanes,
+    trace_columns,
+)
+from gpusched._draw.lanes import NameColors, side_by_side
 from gpusched._draw.stream_lanes import STREAMS, StreamColumns, launch_pieces, share, stream_lanes
 from gpusched._draw.timeline import (
     CounterColumns,
@@ -27,6 +31,7 @@ from gpusched._draw.timeline import (
 )
 from gpusched._support.arguments import Int64Array, one_of
 from gpusched._support.text import clip
+from gpusched.model.launch_columns import KERNEL
 from gpusched.model.launches import Launches
 from gpusched.simulate import hierarchy_why
 from gpusched.simulate.hierarchy_tables import REASONS, Blocks, Slices
@@ -173,7 +178,7 @@ def _by_sm(run: Records, unit: str | None, since: int, until: int | None, least:
     height = max(drawn.height, _LEAST_HEIGHT)
     lanes = [*drawn.lanes, *(replace(lane, height=height) for lane in copies)]
     lanes += [Lane("context", _CONTEXTS, height)] if several else []
-    begun = np.flatnonzero((run.launches.kind > 0) & (run.first >= 0))
+    begun = np.flatnonzero((run.launches.kind != KERNEL) & (run.first >= 0))
     begun, hidden = _inside(run, begun, since, end)
     pieces = list(_copies(run, begun, names, sms))
     drawn.colors |= {piece.color for piece in pieces if isinstance(piece.color, int)}

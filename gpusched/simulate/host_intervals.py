@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.missing_values import Coded, frame_of
+from gpusched._support.registry import enumeration
+from gpusched._support.tabular import Coded, frame_of
 from gpusched.simulate.run_results import Table
 
 if TYPE_CHECKING:
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WHAT", "Intervals"]
 
-WHAT = (
-    *("", "cpu", "copy in", "kernel", "copy out", "spin", "overhead"),
-    *("wait for core", "wait for copy engine", "wait for SMs", "wait for GPU", "served"),
-)
+WHAT = enumeration("simulate.host_activity")
 """Kinds of intervals, in the order of the core's numbers; see ``Intervals``."""
 
 

@@ -14,16 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import (
-    flag,
-    instance,
-    integer,
-    seed_key,
-    set_number,
-)
-from gpusched._support.budget import Budget, as_budget
+from gpusched._support.arguments import flag, instance, integer, seed_key, set_number
+from gpusched._support.budget import Budget, as_budget, within_seconds
 from gpusched._support.progress import Progress
-from gpusched._support.stopping import within_seconds
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate.arguments.host_arguments import (
     Contexts,

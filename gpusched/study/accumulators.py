@@ -1,7 +1,7 @@
 """Accumulators: conversion of the results of calls to states, and of states to columns.
 
 `PerSet` is for functions that return one value for each task set, `Totals` for functions that
-return counts of their own, which are added.
+return counts of their own, which are added. A `Chunk` has the results of a call.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gpusched._support.text import shown
 from gpusched.study.reductions import Reduction, usual
 
-__all__ = ["KINDS", "Accumulator", "Arrays", "PerSet", "State", "Totals"]
+__all__ = ["KINDS", "Accumulator", "Arrays", "Chunk", "PerSet", "State", "Totals"]
 
 KINDS = "biuf"  # of the types of arrays: truth values, integers and floats
 
@@ -25,6 +25,22 @@ State = dict[str, Any]
 """Summary of a number of task sets, of values that JSON holds."""
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+class Chunk(NamedTuple):
+    """Results of the task sets ``first`` .. ``first + size - 1`` of the point with the key.
+
+    ``machine`` is the digest of the machine's description, ``ended`` the time at the end of the
+    call in seconds since 1970; they are records alone.
+    """
+
+    point: str
+    first: int
+    size: int
+    state: State
+    arrays: Arrays | None
+    machine: str = ""
+    ended: float = 0.0
 
 
 class Accumulator(Protocol):

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched._support.progress import reporter
-from gpusched.study.accumulators import Accumulator, State
+from gpusched.study.accumulators import Accumulator, Chunk, State
 from gpusched.study.calls import Call, Done, Failure, perform
-from gpusched.study.chunks import Chunk, Definition
 from gpusched.study.execution import Execution, SweepError, worker_count
 from gpusched.study.notes import joined_notes, plain_point
 from gpusched.study.planner import Planner
 from gpusched.study.point_results import PointResults, StoredMisfit
 from gpusched.study.points import Point, describe, key_of
+from gpusched.study.sweep_definition import Definition
 from gpusched.study.verification import Identity
 from gpusched.study.width import Width
 from gpusched.study.workers import LostWorker, Workers

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.study.accumulators import Accumulator, Arrays, State
-from gpusched.study.chunks import Chunk
+from gpusched.study.accumulators import Accumulator, Arrays, Chunk, State
 from gpusched.study.planner import Coverage
 from gpusched.study.width import Width, rounds
 

@@ -25,12 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.input_files import zip_members
 from gpusched._support.saved_files import array_of
 from gpusched._support.text import clip, shown
-from gpusched.study.accumulators import KINDS, Arrays, State
-from gpusched.study.chunks import Chunk, Definition
+from gpusched.study.accumulators import KINDS, Arrays, Chunk, State
 from gpusched.study.store_files import (
     TABLES,
     StoreError,
@@ -50,6 +49,7 @@ from gpusched.study.stored_values import (
     is_range,
     is_time,
 )
+from gpusched.study.sweep_definition import Definition
 
 __all__ = ["Store", "check_same", "open_file"]
 

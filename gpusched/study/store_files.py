@@ -19,8 +19,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote
 
-from gpusched._support.databases import MAGIC, guard, pass_interrupt_on
 from gpusched._support.files import create, remove_abandoned
+from gpusched._support.input_files import MAGIC, guard, pass_interrupt_on
 
 __all__ = ["APPLICATION", "SCHEMA", "TABLES", "StoreError", "blaming", "has_journal", "located",
            "made", "reading", "tables_of", "writing"]  # fmt: skip

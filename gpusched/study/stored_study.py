@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES
 from gpusched._support.text import clip, escape, shown
-from gpusched.study.accumulators import PerSet, State
-from gpusched.study.chunks import Chunk
+from gpusched.study.accumulators import Chunk, PerSet, State
 from gpusched.study.notes import joined_notes, shown_value, value_key
 from gpusched.study.point_results import PointResults, values_of
 from gpusched.study.points import describe

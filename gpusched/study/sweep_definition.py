@@ -20,7 +20,10 @@ from gpusched.study.identity.module_origins import package_version
 from gpusched.study.notes import identifies_itself
 from gpusched.study.verification import Identity
 
-__all__ = ["definition_of", "experiment_identity", "reductions_of", "seed_words"]
+__all__ = ["Definition", "definition_of", "experiment_identity", "reductions_of", "seed_words"]
+
+Definition = Mapping[str, Any]
+"""All that determines the results of a study, by names, of values that JSON holds."""
 
 
 def definition_of(

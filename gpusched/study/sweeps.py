@@ -13,9 +13,11 @@ The result depends only on the seed, not on chunks, workers or their order::
 
 from __future__ import annotations
 
+import dis
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import ModuleType
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
@@ -197,13 +199,12 @@ def sweep(
     """
     # The engine is imported with the first sweep, so that ``gs.sweep`` is there at once.
     from gpusched.study.engine import Work, compute
-    from gpusched.study.identity.seed_use import warn_of_repeated_sets
     from gpusched.study.point_results import values_of
 
     number = integer(count, "count")
     if number < 1:
         raise ValueError(f"count: got {number}, expected at least 1")
-    warn_of_repeated_sets(function, number)
+    _warn_of_repeated_sets(function, number)
     execution = Execution(executor, workers, progress, chunk, store, shard)
     axes = axes_of(grid, _PASSED)
     accumulator = PerSet(_reductions(reduce))
@@ -276,3 +277,34 @@ def _reductions(given: Any) -> dict[str, list[Reduction]]:
             )
         found[name] = list(listed)
     return found
+
+
+_KINDS = ("FAST", "DEREF", "CLOSURE")  # of variables in the names of instructions
+
+
+def _warn_of_repeated_sets(function: Callable[..., Any], count: int) -> None:
+    """Warn of a Python function of several sets that reads its ``seed`` but not its ``first``.
+
+    Each of its calls would draw the sets from the first one on.
+    """
+    plain = function.__func__ if isinstance(function, MethodType) else function
+    if count == 1 or not isinstance(plain, FunctionType):
+        return
+    code = plain.__code__
+    named = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    read = set(_variables_read(code))
+    if "first" in named and "seed" in read and "first" not in read:
+        warnings.warn(
+            f"{plain.__qualname__}: reads its seed but not `first`, so all of its calls may draw "
+            "the same task sets; pass first= on, as to gs.generate",
+            stacklevel=3,
+        )
+
+
+def _variables_read(code: CodeType) -> Iterator[str]:
+    """Names of local variables that the code reads, with those that inner functions read."""
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname  # also one that stores a variable and loads another
+        if "LOAD_" in name and any(kind in name for kind in _KINDS):
+            value = instruction.argval  # of several variables in one instruction: a tuple
+            yield from value if isinstance(value, tuple) else (str(value),)

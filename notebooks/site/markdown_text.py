@@ -9,9 +9,9 @@ from pathlib import Path
 
 from latex2mathml.converter import convert
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-from site_map import ROOT, SiteMap, reference_address, relative
+from site_map import GUIDE, SiteMap, reference_address, relative
 
-_KEYS = frozenset(re.findall(r"^- \[(\w+)\]", (ROOT / "README.md").read_text("utf-8"), re.M))
+_KEYS = frozenset(re.findall(r"^- \[(\w+)\]", (GUIDE / "sources.md").read_text("utf-8"), re.M))
 
 
 def mathml(formula: str, display: str) -> str:
@@ -27,7 +27,7 @@ def cited_keys(text: str, page: str) -> str:
     def linked(key: re.Match[str]) -> str:
         if key[1] not in _KEYS:
             return key[0]
-        return f'<a href="{relative("index.html", page)}#sources">{key[0]}</a>'
+        return f'<a href="{relative("guide/sources.html", page)}">{key[0]}</a>'
 
     return re.sub(r"\[(\w+\d\d)\]", linked, text)
 

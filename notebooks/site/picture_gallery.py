@@ -63,6 +63,6 @@ def gallery_page(site: SiteMap, pictures: list[Picture]) -> Page:
     parts.append(_result_pictures(site))
     first = site.address(NOTEBOOKS / "first_schedule.png")
     book = "notebooks/01_will_these_kernels_meet_their_deadlines.html"
-    parts.append('<h2 id="readme">Of the README</h2><div class="gallery">')
+    parts.append('<h2 id="guide">Of the guide</h2><div class="gallery">')
     parts.append(_figure(first, relative(book, ADDRESS), "The first schedule") + "</div>")
     return Page(ADDRESS, "Gallery of pictures", "\n".join(parts))

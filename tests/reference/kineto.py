@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from gpusched._support.text import shown
-from gpusched.io.traces.kineto_numbers import nanoseconds, whole
+from gpusched.io.traces.kineto_document import nanoseconds, whole
 from gpusched.io.traces.trace_events import (
     COPY_IN,
     COPY_ON_DEVICE,

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 import gpusched as gs
-from gpusched.model.workload.green_contexts import green_sms
+from gpusched.model.workload.platforms import green_sms
 from tests.reference.machine import (
     KERNEL,
     Context,

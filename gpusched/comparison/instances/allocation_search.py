@@ -16,10 +16,10 @@ from gpusched.comparison.instances.instance_tests import InstanceTests, Spent, T
 from gpusched.comparison.instances.mig_allocation import MigAllocation, MigPart
 from gpusched.comparison.verdicts.premises import cpu_side, needs_cpus
 from gpusched.comparison.ways import OptionValue, Way, way_of
-from gpusched.model.answers.answer import Claim
+from gpusched.model.answer import Claim
 from gpusched.model.gpu import GPU
-from gpusched.model.gpus.mig_placements import MigInstance
-from gpusched.model.views.view_source import listed, runs_on_cpu
+from gpusched.model.gpus.mig_profiles import MigInstance
+from gpusched.model.views.derived_view import listed, runs_on_cpu
 
 __all__ = ["MOST_UNITS", "WITHIN", "allocated", "inner_way"]
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from gpusched._support.arguments import instance
-from gpusched._support.frozen import Frozen
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved
 from gpusched._support.text import escape
 from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy

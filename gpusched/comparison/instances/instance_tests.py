@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpusched._support.budget import Budget
-from gpusched._support.stopping import BudgetSpent, raise_if_stopped
+from gpusched._support.budget import Budget, BudgetSpent, raise_if_stopped
 from gpusched.analysis.fifo_bounds import fifo_bound
 from gpusched.comparison.copy_waits import copies_meet
 from gpusched.comparison.derived_models import DerivedModels
@@ -20,7 +19,7 @@ from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.views.view_source import listed
+from gpusched.model.views.derived_view import listed
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform

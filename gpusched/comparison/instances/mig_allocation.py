@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, instance
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
-from gpusched._support.missing_values import frame_of
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, escape, plural
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
@@ -28,10 +26,9 @@ from gpusched.comparison.workload_answer import (
     tick_unit,
     verdict_word,
 )
-from gpusched.model.answers.answer import Claim, Times, missing
-from gpusched.model.gpus.mig_placements import MigInstance
-from gpusched.model.gpus.mig_profiles import MigProfile
-from gpusched.model.views.view_source import listed
+from gpusched.model.answer import Claim, Times, missing
+from gpusched.model.gpus.mig_profiles import MigInstance, MigProfile
+from gpusched.model.views.derived_view import listed
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload

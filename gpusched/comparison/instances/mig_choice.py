@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from gpusched._support.arguments import instance, one_of
-from gpusched._support.budget import Budget, as_budget
+from gpusched._support.budget import Budget, as_budget, raise_if_stopped, within_seconds
 from gpusched._support.progress import Progress, reporter
-from gpusched._support.stopping import raise_if_stopped, within_seconds
 from gpusched.comparison.analyses import Request, instances_for
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.instances.mig_allocation import MigAllocation

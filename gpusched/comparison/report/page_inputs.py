@@ -8,12 +8,11 @@ from gpusched._support.text import clip, xml
 from gpusched.comparison.findings import Findings
 from gpusched.model.gpus.copy_engines import engines_text
 from gpusched.model.gpus.mps_shares import share_text
-from gpusched.model.workload.green_contexts import green_context_text
-from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.platforms import Platform, green_context_text
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workload_document import head_document, task_documents
+from gpusched.model.workload.workload_files import toml_lines
 from gpusched.model.workload.workload_parts import Parts
-from gpusched.model.workload.workload_toml import toml_lines
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["platform_html", "workload_html"]

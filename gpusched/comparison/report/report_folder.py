@@ -6,7 +6,7 @@ import os
 import re
 
 from gpusched._support.files import replacing
-from gpusched._support.paths import path_text
+from gpusched._support.text import path_text
 from gpusched.comparison.documents import comparison_document, json_text
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.report.report_page import page_of

@@ -17,7 +17,7 @@ from gpusched.model.gpus.capabilities import allocation_units
 from gpusched.model.gpus.copy_engines import possible_directions
 from gpusched.model.gpus.gpu_presets import preset_of_name
 from gpusched.model.gpus.mps_shares import SMs
-from gpusched.model.views.view_source import uses_engine
+from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.segments import CopyIn, CopyOut
 
 __all__ = ["Rule", "known_rules", "readings_of", "rules_of"]

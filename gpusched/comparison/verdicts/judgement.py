@@ -23,13 +23,12 @@ from gpusched.comparison.verdicts.premises import (
 )
 from gpusched.comparison.ways import Way
 from gpusched.comparison.workload_answer import deadlines_of
-from gpusched.model.answers.answer import Answer, Times, missing
-from gpusched.model.answers.times_in_text import tick_length
+from gpusched.model.answer import Answer, Times, missing
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import View
-from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.time_units import tick_length, time_with_unit
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["Found", "Judged", "judged"]

@@ -21,11 +21,11 @@ from gpusched._support.text import clip, plural
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.verdicts.conditions import Condition
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, most_clients
+from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.hosts.host_arrays import deadline_ranks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.schedule import Schedule
-from gpusched.model.views.view_source import runs_on_cpu, uses_engine
+from gpusched.model.views.derived_view import runs_on_cpu, uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 

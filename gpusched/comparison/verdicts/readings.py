@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from gpusched._support.stopping import BudgetSpent
+from gpusched._support.budget import BudgetSpent
 from gpusched.comparison.verdicts.conditions import Condition
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import WorkloadAnswer

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, instance, integer, one_of, position
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of
 from gpusched._support.results import Results
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, escape, shown
 from gpusched.io import rule_check
 from gpusched.io.block_log import BlockLog

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
 from gpusched._support.text import plural, shown
 from gpusched.io.replays.replay import MOST_TIME, TraceReplay, too_long
-from gpusched.io.trace_workloads.gpu_work import Recording
+from gpusched.io.trace_workloads.job_work import Recording
 from gpusched.io.traces.trace_events import COPY_IN, COPY_OUT, UNKNOWN_KIND, TraceEvents
 from gpusched.io.traces.trace_tables import known_gpu, occupancy_of, total
 from gpusched.model.gpu import GPU
+from gpusched.model.launch_columns import KINDS, STREAM_KINDS
 from gpusched.model.launches import Launches
-from gpusched.model.launching.launch_columns import KINDS, STREAM_KINDS
-from gpusched.model.workload.observed_time import ObservedTime
 from gpusched.model.workload.time_units import time_with_unit
+from gpusched.model.workload.workload_parts import ObservedTime
 
 __all__ = ["trace_replay"]
 

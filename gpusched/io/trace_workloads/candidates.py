@@ -1,9 +1,9 @@
-"""Tasks that a trace can be divided into: by annotation, step, stream or kernel."""
+"""Tasks that a trace can be divided into (by annotation, step, stream or kernel); their periods."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -11,25 +11,112 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
-from gpusched._support.text import shown, shown_names
-from gpusched.io.trace_workloads.gpu_work import GpuWork, Recording, left_out
-from gpusched.io.trace_workloads.grouping import groups
-from gpusched.io.trace_workloads.observed_periods import Periods, given_period
+from gpusched._support.text import clip, shown, shown_names
+from gpusched.io.trace_workloads.job_work import GpuWork, Recording, left_out
 from gpusched.io.trace_workloads.occurrences import (
     NONE,
     SEVERAL,
     Nesting,
     Occurrences,
     chosen_ranges,
+    groups,
     owners,
     task_namer,
 )
-from gpusched.io.traces.kernel_names import labels
 from gpusched.io.traces.trace_events import NO_CALL, OF_STREAM
-from gpusched.io.traces.trace_tables import compiled
-from gpusched.model.workload.time_units import as_time, in_ticks
+from gpusched.io.traces.trace_tables import compiled, labels
+from gpusched.model.workload.time_units import Time, as_time, in_ticks, time_with_unit
 
-__all__ = ["By", "Candidates", "candidates"]
+__all__ = [
+    "By",
+    "Candidates",
+    "MissingPeriod",
+    "Period",
+    "Periods",
+    "by_launches",
+    "candidates",
+    "check_names",
+    "observed",
+]
+
+Periods = Time | Mapping[str, Time] | None
+"""One period for all tasks, periods by name of the task, or None: as observed."""
+
+
+class MissingPeriod(ValueError):
+    """A task without a period that is given or can be observed."""
+
+
+@dataclass(frozen=True)
+class Period:
+    """The period of a task, a sentence about its origin, and whether it is a given one."""
+
+    time: Time
+    said: str
+    given: bool = False
+
+
+def check_names(period: Periods, names: Sequence[str]) -> None:
+    """Raise ValueError if a period is given for a task that does not exist."""
+    if isinstance(period, Mapping):
+        for name in period:
+            if name not in names:
+                known = clip(", ".join(names), 200)
+                raise ValueError(f"period[{shown(name)}]: got this task, expected one of {known}")
+
+
+def given_period(period: Periods, name: str) -> Time | None:
+    """The period given for a task; None without one."""
+    return period.get(name) if isinstance(period, Mapping) else period
+
+
+def observed(
+    period: Periods, name: str, start: Int64Array, on_gpu: Int64Array, busy: int
+) -> Period | None:
+    """Period of a task whose occurrences start at these times; None if it has to be given.
+
+    If the GPU takes a job longer than the median distance of ``start``, the CPU runs ahead, and the
+    distances of ``on_gpu`` count, the starts of jobs on the GPU. Medians are rounded down, which is
+    safe.
+    """
+    if (given := given_period(period, name)) is not None:
+        return Period(given, "the period is given", given=True)
+    median, what = _median(start)
+    if 1 <= median < busy:
+        later, on_gpu_what = _median(on_gpu)
+        if later > median:
+            what = (
+                f"{on_gpu_what}, by starts on the GPU, which takes {time_with_unit(busy, 1)} for a "
+                f"job, longer than the {time_with_unit(median, 1)} between starts on the CPU"
+            )
+            median = later
+    return Period(median, f"the period is {what}") if median >= 1 else None
+
+
+def by_launches(period: Periods, name: str, count: int, span: int) -> Period | None:
+    """Period of a kernel with so many launches in a time; None if it has to be given.
+
+    It is rounded down, which is safe. The distances between launches would be those within bursts.
+    """
+    if (given := given_period(period, name)) is not None:
+        return Period(given, "the period is given", given=True)
+    launches = "launch" if count == 1 else "launches"
+    said = f"the period is {time_with_unit(span, 1)} of GPU work over {count} {launches}"
+    return Period(span // count, said) if span >= count else None
+
+
+def _median(start: Int64Array) -> tuple[int, str]:
+    """The median distance of times, rounded down, and what it is; 0 without a distance."""
+    distance = np.sort(np.diff(np.sort(start)))
+    if not len(distance):
+        return 0, ""
+    low, high = int(distance[(len(distance) - 1) // 2]), int(distance[len(distance) // 2])
+    bounds = [time_with_unit(int(time), 1) for time in (distance[0], distance[-1])]
+    what = f"the median of {len(distance)} distances, {bounds[0]} to {bounds[1]}"
+    if len(distance) == 1:
+        what = "the only distance between two occurrences"
+    return low + (high - low) // 2, what
+
 
 By = Literal["annotation", "step", "stream", "kernel"]
 
@@ -268,7 +355,7 @@ def _windows(
         text = texts[number]
         given = given_period(period, text)
         if given is None:
-            raise ValueError(
+            raise MissingPeriod(
                 f"period: got None for {text!r}, expected a period, because the trace has no "
                 "profiler steps that tell its jobs apart (or give names of ranges)"
             )

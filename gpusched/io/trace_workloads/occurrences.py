@@ -24,11 +24,30 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
-from gpusched.io.trace_workloads.grouping import groups
 from gpusched.io.traces.trace_events import OF_PROCESS, OF_STREAM, OF_THREAD, Ranges, TraceEvents
 from gpusched.io.traces.trace_tables import compiled
 
-__all__ = ["NONE", "SEVERAL", "Nesting", "Occurrences", "chosen_ranges", "owners", "task_namer"]
+__all__ = [
+    "NONE",
+    "SEVERAL",
+    "Nesting",
+    "Occurrences",
+    "chosen_ranges",
+    "groups",
+    "owners",
+    "task_namer",
+]
+
+
+def groups(values: Int64Array, rows: Int64Array) -> Iterator[tuple[int, Int64Array]]:
+    """Each value that rows have, and those rows in their order."""
+    if not len(rows):
+        return
+    order = rows[np.argsort(values[rows], kind="stable")]
+    cuts = np.flatnonzero(np.diff(values[order])) + 1
+    for part in np.split(order, cuts):
+        yield int(values[part[0]]), part
+
 
 Nesting = Literal["outermost", "innermost"]
 

@@ -13,24 +13,26 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from gpusched._support.text import plural, shown
-from gpusched.io.traces.hip_launches import HIP_LAUNCHES
+from gpusched.io.traces.kineto_columns import (
+    BACKWARD,
+    CALL_CATEGORIES,
+    CALL_FIELDS,
+    HIP_LAUNCHES,
+    KERNEL_CATEGORIES,
+    KERNEL_FIELDS,
+    OPERATOR_FIELDS,
+    OTHERS,
+    BesideKernels,
+    Kernels,
+)
 from gpusched.io.traces.kineto_document import (
     NotJson,
     Selection,
     Taken,
     decoded,
     read_document,
+    whole,
 )
-from gpusched.io.traces.kineto_events import (
-    BACKWARD,
-    CALL_CATEGORIES,
-    CALL_FIELDS,
-    OPERATOR_FIELDS,
-    OTHERS,
-    BesideKernels,
-)
-from gpusched.io.traces.kineto_kernels import KERNEL_CATEGORIES, KERNEL_FIELDS, Kernels
-from gpusched.io.traces.kineto_numbers import whole
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
 from gpusched.io.traces.trace_tables import column

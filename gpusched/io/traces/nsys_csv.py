@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import UNITS, shown
-from gpusched.io.traces.launch_shapes import Shapes
 from gpusched.io.traces.nsys_sqlite import preset
+from gpusched.io.traces.nsys_tables import Shapes
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_events import NO_CALL, TraceEvents
 from gpusched.io.traces.trace_tables import INT64_MAX, column

@@ -11,8 +11,7 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.input_files import TooLarge
-from gpusched.io.traces.launch_shapes import Shapes
-from gpusched.io.traces.nsys_tables import Database
+from gpusched.io.traces.nsys_tables import Database, Shapes
 from gpusched.io.traces.trace_events import (
     COPY_IN,
     COPY_ON_DEVICE,
@@ -37,7 +36,7 @@ from gpusched.io.traces.trace_events import (
     unexplained_waits,
 )
 from gpusched.io.traces.trace_tables import column
-from gpusched.model.launching.launch_columns import STREAM_KINDS
+from gpusched.model.launch_columns import STREAM_KINDS
 
 __all__ = [
     *("EVENT_TABLES", "GRAPHS", "BesideKernels", "beside_kernels", "launch_numbers"),

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array
 from gpusched._support.text import shown
-from gpusched.io.traces.launch_shapes import Shapes
 from gpusched.io.traces.nsys_events import (
     EVENT_TABLES,
     GRAPHS,
@@ -29,6 +28,7 @@ from gpusched.io.traces.nsys_tables import (
     NVPROF_STRINGS,
     STRINGS,
     Database,
+    Shapes,
     opened_database,
     readable,
 )

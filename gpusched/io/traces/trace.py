@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, integer
-from gpusched._support.arrow import Tabular
-from gpusched._support.missing_values import frame_of
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import escape, shown, time_text
-from gpusched.io.traces.kernel_names import labels
 from gpusched.io.traces.trace_events import TraceEvents
 from gpusched.io.traces.trace_kernels import TraceKernels, table_html
 from gpusched.io.traces.trace_tables import (
@@ -25,6 +23,7 @@ from gpusched.io.traces.trace_tables import (
     Names,
     column,
     gpu_text,
+    labels,
     searcher,
     table_of,
     take,
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gpusched.io.replays.replay import TraceReplay
-    from gpusched.io.trace_workloads.candidates import By
+    from gpusched.io.trace_workloads.candidates import By, Periods
     from gpusched.io.trace_workloads.from_trace import Gaps, Quantile
-    from gpusched.io.trace_workloads.observed_periods import Periods
     from gpusched.io.trace_workloads.occurrences import Nesting
     from gpusched.model.gpu import GPU
     from gpusched.model.workload.workloads import Workload

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from gpusched._support import file_kinds
-from gpusched._support.databases import MAGIC
 from gpusched._support.input_files import (
     GZIP,
+    MAGIC,
     gunzip,
     opened,
     pieces,

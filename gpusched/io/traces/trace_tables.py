@@ -1,4 +1,4 @@
-"""Parts common to the tables of traces: columns, selection, frames, the GPU, patterns."""
+"""Parts common to the tables of traces: columns, selection, frames, the GPU, patterns, labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched._support.arguments import Int64Array, frozen
-from gpusched._support.missing_values import optional
+from gpusched._support.tabular import optional
 from gpusched._support.text import shown
 
 if TYPE_CHECKING:
@@ -120,3 +120,61 @@ def compiled(pattern: str | re.Pattern[str], name: str) -> re.Pattern[str]:
 def written(pattern: str | re.Pattern[str]) -> str:
     """The text of a regular expression."""
     return pattern if isinstance(pattern, str) else pattern.pattern
+
+
+LABEL_LENGTH = 40
+_NESTED = {"<": ">", "(": ")", "[": "]", "{": "}"}
+
+
+def labels(names: Iterable[str]) -> list[str]:
+    """Short names, all different, of at most ``LABEL_LENGTH`` characters."""
+    used: set[str] = set()
+    last: dict[str, int] = {}
+    chosen = []
+    for name in names:
+        short = _fit(_short(name), LABEL_LENGTH)
+        label, number = short, last.get(short, 1)
+        while label in used:
+            number += 1
+            suffix = f"#{number}"
+            label = _fit(short, LABEL_LENGTH - len(suffix)) + suffix
+        last[short] = number
+        used.add(label)
+        chosen.append(label)
+    return chosen
+
+
+def _short(name: str) -> str:
+    """A kernel's own name, without return type, namespaces, template arguments, parameters."""
+    text = re.sub(r"\((anonymous namespace|anonymous)\)|<unnamed>", "anonymous", name)
+    kept: list[str] = []
+    closing: list[str] = []
+    for character in text:
+        if closing:
+            # Inside parentheses < and > may be comparisons; templates there are dropped anyway.
+            if character in _NESTED and not (character == "<" and closing[-1] == ")"):
+                closing.append(_NESTED[character])
+            elif character == closing[-1]:
+                closing.pop()
+        elif character == "(" and kept:
+            break
+        elif character in _NESTED:
+            closing.append(_NESTED[character])
+        elif character.isprintable():
+            kept.append(character)
+    words = "".join(kept).split()
+    parts = [part for part in words[-1].split("::") if part] if words else []
+    short = parts[-1] if parts else ""
+    if short.lower() == "kernel":
+        # Not distinctive: take the_real_name of cutlass::Kernel<the_real_name>, or the namespace.
+        named = re.search(rf"\b{short}<([A-Za-z]\w*_\w*)[,>]", text)
+        short = named[1] if named else "::".join(parts[-2:])
+    return short or "".join(c for c in name if c.isprintable()).strip() or "kernel"
+
+
+def _fit(text: str, length: int) -> str:
+    """``text`` cut to ``length`` characters in its middle; similar names differ at their ends."""
+    if len(text) <= length:
+        return text
+    tail = (length - 2) // 2
+    return f"{text[: length - 2 - tail]}..{text[-tail:]}"

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from gpusched._support.text import named
 from gpusched.model.kernel_chains import KernelChains
-from gpusched.model.views.derived_view import View
-from gpusched.model.views.view_source import COPY_WAITS, Source, job_parts, listed
+from gpusched.model.views.derived_view import COPY_WAITS, Source, View, job_parts, listed
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel

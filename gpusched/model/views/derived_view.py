@@ -1,17 +1,281 @@
-"""Results of a derivation: a model, and the assumptions under which it represents the workload."""
+"""Models derived from a workload: the facts they rest on, parts of a job, refusals, the result."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from itertools import groupby
+from typing import Generic, NamedTuple, TypeGuard, TypeVar
 
 from gpusched._support.arguments import Int64Array
+from gpusched._support.text import clip, named
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.gpus.copy_engines import share_an_engine
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
+from gpusched.model.workload.kernel_waves import KernelTimes
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
+from gpusched.model.workload.time_units import TickLength, time_with_unit
 
-__all__ = ["BatchView", "ChainBatchView", "LaunchView", "View"]
+__all__ = [
+    "COPY_WAITS",
+    "BatchView",
+    "ChainBatchView",
+    "JobParts",
+    "LaunchView",
+    "Source",
+    "View",
+    "around_kernel",
+    "given_to_all",
+    "job_parts",
+    "listed",
+    "runs_on_cpu",
+    "uses_engine",
+    "work_behind",
+]
+
+COPY_WAITS = "each copy waits for one copy of every other task on its engine, at most"
+"""Beginning of an assumption of views whose copies are lengthened by their waits."""
+
+
+class Source(NamedTuple):
+    """A workload on a platform whose times are in the same ticks.
+
+    ``tick`` is the length of a tick in ns; ``times`` has the times of kernels per task and segment.
+    """
+
+    tasks: tuple[Task, ...]
+    tick: TickLength
+    times: tuple[tuple[KernelTimes | None, ...], ...]
+    platform: Platform
+    assumptions: tuple[str, ...]
+
+    def text(self, time: int) -> str:
+        """A time with its unit."""
+        return time_with_unit(time, self.tick)
+
+    def all_times(self) -> list[KernelTimes]:
+        """The times of all kernels."""
+        return [of for row in self.times for of in row if of is not None]
+
+    def processes(self) -> list[str | None]:
+        """Processes of the tasks that use the GPU, by first occurrence; None: no process."""
+        return list(dict.fromkeys(task.process for task in self.tasks if not _is_cpu_only(task)))
+
+    def refuse_missing_engines(self) -> None:
+        """Raise ValueError for copies on engines if the platform has none."""
+        if self.platform.copy_engines != 0:
+            return
+        for task in self.tasks:
+            if any(uses_engine(part) for part in task.segments):
+                raise ValueError(
+                    f"{named(task.name)}: got copies on engines with copy_engines=0, expected at "
+                    "least one engine, or copies by the CPU (by='cpu')"
+                )
+
+    def refuse_jitter(self) -> None:
+        """Raise ValueError for a task with release jitter."""
+        for task in self.tasks:
+            if task.jitter:
+                raise ValueError(
+                    f"{named(task.name)}: got a jitter of {self.text(task.jitter)}, expected none; "
+                    "the model has no release jitter"
+                )
+
+    def refuse_processes(self, why: str) -> None:
+        """Raise ValueError for GPU work of several processes."""
+        found = self.processes()
+        if len(found) > 1:
+            shown = ", ".join("none" if name is None else repr(name) for name in found)
+            raise ValueError(
+                f"process: got {clip(shown, 200)}, expected one process for all tasks that use "
+                f"the GPU; {why}"
+            )
+
+    def refuse_levels(self, priorities: Iterable[int]) -> None:
+        """Raise ValueError for more stream priorities than the GPU has levels."""
+        count, levels = len(set(priorities)), self.platform.priority_levels
+        if levels is not None and count > levels:
+            raise ValueError(
+                f"stream_priority: got {count} different priorities, expected at most the "
+                f"{levels} levels of the platform"
+            )
+
+    def with_copy_waits(self) -> tuple[Source, tuple[str, ...]]:
+        """Copies lengthened by the time that they may wait, and the tasks that have such copies.
+
+        A copy engine serves the copies of all streams in the order in which they reach it, and each
+        stream has one copy at the engine at a time. A copy therefore waits for at most one copy of
+        each other task on its engine.
+        """
+        longest = [self._longest_copies(task) for task in self.tasks]
+        total = sum(longest, Counter[type[Segment]]())
+        tasks, waiting = [], []
+        for task, own in zip(self.tasks, longest, strict=True):
+            others = total - own
+            if any(others[engine] for engine in own):
+                waiting.append(task.name)
+                task = task.replace(
+                    segments=[
+                        part.replace(time=part.time + others[self._engine(part)])
+                        if uses_engine(part)
+                        else part
+                        for part in task.segments
+                    ]
+                )
+            tasks.append(task)
+        return self._replace(tasks=tuple(tasks)), tuple(waiting)
+
+    def with_launches_of_copies(self) -> Source:
+        """Copies next to no kernel lengthened by the launch latency, once per run of them.
+
+        Copies and kernels without CPU work between are launched together. A run of copies without a
+        kernel is a launch of its own.
+        """
+        latency = self.platform.launch_latency
+        if not latency:
+            return self
+        return self._replace(
+            tasks=tuple(
+                task.replace(segments=_with_launches(task.segments, latency)) for task in self.tasks
+            )
+        )
+
+    def _engine(self, copy: Segment) -> type[Segment]:
+        """The engine of a copy: one for all, or one for each direction."""
+        return CopyIn if share_an_engine(self.platform.copy_engines) else type(copy)
+
+    def _longest_copies(self, task: Task) -> Counter[type[Segment]]:
+        """Ticks of a task's longest copy on each engine that it uses."""
+        found: Counter[type[Segment]] = Counter()
+        for part in task.segments:
+            if uses_engine(part):
+                engine = self._engine(part)
+                found[engine] = max(found[engine], part.time)
+        return found
+
+    def stream_priorities(self, tasks: Sequence[Task]) -> list[int]:
+        """Priorities of the streams; all 0 if no task has a priority.
+
+        Raises ValueError if only some tasks have one, and for more priorities than levels.
+        """
+        found = given_to_all(tasks, "stream_priority") or [0] * len(tasks)
+        self.refuse_levels(found)
+        return found
+
+
+def _with_launches(segments: Sequence[Segment], latency: int) -> list[Segment]:
+    found: list[Segment] = []
+    for on_cpu, run in groupby(segments, runs_on_cpu):
+        parts = list(run)
+        first = parts[0]
+        if not on_cpu and isinstance(first, (CopyIn, CopyOut)):
+            if not any(isinstance(part, Kernel) for part in parts):
+                parts[0] = first.replace(time=first.time - (-latency // first.repeat))
+        found += parts
+    return found
+
+
+class JobParts(NamedTuple):
+    """A job with the total CPU work before, between and after its GPU segments, in ticks.
+
+    ``inner`` are the GPU segments, with the times of kernels.
+    """
+
+    before: int
+    between: int
+    after: int
+    inner: tuple[tuple[Segment, KernelTimes | None], ...]
+
+    @property
+    def copies(self) -> int:
+        """Ticks of the copies on engines."""
+        return sum(part.time * part.repeat for part, of in self.inner if of is None)
+
+    @property
+    def kernels(self) -> list[KernelTimes]:
+        """The kernels, each once whatever its ``repeat``."""
+        return [of for _, of in self.inner if of is not None]
+
+
+def job_parts(task: Task, times: Sequence[KernelTimes | None]) -> JobParts | None:
+    """The parts of a task's job; None for a task without GPU segments."""
+    places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
+    if not places:
+        return None
+    first, last = places[0], places[-1]
+    inner = tuple((task.segments[i], times[i]) for i in places)
+    return JobParts(
+        before=_cpu_time(task.segments[:first]),
+        between=_cpu_time(task.segments[first:last]),
+        after=_cpu_time(task.segments[last:]),
+        inner=inner,
+    )
+
+
+def around_kernel(task: Task, parts: JobParts) -> JobParts:
+    """The parts of a job in which only a single kernel occupies the GPU.
+
+    The times before and after the kernel, copies on engines included, are summed up.
+    """
+    [(kernel, times)] = [(part, of) for part, of in parts.inner if of is not None]
+    at = next(i for i, part in enumerate(task.segments) if part is kernel)
+    return JobParts(
+        before=_time(task.segments[:at]),
+        between=0,
+        after=_time(task.segments[at + 1 :]),
+        inner=((kernel, times),),
+    )
+
+
+def work_behind(task: Task) -> int:
+    """Ticks of a job's CPU work after its last GPU segment."""
+    places = [i for i, part in enumerate(task.segments) if not runs_on_cpu(part)]
+    return _time(task.segments[places[-1] + 1 :]) if places else 0
+
+
+def runs_on_cpu(segment: Segment) -> bool:
+    """Whether a segment runs on a CPU: CPU work, or a copy by the CPU."""
+    if isinstance(segment, Kernel):
+        return False
+    return isinstance(segment, CPU) or segment.by == "cpu"
+
+
+def uses_engine(segment: Segment) -> TypeGuard[CopyIn | CopyOut]:
+    """Whether a segment runs on a copy engine."""
+    return isinstance(segment, (CopyIn, CopyOut)) and not runs_on_cpu(segment)
+
+
+def given_to_all(tasks: Sequence[Task], key: str) -> list[int] | None:
+    """An optional number of every task; None if no task has it, ValueError if only some have."""
+    found = [getattr(task, key) for task in tasks]
+    have = [number for number in found if number is not None]
+    if have and len(have) < len(found):
+        name = next(task.name for task in tasks if getattr(task, key) is None)
+        raise ValueError(f"{name}: got no {key}, expected one as of other tasks, or none for all")
+    return have or None
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names of tasks, for a sentence."""
+    return clip(", ".join(dict.fromkeys(names)), 300)
+
+
+def _cpu_time(segments: Iterable[Segment]) -> int:
+    return _time(part for part in segments if runs_on_cpu(part))
+
+
+def _time(segments: Iterable[Segment]) -> int:
+    return sum(part.time * part.repeat for part in segments)
+
+
+def _is_cpu_only(task: Task) -> bool:
+    return all(runs_on_cpu(part) for part in task.segments)
+
 
 Model = TypeVar("Model", covariant=True)
 

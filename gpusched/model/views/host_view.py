@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from gpusched._support.text import named
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.views.derived_view import View
-from gpusched.model.views.view_source import (
+from gpusched.model.views.derived_view import (
     COPY_WAITS,
     Source,
+    View,
     given_to_all,
     listed,
     runs_on_cpu,

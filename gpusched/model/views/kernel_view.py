@@ -11,11 +11,13 @@ from gpusched.model.batches import MAX_TASKS
 from gpusched.model.gpu import GPU, WARP_THREADS, occupancy
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
-from gpusched.model.views.view_source import (
+from gpusched.model.views.derived_view import (
     COPY_WAITS,
+    BatchView,
+    ChainBatchView,
     JobParts,
     Source,
+    View,
     around_kernel,
     job_parts,
     listed,

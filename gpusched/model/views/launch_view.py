@@ -10,10 +10,9 @@ import numpy as np
 
 from gpusched._support.arguments import Int64Array, frozen
 from gpusched._support.text import named
+from gpusched.model.launch_columns import KINDS
 from gpusched.model.launches import Launches
-from gpusched.model.launching.launch_columns import KINDS
-from gpusched.model.views.derived_view import LaunchView
-from gpusched.model.views.view_source import JobParts, Source, job_parts, listed
+from gpusched.model.views.derived_view import JobParts, LaunchView, Source, job_parts, listed
 from gpusched.model.workload.kernel_waves import excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CopyIn

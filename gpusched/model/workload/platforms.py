@@ -1,23 +1,20 @@
-"""Platforms: the hardware that a workload runs on, and the cost of its operations."""
+"""Platforms: the hardware that a workload runs on, its parts, and the cost of its operations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
-from gpusched._support.arguments import flag, one_of
+from gpusched._support.arguments import flag, integer, is_sequence, one_of
 from gpusched._support.text import clip, escape, named, shown
+from gpusched.model.batches import ONE, factors
 from gpusched.model.gpu import GPU, as_gpu
+from gpusched.model.gpus.capabilities import partition_unit
 from gpusched.model.gpus.copy_engines import CopyEngines, copy_engines_of
 from gpusched.model.gpus.mps_shares import Share, SMs, has_shares, share_of, share_text
-from gpusched.model.slowdown import ONE, factors
 from gpusched.model.workload.facts import Facts, count, label
-from gpusched.model.workload.green_contexts import (
-    GreenContexts,
-    green_context_text,
-    green_contexts_of,
-)
+from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.time_units import (
     Duration,
     Stored,
@@ -29,7 +26,127 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["Platform"]
+__all__ = ["Platform", "green_context_text", "green_sms", "unknown_clients", "unknown_tasks"]
+
+GreenContexts = (
+    Mapping[str | tuple[str, ...], int | Sequence[int]]
+    | Sequence[tuple[str | Sequence[str], int | Sequence[int]]]
+    | None
+)
+"""Argument of a platform: a task or several, and the number of SMs or the SMs themselves."""
+
+Entry = tuple[tuple[str, ...], int | tuple[int, ...]]
+
+
+def green_contexts_of(given: Any, gpu: GPU | None, *, together: bool = True) -> tuple[Entry, ...]:
+    """Tasks and SMs of each green context, checked: they fit the GPU together.
+
+    ``together``: with co-scheduling of SMs, which decides their number.
+
+    Raises ValueError and TypeError, with the task.
+    """
+    if gpu is None:
+        raise ValueError(f"green_contexts: got {shown(given)} without a GPU, expected one")
+    if not isinstance(given, Mapping) and not is_sequence(given):
+        raise TypeError(
+            f"green_contexts: got {shown(given)}, expected SMs by task, as {{'camera': 8}}"
+        )
+    rows = list(given.items()) if isinstance(given, Mapping) else [_pair(row) for row in given]
+    found = [(_tasks(tasks), sms) for tasks, sms in rows]
+    if not found:
+        raise ValueError("green_contexts: got none, expected at least one, or None")
+    seen: set[str] = set()
+    for tasks, _ in found:
+        for task in tasks:
+            if task in seen:
+                raise ValueError(
+                    f"green_contexts: got {shown(task)} twice, expected each task in one of them"
+                )
+            seen.add(task)
+    entries = tuple((tasks, _sms(tasks, sms, gpu)) for tasks, sms in found)
+    _refuse_misfits(entries, gpu, partition_unit(gpu.cc, together=together))
+    return entries
+
+
+def green_sms(entries: Sequence[Entry], gpu: GPU) -> list[tuple[int, ...]]:
+    """The SMs of each green context: numbers of SMs take the first that are free."""
+    taken = {sm for _, sms in entries if not isinstance(sms, int) for sm in sms}
+    free = iter([sm for sm in range(gpu.sms) if sm not in taken])
+    return [
+        tuple(next(free) for _ in range(sms)) if isinstance(sms, int) else sms for _, sms in entries
+    ]
+
+
+def green_context_text(entries: Sequence[Entry]) -> str:
+    """Tasks and SMs of all green contexts, in a line."""
+    parts = []
+    for tasks, sms in entries:
+        count = sms if isinstance(sms, int) else len(sms)
+        parts.append(f"{' + '.join(tasks)} {count} SMs")
+    return ", ".join(parts)
+
+
+def _pair(row: Any) -> tuple[Any, Any]:
+    if isinstance(row, str) or not is_sequence(row) or len(row := list(row)) != 2:
+        raise TypeError(f"green_contexts: got {shown(row)}, expected a pair of tasks and SMs")
+    tasks, sms = row
+    return tasks, sms
+
+
+def _tasks(given: Any) -> tuple[str, ...]:
+    if is_sequence(given) and (tasks := list(given)):
+        return tuple(label(task, "green_contexts") for task in tasks)
+    return (label(given, "green_contexts"),)
+
+
+def _sms(tasks: tuple[str, ...], given: Any, gpu: GPU) -> int | tuple[int, ...]:
+    where = f"green_contexts[{shown(tasks[0] if len(tasks) == 1 else tasks)}]"
+    if not is_sequence(given):
+        count = integer(given, where)
+        if not 1 <= count <= gpu.sms:
+            raise ValueError(f"{where}: got {count} SMs, expected 1 to {gpu.sms}")
+        return count
+    found = tuple(integer(sm, where) for sm in given)
+    if not found:
+        raise ValueError(f"{where}: got no SMs, expected at least one")
+    for i, sm in enumerate(found):
+        if not 0 <= sm < gpu.sms:
+            raise ValueError(f"{where}: got SM {sm}, expected SMs from 0 to {gpu.sms - 1}")
+        if sm in found[:i]:
+            raise ValueError(f"{where}: got SM {sm} twice, expected each SM once")
+    return found
+
+
+def _refuse_misfits(entries: tuple[Entry, ...], gpu: GPU, unit: int) -> None:
+    """Raise ValueError for SMs in two green contexts, and for impossible numbers of SMs.
+
+    A split of the SMs leaves a remainder: if all SMs are assigned, one green context may have any
+    number of SMs.
+    """
+    taken: set[int] = set()
+    total, odd = 0, []
+    for tasks, sms in entries:
+        where = f"green_contexts[{shown(tasks[0] if len(tasks) == 1 else tasks)}]"
+        count = sms if isinstance(sms, int) else len(sms)
+        total += count
+        if total > gpu.sms:
+            raise ValueError(
+                f"{where}: got {count} SMs, expected at most {gpu.sms - total + count}, those that "
+                "others leave"
+            )
+        for sm in () if isinstance(sms, int) else sms:
+            if sm in taken:
+                raise ValueError(f"{where}: got SM {sm}, expected SMs of no other green context")
+            taken.add(sm)
+        if count % unit:
+            odd.append((where, count))
+    for where, count in odd[0 if total < gpu.sms else 1 :][:1]:
+        flag = " (or of 2 with sm_coscheduling=False, --no-sm-coscheduling)" if unit > 2 else ""
+        raise ValueError(
+            f"{where}: got {count} SMs, expected a multiple of {unit}{flag}, or for one green "
+            f"context the rest of the {gpu.sms} SMs"
+        )
+
 
 _RINGS = ("fifo", "cyclic")
 _WORKQUEUES = ("shared", "balanced")
@@ -379,3 +496,29 @@ def _shares(mps: Any, gpu: GPU | None) -> tuple[tuple[str, Share], ...]:
                 "the GPU"
             )
     return tuple(sorted(found, key=lambda pair: pair[0]))
+
+
+def unknown_clients(tasks: Collection[Task], platform: Platform) -> str:
+    """Sentence on a process with a share of the SMs under MPS that no task belongs to; "" if none.
+
+    Without processes in the workload, each task is a process of its name.
+    """
+    given = [process for process, _ in platform.mps or ()]
+    if all(task.process is None for task in tasks if task.kernels):
+        return _unknown(given, [task.name for task in tasks], "tasks, each a process of its own")
+    known = [task.process for task in tasks if task.process is not None]
+    return _unknown(given, list(dict.fromkeys(known)), "processes")
+
+
+def unknown_tasks(tasks: Collection[Task], platform: Platform) -> str:
+    """Sentence on a task of a green context that the workload lacks; "" if there is none."""
+    given = [name for names, _ in platform.green_contexts or () for name in names]
+    return _unknown(given, [task.name for task in tasks], "tasks")
+
+
+def _unknown(given: list[str], known: list[str], what: str) -> str:
+    for name in given:
+        if name not in known:
+            names = clip(", ".join(known), 300) or "none"
+            return f"got {shown(name)}, expected one of the workload's {what}: {names}"
+    return ""

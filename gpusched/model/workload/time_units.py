@@ -1,10 +1,17 @@
-"""Times, ticks, rates and factors as text with units, without floating point."""
+"""Times, ticks, rates and factors as text with units, without floating point.
+
+A model counts in ticks and does not know their length; a workload does. Code that asks an answer
+about a derived model for a sentence sets the length for the duration of the call.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -25,8 +32,10 @@ __all__ = [
     "as_whole",
     "in_ticks",
     "scaled_up",
+    "tick_length",
     "tick_of",
     "tick_text",
+    "time_in_text",
     "time_with_unit",
 ]
 
@@ -228,3 +237,30 @@ def time_with_unit(ticks: int, tick: TickLength) -> str:
 def _duration(text: str) -> Duration | None:
     found = _TIME.fullmatch(text)
     return None if found is None else Duration(Fraction(found[1]) * _UNITS[found[2]], text.strip())
+
+
+_TICK: ContextVar[TickLength | None] = ContextVar("tick", default=None)
+
+
+@contextmanager
+def tick_length(tick: TickLength) -> Iterator[None]:
+    """Write times in sentences with units, a tick being ``tick`` ns; for the current thread."""
+    before = _TICK.set(tick)
+    try:
+        yield
+    finally:
+        _TICK.reset(before)
+
+
+def time_in_text(ticks: int, unit: str = "") -> str:
+    """Text of a time in a sentence; ``unit`` follows a number of ticks.
+
+    >>> from gpusched.model.workload.time_units import tick_length, time_in_text
+    >>> time_in_text(20140), time_in_text(20140, " ticks")
+    ('20,140', '20,140 ticks')
+    >>> with tick_length(1000):
+    ...     time_in_text(20140, " ticks")
+    '20.14ms'
+    """
+    tick = _TICK.get()
+    return f"{ticks:,}{unit}" if tick is None else time_with_unit(ticks, tick)

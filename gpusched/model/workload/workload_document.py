@@ -11,11 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
 from gpusched._support.text import clip, shown
-from gpusched.model.workload.observed_time import ObservedTime, observed_time
 from gpusched.model.workload.periodic_task import AFTER, Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
-from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time
 
 __all__ = [
     "VERSION",

@@ -1,4 +1,7 @@
-"""Files of workloads: TOML and JSON of one schema, chosen by the suffix of the name."""
+"""Files of workloads: TOML and JSON of one schema, chosen by the suffix of the name.
+
+TOML is written here, and checked before it is read.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,91 @@ import re
 import sys
 import tomllib
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NoReturn
 
 from gpusched._support import file_kinds
 from gpusched._support.arguments import one_of
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
-from gpusched._support.paths import own_descriptor, path_text
-from gpusched._support.text import clip, shown
+from gpusched._support.text import clip, own_descriptor, path_text, shown
 from gpusched.model.workload.workload_document import (
     head_document,
     task_documents,
     workload_parts,
 )
 from gpusched.model.workload.workload_parts import Parts
-from gpusched.model.workload.workload_toml import MOST_PARTS, line_of_long_key, toml_lines
 
-__all__ = ["Format", "read_workload", "workload_in", "write_workload"]
+__all__ = ["read_workload", "toml_lines", "workload_in", "write_workload"]
+
+MOST_PARTS = 50
+
+_STRING = re.compile(r"\"(?:[^\"\\]|\\.)*(?:\"|$)|'[^']*(?:'|$)")
+_DOTS = re.compile(rf"^(?:[^.\n]*\.){{{MOST_PARTS}}}[^\n]*", re.MULTILINE)
+_BETWEEN = re.compile(r"[=,{}\[\]#]")
+_BARE = re.compile(r"\s*[\w-]+\s*")
+
+
+def toml_lines(head: Mapping[str, object], tasks: Iterable[Mapping[str, object]]) -> Iterator[str]:
+    """The lines of a file: the keys of ``head``, then a table for each task.
+
+    A task's segments stand in one line each.
+
+    >>> print("\\n".join(toml_lines({"version": 1}, [{"name": "a", "segments": [{"cpu": "2ms"}]}])))
+    version = 1
+    <BLANKLINE>
+    [[task]]
+    name = "a"
+    segments = [
+        { cpu = "2ms" },
+    ]
+    """
+    for key, value in head.items():
+        yield f"{key} = {_value(value)}"
+    for task in tasks:
+        yield ""
+        yield "[[task]]"
+        for key, value in task.items():
+            if key != "segments":
+                yield f"{key} = {_value(value)}"
+        yield "segments = ["
+        segments = task["segments"]
+        assert isinstance(segments, list)
+        for segment in segments:
+            yield f"    {_value(segment)},"
+        yield "]"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, str):
+        # The escapes of JSON are those of TOML, which needs one for DEL, too.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    assert type(value) is int
+    return str(value)
+
+
+def line_of_long_key(text: str) -> int | None:
+    """The first line with a dotted key of more than `MOST_PARTS` parts; None if there is none.
+
+    tomllib needs time quadratic in the number of parts: minutes for a key of 100 kB.
+
+    >>> line_of_long_key("a.b = 1\\n" + "x." * 60 + "x = 1")
+    2
+    """
+    number, at = 1, 0
+    for found in _DOTS.finditer(text):
+        number += text.count("\n", at, found.start())
+        at = found.start()
+        for part in _BETWEEN.split(_STRING.sub("q", found[0])):
+            pieces = part.split(".")
+            if len(pieces) > MOST_PARTS and all(map(_BARE.fullmatch, pieces)):
+                return number
+    return None
+
 
 Format = Literal["toml", "json"]
 

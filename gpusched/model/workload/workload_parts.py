@@ -1,14 +1,53 @@
-"""Contents of a workload, as files and frames give them to its constructor."""
+"""Contents of a workload as files and frames give them; the observed share of GPU time."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from fractions import Fraction
+from typing import Any, NamedTuple
 
-from gpusched.model.workload.observed_time import ObservedTime
+from gpusched._support.arguments import integer64, is_sequence
+from gpusched._support.text import shown
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.time_units import TickLength
+from gpusched.model.workload.time_units import TickLength, time_with_unit
 
-__all__ = ["Parts"]
+__all__ = ["ObservedTime", "Parts", "observed_time"]
+
+
+class ObservedTime(NamedTuple):
+    """GPU time observed in a recording, and how much of it is in the jobs of a workload, in ns.
+
+    >>> workload = gs.io.read_trace("tests/data/pipeline.pt.trace.json").workload("kernel")
+    >>> print(workload.observed)
+    94 % of the observed GPU time (4.68368ms of 4.978848ms)
+    """
+
+    gpu_ns: int
+    kept_ns: int
+
+    @property
+    def share(self) -> Fraction:
+        """The part of the observed time that the jobs contain."""
+        return Fraction(self.kept_ns, self.gpu_ns) if self.gpu_ns else Fraction(1)
+
+    def __str__(self) -> str:
+        """The share, rounded down to a tenth of a percent, and both times."""
+        return (
+            f"{int(1000 * self.share) / 10:g} % of the observed GPU time "
+            f"({time_with_unit(self.kept_ns, 1)} of {time_with_unit(self.gpu_ns, 1)})"
+        )
+
+
+def observed_time(given: Any) -> ObservedTime | None:
+    """The argument ``observed`` of a workload: two numbers of ns, or None."""
+    if given is None:
+        return None
+    pair = list(given) if is_sequence(given) else []
+    if len(pair) != 2:
+        raise TypeError(f"observed: got {shown(given)}, expected gpu_ns and kept_ns")
+    gpu, kept = integer64(pair[0], "observed.gpu_ns"), integer64(pair[1], "observed.kept_ns")
+    if not 0 <= kept <= gpu:
+        raise ValueError(f"observed.kept_ns: got {kept}, expected 0 to gpu_ns, {gpu}")
+    return ObservedTime(gpu, kept)
 
 
 class Parts(NamedTuple):

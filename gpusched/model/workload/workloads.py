@@ -8,24 +8,27 @@ from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, SupportsIndex, overload
 
-from gpusched._support.arguments import flag, instance, is_sequence, one_of, position
-from gpusched._support.arrow import Tabular
-from gpusched._support.file_limits import MAX_BYTES
-from gpusched._support.missing_values import frame_of
-from gpusched._support.no_array import NoArray
+from gpusched._support.arguments import (
+    MAX_BYTES,
+    NoArray,
+    flag,
+    instance,
+    is_sequence,
+    one_of,
+    position,
+)
+from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, named, shown
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.chain_view import chain_view
-from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, View
+from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, Source, View
 from gpusched.model.views.host_view import host_view
 from gpusched.model.views.kernel_view import batch_view, chain_batch_view, kernel_view
 from gpusched.model.views.launch_view import launch_view
-from gpusched.model.views.view_source import Source
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
-from gpusched.model.workload.observed_time import ObservedTime, observed_time
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, Kernel, Segment
@@ -40,14 +43,13 @@ from gpusched.model.workload.time_units import (
     tick_text,
 )
 from gpusched.model.workload.workload_files import read_workload, write_workload
-from gpusched.model.workload.workload_frames import parts_of, table_of
-from gpusched.model.workload.workload_parts import Parts
-from gpusched.model.workload.workload_text import html_of, repr_of, text_of
+from gpusched.model.workload.workload_frames import html_of, parts_of, repr_of, table_of, text_of
+from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpusched._support.stopping import Stop
+    from gpusched._support.budget import Stop
 
 __all__ = ["Utilization", "Workload"]
 

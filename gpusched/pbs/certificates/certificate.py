@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, flag
-from gpusched._support.file_limits import MAX_BYTES
+from gpusched._support.arguments import MAX_BYTES, Int64Array, flag
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
+from gpusched.model.batch_function import BatchFunction
 from gpusched.model.batches import MAX_TASKS, set_text
-from gpusched.model.functions.batch_function import BatchFunction
 from gpusched.model.kernel_chains import rows_of
 from gpusched.pbs.search_inputs import arrays_of, chains_of, check_function, check_inputs
 

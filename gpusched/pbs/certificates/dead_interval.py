@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, int_array, integer64
-from gpusched.model.answers.times_in_text import time_in_text
+from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict, needing
 
 if TYPE_CHECKING:

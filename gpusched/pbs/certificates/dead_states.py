@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, int_array
-from gpusched._support.frozen import Frozen
+from gpusched._support.saved import Frozen
 from gpusched.pbs.certificates.certificate import Arrays, Certificate, Verdict
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from gpusched.pbs.certificates.later_jobs import check_later_jobs
 from gpusched.pbs.certificates.overload import Overload
 
 if TYPE_CHECKING:
-    from gpusched.model.functions.batch_function import BatchFunction
+    from gpusched.model.batch_function import BatchFunction
     from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 

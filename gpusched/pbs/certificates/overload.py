@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, int_array, integer64, real
-from gpusched.model.answers.times_in_text import time_in_text
 from gpusched.model.kernel_chains import rows_of
+from gpusched.model.workload.time_units import time_in_text
 from gpusched.pbs.certificates.certificate import (
     Arrays,
     Certificate,
@@ -21,7 +21,7 @@ from gpusched.pbs.certificates.certificate import (
 from gpusched.pbs.certificates.price_bounds import overpriced
 
 if TYPE_CHECKING:
-    from gpusched.model.functions.batch_function import BatchFunction
+    from gpusched.model.batch_function import BatchFunction
     from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import cmp_to_key
 from typing import TYPE_CHECKING
 
-from gpusched.model.slowdown import ONE
+from gpusched.model.batches import ONE
 
 if TYPE_CHECKING:
-    from gpusched.model.functions.batch_function import BatchFunction
+    from gpusched.model.batch_function import BatchFunction
 
 __all__ = ["overpriced"]
 

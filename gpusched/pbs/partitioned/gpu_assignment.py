@@ -9,10 +9,9 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._support.arguments import flag, instance, integer
-from gpusched._support.budget import Budget, as_budget
+from gpusched._support.budget import Budget, as_budget, raise_if_stopped
 from gpusched._support.progress import Progress, reporter
 from gpusched._support.registry import limit
-from gpusched._support.stopping import raise_if_stopped
 from gpusched._support.text import shown
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members

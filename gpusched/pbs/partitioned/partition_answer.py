@@ -12,7 +12,7 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.budget import spent_text
 from gpusched._support.registry import enumeration
 from gpusched._support.saved import Saved
-from gpusched.model.answers.answer import Answer, Claim, missing
+from gpusched.model.answer import Answer, Claim, missing
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.schedule import Schedule

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from gpusched._support.arguments import flag, instance, int_array, integer
+from gpusched._support.budget import raise_if_stopped
 from gpusched._support.saved import Saved
-from gpusched._support.stopping import raise_if_stopped
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members
 from gpusched.model.kernel_tasks import KernelTasks

@@ -10,6 +10,7 @@ import numpy as np
 from gpusched.model.gpu import GPU
 from gpusched.model.gpus.copy_engines import copy_engines_of, engine_directions
 from gpusched.model.gpus.gpu_fields import gpcs_of
+from gpusched.model.launch_columns import KERNEL
 from gpusched.model.launches import Launches
 
 Engines = int | Sequence[str] | None
@@ -57,7 +58,8 @@ def _refuse_unknown_gpcs(launches: Launches) -> None:
     factors = launches.interference
     if factors is None:
         return
-    for i in np.flatnonzero((launches.kind == 0) & (factors[:, 1] != factors[:, 2]))[:1].tolist():
+    differ = (launches.kind == KERNEL) & (factors[:, 1] != factors[:, 2])
+    for i in np.flatnonzero(differ)[:1].tolist():
         one, other = factors[i, 1:3].tolist()
         raise ValueError(
             "sms_per_gpc: got None, expected the SMs of a GPC, or of each: the GPCs of the GPU "
@@ -77,7 +79,7 @@ def assumptions(
 ) -> tuple[str, ...]:
     """Sentences on what is assumed for what neither the arguments nor the GPU say."""
     said = []
-    copies = launches.kind > 0
+    copies = launches.kind != KERNEL
     several = len({*launches.kind[copies].tolist()}) > 1 or len({*launches.stream[copies]}) > 1
     if copy_engines is None and gpu.copy_engines is None and several:
         said.append("the copy engines of the GPU are unknown: one serves both directions")

@@ -34,14 +34,12 @@ Mode = Literal["suspend", "busy", "spin"]
 Ring = Literal["fifo", "cyclic"]
 
 _POLICIES = enumeration("simulate.host_policy")
-# The protocols of each policy, and the core's numbers for them.
-_PROTOCOLS: dict[str, dict[str, int]] = {
-    "partitioned": {
-        **{"stgm": 0, "mpcp": 1, "fmlp_plus": 2, "gpu_server": 3},
-        **{"time_slices": 7, "gcaps": 8},
-    },
-    "gedf": {"fmlp": 2, "omlp": 4, "driver": 5, "container": 6},
+_PROTOCOLS = {
+    "partitioned": ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps"),
+    "gedf": ("fmlp", "omlp", "driver", "container"),
 }
+_NUMBERS = {name: i for i, name in enumerate(enumeration("simulate.host_protocol")) if name}
+_NUMBERS["fmlp"] = _NUMBERS["fmlp_plus"]  # one lock; the policy tells them apart
 _MODES = enumeration("simulate.host_mode")
 _MODES_OF = {
     **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp_plus": _MODES, "driver": (_MODES[2], _MODES[0])},
@@ -101,7 +99,7 @@ def host_model(
     """Check the options of one set or of a stack; ``ValueError`` for those that do not fit."""
     one_of(policy, _POLICIES, "policy")
     known = _PROTOCOLS[policy]
-    protocol = next(iter(known)) if protocol is None else protocol
+    protocol = known[0] if protocol is None else protocol
     one_of(protocol, known, "protocol")
     modes = _MODES_OF.get(protocol, _MODES[:1])
     mode = modes[0] if mode is None else mode
@@ -151,7 +149,7 @@ def host_model(
         "cpus": count,
         "sms": width,
         "policy": _POLICIES.index(policy),
-        "gpu": known[protocol],
+        "gpu": _NUMBERS[protocol],
         "mode": _MODES.index(mode),
         "server": periods if protocol == "container" else servers,
         "overhead": late,

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from gpusched._support.arguments import Int64Array, frozen, position
-from gpusched._support.arrow import Tabular
-from gpusched._support.frozen import Frozen
 from gpusched._support.results import Results
-from gpusched._support.saved import Saved
+from gpusched._support.saved import Frozen, Saved
+from gpusched._support.tabular import Tabular
 from gpusched._support.text import escape, named, plural
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate import run_results
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from gpusched.model.answers.answer import Flags
+    from gpusched.model.answer import Flags
     from gpusched.simulate.host_result import HostRun
 
 __all__ = ["CLAIMS", "Challenge", "LateJobs", "Sharing"]

@@ -9,9 +9,8 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, instance, one_of, seed_key, set_number
-from gpusched._support.budget import Budget, as_budget
+from gpusched._support.budget import Budget, as_budget, share_of, within_seconds
 from gpusched._support.registry import enumeration
-from gpusched._support.stopping import share_of, within_seconds
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate.arguments.host_arguments import (
     Contexts,

@@ -26,17 +26,17 @@ from gpusched.study.identity.function_reads import (
     hidden_way,
 )
 from gpusched.study.identity.graph_digests import Vertex, digest_of
-from gpusched.study.identity.library_names import Libraries
+from gpusched.study.identity.module_origins import Libraries
 from gpusched.study.identity.object_shapes import (
     ATOMS,
     Shape,
+    Traits,
     Unidentifiable,
     builtin_shape,
     instance_shape,
     numpy_shape,
     wrapped_shape,
 )
-from gpusched.study.identity.object_traits import Traits
 from gpusched.study.identity.unit_shapes import SELF, class_shape, function_shape, module_shape
 
 __all__ = ["SELF", "IdentityError", "Node", "Walk"]

@@ -11,8 +11,7 @@ from typing import Any
 
 from gpusched.study.identity.code_reads import code_digest
 from gpusched.study.identity.function_reads import variables_read
-from gpusched.study.identity.library_names import Libraries
-from gpusched.study.identity.module_origins import extension_file, origin
+from gpusched.study.identity.module_origins import Libraries, extension_file, origin
 from gpusched.study.identity.object_shapes import ATOMS, Shape, cell_content, wrapper_attributes
 
 __all__ = ["SELF", "class_shape", "function_shape", "module_shape"]

@@ -1,0 +1,1 @@
+"""Benchmarks, campaigns and the claims of the papers; not installed."""

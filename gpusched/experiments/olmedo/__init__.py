@@ -1,1 +1,0 @@
-"""Tables and figures of [RTAS20], one module for each subject."""

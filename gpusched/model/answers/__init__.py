@@ -1,1 +1,0 @@
-"""Answers to schedulability questions: their base class and the indexing of stacks."""

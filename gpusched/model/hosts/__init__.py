@@ -1,1 +1,0 @@
-"""Parts of `HostTasks`: columns, arrays from arguments and their checks, tables, text."""

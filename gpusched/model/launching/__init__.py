@@ -1,1 +1,0 @@
-"""Parts of `Launches`: columns and their checks, partitions, the recorder, tables."""
