@@ -44,7 +44,7 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "test_simulate_chains.py",
         ),
     ),
-    "analysis/sensitivity": (
+    "analysis/breakdown": (
         ("sensitivity",),
         ("test_sensitivity.py", "test_priority_assignment.py"),
     ),
@@ -172,7 +172,9 @@ BINDINGS = (
 def _part(file: str) -> str:
     """The longest prefix for a file; the bindings of a family are of that family."""
     name = file.removeprefix("csrc/").removeprefix("python/")
-    return max((one for one in PARTS if name.startswith(one + "/")), key=len, default="model")
+    return max(
+        (one for one in PARTS if name.startswith((one + "/", one + "."))), key=len, default="model"
+    )
 
 
 def c_tests_of(file: str) -> list[str]:

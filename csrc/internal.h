@@ -6,12 +6,10 @@
 
 #include "gpusched.h"
 
-#include "analysis/allocation/mig.h"
 #include "analysis/contexts/context_methods.h"
 #include "analysis/contexts/context_test.h"
 #include "analysis/partitioned/lock_methods.h"
 #include "analysis/partitioned/lock_test.h"
-#include "core/enumeration.h"
 #include "core/heap.h"
 #include "core/index_set.h"
 #include "core/int128.h"

@@ -1,7 +1,29 @@
 /* Lists of all methods and limits of the library. */
 #include "registry.h"
 
+#include "analysis/allocation/stgm_search.h"
 #include "internal.h"
+
+/* Allocation of GPU instances (Multi-Instance GPU). The instances of a GPU do not delay each other,
+ * so that the test of a way of sharing one GPU holds for each. Which tasks go to which instance is
+ * searched in Python (gpusched/comparison/instances), as the derivation of a set's model from the
+ * workload is; the tests of the sets are the core's. */
+static const char *const MIG_WITHIN[] = {
+    "streams", "priority_streams", "edf_serial", "edf_parallel", "pbs", "mpcp", "fmlp_plus", NULL};
+static const gs_method_option_t MIG_OPTIONS[] = {
+    {"within", "choice", MIG_WITHIN, "streams",
+     "way in which the tasks of an instance share it; its options are accepted too"},
+};
+static const gs_method_t MIG = {
+    .name = "mig",
+    .model = "Workload",
+    .function = "mig",
+    .claim = "sufficient",
+    .source = "NVIDIA MIG User Guide; the test of the way within",
+    .summary = "Choice of GPU instances (MIG); the tasks of an instance share it in another way.",
+    .options = MIG_OPTIONS,
+    .option_count = sizeof MIG_OPTIONS / sizeof *MIG_OPTIONS,
+};
 
 const gs_method_t *const gs_methods[] = {
     &gs_analysis_fifo_bound_method,
@@ -16,7 +38,7 @@ const gs_method_t *const gs_methods[] = {
     &gs_analysis_allocation_partition_method,
     &gs_analysis_allocation_stgm_allocate_method,
     &gs_analysis_allocation_stgm_exhaustive_method,
-    &gs_analysis_allocation_mig_method,
+    &MIG,
     &gs_analysis_sensitivity_breakdown_method,
     &gs_analysis_priorities_method,
     &gs_analysis_global_edf_gedf_tardiness_method,

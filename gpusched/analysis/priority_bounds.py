@@ -105,7 +105,7 @@ def priority_streams(
 
     Source: developed for this package. Theorem M with B and Phi, Theorem A as a start, and Theorem
     O are proved in notebooks/11_priority_streams.ipynb, and for partitions in
-    csrc/analysis/priority_streams/chain_partitions.h. The rules are those of [RTSS17] for one
+    csrc/analysis/priority_streams/priority_streams.h. The rules are those of [RTSS17] for one
     context.
     """
     hint = "KernelChains.from_tasks(tasks)" if isinstance(tasks, KernelTasks) else ""

@@ -42,7 +42,7 @@ def breakdown(
 
     Scaled times are rounded up to whole ticks. The sound tests are monotone: if they accept a
     factor, they accept every smaller one (the proof is in
-    ``csrc/analysis/sensitivity/breakdown.h``). Their result can change only at fractions k / t of a
+    ``csrc/analysis/breakdown.h``). Their result can change only at fractions k / t of a
     time t, so a bisection over these fractions finds the exact factor. It takes about 30 tests per
     set for times of nine digits, and fewer for shorter ones.
 

@@ -1,5 +1,5 @@
 /* Tests of demand in intervals: against all intervals, faults, extreme times. */
-#include "analysis/demand/demand.h"
+#include "analysis/demand.h"
 
 #include "core/rng.h"
 

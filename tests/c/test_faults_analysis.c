@@ -4,9 +4,8 @@
 #include "analysis/allocation/partition.h"
 #include "analysis/allocation/stgm_exhaustive.h"
 #include "analysis/priorities/assign_priorities.h"
-#include "analysis/priority_streams/chain_partitions.h"
 #include "analysis/priority_streams/priority_streams.h"
-#include "analysis/sensitivity/breakdown.h"
+#include "analysis/breakdown.h"
 #include "core/rng.h"
 
 #include "faults.h"

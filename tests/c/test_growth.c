@@ -1,5 +1,4 @@
 /* Least solutions of recurrences: with bounds by their growth against plain iteration. */
-#include "analysis/common/growth.h"
 #include "analysis/common/recurrence.h"
 
 #include "minunit.h"

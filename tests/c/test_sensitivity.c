@@ -1,6 +1,6 @@
 /* Breakdown factors and priorities: sets worked by hand, numbers near the limits, failures. */
 #include "analysis/priorities/assign_priorities.h"
-#include "analysis/sensitivity/breakdown.h"
+#include "analysis/breakdown.h"
 
 #include "host_sets.h"
 #include "minunit.h"

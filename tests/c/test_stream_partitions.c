@@ -1,7 +1,7 @@
 /* Bounds of kernel chains in partitions: worked examples, refusals, failing allocations. */
 #include "minunit.h"
 
-#include "analysis/priority_streams/chain_partitions.h"
+#include "analysis/priority_streams/priority_streams.h"
 
 /* V7 of the notebook on priority streams: two partitions of one SM of four threads. */
 static const int64_t PERIOD[] = {40, 60, 50, 70}, LEVEL[] = {0, 1, 0, 1}, BEGIN[] = {0, 1, 2, 3, 4},

@@ -588,7 +588,7 @@ def allocate(
 
 
 def group(tasks, sms, tries):
-    """SM sets of the last of so many tries of our own allocator in suspend mode (stgm_groups.c):
+    """SM sets of the last of so many tries of our own allocator in suspend mode (stgm_isolated.c):
     groups of tasks share SMs of their own. Floating point in the same order, for equal ties."""
     users = [i for i, t in enumerate(tasks) if t.eta > 0]
     longest = [most(t.longer) for t in tasks]

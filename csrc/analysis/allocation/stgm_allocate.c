@@ -78,8 +78,8 @@ static int start(gs_analysis_allocation_stgm_run_t *run, int64_t cpus)
 static int try_rounds(const gs_analysis_allocation_stgm_run_t *run, int64_t *rounds, bool *placed)
 {
     gs_analysis_allocation_stgm_allocate_t *self = run->self;
-    bool must_place = gs_analysis_allocation_stgm_has_flag(
-        run, GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET); /* placements of earlier rounds stay */
+    /* Placements of earlier rounds stay. */
+    bool must_place = (run->flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET) != 0;
     gs_analysis_allocation_stgm_give_one_sm(run);
     gs_analysis_allocation_stgm_clear_cores(run);
     gs_analysis_allocation_stgm_set_utilizations(run);
@@ -147,27 +147,27 @@ int gs_analysis_allocation_stgm_allocate(gs_analysis_allocation_stgm_allocate_t 
 {
     self->n = hosts->n;
     gs_analysis_partitioned_stgm_resize(&self->test, hosts->n);
-    gs_analysis_allocation_stgm_run_t run = {.self = self,
-                                             .ctx = ctx,
-                                             .hosts = hosts,
-                                             .cpus = cpus < self->n ? cpus : self->n,
-                                             .sms = sms,
-                                             .busy = busy,
-                                             .paper = paper,
-                                             .flags = flags,
-                                             .core = placement->core};
+    gs_analysis_allocation_stgm_run_t run = {
+        .self = self,
+        .ctx = ctx,
+        .hosts = hosts,
+        .cpus = cpus < self->n ? cpus : self->n,
+        .sms = sms,
+        .busy = busy,
+        .paper = paper,
+        .flags = flags,
+        .core_contention = busy && paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND,
+        .core = placement->core};
     bool placed = false, claimed = false;
     placement->rounds = 0;
     int status = start(&run, cpus);
-    if (status == GS_OK &&
-        gs_analysis_allocation_stgm_has_flag(&run, GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED)) {
+    if (status == GS_OK && (run.flags & GS_ANALYSIS_ALLOCATION_ALLOCATE_ISOLATED) != 0) {
         status = gs_analysis_allocation_stgm_isolated(&run, &placement->rounds, &placed);
     }
     if (status == GS_OK && !placed) {
         status = try_rounds(&run, &placement->rounds, &placed);
-        claimed = placed && gs_analysis_allocation_stgm_has_flag(
-                                &run, GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK |
-                                          GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET);
+        claimed = placed && (run.flags & (GS_ANALYSIS_ALLOCATION_ALLOCATE_ONE_TASK |
+                                          GS_ANALYSIS_ALLOCATION_ALLOCATE_NO_RESET)) != 0;
     }
     if (status != GS_OK) {
         return status;

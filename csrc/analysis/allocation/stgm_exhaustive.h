@@ -6,7 +6,7 @@
  * - sound busy test: all divisions of the tasks with GPU segments among the cores, one after the
  *   other, as contention depends on them;
  * - sets of pairs of these tasks that share SMs, and divisions of the SMs among the maximal sets in
- *   which all pairs share (stgm_search_sms.c);
+ *   which all pairs share (stgm_exhaustive.c);
  * - divisions of the (other) tasks among the cores (stgm_search_cores.c).
  *
  * Every test is monotone: on the same cores, no response time gets longer with more SMs for a task
@@ -22,7 +22,6 @@
 #define GS_ANALYSIS_ALLOCATION_STGM_EXHAUSTIVE_H
 
 #include "analysis/allocation/stgm_allocate.h"
-#include "analysis/allocation/stgm_search_limits.h"
 #include "core/method.h"
 
 /* Memory for sets of at most as many tasks as it was made for. Everything is owned. */

@@ -2,8 +2,7 @@
  * gs_analysis_allocation_stgm_exhaustive; internal to csrc/analysis/allocation.
  *
  *   stgm_search_cores.c  whether cores exist for given kernel times and waits
- *   stgm_search_sms.c    pairs of tasks that share SMs, and divisions of the SMs
- *   stgm_exhaustive.c    the search, and the answer
+ *   stgm_exhaustive.c    pairs of tasks that share SMs, divisions of the SMs, and the answer
  *
  * Users, the tasks with GPU segments, are numbered from 0 by index. Sets of users are bits of an
  * unsigned. Sets of tasks are bits, too: bit k is the task with the k-th highest priority.
@@ -11,14 +10,13 @@
 #ifndef GS_ANALYSIS_ALLOCATION_STGM_SEARCH_H
 #define GS_ANALYSIS_ALLOCATION_STGM_SEARCH_H
 
-#include "analysis/allocation/stgm_search_limits.h"
 #include "analysis/partitioned/stgm.h"
 
 enum {
-    GS_ANALYSIS_ALLOCATION_SEARCH_USERS = GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS,
-    GS_ANALYSIS_ALLOCATION_SEARCH_TASKS = GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS,
-    GS_ANALYSIS_ALLOCATION_SEARCH_CLIQUES = 9, /* most maximal cliques of six users: 3^(6/3) */
-    GS_ANALYSIS_ALLOCATION_SEARCH_SETS = 64,   /* sets of users */
+    GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS = 16, /* the most tasks */
+    GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS = 6,  /* the most tasks with GPU segments */
+    GS_ANALYSIS_ALLOCATION_SEARCH_CLIQUES = 9,    /* most maximal cliques of six users: 3^(6/3) */
+    GS_ANALYSIS_ALLOCATION_SEARCH_SETS = 64,      /* sets of users */
     GS_ANALYSIS_ALLOCATION_SEARCH_POINTS = 1024,
     GS_ANALYSIS_ALLOCATION_SEARCH_REFUTED = 128,
     GS_ANALYSIS_ALLOCATION_SEARCH_ACCEPTED = 64
@@ -31,13 +29,13 @@ enum {
  * Every test is monotone in all of them: with a point that is at most another one, no response time
  * is longer on the same cores. */
 typedef struct {
-    int64_t value[GS_ANALYSIS_ALLOCATION_SEARCH_USERS][3];
+    int64_t value[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS][3];
 } gs_analysis_allocation_stgm_point_t;
 
 /* A point for which cores exist: the tasks of every core. */
 typedef struct {
     gs_analysis_allocation_stgm_point_t point;
-    unsigned part[GS_ANALYSIS_ALLOCATION_SEARCH_TASKS];
+    unsigned part[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS];
 } gs_analysis_allocation_stgm_cover_t;
 
 typedef struct gs_analysis_allocation_stgm_search {
@@ -51,18 +49,19 @@ typedef struct gs_analysis_allocation_stgm_search {
     int paper;
 
     int64_t users;
-    int64_t user[GS_ANALYSIS_ALLOCATION_SEARCH_USERS];      /* its task */
-    unsigned user_bit[GS_ANALYSIS_ALLOCATION_SEARCH_USERS]; /* its task, as a set */
+    int64_t user[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS];      /* its task */
+    unsigned user_bit[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS]; /* its task, as a set */
     gs_analysis_allocation_stgm_point_t best; /* all SMs for every user, and no kernel waited for */
-    double share[GS_ANALYSIS_ALLOCATION_SEARCH_TASKS]; /* by bit: a lower bound of the utilization
-                                                          on the core */
+    double share[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS]; /* by bit: a lower bound of the
+                                                          utilization on the core */
 
     /* Cores of the users, in the sound busy test only. */
     bool fixed;
-    unsigned seed[GS_ANALYSIS_ALLOCATION_SEARCH_TASKS];  /* by core: the users there, as tasks */
-    unsigned mates[GS_ANALYSIS_ALLOCATION_SEARCH_USERS]; /* by user: the users of its core; unless
-                                                            fixed only itself */
-    int64_t copies[GS_ANALYSIS_ALLOCATION_SEARCH_USERS]; /* by user: longest copies of other cores
+    unsigned seed[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS]; /* by core: the users there, as tasks */
+    unsigned mates[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS]; /* by user: the users of its core;
+                                                            unless fixed only itself */
+    int64_t
+        copies[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS]; /* by user: longest copies of other cores
                                                           */
 
     /* stgm_search_cores.c. The tables have 2^n entries and belong to the exhaustive search. */
@@ -73,16 +72,16 @@ typedef struct gs_analysis_allocation_stgm_search {
     gs_analysis_allocation_stgm_point_t
         point[GS_ANALYSIS_ALLOCATION_SEARCH_POINTS]; /* those of the tables, from 1 on */
     int64_t points;
-    unsigned part[GS_ANALYSIS_ALLOCATION_SEARCH_TASKS]; /* by core: its tasks */
+    unsigned part[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS]; /* by core: its tasks */
     gs_analysis_allocation_stgm_point_t refuted[GS_ANALYSIS_ALLOCATION_SEARCH_REFUTED];
     int64_t refuted_count;
     gs_analysis_allocation_stgm_cover_t accepted[GS_ANALYSIS_ALLOCATION_SEARCH_ACCEPTED];
     int64_t accepted_count;
 
-    /* stgm_search_sms.c */
-    int64_t least[GS_ANALYSIS_ALLOCATION_SEARCH_USERS];       /* SMs without which no cores exist */
-    unsigned neighbours[GS_ANALYSIS_ALLOCATION_SEARCH_USERS]; /* users that share an SM */
-    unsigned apart[GS_ANALYSIS_ALLOCATION_SEARCH_USERS];      /* users that must share none */
+    /* stgm_exhaustive.c */
+    int64_t least[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS]; /* SMs without which no cores exist */
+    unsigned neighbours[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS]; /* users that share an SM */
+    unsigned apart[GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS];      /* users that must share none */
     unsigned needed; /* all users and the pairs that share, see bits_of */
     int64_t cliques;
     unsigned clique[GS_ANALYSIS_ALLOCATION_SEARCH_CLIQUES]; /* the users of an SM */
@@ -96,8 +95,6 @@ typedef struct gs_analysis_allocation_stgm_search {
     bool found; /* then the shares of the cliques and the parts are an allocation */
 } gs_analysis_allocation_stgm_search_t;
 
-/* stgm_search_cores.c */
-
 /* Forgets all points: for a new set, or new cores of the users. */
 void gs_analysis_allocation_stgm_search_forget(gs_analysis_allocation_stgm_search_t *self);
 
@@ -105,15 +102,5 @@ void gs_analysis_allocation_stgm_search_forget(gs_analysis_allocation_stgm_searc
 int gs_analysis_allocation_stgm_search_cores(gs_analysis_allocation_stgm_search_t *self,
                                              const gs_analysis_allocation_stgm_point_t *point,
                                              bool *exist);
-
-/* stgm_search_sms.c */
-
-/* The values of user u with that many SMs and that chain of kernels waited for. */
-void gs_analysis_allocation_stgm_search_set_user(const gs_analysis_allocation_stgm_search_t *self,
-                                                 int64_t u, int64_t count, int64_t chain,
-                                                 gs_analysis_allocation_stgm_point_t *point);
-
-/* Searches all SMs; self->found. The cores of the users are fixed in the sound busy test. */
-int gs_analysis_allocation_stgm_search_sms(gs_analysis_allocation_stgm_search_t *self);
 
 #endif

@@ -24,8 +24,8 @@ typedef gs_analysis_allocation_stgm_search_t search_t;
 typedef gs_analysis_allocation_stgm_point_t point_t;
 
 enum {
-    TASKS = GS_ANALYSIS_ALLOCATION_SEARCH_TASKS,
-    ALL_USERS = (1 << GS_ANALYSIS_ALLOCATION_SEARCH_USERS) - 1
+    TASKS = GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_TASKS,
+    ALL_USERS = (1 << GS_ANALYSIS_ALLOCATION_EXHAUSTIVE_USERS) - 1
 };
 
 void gs_analysis_allocation_stgm_search_forget(search_t *self)

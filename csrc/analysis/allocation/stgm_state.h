@@ -1,13 +1,9 @@
 /* State of the STGM allocation of one set, shared by the parts of
  * gs_analysis_allocation_stgm_allocate; internal to csrc/analysis/allocation.
  *
- *   stgm_sms.c       numbers of SMs of the tasks
- *   stgm_runs.c      their positions, and the contention between tasks
+ *   stgm_sms.c       numbers and positions of the SMs of the tasks, and who shares them
  *   stgm_cores.c     placing of tasks on cores
- *   stgm_queue.c     the order of the cores
- *   stgm_busy.c      the contention that depends on cores
  *   stgm_isolated.c  allocation with SMs on which no task waits
- *   stgm_groups.c    its last part: groups of tasks with SMs of their own
  *   stgm_allocate.c  the rounds of Algorithm 1, and the answer
  *
  * Arrays by task and by core are those of run->self.
@@ -26,25 +22,13 @@ typedef struct {
     bool busy;
     int paper;
     int flags;              /* GS_ANALYSIS_ALLOCATION_ALLOCATE_*; 0 during stgm_isolated.c */
+    bool core_contention;   /* contention depends on the cores of the tasks: sound busy test */
     int64_t *core;          /* of every task; -1: none */
     double unit;            /* of utilizations and loads, see worst_fit.h */
     double full;            /* the largest load of a core */
     bool most_loaded_first; /* cores by descending instead of ascending load */
     bool sms_by_core; /* tasks with GPU segments are placed on self->group and share its SMs */
 } gs_analysis_allocation_stgm_run_t;
-
-static inline bool
-gs_analysis_allocation_stgm_has_flag(const gs_analysis_allocation_stgm_run_t *run, int flag)
-{
-    return (run->flags & flag) != 0;
-}
-
-/* Whether contention depends on the cores of the tasks (sound busy test). */
-static inline bool
-gs_analysis_allocation_stgm_depends_on_cores(const gs_analysis_allocation_stgm_run_t *run)
-{
-    return run->busy && run->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND;
-}
 
 /* stgm_sms.c */
 
@@ -58,11 +42,6 @@ int64_t gs_analysis_allocation_stgm_give_one_sm(const gs_analysis_allocation_stg
 /* Lines 23, 24: the task that gets one more SM; -1: none. */
 int64_t gs_analysis_allocation_stgm_choose_task(const gs_analysis_allocation_stgm_run_t *run);
 
-/* Whether some task misses its deadline on any core, so that placing need not be tried. */
-bool gs_analysis_allocation_stgm_is_infeasible(const gs_analysis_allocation_stgm_run_t *run);
-
-/* stgm_runs.c */
-
 /* Lines 7 to 13: the SMs of every task, and the contention that does not depend on cores. */
 int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run_t *run);
 
@@ -70,6 +49,9 @@ int gs_analysis_allocation_stgm_assign_sms(const gs_analysis_allocation_stgm_run
 int gs_analysis_allocation_stgm_connect_tasks(const gs_analysis_allocation_stgm_run_t *run);
 
 /* stgm_cores.c */
+
+/* Whether some task misses its deadline on any core, so that placing need not be tried. */
+bool gs_analysis_allocation_stgm_is_infeasible(const gs_analysis_allocation_stgm_run_t *run);
 
 /* Lines 4, 5: empties all cores. */
 void gs_analysis_allocation_stgm_clear_cores(const gs_analysis_allocation_stgm_run_t *run);
@@ -80,6 +62,9 @@ void gs_analysis_allocation_stgm_set_utilizations(const gs_analysis_allocation_s
 /* Updates both after the number of SMs of task i has changed. */
 void gs_analysis_allocation_stgm_update_utilization(const gs_analysis_allocation_stgm_run_t *run,
                                                     int64_t i);
+
+/* Moves tasks with GPU segments to the front of the order of line 14. */
+void gs_analysis_allocation_stgm_gpu_tasks_first(const gs_analysis_allocation_stgm_run_t *run);
 
 /* Lists task i and the tasks of core p by descending priority; in busy mode computes their
  * contention with i there. */
@@ -92,51 +77,11 @@ int gs_analysis_allocation_stgm_core_with_task(const gs_analysis_allocation_stgm
 int gs_analysis_allocation_stgm_place_all(const gs_analysis_allocation_stgm_run_t *run,
                                           bool *placed);
 
-/* Moves tasks with GPU segments to the front of the order of line 14. */
-void gs_analysis_allocation_stgm_gpu_tasks_first(const gs_analysis_allocation_stgm_run_t *run);
-
 /* Places all tasks, unless that is infeasible; a task that finds no core moves to the front of the
  * order, and all are placed anew, up to n times. While run->sms_by_core, tasks with GPU segments go
  * first. */
 int gs_analysis_allocation_stgm_place_with_retries(const gs_analysis_allocation_stgm_run_t *run,
                                                    bool *placed);
-
-/* stgm_queue.c */
-
-/* All cores once, in the order in which they are tried. */
-typedef struct {
-    bool with_empty; /* whether empty cores come, too */
-    int64_t left;    /* cores that did not come */
-} gs_analysis_allocation_stgm_walk_t;
-
-/* Orders cores without load. */
-void gs_analysis_allocation_stgm_start_queue(const gs_analysis_allocation_stgm_run_t *run);
-
-/* Updates the order after the load of core p has changed. */
-void gs_analysis_allocation_stgm_update_queue(const gs_analysis_allocation_stgm_run_t *run,
-                                              int64_t p);
-
-void gs_analysis_allocation_stgm_walk_start(const gs_analysis_allocation_stgm_run_t *run,
-                                            gs_analysis_allocation_stgm_walk_t *walk);
-
-/* The next core; -1: none. */
-int64_t gs_analysis_allocation_stgm_walk_next(const gs_analysis_allocation_stgm_run_t *run,
-                                              gs_analysis_allocation_stgm_walk_t *walk);
-
-/* stgm_busy.c, in the sound busy test */
-
-/* Sums the copies of all cores and of the tasks without one. */
-void gs_analysis_allocation_stgm_start_copies(const gs_analysis_allocation_stgm_run_t *run);
-
-/* Updates the sums, before task i is placed on core p. */
-void gs_analysis_allocation_stgm_record_copies(const gs_analysis_allocation_stgm_run_t *run,
-                                               int64_t p, int64_t i);
-
-/* The contention of the members of core p with task i on it. A task without a core is assumed to
- * have one of its own. */
-int gs_analysis_allocation_stgm_set_busy_blocking(const gs_analysis_allocation_stgm_run_t *run,
-                                                  const gs_analysis_partitioned_stgm_core_t *on,
-                                                  int64_t p, int64_t i);
 
 /* stgm_isolated.c */
 
@@ -144,11 +89,5 @@ int gs_analysis_allocation_stgm_set_busy_blocking(const gs_analysis_allocation_s
  * tasks were placed. Adds the number of SM assignments to *rounds. */
 int gs_analysis_allocation_stgm_isolated(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
                                          bool *placed);
-
-/* stgm_groups.c */
-
-/* The part of gs_analysis_allocation_stgm_isolated for contention that does not depend on cores. */
-int gs_analysis_allocation_stgm_groups(gs_analysis_allocation_stgm_run_t *run, int64_t *rounds,
-                                       bool *placed);
 
 #endif

@@ -31,7 +31,7 @@
  * So a demand k delays the job by at most the smaller of its bound over the whole response time and
  * x_k times the sum of n_k over the intervals. Where L exceeds the deadline, so that no limit is
  * set, the bound over the response time is the smaller one anyway. The limits grow with all times,
- * R_k - x_k included, by the argument of sensitivity/breakdown.h, applied to L - x_k.
+ * R_k - x_k included, by the argument of analysis/breakdown.h, applied to L - x_k.
  */
 #ifndef GS_ANALYSIS_COMMON_READY_INTERVALS_H
 #define GS_ANALYSIS_COMMON_READY_INTERVALS_H

@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "analysis/common/growth.h"
+#include "analysis/common/recurrence.h"
 #include "analysis/contexts/context_test.h"
 #include "core/rational.h"
 

@@ -12,7 +12,6 @@
 #ifndef GS_ANALYSIS_FIFO_THEOREM_STATE_H
 #define GS_ANALYSIS_FIFO_THEOREM_STATE_H
 
-#include "analysis/fifo/interfering_jobs.h"
 #include "analysis/fifo/theorem_bound.h"
 #include "core/int128.h"
 #include "model/fifo_order.h"
@@ -124,6 +123,43 @@ void gs_analysis_fifo_theorem_a(gs_analysis_fifo_state_t *self);
 int gs_analysis_fifo_theorem_a_single(gs_analysis_fifo_state_t *self, gs_context_t *ctx);
 int gs_analysis_fifo_theorem_a_refined(gs_analysis_fifo_state_t *self, gs_context_t *ctx);
 int gs_analysis_fifo_theorem_v2(gs_analysis_fifo_state_t *self, gs_context_t *ctx);
+
+/* Work of interfering jobs of other tasks in a backlogged interval, counted incrementally. All
+ * times are in 1/beta ticks from the start of the interval, work is in thread-ticks. A task with
+ * period T and response bound R has at most ceil((x + R) / T) jobs that interfere up to x.
+ */
+
+/* An interfering task. Its n jobs counted so far interfere up to reach = n T - R. */
+typedef struct {
+    int64_t reach;
+    int64_t period;
+    int64_t work; /* of a job */
+    int64_t jobs; /* number counted so far */
+} gs_analysis_fifo_interfering_task_t;
+
+typedef struct {
+    gs_int128_t reach;
+    gs_int128_t period;
+    int64_t work;
+    int64_t jobs;
+} gs_analysis_fifo_interfering_wide_task_t;
+
+typedef struct {
+    gs_analysis_fifo_interfering_task_t *narrow;    /* owned; 64 bits suffice for nearly all sets */
+    gs_analysis_fifo_interfering_wide_task_t *wide; /* owned; used where they do not */
+    int64_t count;
+    bool is_wide;
+    gs_int128_t next; /* the least reach: later instants may have more jobs */
+} gs_analysis_fifo_interfering_t;
+
+/* Adds a task with no job counted. */
+void gs_analysis_fifo_interfering_add(gs_analysis_fifo_interfering_t *self, gs_int128_t response,
+                                      gs_int128_t period, int64_t work);
+
+/* Counts the jobs that interfere up to an instant, at most `most` of each task in total (INT64_MAX:
+ * no limit). Returns the work of the jobs newly counted. */
+gs_int128_t gs_analysis_fifo_interfering_count(gs_analysis_fifo_interfering_t *self, int64_t most,
+                                               gs_int128_t instant);
 
 /* Refines the bounds of all unsettled tasks in rounds until no bound changes, at most
  * GS_ANALYSIS_FIFO_ROUNDS rounds; the bounds are valid after each. refine: refines the bound of

@@ -82,28 +82,20 @@ void gs_analysis_partitioned_stgm_copy_blocking(gs_analysis_partitioned_stgm_t *
     }
 }
 
-/* Eqs. 5 and 6 as printed: the kernels of the neighbours, but not those that they wait for. */
-static void set_neighbour_kernels(gs_analysis_partitioned_stgm_t *self)
-{
-    for (int64_t i = 0; i < self->n; i++) {
-        int64_t sum = 0;
-        for (int64_t j = 0; j < self->n; j++) {
-            sum += gs_analysis_partitioned_request_chain_has_edge(&self->chain, i, j)
-                       ? self->sums[j].most_kernel
-                       : 0;
-        }
-        self->kernel[i] = sum;
-    }
-}
-
 int gs_analysis_partitioned_stgm_kernel_blocking(gs_analysis_partitioned_stgm_t *self,
                                                  gs_context_t *ctx, int paper)
 {
     int status = GS_OK;
     if (paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
         status = gs_analysis_partitioned_request_chain_all(&self->chain, ctx, self->kernel);
-    } else {
-        set_neighbour_kernels(self);
+    }
+    for (int64_t i = 0; i < self->n && paper != GS_ANALYSIS_PARTITIONED_STGM_SOUND; i++) {
+        self->kernel[i] = 0; /* the kernels of the neighbours, but not those that they wait for */
+        for (int64_t j = 0; j < self->n; j++) {
+            self->kernel[i] += gs_analysis_partitioned_request_chain_has_edge(&self->chain, i, j)
+                                   ? self->sums[j].most_kernel
+                                   : 0;
+        }
     }
     for (int64_t i = 0; i < self->n; i++) {
         self->kernel[i] =
@@ -157,37 +149,36 @@ static int set_busy_blocking(gs_analysis_partitioned_stgm_t *self, gs_context_t 
     return GS_OK;
 }
 
-/* B^l of one lower-priority task on the core, suspend mode. Sound: while i is ready, that task
- * begins no GPU segment, so at most one is open when i becomes ready (at its release and after each
- * of its GPU segments), and both of its copies can still follow. As printed (Eqs. 7, 8): only the
- * longer one, and once for each CPU segment. */
-static int64_t lower_suspend(const gs_analysis_common_sums_t *own,
-                             const gs_analysis_common_sums_t *low, int paper)
-{
-    return paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND
-               ? gs_analysis_common_saturating_mul(own->segments + 1, low->most_copies)
-               : gs_analysis_common_saturating_mul(own->cpu_segments, low->longest_copy);
-}
-
-/* B^l of the task at that place. Busy, sound: i never suspends, so only the segment open at the
- * start of the busy period counts, with all its spinning. As printed (Eqs. 11, 12): one segment of
- * every task, without the spinning. */
+/* B^l of the task at that place.
+ *
+ * Suspend, sound: while i is ready, a lower-priority task begins no GPU segment, so at most one is
+ * open when i becomes ready (at its release and after each of its GPU segments), and both of its
+ * copies can still follow. As printed (Eqs. 7, 8): only the longer one, and once for each CPU
+ * segment.
+ *
+ * Busy, sound: i never suspends, so only the segment open at the start of the busy period counts,
+ * with all its spinning. As printed (Eqs. 11, 12): one segment of every task, without the
+ * spinning. */
 static int64_t lower_of(const gs_analysis_partitioned_stgm_t *self,
                         const gs_analysis_partitioned_stgm_core_t *core, int64_t at)
 {
-    int64_t i = core->members[at], sum = 0;
+    const gs_analysis_common_sums_t *own = &self->sums[core->members[at]];
+    bool sound = core->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND;
+    int64_t sum = 0;
     for (int64_t later = at + 1; later < core->count; later++) {
         int64_t u = core->members[later];
-        if (self->sums[u].segments == 0) {
+        const gs_analysis_common_sums_t *low = &self->sums[u];
+        if (low->segments == 0) {
             continue;
         }
-        if (!core->busy) {
-            sum = gs_analysis_common_saturating_add(
-                sum, lower_suspend(&self->sums[i], &self->sums[u], core->paper));
-        } else if (core->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
-            sum = gs_analysis_common_max(sum, self->segment[u]);
+        if (core->busy) {
+            sum = sound ? gs_analysis_common_max(sum, self->segment[u])
+                        : gs_analysis_common_saturating_add(sum, low->most_gpu);
         } else {
-            sum = gs_analysis_common_saturating_add(sum, self->sums[u].most_gpu);
+            int64_t part =
+                sound ? gs_analysis_common_saturating_mul(own->segments + 1, low->most_copies)
+                      : gs_analysis_common_saturating_mul(own->cpu_segments, low->longest_copy);
+            sum = gs_analysis_common_saturating_add(sum, part);
         }
     }
     return sum;
@@ -213,16 +204,6 @@ static int64_t demand_of(const gs_analysis_partitioned_stgm_t *self, int64_t h, 
         demand, paper == GS_ANALYSIS_PARTITIONED_STGM_PAPER ? blocking : self->demand[h]);
 }
 
-/* Jitter of a more urgent task h of the core in suspend mode; as printed, always W - demand. */
-static int64_t jitter_of(const gs_analysis_partitioned_stgm_t *self, int64_t i, int64_t h,
-                         int paper, int64_t response, int64_t demand)
-{
-    return paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND
-               ? gs_analysis_common_jitter(self->sums[i].segments, self->sums[h].segments, response,
-                                           demand)
-               : response - demand;
-}
-
 void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *self,
                                              const gs_host_tasks_t *hosts,
                                              const gs_analysis_partitioned_stgm_core_t *core,
@@ -241,7 +222,11 @@ void gs_analysis_partitioned_stgm_recurrence(gs_analysis_partitioned_stgm_t *sel
     for (int64_t earlier = 0; earlier < at; earlier++) {
         int64_t h = core->members[earlier];
         int64_t demand = demand_of(self, h, core->busy, core->paper, blocking);
-        int64_t jitter = core->busy ? 0 : jitter_of(self, i, h, core->paper, response[h], demand);
+        int64_t jitter = core->busy ? 0 : response[h] - demand; /* as printed */
+        if (!core->busy && core->paper == GS_ANALYSIS_PARTITIONED_STGM_SOUND) {
+            jitter = gs_analysis_common_jitter(self->sums[i].segments, self->sums[h].segments,
+                                               response[h], demand);
+        }
         gs_analysis_common_recurrence_add(recurrence, GS_ANALYSIS_COMMON_HIGHER, jitter,
                                           hosts->period[h], 1, GS_ANALYSIS_COMMON_DEMAND_UNLIMITED,
                                           demand, demand);

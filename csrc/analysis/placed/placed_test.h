@@ -1,6 +1,6 @@
 /* Response-time test of a set with cores and SMs, whichever of the tests it is.
  *
- * What searches over sets (sensitivity/) or priorities (priorities/) runs a test many times. It
+ * What searches over sets (breakdown.h) or priorities (priorities/) runs a test many times. It
  * asks for the sound form of stgm, of a test with one GPU user at a time (lock_methods.h) or of one
  * with a context per task (context_methods.h) by its name, and runs it through one pointer.
  */

@@ -1,8 +1,31 @@
-/* Bound of a task of kernel chains in priority streams, with its terms. */
+/* Bound of a task of kernel chains in priority streams, with its terms; and what it depends on
+ * besides the chains: the device, and partitions of its SMs. */
 #ifndef GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_BOUND_H
 #define GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_BOUND_H
 
-#include <stdint.h>
+#include "model/gpu.h"
+#include "model/kernel_chains.h"
+
+/* SMs of a GPU, and what the kernels need of them besides threads, which are in whole warps. */
+typedef struct {
+    const gs_gpu_t *gpu;
+    const int64_t *regs; /* per kernel, per thread */
+    const int64_t *smem; /* per kernel, bytes per block */
+} gs_analysis_priority_streams_device_t;
+
+/* Partitions of the SMs: what each kind means is in priority_streams.h. */
+enum {
+    GS_ANALYSIS_PRIORITY_STREAMS_OWN = 0,
+    GS_ANALYSIS_PRIORITY_STREAMS_SHARED = 1,
+    GS_ANALYSIS_PRIORITY_STREAMS_LIMITS = 2
+};
+
+typedef struct {
+    int64_t kind;
+    int64_t count;
+    const int64_t *of;  /* per task: its partition */
+    const int64_t *sms; /* per partition: its SMs, or the most SMs that hold its blocks at once */
+} gs_analysis_priority_streams_partitions_t;
 
 /* The theorem that a bound comes from. */
 enum {
@@ -11,7 +34,7 @@ enum {
     GS_ANALYSIS_PRIORITY_STREAMS_M = 2,
     GS_ANALYSIS_PRIORITY_STREAMS_A = 3,
     GS_ANALYSIS_PRIORITY_STREAMS_O = 4,
-    GS_ANALYSIS_PRIORITY_STREAMS_ALONE = 5 /* the task has the SMs to itself: chain_alone.c */
+    GS_ANALYSIS_PRIORITY_STREAMS_ALONE = 5 /* the task has the SMs to itself */
 };
 
 /* Most jobs of a run that Theorem M follows. */

@@ -2,6 +2,7 @@
 #include "analysis/priority_streams/chain_saturation.h"
 
 #include "analysis/fifo/saturation.h"
+#include "core/int128.h"
 
 #include <string.h>
 
@@ -24,13 +25,7 @@ static int64_t common_divisor(const gs_kernel_chains_t *chains)
 {
     int64_t divisor = 0;
     for (int64_t j = 0; j < chains->begin[chains->n] && divisor != 1; j++) {
-        int64_t a = chains->threads[j], b = divisor;
-        while (b != 0) {
-            int64_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        divisor = a;
+        divisor = (int64_t)gs_int128_gcd(divisor, chains->threads[j]);
     }
     return divisor;
 }

@@ -11,15 +11,7 @@
 #define GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_SATURATION_H
 
 #include "analysis/fifo/subset_sums.h"
-#include "model/gpu.h"
-#include "model/kernel_chains.h"
-
-/* SMs of a GPU, and what the kernels need of them besides threads, which are in whole warps. */
-typedef struct {
-    const gs_gpu_t *gpu;
-    const int64_t *regs; /* per kernel, per thread */
-    const int64_t *smem; /* per kernel, bytes per block */
-} gs_analysis_priority_streams_device_t;
+#include "analysis/priority_streams/chain_bound.h"
 
 /* Blocks of each task by size: of kernels with blocks of one size, the one with most blocks. */
 typedef struct {

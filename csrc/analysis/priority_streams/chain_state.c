@@ -1,4 +1,5 @@
-/* State of the theorems for one set: what follows from the set, and the least bounds so far. */
+/* State of the theorems for one set: what follows from the set, its saturation levels, the least
+ * bounds so far, and their arithmetic. The proofs for partitions are in priority_streams.h. */
 #include "analysis/priority_streams/chain_state.h"
 
 #include <stdlib.h>
@@ -103,5 +104,104 @@ bool gs_analysis_priority_streams_record(gs_analysis_priority_streams_t *self, i
     *best = found->response;
     self->out[k] = found->terms;
     self->improvements++;
+    return true;
+}
+
+/* The saturation level over some SMs; part: for heads of this partition alone, and where queues are
+ * shared with blocks of its tasks; -1: of all. */
+static int saturate_part(gs_analysis_priority_streams_t *self, gs_context_t *ctx, int64_t level,
+                         const bool *lower, int64_t part, int64_t sms, int64_t *beta)
+{
+    const bool shared = gs_analysis_priority_streams_is(self, GS_ANALYSIS_PRIORITY_STREAMS_SHARED);
+    for (int64_t i = 0; i < self->chains->n; i++) {
+        const bool is_in = part < 0 || gs_analysis_priority_streams_part(self, i) == part;
+        self->heads[i] = is_in && self->rank[i] <= level;
+        self->busy[i] = (is_in || !shared) && (self->rank[i] <= level || lower == NULL || lower[i]);
+    }
+    int status = gs_analysis_priority_streams_saturation_least(&self->saturation, ctx, self->heads,
+                                                               self->busy, beta);
+    *beta *= sms;
+    return status;
+}
+
+int gs_analysis_priority_streams_saturate(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
+                                          int64_t level, const bool *lower, int64_t *beta)
+{
+    const gs_analysis_priority_streams_partitions_t *partitions = self->partitions;
+    if (gs_analysis_priority_streams_is(self, GS_ANALYSIS_PRIORITY_STREAMS_SHARED)) {
+        *beta = 0;
+        return GS_OK; /* part_beta, for all lower blocks, is all that counts */
+    }
+    int status = saturate_part(self, ctx, level, lower, -1, self->sms, beta);
+    for (int64_t p = 0; partitions != NULL && p < partitions->count && status == GS_OK; p++) {
+        status = saturate_part(self, ctx, level, lower, p, partitions->sms[p], &self->part_beta[p]);
+    }
+    return status;
+}
+
+int gs_analysis_priority_streams_saturate_all(gs_analysis_priority_streams_t *self,
+                                              gs_context_t *ctx)
+{
+    const gs_analysis_priority_streams_partitions_t *partitions = self->partitions;
+    const bool shared = gs_analysis_priority_streams_is(self, GS_ANALYSIS_PRIORITY_STREAMS_SHARED);
+    int status = GS_OK;
+    for (int64_t level = 0; level < self->levels && status == GS_OK; level++) {
+        if (!shared) {
+            status =
+                gs_analysis_priority_streams_saturate(self, ctx, level, NULL, &self->beta[level]);
+        }
+        for (int64_t p = 0; partitions != NULL && p < partitions->count && status == GS_OK; p++) {
+            int64_t *beta = &self->part_beta[shared ? level * partitions->count + p : p];
+            if (shared) {
+                status = saturate_part(self, ctx, level, NULL, p, partitions->sms[p], beta);
+            } else if (*beta != 0 && *beta < self->beta[level]) {
+                self->beta[level] = *beta;
+            }
+        }
+    }
+    return status;
+}
+
+int64_t gs_analysis_priority_streams_scale(const gs_analysis_priority_streams_t *self)
+{
+    const int64_t most = INT64_C(1) << 40;
+    int64_t scale = 1;
+    for (int64_t i = 0; i < self->chains->n; i++) {
+        int64_t period = self->chains->period[i];
+        int64_t part = period / (int64_t)gs_int128_gcd(scale, period);
+        if (part > most / scale) {
+            return most;
+        }
+        scale *= part;
+    }
+    return scale;
+}
+
+gs_int128_t gs_analysis_priority_streams_utilization(const gs_analysis_priority_streams_t *self,
+                                                     int64_t i, int64_t scale)
+{
+    return gs_int128_ceil_div((gs_int128_t)self->work[i] * scale, self->chains->period[i]);
+}
+
+bool gs_analysis_priority_streams_make_time(int64_t whole, gs_int128_t numerator,
+                                            gs_int128_t denominator,
+                                            gs_analysis_priority_streams_time_t *made)
+{
+    const gs_int128_t most = (gs_int128_t)1 << 60;
+    gs_int128_t ticks = numerator / denominator, rest = numerator % denominator;
+    if (ticks >= most || ticks + whole >= most) {
+        return false;
+    }
+    gs_int128_t divisor = gs_int128_gcd(rest, denominator), scaled;
+    rest /= divisor;
+    denominator /= divisor;
+    if (denominator > INT32_MAX) {
+        const int64_t coarse = INT64_C(1) << 20;
+        rest =
+            gs_int128_mul(rest, coarse, &scaled) ? gs_int128_ceil_div(scaled, denominator) : coarse;
+        denominator = coarse;
+    }
+    made->denominator = (int64_t)denominator;
+    made->numerator = (ticks + whole) * denominator + rest;
     return true;
 }

@@ -7,9 +7,7 @@
 #ifndef GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_STATE_H
 #define GS_ANALYSIS_PRIORITY_STREAMS_CHAIN_STATE_H
 
-#include "analysis/priority_streams/chain_bound.h"
 #include "analysis/priority_streams/chain_saturation.h"
-#include "analysis/priority_streams/stream_partitions.h"
 #include "core/int128.h"
 
 /* A time of numerator / denominator ticks, below 2^60, the denominator below 2^31; denominator 0:
@@ -112,6 +110,8 @@ static inline gs_int128_t gs_analysis_priority_streams_jobs(gs_analysis_priority
     return gs_int128_ceil_div(length, whole * period);
 }
 
+/* chain_state.c */
+
 /* Fills in what follows from the set; chains, threads, sms, partitions and out are given, the rest
  * is zero. `threads`: of one SM. Free in every case. Errors: those of
  * gs_analysis_priority_streams_saturation_init, GS_ERR_MEMORY. */
@@ -125,23 +125,28 @@ void gs_analysis_priority_streams_free(gs_analysis_priority_streams_t *self, gs_
 bool gs_analysis_priority_streams_record(gs_analysis_priority_streams_t *self, int64_t k,
                                          const gs_analysis_priority_streams_found_t *found);
 
-/* Theorem M for task k; found->response.denominator is 0 where it gives no bound. */
-int gs_analysis_priority_streams_theorem_m(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
-                                           int64_t k,
-                                           const gs_analysis_priority_streams_roles_t *roles,
-                                           gs_analysis_priority_streams_found_t *found);
+/* The saturation levels of a task level, over all SMs; lower: of less urgent tasks, blocks of these
+ * alone run (NULL: of all). Fills in part_beta for limits. */
+int gs_analysis_priority_streams_saturate(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
+                                          int64_t level, const bool *lower, int64_t *beta);
 
-/* Theorem A for the tasks of a level without a bound, where all more urgent ones have one;
- * *changed: whether a task got a bound. */
-int gs_analysis_priority_streams_theorem_a(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
-                                           int64_t level, bool *changed);
+/* The saturation levels of all task levels: beta, and with shared queues part_beta. */
+int gs_analysis_priority_streams_saturate_all(gs_analysis_priority_streams_t *self,
+                                              gs_context_t *ctx);
 
-/* Theorem O for all tasks: jobs are single kernels, which may overlap. */
-void gs_analysis_priority_streams_theorem_o(gs_analysis_priority_streams_t *self);
+/* Utilizations in units of 1 / scale, rounded up where the scale is no common multiple of the
+ * periods. */
+int64_t gs_analysis_priority_streams_scale(const gs_analysis_priority_streams_t *self);
+gs_int128_t gs_analysis_priority_streams_utilization(const gs_analysis_priority_streams_t *self,
+                                                     int64_t i, int64_t scale);
 
-/* The bound of the only task of a set, whose jobs do not overlap: exact; none where a job may take
- * longer than a period. */
-int gs_analysis_priority_streams_alone(gs_analysis_priority_streams_t *self, gs_context_t *ctx);
+/* whole + numerator / denominator ticks, in lowest terms, or rounded up to 2^-20 ticks; false where
+ * it is not below 2^60. */
+bool gs_analysis_priority_streams_make_time(int64_t whole, gs_int128_t numerator,
+                                            gs_int128_t denominator,
+                                            gs_analysis_priority_streams_time_t *made);
+
+/* chain_waiting.c */
 
 /* Residue: threads that blocks of less urgent tasks still hold some time after a kernel joined its
  * queue. Up to age `age` (from that of the step before) they hold at most `held`. */
@@ -249,46 +254,27 @@ int gs_analysis_priority_streams_waiting_add(gs_analysis_priority_streams_waitin
 gs_analysis_priority_streams_time_t
 gs_analysis_priority_streams_waiting_longest(const gs_analysis_priority_streams_waiting_t *self);
 
+/* chain_endless.c */
+
 /* Whether a run that has not ended before that number of jobs, at least 2, never does; false where
  * this is not found out. */
 int gs_analysis_priority_streams_is_endless(const gs_analysis_priority_streams_waiting_t *run,
                                             int64_t jobs, bool *endless);
 
-/* The parts of it that limits and shared queues add; internal to their files. */
-int gs_analysis_priority_streams_waiting_init_limits(gs_analysis_priority_streams_waiting_t *self);
-int gs_analysis_priority_streams_waiting_init_shared(gs_analysis_priority_streams_waiting_t *self);
-int gs_analysis_priority_streams_waiting_add_shared(gs_analysis_priority_streams_waiting_t *self,
-                                                    int64_t j, bool first);
-gs_analysis_priority_streams_time_t gs_analysis_priority_streams_waiting_longest_shared(
-    const gs_analysis_priority_streams_waiting_t *self);
+/* chain_theorem_m.c, chain_theorem_a.c */
 
-/* The saturation levels of a task level, over all SMs; lower: of less urgent tasks, blocks of these
- * alone run (NULL: of all). Fills in part_beta for limits. */
-int gs_analysis_priority_streams_saturate(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
-                                          int64_t level, const bool *lower, int64_t *beta);
+/* Theorem M for task k; found->response.denominator is 0 where it gives no bound. */
+int gs_analysis_priority_streams_theorem_m(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
+                                           int64_t k,
+                                           const gs_analysis_priority_streams_roles_t *roles,
+                                           gs_analysis_priority_streams_found_t *found);
 
-/* The saturation levels of all task levels: beta, and with shared queues part_beta. */
-int gs_analysis_priority_streams_saturate_all(gs_analysis_priority_streams_t *self,
-                                              gs_context_t *ctx);
+/* Theorem A for the tasks of a level without a bound, where all more urgent ones have one;
+ * *changed: whether a task got a bound. */
+int gs_analysis_priority_streams_theorem_a(gs_analysis_priority_streams_t *self, gs_context_t *ctx,
+                                           int64_t level, bool *changed);
 
-/* As gs_analysis_priority_streams_bound, for partitions with shared queues or limits; NULL: none.
- */
-int gs_analysis_priority_streams_bound_in(
-    gs_context_t *ctx, const gs_kernel_chains_t *chains,
-    const gs_analysis_priority_streams_partitions_t *partitions, int64_t sms, int64_t threads,
-    const gs_analysis_priority_streams_device_t *device, bool overlap,
-    gs_analysis_priority_streams_bound_t *bound, int64_t *beta);
-
-/* Utilizations in units of 1 / scale, rounded up where the scale is no common multiple of the
- * periods. */
-int64_t gs_analysis_priority_streams_scale(const gs_analysis_priority_streams_t *self);
-gs_int128_t gs_analysis_priority_streams_utilization(const gs_analysis_priority_streams_t *self,
-                                                     int64_t i, int64_t scale);
-
-/* whole + numerator / denominator ticks, in lowest terms, or rounded up to 2^-20 ticks; false where
- * it is not below 2^60. */
-bool gs_analysis_priority_streams_make_time(int64_t whole, gs_int128_t numerator,
-                                            gs_int128_t denominator,
-                                            gs_analysis_priority_streams_time_t *made);
+/* Theorem O for all tasks: jobs are single kernels, which may overlap. */
+void gs_analysis_priority_streams_theorem_o(gs_analysis_priority_streams_t *self);
 
 #endif

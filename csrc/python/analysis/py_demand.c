@@ -1,5 +1,5 @@
 /* Demand in intervals for Python. */
-#include "analysis/demand/demand.h"
+#include "analysis/demand.h"
 #include "python/support/parameters.h"
 
 enum { COLUMNS = 5 };

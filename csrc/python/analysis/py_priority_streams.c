@@ -2,7 +2,6 @@
 #include "python/support/gpu_arguments.h"
 #include "python/support/parameters.h"
 
-#include "analysis/priority_streams/chain_partitions.h"
 #include "analysis/priority_streams/priority_streams.h"
 
 /* Columns of shape (sets, n), then those of shape (sets, n, q), 0 beyond the kernels of a task. */

@@ -21,11 +21,43 @@
  * Deadlines, the length of a slice and the number of SMs are not among the parameters, as tests may
  * accept a worse value of them and reject a better one.
  */
-#ifndef GS_ANALYSIS_SENSITIVITY_BREAKDOWN_H
-#define GS_ANALYSIS_SENSITIVITY_BREAKDOWN_H
+#ifndef GS_ANALYSIS_BREAKDOWN_H
+#define GS_ANALYSIS_BREAKDOWN_H
 
 #include "analysis/placed/placed_test.h"
-#include "analysis/sensitivity/scaled_hosts.h"
+
+/* Times that are multiplied. */
+enum {
+    GS_ANALYSIS_SENSITIVITY_ALL = 0,
+    GS_ANALYSIS_SENSITIVITY_KERNELS = 1,
+    GS_ANALYSIS_SENSITIVITY_COPIES = 2,
+    GS_ANALYSIS_SENSITIVITY_CPU = 3
+};
+
+/* A positive factor; both numbers are below GS_NEVER / 2. */
+typedef struct {
+    int64_t numerator;
+    int64_t denominator;
+} gs_analysis_sensitivity_factor_t;
+
+/* A time that is multiplied. */
+typedef struct {
+    int64_t cell; /* of the arrays of the copy, which lie one after the other */
+    int64_t task;
+    int64_t time; /* as it is in the set, above 0 */
+} gs_analysis_sensitivity_time_t;
+
+/* Copy of a set in which some times are multiplied by a factor, with memory for sets of at most the
+ * size that it was made for. Kernels have one time in the copy, that on the SMs of their task. The
+ * arrays are owned. */
+typedef struct {
+    gs_host_tasks_t hosts; /* the copy; rows of the set belong to the caller */
+    int64_t *cells;        /* cpu, copy_in, kernel, copy_out */
+    int64_t *own;          /* n: times of a job that are not multiplied */
+    int64_t *grown;        /* n: sum of a job's times that are, as they are in the set */
+    gs_analysis_sensitivity_time_t *times;
+    int64_t count; /* of the times */
+} gs_analysis_sensitivity_scaled_hosts_t;
 
 /* Answer for one set. */
 typedef struct {

@@ -1,5 +1,5 @@
 /* Search for an interval whose demand exceeds the capacity: sweeps over ends, one per start. */
-#include "analysis/demand/demand.h"
+#include "analysis/demand.h"
 
 #include "core/heap.h"
 #include "core/int128.h"

@@ -1,5 +1,5 @@
 /* Breakdown factor: the largest factor on times at which a test accepts a set. */
-#include "analysis/sensitivity/breakdown.h"
+#include "analysis/breakdown.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,122 @@
 #include "core/int128.h"
 
 typedef gs_analysis_sensitivity_factor_t factor_t;
+typedef gs_analysis_sensitivity_scaled_hosts_t scaled_t;
+
+static int scaled_init(scaled_t *self, gs_context_t *ctx, int64_t n, int64_t width)
+{
+    memset(self, 0, sizeof *self);
+    int64_t row, cells;
+    if (!gs_mul(4, width, &row) || !gs_add(row, 1, &row) || !gs_mul(n, row, &cells)) {
+        return gs_fail(ctx, GS_ERR_OVERFLOW, "segments", -1, width, "fewer segments");
+    }
+    self->cells = gs_alloc(ctx, (size_t)cells, sizeof *self->cells);
+    self->times = gs_alloc(ctx, (size_t)cells, sizeof *self->times);
+    self->own = gs_alloc(ctx, (size_t)n, sizeof *self->own);
+    self->grown = gs_alloc(ctx, (size_t)n, sizeof *self->grown);
+    bool made = self->cells != NULL && self->times != NULL && self->own != NULL;
+    return made && self->grown != NULL ? GS_OK : ctx->status;
+}
+
+static void scaled_free(scaled_t *self, gs_context_t *ctx)
+{
+    gs_free(ctx, self->cells);
+    gs_free(ctx, self->times);
+    gs_free(ctx, self->own);
+    gs_free(ctx, self->grown);
+    memset(self, 0, sizeof *self);
+}
+
+/* Copies a time of task i. */
+static void add_time(scaled_t *self, int64_t i, int64_t cell, int64_t time, bool grows)
+{
+    self->cells[cell] = time;
+    if (grows && time > 0) {
+        self->times[self->count++] = (gs_analysis_sensitivity_time_t){cell, i, time};
+        self->grown[i] += time;
+    } else {
+        self->own[i] += time;
+    }
+}
+
+/* Copies a checked set with the factor 1. sms: n numbers of SMs of the kernels; task: the only one
+ * whose times are multiplied, -1 for all. */
+static void copy_set(scaled_t *self, const gs_host_tasks_t *hosts, const int64_t *sms, int scale,
+                     int64_t task)
+{
+    int64_t n = hosts->n, width = hosts->width, block = n * width;
+    int64_t copy_in = n * (width + 1), kernel = copy_in + block, copy_out = kernel + block;
+    self->hosts = *hosts;
+    self->hosts.columns = 1;
+    self->hosts.cpu = self->cells;
+    self->hosts.copy_in = self->cells + copy_in;
+    self->hosts.kernel = self->cells + kernel;
+    self->hosts.copy_out = self->cells + copy_out;
+    self->count = 0;
+    bool all = scale == GS_ANALYSIS_SENSITIVITY_ALL;
+    bool copies = all || scale == GS_ANALYSIS_SENSITIVITY_COPIES;
+    bool kernels = all || scale == GS_ANALYSIS_SENSITIVITY_KERNELS;
+    bool cpu = all || scale == GS_ANALYSIS_SENSITIVITY_CPU;
+    for (int64_t i = 0; i < n; i++) {
+        bool it = task < 0 || task == i;
+        const int64_t *row = gs_host_tasks_cpu(hosts, i);
+        self->own[i] = self->grown[i] = 0;
+        for (int64_t j = 0; j <= hosts->segments[i]; j++) {
+            add_time(self, i, i * (width + 1) + j, row[j], it && cpu);
+        }
+        for (int64_t j = 0; j < hosts->segments[i]; j++) {
+            int64_t at = i * width + j;
+            add_time(self, i, copy_in + at, gs_host_tasks_copy_in(hosts, i, j), it && copies);
+            add_time(self, i, kernel + at, gs_host_tasks_kernel(hosts, i, j, sms[i]),
+                     it && kernels);
+            add_time(self, i, copy_out + at, gs_host_tasks_copy_out(hosts, i, j), it && copies);
+        }
+    }
+}
+
+/* Multiplies the times of the set by a factor. False where one job of every task take
+ * GS_NEVER / 2 or more together; the copy is not to be used then. */
+static bool scale_set(scaled_t *self, factor_t factor)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < self->hosts.n; i++) {
+        sum += self->own[i]; /* below GS_NEVER / 2, as in the set */
+    }
+    for (int64_t k = 0; k < self->count; k++) {
+        const gs_analysis_sensitivity_time_t *time = &self->times[k];
+        gs_int128_t grown =
+            gs_int128_ceil_div((gs_int128_t)time->time * factor.numerator, factor.denominator);
+        if (grown >= GS_NEVER / 2 - sum) {
+            return false;
+        }
+        self->cells[time->cell] = (int64_t)grown;
+        sum += (int64_t)grown;
+    }
+    return true;
+}
+
+/* The sum of (C + G) / T over the tasks of the copy. */
+static double load_of(const scaled_t *self)
+{
+    const gs_host_tasks_t *hosts = &self->hosts;
+    double load = 0;
+    for (int64_t i = 0; i < hosts->n; i++) {
+        const int64_t *cpu = gs_host_tasks_cpu(hosts, i);
+        int64_t job = cpu[0];
+        for (int64_t j = 0; j < hosts->segments[i]; j++) {
+            job += gs_host_tasks_copy_in(hosts, i, j) + gs_host_tasks_kernel(hosts, i, j, 1) +
+                   gs_host_tasks_copy_out(hosts, i, j) + cpu[j + 1];
+        }
+        load += (double)job / (double)hosts->period[i];
+    }
+    return load;
+}
 
 int gs_analysis_sensitivity_breakdown_init(gs_analysis_sensitivity_breakdown_t *self,
                                            gs_context_t *ctx, int64_t n, int64_t width)
 {
     memset(self, 0, sizeof *self);
-    int status = gs_analysis_sensitivity_scaled_hosts_init(&self->scaled, ctx, n, width);
+    int status = scaled_init(&self->scaled, ctx, n, width);
     if (status != GS_OK) {
         return status;
     }
@@ -29,7 +139,7 @@ int gs_analysis_sensitivity_breakdown_init(gs_analysis_sensitivity_breakdown_t *
 void gs_analysis_sensitivity_breakdown_free(gs_analysis_sensitivity_breakdown_t *self,
                                             gs_context_t *ctx)
 {
-    gs_analysis_sensitivity_scaled_hosts_free(&self->scaled, ctx);
+    scaled_free(&self->scaled, ctx);
     gs_free(ctx, self->sms);
     gs_free(ctx, self->fractions);
     gs_free(ctx, self->answer.response);
@@ -49,13 +159,13 @@ typedef struct {
  * failed before. */
 static int try_factor(search_t *search, gs_context_t *ctx, factor_t factor, bool *accepted)
 {
-    gs_analysis_sensitivity_scaled_hosts_t *scaled = &search->memory->scaled;
+    scaled_t *scaled = &search->memory->scaled;
     *accepted = false;
     int status = gs_poll(ctx, 100 + scaled->count);
     if (status != GS_OK) {
         return status;
     }
-    if (!gs_analysis_sensitivity_scaled_hosts_scale(scaled, factor)) {
+    if (!scale_set(scaled, factor)) {
         search->found->limiting = -1;
         return GS_OK;
     }
@@ -70,7 +180,7 @@ static int try_factor(search_t *search, gs_context_t *ctx, factor_t factor, bool
 }
 
 /* The longest of the times. */
-static int64_t longest_of(const gs_analysis_sensitivity_scaled_hosts_t *scaled)
+static int64_t longest_of(const scaled_t *scaled)
 {
     int64_t longest = 0;
     for (int64_t k = 0; k < scaled->count; k++) {
@@ -83,7 +193,7 @@ static int64_t longest_of(const gs_analysis_sensitivity_scaled_hosts_t *scaled)
  * there is none; `limiting` is the task that has it. */
 static int64_t most_by_length(search_t *search, int64_t longest)
 {
-    const gs_analysis_sensitivity_scaled_hosts_t *scaled = &search->memory->scaled;
+    const scaled_t *scaled = &search->memory->scaled;
     gs_int128_t most = GS_NEVER;
     for (int64_t i = 0; i < scaled->hosts.n; i++) {
         int64_t left = scaled->hosts.deadline[i] - scaled->own[i];
@@ -229,12 +339,11 @@ int gs_analysis_sensitivity_breakdown(gs_analysis_sensitivity_breakdown_t *self,
     if (test->options.sms < 1 && test->family != GS_ANALYSIS_PLACED_STGM) {
         return gs_analysis_common_check_sms(ctx, test->options.sms);
     }
-    gs_analysis_sensitivity_scaled_hosts_start(&self->scaled, hosts, self->sms, scale, task);
+    copy_set(&self->scaled, hosts, self->sms, scale, task);
     search_t search = {self, test, place, found};
     status = self->scaled.count == 0 ? decide_fixed(&search, ctx) : search_times(&search, ctx);
-    if (status == GS_OK && found->factor.numerator > 0 &&
-        gs_analysis_sensitivity_scaled_hosts_scale(&self->scaled, found->factor)) {
-        found->load = gs_analysis_sensitivity_scaled_hosts_load(&self->scaled);
+    if (status == GS_OK && found->factor.numerator > 0 && scale_set(&self->scaled, found->factor)) {
+        found->load = load_of(&self->scaled);
     }
     return status;
 }

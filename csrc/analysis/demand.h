@@ -32,8 +32,8 @@
  * reasoning about one set of activities; with one part per task and R = 1 and a processor, it is
  * the processor demand of Baruah, Rosier and Howell (1990).
  */
-#ifndef GS_ANALYSIS_DEMAND_DEMAND_H
-#define GS_ANALYSIS_DEMAND_DEMAND_H
+#ifndef GS_ANALYSIS_DEMAND_H
+#define GS_ANALYSIS_DEMAND_H
 
 #include "core/context.h"
 
