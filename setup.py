@@ -7,9 +7,16 @@ GPUSCHED_CUDA says whether the kernels of the CUDA backend are compiled and carr
 default) where nvcc works, 1 or fail, 0 not at all. Without them everything else is the same.
 
 Builds in place and with sanitizers keep debug symbols; the others, which become wheels, have none.
-The files are compiled on all cores, or as many as build_ext -j says.
+The files are compiled on all cores, or as many as build_ext -j says, and only those that changed
+(csrc/rebuild.py), in a folder of build/objects for each set of options.
+
+    python setup.py -q core
+
+prints the path of a static library with the objects of a build in place, without the Python module.
 """
 
+import hashlib
+import logging
 import os
 import re
 import shutil
@@ -17,14 +24,13 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-root = Path(__file__).parent
+root = Path(__file__).resolve().parent
 version = re.search(r'"(.+)"', (root / "gpusched/_version.py").read_text())[1]
 sources = sorted(str(p.relative_to(root)) for p in (root / "csrc").rglob("*.c"))
 headers = sorted(str(p.relative_to(root)) for p in (root / "csrc").rglob("*.h"))
@@ -117,11 +123,13 @@ def compile_kernels():
         if found is None:
             raise NoKernels(f"built without kernels: {nvcc} does not say its version")
         number = 1000 * int(found[1]) + 10 * int(found[2])
-        target = cuda / f"spin_{number}.fatbin"
-        if not target.exists() or target.stat().st_mtime < kernels.stat().st_mtime:
+        code = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in CODE if number >= CODE[a]]
+        options = ["-fatbin", "-O3", *code, TRANSLATED]
+        content = hashlib.sha256(" ".join(options).encode() + kernels.read_bytes()).hexdigest()
+        target = cuda / f"spin_{number}_{content[:16]}.fatbin"
+        if not target.exists():
             part = target.with_suffix(f".{os.getpid()}")
-            code = [f"-gencode=arch=compute_{a},code=sm_{a}" for a in CODE if number >= CODE[a]]
-            run_nvcc(nvcc, "-fatbin", "-O3", *code, TRANSLATED, "-o", str(part), str(kernels))
+            run_nvcc(nvcc, *options, "-o", str(part), str(kernels))
             part.replace(target)
         path = str(target).replace("\\", "\\\\").replace('"', '\\"')
         return [f'#define GS_CUDA_FATBIN "{path}"', f"#define GS_CUDA_TOOLKIT {number}"]
@@ -132,30 +140,20 @@ def compile_kernels():
         return [f'#define GS_CUDA_MISSING "{why}"']
 
 
-def compile_on_cores(compiler, workers):
-    """Lets compiler.compile, which takes one source after the other, compile several at a time.
+numpy_headers = f"-isystem{numpy.get_include()}"  # warnings are about the project's own code
 
-    The first failure, in the order of the sources, is raised once no compiler runs any more; what
-    has not begun by then is not compiled.
-    """
-    compile_in_turn = compiler.compile
 
-    def compile_sources(sources, *args, output_dir=None, **options):
-        # Threads would race for the folders.
-        for target in compiler.object_filenames(sources, output_dir=output_dir or ""):
-            Path(target).parent.mkdir(parents=True, exist_ok=True)
-
-        def compile_one(source):
-            return compile_in_turn([source], *args, output_dir=output_dir, **options)
-
-        with ThreadPoolExecutor(workers) as pool:
-            started = [pool.submit(compile_one, source) for source in sources]
-            try:
-                return [target for one in started for target in one.result()]
-            finally:
-                pool.shutdown(cancel_futures=True)
-
-    compiler.compile = compile_sources
+def own_options(source):
+    """Options of one source, which others do not depend on."""
+    options = []
+    if source.startswith("csrc/python/"):
+        options += ["-DNPY_TARGET_VERSION=NPY_2_0_API_VERSION", numpy_headers]
+        options += ["-DNPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION"]
+    if source == "csrc/python/module.c":
+        options.append(f'-DGPUSCHED_VERSION="{version}"')
+    if source == "csrc/cuda/image.c":
+        options += ["-DGS_CUDA_CONFIG", f"-I{cuda}"]
+    return options
 
 
 def cores():
@@ -166,7 +164,7 @@ def cores():
 
 
 class Build(build_ext):
-    """Compiles the kernels first, then the C files on all cores."""
+    """Compiles the kernels first, then the C files that changed on all cores."""
 
     def finalize_options(self):
         super().finalize_options()
@@ -177,43 +175,100 @@ class Build(build_ext):
             raise SystemExit(why)
         super().run()
 
-    def build_extensions(self):
+    def build_extension(self, extension):
         cuda.mkdir(parents=True, exist_ok=True)
         text = "\n".join([*compile_kernels(), ""])
         if not config.exists() or config.read_text() != text:
             config.write_text(text)
+        with self.open_objects(extension) as rebuild:
+            self.make(rebuild, extension)
+
+    def open_objects(self, extension):
+        """The objects of these options, each of which has a folder for each compiler."""
+        sys.path.insert(0, str(root / "csrc"))
+        from rebuild import Rebuild, digest
+
+        self.options = [*extension.extra_compile_args]
+        self.options += [f"-I{name}" for name in [*extension.include_dirs, *self.include_dirs]]
+        self.options += [f"-D{name}={value}" for name, value in extension.define_macros]
+        self.link_options = [f"-L{name}" for name in self.library_dirs]
+        self.link_options += [f"-l{name}" for name in extension.libraries]
+        self.link_options += extension.extra_link_args
         if not self.keeps_symbols:
-            for extension in self.extensions:
-                extension.extra_compile_args.append("-g0")  # Python's own flags may have -g
-                if sys.platform == "linux":
-                    extension.extra_link_args.append("-Wl,--strip-all")
-        chosen = self.parallel is not None and self.parallel is not True
-        compile_on_cores(self.compiler, max(1, self.parallel) if chosen else cores())
-        super().build_extensions()
+            self.options.append("-g0")  # Python's own flags may have -g
+            if sys.platform == "linux":
+                self.link_options.append("-Wl,--strip-all")
+        compile_with, link_with = self.compiler.compiler_so, self.compiler.linker_so
+        if sys.platform == "darwin":  # ARCHFLAGS
+            from _osx_support import compiler_fixup
+
+            compile_with = compiler_fixup(compile_with, self.options)
+            link_with = compiler_fixup(link_with, self.link_options)
+        self.compile_with, self.link_with = list(compile_with), list(link_with)
+        told = subprocess.run([*compile_with, "--version"], capture_output=True, text=True).stdout
+        words = [*compile_with, *link_with, *self.options, *self.link_options, told]
+        kind = sanitizers or ("inplace" if self.keeps_symbols else "wheel")
+        name = f"{kind}-{digest(*words, self.get_ext_filename('_core'))[:12]}"
+        return Rebuild(
+            Path("build/objects", name),
+            self.spawn,
+            told,
+            {numpy_headers: f"numpy {numpy.__version__}"},  # in another folder when pip builds
+            [*sources, *headers],
+        )
+
+    def compile(self, rebuild, chosen):
+        """The objects of the chosen sources."""
+        objects = {source: str(rebuild.folder / source[:-2]) + ".o" for source in chosen}
+        commands = {}
+        for source, made in objects.items():
+            options = ["-MMD", "-MF", f"{made}.d", *self.options, *own_options(source)]
+            commands[made] = [*self.compile_with, *options, "-c", source, "-o", made]
+        limited = self.parallel is not None and self.parallel is not True
+        count = rebuild.compile(commands, max(1, self.parallel) if limited else cores())
+        self.announce(f"compiled {count} of {len(commands)} sources", logging.INFO)
+        return list(objects.values())
+
+    def make(self, rebuild, extension):
+        objects = self.compile(rebuild, extension.sources)
+        path = Path(self.get_ext_fullpath(extension.name))
+        target = str(rebuild.folder / path.name)
+        command = [*self.link_with, *objects, *self.link_options, "-o", target]
+        rebuild.link(target, command, objects)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        shutil.copy(target, path)
+
+
+class Core(Build):
+    """Makes the core as a static library from the objects of a build in place."""
+
+    def run(self):
+        self.keeps_symbols = True
+        super().run()
+
+    def make(self, rebuild, extension):
+        chosen = [name for name in extension.sources if not name.startswith("csrc/python/")]
+        objects = self.compile(rebuild, chosen)
+        target = str(rebuild.folder / "libgpusched.a")
+        rebuild.link(target, ["ar", "rcs", target, *objects], objects)
+        print(root / target)
 
 
 setup(
     long_description=long_description(),
     long_description_content_type="text/markdown",
-    cmdclass={"build_ext": Build},
+    cmdclass={"build_ext": Build, "core": Core},
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if limited_api else {},
     ext_modules=[
         Extension(
             "gpusched._core",
             sources=sources,
-            depends=[*headers, "csrc/cuda/spin.cu", str(config)],
-            include_dirs=["csrc", str(cuda)],
+            include_dirs=["csrc"],
             libraries=["dl", "m", "pthread"],
-            define_macros=[
-                ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
-                ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
-                ("GPUSCHED_VERSION", f'"{version}"'),
-                ("GS_CUDA_CONFIG", None),
-                *limited_api,
-            ],
+            define_macros=limited_api,
             py_limited_api=bool(limited_api),
-            # As system headers, so that the project's warnings are about its own code.
-            extra_compile_args=[*compile_args, f"-isystem{numpy.get_include()}"],
+            extra_compile_args=compile_args,
             extra_link_args=link_args,
         )
     ],

@@ -132,7 +132,7 @@ def export(tree: Path, raw: Path, work: Path) -> dict:
     merge = ["llvm-profdata", "merge", "--failure-mode=all", "-sparse", "-o", merged, "-f", names]
     subprocess.run(merge, check=True)
     objects = [next((tree / "gpusched").glob("_core*.so"))]
-    objects += [f"-object={path}" for path in work.glob("pytest/plain/libgpusched.a")]
+    objects += [f"-object={path}" for path in (tree / "build/objects").glob("*/libgpusched.a")]
     command = ["llvm-cov", "export", f"-instr-profile={merged}", *objects]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)["data"][0]

@@ -1,7 +1,7 @@
 /* Names of all enumerations, by value or, for sets of flags, by bit. */
 #include "enumerations.h"
 
-#include "gpusched.h"
+#include "internal.h"
 
 static const char *const CORE_STATUS[] = {
     [GS_OK] = "done",

@@ -2,7 +2,7 @@
 #include "registry.h"
 
 #include "analysis/allocation/stgm_search.h"
-#include "gpusched.h"
+#include "internal.h"
 
 /* Allocation of GPU instances (Multi-Instance GPU). The instances of a GPU do not delay each other,
  * so that the test of a way of sharing one GPU holds for each. Which tasks go to which instance is

@@ -1,8 +1,8 @@
 """The C core as functions on arrays: private; use the package gpusched.
 
 Inputs come first and may be given by position, options by name only. Arrays come in as anything
-that NumPy casts safely (no floats for integers) and go out as new arrays. mypy.stubtest compares
-these lines with the module, which has the docstrings.
+that NumPy casts safely (no floats for integers) and go out as new arrays. The docstrings of the
+module describe them.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,10 @@ _In: TypeAlias = npt.ArrayLike
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
 _Stop: TypeAlias = Buffer | tuple[Buffer | None, int] | None  # the pair: a Deadline
+_Function: TypeAlias = tuple[_In, _In, _In | None, _In | None, _In | None, _In, int, int, int]
+_Hosts: TypeAlias = tuple[_In, ...]  # HostTasks._columns(): eight, or nine with sizes
+_ArrowColumn: TypeAlias = tuple[str, str, int, tuple[Any, ...], tuple[Any, ...], Any]
+_Flags: TypeAlias = npt.NDArray[np.int8]
 
 METHODS: Final[tuple[dict[str, Any], ...]]  # descriptors; see gpusched.methods
 ENUMERATIONS: Final[dict[str, tuple[str, ...]]]  # names by value or, for flags, by bit
@@ -28,10 +32,47 @@ class Cancelled(Exception): ...
 class BudgetSpent(Cancelled): ...
 class CudaError(RuntimeError): ...
 
-# Handles. None of them can be made by calling its type.
+# Handles, which cannot be made by calling their types, and functions: from the signatures in C,
+# by tests/core_stub.py.
 
 @final
-class FifoSimulation:  # made by fifo_open
+class CudaDriver:
+    def info(self) -> tuple[int, int, int, int]: ...
+    def limits(self, index: int) -> tuple[str, _Ints]: ...
+    def device(self, index: int, image: bytes | None) -> CudaDevice: ...
+
+@final
+class CudaDevice:
+    def info(self) -> tuple[_Ints, int, int, bool]: ...
+    def close(self) -> None: ...
+    def fault(self) -> None: ...
+    def carveout(self, percent: int) -> None: ...
+    def occupancy(self, variant: int, threads: int, smem: int) -> int: ...
+    def run(
+        self, kind: _In, stream: _In, at: _In, variant: _In, blocks: _In, threads: _In, smem: _In,
+        *, ns: _In, iterations: _In, bytes: _In, graph: _In, stream_kind: _In, stream_priority: _In,
+        sms: int, repeats: int, stop: _Stop
+    ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
+    def play(
+        self, period: _In, deadline: _In, offset: _In, graph: _In, variant: _In, blocks: _In,
+        threads: _In, *, smem: _In, ns: _In, iterations: _In, bytes: _In, start: _In, batch: _In,
+        order: _In | None, policy: Policy | None, strategy: int, tick: int, cycles: int, wait: int,
+        awake: int, lead: int, realtime: int, lock_memory: bool, stop: _Stop
+    ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int,
+        int]: ...
+
+@final
+class Policy:
+    def safe(self, instant: int, pending: _In) -> _Ints: ...
+    def next(self, instant: int, pending: _In) -> int | None: ...
+    def choose(self, instant: int, pending: _In) -> int: ...
+    def play(
+        self, start: _In, end: _In, batch: _In, *, strategy: int, runs: int, key: _In, low: float,
+        high: float, stop: _Stop
+    ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+@final
+class FifoSimulation:
     def run(
         self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
     ) -> tuple[int, bool, int, int, int]: ...
@@ -40,16 +81,7 @@ class FifoSimulation:  # made by fifo_open
     def waves(self) -> tuple[_Ints, ...]: ...
 
 @final
-class HostSimulation:  # made by host_open
-    def run(
-        self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
-    ) -> tuple[int, bool, int, int, int]: ...
-    def result(self) -> tuple[_Ints, _Ints, _Ints]: ...
-    def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
-    def intervals(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
-
-@final
-class HierarchySimulation:  # made by hierarchy_open
+class HierarchySimulation:
     def run(
         self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
     ) -> tuple[int, bool, int, int, int]: ...
@@ -59,104 +91,116 @@ class HierarchySimulation:  # made by hierarchy_open
     def slices(self) -> tuple[_Ints, _Ints, _Ints]: ...
 
 @final
-class Policy:  # made by policy_open
-    def safe(self, instant: int, pending: _In) -> _Ints: ...
-    def next(self, instant: int, pending: _In) -> int | None: ...
-    def choose(self, instant: int, pending: _In) -> int: ...
-    def play(
-        self,
-        start: _In,
-        end: _In,
-        batch: _In,
-        *,
-        strategy: int,
-        runs: int,
-        key: _In,
-        low: float,
-        high: float,
-        stop: _Stop,
-    ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
-
-@final
-class CudaDriver:  # made by cuda_driver
-    def info(self) -> tuple[int, int, int, int]: ...
-    def limits(self, index: int) -> tuple[str, _Ints]: ...
-    def device(self, index: int, image: bytes | None) -> CudaDevice: ...
-
-@final
-class CudaDevice:  # made by CudaDriver.device
-    def info(self) -> tuple[_Ints, int, int, bool]: ...
-    def close(self) -> None: ...
-    def fault(self) -> None: ...
-    def carveout(self, percent: int) -> None: ...
-    def occupancy(self, variant: int, threads: int, smem: int) -> int: ...
+class HostSimulation:
     def run(
-        self,
-        kind: _In,
-        stream: _In,
-        at: _In,
-        variant: _In,
-        blocks: _In,
-        threads: _In,
-        smem: _In,
-        *,
-        ns: _In,
-        iterations: _In,
-        bytes: _In,
-        graph: _In,
-        stream_kind: _In,
-        stream_priority: _In,
-        sms: int,
-        repeats: int,
-        stop: _Stop,
-    ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
-    def play(
-        self,
-        period: _In,
-        deadline: _In,
-        offset: _In,
-        graph: _In,
-        variant: _In,
-        blocks: _In,
-        threads: _In,
-        *,
-        smem: _In,
-        ns: _In,
-        iterations: _In,
-        bytes: _In,
-        start: _In,
-        batch: _In,
-        order: _In | None,
-        policy: Policy | None,
-        strategy: int,
-        tick: int,
-        cycles: int,
-        wait: int,
-        awake: int,
-        lead: int,
-        realtime: int,
-        lock_memory: bool,
-        stop: _Stop,
-    ) -> tuple[
-        _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int, int
-    ]: ...
+        self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
+    ) -> tuple[int, bool, int, int, int]: ...
+    def result(self) -> tuple[_Ints, _Ints, _Ints]: ...
+    def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+    def intervals(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
-# GPUs and placement (py_gpu.c)
+# py_demand.c
 
-def occupancy(limits: _In, threads: _In, regs: _In, smem: _In) -> tuple[_Ints, _Ints]: ...
-def place(
-    limits: _In,
-    sm_order: _In,
-    blocks: _In,
-    threads: _In,
-    regs: _In,
-    smem: _In,
-    *,
-    policy: int,
-    load: _In | None,
-) -> tuple[npt.NDArray[np.int32], _Ints]: ...
+def demand_interval(
+    period: _In, start: _In, window: _In, work: _In, rate: _In, *, capacity: int, budget: int,
+    stop: _Stop
+) -> tuple[int, int, int, int]: ...
 
-# Task sets (py_generate.c)
+# py_elliott.c
+
+def elliott_study(
+    key: _In, utilization: _In, periods: _In, share: _In, speed_ups: _In, *, cpus: int, gpu: int,
+    overhead: int, rounding: int, empty: bool, first: int, count: int, paper: int, bins: int,
+    stop: _Stop
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
+
+# py_fifo_bound.c
+
+def fifo_saturation(
+    period: _In, block_time: _In, blocks: _In, threads: _In, m: _In, *, overlap: bool, paper: bool,
+    stop: _Stop
+) -> _Ints: ...
+def fifo_saturation_gpu(
+    period: _In, block_time: _In, blocks: _In, threads: _In, regs: _In, smem: _In, limits: _In, *,
+    overlap: bool, stop: _Stop
+) -> _Ints: ...
+def fifo_bound(
+    period: _In, block_time: _In, blocks: _In, threads: _In, m: _In, sms: _In, beta: _In, *,
+    order: int, theorems: int, stop: _Stop
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+# py_gedf.c
+
+def gedf_response(
+    period: _In, deadline: _In, demand: _In, *, sizes: _In | None, cpus: int, methods: int,
+    stop: _Stop
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+def container_response(
+    period: _In, deadline: _In, demand: _In, inside: _In, server_period: _In, *, sizes: _In | None,
+    cpus: int, whole: bool, paper: bool, methods: int, stop: _Stop
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+def srm_blocking(
+    hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: int, stop: _Stop
+) -> _Ints: ...
+
+# py_host_tests.c
+
+def host_stgm_exhaustive(
+    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, states: int, stop: _Stop
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
+def host_stgm_allocate(
+    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, flags: int, stop: _Stop
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
+def host_stgm(
+    hosts: _Hosts, core: _In, sm: _In, *, cpus: int, busy: bool, paper: int, split: bool,
+    stop: _Stop
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_lock_test(
+    hosts: _Hosts, core: _In, server: _In | None, *, method: str, cpus: int, sms: int, mode: int,
+    paper: bool, overhead: int, one_pass: bool, jitter: bool, stop: _Stop
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_context_test(
+    hosts: _Hosts, core: _In, gpu_priority: _In | None, *, method: str, cpus: int, sms: int,
+    mode: int, fixed_point: int, paper: bool, slice: int, cost: int, switch: int, stall: bool,
+    stop: _Stop
+) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
+def host_partition(
+    hosts: _Hosts, *, method: str, cpus: int, sms: int, mode: int, overhead: int, one_pass: bool,
+    jitter: bool, stop: _Stop
+) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+# py_priority_streams.c
+
+def priority_streams(
+    period: _In, level: _In, blocks: _In, threads: _In, block_time: _In, latency: _In, regs: _In,
+    smem: _In, *, sms: int, sm_threads: int, limits: _In | None, overlap: bool,
+    partition: _In | None, partition_sms: _In | None, kind: int, stop: _Stop
+) -> tuple[_Ints, _Ints]: ...
+
+# py_sensitivity.c
+
+def host_breakdown(
+    hosts: _Hosts, core: _In, sm: _In | None, server: _In | None, gpu_priority: _In | None, *,
+    scale: int, task: int, method: str, cpus: int, sms: int, mode: int, fixed_point: int,
+    slice: int, cost: int, switch: int, stall: bool, jitter: bool, stop: _Stop
+) -> tuple[_Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]]: ...
+def host_assign_priorities(
+    hosts: _Hosts, core: _In, sm: _In | None, server: _In | None, gpu_priority: _In | None, *,
+    gpu: bool, budget: int, method: str, cpus: int, sms: int, mode: int, fixed_point: int,
+    slice: int, cost: int, switch: int, stall: bool, jitter: bool, stop: _Stop
+) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...
+
+# py_arrow.c
+
+def arrow_schema(table: _ArrowColumn) -> object: ...
+def arrow_array(table: _ArrowColumn) -> tuple[object, object]: ...
+def arrow_stream(table: _ArrowColumn) -> object: ...
+
+# py_cuda.c
+
+def cuda_driver(path: str) -> CudaDriver: ...
+
+# py_generate.c
 
 def generate_uunifast(
     key: _In, *, n: int, utilization: _In, first: int, discard: bool
@@ -165,853 +209,218 @@ def generate_kernels(
     key: _In, *, n: int, utilization: _In, first: int, periods: _In, capacity: int
 ) -> tuple[_Ints, _Ints, _Ints]: ...
 def generate_fifo(
-    key: _In,
-    *,
-    n: int,
-    utilization: _In,
-    first: int,
-    capacity: int,
-    shortest: int,
-    longest: int,
-    ticks: int,
-    sizes: _In,
-    blocks_max: int,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # period, wcet, block_time, blocks, threads
+    key: _In, *, n: int, utilization: _In, first: int, capacity: int, shortest: int, longest: int,
+    ticks: int, sizes: _In, blocks_max: int
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
-# Tasks with CPU and GPU segments (py_generate_hosts.c)
+# py_generate_elliott.c
 
-def generate_hosts(
-    key: _In,
-    *,
-    n: int,
-    count: int,
-    first: int,
-    ticks: int,
-    ranges: _In,
-    at: int,
-    profiles: _In,
-    cpu_only: bool,
-    even: bool,
-    even_copy: bool,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+def elliott_draw(
+    key: _In, utilization: _In, periods: _In, share: _In, *, cpus: int, gpu: int, overhead: int,
+    rounding: int, empty: bool, first: int, count: int, stop: _Stop
+) -> tuple[_Ints, _Ints]: ...
 
-# period, segments, cpu, copy_in, kernel, copy_out, profile
-
-# The same on cores (py_generate_gcaps.c)
+# py_generate_gcaps.c
 
 def generate_gcaps(
     key: _In, *, cpus: int, count: int, first: int, ticks: int, ranges: _In
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
-# size, period, core, segments, cpu, copy_in, kernel
+# py_generate_hosts.c
 
-# Tables (py_oracle.c)
+def generate_hosts(
+    key: _In, *, n: int, count: int, first: int, ticks: int, ranges: _In, at: int, profiles: _In,
+    cpu_only: bool, even: bool, even_copy: bool
+) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+# py_event_scan.c
+
+def event_scan(
+    data: bytes, place: int, position: int, events: int,
+    wanted: tuple[tuple[bytes, bytes, int], ...],
+    fields: tuple[tuple[tuple[bytes, int, int, bool], ...], ...], last: bool
+) -> tuple[int, int, int, int, int, int, _Frames, tuple[tuple[_Ints, ...], ...], bytes]: ...
+
+# py_row_text.c
+
+def row_text(
+    values: _In, kind: _In, fixed: _In, fixed_begin: _In, texts: _In, texts_begin: _In, *,
+    factor: int
+) -> bytes: ...
+def free_lanes(groups: int, group: _In, start: _In, end: _In) -> _Ints: ...
+
+# py_rules.c
+
+def rules_check(
+    limits: _In, sm_order: _In | None, kernels: tuple[_In, ...], blocks: tuple[_In, ...], *,
+    tolerance: int, latency: int, placement: bool, resident_grids: int
+) -> tuple[_Ints, ...]: ...
+
+# py_gpu.c
+
+def occupancy(limits: _In, threads: _In, regs: _In, smem: _In) -> tuple[_Ints, _Ints]: ...
+def place(
+    limits: _In, sm_order: _In, blocks: _In, threads: _In, regs: _In, smem: _In, *, policy: int,
+    load: _In | None
+) -> tuple[npt.NDArray[np.int32], _Ints]: ...
+
+# py_schedule.c
+
+def schedule_replay(
+    period: _In, deadline: _In, offset: _In, completion: _In, start: _In, end: _In, batch: _In, *,
+    idling: bool, cycle_from: int = 0, cycle_length: int = 0, chained: _In | None = None
+) -> tuple[int, int, int, int]: ...
+
+# py_batch_function.c
+
+def pbs_function_times(function: _Function, batches: _In, *, stop: _Stop = None) -> _Ints: ...
+def pbs_function_table(
+    function: _Function, tasks: _In, *, least: bool, stop: _Stop = None, seconds: float = 0.0
+) -> tuple[_Ints, _Ints, npt.NDArray[np.int8] | None] | None: ...
+def pbs_function_order(function: _Function, batch: int) -> _Ints: ...
+def pbs_function_demand(function: _Function) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_]]: ...
+def pbs_function_search(
+    function: _Function, period: _In, deadline: _In, offset: _In, *, idling: bool, round: int,
+    states: int, bytes: int, seconds: float, stop: _Stop, skip: int = 0
+) -> tuple[tuple[int, int, int, int, int], tuple[int, int, int, float], tuple[_Ints, _Ints,
+    npt.NDArray[np.uint64]] | None, dict[str, Any] | None]: ...
+
+# py_graph.c
+
+def graph_search(
+    period: _In, deadline: _In, offset: _In, completion: _In, undecided: _In | None, *,
+    variant: int, pruning: int, lifo: bool, merge: bool, idling: bool, first_only: bool,
+    depth_limit: int, states: int, bytes: int, seconds: float, want_graph: bool, stop: _Stop
+) -> dict[str, Any]: ...
+
+# py_oracle.c
 
 def oracle_by_utilization(
     period: _In, wcet: _In, *, key: _In, first: int, least: int, most: int
 ) -> _Ints: ...
 def oracle_by_placement(
-    limits: _In,
-    sm_order: _In,
-    blocks: _In,
-    threads: _In,
-    regs: _In,
-    smem: _In,
-    wcet: _In,
-    *,
-    key: _In,
-    first: int,
-    least: int,
-    most: int,
-    stop: _Stop = ...,
+    limits: _In, sm_order: _In, blocks: _In, threads: _In, regs: _In, smem: _In, wcet: _In, *,
+    key: _In, first: int, least: int, most: int, stop: _Stop = None
 ) -> tuple[_Ints, _Ints | None, npt.NDArray[np.int8] | None]: ...
 
-# Searches (py_search.c, py_graph.c, py_proof.c)
+# py_partition.c
 
-def pbs_search(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    undecided: _In | None,
-    *,
-    idling: bool,
-    thorough: bool,
-    policy: bool,
-    policy_limit: int,
-    states: int,
-    bytes: int,
-    seconds: float,
-    stop: _Stop,
-    proof: bool = ...,
-    skip: int = ...,
-    chained: _In | None = ...,
-) -> tuple[
-    tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints],
-    _Frames | None,
-    dict[str, Any] | None,
-    tuple[_Ints, _Ints, _Ints] | None,
-]: ...
 def pbs_partition(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    undecided: _In | None,
-    *,
-    gpus: int,
-    idling: bool,
-    states: int,
-    bytes: int,
-    seconds: float,
-    stop: _Stop,
-    report: Callable[[int], object] | None,
-) -> tuple[
-    tuple[int, int, int, int, int],
-    _Ints,
-    tuple[_Frames, ...],
-    dict[str, Any] | None,
-    tuple[tuple[int, int, bool, dict[str, Any] | None], ...],
-]: ...
-def pbs_endless(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    undecided: _In | None,
-    *,
-    idling: bool,
-    states: int,
-    bytes: int,
-    seconds: float,
-    stop: _Stop,
-    chained: _In | None = ...,
-) -> tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]: ...
+    period: _In, deadline: _In, offset: _In, completion: _In, undecided: _In | None, *, gpus: int,
+    idling: bool, states: int, bytes: int, seconds: float, stop: _Stop,
+    report: Callable[[int], object] | None
+) -> tuple[tuple[int, int, int, int, int], _Ints, tuple[_Frames, ...], dict[str, Any] | None,
+    tuple[tuple[int, int, bool, dict[str, Any] | None], ...]]: ...
 
-_Function = tuple[_In, _In, _In | None, _In | None, _In | None, npt.ArrayLike, int, int, int]
-
-def pbs_function_times(
-    function: _Function, batches: npt.ArrayLike, *, stop: _Stop = None
-) -> _Ints: ...
-def pbs_function_table(
-    function: _Function,
-    tasks: _In,
-    *,
-    least: bool,
-    stop: _Stop = None,
-    seconds: float = 0.0,
-) -> tuple[_Ints, _Ints, npt.NDArray[np.int8] | None] | None: ...
-def pbs_function_order(function: _Function, batch: int) -> _Ints: ...
-def pbs_function_demand(
-    function: _Function,
-) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_]]: ...
-def pbs_function_search(
-    function: _Function,
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    *,
-    idling: bool,
-    round: int,
-    states: int,
-    bytes: int,
-    seconds: float,
-    stop: _Stop,
-    skip: int = 0,
-) -> tuple[
-    tuple[int, int, int, int, int],
-    tuple[int, int, int, float],
-    tuple[_Ints, _Ints, npt.NDArray[np.uint64]] | None,
-    dict[str, Any] | None,
-]: ...
-def pbs_edf(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    *,
-    parallel: bool,
-    bytes: int,
-    seconds: float,
-    stop: _Stop,
-    chained: _In | None = ...,
-) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None]: ...
-def pbs_proof_prices(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    *,
-    subset: _In | None,
-    window: int | None,
-    prices: _In,
-    scale: int,
-    repeating: bool,
-    stop: _Stop,
-) -> tuple[int, int, int, int]: ...  # fault, row, batch, instant
-def pbs_proof_interval(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    *,
-    subset: _In | None,
-    start: int,
-    end: int,
-    tasks: _In,
-    least: int,
-    repeating: bool,
-    stop: _Stop,
-) -> tuple[int, int, int, int]: ...
-def pbs_proof_states(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    *,
-    subset: _In | None,
-    window: _In,
-    prices: _In,
-    scale: _In,
-    start: _In,
-    pending: _In,
-    latest: _In,
-    span_begin: _In,
-    span_first: _In,
-    span_last: _In,
-    idling: bool,
-    repeating: bool,
-    stop: _Stop,
-    chained: _In | None = ...,
-) -> tuple[int, int, int, int]: ...
-def graph_search(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    undecided: _In | None,
-    *,
-    variant: int,
-    pruning: int,
-    lifo: bool,
-    merge: bool,
-    idling: bool,
-    first_only: bool,
-    depth_limit: int,
-    states: int,
-    bytes: int,
-    seconds: float,
-    want_graph: bool,
-    stop: _Stop,
-) -> dict[str, Any]: ...
-
-# Schedules (py_schedule.c)
-
-def schedule_replay(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    start: _In,
-    end: _In,
-    batch: _In,
-    *,
-    idling: bool,
-    cycle_from: int = 0,
-    cycle_length: int = 0,
-    chained: _In | None = ...,
-) -> tuple[int, int, int, int]: ...
-
-# The run-time policy (py_policy.c)
+# py_policy.c
 
 def policy_open(
-    period: _In,
-    deadline: _In,
-    offset: _In,
-    completion: _In,
-    begin: _In,
-    first: _In,
-    last: _In,
-    *,
-    chained: _In | None = ...,
+    period: _In, deadline: _In, offset: _In, completion: _In, begin: _In, first: _In, last: _In, *,
+    chained: _In | None = None
 ) -> Policy: ...
 
-# Concurrent kernels in FIFO order: bounds (py_fifo_bound.c). period, block_time, blocks, threads
-# have shape (sets, n); m (threads), sms and beta have shape (sets,).
+# py_proof.c
 
-def fifo_saturation(
-    period: _In,
-    block_time: _In,
-    blocks: _In,
-    threads: _In,
-    m: _In,
-    *,
-    overlap: bool,
-    paper: bool,
-    stop: _Stop,
-) -> _Ints: ...
-def fifo_saturation_gpu(
-    period: _In,
-    block_time: _In,
-    blocks: _In,
-    threads: _In,
-    regs: _In,
-    smem: _In,
-    limits: _In,
-    *,
-    overlap: bool,
-    stop: _Stop,
-) -> _Ints: ...
-def fifo_bound(
-    period: _In,
-    block_time: _In,
-    blocks: _In,
-    threads: _In,
-    m: _In,
-    sms: _In,
-    beta: _In,
-    *,
-    order: int,
-    theorems: int,
-    stop: _Stop,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
+def pbs_proof_prices(
+    period: _In, deadline: _In, offset: _In, completion: _In, *, subset: _In | None,
+    window: int | None, prices: _In, scale: int, repeating: bool, stop: _Stop
+) -> tuple[int, int, int, int]: ...
+def pbs_proof_interval(
+    period: _In, deadline: _In, offset: _In, completion: _In, *, subset: _In | None, start: int,
+    end: int, tasks: _In, least: int, repeating: bool, stop: _Stop
+) -> tuple[int, int, int, int]: ...
+def pbs_proof_states(
+    period: _In, deadline: _In, offset: _In, completion: _In, *, subset: _In | None, window: _In,
+    prices: _In, scale: _In, start: _In, pending: _In, latest: _In, span_begin: _In,
+    span_first: _In, span_last: _In, idling: bool, repeating: bool, stop: _Stop,
+    chained: _In | None = None
+) -> tuple[int, int, int, int]: ...
 
-# numerator, denominator, theorem, status, reasons
+# py_search.c
 
-# Kernel chains in priority streams: bounds (py_priority_streams.c). period and level have shape
-# (sets, n), the others (sets, n, kernels).
+def pbs_endless(
+    period: _In, deadline: _In, offset: _In, completion: _In, undecided: _In | None, *,
+    idling: bool, states: int, bytes: int, seconds: float, stop: _Stop, chained: _In | None = None
+) -> tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]: ...
+def pbs_search(
+    period: _In, deadline: _In, offset: _In, completion: _In, undecided: _In | None, *,
+    idling: bool, thorough: bool, policy: bool, policy_limit: int, states: int, bytes: int,
+    seconds: float, stop: _Stop, proof: bool = False, skip: int = 0, chained: _In | None = None
+) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None, dict[str, Any] | None,
+    tuple[_Ints, _Ints, _Ints] | None]: ...
+def pbs_edf(
+    period: _In, deadline: _In, offset: _In, completion: _In, *, parallel: bool, bytes: int,
+    seconds: float, stop: _Stop, chained: _In | None = None
+) -> tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None]: ...
 
-def priority_streams(
-    period: _In,
-    level: _In,
-    blocks: _In,
-    threads: _In,
-    block_time: _In,
-    latency: _In,
-    regs: _In,
-    smem: _In,
-    *,
-    sms: int,
-    sm_threads: int,
-    limits: _In | None,
-    overlap: bool,
-    partition: _In | None,
-    partition_sms: _In | None,
-    kind: int,
-    stop: _Stop,
-) -> tuple[_Ints, _Ints]: ...
-
-# the fields of gs_analysis_priority_streams_bound_t, (sets, n, 12); saturation levels, (sets, n)
-
-# Concurrent kernels in FIFO order: simulation (py_fifo.c)
+# py_fifo.c
 
 def fifo_open(
-    period: _In,
-    block_time: _In,
-    blocks: _In,
-    threads: _In,
-    offset: _In,
-    priority: _In,
-    stream: _In | None,
-    least: _In,
-    *,
-    slack: _In,
-    regs: _In | None,
-    smem: _In | None,
-    begin: _In | None,
-    latency: _In | None,
-    soonest: _In | None,
-    limits: _In | None,
-    sm_order: _In | None,
-    placement: int,
-    release_begin: _In | None,
-    release: _In | None,
-    given: _In | None,
-    closer: bool,
-    m: int,
-    order: int,
-    draw: int,
-    settle: int,
-    until: int,
-    victim: int,
-    triggers: int,
-    key: _In,
-    index: int,
-    log_waves: bool,
-) -> FifoSimulation:
-    ...
-    # status, done, now, jobs released
-
-# verdict, from, length, grows, waves, worst, finished
-
-# task, job, release, start, dispatched, finish
-
-# task, job, blocks, start, end, with chains kernel, with SMs sm
+    period: _In, block_time: _In, blocks: _In, threads: _In, offset: _In, priority: _In,
+    stream: _In | None, least: _In, *, slack: _In, regs: _In | None, smem: _In | None,
+    begin: _In | None, latency: _In | None, soonest: _In | None, limits: _In | None,
+    sm_order: _In | None, placement: int, release_begin: _In | None, release: _In | None,
+    given: _In | None, closer: bool, m: int, order: int, draw: int, settle: int, until: int,
+    victim: int, triggers: int, key: _In, index: int, log_waves: bool
+) -> FifoSimulation: ...
 def fifo_responses(
-    period: _In,
-    block_time: _In,
-    blocks: _In,
-    threads: _In,
-    offset: _In,
-    priority: _In,
-    least: _In,
-    slack: _In,
-    *,
-    regs: _In | None,
-    smem: _In | None,
-    begin: _In | None,
-    latency: _In | None,
-    soonest: _In | None,
-    limits: _In | None,
-    sm_order: _In | None,
-    placement: int,
-    m: _In,
-    order: int,
-    draw: int,
-    settle: int,
-    until: _In,
-    victim: _In,
-    triggers: _In,
-    key: _In,
-    first: int,
-    states: int,
-    bytes: int,
-    seconds: float,
-    stop: _Stop,
-) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished (sets, n); verdict, waves (sets,)
+    period: _In, block_time: _In, blocks: _In, threads: _In, offset: _In, priority: _In, least: _In,
+    slack: _In, *, regs: _In | None, smem: _In | None, begin: _In | None, latency: _In | None,
+    soonest: _In | None, limits: _In | None, sm_order: _In | None, placement: int, m: _In,
+    order: int, draw: int, settle: int, until: _In, victim: _In, triggers: _In, key: _In,
+    first: int, states: int, bytes: int, seconds: float, stop: _Stop
+) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...
 
-# Tasks on CPUs and a GPU: simulation (py_host_sim.c). hosts: see _Hosts; offset, core: (sets, n);
-# sm: uint8 (sets, n, sms); server, until, victim: (sets,); shares: low, high, gap as fractions.
-
-_Hosts: TypeAlias = tuple[_In, ...]  # eight, or nine with sizes
-
-def host_open(
-    hosts: _Hosts,
-    offset: _In,
-    core: _In | None,
-    sm: _In | None,
-    *,
-    cpus: int,
-    sms: int,
-    policy: int,
-    gpu: int,
-    mode: int,
-    server: _In,
-    overhead: int,
-    shares: _In,
-    until: _In,
-    victim: _In,
-    triggers: int,
-    key: _In,
-    index: int,
-    log_intervals: bool,
-    stop: _Stop,
-    slice: int = 0,
-    ring: int = 0,
-    stall: bool = False,
-    gpu_priority: _In | None = None,
-    release_begin: _In | None = None,
-    release: _In | None = None,
-    time: _In | None = None,
-    switch: int = 0,
-) -> HostSimulation:
-    ...
-    # status, done, now, jobs released
-    # worst, finished, late, instants
-    # task, job, release, start, finish
-    # task, job, what, core, start, end
-
-def host_challenge(
-    hosts: _Hosts,
-    core: _In,
-    sm: _In | None,
-    server: _In,
-    *,
-    explore: bool,
-    cpus: int,
-    sms: int,
-    gpu: int,
-    mode: int,
-    overhead: int,
-    key: _In,
-    index: int,
-    states: int,
-    bytes: int,
-    seconds: float,
-    stop: _Stop,
-    slice: int = 0,
-    ring: int = 0,
-    stall: bool = False,
-    gpu_priority: _In | None = None,
-    switch: int = 0,
-) -> tuple[int, tuple[_Ints, _Ints, _Ints, int, int] | None, _Ints, int, int, int]:
-    ...
-    # status, (release_begin, release, time, victim, until), worst, jobs, runs, states
-
-def host_responses(
-    hosts: _Hosts,
-    offset: _In,
-    core: _In | None,
-    sm: _In | None,
-    *,
-    cpus: int,
-    sms: int,
-    policy: int,
-    gpu: int,
-    mode: int,
-    server: _In,
-    overhead: int,
-    shares: _In,
-    until: _In,
-    victim: _In,
-    triggers: int,
-    key: _In,
-    first: int,
-    states: int,
-    bytes: int,
-    seconds: float,
-    stop: _Stop,
-    slice: int = 0,
-    ring: int = 0,
-    stall: bool = False,
-    gpu_priority: _In | None = None,
-    switch: int = 0,
-) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...  # worst, finished, late (sets, n); status (sets,)
-
-# The scheduling hierarchy (py_hierarchy.c)
+# py_hierarchy.c
 
 def hierarchy_open(
-    limits: _In,
-    sm_order: _In | None,
-    *,
-    policy: int,
-    copy_engines: _In,
-    channels: int,
-    shared_channels: bool,
-    channels_until_end: bool,
-    resident_grids: int,
-    switch_time: int,
-    timeslice: _In,
-    runlist: _In | None,
-    context: _In,
-    priority: _In,
-    stream_kind: _In,
-    time: _In,
-    kind: _In,
-    stream: _In,
-    blocks: _In,
-    threads: _In,
-    regs: _In,
-    smem: _In,
-    least: _In,
-    most: _In,
-    given_begin: _In | None,
-    given: _In | None,
-    after_begin: _In | None,
-    after: _In | None,
-    interference: _In | None,
-    carveout: _In | None,
-    graph: _In | None,
-    programmatic: _In | None,
-    trigger: _In | None,
-    partition: _In | None,
-    limit: _In | None,
-    own_queues: _In | None,
-    set_begin: _In | None,
-    set: _In | None,
-    cooperative: _In | None,
-    cluster: _In | None,
-    sms_per_gpc: _In | None,
-    key: _In,
-    index: int,
-    log_blocks: bool,
-    stop: _Stop = ...,
-) -> HierarchySimulation:
-    ...
-    # status, done, now, launches ended, blocks started
+    limits: _In, sm_order: _In | None, *, policy: int, copy_engines: _In, channels: int,
+    shared_channels: bool, channels_until_end: bool, resident_grids: int, switch_time: int,
+    timeslice: _In, runlist: _In | None, context: _In, priority: _In, stream_kind: _In, time: _In,
+    kind: _In, stream: _In, blocks: _In, threads: _In, regs: _In, smem: _In, least: _In, most: _In,
+    given_begin: _In | None, given: _In | None, after_begin: _In | None, after: _In | None,
+    interference: _In | None, carveout: _In | None, graph: _In | None, programmatic: _In | None,
+    trigger: _In | None, partition: _In | None, limit: _In | None, own_queues: _In | None,
+    set_begin: _In | None, set: _In | None, cooperative: _In | None, cluster: _In | None,
+    sms_per_gpc: _In | None, key: _In, index: int, log_blocks: bool, stop: _Stop = None
+) -> HierarchySimulation: ...
 
-# head, joined, first, dispatched, end, why, since, blocker, engine
+# py_host_challenge.c
 
-# launch, block, sm, start, end
+def host_challenge(
+    hosts: _Hosts, core: _In, sm: _In | None, server: _In, *, explore: bool, cpus: int, sms: int,
+    gpu: int, mode: int, overhead: int, key: _In, index: int, states: int, bytes: int,
+    seconds: float, stop: _Stop, slice: int = 0, ring: int = 0, stall: bool = False,
+    gpu_priority: _In | None = None, switch: int = 0
+) -> tuple[int, tuple[_Ints, _Ints, _Ints, int, int] | None, _Ints, int, int, int]: ...
 
-# launch, why, blocker, sm, from, to
+# py_host_sim.c
 
-# context, from, to
+def host_open(
+    hosts: _Hosts, offset: _In, core: _In | None, sm: _In | None, *, cpus: int, sms: int,
+    policy: int, gpu: int, mode: int, server: _In, overhead: int, shares: _In, until: _In,
+    victim: _In, triggers: int, key: _In, index: int, log_intervals: bool, stop: _Stop,
+    slice: int = 0, ring: int = 0, stall: bool = False, gpu_priority: _In | None = None,
+    release_begin: _In | None = None, release: _In | None = None, time: _In | None = None,
+    switch: int = 0
+) -> HostSimulation: ...
+def host_responses(
+    hosts: _Hosts, offset: _In, core: _In | None, sm: _In | None, *, cpus: int, sms: int,
+    policy: int, gpu: int, mode: int, server: _In, overhead: int, shares: _In, until: _In,
+    victim: _In, triggers: int, key: _In, first: int, states: int, bytes: int, seconds: float,
+    stop: _Stop, slice: int = 0, ring: int = 0, stall: bool = False,
+    gpu_priority: _In | None = None, switch: int = 0
+) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...
 
-# Warps inside an SM (py_warps.c)
-
-def event_scan(
-    data: bytes,
-    place: int,
-    position: int,
-    events: int,
-    wanted: tuple[tuple[bytes, bytes, int], ...],
-    fields: tuple[tuple[tuple[bytes, int, int, bool], ...], ...],
-    last: bool,
-) -> tuple[int, int, int, int, int, int, _Frames, tuple[tuple[_Ints, ...], ...], bytes]: ...
-def warps_run(
-    scheduler: _In,
-    integer: _In,
-    floating: _In,
-    *,
-    interval: int,
-    latency: int,
-    separate: bool,
-    stop: _Stop,
-) -> _Ints: ...
-
-# Occupancy of SMs over time (py_occupancy.c)
+# py_occupancy.c
 
 def sm_occupancy(
     sms: int, sm: _In, start: _In, end: _In, threads: _In
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...  # sm, time, warps, threads, blocks
-
-# Text of traces (py_row_text.c)
-
-def row_text(
-    values: _In,
-    kind: _In,
-    fixed: _In,
-    fixed_begin: _In,
-    texts: _In,
-    texts_begin: _In,
-    *,
-    factor: int,
-) -> bytes: ...
-def free_lanes(groups: int, group: _In, start: _In, end: _In) -> _Ints: ...
-
-# Arrow data (py_arrow.c): capsules of a table's columns, which csrc/python/arrow/arrow_data.h
-# describes.
-
-_ArrowColumn = tuple[str, str, int, tuple[Any, ...], tuple[Any, ...], Any]
-
-def arrow_schema(table: _ArrowColumn) -> object: ...
-def arrow_array(table: _ArrowColumn) -> tuple[object, object]: ...
-def arrow_stream(table: _ArrowColumn) -> object: ...
-
-# Logs of blocks (py_rules.c). kernels: stream, launch, joined, threads, regs, smem, priority,
-# context; blocks: kernel, block, sm, start, end.
-
-def rules_check(
-    limits: _In,
-    sm_order: _In | None,
-    kernels: tuple[_In, ...],
-    blocks: tuple[_In, ...],
-    *,
-    tolerance: int,
-    latency: int,
-    placement: bool,
-    resident_grids: int,
-) -> tuple[_Ints, ...]: ...  # rule, kernel, block, time, five details
-
-# Tasks with CPU and GPU segments: tests and allocations (py_host_tests.c). hosts: the arrays of
-# HostTasks._columns(), N sets of n tasks, with sizes at the end where they differ. All return
-# schedulable (N,), response (N, n), terms (N, n, 7) and failed (N,) first; an allocation goes on
-# with core (N, n). Beyond a set's tasks response and core are -1, the others 0.
-
-_Flags: TypeAlias = npt.NDArray[np.int8]
-
-def host_stgm(
-    hosts: _Hosts,
-    core: _In,
-    sm: _In,
-    *,
-    cpus: int,
-    busy: bool,
-    paper: int,
-    split: bool,
-    stop: _Stop,
-) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_lock_test(
-    hosts: _Hosts,
-    core: _In,
-    server: _In | None,
-    *,
-    method: str,
-    cpus: int,
-    sms: int,
-    mode: int,
-    paper: bool,
-    overhead: int,
-    one_pass: bool,
-    jitter: bool,
-    stop: _Stop,
-) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_context_test(
-    hosts: _Hosts,
-    core: _In,
-    gpu_priority: _In | None,
-    *,
-    method: str,
-    cpus: int,
-    sms: int,
-    mode: int,
-    fixed_point: int,
-    paper: bool,
-    slice: int,
-    cost: int,
-    switch: int,
-    stall: bool,
-    stop: _Stop,
-) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_partition(
-    hosts: _Hosts,
-    *,
-    method: str,
-    cpus: int,
-    sms: int,
-    mode: int,
-    overhead: int,
-    one_pass: bool,
-    jitter: bool,
-    stop: _Stop,
-) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...  # core, server (N,)
-def host_stgm_allocate(
-    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, flags: int, stop: _Stop
-) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
-
-# core, sm (N, n, sms), rounds (N,)
-def host_stgm_exhaustive(
-    hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, states: int, stop: _Stop
-) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
-
-# core, sm (N, n, sms), divisions of the SMs that were tried (N,); schedulable -1: budget used up
-
-# Breakdown factors and priorities (py_sensitivity.c). hosts, core: as above; sm: (N, n, M) or None;
-# server: (N,) or None; gpu_priority: (N, n) or None.
-
-def host_breakdown(
-    hosts: _Hosts,
-    core: _In,
-    sm: _In | None,
-    server: _In | None,
-    gpu_priority: _In | None,
-    *,
-    scale: int,
-    task: int,
-    method: str,
-    cpus: int,
-    sms: int,
-    mode: int,
-    fixed_point: int,
-    slice: int,
-    cost: int,
-    switch: int,
-    stall: bool,
-    jitter: bool,
-    stop: _Stop,
-) -> tuple[
-    _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]
-]: ...  # numerator, denominator, limiting task, tests, unlimited, load (N,)
-def host_assign_priorities(
-    hosts: _Hosts,
-    core: _In,
-    sm: _In | None,
-    server: _In | None,
-    gpu_priority: _In | None,
-    *,
-    gpu: bool,
-    budget: int,
-    method: str,
-    cpus: int,
-    sms: int,
-    mode: int,
-    fixed_point: int,
-    slice: int,
-    cost: int,
-    switch: int,
-    stall: bool,
-    jitter: bool,
-    stop: _Stop,
-) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...
-
-# priority (N, n); method, accepted, optimal, tests (N,)
-
-# Demand in intervals (py_demand.c)
-
-# verdict, from, until, steps
-def demand_interval(
-    period: _In,
-    start: _In,
-    window: _In,
-    work: _In,
-    rate: _In,
-    *,
-    capacity: int,
-    budget: int,
-    stop: _Stop,
-) -> tuple[int, int, int, int]: ...
-
-# Global EDF with a GPU (py_gedf.c)
-
-def gedf_response(
-    period: _In,
-    deadline: _In,
-    demand: _In,
-    *,
-    sizes: _In | None,
-    cpus: int,
-    methods: int,
-    stop: _Stop,
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
-# verdict, failed (N,); numerator, denominator, method (N, n)
-def container_response(
-    period: _In,
-    deadline: _In,
-    demand: _In,
-    inside: _In,
-    server_period: _In,
-    *,
-    sizes: _In | None,
-    cpus: int,
-    whole: bool,
-    paper: bool,
-    methods: int,
-    stop: _Stop,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
-def srm_blocking(
-    hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: int, stop: _Stop
+# py_warps.c
+
+def warps_run(
+    scheduler: _In, integer: _In, floating: _In, *, interval: int, latency: int, separate: bool,
+    stop: _Stop
 ) -> _Ints: ...
-def elliott_draw(
-    key: _In,
-    utilization: _In,
-    periods: _In,
-    share: _In,
-    *,
-    cpus: int,
-    gpu: int,
-    overhead: int,
-    rounding: int,
-    empty: bool,
-    first: int,
-    count: int,
-    stop: _Stop,
-) -> tuple[_Ints, _Ints]: ...
-
-# size (N,); block (7, N, n): period, priority, segments, cpu (two), copy_in, kernel
-def elliott_study(
-    key: _In,
-    utilization: _In,
-    periods: _In,
-    share: _In,
-    speed_ups: _In,
-    *,
-    cpus: int,
-    gpu: int,
-    overhead: int,
-    rounding: int,
-    empty: bool,
-    first: int,
-    count: int,
-    paper: int,
-    bins: int,
-    stop: _Stop,
-) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
-
-# sets, without, passed, eighths, fates, tasks
-# The CUDA backend (py_cuda.c, py_cuda_run.c); drivers and devices are capsules
-
-def cuda_driver(path: str) -> CudaDriver: ...
-
-# The player (py_cuda_play.c)

@@ -2,7 +2,7 @@
 
 Environment variables:
 
-CC                    the compiler (cc)
+CC                    the compiler (cc; of the core, Python's)
 GPUSCHED_WERROR       the project's warnings are errors in what the tests compile
 GPUSCHED_SANITIZE     sanitizers for what the tests compile, such as address,undefined
 GPUSCHED_CUDA_HEADERS folders with a cuda.h, as a path list, with which declarations are compared
@@ -12,7 +12,6 @@ GPUSCHED_HYPOTHESIS   default; ci (the same examples every time); quick (few of 
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import os
 import shlex
@@ -28,7 +27,7 @@ from hypothesis import settings
 # Also where pytest does not put it there itself (--import-mode=importlib).
 sys.path.insert(0, str(Path(__file__).parent))
 
-from native import Compiler
+from native import Compiler, core_library
 from standin import Standin
 
 # A shell lets its background processes ignore Ctrl-C, and they pass this on to the programs that
@@ -79,37 +78,16 @@ def compiler() -> Compiler:
     return Compiler(tuple(command), os.environ.get("GPUSCHED_SANITIZE", ""))
 
 
-def built_once(
-    compiler: Compiler, factory: pytest.TempPathFactory, name: str, sanitized: bool
-) -> Path:
-    """The core as a static library, which the first worker that needs it builds for all."""
-    root = factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        root = root.parent
-    library = root / name / "libgpusched.a"
-    with open(root / f"{name}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not library.exists():
-            (root / name).mkdir(exist_ok=True)
-            compiler.shared(root / name, sanitized=sanitized)
-    return library
-
-
 @pytest.fixture(scope="session")
-def plain_core(compiler: Compiler, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain_core(compiler: Compiler) -> Path:
     """The core as a static library, without sanitizers."""
-    return built_once(compiler, tmp_path_factory, "plain", sanitized=False)
+    return core_library()
 
 
 @pytest.fixture(scope="session")
-def core(
-    compiler: Compiler, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Path:
+def core(compiler: Compiler) -> Path:
     """The core as a static library, with the sanitizers that were asked for."""
-    if not compiler.sanitizers:
-        library: Path = request.getfixturevalue("plain_core")
-        return library
-    return built_once(compiler, tmp_path_factory, "sanitized", sanitized=True)
+    return core_library(compiler.sanitizers)
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import inspect
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,27 +52,25 @@ class Compiler:
         if done.returncode != 0:
             pytest.fail(f"{shlex.join(command)}\n{done.stderr}", pytrace=False)
 
-    def shared(self, folder: Path, sanitized: bool) -> Path:
-        """The core, everything in csrc but the Python module, as a static library."""
-        objects = {}
-        for source in sorted(CSRC.rglob("*.c")):
-            name = source.relative_to(CSRC)
-            if name.parts[0] != "python":
-                objects[source] = folder / ("-".join(name.parts)[:-2] + ".o")
 
-        def compile_one(source: Path) -> None:
-            self.run("-fPIC", f"-I{CSRC}", "-c", source, "-o", objects[source], sanitized=sanitized)
+@functools.cache
+def core_library(sanitizers: str = "") -> Path:
+    """The core as a static library, from the objects of setup.py's build in place.
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(compile_one, objects))
-        library = folder / "libgpusched.a"
-        subprocess.run(
-            ["ar", "rcs", library, *objects.values()],
-            check=True,
-            timeout=60,
-            env=clean_environment(),
-        )
-        return library
+    Of several processes the first compiles what changed, and the others wait for it.
+    """
+    pytest.importorskip("setuptools")
+    done = subprocess.run(
+        [sys.executable, "setup.py", "-q", "core"],
+        cwd=CSRC.parent,
+        capture_output=True,
+        text=True,
+        timeout=1200,
+        env=clean_environment(GPUSCHED_SANITIZE=sanitizers),
+    )
+    if done.returncode != 0:
+        pytest.fail(done.stdout + done.stderr, pytrace=False)
+    return Path(done.stdout.splitlines()[-1])
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""The build by setup.py: refused platforms, parallel compilation, symbols, what a source has."""
+"""The build by setup.py: refused platforms, what is compiled again, symbols, what a source has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import threading
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -20,12 +22,12 @@ import gpusched
 from gpusched import _core
 
 ROOT = CSRC.parent
-HAS_SOURCES = (ROOT / "setup.py").exists()
+CC = os.environ.get("CC", sysconfig.get_config_var("CC"))
 
-pytestmark = [
-    pytest.mark.source,
-    pytest.mark.skipif(not HAS_SOURCES, reason="needs the source tree"),
-]
+sys.path.append(str(CSRC))
+rebuild = pytest.importorskip("rebuild", reason="needs the source tree")
+
+pytestmark = pytest.mark.source
 
 # setup.py with setup() replaced, so that its parts can be called.
 PARTS = """
@@ -72,66 +74,212 @@ def test_platforms_that_cannot_work_are_refused_in_a_sentence(change: str, sente
     assert last.startswith(sentence)
 
 
-COMPILE = """
-from pathlib import Path
-from setuptools._distutils.ccompiler import new_compiler
-from setuptools._distutils.sysconfig import customize_compiler
-compiler = new_compiler()
-customize_compiler(compiler)
-started = []
-in_turn = compiler.compile
-def counted(sources, *args, **options):
-    started.extend(sources)
-    return in_turn(sources, *args, **options)
-compiler.compile = counted
-parts["compile_on_cores"](compiler, {workers})
-folder = Path({folder!r})
-sources = [str(path) for path in sorted(folder.rglob("*.c"))]
-try:
-    made = compiler.compile(sources, output_dir=str(folder / "made"))
-    print(len(made), [Path(name).stem for name in made], all(map(Path.exists, map(Path, made))))
-except Exception as error:
-    print(type(error).__name__, len(started) < len(sources))
-"""
+DEFAULT = '__attribute__((visibility("default")))'
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_sources_are_compiled_side_by_side_and_objects_keep_their_order(
-    tmp_path: Path, workers: int
-) -> None:
-    for k in range(6):
-        source = tmp_path / f"part{k % 2}" / f"file{k}.c"
-        source.parent.mkdir(exist_ok=True)
-        source.write_text(f"int number{k}(void) {{ return {k}; }}\n")
-    output = python(COMPILE.format(workers=workers, folder=str(tmp_path))).splitlines()[-1]
-    assert output == "6 ['file0', 'file2', 'file4', 'file1', 'file3', 'file5'] True"
+class Sources:
+    """A small project with this setup.py, in which commands are counted."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("setup.py", "csrc/rebuild.py", "pyproject.toml", "README.md"):
+            self.write(name, (ROOT / name).read_text())
+        self.write("gpusched/_version.py", '__version__ = "1.0"\n')
+        one = f'#include "core/outer.h"\nint gs_one(void);\n{DEFAULT} int gs_one(void)'
+        self.write("csrc/core/one.c", f"{one} {{ return ONE; }}\n")
+        self.write("csrc/core/two.c", "int gs_two(int n);\nint gs_two(int n) { return n; }\n")
+        self.write("csrc/core/outer.h", '#include "core/inner.h"\n')
+        self.write("csrc/core/inner.h", "#define ONE 1\n")
+        self.write("csrc/cuda/image.c", "#include <gpusched_cuda_image.h>\n")
+        self.write("csrc/cuda/spin.cu", "")
+        self.write("csrc/python/module.c", "const char *gs_version = GPUSCHED_VERSION;\n")
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text)
+
+    def run(self, *arguments: str, status: int = 0, **variables: str) -> list[str]:
+        """Names of the sources that were compiled, in order, and "link" if the module was."""
+        pytest.importorskip("setuptools")
+        plain = {"GPUSCHED_CUDA": "0", "GPUSCHED_WERROR": "", "GPUSCHED_SANITIZE": ""}
+        done = subprocess.run(
+            [sys.executable, "setup.py", *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env=clean_environment(**plain | variables),
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        commands = [line.split() for line in done.stdout.splitlines()]
+        ran = sorted(Path(words[words.index("-c") + 1]).stem for words in commands if "-c" in words)
+        assert status or f"compiled {len(ran)} of " in done.stdout
+        linked = any(words and words[-1].endswith(".so.part") for words in commands)
+        return ran + ["link"] * linked
+
+    def build(self, **variables: str) -> list[str]:
+        return self.run("build_ext", "--inplace", **variables)
+
+    def kept(self, name: str) -> Path:
+        """A file of the build in place."""
+        (path,) = (self.folder / "build/objects").glob(f"inplace-*/{name}")
+        return path
+
+    def one(self) -> int:
+        """The answer of the module in place, to a process that has not loaded it before."""
+        (path,) = (self.folder / "gpusched").glob("_core*.so")
+        code = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).gs_one())"
+        return int(subprocess.check_output([sys.executable, "-c", code, path], timeout=60))
 
 
-def test_two_compilers_run_at_once() -> None:
-    """Each of two calls of the compiler waits until the other has begun."""
-    output = python(
-        """
-import threading
-both = threading.Barrier(2, timeout=60)
-class Compiler:
-    def object_filenames(self, sources, output_dir):
-        return []
-    def compile(self, sources, output_dir):
-        both.wait()
-        return sources
-compiler = Compiler()
-parts["compile_on_cores"](compiler, 2)
-print(compiler.compile(["one.c", "two.c"]))
-"""
+ALL = ["image", "module", "one", "two", "link"]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Sources:
+    """A project after its first build."""
+    project = Sources(tmp_path / "project")
+    assert project.build() == ALL
+    return project
+
+
+def test_only_what_changed_is_compiled(tree: Sources) -> None:
+    assert tree.build() == []
+    for path in tree.folder.rglob("*.[ch]"):
+        path.touch()
+    assert tree.build() == []
+    tree.write("csrc/core/two.c", "int gs_two(int n);\nint gs_two(int n) { return n + 1; }\n")
+    assert tree.build() == ["two", "link"]
+    with (tree.folder / "csrc/core/two.c").open("a") as file:
+        file.write("/* The object stays as it is. */\n")
+    assert tree.build() == ["two"]
+    tree.write("csrc/core/inner.h", "#define ONE 11\n")
+    os.utime(tree.folder / "csrc/core/inner.h", (0, 0))  # older than all objects
+    assert tree.build() == ["one", "link"]
+    assert tree.one() == 11
+    assert tree.build() == []
+
+
+def test_removed_files(tree: Sources) -> None:
+    (tree.folder / "csrc/core/inner.h").unlink()
+    assert tree.run("build_ext", "--inplace", status=1) == ["one"]
+    tree.write("csrc/core/outer.h", "#define ONE 5\n")
+    assert tree.build() == ["one", "link"] and tree.one() == 5
+    (tree.folder / "csrc/core/two.c").rename(tree.folder / "csrc/core/four.c")
+    assert tree.build() == ["four", "link"]
+
+
+def test_options_rebuild_what_they_affect_and_configurations_stay(tree: Sources) -> None:
+    tree.write("gpusched/_version.py", '__version__ = "1.1"\n')
+    assert tree.build() == ["module", "link"]
+    fake = tree.folder / "bin/nvcc"
+    tree.write("bin/nvcc", "#!/bin/sh\nexit 1\n")
+    fake.chmod(0o755)
+    assert tree.build(GPUSCHED_CUDA="auto", CUDA_HOME=str(tree.folder)) == ["image"]
+    assert tree.build() == ["image"]
+    assert tree.build(GPUSCHED_WERROR="1") == ALL
+    assert tree.run("build_ext") == ALL  # for a wheel
+    tree.write("compiler", f'#!/bin/sh\n[ "$1" = --version ] && echo 9\nexec {CC} "$@"\n')
+    (tree.folder / "compiler").chmod(0o755)
+    assert tree.build(CC=str(tree.folder / "compiler")) == ALL
+    for arguments in (["build_ext", "--inplace"], ["build_ext"], ["core"]):
+        assert tree.run(*arguments) == []
+    assert tree.build(GPUSCHED_WERROR="1") == []
+    assert tree.build(CC=str(tree.folder / "compiler")) == []
+    setup = (ROOT / "setup.py").read_text().replace('"-O3", "-fvis', '"-O2", "-fvis')
+    tree.write("setup.py", setup)
+    assert tree.build() == ALL
+
+
+@pytest.mark.parametrize("name", ["one.o", "one.o.d"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "half", "zeros"])
+def test_damaged_files_are_made_again(name: str, damage: str, tree: Sources) -> None:
+    path, made = tree.kept(f"csrc/core/{name}"), tree.kept("csrc/core/one.o")
+    whole, before = path.read_bytes(), made.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    else:
+        size = {"empty": 0, "half": len(whole) // 2, "zeros": 0}[damage]
+        path.write_bytes(whole[:size] + bytes(len(whole) if damage == "zeros" else 0))
+    assert tree.build() == ["one"]  # as it was, so that the module is current
+    assert made.read_bytes() == before
+    assert tree.build() == []
+
+
+def test_a_damaged_module_is_linked_again(tree: Sources) -> None:
+    tree.kept("_core*.so").write_bytes(b"")
+    assert tree.build() == ["link"] and tree.one() == 1
+
+
+def test_a_build_that_ended_early_goes_on(tree: Sources) -> None:
+    tree.write("csrc/core/one.c", "#error no\n")
+    tree.write("csrc/core/two.c", "int gs_two;\n")
+    assert "one" in tree.run("build_ext", "--inplace", status=1)
+    tree.kept("csrc/core/two.o").with_suffix(".o.part").write_text("half")
+    tree.write(
+        "csrc/core/one.c", f"int gs_one(void);\n{DEFAULT} int gs_one(void) {{ return 3; }}\n"
     )
-    assert output.splitlines()[-1] == "['one.c', 'two.c']"
+    assert set(tree.build()) >= {"one", "link"} and tree.one() == 3
+    assert tree.build() == []
+
+
+def test_wheels_of_other_folders_are_the_same(tmp_path: Path) -> None:
+    modules = []
+    for name in ("here", "there"):
+        tree = Sources(tmp_path / name)
+        tree.run("build_ext")
+        (path,) = tree.folder.glob("build/lib*/gpusched/_core*.so")
+        modules.append(path.read_bytes())
+    assert modules[0] == modules[1]
+
+
+def test_commands_run_side_by_side(tmp_path: Path) -> None:
+    """Each of two commands waits until the other has begun."""
+    both = threading.Barrier(2, timeout=60)
+
+    def run(command: list[str]) -> None:
+        both.wait()
+        Path(command[0]).write_text("made")
+
+    targets = [str(tmp_path / name) for name in ("one", "two")]
+    with rebuild.Rebuild(tmp_path, run) as objects:
+        assert objects.compile({target: [target] for target in targets}, workers=2) == 2
+        assert objects.compile({target: [target] for target in targets}, workers=2) == 0
 
 
 def test_an_error_in_one_source_ends_the_compilation(tmp_path: Path) -> None:
-    for k in range(40):
-        (tmp_path / f"file{k:02d}.c").write_text("#error no\n" if k == 1 else "int x;\n")
-    output = python(COMPILE.format(workers=2, folder=str(tmp_path)))
-    assert "CompileError True" in output
+    started = []
+
+    def run(command: list[str]) -> None:
+        started.append(command)
+        if len(started) > 1:
+            raise ValueError(f"failure {len(started)}")
+        Path(command[0]).write_text("made")
+
+    targets = [str(tmp_path / f"{k:02d}") for k in range(40)]
+    with rebuild.Rebuild(tmp_path, run) as objects, pytest.raises(ValueError, match="failure"):
+        objects.compile({target: [target] for target in targets}, workers=2)
+    assert len(started) <= 3  # what failed, and what had begun
+
+
+def test_what_is_edited_during_a_build_is_compiled_by_the_next(tmp_path: Path) -> None:
+    source, target = tmp_path / "one.c", str(tmp_path / "one.o")
+    source.write_text("before")
+
+    def run(command: list[str]) -> None:
+        Path(command[0]).write_text(source.read_text())
+        Path(f"{target}.d.part").write_text(f"one.o: {source}\n")
+        source.write_text("after")
+
+    for changed in (1, 1, 0):
+        with rebuild.Rebuild(tmp_path, run, watched=[str(source)]) as objects:
+            assert objects.compile({target: [target]}, workers=1) == changed
+
+
+def test_names_in_rules() -> None:
+    assert rebuild.names_in("a.o: one.c \\\n two\\ words.h sharp\\#.h\n") == [
+        *("one.c", "two words.h", "sharp#.h")
+    ]
 
 
 def test_only_builds_in_place_keep_symbols() -> None:

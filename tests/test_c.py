@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import built_once
-from native import CSRC, Compiler, clean_environment
+from native import CSRC, Compiler, clean_environment, core_library
 
 FOLDER = Path(__file__).parent / "c"
 SOURCES = sorted(FOLDER.glob("test_*.c"))
@@ -79,9 +78,7 @@ def run_threads(program: Path) -> tuple[int, str]:
 
 
 @pytest.mark.long
-def test_threads_under_tsan(
-    compiler: Compiler, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_threads_under_tsan(compiler: Compiler, tmp_path: Path) -> None:
     if compiler.sanitizers:
         pytest.skip("a build has one kind of sanitizer")
     threads = replace(compiler, sanitizers="thread", level="-O0")  # quick to compile
@@ -92,10 +89,11 @@ def test_threads_under_tsan(
     built = subprocess.run(command, capture_output=True, timeout=SECONDS, env=clean_environment())
     if built.returncode or run_threads(tmp_path / "race")[0] != RACED:
         pytest.skip("ThreadSanitizer does not work here")
-    library = built_once(threads, tmp_path_factory, "threads", sanitized=True)
     program = tmp_path / "test_threads"
     source = FOLDER / "test_threads.c"
-    threads.run(f"-I{CSRC}", f"-I{FOLDER}", source, library, *LIBRARIES, "-o", program)
+    threads.run(
+        f"-I{CSRC}", f"-I{FOLDER}", source, core_library("thread"), *LIBRARIES, "-o", program
+    )
     status, output = run_threads(program)
     assert status == 0, output
 

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from core_stub import parameters_of, signatures
 from native import CSRC, Compiler
 
 pytestmark = pytest.mark.source
@@ -106,7 +107,7 @@ def test_includes_run_downwards() -> None:
         for other in included(path):
             if str(other) == "gpusched_cuda_image.h":  # written by the build
                 continue
-            if len(other.parts) == 1 and path.parts[0] == "python":  # gpusched.h, registry.h
+            if len(other.parts) == 1 and path.parts[0] == "python":  # internal.h, registry.h
                 continue
             assert other in HEADERS, f"{path} includes {other}, which is not there"
             folder = path.parts[0]
@@ -194,22 +195,30 @@ def test_all_headers_compile_together(backwards: bool, compiler: Compiler, tmp_p
     compiler.run("-Wno-unused-function", f"-I{CSRC}", "-fsyntax-only", source)
 
 
-def test_the_public_header_names_no_private_folder(compiler: Compiler, tmp_path: Path) -> None:
-    source = tmp_path / "public.c"
-    source.write_text('#include "gpusched.h"\nint main(void) { return 0; }\n')
+@pytest.mark.parametrize("header", ["gpusched.h", "internal.h"])
+def test_the_headers_for_callers(header: str, compiler: Compiler, tmp_path: Path) -> None:
+    source = tmp_path / "caller.c"
+    source.write_text(f'#include "{header}"\nint main(void) {{ return 0; }}\n')
     compiler.run(f"-I{CSRC}", "-fsyntax-only", source)
-    assert "python/" not in (CSRC / "gpusched.h").read_text()
+    assert "python/" not in (CSRC / header).read_text()
+
+
+def test_a_header_is_public_or_internal() -> None:
+    public, (_, *others) = (included(Path(name)) for name in ("gpusched.h", "internal.h"))
+    for listed in (public, others):
+        assert list(map(str, listed)) == sorted(map(str, listed))
+    assert set(public) & set(others) == set() and {*public, *others} <= set(CORE_HEADERS)
 
 
 def test_few_arguments_by_position() -> None:
     """No function of the module takes more than eight; options travel by name."""
-    found = {}
-    for path in sorted((CSRC / "python").rglob("*.c")):
-        text = path.read_text(encoding="utf-8")
-        for name, letters, count in re.findall(
-            r'SIGNATURE = \{\s*"(\w+)",\s*"(\w+)",\s*(\d+),', text
-        ):
-            assert int(count) <= len(letters)
-            found[name] = int(count)
+    found = signatures()
     assert len(found) > 35
-    assert {name: count for name, count in found.items() if count > 8} == {}
+    for declared, types, _ in found.values():
+        parameters = parameters_of(declared, types)
+        by_position = [each for each in parameters if each != "self"]
+        if "*" in by_position:
+            by_position = by_position[: by_position.index("*")]
+        assert len(by_position) <= 8, declared
+        optional = [" = " in each for each in parameters if each != "*"]
+        assert optional == sorted(optional), declared  # the last ones, as gs_python_parse expects

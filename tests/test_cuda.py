@@ -484,7 +484,8 @@ except SystemExit as error:
 @pytest.mark.long
 def test_toolkits_that_do_not_know_all_devices(tmp_path: Path) -> None:
     """compile_kernels of a copy of the project, with an nvcc that notes what it was asked for."""
-    for name in ("setup.py", "gpusched/_version.py", "csrc/cuda/spin.cu"):
+    documents = ("pyproject.toml", "README.md")
+    for name in ("setup.py", *documents, "gpusched/_version.py", "csrc/cuda/spin.cu"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())
     (tmp_path / "build/cuda").mkdir(parents=True)

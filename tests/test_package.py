@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import core_stub
 import pytest
 from native import CSRC, clean_environment
 
@@ -116,7 +117,7 @@ def test_the_core_has_no_mutable_state(plain_core: Path) -> None:
 @pytest.mark.source
 def test_the_core_calls_no_output_and_no_exit(plain_core: Path) -> None:
     wanted = {(member, name) for member, name, kind, _ in core_symbols(plain_core) if kind == "U"}
-    assert ("core-context.o", "calloc") in wanted
+    assert ("context.o", "calloc") in wanted
     forbidden = re.compile(
         r"Py\w*|_Py\w*"
         r"|_*v?[fd]?printf(_chk)?|f?puts|f?putc|putchar|perror|std(in|out|err)|fopen|write|syslog"
@@ -128,7 +129,7 @@ def test_the_core_calls_no_output_and_no_exit(plain_core: Path) -> None:
     # Memory comes from gs_alloc, gs_grow and gs_free, where budgets and tests can reach it.
     memory = re.compile(r"malloc|calloc|realloc|reallocarray|aligned_alloc|free|strn?dup")
     elsewhere = [pair for pair in sorted(wanted) if memory.fullmatch(pair[1])]
-    assert [pair for pair in elsewhere if pair[0] != "core-context.o"] == []
+    assert [pair for pair in elsewhere if pair[0] != "context.o"] == []
 
 
 @pytest.mark.source
@@ -258,6 +259,12 @@ def test_the_tab_key_shows_what_is_public() -> None:
             assert dir(value) == sorted(value.__all__)
             assert all(hasattr(value, inner) for inner in dir(value)), name
             assert f"gs.{name}" in (gpusched.__doc__ or "") or name == "profiles"
+
+
+@pytest.mark.source
+def test_the_stub_is_the_one_of_the_signatures() -> None:
+    """`python tests/core_stub.py` writes it again."""
+    assert core_stub.stub() == core_stub.STUB.read_text(encoding="utf-8")
 
 
 @pytest.mark.long

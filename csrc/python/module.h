@@ -18,7 +18,7 @@
 #endif
 #include <numpy/arrayobject.h>
 
-#include "gpusched.h"
+#include "internal.h"
 
 /* The heap types of the module. */
 typedef enum {
@@ -54,9 +54,9 @@ extern const gs_python_type_t gs_python_driver_type;
 extern const gs_python_type_t gs_python_device_type;
 
 /* An entry of a method table: a function that takes its arguments as an array, with keywords. */
-#define GS_PYTHON_FUNCTION(name, function, doc)                                                    \
+#define GS_PYTHON_FUNCTION(name, function)                                                         \
     {                                                                                              \
-        name, (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS, doc            \
+        name, (PyCFunction)(void (*)(void))function, METH_FASTCALL | METH_KEYWORDS, function##_doc \
     }
 
 /* Each exposed part: its methods, added to the module at start. */

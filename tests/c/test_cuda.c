@@ -246,7 +246,8 @@ int main(void)
 
     driver.pid++; /* as after a fork */
     MU_CHECK(gs_cuda_run(&device, &ctx, &plan, &record) == GS_CUDA_ERR_FORKED);
-    MU_CHECK(gs_cuda_image() == NULL && gs_cuda_image_toolkit() == 0);
-    MU_CHECK(strlen(gs_cuda_image_missing()) > 0);
+    bool has = gs_cuda_image() != NULL; /* where nvcc works */
+    MU_CHECK((gs_cuda_image_toolkit() > 0) == has);
+    MU_CHECK((strlen(gs_cuda_image_missing()) > 0) == !has);
     return MU_END();
 }

@@ -1,6 +1,6 @@
 /* Text: events of a trace in JSON, taken whole and in pieces; rows of numbers as text. */
 #include "fuzz.h"
-#include "gpusched.h"
+#include "internal.h"
 
 enum { MOST = 4096 };
 

@@ -5,23 +5,19 @@
 enum { COLUMNS = 5 };
 static const char *const NAMES[COLUMNS] = {"period", "start", "window", "work", "rate"};
 
-PyDoc_STRVAR(interval_doc,
-             "demand_interval(period, start, window, work, rate, *, capacity, budget, stop)\n"
-             "--\n\n"
-             "An interval with more work than capacity (gs_analysis_demand_exceeded): columns of\n"
-             "shape (n,). Returns (verdict, from, until, steps).");
-
-static const gs_python_signature_t DEMAND_INTERVAL_SIGNATURE = {
-    "demand_interval", "OOOOOLLO", 5, 0,
-    (const char *const[]){"period", "start", "window", "work", "rate", "capacity", "budget",
-                          "stop"}};
+GS_PYTHON_SIGNATURE(
+    demand_interval,
+    "demand_interval(period, start, window, work, rate, *, capacity, budget, stop)", "AAAAALLS",
+    "tuple[int, int, int, int]",
+    "An interval with more work than capacity (gs_analysis_demand_exceeded): columns of\n"
+    "shape (n,). Returns (verdict, from, until, steps).");
 
 static PyObject *demand_interval(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *stop, *result = NULL;
     long long capacity, budget;
-    if (!gs_python_parse(&DEMAND_INTERVAL_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&demand_interval_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &in[4], &capacity, &budget, &stop)) {
         return NULL;
     }
@@ -59,6 +55,6 @@ out:
 }
 
 PyMethodDef gs_python_demand_methods[] = {
-    GS_PYTHON_FUNCTION("demand_interval", demand_interval, interval_doc),
+    GS_PYTHON_FUNCTION("demand_interval", demand_interval),
     {NULL, NULL, 0, NULL},
 };

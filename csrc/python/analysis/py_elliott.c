@@ -2,21 +2,15 @@
 #include "python/support/elliott_scenario.h"
 #include "python/support/parameters.h"
 
-PyDoc_STRVAR(
-    study_doc,
-    "elliott_study(key, utilization, periods, share, speed_ups, *, cpus, gpu, overhead, rounding, "
-    "empty, first, count, paper, bins, stop)\n"
-    "--\n\n"
-    "How many of these sets each method schedules (gs_analysis_global_edf_elliott_study): "
-    "int64 arrays sets\n"
-    "and without, those without GPU tasks (bins,); passed (4 + speed_ups, bins),\n"
-    "eighths, fates; and the number of tasks.");
-
-static const gs_python_signature_t STUDY_SIGNATURE = {
-    "elliott_study", "OOOOOLLLipLLiLO", 5, 0,
-    (const char *const[]){"key", "utilization", "periods", "share", "speed_ups", "cpus", "gpu",
-                          "overhead", "rounding", "empty", "first", "count", "paper", "bins",
-                          "stop"}};
+GS_PYTHON_SIGNATURE(
+    elliott_study,
+    "elliott_study(key, utilization, periods, share, speed_ups, *, cpus, gpu, overhead, "
+    "rounding, empty, first, count, paper, bins, stop)",
+    "AAAAALLLipLLiLS", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, int]",
+    "How many of these sets each method schedules\n"
+    "(gs_analysis_global_edf_elliott_study): int64 arrays sets and without, those\n"
+    "without GPU tasks (bins,); passed (4 + speed_ups, bins), eighths, fates; and\n"
+    "the number of tasks.");
 
 static PyObject *elliott_study(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
@@ -26,7 +20,7 @@ static PyObject *elliott_study(PyObject *module, PyObject *const *args, Py_ssize
     PyObject *list, *stop;
     int paper;
     long long bins;
-    if (!gs_python_parse(&STUDY_SIGNATURE, args, nargs, kwnames, &in.key, &in.utilization,
+    if (!gs_python_parse(&elliott_study_signature, args, nargs, kwnames, &in.key, &in.utilization,
                          &in.periods, &in.share, &list, &in.cpus, &in.gpu, &in.overhead,
                          &in.rounding, &in.empty, &in.first, &in.count, &paper, &bins, &stop) ||
         !gs_python_scenario_init(&scenario, &in)) {
@@ -85,6 +79,6 @@ out:
 }
 
 PyMethodDef gs_python_elliott_methods[] = {
-    GS_PYTHON_FUNCTION("elliott_study", elliott_study, study_doc),
+    GS_PYTHON_FUNCTION("elliott_study", elliott_study),
     {NULL, NULL, 0, NULL},
 };

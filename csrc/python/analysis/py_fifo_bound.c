@@ -71,26 +71,22 @@ static int end_set(gs_python_call_t *call, const sets_t *stack, npy_intp set, in
     return gs_poll(&call->ctx, 10 * stack->n + 100);
 }
 
-PyDoc_STRVAR(saturation_doc,
-             "fifo_saturation(period, block_time, blocks, threads, m, *, overlap, paper, stop)\n"
-             "--\n\n"
-             "How many of m threads are busy, at least, while a block waits "
-             "(gs_analysis_fifo_saturation; with\n"
-             "paper, gs_analysis_fifo_saturation_paper): an int64 array of length N, 0 where none "
-             "ever does.\n"
-             "Arrays of shape (N, n), m of shape (N,). overlap: jobs of one task may overlap.");
-
-static const gs_python_signature_t FIFO_SATURATION_SIGNATURE = {
-    "fifo_saturation", "OOOOOppO", 5, 0,
-    (const char *const[]){"period", "block_time", "blocks", "threads", "m", "overlap", "paper",
-                          "stop"}};
+GS_PYTHON_SIGNATURE(
+    fifo_saturation,
+    "fifo_saturation(period, block_time, blocks, threads, m, *, overlap, paper, stop)", "AAAAAppS",
+    "_Ints",
+    "How many of m threads are busy, at least, while a block waits\n"
+    "(gs_analysis_fifo_saturation; with paper,\n"
+    "gs_analysis_fifo_saturation_paper): an int64 array of length N, 0 where none\n"
+    "ever does. Arrays of shape (N, n), m of shape (N,). overlap: jobs of one\n"
+    "task may overlap.");
 
 static PyObject *fifo_saturation(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *threads, *stop;
     int overlap, paper;
-    if (!gs_python_parse(&FIFO_SATURATION_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&fifo_saturation_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &threads, &overlap, &paper, &stop)) {
         return NULL;
     }
@@ -129,25 +125,20 @@ out:
     return (PyObject *)beta;
 }
 
-PyDoc_STRVAR(
-    saturation_gpu_doc,
-    "fifo_saturation_gpu(period, block_time, blocks, threads, regs, smem, limits, *, overlap, "
-    "stop)\n"
-    "--\n\n"
-    "The same for a GPU (gs_analysis_fifo_saturation_gpu), over all its SMs and in whole warps.\n"
-    "Arrays of shape (N, n); limits: see GPU._limits.");
-
-static const gs_python_signature_t FIFO_SATURATION_GPU_SIGNATURE = {
-    "fifo_saturation_gpu", "OOOOOOOpO", 7, 0,
-    (const char *const[]){"period", "block_time", "blocks", "threads", "regs", "smem", "limits",
-                          "overlap", "stop"}};
+GS_PYTHON_SIGNATURE(
+    fifo_saturation_gpu,
+    "fifo_saturation_gpu(period, block_time, blocks, threads, regs, smem, limits, *, "
+    "overlap, stop)",
+    "AAAAAAApS", "_Ints",
+    "The same for a GPU (gs_analysis_fifo_saturation_gpu), over all its SMs and\n"
+    "in whole warps. Arrays of shape (N, n); limits: see GPU._limits.");
 
 static PyObject *fifo_saturation_gpu(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                      PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *registers, *shared, *limits, *stop;
     int overlap;
-    if (!gs_python_parse(&FIFO_SATURATION_GPU_SIGNATURE, args, nargs, kwnames, &in[0], &in[1],
+    if (!gs_python_parse(&fifo_saturation_gpu_signature, args, nargs, kwnames, &in[0], &in[1],
                          &in[2], &in[3], &registers, &shared, &limits, &overlap, &stop)) {
         return NULL;
     }
@@ -218,18 +209,14 @@ static int bound_set(gs_python_call_t *call, const sets_t *stack, npy_intp set, 
     return end_set(call, stack, set, status);
 }
 
-PyDoc_STRVAR(
-    bound_doc,
-    "fifo_bound(period, block_time, blocks, threads, m, sms, beta, *, order, theorems, stop)\n"
-    "--\n\n"
-    "Response-time bounds for a stack of N task sets (gs_analysis_fifo_bound). Arrays of shape\n"
-    "(N, n); m, sms, beta of shape (N,). Returns int64 arrays of shape (N, n):\n"
-    "numerator, denominator, theorem, status, reasons.");
-
-static const gs_python_signature_t FIFO_BOUND_SIGNATURE = {
-    "fifo_bound", "OOOOOOOiLO", 7, 0,
-    (const char *const[]){"period", "block_time", "blocks", "threads", "m", "sms", "beta", "order",
-                          "theorems", "stop"}};
+GS_PYTHON_SIGNATURE(
+    fifo_bound,
+    "fifo_bound(period, block_time, blocks, threads, m, sms, beta, *, order, theorems, "
+    "stop)",
+    "AAAAAAAiLS", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
+    "Response-time bounds for a stack of N task sets (gs_analysis_fifo_bound).\n"
+    "Arrays of shape (N, n); m, sms, beta of shape (N,). Returns int64 arrays of\n"
+    "shape (N, n): numerator, denominator, theorem, status, reasons.");
 
 static PyObject *fifo_bound(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
@@ -237,7 +224,7 @@ static PyObject *fifo_bound(PyObject *module, PyObject *const *args, Py_ssize_t 
     PyObject *in[COLUMNS], *given[3], *stop, *result = NULL;
     int order;
     long long theorems;
-    if (!gs_python_parse(&FIFO_BOUND_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&fifo_bound_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &given[0], &given[1], &given[2], &order, &theorems, &stop)) {
         return NULL;
     }
@@ -290,8 +277,8 @@ out:
 }
 
 PyMethodDef gs_python_fifo_bound_methods[] = {
-    GS_PYTHON_FUNCTION("fifo_saturation", fifo_saturation, saturation_doc),
-    GS_PYTHON_FUNCTION("fifo_saturation_gpu", fifo_saturation_gpu, saturation_gpu_doc),
-    GS_PYTHON_FUNCTION("fifo_bound", fifo_bound, bound_doc),
+    GS_PYTHON_FUNCTION("fifo_saturation", fifo_saturation),
+    GS_PYTHON_FUNCTION("fifo_saturation_gpu", fifo_saturation_gpu),
+    GS_PYTHON_FUNCTION("fifo_bound", fifo_bound),
     {NULL, NULL, 0, NULL},
 };

@@ -128,25 +128,21 @@ static int end_set(gs_python_call_t *call, npy_intp sets, npy_intp n, npy_intp s
     return gs_poll(&call->ctx, 10 * n + 100);
 }
 
-PyDoc_STRVAR(response_doc,
-             "gedf_response(period, deadline, demand, *, sizes, cpus, methods, stop)\n"
-             "--\n\n"
-             "Bounds under global EDF (gs_analysis_global_edf_bounded, "
-             "gs_analysis_global_edf_response) for a stack of N sets,\n"
-             "arrays of shape (N, n). sizes: None, or the tasks of each set, (N,); methods: bits.\n"
-             "Returns int64 arrays: verdict and failed of shape (N,), numerator, denominator and\n"
-             "method of shape (N, n), 0 beyond a set's tasks.");
-
-static const gs_python_signature_t GEDF_RESPONSE_SIGNATURE = {
-    "gedf_response", "OOOOLLO", 3, 0,
-    (const char *const[]){"period", "deadline", "demand", "sizes", "cpus", "methods", "stop"}};
+GS_PYTHON_SIGNATURE(gedf_response,
+                    "gedf_response(period, deadline, demand, *, sizes, cpus, methods, stop)",
+                    "AAANLLS", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
+                    "Bounds under global EDF (gs_analysis_global_edf_bounded,\n"
+                    "gs_analysis_global_edf_response) for a stack of N sets, arrays of shape (N,\n"
+                    "n). sizes: None, or the tasks of each set, (N,); methods: bits. Returns\n"
+                    "int64 arrays: verdict and failed of shape (N,), numerator, denominator and\n"
+                    "method of shape (N, n), 0 beyond a set's tasks.");
 
 static PyObject *gedf_response(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *sizes, *stop, *result = NULL;
     long long cpus, methods;
-    if (!gs_python_parse(&GEDF_RESPONSE_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&gedf_response_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &sizes, &cpus, &methods, &stop)) {
         return NULL;
     }
@@ -185,17 +181,13 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(container_doc, "container_response(period, deadline, demand, inside, server_period, "
-                            "*, sizes, cpus, whole, paper, methods, stop)\n"
-                            "--\n\n"
-                            "The same for the Container Method (gs_analysis_global_edf_container): "
-                            "inside says which tasks are in\n"
-                            "the container, server_period is of shape (N,).");
-
-static const gs_python_signature_t CONTAINER_RESPONSE_SIGNATURE = {
-    "container_response", "OOOOOOLppLO", 5, 0,
-    (const char *const[]){"period", "deadline", "demand", "inside", "server_period", "sizes",
-                          "cpus", "whole", "paper", "methods", "stop"}};
+GS_PYTHON_SIGNATURE(
+    container_response,
+    "container_response(period, deadline, demand, inside, server_period, *, sizes, cpus, "
+    "whole, paper, methods, stop)",
+    "AAAAANLppLS", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
+    "The same for the Container Method (gs_analysis_global_edf_container): inside\n"
+    "says which tasks are in the container, server_period is of shape (N,).");
 
 static PyObject *container_response(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                     PyObject *kwnames)
@@ -203,7 +195,7 @@ static PyObject *container_response(PyObject *module, PyObject *const *args, Py_
     PyObject *in[COLUMNS], *server, *sizes, *stop, *result = NULL;
     long long cpus, methods;
     int whole, paper;
-    if (!gs_python_parse(&CONTAINER_RESPONSE_SIGNATURE, args, nargs, kwnames, &in[0], &in[1],
+    if (!gs_python_parse(&container_response_signature, args, nargs, kwnames, &in[0], &in[1],
                          &in[2], &in[3], &server, &sizes, &cpus, &whole, &paper, &methods, &stop)) {
         return NULL;
     }
@@ -246,18 +238,12 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(
-    blocking_doc,
-    "srm_blocking(hosts, *, cpus, sms, lock, paper, stop)\n"
-    "--\n\n"
-    "What the jobs of each task wait for the GPU (gs_analysis_global_edf_srm_blocking): int64\n"
-    "(N, n). hosts: the eight columns; lock: 0 FMLP, 1 OMLP; paper: 0 sound, 1 Eq. 2, 2 Eq. 2 "
-    "with\n"
-    "one request of each task.");
-
-static const gs_python_signature_t SRM_BLOCKING_SIGNATURE = {
-    "srm_blocking", "OLLiiO", 1, 0,
-    (const char *const[]){"hosts", "cpus", "sms", "lock", "paper", "stop"}};
+GS_PYTHON_SIGNATURE(srm_blocking, "srm_blocking(hosts, *, cpus, sms, lock, paper, stop)",
+                    "O<_Hosts>LLiiS", "_Ints",
+                    "What the jobs of each task wait for the GPU\n"
+                    "(gs_analysis_global_edf_srm_blocking): int64 (N, n). hosts: the eight\n"
+                    "columns; lock: 0 FMLP, 1 OMLP; paper: 0 sound, 1 Eq. 2, 2 Eq. 2 with one\n"
+                    "request of each task.");
 
 static PyObject *srm_blocking(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
@@ -265,7 +251,7 @@ static PyObject *srm_blocking(PyObject *module, PyObject *const *args, Py_ssize_
     PyObject *tuple, *stop;
     long long cpus, sms;
     int lock, paper;
-    if (!gs_python_parse(&SRM_BLOCKING_SIGNATURE, args, nargs, kwnames, &tuple, &cpus, &sms, &lock,
+    if (!gs_python_parse(&srm_blocking_signature, args, nargs, kwnames, &tuple, &cpus, &sms, &lock,
                          &paper, &stop)) {
         return NULL;
     }
@@ -306,8 +292,8 @@ out:
 }
 
 PyMethodDef gs_python_gedf_methods[] = {
-    GS_PYTHON_FUNCTION("gedf_response", gedf_response, response_doc),
-    GS_PYTHON_FUNCTION("container_response", container_response, container_doc),
-    GS_PYTHON_FUNCTION("srm_blocking", srm_blocking, blocking_doc),
+    GS_PYTHON_FUNCTION("gedf_response", gedf_response),
+    GS_PYTHON_FUNCTION("container_response", container_response),
+    GS_PYTHON_FUNCTION("srm_blocking", srm_blocking),
     {NULL, NULL, 0, NULL},
 };

@@ -92,15 +92,11 @@ static PyObject *answers_of(const job_t *self)
                          answers->failed);
 }
 
-PyDoc_STRVAR(stgm_doc, "host_stgm(hosts, core, sm, *, cpus, busy, paper, split, stop)\n"
-                       "--\n\n"
-                       "STGM (gs_analysis_partitioned_stgm) for a stack of N sets. core: (N, n); "
-                       "sm: uint8, (N, n, M). Returns\n"
-                       "schedulable (N,), response (N, n), terms (N, n, 7), failed (N,).");
-
-static const gs_python_signature_t HOST_STGM_SIGNATURE = {
-    "host_stgm", "OOOLpipO", 3, 0,
-    (const char *const[]){"hosts", "core", "sm", "cpus", "busy", "paper", "split", "stop"}};
+GS_PYTHON_SIGNATURE(host_stgm, "host_stgm(hosts, core, sm, *, cpus, busy, paper, split, stop)",
+                    "O<_Hosts>AALpipS", "tuple[_Flags, _Ints, _Ints, _Ints]",
+                    "STGM (gs_analysis_partitioned_stgm) for a stack of N sets. core: (N, n); sm:\n"
+                    "uint8, (N, n, M). Returns schedulable (N,), response (N, n), terms (N, n,\n"
+                    "7), failed (N,); beyond a set's tasks response is -1, terms are 0.");
 
 static PyObject *host_stgm(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
@@ -108,7 +104,7 @@ static PyObject *host_stgm(PyObject *module, PyObject *const *args, Py_ssize_t n
     PyObject *hosts, *in_core, *in_sm, *stop, *result = NULL;
     long long cpus;
     int busy, paper, split;
-    if (!gs_python_parse(&HOST_STGM_SIGNATURE, args, nargs, kwnames, &hosts, &in_core, &in_sm,
+    if (!gs_python_parse(&host_stgm_signature, args, nargs, kwnames, &hosts, &in_core, &in_sm,
                          &cpus, &busy, &paper, &split, &stop)) {
         return NULL;
     }
@@ -163,19 +159,15 @@ static bool find_method(lock_t *self, const char *name)
     return self->method != NULL;
 }
 
-PyDoc_STRVAR(lock_test_doc,
-             "host_lock_test(hosts, core, server, *, method, cpus, sms, mode, paper, overhead, "
-             "one_pass, jitter, stop)\n"
-             "--\n\n"
-             "The response-time test of a method in which one task at a time uses the GPU\n"
-             "(analysis/partitioned/lock_methods.h), for a stack of N sets. core: (N, n); server:\n"
-             "core of the server, (N,), or None; mode: 0 suspend, 1 busy, 2 spin. Returns what\n"
-             "host_stgm does.");
-
-static const gs_python_signature_t LOCK_TEST_SIGNATURE = {
-    "host_lock_test", "OOOsLLipLppO", 3, 0,
-    (const char *const[]){"hosts", "core", "server", "method", "cpus", "sms", "mode", "paper",
-                          "overhead", "one_pass", "jitter", "stop"}};
+GS_PYTHON_SIGNATURE(
+    host_lock_test,
+    "host_lock_test(hosts, core, server, *, method, cpus, sms, mode, paper, overhead, "
+    "one_pass, jitter, stop)",
+    "O<_Hosts>ANsLLipLppS", "tuple[_Flags, _Ints, _Ints, _Ints]",
+    "The response-time test of a method in which one task at a time uses the GPU\n"
+    "(analysis/partitioned/lock_methods.h), for a stack of N sets. core: (N, n); server:\n"
+    "core of the server, (N,), or None; mode: 0 suspend, 1 busy, 2 spin. Returns what\n"
+    "host_stgm does.");
 
 static PyObject *host_lock_test(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -185,9 +177,9 @@ static PyObject *host_lock_test(PyObject *module, PyObject *const *args, Py_ssiz
     int paper, one_pass, jitter;
     long long cpus, sms, overhead;
     lock_t lock = {0};
-    if (!gs_python_parse(&LOCK_TEST_SIGNATURE, args, nargs, kwnames, &hosts, &in_core, &in_server,
-                         &name, &cpus, &sms, &lock.options.mode, &paper, &overhead, &one_pass,
-                         &jitter, &stop) ||
+    if (!gs_python_parse(&host_lock_test_signature, args, nargs, kwnames, &hosts, &in_core,
+                         &in_server, &name, &cpus, &sms, &lock.options.mode, &paper, &overhead,
+                         &one_pass, &jitter, &stop) ||
         !find_method(&lock, name)) {
         return NULL;
     }
@@ -234,19 +226,15 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(context_test_doc,
-             "host_context_test(hosts, core, gpu_priority, *, method, cpus, sms, mode, "
-             "fixed_point, paper, slice, cost, switch, stall, stop)\n"
-             "--\n\n"
-             "The response-time test of a method in which each task has a context on the GPU\n"
-             "(analysis/contexts/context_methods.h), for a stack of N sets. core, gpu_priority:\n"
-             "(N, n), the latter or None; mode: 0 suspend, 1 busy; fixed_point: 0 joint, 1 one\n"
-             "pass, 2 order-free. Returns what host_stgm does.");
-
-static const gs_python_signature_t CONTEXT_TEST_SIGNATURE = {
-    "host_context_test", "OOOsLLiipLLLpO", 3, 0,
-    (const char *const[]){"hosts", "core", "gpu_priority", "method", "cpus", "sms", "mode",
-                          "fixed_point", "paper", "slice", "cost", "switch", "stall", "stop"}};
+GS_PYTHON_SIGNATURE(
+    host_context_test,
+    "host_context_test(hosts, core, gpu_priority, *, method, cpus, sms, mode, "
+    "fixed_point, paper, slice, cost, switch, stall, stop)",
+    "O<_Hosts>ANsLLiipLLLpS", "tuple[_Flags, _Ints, _Ints, _Ints]",
+    "The response-time test of a method in which each task has a context on the GPU\n"
+    "(analysis/contexts/context_methods.h), for a stack of N sets. core, gpu_priority:\n"
+    "(N, n), the latter or None; mode: 0 suspend, 1 busy; fixed_point: 0 joint, 1 one\n"
+    "pass, 2 order-free. Returns what host_stgm does.");
 
 static PyObject *host_context_test(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
@@ -256,7 +244,7 @@ static PyObject *host_context_test(PyObject *module, PyObject *const *args, Py_s
     int paper, stall;
     long long cpus, sms, slice, cost, switching;
     gs_analysis_contexts_options_t options = {0};
-    if (!gs_python_parse(&CONTEXT_TEST_SIGNATURE, args, nargs, kwnames, &hosts, &in_core,
+    if (!gs_python_parse(&host_context_test_signature, args, nargs, kwnames, &hosts, &in_core,
                          &in_priority, &name, &cpus, &sms, &options.mode, &options.fixed_point,
                          &paper, &slice, &cost, &switching, &stall, &stop)) {
         return NULL;
@@ -306,16 +294,12 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(partition_doc,
-             "host_partition(hosts, *, method, cpus, sms, mode, overhead, one_pass, jitter, stop)\n"
-             "--\n\n"
-             "Cores by worst fit (gs_analysis_allocation_partition) for a method of\n"
-             "host_lock_test. Returns what host_stgm does, and core (N, n), server (N,).");
-
-static const gs_python_signature_t PARTITION_SIGNATURE = {
-    "host_partition", "OsLLiLppO", 1, 0,
-    (const char *const[]){"hosts", "method", "cpus", "sms", "mode", "overhead", "one_pass",
-                          "jitter", "stop"}};
+GS_PYTHON_SIGNATURE(
+    host_partition,
+    "host_partition(hosts, *, method, cpus, sms, mode, overhead, one_pass, jitter, stop)",
+    "O<_Hosts>sLLiLppS", "tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]",
+    "Cores by worst fit (gs_analysis_allocation_partition) for a method of\n"
+    "host_lock_test. Returns what host_stgm does, and core (N, n), server (N,).");
 
 static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -325,8 +309,8 @@ static PyObject *host_partition(PyObject *module, PyObject *const *args, Py_ssiz
     int one_pass, jitter;
     long long cpus, sms, overhead;
     lock_t lock = {0};
-    if (!gs_python_parse(&PARTITION_SIGNATURE, args, nargs, kwnames, &hosts, &name, &cpus, &sms,
-                         &lock.options.mode, &overhead, &one_pass, &jitter, &stop) ||
+    if (!gs_python_parse(&host_partition_signature, args, nargs, kwnames, &hosts, &name, &cpus,
+                         &sms, &lock.options.mode, &overhead, &one_pass, &jitter, &stop) ||
         !find_method(&lock, name)) {
         return NULL;
     }
@@ -473,46 +457,41 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(allocate_doc, "host_stgm_allocate(hosts, *, cpus, sms, busy, paper, flags, stop)\n"
-                           "--\n\n"
-                           "Cores and SMs for STGM (gs_analysis_allocation_stgm_allocate) for a "
-                           "stack of N sets. Returns what\n"
-                           "host_stgm does, and core (N, n), sm uint8 (N, n, sms), rounds (N,).");
-
-static const gs_python_signature_t HOST_STGM_ALLOCATE_SIGNATURE = {
-    "host_stgm_allocate", "OLLpiiO", 1, 0,
-    (const char *const[]){"hosts", "cpus", "sms", "busy", "paper", "flags", "stop"}};
+GS_PYTHON_SIGNATURE(host_stgm_allocate,
+                    "host_stgm_allocate(hosts, *, cpus, sms, busy, paper, flags, stop)",
+                    "O<_Hosts>LLpiiS",
+                    "tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]",
+                    "Cores and SMs for STGM (gs_analysis_allocation_stgm_allocate) for a stack of\n"
+                    "N sets. Returns what host_stgm does, and core (N, n), sm uint8 (N, n, sms),\n"
+                    "rounds (N,).");
 
 static PyObject *host_stgm_allocate(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                     PyObject *kwnames)
 {
     PyObject *hosts, *stop;
     search_t search = {.all = false};
-    if (!gs_python_parse(&HOST_STGM_ALLOCATE_SIGNATURE, args, nargs, kwnames, &hosts, &search.cpus,
+    if (!gs_python_parse(&host_stgm_allocate_signature, args, nargs, kwnames, &hosts, &search.cpus,
                          &search.sms, &search.busy, &search.paper, &search.flags, &stop)) {
         return NULL;
     }
     return run_search(module, &search, hosts, stop);
 }
 
-PyDoc_STRVAR(exhaustive_doc,
-             "host_stgm_exhaustive(hosts, *, cpus, sms, busy, paper, states, stop)\n"
-             "--\n\n"
-             "Whether any cores and SMs pass (gs_analysis_allocation_stgm_exhaustive), for a stack "
-             "of N small sets.\n"
-             "states: how many to look at for each set, 0 for all; schedulable is -1 where that\n"
-             "was not enough. Returns what host_stgm_allocate does.");
-
-static const gs_python_signature_t HOST_STGM_EXHAUSTIVE_SIGNATURE = {
-    "host_stgm_exhaustive", "OLLpiLO", 1, 0,
-    (const char *const[]){"hosts", "cpus", "sms", "busy", "paper", "states", "stop"}};
+GS_PYTHON_SIGNATURE(host_stgm_exhaustive,
+                    "host_stgm_exhaustive(hosts, *, cpus, sms, busy, paper, states, stop)",
+                    "O<_Hosts>LLpiLS",
+                    "tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]",
+                    "Whether any cores and SMs pass (gs_analysis_allocation_stgm_exhaustive), for\n"
+                    "a stack of N small sets. states: how many to look at for each set, 0 for\n"
+                    "all; schedulable is -1 where that was not enough. Returns what\n"
+                    "host_stgm_allocate does.");
 
 static PyObject *host_stgm_exhaustive(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                       PyObject *kwnames)
 {
     PyObject *hosts, *stop;
     search_t search = {.all = true};
-    if (!gs_python_parse(&HOST_STGM_EXHAUSTIVE_SIGNATURE, args, nargs, kwnames, &hosts,
+    if (!gs_python_parse(&host_stgm_exhaustive_signature, args, nargs, kwnames, &hosts,
                          &search.cpus, &search.sms, &search.busy, &search.paper, &search.states,
                          &stop)) {
         return NULL;
@@ -525,11 +504,11 @@ static PyObject *host_stgm_exhaustive(PyObject *module, PyObject *const *args, P
 }
 
 PyMethodDef gs_python_host_tests_methods[] = {
-    GS_PYTHON_FUNCTION("host_stgm_exhaustive", host_stgm_exhaustive, exhaustive_doc),
-    GS_PYTHON_FUNCTION("host_stgm_allocate", host_stgm_allocate, allocate_doc),
-    GS_PYTHON_FUNCTION("host_stgm", host_stgm, stgm_doc),
-    GS_PYTHON_FUNCTION("host_lock_test", host_lock_test, lock_test_doc),
-    GS_PYTHON_FUNCTION("host_context_test", host_context_test, context_test_doc),
-    GS_PYTHON_FUNCTION("host_partition", host_partition, partition_doc),
+    GS_PYTHON_FUNCTION("host_stgm_exhaustive", host_stgm_exhaustive),
+    GS_PYTHON_FUNCTION("host_stgm_allocate", host_stgm_allocate),
+    GS_PYTHON_FUNCTION("host_stgm", host_stgm),
+    GS_PYTHON_FUNCTION("host_lock_test", host_lock_test),
+    GS_PYTHON_FUNCTION("host_context_test", host_context_test),
+    GS_PYTHON_FUNCTION("host_partition", host_partition),
     {NULL, NULL, 0, NULL},
 };

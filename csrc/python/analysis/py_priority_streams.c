@@ -141,25 +141,18 @@ static void write_row(const gs_analysis_priority_streams_bound_t *bound, int64_t
     memcpy(row, terms, sizeof terms);
 }
 
-PyDoc_STRVAR(
-    priority_streams_doc,
-    "priority_streams(period, level, blocks, threads, block_time, latency, regs, smem, *, "
-    "sms, sm_threads, limits, overlap, partition, partition_sms, kind, stop)\n"
-    "--\n\n"
-    "Bounds of kernel chains in priority streams (gs_analysis_priority_streams_bound) for a "
-    "stack of N sets: two arrays of\n"
-    "shape (N, n), then arrays of shape (N, n, q), 0 beyond the kernels of a task. "
-    "Returns an int64 array of\n"
-    "shape (N, n, 12), the fields of gs_analysis_priority_streams_bound_t, and the "
-    "saturation levels, (N, n). partition: None, or the partition of each task, (N, n), with the "
-    "SMs "
-    "of each and their kind (GS_ANALYSIS_PRIORITY_STREAMS_OWN, ...).");
-
-static const gs_python_signature_t PRIORITY_STREAMS_SIGNATURE = {
-    "priority_streams", "OOOOOOOOLLOpOOLO", 8, 0,
-    (const char *const[]){"period", "level", "blocks", "threads", "block_time", "latency", "regs",
-                          "smem", "sms", "sm_threads", "limits", "overlap", "partition",
-                          "partition_sms", "kind", "stop"}};
+GS_PYTHON_SIGNATURE(
+    priority_streams,
+    "priority_streams(period, level, blocks, threads, block_time, latency, regs, smem, "
+    "*, sms, sm_threads, limits, overlap, partition, partition_sms, kind, stop)",
+    "AAAAAAAALLNpNNLS", "tuple[_Ints, _Ints]",
+    "Bounds of kernel chains in priority streams\n"
+    "(gs_analysis_priority_streams_bound) for a stack of N sets: two arrays of\n"
+    "shape (N, n), then arrays of shape (N, n, q), 0 beyond the kernels of a\n"
+    "task. Returns an int64 array of shape (N, n, 12), the fields of\n"
+    "gs_analysis_priority_streams_bound_t, and the saturation levels, (N, n).\n"
+    "partition: None, or the partition of each task, (N, n), with the SMs of each\n"
+    "and their kind (GS_ANALYSIS_PRIORITY_STREAMS_OWN, ...).");
 
 static PyObject *priority_streams(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                   PyObject *kwnames)
@@ -167,7 +160,7 @@ static PyObject *priority_streams(PyObject *module, PyObject *const *args, Py_ss
     PyObject *in[COLUMNS], *limits, *of_task, *part_sms, *stop, *result = NULL;
     long long sms, sm_threads, kind;
     int overlap;
-    if (!gs_python_parse(&PRIORITY_STREAMS_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&priority_streams_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &in[4], &in[5], &in[6], &in[7], &sms, &sm_threads, &limits,
                          &overlap, &of_task, &part_sms, &kind, &stop)) {
         return NULL;
@@ -225,6 +218,6 @@ out:
 }
 
 PyMethodDef gs_python_priority_streams_methods[] = {
-    GS_PYTHON_FUNCTION("priority_streams", priority_streams, priority_streams_doc),
+    GS_PYTHON_FUNCTION("priority_streams", priority_streams),
     {NULL, NULL, 0, NULL},
 };

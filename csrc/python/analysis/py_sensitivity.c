@@ -3,11 +3,6 @@
 #include "python/support/placed_arguments.h"
 
 /* Parameters of both functions. */
-#define PLACED_NAMES "hosts", "core", "sm", "server", "gpu_priority"
-#define TEST_NAMES                                                                                 \
-    "method", "cpus", "sms", "mode", "fixed_point", "slice", "cost", "switch", "stall", "jitter",  \
-        "stop"
-
 /* The test's options as they come. */
 typedef struct {
     long long cpus, sms, slice, cost, switching;
@@ -29,18 +24,16 @@ static gs_analysis_placed_options_t options_of(const given_t *given)
     };
 }
 
-PyDoc_STRVAR(breakdown_doc,
-             "host_breakdown(hosts, core, sm, server, gpu_priority, *, scale, task, method, cpus, "
-             "sms, mode, fixed_point, slice, cost, switch, stall, jitter, stop)\n"
-             "--\n\n"
-             "The largest factors (gs_analysis_sensitivity_breakdown) for a stack of N sets. sm:\n"
-             "uint8 (N, n, M), or None but for stgm; server (N,), gpu_priority (N, n): or None.\n"
-             "Returns numerator (N,), denominator (N,), limiting task (N,), tests (N,), unlimited\n"
-             "bool (N,), load float (N,).");
-
-static const gs_python_signature_t HOST_BREAKDOWN_SIGNATURE = {
-    "host_breakdown", "OOOOOiLsLLiiLLLppO", 5, 0,
-    (const char *const[]){PLACED_NAMES, "scale", "task", TEST_NAMES}};
+GS_PYTHON_SIGNATURE(
+    host_breakdown,
+    "host_breakdown(hosts, core, sm, server, gpu_priority, *, scale, task, method, cpus, "
+    "sms, mode, fixed_point, slice, cost, switch, stall, jitter, stop)",
+    "O<_Hosts>ANNNiLsLLiiLLLppS",
+    "tuple[_Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]]",
+    "The largest factors (gs_analysis_sensitivity_breakdown) for a stack of N sets. sm:\n"
+    "uint8 (N, n, M), or None but for stgm; server (N,), gpu_priority (N, n): or None.\n"
+    "Returns numerator (N,), denominator (N,), limiting task (N,), tests (N,), unlimited\n"
+    "bool (N,), load float (N,).");
 
 enum { NUMERATOR, DENOMINATOR, LIMITING, TESTS, UNLIMITED, LOAD, COLUMNS };
 
@@ -66,7 +59,7 @@ static PyObject *host_breakdown(PyObject *module, PyObject *const *args, Py_ssiz
     given_t given;
     int scale;
     long long task;
-    if (!gs_python_parse(&HOST_BREAKDOWN_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.core,
+    if (!gs_python_parse(&host_breakdown_signature, args, nargs, kwnames, &in.hosts, &in.core,
                          &in.sm, &in.server, &in.gpu_priority, &scale, &task, &placed.name,
                          &given.cpus, &given.sms, &given.mode, &given.fixed_point, &given.slice,
                          &given.cost, &given.switching, &given.stall, &given.jitter, &in.stop)) {
@@ -119,18 +112,16 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(assign_doc,
-             "host_assign_priorities(hosts, core, sm, server, gpu_priority, *, gpu, budget, "
-             "method, cpus, sms, mode, fixed_point, slice, cost, switch, stall, jitter, stop)\n"
-             "--\n\n"
-             "Priorities with which the test accepts each of N sets\n"
-             "(gs_analysis_priorities_assign, or _assign_gpu with `gpu`); arrays as of\n"
-             "host_breakdown. budget: tests of a search, for each set. Returns priority (N, n),\n"
-             "method (N,), accepted bool (N,), optimal bool (N,), tests (N,).");
-
-static const gs_python_signature_t HOST_ASSIGN_SIGNATURE = {
-    "host_assign_priorities", "OOOOOpLsLLiiLLLppO", 5, 0,
-    (const char *const[]){PLACED_NAMES, "gpu", "budget", TEST_NAMES}};
+GS_PYTHON_SIGNATURE(
+    host_assign_priorities,
+    "host_assign_priorities(hosts, core, sm, server, gpu_priority, *, gpu, budget, "
+    "method, cpus, sms, mode, fixed_point, slice, cost, switch, stall, jitter, stop)",
+    "O<_Hosts>ANNNpLsLLiiLLLppS",
+    "tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]",
+    "Priorities with which the test accepts each of N sets\n"
+    "(gs_analysis_priorities_assign, or _assign_gpu with `gpu`); arrays as of\n"
+    "host_breakdown. budget: tests of a search, for each set. Returns priority (N, n),\n"
+    "method (N,), accepted bool (N,), optimal bool (N,), tests (N,).");
 
 /* The answers for a stack. */
 typedef struct {
@@ -184,10 +175,11 @@ static PyObject *host_assign_priorities(PyObject *module, PyObject *const *args,
     given_t given;
     int gpu;
     long long budget;
-    if (!gs_python_parse(&HOST_ASSIGN_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.core, &in.sm,
-                         &in.server, &in.gpu_priority, &gpu, &budget, &placed.name, &given.cpus,
-                         &given.sms, &given.mode, &given.fixed_point, &given.slice, &given.cost,
-                         &given.switching, &given.stall, &given.jitter, &in.stop)) {
+    if (!gs_python_parse(&host_assign_priorities_signature, args, nargs, kwnames, &in.hosts,
+                         &in.core, &in.sm, &in.server, &in.gpu_priority, &gpu, &budget,
+                         &placed.name, &given.cpus, &given.sms, &given.mode, &given.fixed_point,
+                         &given.slice, &given.cost, &given.switching, &given.stall, &given.jitter,
+                         &in.stop)) {
         return NULL;
     }
     if (budget < 0 || budget > INT32_MAX) {
@@ -227,7 +219,7 @@ out:
 }
 
 PyMethodDef gs_python_sensitivity_methods[] = {
-    GS_PYTHON_FUNCTION("host_breakdown", host_breakdown, breakdown_doc),
-    GS_PYTHON_FUNCTION("host_assign_priorities", host_assign_priorities, assign_doc),
+    GS_PYTHON_FUNCTION("host_breakdown", host_breakdown),
+    GS_PYTHON_FUNCTION("host_assign_priorities", host_assign_priorities),
     {NULL, NULL, 0, NULL},
 };

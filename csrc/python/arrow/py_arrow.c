@@ -50,18 +50,14 @@ static PyObject *new_capsule(size_t size, const char *name, PyCapsule_Destructor
     return capsule;
 }
 
-PyDoc_STRVAR(arrow_schema_doc, "arrow_schema(table)\n"
-                               "--\n\n"
-                               "The schema of a column (arrow_data.h) as a capsule.");
-
-static const gs_python_signature_t ARROW_SCHEMA_SIGNATURE = {"arrow_schema", "O", 1, 0,
-                                                             (const char *const[]){"table"}};
+GS_PYTHON_SIGNATURE(arrow_schema, "arrow_schema(table)", "O<_ArrowColumn>", "object",
+                    "The schema of a column (arrow_data.h) as a capsule.");
 
 static PyObject *arrow_schema(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
     PyObject *table;
-    if (!gs_python_parse(&ARROW_SCHEMA_SIGNATURE, args, nargs, kwnames, &table)) {
+    if (!gs_python_parse(&arrow_schema_signature, args, nargs, kwnames, &table)) {
         return NULL;
     }
     PyObject *capsule = new_capsule(sizeof(gs_python_arrow_schema_t), SCHEMA, free_schema);
@@ -72,18 +68,14 @@ static PyObject *arrow_schema(PyObject *Py_UNUSED(module), PyObject *const *args
     return capsule;
 }
 
-PyDoc_STRVAR(arrow_array_doc, "arrow_array(table)\n"
-                              "--\n\n"
-                              "The schema and the array of a column (arrow_data.h) as capsules.");
-
-static const gs_python_signature_t ARROW_ARRAY_SIGNATURE = {"arrow_array", "O", 1, 0,
-                                                            (const char *const[]){"table"}};
+GS_PYTHON_SIGNATURE(arrow_array, "arrow_array(table)", "O<_ArrowColumn>", "tuple[object, object]",
+                    "The schema and the array of a column (arrow_data.h) as capsules.");
 
 static PyObject *arrow_array(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
     PyObject *table, *pair = NULL;
-    if (!gs_python_parse(&ARROW_ARRAY_SIGNATURE, args, nargs, kwnames, &table)) {
+    if (!gs_python_parse(&arrow_array_signature, args, nargs, kwnames, &table)) {
         return NULL;
     }
     PyObject *schema = new_capsule(sizeof(gs_python_arrow_schema_t), SCHEMA, free_schema);
@@ -99,18 +91,14 @@ static PyObject *arrow_array(PyObject *Py_UNUSED(module), PyObject *const *args,
     return pair;
 }
 
-PyDoc_STRVAR(arrow_stream_doc, "arrow_stream(table)\n"
-                               "--\n\n"
-                               "A stream of the array of a column (arrow_data.h) as a capsule.");
-
-static const gs_python_signature_t ARROW_STREAM_SIGNATURE = {"arrow_stream", "O", 1, 0,
-                                                             (const char *const[]){"table"}};
+GS_PYTHON_SIGNATURE(arrow_stream, "arrow_stream(table)", "O<_ArrowColumn>", "object",
+                    "A stream of the array of a column (arrow_data.h) as a capsule.");
 
 static PyObject *arrow_stream(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
     PyObject *table;
-    if (!gs_python_parse(&ARROW_STREAM_SIGNATURE, args, nargs, kwnames, &table)) {
+    if (!gs_python_parse(&arrow_stream_signature, args, nargs, kwnames, &table)) {
         return NULL;
     }
     gs_python_arrow_schema_t schema = {.release = NULL};
@@ -134,8 +122,8 @@ static PyObject *arrow_stream(PyObject *Py_UNUSED(module), PyObject *const *args
 }
 
 PyMethodDef gs_python_arrow_methods[] = {
-    GS_PYTHON_FUNCTION("arrow_schema", arrow_schema, arrow_schema_doc),
-    GS_PYTHON_FUNCTION("arrow_array", arrow_array, arrow_array_doc),
-    GS_PYTHON_FUNCTION("arrow_stream", arrow_stream, arrow_stream_doc),
+    GS_PYTHON_FUNCTION("arrow_schema", arrow_schema),
+    GS_PYTHON_FUNCTION("arrow_array", arrow_array),
+    GS_PYTHON_FUNCTION("arrow_stream", arrow_stream),
     {NULL, NULL, 0, NULL},
 };

@@ -11,18 +11,14 @@ static void dealloc_driver(PyObject *object)
     gs_python_handle_free(object);
 }
 
-PyDoc_STRVAR(driver_doc, "cuda_driver(path)\n"
-                         "--\n\n"
-                         "Opens the driver's library and starts it: a CudaDriver.");
-
-static const gs_python_signature_t CUDA_DRIVER_SIGNATURE = {"cuda_driver", "s", 1, 0,
-                                                            (const char *const[]){"path"}};
+GS_PYTHON_SIGNATURE(cuda_driver, "cuda_driver(path)", "s", "CudaDriver",
+                    "Opens the driver's library and starts it: a CudaDriver.");
 
 static PyObject *cuda_driver(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
     const char *path, *missing = NULL;
-    if (!gs_python_parse(&CUDA_DRIVER_SIGNATURE, args, nargs, kwnames, &path)) {
+    if (!gs_python_parse(&cuda_driver_signature, args, nargs, kwnames, &path)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -63,11 +59,10 @@ out:
     return handle;
 }
 
-PyDoc_STRVAR(driver_info_doc, "info($self)\n"
-                              "--\n\n"
-                              "The CUDA version that it supports (1000 * major + 10 * minor), how\n"
-                              "many devices there are, the process that opened it, and the time\n"
-                              "of the host on the clock that runs are measured with.");
+static GS_PYTHON_DOC(cuda_driver_info, "info($self)", "tuple[int, int, int, int]",
+                     "The CUDA version that it supports (1000 * major + 10 * minor), how\n"
+                     "many devices there are, the process that opened it, and the time\n"
+                     "of the host on the clock that runs are measured with.");
 
 static PyObject *cuda_driver_info(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -76,19 +71,15 @@ static PyObject *cuda_driver_info(PyObject *object, PyObject *Py_UNUSED(none))
                          (long long)driver->now());
 }
 
-PyDoc_STRVAR(limits_doc, "limits($self, index)\n"
-                         "--\n\n"
-                         "A device's name and its limits, an int64 array in the order of the\n"
-                         "GS_CUDA_* of csrc/cuda/device.h. Makes no context.");
-
-static const gs_python_signature_t CUDA_LIMITS_SIGNATURE = {"limits", "i", 1, 0,
-                                                            (const char *const[]){"index"}};
+GS_PYTHON_SIGNATURE(cuda_limits, "limits($self, index)", "i", "tuple[str, _Ints]",
+                    "A device's name and its limits, an int64 array in the order of the\n"
+                    "GS_CUDA_* of csrc/cuda/device.h. Makes no context.");
 
 static PyObject *cuda_limits(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
     int index;
-    if (!gs_python_parse(&CUDA_LIMITS_SIGNATURE, args, nargs, kwnames, &index)) {
+    if (!gs_python_parse(&cuda_limits_signature, args, nargs, kwnames, &index)) {
         return NULL;
     }
     gs_cuda_driver_t *driver = gs_python_driver(object);
@@ -126,20 +117,16 @@ static void dealloc_device(PyObject *object)
     gs_python_handle_free(object);
 }
 
-PyDoc_STRVAR(device_doc, "device($self, index, image)\n"
-                         "--\n\n"
-                         "Retains a device's primary context and loads the kernels: those of this\n"
-                         "build, or those of a fatbin's bytes: a CudaDevice.");
-
-static const gs_python_signature_t CUDA_DEVICE_SIGNATURE = {
-    "device", "iO", 2, 0, (const char *const[]){"index", "image"}};
+GS_PYTHON_SIGNATURE(cuda_device, "device($self, index, image)", "iO<bytes | None>", "CudaDevice",
+                    "Retains a device's primary context and loads the kernels: those of this\n"
+                    "build, or those of a fatbin's bytes: a CudaDevice.");
 
 static PyObject *cuda_device(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
     PyObject *image;
     int index;
-    if (!gs_python_parse(&CUDA_DEVICE_SIGNATURE, args, nargs, kwnames, &index, &image)) {
+    if (!gs_python_parse(&cuda_device_signature, args, nargs, kwnames, &index, &image)) {
         return NULL;
     }
     gs_cuda_driver_t *driver = gs_python_driver(object);
@@ -179,11 +166,10 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(device_info_doc, "info($self)\n"
-                              "--\n\n"
-                              "Registers per thread of the spin kernel's variants (int64 array),\n"
-                              "the least and the most urgent stream priority, and whether the\n"
-                              "context was there before.");
+static GS_PYTHON_DOC(cuda_device_info, "info($self)", "tuple[_Ints, int, int, bool]",
+                     "Registers per thread of the spin kernel's variants (int64 array),\n"
+                     "the least and the most urgent stream priority, and whether the\n"
+                     "context was there before.");
 
 static PyObject *cuda_device_info(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -230,37 +216,30 @@ static PyObject *with_device(PyObject *object, int (*function)(gs_cuda_device_t 
     return result;
 }
 
-PyDoc_STRVAR(close_doc, "close($self)\n"
-                        "--\n\n"
-                        "Gives the device back.");
+static GS_PYTHON_DOC(cuda_close, "close($self)", "None", "Gives the device back.");
 
 static PyObject *cuda_close(PyObject *object, PyObject *Py_UNUSED(none))
 {
     return with_device(object, gs_cuda_device_close);
 }
 
-PyDoc_STRVAR(fault_doc, "fault($self)\n"
-                        "--\n\n"
-                        "Runs a kernel that writes to address 0, which costs this process the\n"
-                        "device, and raises the driver's error.");
+static GS_PYTHON_DOC(cuda_fault, "fault($self)", "None",
+                     "Runs a kernel that writes to address 0, which costs this process the\n"
+                     "device, and raises the driver's error.");
 
 static PyObject *cuda_fault(PyObject *object, PyObject *Py_UNUSED(none))
 {
     return with_device(object, gs_cuda_fault);
 }
 
-PyDoc_STRVAR(occupancy_doc, "occupancy($self, variant, threads, smem)\n"
-                            "--\n\n"
-                            "The driver's answer: resident blocks of a variant on one SM.");
-
-static const gs_python_signature_t CUDA_OCCUPANCY_SIGNATURE = {
-    "occupancy", "LLL", 3, 0, (const char *const[]){"variant", "threads", "smem"}};
+GS_PYTHON_SIGNATURE(cuda_occupancy, "occupancy($self, variant, threads, smem)", "LLL", "int",
+                    "The driver's answer: resident blocks of a variant on one SM.");
 
 static PyObject *cuda_occupancy(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     long long variant, threads, smem;
-    if (!gs_python_parse(&CUDA_OCCUPANCY_SIGNATURE, args, nargs, kwnames, &variant, &threads,
+    if (!gs_python_parse(&cuda_occupancy_signature, args, nargs, kwnames, &variant, &threads,
                          &smem)) {
         return NULL;
     }
@@ -285,19 +264,15 @@ static PyObject *cuda_occupancy(PyObject *object, PyObject *const *args, Py_ssiz
     return result;
 }
 
-PyDoc_STRVAR(carveout_doc, "carveout($self, percent)\n"
-                           "--\n\n"
-                           "Preferred carve-out for shared memory of all variants: percent of the\n"
-                           "largest, or -1, the driver's choice.");
-
-static const gs_python_signature_t CUDA_CARVEOUT_SIGNATURE = {"carveout", "L", 1, 0,
-                                                              (const char *const[]){"percent"}};
+GS_PYTHON_SIGNATURE(cuda_carveout, "carveout($self, percent)", "L", "None",
+                    "Preferred carve-out for shared memory of all variants: percent of the\n"
+                    "largest, or -1, the driver's choice.");
 
 static PyObject *cuda_carveout(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
 {
     long long percent;
-    if (!gs_python_parse(&CUDA_CARVEOUT_SIGNATURE, args, nargs, kwnames, &percent)) {
+    if (!gs_python_parse(&cuda_carveout_signature, args, nargs, kwnames, &percent)) {
         return NULL;
     }
     gs_python_cuda_t *self = gs_python_cuda_take(object);
@@ -321,9 +296,9 @@ static PyObject *cuda_carveout(PyObject *object, PyObject *const *args, Py_ssize
 }
 
 static PyMethodDef driver_methods[] = {
-    {"info", cuda_driver_info, METH_NOARGS, driver_info_doc},
-    GS_PYTHON_FUNCTION("limits", cuda_limits, limits_doc),
-    GS_PYTHON_FUNCTION("device", cuda_device, device_doc),
+    {"info", cuda_driver_info, METH_NOARGS, cuda_driver_info_doc},
+    GS_PYTHON_FUNCTION("limits", cuda_limits),
+    GS_PYTHON_FUNCTION("device", cuda_device),
     {NULL, NULL, 0, NULL},
 };
 
@@ -335,13 +310,13 @@ const gs_python_type_t gs_python_driver_type = {
 };
 
 static PyMethodDef device_methods[] = {
-    {"info", cuda_device_info, METH_NOARGS, device_info_doc},
-    {"close", cuda_close, METH_NOARGS, close_doc},
-    {"fault", cuda_fault, METH_NOARGS, fault_doc},
-    GS_PYTHON_FUNCTION("carveout", cuda_carveout, carveout_doc),
-    GS_PYTHON_FUNCTION("occupancy", cuda_occupancy, occupancy_doc),
-    GS_PYTHON_FUNCTION("run", gs_python_cuda_run, gs_python_cuda_run_doc),
-    GS_PYTHON_FUNCTION("play", gs_python_cuda_play, gs_python_cuda_play_doc),
+    {"info", cuda_device_info, METH_NOARGS, cuda_device_info_doc},
+    {"close", cuda_close, METH_NOARGS, cuda_close_doc},
+    {"fault", cuda_fault, METH_NOARGS, cuda_fault_doc},
+    GS_PYTHON_FUNCTION("carveout", cuda_carveout),
+    GS_PYTHON_FUNCTION("occupancy", cuda_occupancy),
+    GS_PYTHON_FUNCTION("run", gs_python_cuda_run),
+    GS_PYTHON_FUNCTION("play", gs_python_cuda_play),
     {NULL, NULL, 0, NULL},
 };
 
@@ -353,6 +328,6 @@ const gs_python_type_t gs_python_device_type = {
 };
 
 PyMethodDef gs_python_cuda_methods[] = {
-    GS_PYTHON_FUNCTION("cuda_driver", cuda_driver, driver_doc),
+    GS_PYTHON_FUNCTION("cuda_driver", cuda_driver),
     {NULL, NULL, 0, NULL},
 };

@@ -85,25 +85,22 @@ static PyObject *result_of(PyArrayObject *const out[PLAYED], const gs_cuda_playe
     return result;
 }
 
-const char gs_python_cuda_play_doc[] =
-    "play($self, period, deadline, offset, graph, variant, blocks, threads, *, smem, ns, "
-    "iterations, bytes, start, batch, order, policy, strategy, tick, cycles, wait, awake, lead, "
-    "realtime, lock_memory, stop)\n"
-    "--\n\n"
-    "Plays the frames (start, batch) of one task set, or follows a Policy.\n"
-    "Strategies: 0 table, 1 reclaim, 2 policy; waits: 0 context, 1 streams, 2 polling.\n"
-    "graph: a CUgraphExec, 0 for the spin kernel of the other columns. order: rows of\n"
-    "tasks, -1 at the end, for each frame or each batch, or None. Returns int64 arrays:\n"
-    "planned, due, dispatch, submitted, done, batch of the frames; task, job, frame,\n"
-    "start, end of the jobs; then how many frames were not safe, and the host's ns of\n"
-    "tick 0.";
+GS_PYTHON_DOC(gs_python_cuda_play,
+              "play($self, period, deadline, offset, graph, variant, blocks, threads, *, smem, ns, "
+              "iterations, bytes, start, batch, order, policy, strategy, tick, cycles, wait, "
+              "awake, lead, realtime, lock_memory, stop)",
+              "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, "
+              "int, int]",
+              "Plays the frames (start, batch) of one task set, or follows a Policy.\n"
+              "Strategies: 0 table, 1 reclaim, 2 policy; waits: 0 context, 1 streams, 2 polling.\n"
+              "graph: a CUgraphExec, 0 for the spin kernel of the other columns. order: rows of\n"
+              "tasks, -1 at the end, for each frame or each batch, or None. Returns int64 arrays:\n"
+              "planned, due, dispatch, submitted, done, batch of the frames; task, job, frame,\n"
+              "start, end of the jobs; then how many frames were not safe, and the host's ns of\n"
+              "tick 0.");
 
-static const gs_python_signature_t CUDA_PLAY_SIGNATURE = {
-    "play", "OOOOOOOOOOOOOOOiLLiLLipO", 7, 0,
-    (const char *const[]){"period",  "deadline", "offset", "graph",      "variant",     "blocks",
-                          "threads", "smem",     "ns",     "iterations", "bytes",       "start",
-                          "batch",   "order",    "policy", "strategy",   "tick",        "cycles",
-                          "wait",    "awake",    "lead",   "realtime",   "lock_memory", "stop"}};
+static const gs_python_signature_t gs_python_cuda_play_signature = {
+    gs_python_cuda_play_doc, "AAAAAAAAAAAAANO<Policy | None>iLLiLLipS"};
 
 PyObject *gs_python_cuda_play(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
@@ -111,10 +108,10 @@ PyObject *gs_python_cuda_play(PyObject *object, PyObject *const *args, Py_ssize_
     PyObject *in[COLUMNS], *order_in, *policy_in, *stop;
     int strategy, wait, realtime, lock_memory;
     long long tick, cycles, awake, lead;
-    if (!gs_python_parse(&CUDA_PLAY_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
-                         &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
-                         &order_in, &policy_in, &strategy, &tick, &cycles, &wait, &awake, &lead,
-                         &realtime, &lock_memory, &stop)) {
+    if (!gs_python_parse(&gs_python_cuda_play_signature, args, nargs, kwnames, &in[0], &in[1],
+                         &in[2], &in[3], &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10],
+                         &in[11], &in[12], &order_in, &policy_in, &strategy, &tick, &cycles, &wait,
+                         &awake, &lead, &realtime, &lock_memory, &stop)) {
         return NULL;
     }
     gs_python_call_t call;

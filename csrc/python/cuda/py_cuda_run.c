@@ -48,21 +48,19 @@ static bool read_plan(PyArrayObject *columns[COLUMNS], PyObject *const in[COLUMN
     return true;
 }
 
-const char gs_python_cuda_run_doc[] =
-    "run($self, kind, stream, at, variant, blocks, threads, smem, *, ns, iterations, bytes, "
-    "graph, stream_kind, stream_priority, sms, repeats, stop)\n"
-    "--\n\n"
-    "Launches operations and waits for all of them, some times over. Kinds: 0 spin kernel,\n"
-    "1 copy in, 2 copy out, 3 memset, 4 graph; of streams 0 blocking, 1 non-blocking, 2 the NULL\n"
-    "stream. Returns int64 arrays: begin, end (repeats,); called, returned (repeats,\n"
-    "operations), ns of the host; start, end, sm of the blocks (repeats, blocks), ns of\n"
-    "the device; and how many SMs the green context has, 0 without.";
+GS_PYTHON_DOC(gs_python_cuda_run,
+              "run($self, kind, stream, at, variant, blocks, threads, smem, *, ns, iterations, "
+              "bytes, graph, stream_kind, stream_priority, sms, repeats, stop)",
+              "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]",
+              "Launches operations and waits for all of them, some times over. Kinds: 0\n"
+              "spin kernel, 1 copy in, 2 copy out, 3 memset, 4 graph; of streams 0\n"
+              "blocking, 1 non-blocking, 2 the NULL stream. Returns int64 arrays: begin,\n"
+              "end (repeats,); called, returned (repeats, operations), ns of the host;\n"
+              "start, end, sm of the blocks (repeats, blocks), ns of the device; and how\n"
+              "many SMs the green context has, 0 without.");
 
-static const gs_python_signature_t CUDA_RUN_SIGNATURE = {
-    "run", "OOOOOOOOOOOOOLLO", 7, 0,
-    (const char *const[]){"kind", "stream", "at", "variant", "blocks", "threads", "smem", "ns",
-                          "iterations", "bytes", "graph", "stream_kind", "stream_priority", "sms",
-                          "repeats", "stop"}};
+static const gs_python_signature_t gs_python_cuda_run_signature = {gs_python_cuda_run_doc,
+                                                                   "AAAAAAAAAAAAALLS"};
 
 PyObject *gs_python_cuda_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
@@ -70,9 +68,9 @@ PyObject *gs_python_cuda_run(PyObject *object, PyObject *const *args, Py_ssize_t
     PyObject *in[COLUMNS], *stop;
     gs_cuda_plan_t plan = {0};
     long long sms, repeats;
-    if (!gs_python_parse(&CUDA_RUN_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
-                         &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
-                         &sms, &repeats, &stop)) {
+    if (!gs_python_parse(&gs_python_cuda_run_signature, args, nargs, kwnames, &in[0], &in[1],
+                         &in[2], &in[3], &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10],
+                         &in[11], &in[12], &sms, &repeats, &stop)) {
         return NULL;
     }
     gs_python_call_t call;

@@ -56,16 +56,12 @@ static void request_free(request_t *self)
     Py_CLEAR(self->utilization);
 }
 
-PyDoc_STRVAR(uunifast_doc,
-             "generate_uunifast(key, *, n, utilization, first, discard)\n"
-             "--\n\n"
-             "Utilizations of len(utilization) sets of n tasks, float64 (sets, n); set i has\n"
-             "number first + i. key: four uint64; utilization: float64, one sum per set;\n"
-             "discard: whether every share is at most 1.");
-
-static const gs_python_signature_t GENERATE_UUNIFAST_SIGNATURE = {
-    "generate_uunifast", "OLOLp", 1, 0,
-    (const char *const[]){"key", "n", "utilization", "first", "discard"}};
+GS_PYTHON_SIGNATURE(
+    generate_uunifast, "generate_uunifast(key, *, n, utilization, first, discard)", "ALALp",
+    "npt.NDArray[np.float64]",
+    "Utilizations of len(utilization) sets of n tasks, float64 (sets, n); set i has\n"
+    "number first + i. key: four uint64; utilization: float64, one sum per set;\n"
+    "discard: whether every share is at most 1.");
 
 static PyObject *generate_uunifast(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
@@ -73,7 +69,7 @@ static PyObject *generate_uunifast(PyObject *module, PyObject *const *args, Py_s
     PyObject *key, *utilization;
     request_t request = {0};
     int discard;
-    if (!gs_python_parse(&GENERATE_UUNIFAST_SIGNATURE, args, nargs, kwnames, &key, &request.n,
+    if (!gs_python_parse(&generate_uunifast_signature, args, nargs, kwnames, &key, &request.n,
                          &utilization, &request.first, &discard)) {
         return NULL;
     }
@@ -112,16 +108,12 @@ out:
     return (PyObject *)shares;
 }
 
-PyDoc_STRVAR(kernels_doc,
-             "generate_kernels(key, *, n, utilization, first, periods, capacity)\n"
-             "--\n\n"
-             "Kernels as in [RTNS24], section 6.1: (period, wcet, blocks), int64 (sets, n)\n"
-             "each. key, utilization, first: as in generate_uunifast; periods: int64 ticks to\n"
-             "choose from; capacity: blocks that the GPU holds at once.");
-
-static const gs_python_signature_t GENERATE_KERNELS_SIGNATURE = {
-    "generate_kernels", "OLOLOL", 1, 0,
-    (const char *const[]){"key", "n", "utilization", "first", "periods", "capacity"}};
+GS_PYTHON_SIGNATURE(
+    generate_kernels, "generate_kernels(key, *, n, utilization, first, periods, capacity)",
+    "ALALAL", "tuple[_Ints, _Ints, _Ints]",
+    "Kernels as in [RTNS24], section 6.1: (period, wcet, blocks), int64 (sets, n)\n"
+    "each. key, utilization, first: as in generate_uunifast; periods: int64 ticks to\n"
+    "choose from; capacity: blocks that the GPU holds at once.");
 
 static PyObject *generate_kernels(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                   PyObject *kwnames)
@@ -129,7 +121,7 @@ static PyObject *generate_kernels(PyObject *module, PyObject *const *args, Py_ss
     PyObject *key, *utilization, *periods;
     request_t request = {0};
     long long capacity;
-    if (!gs_python_parse(&GENERATE_KERNELS_SIGNATURE, args, nargs, kwnames, &key, &request.n,
+    if (!gs_python_parse(&generate_kernels_signature, args, nargs, kwnames, &key, &request.n,
                          &utilization, &request.first, &periods, &capacity)) {
         return NULL;
     }
@@ -184,20 +176,16 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(
-    fifo_doc,
+GS_PYTHON_SIGNATURE(
+    generate_fifo,
     "generate_fifo(key, *, n, utilization, first, capacity, shortest, longest, ticks, "
-    "sizes, blocks_max)\n"
-    "--\n\n"
-    "Kernels of blocks: (period, wcet, block_time, blocks, threads), int64 (sets, n) each.\n"
-    "key, first: as in generate_uunifast; utilization: as a share of the capacity, the\n"
-    "threads of the GPU; shortest, longest: periods, in units of ticks; sizes: int64\n"
-    "threads per block to choose from; blocks_max: the largest grid.");
-
-static const gs_python_signature_t GENERATE_FIFO_SIGNATURE = {
-    "generate_fifo", "OLOLLLLLOL", 1, 0,
-    (const char *const[]){"key", "n", "utilization", "first", "capacity", "shortest", "longest",
-                          "ticks", "sizes", "blocks_max"}};
+    "sizes, blocks_max)",
+    "ALALLLLLAL", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
+    "Kernels of blocks: (period, wcet, block_time, blocks, threads), int64 (sets,\n"
+    "n) each. key, first: as in generate_uunifast; utilization: as a share of the\n"
+    "capacity, the threads of the GPU; shortest, longest: periods, in units of\n"
+    "ticks; sizes: int64 threads per block to choose from; blocks_max: the\n"
+    "largest grid.");
 
 static PyObject *generate_fifo(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
@@ -205,7 +193,7 @@ static PyObject *generate_fifo(PyObject *module, PyObject *const *args, Py_ssize
     PyObject *key, *utilization, *sizes;
     request_t request = {0};
     long long capacity, shortest, longest, ticks, blocks_max;
-    if (!gs_python_parse(&GENERATE_FIFO_SIGNATURE, args, nargs, kwnames, &key, &request.n,
+    if (!gs_python_parse(&generate_fifo_signature, args, nargs, kwnames, &key, &request.n,
                          &utilization, &request.first, &capacity, &shortest, &longest, &ticks,
                          &sizes, &blocks_max)) {
         return NULL;
@@ -266,8 +254,8 @@ out:
 }
 
 PyMethodDef gs_python_generate_methods[] = {
-    GS_PYTHON_FUNCTION("generate_uunifast", generate_uunifast, uunifast_doc),
-    GS_PYTHON_FUNCTION("generate_kernels", generate_kernels, kernels_doc),
-    GS_PYTHON_FUNCTION("generate_fifo", generate_fifo, fifo_doc),
+    GS_PYTHON_FUNCTION("generate_uunifast", generate_uunifast),
+    GS_PYTHON_FUNCTION("generate_kernels", generate_kernels),
+    GS_PYTHON_FUNCTION("generate_fifo", generate_fifo),
     {NULL, NULL, 0, NULL},
 };

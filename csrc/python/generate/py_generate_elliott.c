@@ -6,21 +6,17 @@
  * large pages where it is large, and is kept by the allocator where it is not. */
 enum { PERIOD, PRIORITY, SEGMENTS, CPU, COPY_IN = CPU + 2, KERNEL, COLUMNS };
 
-PyDoc_STRVAR(
-    draw_doc,
-    "elliott_draw(key, utilization, periods, share, *, cpus, gpu, overhead, rounding, empty, "
-    "first, count, stop)\n"
-    "--\n\n"
-    "The sets first .. first + count - 1 of a scenario (generate/elliott_stack.h), int64: size\n"
-    "(count,), tasks of each set; block (7, count, n): period, priority, segments, cpu (two, of\n"
-    "which the entries of shape (count, n, 2) follow each other), copy_in, kernel, 0 beyond a\n"
-    "set's tasks; n is the largest size, at least 1. utilization, share: float64 (2,), periods:\n"
-    "int64 (2,).");
-
-static const gs_python_signature_t DRAW_SIGNATURE = {
-    "elliott_draw", "OOOOLLLipLLO", 4, 0,
-    (const char *const[]){"key", "utilization", "periods", "share", "cpus", "gpu", "overhead",
-                          "rounding", "empty", "first", "count", "stop"}};
+GS_PYTHON_SIGNATURE(
+    elliott_draw,
+    "elliott_draw(key, utilization, periods, share, *, cpus, gpu, overhead, rounding, "
+    "empty, first, count, stop)",
+    "AAAALLLipLLS", "tuple[_Ints, _Ints]",
+    "The sets first .. first + count - 1 of a scenario\n"
+    "(generate/elliott_stack.h), int64: size (count,), tasks of each set; block\n"
+    "(7, count, n): period, priority, segments, cpu (two, of which the entries of\n"
+    "shape (count, n, 2) follow each other), copy_in, kernel, 0 beyond a set's\n"
+    "tasks; n is the largest size, at least 1. utilization, share: float64 (2,),\n"
+    "periods: int64 (2,).");
 
 static PyObject *elliott_draw(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
@@ -28,7 +24,7 @@ static PyObject *elliott_draw(PyObject *module, PyObject *const *args, Py_ssize_
     gs_python_scenario_arguments_t in;
     gs_python_scenario_t scenario;
     PyObject *stop, *result = NULL;
-    if (!gs_python_parse(&DRAW_SIGNATURE, args, nargs, kwnames, &in.key, &in.utilization,
+    if (!gs_python_parse(&elliott_draw_signature, args, nargs, kwnames, &in.key, &in.utilization,
                          &in.periods, &in.share, &in.cpus, &in.gpu, &in.overhead, &in.rounding,
                          &in.empty, &in.first, &in.count, &stop) ||
         !gs_python_scenario_init(&scenario, &in)) {
@@ -78,6 +74,6 @@ out:
 }
 
 PyMethodDef gs_python_generate_elliott_methods[] = {
-    GS_PYTHON_FUNCTION("elliott_draw", elliott_draw, draw_doc),
+    GS_PYTHON_FUNCTION("elliott_draw", elliott_draw),
     {NULL, NULL, 0, NULL},
 };

@@ -46,25 +46,21 @@ static bool read_ranges(PyArrayObject *ranges, gs_generate_gcaps_t *spec)
     return true;
 }
 
-PyDoc_STRVAR(gcaps_doc,
-             "generate_gcaps(key, *, cpus, count, first, ticks, ranges)\n"
-             "--\n\n"
-             "Tasks with CPU and GPU segments on cores: (size, period, core, segments, cpu,\n"
-             "copy_in, kernel) of count sets, int64, see generate/gcaps_sets.h. key, first: as in\n"
-             "generate_uunifast; ranges: int64 (7, 2), least and most of tasks per core,\n"
-             "utilization of a core, periods (in ticks), gpu_share, segments, gpu_ratio and\n"
-             "copy_ratio (shares and ratios in millionths).");
-
-static const gs_python_signature_t GENERATE_GCAPS_SIGNATURE = {
-    "generate_gcaps", "OLLLLO", 1, 0,
-    (const char *const[]){"key", "cpus", "count", "first", "ticks", "ranges"}};
+GS_PYTHON_SIGNATURE(
+    generate_gcaps, "generate_gcaps(key, *, cpus, count, first, ticks, ranges)", "ALLLLA",
+    "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]",
+    "Tasks with CPU and GPU segments on cores: (size, period, core, segments, cpu,\n"
+    "copy_in, kernel) of count sets, int64, see generate/gcaps_sets.h. key, first: as in\n"
+    "generate_uunifast; ranges: int64 (7, 2), least and most of tasks per core,\n"
+    "utilization of a core, periods (in ticks), gpu_share, segments, gpu_ratio and\n"
+    "copy_ratio (shares and ratios in millionths).");
 
 static PyObject *generate_gcaps(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *key_arg, *ranges_arg, *result = NULL;
     long long cpus, count, first, ticks;
-    if (!gs_python_parse(&GENERATE_GCAPS_SIGNATURE, args, nargs, kwnames, &key_arg, &cpus, &count,
+    if (!gs_python_parse(&generate_gcaps_signature, args, nargs, kwnames, &key_arg, &cpus, &count,
                          &first, &ticks, &ranges_arg)) {
         return NULL;
     }
@@ -121,6 +117,6 @@ out:
 }
 
 PyMethodDef gs_python_generate_gcaps_methods[] = {
-    GS_PYTHON_FUNCTION("generate_gcaps", generate_gcaps, gcaps_doc),
+    GS_PYTHON_FUNCTION("generate_gcaps", generate_gcaps),
     {NULL, NULL, 0, NULL},
 };

@@ -46,20 +46,16 @@ static bool read_ranges(PyArrayObject *ranges, gs_generate_hosts_t *spec)
     return true;
 }
 
-PyDoc_STRVAR(hosts_doc,
-             "generate_hosts(key, *, n, count, first, ticks, ranges, at, profiles, cpu_only, even, "
-             "even_copy)\n"
-             "--\n\n"
-             "Tasks with CPU and GPU segments: (period, segments, cpu, copy_in, kernel, copy_out,\n"
-             "profile) of count sets, int64, see generate/host_sets.h. key, first: as in\n"
-             "generate_uunifast; ranges: int64 (6, 2), least and most of periods (in ticks),\n"
-             "utilization, gpu_ratio, segments, cpu_ratio and kernel_ratio (in millionths);\n"
-             "profiles: int64 (p, sms), times in millionths of that on one SM.");
-
-static const gs_python_signature_t GENERATE_HOSTS_SIGNATURE = {
-    "generate_hosts", "OLLLLOLOppp", 1, 0,
-    (const char *const[]){"key", "n", "count", "first", "ticks", "ranges", "at", "profiles",
-                          "cpu_only", "even", "even_copy"}};
+GS_PYTHON_SIGNATURE(
+    generate_hosts,
+    "generate_hosts(key, *, n, count, first, ticks, ranges, at, profiles, cpu_only, "
+    "even, even_copy)",
+    "ALLLLALAppp", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]",
+    "Tasks with CPU and GPU segments: (period, segments, cpu, copy_in, kernel, copy_out,\n"
+    "profile) of count sets, int64, see generate/host_sets.h. key, first: as in\n"
+    "generate_uunifast; ranges: int64 (6, 2), least and most of periods (in ticks),\n"
+    "utilization, gpu_ratio, segments, cpu_ratio and kernel_ratio (in millionths);\n"
+    "profiles: int64 (p, sms), times in millionths of that on one SM.");
 
 static PyObject *generate_hosts(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -67,7 +63,7 @@ static PyObject *generate_hosts(PyObject *module, PyObject *const *args, Py_ssiz
     PyObject *key_arg, *ranges_arg, *profiles_arg;
     long long n, count, first, ticks, at;
     int cpu_only, even, even_copy;
-    if (!gs_python_parse(&GENERATE_HOSTS_SIGNATURE, args, nargs, kwnames, &key_arg, &n, &count,
+    if (!gs_python_parse(&generate_hosts_signature, args, nargs, kwnames, &key_arg, &n, &count,
                          &first, &ticks, &ranges_arg, &at, &profiles_arg, &cpu_only, &even,
                          &even_copy)) {
         return NULL;
@@ -143,6 +139,6 @@ out:
 }
 
 PyMethodDef gs_python_generate_hosts_methods[] = {
-    GS_PYTHON_FUNCTION("generate_hosts", generate_hosts, hosts_doc),
+    GS_PYTHON_FUNCTION("generate_hosts", generate_hosts),
     {NULL, NULL, 0, NULL},
 };

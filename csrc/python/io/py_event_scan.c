@@ -3,19 +3,17 @@
 
 enum { MOST_WANTED = 64 };
 
-PyDoc_STRVAR(event_scan_doc,
-             "event_scan(data, place, position, events, wanted, fields, last)\n"
-             "--\n\n"
-             "Members and wanted events of a trace (gs_io_event_scan_run). data: bytes; wanted:\n"
-             "tuples (category, beginning of the name, group) of bytes and an int; fields: per\n"
-             "group tuples (key, kind, least, optional) of bytes (b'args.key' for those of the\n"
-             "arguments), two ints and a bool. Returns reason, place, position, events, lines,\n"
-             "line, ranges (begin, end, index), per group (index, fields ...), all int64, and\n"
-             "the texts as bytes with commas between them.");
-
-static const gs_python_signature_t EVENT_SCAN_SIGNATURE = {
-    "event_scan", "OiLLOOp", 7, 0,
-    (const char *const[]){"data", "place", "position", "events", "wanted", "fields", "last"}};
+GS_PYTHON_SIGNATURE(
+    event_scan, "event_scan(data, place, position, events, wanted, fields, last)",
+    "O<bytes>iLLO<tuple[tuple[bytes, bytes, int], ...]>O<tuple[tuple[tuple[bytes, int, "
+    "int, bool], ...], ...]>p",
+    "tuple[int, int, int, int, int, int, _Frames, tuple[tuple[_Ints, ...], ...], bytes]",
+    "Members and wanted events of a trace (gs_io_event_scan_run). data: bytes; wanted:\n"
+    "tuples (category, beginning of the name, group) of bytes and an int; fields: per\n"
+    "group tuples (key, kind, least, optional) of bytes (b'args.key' for those of the\n"
+    "arguments), two ints and a bool. Returns reason, place, position, events, lines,\n"
+    "line, ranges (begin, end, index), per group (index, fields ...), all int64, and\n"
+    "the texts as bytes with commas between them.");
 
 /* A bytes object, whose memory nothing can change. */
 static bool read_bytes(PyObject *object, const char *name, gs_io_json_text_t *text)
@@ -167,7 +165,7 @@ static PyObject *event_scan(PyObject *module, PyObject *const *args, Py_ssize_t 
     PyObject *given_data, *given_wanted, *given_groups;
     int place, last;
     long long position, events;
-    if (!gs_python_parse(&EVENT_SCAN_SIGNATURE, args, nargs, kwnames, &given_data, &place,
+    if (!gs_python_parse(&event_scan_signature, args, nargs, kwnames, &given_data, &place,
                          &position, &events, &given_wanted, &given_groups, &last)) {
         return NULL;
     }
@@ -196,6 +194,6 @@ static PyObject *event_scan(PyObject *module, PyObject *const *args, Py_ssize_t 
 }
 
 PyMethodDef gs_python_event_scan_methods[] = {
-    GS_PYTHON_FUNCTION("event_scan", event_scan, event_scan_doc),
+    GS_PYTHON_FUNCTION("event_scan", event_scan),
     {NULL, NULL, 0, NULL},
 };

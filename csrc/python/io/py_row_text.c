@@ -1,18 +1,12 @@
 /* Text of traces for Python: rows of numbers as bytes, lanes for overlapping pieces. */
 #include "python/support/parameters.h"
 
-PyDoc_STRVAR(
-    row_text_doc,
-    "row_text(values, kind, fixed, fixed_begin, texts, texts_begin, *, factor)\n"
-    "--\n\n"
-    "Rows as bytes (gs_io_row_text_write). values: int64 (columns, rows); kind: int64 per\n"
-    "column; fixed, texts: uint8, texts one after the other, which begin at the int64\n"
-    "places that are given with one more for the end.");
-
-static const gs_python_signature_t ROW_TEXT_SIGNATURE = {
-    "row_text", "OOOOOOL", 6, 0,
-    (const char *const[]){"values", "kind", "fixed", "fixed_begin", "texts", "texts_begin",
-                          "factor"}};
+GS_PYTHON_SIGNATURE(row_text,
+                    "row_text(values, kind, fixed, fixed_begin, texts, texts_begin, *, factor)",
+                    "AAAAAAL", "bytes",
+                    "Rows as bytes (gs_io_row_text_write). values: int64 (columns, rows); kind:\n"
+                    "int64 per column; fixed, texts: uint8, texts one after the other, which\n"
+                    "begin at the int64 places that are given with one more for the end.");
 
 /* Texts and where they begin. */
 typedef struct {
@@ -48,7 +42,7 @@ static PyObject *row_text(PyObject *module, PyObject *const *args, Py_ssize_t na
 {
     PyObject *given_values, *given_kind, *given[4];
     long long factor;
-    if (!gs_python_parse(&ROW_TEXT_SIGNATURE, args, nargs, kwnames, &given_values, &given_kind,
+    if (!gs_python_parse(&row_text_signature, args, nargs, kwnames, &given_values, &given_kind,
                          &given[0], &given[1], &given[2], &given[3], &factor)) {
         return NULL;
     }
@@ -86,16 +80,10 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(
-    free_lanes_doc,
-    "free_lanes(groups, group, start, end)\n"
-    "--\n\n"
-    "The lane of each interval in its group, the lowest that is free at its start, int64\n"
-    "(gs_io_free_lanes_find). groups: their number; group, start, end: int64, by start in\n"
-    "each group.");
-
-static const gs_python_signature_t FREE_LANES_SIGNATURE = {
-    "free_lanes", "LOOO", 4, 0, (const char *const[]){"groups", "group", "start", "end"}};
+GS_PYTHON_SIGNATURE(free_lanes, "free_lanes(groups, group, start, end)", "LAAA", "_Ints",
+                    "The lane of each interval in its group, the lowest that is free at its\n"
+                    "start, int64 (gs_io_free_lanes_find). groups: their number; group, start,\n"
+                    "end: int64, by start in each group.");
 
 static PyObject *free_lanes(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
@@ -103,7 +91,7 @@ static PyObject *free_lanes(PyObject *module, PyObject *const *args, Py_ssize_t 
     static const char *const names[] = {"group", "start", "end"};
     long long groups;
     PyObject *given[3];
-    if (!gs_python_parse(&FREE_LANES_SIGNATURE, args, nargs, kwnames, &groups, &given[0], &given[1],
+    if (!gs_python_parse(&free_lanes_signature, args, nargs, kwnames, &groups, &given[0], &given[1],
                          &given[2])) {
         return NULL;
     }
@@ -140,7 +128,7 @@ out:
 }
 
 PyMethodDef gs_python_row_text_methods[] = {
-    GS_PYTHON_FUNCTION("row_text", row_text, row_text_doc),
-    GS_PYTHON_FUNCTION("free_lanes", free_lanes, free_lanes_doc),
+    GS_PYTHON_FUNCTION("row_text", row_text),
+    GS_PYTHON_FUNCTION("free_lanes", free_lanes),
     {NULL, NULL, 0, NULL},
 };

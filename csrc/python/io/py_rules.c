@@ -24,18 +24,14 @@ static const char *const COLUMN_NAMES[COLUMNS] = {
     "stream",  "launch", "joined", "threads", "regs",  "smem", "priority",
     "context", "kernel", "block",  "sm",      "start", "end"};
 
-PyDoc_STRVAR(check_doc,
-             "rules_check(limits, sm_order, kernels, blocks, *, tolerance, latency, placement, "
-             "resident_grids)\n"
-             "--\n\n"
-             "Findings of gs_io_rules_check, int64 columns: rule, kernel, block, time and five\n"
-             "details. kernels: (stream, launch, joined, threads, regs, smem, priority,\n"
-             "context), blocks: (kernel, block, sm, start, end), int64 columns.");
-
-static const gs_python_signature_t RULES_CHECK_SIGNATURE = {
-    "rules_check", "OOOOLLpL", 4, 0,
-    (const char *const[]){"limits", "sm_order", "kernels", "blocks", "tolerance", "latency",
-                          "placement", "resident_grids"}};
+GS_PYTHON_SIGNATURE(
+    rules_check,
+    "rules_check(limits, sm_order, kernels, blocks, *, tolerance, latency, placement, "
+    "resident_grids)",
+    "ANO<tuple[_In, ...]>O<tuple[_In, ...]>LLpL", "tuple[_Ints, ...]",
+    "Findings of gs_io_rules_check, int64 columns: rule, kernel, block, time and five\n"
+    "details. kernels: (stream, launch, joined, threads, regs, smem, priority,\n"
+    "context), blocks: (kernel, block, sm, start, end), int64 columns.");
 
 /* Columns first to last - 1 of a tuple or list; false with an exception. */
 static bool read_columns(PyObject *given, const char *name, int first, int last,
@@ -77,7 +73,7 @@ static PyObject *rules_check(PyObject *module, PyObject *const *args, Py_ssize_t
     PyObject *limits, *sm_order, *kernels, *blocks;
     long long tolerance, latency, resident_grids;
     int placement;
-    if (!gs_python_parse(&RULES_CHECK_SIGNATURE, args, nargs, kwnames, &limits, &sm_order, &kernels,
+    if (!gs_python_parse(&rules_check_signature, args, nargs, kwnames, &limits, &sm_order, &kernels,
                          &blocks, &tolerance, &latency, &placement, &resident_grids)) {
         return NULL;
     }
@@ -129,6 +125,6 @@ out:
 }
 
 PyMethodDef gs_python_rules_methods[] = {
-    GS_PYTHON_FUNCTION("rules_check", rules_check, check_doc),
+    GS_PYTHON_FUNCTION("rules_check", rules_check),
     {NULL, NULL, 0, NULL},
 };

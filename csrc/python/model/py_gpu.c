@@ -36,20 +36,16 @@ static void free_columns(PyArrayObject *columns[4])
     }
 }
 
-PyDoc_STRVAR(occupancy_doc,
-             "occupancy(limits, threads, regs, smem)\n"
-             "--\n\n"
-             "Resident blocks on an empty SM for each kernel, and what limits them: two int64\n"
-             "arrays. Limits: 0 warps, 1 blocks, 2 registers, 3 shared memory, 4 threads.");
-
-static const gs_python_signature_t OCCUPANCY_SIGNATURE = {
-    "occupancy", "OOOO", 4, 0, (const char *const[]){"limits", "threads", "regs", "smem"}};
+GS_PYTHON_SIGNATURE(
+    occupancy, "occupancy(limits, threads, regs, smem)", "AAAA", "tuple[_Ints, _Ints]",
+    "Resident blocks on an empty SM for each kernel, and what limits them: two int64\n"
+    "arrays. Limits: 0 warps, 1 blocks, 2 registers, 3 shared memory, 4 threads.");
 
 static PyObject *occupancy(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
 {
     PyObject *limits, *in[4] = {NULL};
-    if (!gs_python_parse(&OCCUPANCY_SIGNATURE, args, nargs, kwnames, &limits, &in[1], &in[2],
+    if (!gs_python_parse(&occupancy_signature, args, nargs, kwnames, &limits, &in[1], &in[2],
                          &in[3])) {
         return NULL;
     }
@@ -147,25 +143,20 @@ static int place_all(gs_context_t *ctx, gs_placement_t *placer, PyArrayObject *c
     return GS_OK;
 }
 
-PyDoc_STRVAR(place_doc,
-             "place(limits, sm_order, blocks, threads, regs, smem, *, policy, load)\n"
-             "--\n\n"
-             "The SM of every block of the kernels, in dispatch order (-1: no room), and the load\n"
-             "of the SMs after it: arrays of int32 (sum of blocks) and of int64 (sms, 5) with\n"
-             "warps, blocks, registers, shared memory, carve-out (-1: none). load before it: such\n"
-             "an array or None.\n"
-             "Policies: 0 most_room, 1 olmedo, 2 round_robin.");
-
-static const gs_python_signature_t PLACE_SIGNATURE = {
-    "place", "OOOOOOiO", 6, 0,
-    (const char *const[]){"limits", "sm_order", "blocks", "threads", "regs", "smem", "policy",
-                          "load"}};
+GS_PYTHON_SIGNATURE(
+    place, "place(limits, sm_order, blocks, threads, regs, smem, *, policy, load)", "AAAAAAiN",
+    "tuple[npt.NDArray[np.int32], _Ints]",
+    "The SM of every block of the kernels, in dispatch order (-1: no room), and the load\n"
+    "of the SMs after it: arrays of int32 (sum of blocks) and of int64 (sms, 5) with\n"
+    "warps, blocks, registers, shared memory, carve-out (-1: none). load before it: such\n"
+    "an array or None.\n"
+    "Policies: 0 most_room, 1 olmedo, 2 round_robin.");
 
 static PyObject *place(PyObject *module, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     PyObject *limits, *order, *in[4], *before;
     int policy;
-    if (!gs_python_parse(&PLACE_SIGNATURE, args, nargs, kwnames, &limits, &order, &in[0], &in[1],
+    if (!gs_python_parse(&place_signature, args, nargs, kwnames, &limits, &order, &in[0], &in[1],
                          &in[2], &in[3], &policy, &before)) {
         return NULL;
     }
@@ -226,7 +217,7 @@ out:
 }
 
 PyMethodDef gs_python_gpu_methods[] = {
-    GS_PYTHON_FUNCTION("occupancy", occupancy, occupancy_doc),
-    GS_PYTHON_FUNCTION("place", place, place_doc),
+    GS_PYTHON_FUNCTION("occupancy", occupancy),
+    GS_PYTHON_FUNCTION("place", place),
     {NULL, NULL, 0, NULL},
 };

@@ -2,18 +2,14 @@
 #include "python/support/pbs_arguments.h"
 #include "python/support/parameters.h"
 
-PyDoc_STRVAR(replay_doc,
-             "schedule_replay(period, deadline, offset, completion, start, end, batch, *, idling, "
-             "cycle_from=0, cycle_length=0, chained=None)\n"
-             "--\n\n"
-             "Replays the schedule of one task set (a stack of one: arrays of shape (1, n) and\n"
-             "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.\n"
-             "With a cycle length, the frames from cycle_from on repeat endlessly.");
-
-static const gs_python_signature_t SCHEDULE_REPLAY_SIGNATURE = {
-    "schedule_replay", "OOOOOOOpLLO", 7, 3,
-    (const char *const[]){"period", "deadline", "offset", "completion", "start", "end", "batch",
-                          "idling", "cycle_from", "cycle_length", "chained"}};
+GS_PYTHON_SIGNATURE(
+    schedule_replay,
+    "schedule_replay(period, deadline, offset, completion, start, end, batch, *, idling, "
+    "cycle_from=0, cycle_length=0, chained=None)",
+    "AAAAAAApLLN", "tuple[int, int, int, int]",
+    "Replays the schedule of one task set (a stack of one: arrays of shape (1, n) and\n"
+    "(1, 2**n)); returns (rule, frame, task, instant), with rule 0 when it is valid.\n"
+    "With a cycle length, the frames from cycle_from on repeat endlessly.");
 
 static PyObject *schedule_replay(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *kwnames)
@@ -21,7 +17,7 @@ static PyObject *schedule_replay(PyObject *module, PyObject *const *args, Py_ssi
     PyObject *in[7], *chained = Py_None;
     int idling;
     long long from = 0, length = 0;
-    if (!gs_python_parse(&SCHEDULE_REPLAY_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&schedule_replay_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &in[4], &in[5], &in[6], &idling, &from, &length, &chained)) {
         return NULL;
     }
@@ -90,6 +86,6 @@ out:
 }
 
 PyMethodDef gs_python_schedule_methods[] = {
-    GS_PYTHON_FUNCTION("schedule_replay", schedule_replay, replay_doc),
+    GS_PYTHON_FUNCTION("schedule_replay", schedule_replay),
     {NULL, NULL, 0, NULL},
 };

@@ -4,23 +4,19 @@
 #include "python/support/function_arguments.h"
 #include "python/support/parameters.h"
 
-PyDoc_STRVAR(
-    times_doc,
-    "pbs_function_times(function, batches, *, stop=None)\n"
-    "--\n\n"
-    "Times of batches, masks in an array of uint64: of an eligible batch its time, 0 for\n"
-    "others; -time where it is not known whether the batch is eligible. function: a\n"
-    "tuple (period, wcet, shapes, limits, sm_order, key, first, least, most), with shapes\n"
-    "(n, 4) of blocks, threads, regs and smem, or None for eligibility by utilization.");
-
-static const gs_python_signature_t PBS_FUNCTION_TIMES_SIGNATURE = {
-    "pbs_function_times", "OOO", 2, 1, (const char *const[]){"function", "batches", "stop"}};
+GS_PYTHON_SIGNATURE(function_times, "pbs_function_times(function, batches, *, stop=None)",
+                    "O<_Function>AS", "_Ints",
+                    "Times of batches, masks in an array of uint64: of an eligible batch its\n"
+                    "time, 0 for others; -time where it is not known whether the batch is\n"
+                    "eligible. function: a tuple (period, wcet, shapes, limits, sm_order, key,\n"
+                    "first, least, most), with shapes (n, 4) of blocks, threads, regs and smem,\n"
+                    "or None for eligibility by utilization.");
 
 static PyObject *function_times(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *function, *batches, *stop = Py_None;
-    if (!gs_python_parse(&PBS_FUNCTION_TIMES_SIGNATURE, args, nargs, kwnames, &function, &batches,
+    if (!gs_python_parse(&function_times_signature, args, nargs, kwnames, &function, &batches,
                          &stop)) {
         return NULL;
     }
@@ -89,18 +85,13 @@ static bool read_subset(const gs_python_function_t *source, PyObject *tasks, uin
     return right;
 }
 
-PyDoc_STRVAR(
-    table_doc,
-    "pbs_function_table(function, tasks, *, least, stop=None, seconds=0.0)\n"
-    "--\n\n"
-    "(completion, undecided, order) of all batches of some of the tasks, at most 24,\n"
-    "renumbered; least: the least times of batches of all tasks that contain them instead. The\n"
-    "order is None where it is the increasing index. function: as in pbs_function_times.\n"
-    "None when the budget of seconds is spent.");
-
-static const gs_python_signature_t PBS_FUNCTION_TABLE_SIGNATURE = {
-    "pbs_function_table", "OOpOd", 2, 2,
-    (const char *const[]){"function", "tasks", "least", "stop", "seconds"}};
+GS_PYTHON_SIGNATURE(function_table,
+                    "pbs_function_table(function, tasks, *, least, stop=None, seconds=0.0)",
+                    "O<_Function>ApSd", "tuple[_Ints, _Ints, npt.NDArray[np.int8] | None] | None",
+                    "(completion, undecided, order) of all batches of some of the tasks, at most\n"
+                    "24, renumbered; least: the least times of batches of all tasks that contain\n"
+                    "them instead. The order is None where it is the increasing index. function:\n"
+                    "as in pbs_function_times. None when the budget of seconds is spent.");
 
 static PyObject *function_table(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -108,8 +99,8 @@ static PyObject *function_table(PyObject *module, PyObject *const *args, Py_ssiz
     PyObject *function, *tasks, *stop = Py_None, *result = NULL;
     int least;
     double seconds = 0;
-    if (!gs_python_parse(&PBS_FUNCTION_TABLE_SIGNATURE, args, nargs, kwnames, &function, &tasks,
-                         &least, &stop, &seconds)) {
+    if (!gs_python_parse(&function_table_signature, args, nargs, kwnames, &function, &tasks, &least,
+                         &stop, &seconds)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -160,21 +151,17 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(
-    demand_doc,
-    "pbs_function_demand(function)\n"
-    "--\n\n"
-    "(need (rows, n), room (rows,), alone (n,)): batches of two or more have no task that\n"
-    "is eligible only alone, and in no row needs that add up to more than the room.");
-
-static const gs_python_signature_t PBS_FUNCTION_DEMAND_SIGNATURE = {
-    "pbs_function_demand", "O", 1, 0, (const char *const[]){"function"}};
+GS_PYTHON_SIGNATURE(function_demand, "pbs_function_demand(function)", "O<_Function>",
+                    "tuple[_Ints, _Ints, npt.NDArray[np.bool_]]",
+                    "(need (rows, n), room (rows,), alone (n,)): batches of two or more have no\n"
+                    "task that is eligible only alone, and in no row needs that add up to more\n"
+                    "than the room.");
 
 static PyObject *function_demand(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *kwnames)
 {
     PyObject *function, *result = NULL;
-    if (!gs_python_parse(&PBS_FUNCTION_DEMAND_SIGNATURE, args, nargs, kwnames, &function)) {
+    if (!gs_python_parse(&function_demand_signature, args, nargs, kwnames, &function)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -216,19 +203,15 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(order_doc,
-             "pbs_function_order(function, batch)\n"
-             "--\n\n"
-             "The tasks of a batch, a mask, in an order of submission that makes it eligible.");
-
-static const gs_python_signature_t PBS_FUNCTION_ORDER_SIGNATURE = {
-    "pbs_function_order", "OO", 2, 0, (const char *const[]){"function", "batch"}};
+GS_PYTHON_SIGNATURE(
+    function_order, "pbs_function_order(function, batch)", "O<_Function>O<int>", "_Ints",
+    "The tasks of a batch, a mask, in an order of submission that makes it eligible.");
 
 static PyObject *function_order(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
     PyObject *function, *batch, *result = NULL;
-    if (!gs_python_parse(&PBS_FUNCTION_ORDER_SIGNATURE, args, nargs, kwnames, &function, &batch)) {
+    if (!gs_python_parse(&function_order_signature, args, nargs, kwnames, &function, &batch)) {
         return NULL;
     }
     unsigned long long mask = PyLong_AsUnsignedLongLong(batch);
@@ -311,19 +294,17 @@ static PyObject *proof_of(const gs_pbs_large_t *result)
     return Py_BuildValue("{sssNsN}", "kind", "core", "core", tasks, "proof", own);
 }
 
-PyDoc_STRVAR(
-    round_doc,
-    "pbs_function_search(function, period, deadline, offset, *, idling, round, states, bytes, "
-    "seconds, stop, skip=0)\n"
-    "--\n\n"
-    "One round of the search with a batch function (gs_pbs_large_round). Returns (answer, stage,\n"
-    "spent, states, bytes), (searches, groups, cores, load), (start, end, batch) or None, and the\n"
-    "proof or None. function: as in pbs_function_times; skip: GS_PBS_LARGE_SKIP_*.");
-
-static const gs_python_signature_t PBS_FUNCTION_SEARCH_SIGNATURE = {
-    "pbs_function_search", "OOOOpiLLdOi", 4, 1,
-    (const char *const[]){"function", "period", "deadline", "offset", "idling", "round", "states",
-                          "bytes", "seconds", "stop", "skip"}};
+GS_PYTHON_SIGNATURE(
+    function_search,
+    "pbs_function_search(function, period, deadline, offset, *, idling, round, states, "
+    "bytes, seconds, stop, skip=0)",
+    "O<_Function>AAApiLLdSi",
+    "tuple[tuple[int, int, int, int, int], tuple[int, int, int, float], tuple[_Ints, "
+    "_Ints, npt.NDArray[np.uint64]] | None, dict[str, Any] | None]",
+    "One round of the search with a batch function (gs_pbs_large_round). Returns\n"
+    "(answer, stage, spent, states, bytes), (searches, groups, cores, load),\n"
+    "(start, end, batch) or None, and the proof or None. function: as in\n"
+    "pbs_function_times; skip: GS_PBS_LARGE_SKIP_*.");
 
 static PyObject *function_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                  PyObject *kwnames)
@@ -333,7 +314,7 @@ static PyObject *function_search(PyObject *module, PyObject *const *args, Py_ssi
     int idling, round, skip = 0;
     long long states, bytes;
     double seconds;
-    if (!gs_python_parse(&PBS_FUNCTION_SEARCH_SIGNATURE, args, nargs, kwnames, &function, &in[0],
+    if (!gs_python_parse(&function_search_signature, args, nargs, kwnames, &function, &in[0],
                          &in[1], &in[2], &idling, &round, &states, &bytes, &seconds, &stop,
                          &skip)) {
         return NULL;
@@ -399,10 +380,10 @@ out:
 }
 
 PyMethodDef gs_python_function_methods[] = {
-    GS_PYTHON_FUNCTION("pbs_function_times", function_times, times_doc),
-    GS_PYTHON_FUNCTION("pbs_function_table", function_table, table_doc),
-    GS_PYTHON_FUNCTION("pbs_function_order", function_order, order_doc),
-    GS_PYTHON_FUNCTION("pbs_function_demand", function_demand, demand_doc),
-    GS_PYTHON_FUNCTION("pbs_function_search", function_search, round_doc),
+    GS_PYTHON_FUNCTION("pbs_function_times", function_times),
+    GS_PYTHON_FUNCTION("pbs_function_table", function_table),
+    GS_PYTHON_FUNCTION("pbs_function_order", function_order),
+    GS_PYTHON_FUNCTION("pbs_function_demand", function_demand),
+    GS_PYTHON_FUNCTION("pbs_function_search", function_search),
     {NULL, NULL, 0, NULL},
 };

@@ -2,20 +2,20 @@
 #include "python/support/pbs_arguments.h"
 #include "python/support/parameters.h"
 
-PyDoc_STRVAR(
-    graph_search_doc,
-    "graph_search(period, deadline, offset, completion, undecided, *, variant, pruning, lifo, "
-    "merge, "
-    "idling, first_only, depth_limit, states, bytes, seconds, want_graph, stop)\n"
-    "--\n\n"
-    "Explores the scheduling graph of one task set (a stack of one). variant: 0 repaired,\n"
-    "1 paper, 2 printed; pruning: GS_PBS_GRAPH_PRUNING_*; depth_limit: -1 for none; states, bytes, "
-    "seconds: budgets, 0 for\n"
-    "none. Returns a dict: schedulable (1, 0, -1), reason (GS_PBS_GRAPH_*), start, end, batch,\n"
-    "vertices, times, edges, merged, splits, per_depth, bytes, seconds, and graph: None or\n"
-    "a dict of executed and ready (vertices, n), state, first (vertices + 1), time,\n"
-    "parent, parent_batch (per time), source, target, batch (per edge; a batch of -1 is\n"
-    "the step to a split vertex).");
+GS_PYTHON_SIGNATURE(
+    graph_search,
+    "graph_search(period, deadline, offset, completion, undecided, *, variant, pruning, "
+    "lifo, merge, idling, first_only, depth_limit, states, bytes, seconds, want_graph, "
+    "stop)",
+    "AAAANiippppLLLdpS", "dict[str, Any]",
+    "Explores the scheduling graph of one task set (a stack of one). variant: 0\n"
+    "repaired, 1 paper, 2 printed; pruning: GS_PBS_GRAPH_PRUNING_*; depth_limit:\n"
+    "-1 for none; states, bytes, seconds: budgets, 0 for none. Returns a dict:\n"
+    "schedulable (1, 0, -1), reason (GS_PBS_GRAPH_*), start, end, batch,\n"
+    "vertices, times, edges, merged, splits, per_depth, bytes, seconds, and\n"
+    "graph: None or a dict of executed and ready (vertices, n), state, first\n"
+    "(vertices + 1), time, parent, parent_batch (per time), source, target, batch\n"
+    "(per edge; a batch of -1 is the step to a split vertex).");
 
 /* Parts of the answer: every array is new and owned by the dict. */
 static bool set_array(PyObject *dict, const char *name, PyArrayObject *array)
@@ -166,12 +166,6 @@ fail:
     return NULL;
 }
 
-static const gs_python_signature_t GRAPH_SEARCH_SIGNATURE = {
-    "graph_search", "OOOOOiippppLLLdpO", 5, 0,
-    (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "variant",
-                          "pruning", "lifo", "merge", "idling", "first_only", "depth_limit",
-                          "states", "bytes", "seconds", "want_graph", "stop"}};
-
 static PyObject *graph_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
@@ -179,7 +173,7 @@ static PyObject *graph_search(PyObject *module, PyObject *const *args, Py_ssize_
     int variant, pruning, lifo, merge, idling, first_only, want_graph;
     long long depth_limit, states, bytes;
     double seconds;
-    if (!gs_python_parse(&GRAPH_SEARCH_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&graph_search_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &in[4], &variant, &pruning, &lifo, &merge, &idling, &first_only,
                          &depth_limit, &states, &bytes, &seconds, &want_graph, &stop)) {
         return NULL;
@@ -223,6 +217,6 @@ out:
 }
 
 PyMethodDef gs_python_graph_methods[] = {
-    GS_PYTHON_FUNCTION("graph_search", graph_search, graph_search_doc),
+    GS_PYTHON_FUNCTION("graph_search", graph_search),
     {NULL, NULL, 0, NULL},
 };

@@ -51,17 +51,13 @@ static int draw_times(const times_t *self, gs_context_t *ctx, npy_intp set, int6
                                self->slowdown, &rng, times);
 }
 
-PyDoc_STRVAR(
-    by_utilization_doc,
-    "oracle_by_utilization(period, wcet, *, key, first, least, most)\n"
-    "--\n\n"
-    "Completion times, int64 (sets, 2**n); 0 for batches of two or more whose utilizations exceed\n"
-    "1. period, wcet: int64 (sets, n); key: four uint64; first: the number of the first set;\n"
-    "least, most: slowdown factors in billionths.");
-
-static const gs_python_signature_t ORACLE_BY_UTILIZATION_SIGNATURE = {
-    "oracle_by_utilization", "OOOLLL", 2, 0,
-    (const char *const[]){"period", "wcet", "key", "first", "least", "most"}};
+GS_PYTHON_SIGNATURE(by_utilization,
+                    "oracle_by_utilization(period, wcet, *, key, first, least, most)", "AAALLL",
+                    "_Ints",
+                    "Completion times, int64 (sets, 2**n); 0 for batches of two or more whose\n"
+                    "utilizations exceed 1. period, wcet: int64 (sets, n); key: four uint64;\n"
+                    "first: the number of the first set; least, most: slowdown factors in\n"
+                    "billionths.");
 
 static PyObject *by_utilization(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -69,8 +65,8 @@ static PyObject *by_utilization(PyObject *module, PyObject *const *args, Py_ssiz
     PyObject *period, *wcet, *key;
     long long least, most;
     times_t times = {0};
-    if (!gs_python_parse(&ORACLE_BY_UTILIZATION_SIGNATURE, args, nargs, kwnames, &period, &wcet,
-                         &key, &times.first, &least, &most)) {
+    if (!gs_python_parse(&by_utilization_signature, args, nargs, kwnames, &period, &wcet, &key,
+                         &times.first, &least, &most)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -113,14 +109,15 @@ out:
     return (PyObject *)completion;
 }
 
-PyDoc_STRVAR(by_placement_doc,
-             "oracle_by_placement(limits, sm_order, blocks, threads, regs, smem, wcet, *, key, "
-             "first, least, most, stop=None)\n"
-             "--\n\n"
-             "(completion, undecided, order) of batches that fit the GPU at once: int64\n"
-             "(sets, 2**n), the same or None when nothing is undecided, int8 (sets, 2**n, n) or\n"
-             "None when every order is by increasing index. blocks, threads, regs, smem: int64\n"
-             "(sets, n); the others as in occupancy and oracle_by_utilization.");
+GS_PYTHON_SIGNATURE(
+    by_placement,
+    "oracle_by_placement(limits, sm_order, blocks, threads, regs, smem, wcet, *, key, "
+    "first, least, most, stop=None)",
+    "AAAAAAAALLLS", "tuple[_Ints, _Ints | None, npt.NDArray[np.int8] | None]",
+    "(completion, undecided, order) of batches that fit the GPU at once: int64\n"
+    "(sets, 2**n), the same or None when nothing is undecided, int8 (sets, 2**n, n) or\n"
+    "None when every order is by increasing index. blocks, threads, regs, smem: int64\n"
+    "(sets, n); the others as in occupancy and oracle_by_utilization.");
 
 enum { BLOCKS, THREADS, REGS, SMEM, COLUMNS };
 
@@ -156,11 +153,6 @@ static int place_all(const times_t *times, gs_context_t *ctx, const gs_gpu_t *gp
     return status;
 }
 
-static const gs_python_signature_t ORACLE_BY_PLACEMENT_SIGNATURE = {
-    "oracle_by_placement", "OOOOOOOOLLLO", 7, 1,
-    (const char *const[]){"limits", "sm_order", "blocks", "threads", "regs", "smem", "wcet", "key",
-                          "first", "least", "most", "stop"}};
-
 static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
@@ -168,7 +160,7 @@ static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_
     PyObject *limits, *sm_order, *in[COLUMNS], *wcet, *key, *stop = Py_None;
     long long least, most;
     times_t times = {0};
-    if (!gs_python_parse(&ORACLE_BY_PLACEMENT_SIGNATURE, args, nargs, kwnames, &limits, &sm_order,
+    if (!gs_python_parse(&by_placement_signature, args, nargs, kwnames, &limits, &sm_order,
                          &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM], &wcet, &key, &times.first,
                          &least, &most, &stop)) {
         return NULL;
@@ -221,7 +213,7 @@ out:
 }
 
 PyMethodDef gs_python_oracle_methods[] = {
-    GS_PYTHON_FUNCTION("oracle_by_utilization", by_utilization, by_utilization_doc),
-    GS_PYTHON_FUNCTION("oracle_by_placement", by_placement, by_placement_doc),
+    GS_PYTHON_FUNCTION("oracle_by_utilization", by_utilization),
+    GS_PYTHON_FUNCTION("oracle_by_placement", by_placement),
     {NULL, NULL, 0, NULL},
 };

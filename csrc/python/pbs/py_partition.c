@@ -78,22 +78,19 @@ static PyObject *gpus_of(const gs_pbs_partitioned_assignment_t *found, int32_t n
     return (PyObject *)gpu;
 }
 
-PyDoc_STRVAR(
-    partition_doc,
+GS_PYTHON_SIGNATURE(
+    pbs_partition,
     "pbs_partition(period, deadline, offset, completion, undecided, *, gpus, idling, "
-    "states, bytes, seconds, stop, report)\n"
-    "--\n\n"
-    "Assigns the tasks of one set to GPUs (gs_pbs_partitioned_assignment_run). Arrays of\n"
-    "shape (N, n) and (N, 2**n) with a row for each different table: one for all GPUs, or\n"
-    "one for each; the tasks of the first row count. report: None, or called with the\n"
-    "number of searches so far. Returns (answer, spent, tested, states, bytes), the GPUs\n"
-    "(n,), the frames of each GPU, the proof of overload or None, and for each reason\n"
-    "(mask, gpu, extends, proof or None).");
-
-static const gs_python_signature_t PBS_PARTITION_SIGNATURE = {
-    "pbs_partition", "OOOOOipLLdOO", 5, 0,
-    (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "gpus",
-                          "idling", "states", "bytes", "seconds", "stop", "report"}};
+    "states, bytes, seconds, stop, report)",
+    "AAAANipLLdSO<Callable[[int], object] | None>",
+    "tuple[tuple[int, int, int, int, int], _Ints, tuple[_Frames, ...], dict[str, Any] | "
+    "None, tuple[tuple[int, int, bool, dict[str, Any] | None], ...]]",
+    "Assigns the tasks of one set to GPUs (gs_pbs_partitioned_assignment_run).\n"
+    "Arrays of shape (N, n) and (N, 2**n) with a row for each different table:\n"
+    "one for all GPUs, or one for each; the tasks of the first row count. report:\n"
+    "None, or called with the number of searches so far. Returns (answer, spent,\n"
+    "tested, states, bytes), the GPUs (n,), the frames of each GPU, the proof of\n"
+    "overload or None, and for each reason (mask, gpu, extends, proof or None).");
 
 static PyObject *pbs_partition(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
@@ -102,7 +99,7 @@ static PyObject *pbs_partition(PyObject *module, PyObject *const *args, Py_ssize
     int gpus, idling;
     long long states, bytes;
     double seconds;
-    if (!gs_python_parse(&PBS_PARTITION_SIGNATURE, args, nargs, kwnames, &period, &deadline,
+    if (!gs_python_parse(&pbs_partition_signature, args, nargs, kwnames, &period, &deadline,
                          &offset, &completion, &undecided, &gpus, &idling, &states, &bytes,
                          &seconds, &stop, &report)) {
         return NULL;
@@ -168,6 +165,6 @@ out:
 }
 
 PyMethodDef gs_python_partition_methods[] = {
-    GS_PYTHON_FUNCTION("pbs_partition", pbs_partition, partition_doc),
+    GS_PYTHON_FUNCTION("pbs_partition", pbs_partition),
     {NULL, NULL, 0, NULL},
 };

@@ -77,22 +77,18 @@ bool gs_python_policy(PyObject *module, PyObject *object, const gs_pbs_problem_t
     return true;
 }
 
-PyDoc_STRVAR(open_doc, "policy_open(period, deadline, offset, completion, begin, first, last, *, "
-                       "chained=None)\n"
-                       "--\n\n"
-                       "A Policy from one task set (a stack of one) and F\n"
-                       "as pbs_search returns it.");
-
-static const gs_python_signature_t POLICY_OPEN_SIGNATURE = {
-    "policy_open", "OOOOOOOO", 7, 1,
-    (const char *const[]){"period", "deadline", "offset", "completion", "begin", "first", "last",
-                          "chained"}};
+GS_PYTHON_SIGNATURE(policy_open,
+                    "policy_open(period, deadline, offset, completion, begin, first, last, *, "
+                    "chained=None)",
+                    "AAAAAAAN", "Policy",
+                    "A Policy from one task set (a stack of one) and F\n"
+                    "as pbs_search returns it.");
 
 static PyObject *policy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
     PyObject *in[7], *chained = Py_None;
-    if (!gs_python_parse(&POLICY_OPEN_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&policy_open_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &in[4], &in[5], &in[6], &chained)) {
         return NULL;
     }
@@ -171,20 +167,15 @@ static const policy_t *read_state(const gs_python_signature_t *signature, PyObje
     return self;
 }
 
-static const char *const STATE_NAMES[] = {"instant", "pending"};
-
-PyDoc_STRVAR(safe_doc, "safe($self, instant, pending)\n"
-                       "--\n\n"
-                       "The masks of the batches that are safe to start, in increasing order.");
-
-static const gs_python_signature_t SAFE_SIGNATURE = {"safe", "LO", 2, 0, STATE_NAMES};
+GS_PYTHON_SIGNATURE(policy_safe, "safe($self, instant, pending)", "LA", "_Ints",
+                    "The masks of the batches that are safe to start, in increasing order.");
 
 static PyObject *policy_safe(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
     int64_t instant, class_index;
     const policy_t *self =
-        read_state(&SAFE_SIGNATURE, object, args, nargs, kwnames, &instant, &class_index);
+        read_state(&policy_safe_signature, object, args, nargs, kwnames, &instant, &class_index);
     if (self == NULL) {
         return NULL;
     }
@@ -201,18 +192,15 @@ static PyObject *policy_safe(PyObject *object, PyObject *const *args, Py_ssize_t
     return (PyObject *)result;
 }
 
-PyDoc_STRVAR(next_doc, "next($self, instant, pending)\n"
-                       "--\n\n"
-                       "The first instant from this one on at which a batch is safe, or None.");
-
-static const gs_python_signature_t NEXT_SIGNATURE = {"next", "LO", 2, 0, STATE_NAMES};
+GS_PYTHON_SIGNATURE(policy_next, "next($self, instant, pending)", "LA", "int | None",
+                    "The first instant from this one on at which a batch is safe, or None.");
 
 static PyObject *policy_next(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
     int64_t instant, class_index;
     const policy_t *self =
-        read_state(&NEXT_SIGNATURE, object, args, nargs, kwnames, &instant, &class_index);
+        read_state(&policy_next_signature, object, args, nargs, kwnames, &instant, &class_index);
     if (self == NULL) {
         return NULL;
     }
@@ -223,18 +211,15 @@ static PyObject *policy_next(PyObject *object, PyObject *const *args, Py_ssize_t
     return PyLong_FromLongLong(next);
 }
 
-PyDoc_STRVAR(choose_doc, "choose($self, instant, pending)\n"
-                         "--\n\n"
-                         "The safe batch that the policy prefers, 0 when none is safe.");
-
-static const gs_python_signature_t CHOOSE_SIGNATURE = {"choose", "LO", 2, 0, STATE_NAMES};
+GS_PYTHON_SIGNATURE(policy_choose, "choose($self, instant, pending)", "LA", "int",
+                    "The safe batch that the policy prefers, 0 when none is safe.");
 
 static PyObject *policy_choose(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames)
 {
     int64_t instant, class_index;
     const policy_t *self =
-        read_state(&CHOOSE_SIGNATURE, object, args, nargs, kwnames, &instant, &class_index);
+        read_state(&policy_choose_signature, object, args, nargs, kwnames, &instant, &class_index);
     if (self == NULL) {
         return NULL;
     }
@@ -244,17 +229,12 @@ static PyObject *policy_choose(PyObject *object, PyObject *const *args, Py_ssize
 /* Columns of a play. */
 enum { MISSES, JOBS, FRAMES, FINISH, RESPONSE, WAITED, PLAY_COLUMNS };
 
-PyDoc_STRVAR(
-    play_doc,
-    "play($self, start, end, batch, *, strategy, runs, key, low, high, stop)\n"
-    "--\n\n"
-    "Plays hyperperiods (gs_pbs_dispatch), run i with stream i of the key (4 words). Returns the\n"
-    "columns (misses, jobs, frames, finish, response total, waited) of length runs.");
-
-static const gs_python_signature_t PLAY_SIGNATURE = {
-    "play", "OOOiLOddO", 3, 0,
-    (const char *const[]){"start", "end", "batch", "strategy", "runs", "key", "low", "high",
-                          "stop"}};
+GS_PYTHON_SIGNATURE(policy_play,
+                    "play($self, start, end, batch, *, strategy, runs, key, low, high, stop)",
+                    "AAAiLAddS", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]",
+                    "Plays hyperperiods (gs_pbs_dispatch), run i with stream i of the key (4\n"
+                    "words). Returns the columns (misses, jobs, frames, finish, response total,\n"
+                    "waited) of length runs.");
 
 static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
@@ -263,8 +243,8 @@ static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t
     int strategy;
     long long runs;
     double low, high;
-    if (!gs_python_parse(&PLAY_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2], &strategy,
-                         &runs, &key_object, &low, &high, &stop)) {
+    if (!gs_python_parse(&policy_play_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
+                         &strategy, &runs, &key_object, &low, &high, &stop)) {
         return NULL;
     }
     const policy_t *self = gs_python_handle_value(object);
@@ -346,10 +326,10 @@ out:
 }
 
 static PyMethodDef type_methods[] = {
-    GS_PYTHON_FUNCTION("safe", policy_safe, safe_doc),
-    GS_PYTHON_FUNCTION("next", policy_next, next_doc),
-    GS_PYTHON_FUNCTION("choose", policy_choose, choose_doc),
-    GS_PYTHON_FUNCTION("play", policy_play, play_doc),
+    GS_PYTHON_FUNCTION("safe", policy_safe),
+    GS_PYTHON_FUNCTION("next", policy_next),
+    GS_PYTHON_FUNCTION("choose", policy_choose),
+    GS_PYTHON_FUNCTION("play", policy_play),
     {NULL, NULL, 0, NULL},
 };
 
@@ -361,6 +341,6 @@ const gs_python_type_t gs_python_policy_type = {
 };
 
 PyMethodDef gs_python_policy_methods[] = {
-    GS_PYTHON_FUNCTION("policy_open", policy_open, open_doc),
+    GS_PYTHON_FUNCTION("policy_open", policy_open),
     {NULL, NULL, 0, NULL},
 };

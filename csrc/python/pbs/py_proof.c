@@ -57,20 +57,15 @@ static PyObject *check_run(PyObject *module, check_t *self, gs_pbs_proof_t proof
                          (long long)verdict.instant);
 }
 
-PyDoc_STRVAR(
-    prices_doc,
+GS_PYTHON_SIGNATURE(
+    proof_prices,
     "pbs_proof_prices(period, deadline, offset, completion, *, subset, window, prices, "
-    "scale, repeating, stop)\n"
-    "--\n\n"
-    "Checks prices of jobs (gs_pbs_proof_check) for one task set, a stack of one. subset:\n"
-    "tasks that the proof is about, or None; window: its end in ticks, None for the long\n"
-    "run; prices: one per task of these. Returns (fault, row, batch, instant), with fault\n"
-    "0 where the proof holds.");
-
-static const gs_python_signature_t PROOF_PRICES_SIGNATURE = {
-    "pbs_proof_prices", "OOOOOOOLpO", 4, 0,
-    (const char *const[]){"period", "deadline", "offset", "completion", "subset", "window",
-                          "prices", "scale", "repeating", "stop"}};
+    "scale, repeating, stop)",
+    "AAAANO<int | None>ALpS", "tuple[int, int, int, int]",
+    "Checks prices of jobs (gs_pbs_proof_check) for one task set, a stack of one.\n"
+    "subset: tasks that the proof is about, or None; window: its end in ticks,\n"
+    "None for the long run; prices: one per task of these. Returns (fault, row,\n"
+    "batch, instant), with fault 0 where the proof holds.");
 
 static PyObject *proof_prices(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
@@ -78,7 +73,7 @@ static PyObject *proof_prices(PyObject *module, PyObject *const *args, Py_ssize_
     PyObject *in[4], *subset, *window, *prices, *stop, *result = NULL;
     long long scale;
     int repeating;
-    if (!gs_python_parse(&PROOF_PRICES_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&proof_prices_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &subset, &window, &prices, &scale, &repeating, &stop)) {
         return NULL;
     }
@@ -107,16 +102,12 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(interval_doc,
-             "pbs_proof_interval(period, deadline, offset, completion, *, subset, start, end, "
-             "tasks, least, repeating, stop)\n"
-             "--\n\n"
-             "Checks a dead interval; as pbs_proof_prices. tasks: their indices, rising.");
-
-static const gs_python_signature_t PROOF_INTERVAL_SIGNATURE = {
-    "pbs_proof_interval", "OOOOOLLOLpO", 4, 0,
-    (const char *const[]){"period", "deadline", "offset", "completion", "subset", "start", "end",
-                          "tasks", "least", "repeating", "stop"}};
+GS_PYTHON_SIGNATURE(
+    proof_interval,
+    "pbs_proof_interval(period, deadline, offset, completion, *, subset, start, end, "
+    "tasks, least, repeating, stop)",
+    "AAAANLLALpS", "tuple[int, int, int, int]",
+    "Checks a dead interval; as pbs_proof_prices. tasks: their indices, rising.");
 
 static PyObject *proof_interval(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -124,7 +115,7 @@ static PyObject *proof_interval(PyObject *module, PyObject *const *args, Py_ssiz
     PyObject *in[4], *subset, *tasks, *stop, *result = NULL;
     long long start, end, least;
     int repeating;
-    if (!gs_python_parse(&PROOF_INTERVAL_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&proof_interval_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &subset, &start, &end, &tasks, &least, &repeating, &stop)) {
         return NULL;
     }
@@ -142,15 +133,15 @@ static PyObject *proof_interval(PyObject *module, PyObject *const *args, Py_ssiz
     return result;
 }
 
-PyDoc_STRVAR(
-    states_doc,
-    "pbs_proof_states(period, deadline, offset, completion, *, subset, window, prices, scale, "
-    "start, pending, latest, span_begin, span_first, span_last, idling, repeating, stop, "
-    "chained=None)\n"
-    "--\n\n"
-    "Checks dead states; as pbs_proof_prices. window, scale: (W,); prices: (W, n); start, latest:\n"
-    "(E,); pending: (E, n); span_begin: (E + 1,); span_first, span_last: (S,); chained: as in\n"
-    "pbs_search.");
+GS_PYTHON_SIGNATURE(
+    proof_states,
+    "pbs_proof_states(period, deadline, offset, completion, *, subset, window, prices, "
+    "scale, start, pending, latest, span_begin, span_first, span_last, idling, "
+    "repeating, stop, chained=None)",
+    "AAAANAAAAAAAAAppSN", "tuple[int, int, int, int]",
+    "Checks dead states; as pbs_proof_prices. window, scale: (W,); prices: (W,\n"
+    "n); start, latest: (E,); pending: (E, n); span_begin: (E + 1,); span_first,\n"
+    "span_last: (S,); chained: as in pbs_search.");
 
 enum { WINDOW, SCALE, START, LATEST, SPAN_BEGIN, SPAN_FIRST, SPAN_LAST, PRICES, PENDING, ARRAYS };
 
@@ -173,12 +164,6 @@ static bool same_lengths(PyArrayObject *const arrays[ARRAYS], const char *const 
     return true;
 }
 
-static const gs_python_signature_t PROOF_STATES_SIGNATURE = {
-    "pbs_proof_states", "OOOOOOOOOOOOOOppOO", 4, 1,
-    (const char *const[]){"period", "deadline", "offset", "completion", "subset", "window",
-                          "prices", "scale", "start", "pending", "latest", "span_begin",
-                          "span_first", "span_last", "idling", "repeating", "stop", "chained"}};
-
 static PyObject *proof_states(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames)
 {
@@ -188,7 +173,7 @@ static PyObject *proof_states(PyObject *module, PyObject *const *args, Py_ssize_
     PyObject *in[4], *subset, *given[ARRAYS], *stop, *chained = Py_None;
     PyObject *result = NULL;
     int idling, repeating;
-    if (!gs_python_parse(&PROOF_STATES_SIGNATURE, args, nargs, kwnames, &in[0], &in[1], &in[2],
+    if (!gs_python_parse(&proof_states_signature, args, nargs, kwnames, &in[0], &in[1], &in[2],
                          &in[3], &subset, &given[WINDOW], &given[PRICES], &given[SCALE],
                          &given[START], &given[PENDING], &given[LATEST], &given[SPAN_BEGIN],
                          &given[SPAN_FIRST], &given[SPAN_LAST], &idling, &repeating, &stop,
@@ -235,8 +220,8 @@ out:
 }
 
 PyMethodDef gs_python_proof_methods[] = {
-    GS_PYTHON_FUNCTION("pbs_proof_prices", proof_prices, prices_doc),
-    GS_PYTHON_FUNCTION("pbs_proof_interval", proof_interval, interval_doc),
-    GS_PYTHON_FUNCTION("pbs_proof_states", proof_states, states_doc),
+    GS_PYTHON_FUNCTION("pbs_proof_prices", proof_prices),
+    GS_PYTHON_FUNCTION("pbs_proof_interval", proof_interval),
+    GS_PYTHON_FUNCTION("pbs_proof_states", proof_states),
     {NULL, NULL, 0, NULL},
 };

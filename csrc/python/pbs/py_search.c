@@ -63,24 +63,21 @@ static PyObject *feasible_arrays(const gs_pbs_search_t *search)
     return Py_BuildValue("NNN", begin, spans[0], spans[1]);
 }
 
-PyDoc_STRVAR(
-    search_doc,
+GS_PYTHON_SIGNATURE(
+    pbs_search,
     "pbs_search(period, deadline, offset, completion, undecided, *, idling, thorough, "
     "policy, policy_limit, states, bytes, seconds, stop, proof=False, skip=0, "
-    "chained=None)\n"
-    "--\n\n"
-    "Decides a stack of N task sets (gs_pbs_search_run). Arrays of shape (N, n) and\n"
-    "(N, 2**n); undecided and stop may be None; budgets of 0 are none. Returns the\n"
-    "columns (answer, stage, spent, states, bytes, nanoseconds) of length N and, for a\n"
-    "stack of one, (start, end, batch) or None, the proof or None, and F or None, else\n"
-    "None thrice. skip: stages left out, GS_PBS_SEARCH_SKIP_*. chained: of chains, the mask\n"
-    "of the rows that the next row follows in the same job, int64 (N,).");
-
-static const gs_python_signature_t PBS_SEARCH_SIGNATURE = {
-    "pbs_search", "OOOOOpppLLLdOpiO", 5, 3,
-    (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "idling",
-                          "thorough", "policy", "policy_limit", "states", "bytes", "seconds",
-                          "stop", "proof", "skip", "chained"}};
+    "chained=None)",
+    "AAAANpppLLLdSpiN",
+    "tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None, dict[str, "
+    "Any] | None, tuple[_Ints, _Ints, _Ints] | None]",
+    "Decides a stack of N task sets (gs_pbs_search_run). Arrays of shape (N, n)\n"
+    "and (N, 2**n); undecided and stop may be None; budgets of 0 are none.\n"
+    "Returns the columns (answer, stage, spent, states, bytes, nanoseconds) of\n"
+    "length N and, for a stack of one, (start, end, batch) or None, the proof or\n"
+    "None, and F or None, else None thrice. skip: stages left out,\n"
+    "GS_PBS_SEARCH_SKIP_*. chained: of chains, the mask of the rows that the next\n"
+    "row follows in the same job, int64 (N,).");
 
 static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                             PyObject *kwnames)
@@ -89,7 +86,7 @@ static PyObject *pbs_search(PyObject *module, PyObject *const *args, Py_ssize_t 
     int idling, thorough, policy, proof = 0, skip = 0;
     long long policy_limit, states, bytes;
     double seconds;
-    if (!gs_python_parse(&PBS_SEARCH_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
+    if (!gs_python_parse(&pbs_search_signature, args, nargs, kwnames, &period, &deadline, &offset,
                          &completion, &undecided, &idling, &thorough, &policy, &policy_limit,
                          &states, &bytes, &seconds, &stop, &proof, &skip, &chained)) {
         return NULL;
@@ -158,20 +155,15 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(
-    edf_doc,
+GS_PYTHON_SIGNATURE(
+    pbs_edf,
     "pbs_edf(period, deadline, offset, completion, *, parallel, bytes, seconds, stop, "
-    "chained=None)\n"
-    "--\n\n"
-    "Simulates EDFserial or EDFParallel for a stack of N task sets (gs_pbs_edf_simulate).\n"
-    "Returns (answer, spent, task, job, deadline), columns of length N with answer 1, 0 or -1\n"
-    "(the budget spent) and the first miss, and for a decided stack of one\n"
-    "(start, end, batch), else None.");
-
-static const gs_python_signature_t PBS_EDF_SIGNATURE = {
-    "pbs_edf", "OOOOpLdOO", 4, 1,
-    (const char *const[]){"period", "deadline", "offset", "completion", "parallel", "bytes",
-                          "seconds", "stop", "chained"}};
+    "chained=None)",
+    "AAAApLdSN", "tuple[tuple[_Ints, _Ints, _Ints, _Ints, _Ints], _Frames | None]",
+    "Simulates EDFserial or EDFParallel for a stack of N task sets\n"
+    "(gs_pbs_edf_simulate). Returns (answer, spent, task, job, deadline), columns\n"
+    "of length N with answer 1, 0 or -1 (the budget spent) and the first miss,\n"
+    "and for a decided stack of one (start, end, batch), else None.");
 
 static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames)
@@ -180,7 +172,7 @@ static PyObject *pbs_edf(PyObject *module, PyObject *const *args, Py_ssize_t nar
     int parallel;
     long long bytes;
     double seconds;
-    if (!gs_python_parse(&PBS_EDF_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
+    if (!gs_python_parse(&pbs_edf_signature, args, nargs, kwnames, &period, &deadline, &offset,
                          &completion, &parallel, &bytes, &seconds, &stop, &chained)) {
         return NULL;
     }
@@ -242,20 +234,16 @@ out:
     return result;
 }
 
-PyDoc_STRVAR(
-    endless_doc,
+GS_PYTHON_SIGNATURE(
+    pbs_endless,
     "pbs_endless(period, deadline, offset, completion, undecided, *, idling, states, "
-    "bytes, seconds, stop, chained=None)\n"
-    "--\n\n"
-    "Decides one task set (a stack of one) over an infinite horizon (gs_pbs_infinite_horizon_run). "
-    "Returns (answer,\n"
-    "spent, states, bytes, cycle_from, cycle_length), the proof or None, and\n"
-    "(start, end, batch) or None.");
-
-static const gs_python_signature_t PBS_ENDLESS_SIGNATURE = {
-    "pbs_endless", "OOOOOpLLdOO", 5, 1,
-    (const char *const[]){"period", "deadline", "offset", "completion", "undecided", "idling",
-                          "states", "bytes", "seconds", "stop", "chained"}};
+    "bytes, seconds, stop, chained=None)",
+    "AAAANpLLdSN",
+    "tuple[tuple[int, int, int, int, int, int], dict[str, Any] | None, _Frames | None]",
+    "Decides one task set (a stack of one) over an infinite horizon\n"
+    "(gs_pbs_infinite_horizon_run). Returns (answer, spent, states, bytes,\n"
+    "cycle_from, cycle_length), the proof or None, and (start, end, batch) or\n"
+    "None.");
 
 static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
@@ -264,7 +252,7 @@ static PyObject *pbs_endless(PyObject *module, PyObject *const *args, Py_ssize_t
     int idling;
     long long states, bytes;
     double seconds;
-    if (!gs_python_parse(&PBS_ENDLESS_SIGNATURE, args, nargs, kwnames, &period, &deadline, &offset,
+    if (!gs_python_parse(&pbs_endless_signature, args, nargs, kwnames, &period, &deadline, &offset,
                          &completion, &undecided, &idling, &states, &bytes, &seconds, &stop,
                          &chained)) {
         return NULL;
@@ -319,8 +307,8 @@ out:
 }
 
 PyMethodDef gs_python_search_methods[] = {
-    GS_PYTHON_FUNCTION("pbs_endless", pbs_endless, endless_doc),
-    GS_PYTHON_FUNCTION("pbs_search", pbs_search, search_doc),
-    GS_PYTHON_FUNCTION("pbs_edf", pbs_edf, edf_doc),
+    GS_PYTHON_FUNCTION("pbs_endless", pbs_endless),
+    GS_PYTHON_FUNCTION("pbs_search", pbs_search),
+    GS_PYTHON_FUNCTION("pbs_edf", pbs_edf),
     {NULL, NULL, 0, NULL},
 };

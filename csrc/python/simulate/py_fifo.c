@@ -203,27 +203,19 @@ static const gs_python_simulator_t SIMULATOR = {
     GS_PYTHON_FIFO, sizeof(simulation_t), start, run, progress, free_simulation,
 };
 
-PyDoc_STRVAR(open_doc,
-             "fifo_open(period, block_time, blocks, threads, offset, priority, stream, least, *, "
-             "slack, regs, smem, begin, latency, soonest, limits, sm_order, placement, "
-             "release_begin, release, given, closer, m, order, draw, settle, until, victim, "
-             "triggers, key, index, log_waves)\n"
-             "--\n\n"
-             "A FifoSimulation at its start, of one set whose\n"
-             "arrays have shape (n,). With chains begin has n + 1 offsets into the columns of\n"
-             "kernels (block_time, blocks, threads, least, regs, smem, latency, soonest), and\n"
-             "priority the levels; otherwise begin, latency and soonest are None. limits: see "
-             "GPU._limits, None for a pool of m threads.\n"
-             "See simulate/fifo/fifo.h for the arguments.");
-
-static const gs_python_signature_t FIFO_OPEN_SIGNATURE = {
-    "fifo_open", "OOOOOOOOOOOOOOOOiOOOpLiiiLLLOLp", 8, 0,
-    (const char *const[]){
-        "period", "block_time", "blocks",    "threads",       "offset",  "priority", "stream",
-        "least",  "slack",      "regs",      "smem",          "begin",   "latency",  "soonest",
-        "limits", "sm_order",   "placement", "release_begin", "release", "given",    "closer",
-        "m",      "order",      "draw",      "settle",        "until",   "victim",   "triggers",
-        "key",    "index",      "log_waves"}};
+GS_PYTHON_SIGNATURE(
+    fifo_open,
+    "fifo_open(period, block_time, blocks, threads, offset, priority, stream, least, *, "
+    "slack, regs, smem, begin, latency, soonest, limits, sm_order, placement, "
+    "release_begin, release, given, closer, m, order, draw, settle, until, victim, "
+    "triggers, key, index, log_waves)",
+    "AAAAAANAANNNNNNNiNNNpLiiiLLLALp", "FifoSimulation",
+    "A FifoSimulation at its start, of one set whose arrays have shape (n,). With\n"
+    "chains begin has n + 1 offsets into the columns of kernels (block_time,\n"
+    "blocks, threads, least, regs, smem, latency, soonest), and priority the\n"
+    "levels; otherwise begin, latency and soonest are None. limits: see\n"
+    "GPU._limits, None for a pool of m threads. See simulate/fifo/fifo.h for the\n"
+    "arguments.");
 
 static PyObject *fifo_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
@@ -231,7 +223,7 @@ static PyObject *fifo_open(PyObject *module, PyObject *const *args, Py_ssize_t n
     PyObject *in[TASK_ARRAYS], *in_releases[RELEASE_ARRAYS], *limits, *sm_order, *key;
     long long m, until, victim, triggers, index;
     int placement, closer, order, draw, settle, log_waves;
-    if (!gs_python_parse(&FIFO_OPEN_SIGNATURE, args, nargs, kwnames, &in[PERIOD], &in[BLOCK_TIME],
+    if (!gs_python_parse(&fifo_open_signature, args, nargs, kwnames, &in[PERIOD], &in[BLOCK_TIME],
                          &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY], &in[STREAM],
                          &in[LEAST], &in[SLACK], &in[REGS], &in[SMEM], &in[BEGIN], &in[LATENCY],
                          &in[SOONEST], &limits, &sm_order, &placement, &in_releases[RELEASE_BEGIN],
@@ -286,13 +278,11 @@ static PyObject *result_of(PyObject *Py_UNUSED(handle), void *simulation)
                                          (long long)fifo->length, tasks);
 }
 
-PyDoc_STRVAR(
-    result_doc,
-    "result($self)\n"
-    "--\n\n"
-    "(verdict, from, length, (worst, finished, grows)): what is known about all jobs to come,\n"
-    "and per task the largest response, the number of jobs that finished and whether its\n"
-    "responses grow (1 or 0).");
+static GS_PYTHON_DOC(fifo_result, "result($self)",
+                     "tuple[int, int, int, tuple[_Ints, _Ints, _Ints]]",
+                     "(verdict, from, length, (worst, finished, grows)): what is known about all\n"
+                     "jobs to come, and per task the largest response, the number of jobs that\n"
+                     "finished and whether its responses grow (1 or 0).");
 
 static PyObject *fifo_result(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -316,10 +306,9 @@ static PyObject *jobs_of(PyObject *Py_UNUSED(handle), void *simulation)
     return gs_python_table(job_row, fifo->job, 6, fifo->job_count);
 }
 
-PyDoc_STRVAR(jobs_doc, "jobs($self)\n"
-                       "--\n\n"
-                       "The jobs in order of release: (task, job, release, start, dispatched,\n"
-                       "finish), with -1 for what has not happened.");
+static GS_PYTHON_DOC(fifo_jobs, "jobs($self)", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]",
+                     "The jobs in order of release: (task, job, release, start, dispatched,\n"
+                     "finish), with -1 for what has not happened.");
 
 static PyObject *fifo_jobs(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -351,11 +340,9 @@ static PyObject *waves_of(PyObject *Py_UNUSED(handle), void *simulation)
     return gs_python_table(wave_row, fifo, columns, fifo->wave_count);
 }
 
-PyDoc_STRVAR(waves_doc,
-             "waves($self)\n"
-             "--\n\n"
-             "The waves in order of start, blocks of one job that start and end together:\n"
-             "(task, job, blocks, start, end), with chains kernel, and with SMs sm.");
+static GS_PYTHON_DOC(fifo_waves, "waves($self)", "tuple[_Ints, ...]",
+                     "The waves in order of start, blocks of one job that start and end together:\n"
+                     "(task, job, blocks, start, end), with chains kernel, and with SMs sm.");
 
 static PyObject *fifo_waves(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -412,26 +399,18 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
     return status;
 }
 
-PyDoc_STRVAR(
-    responses_doc,
-    "fifo_responses(period, block_time, blocks, threads, offset, priority, least, slack, *, regs, "
-    "smem, begin, latency, soonest, limits, sm_order, placement, m, order, draw, settle, until, "
-    "victim, triggers, key, first, states, bytes, seconds, stop)\n"
-    "--\n\n"
-    "Simulates every set of a stack (arrays (sets, n), with chains columns of kernels of\n"
-    "any one width and begin (sets, n + 1); m, until, victim, triggers:\n"
-    "(sets,)). Set i draws from index first + i of the key; states limits the jobs of each\n"
-    "set, bytes the memory at once, seconds the time of all (0: no limit). Returns (worst,\n"
-    "finished), each (sets, n), and (verdict, waves), each (sets,); verdict is -1 where a limit\n"
-    "was reached.");
-
-static const gs_python_signature_t FIFO_RESPONSES_SIGNATURE = {
-    "fifo_responses", "OOOOOOOOOOOOOOOiOiiiOOOOLLLdO", 8, 0,
-    (const char *const[]){"period",  "block_time", "blocks",   "threads",   "offset",   "priority",
-                          "least",   "slack",      "regs",     "smem",      "begin",    "latency",
-                          "soonest", "limits",     "sm_order", "placement", "m",        "order",
-                          "draw",    "settle",     "until",    "victim",    "triggers", "key",
-                          "first",   "states",     "bytes",    "seconds",   "stop"}};
+GS_PYTHON_SIGNATURE(
+    fifo_responses,
+    "fifo_responses(period, block_time, blocks, threads, offset, priority, least, slack, "
+    "*, regs, smem, begin, latency, soonest, limits, sm_order, placement, m, order, "
+    "draw, settle, until, victim, triggers, key, first, states, bytes, seconds, stop)",
+    "AAAAAAAANNNNNNNiAiiiAAAALLLdS", "tuple[_Ints, _Ints, _Ints, _Ints]",
+    "Simulates every set of a stack (arrays (sets, n), with chains columns of\n"
+    "kernels of any one width and begin (sets, n + 1); m, until, victim,\n"
+    "triggers: (sets,)). Set i draws from index first + i of the key; states\n"
+    "limits the jobs of each set, bytes the memory at once, seconds the time of\n"
+    "all (0: no limit). Returns (worst, finished), each (sets, n), and (verdict,\n"
+    "waves), each (sets,); verdict is -1 where a limit was reached.");
 
 static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -441,7 +420,7 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
     double seconds;
     sets_t stack = {0};
     in[STREAM] = Py_None;
-    if (!gs_python_parse(&FIFO_RESPONSES_SIGNATURE, args, nargs, kwnames, &in[PERIOD],
+    if (!gs_python_parse(&fifo_responses_signature, args, nargs, kwnames, &in[PERIOD],
                          &in[BLOCK_TIME], &in[BLOCKS], &in[THREADS], &in[OFFSET], &in[PRIORITY],
                          &in[LEAST], &in[SLACK], &in[REGS], &in[SMEM], &in[BEGIN], &in[LATENCY],
                          &in[SOONEST], &limits, &sm_order, &stack.common.placement, &in_set[M],
@@ -482,10 +461,10 @@ static PyObject *fifo_responses(PyObject *module, PyObject *const *args, Py_ssiz
 }
 
 static PyMethodDef type_methods[] = {
-    GS_PYTHON_FUNCTION("run", gs_python_simulation_run, gs_python_simulation_run_doc),
-    {"result", fifo_result, METH_NOARGS, result_doc},
-    {"jobs", fifo_jobs, METH_NOARGS, jobs_doc},
-    {"waves", fifo_waves, METH_NOARGS, waves_doc},
+    GS_PYTHON_FUNCTION("run", gs_python_simulation_run),
+    {"result", fifo_result, METH_NOARGS, fifo_result_doc},
+    {"jobs", fifo_jobs, METH_NOARGS, fifo_jobs_doc},
+    {"waves", fifo_waves, METH_NOARGS, fifo_waves_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -497,7 +476,7 @@ const gs_python_type_t gs_python_fifo_type = {
 };
 
 PyMethodDef gs_python_fifo_methods[] = {
-    GS_PYTHON_FUNCTION("fifo_open", fifo_open, open_doc),
-    GS_PYTHON_FUNCTION("fifo_responses", fifo_responses, responses_doc),
+    GS_PYTHON_FUNCTION("fifo_open", fifo_open),
+    GS_PYTHON_FUNCTION("fifo_responses", fifo_responses),
     {NULL, NULL, 0, NULL},
 };

@@ -208,64 +208,17 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
     };
 }
 
-PyDoc_STRVAR(open_doc,
-             "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, "
-             "shared_channels, channels_until_end, resident_grids, switch_time, timeslice, "
-             "runlist, context, priority, stream_kind, time, kind, stream, blocks, threads, regs, "
-             "smem, least, "
-             "most, given_begin, given, after_begin, after, interference, carveout, graph, "
-             "programmatic, trigger, partition, limit, own_queues, set_begin, set, cooperative, "
-             "cluster, sms_per_gpc, key, index, log_blocks, stop=None)\n"
-             "--\n\n"
-             "A HierarchySimulation at its start. See\n"
-             "simulate/hierarchy/hierarchy.h for the arguments.");
-
-static const gs_python_signature_t HIERARCHY_OPEN_SIGNATURE = {
-    "hierarchy_open", "OOiOLppLLOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOLpO", 2, 1,
-    (const char *const[]){"limits",
-                          "sm_order",
-                          "policy",
-                          "copy_engines",
-                          "channels",
-                          "shared_channels",
-                          "channels_until_end",
-                          "resident_grids",
-                          "switch_time",
-                          "timeslice",
-                          "runlist",
-                          "context",
-                          "priority",
-                          "stream_kind",
-                          "time",
-                          "kind",
-                          "stream",
-                          "blocks",
-                          "threads",
-                          "regs",
-                          "smem",
-                          "least",
-                          "most",
-                          "given_begin",
-                          "given",
-                          "after_begin",
-                          "after",
-                          "interference",
-                          "carveout",
-                          "graph",
-                          "programmatic",
-                          "trigger",
-                          "partition",
-                          "limit",
-                          "own_queues",
-                          "set_begin",
-                          "set",
-                          "cooperative",
-                          "cluster",
-                          "sms_per_gpc",
-                          "key",
-                          "index",
-                          "log_blocks",
-                          "stop"}};
+GS_PYTHON_SIGNATURE(
+    hierarchy_open,
+    "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, "
+    "shared_channels, channels_until_end, resident_grids, switch_time, timeslice, "
+    "runlist, context, priority, stream_kind, time, kind, stream, blocks, threads, regs, "
+    "smem, least, most, given_begin, given, after_begin, after, interference, carveout, "
+    "graph, programmatic, trigger, partition, limit, own_queues, set_begin, set, "
+    "cooperative, cluster, sms_per_gpc, key, index, log_blocks, stop=None)",
+    "ANiALppLLANAAAAAAAAAAAANNNNNNNNNNNNNNNNNALpS", "HierarchySimulation",
+    "A HierarchySimulation at its start. See\n"
+    "simulate/hierarchy/hierarchy.h for the arguments.");
 
 static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -273,7 +226,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
     PyObject *limits, *sm_order, *in[ARRAYS], *key, *stop = Py_None;
     int policy, shared_channels, channels_until_end, log_blocks;
     long long channels, resident_grids, switch_time, index;
-    if (!gs_python_parse(&HIERARCHY_OPEN_SIGNATURE, args, nargs, kwnames, &limits, &sm_order,
+    if (!gs_python_parse(&hierarchy_open_signature, args, nargs, kwnames, &limits, &sm_order,
                          &policy, &in[COPY_ENGINES], &channels, &shared_channels,
                          &channels_until_end, &resident_grids, &switch_time, &in[TIMESLICE],
                          &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
@@ -325,12 +278,12 @@ static PyObject *ops_of(PyObject *Py_UNUSED(handle), void *simulation)
     return gs_python_table(op_row, sim->op, 9, sim->model.ops);
 }
 
-PyDoc_STRVAR(
-    ops_doc,
-    "ops($self)\n"
-    "--\n\n"
-    "Per launch: (head, joined, first, dispatched, end, why, since, blocker, engine), with -1\n"
-    "for what has not happened; why, since and blocker are those of the present wait.");
+static GS_PYTHON_DOC(
+    hierarchy_ops, "ops($self)",
+    "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints]",
+    "Per launch: (head, joined, first, dispatched, end, why, since, blocker,\n"
+    "engine), with -1 for what has not happened; why, since and blocker are those\n"
+    "of the present wait.");
 
 static PyObject *hierarchy_ops(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -344,11 +297,9 @@ static PyObject *blocks_of(PyObject *Py_UNUSED(handle), void *simulation)
                                     GS_SIMULATE_HIERARCHY_BLOCK_COLUMNS, self->sim.block_count);
 }
 
-PyDoc_STRVAR(blocks_doc,
-             "blocks($self)\n"
-             "--\n\n"
-             "The blocks in order of start: (launch, block, sm, start, end). The arrays\n"
-             "take the simulation's own memory, which cannot go on then.");
+static GS_PYTHON_DOC(hierarchy_blocks, "blocks($self)", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
+                     "The blocks in order of start: (launch, block, sm, start, end). The arrays\n"
+                     "take the simulation's own memory, which cannot go on then.");
 
 static PyObject *hierarchy_blocks(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -372,9 +323,9 @@ static PyObject *waits_of(PyObject *Py_UNUSED(handle), void *simulation)
     return gs_python_table(wait_row, sim->wait, 6, sim->wait_count);
 }
 
-PyDoc_STRVAR(waits_doc, "waits($self)\n"
-                        "--\n\n"
-                        "The waits in order of their ends: (launch, why, blocker, sm, from, to).");
+static GS_PYTHON_DOC(hierarchy_waits, "waits($self)",
+                     "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]",
+                     "The waits in order of their ends: (launch, why, blocker, sm, from, to).");
 
 static PyObject *hierarchy_waits(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -398,9 +349,8 @@ static PyObject *slices_of(PyObject *Py_UNUSED(handle), void *simulation)
     return gs_python_table(slice_row, sim, 3, sim->slice_count + open);
 }
 
-PyDoc_STRVAR(slices_doc, "slices($self)\n"
-                         "--\n\n"
-                         "Which context had the GPU when: (context, from, to).");
+static GS_PYTHON_DOC(hierarchy_slices, "slices($self)", "tuple[_Ints, _Ints, _Ints]",
+                     "Which context had the GPU when: (context, from, to).");
 
 static PyObject *hierarchy_slices(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -408,11 +358,11 @@ static PyObject *hierarchy_slices(PyObject *object, PyObject *Py_UNUSED(none))
 }
 
 static PyMethodDef type_methods[] = {
-    GS_PYTHON_FUNCTION("run", gs_python_simulation_run, gs_python_simulation_run_doc),
-    {"ops", hierarchy_ops, METH_NOARGS, ops_doc},
-    {"blocks", hierarchy_blocks, METH_NOARGS, blocks_doc},
-    {"waits", hierarchy_waits, METH_NOARGS, waits_doc},
-    {"slices", hierarchy_slices, METH_NOARGS, slices_doc},
+    GS_PYTHON_FUNCTION("run", gs_python_simulation_run),
+    {"ops", hierarchy_ops, METH_NOARGS, hierarchy_ops_doc},
+    {"blocks", hierarchy_blocks, METH_NOARGS, hierarchy_blocks_doc},
+    {"waits", hierarchy_waits, METH_NOARGS, hierarchy_waits_doc},
+    {"slices", hierarchy_slices, METH_NOARGS, hierarchy_slices_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -424,6 +374,6 @@ const gs_python_type_t gs_python_hierarchy_type = {
 };
 
 PyMethodDef gs_python_hierarchy_methods[] = {
-    GS_PYTHON_FUNCTION("hierarchy_open", hierarchy_open, open_doc),
+    GS_PYTHON_FUNCTION("hierarchy_open", hierarchy_open),
     {NULL, NULL, 0, NULL},
 };

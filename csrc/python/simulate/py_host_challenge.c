@@ -50,24 +50,19 @@ static PyObject *result_of(const gs_simulate_challenge_t *found, int64_t n, int 
     return tuple;
 }
 
-PyDoc_STRVAR(
-    challenge_doc,
-    "host_challenge(hosts, core, sm, server, *, explore, cpus, sms, gpu, mode, overhead, key, "
-    "index, states, bytes, seconds, stop, slice=0, ring=0, stall=False, gpu_priority=None, "
-    "switch=0)\n"
-    "--\n\n"
-    "Searches for a late job of one set under partitioned priorities; the arguments as for\n"
-    "host_open. explore: visit all integer schedules. states limits the jobs of the search, or\n"
-    "the transitions of the exploration. Returns (status, example, worst, jobs, runs, states);\n"
-    "example is None or (release_begin, release, time, victim, until). See\n"
+GS_PYTHON_SIGNATURE(
+    host_challenge,
+    "host_challenge(hosts, core, sm, server, *, explore, cpus, sms, gpu, mode, overhead, "
+    "key, index, states, bytes, seconds, stop, slice=0, ring=0, stall=False, "
+    "gpu_priority=None, switch=0)",
+    "O<_Hosts>ANApLLiiLALLLdSLipNL",
+    "tuple[int, tuple[_Ints, _Ints, _Ints, int, int] | None, _Ints, int, int, int]",
+    "Searches for a late job of one set under partitioned priorities; the\n"
+    "arguments as for host_open. explore: visit all integer schedules. states\n"
+    "limits the jobs of the search, or the transitions of the exploration.\n"
+    "Returns (status, example, worst, jobs, runs, states); example is None or\n"
+    "(release_begin, release, time, victim, until). See\n"
     "simulate/challenge/challenge.h.");
-
-static const gs_python_signature_t HOST_CHALLENGE_SIGNATURE = {
-    "host_challenge", "OOOOpLLiiLOLLLdOLipOL", 4, 5,
-    (const char *const[]){"hosts",  "core",         "sm",      "server",   "explore", "cpus",
-                          "sms",    "gpu",          "mode",    "overhead", "key",     "index",
-                          "states", "bytes",        "seconds", "stop",     "slice",   "ring",
-                          "stall",  "gpu_priority", "switch"}};
 
 typedef int way_t(gs_simulate_challenge_t *self, gs_context_t *ctx,
                   const gs_simulate_host_model_t *model);
@@ -94,7 +89,7 @@ static PyObject *host_challenge(PyObject *module, PyObject *const *args, Py_ssiz
     long long index, states, bytes;
     double seconds;
     int explore;
-    if (!gs_python_parse(&HOST_CHALLENGE_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.core,
+    if (!gs_python_parse(&host_challenge_signature, args, nargs, kwnames, &in.hosts, &in.core,
                          &in.sm, &in.server, &explore, &in.cpus, &in.sms, &in.gpu, &in.mode,
                          &in.overhead, &in.key, &index, &states, &bytes, &seconds, &stop, &in.slice,
                          &in.ring, &in.stall, &in.gpu_priority, &in.switching)) {
@@ -126,6 +121,6 @@ static PyObject *host_challenge(PyObject *module, PyObject *const *args, Py_ssiz
 }
 
 PyMethodDef gs_python_host_challenge_methods[] = {
-    GS_PYTHON_FUNCTION("host_challenge", host_challenge, challenge_doc),
+    GS_PYTHON_FUNCTION("host_challenge", host_challenge),
     {NULL, NULL, 0, NULL},
 };

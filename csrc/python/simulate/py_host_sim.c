@@ -57,28 +57,19 @@ static bool read_one(gs_python_host_arrays_t *arrays, const gs_python_host_call_
     return true;
 }
 
-PyDoc_STRVAR(
-    open_doc,
+GS_PYTHON_SIGNATURE(
+    host_open,
     "host_open(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, "
-    "overhead, shares, until, victim, triggers, key, index, log_intervals, stop, slice=0, "
-    "ring=0, stall=False, gpu_priority=None, release_begin=None, release=None, "
-    "time=None, switch=0)\n"
-    "--\n\n"
-    "A HostSimulation at its start, of a\n"
-    "stack of one set. core (None without cores), offset: (1, n); sm: uint8 (1, n, sms),\n"
-    "for STGM, else None; server (its core, or the period of a container's server),\n"
-    "until, victim: (1,); shares: low, high and gap as\n"
-    "fractions, (6,); gpu_priority (1, n), for GCAPS, or None; release_begin (n + 1,), release\n"
-    "(jobs,) and time (jobs, 4 w + 1): given jobs. See simulate/host/host.h.");
-
-static const gs_python_signature_t HOST_OPEN_SIGNATURE = {
-    "host_open", "OOOOLLiiiOLOOOLOLpOLipOOOOL", 4, 8,
-    (const char *const[]){
-        "hosts",   "offset", "core",     "sm",     "cpus",         "sms",
-        "policy",  "gpu",    "mode",     "server", "overhead",     "shares",
-        "until",   "victim", "triggers", "key",    "index",        "log_intervals",
-        "stop",    "slice",  "ring",     "stall",  "gpu_priority", "release_begin",
-        "release", "time",   "switch"}};
+    "overhead, shares, until, victim, triggers, key, index, log_intervals, stop, "
+    "slice=0, ring=0, stall=False, gpu_priority=None, release_begin=None, release=None, "
+    "time=None, switch=0)",
+    "O<_Hosts>ANNLLiiiALAAALALpSLipNNNNL", "HostSimulation",
+    "A HostSimulation at its start, of a stack of one set. core (None without\n"
+    "cores), offset: (1, n); sm: uint8 (1, n, sms), for STGM, else None; server\n"
+    "(its core, or the period of a container's server), until, victim: (1,);\n"
+    "shares: low, high and gap as fractions, (6,); gpu_priority (1, n), for\n"
+    "GCAPS, or None; release_begin (n + 1,), release (jobs,) and time (jobs, 4 w\n"
+    "+ 1): given jobs. See simulate/host/host.h.");
 
 static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
@@ -87,7 +78,7 @@ static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t n
     PyObject *stop;
     long long index;
     int log_intervals;
-    if (!gs_python_parse(&HOST_OPEN_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.offset,
+    if (!gs_python_parse(&host_open_signature, args, nargs, kwnames, &in.hosts, &in.offset,
                          &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
                          &in.key, &index, &log_intervals, &stop, &in.slice, &in.ring, &in.stall,
@@ -123,11 +114,10 @@ static PyObject *result_of(PyObject *Py_UNUSED(handle), void *simulation)
     return gs_python_table(task_row, host, 3, host->model.hosts.n);
 }
 
-PyDoc_STRVAR(result_doc,
-             "result($self)\n"
-             "--\n\n"
-             "(worst, finished, late): per task the largest response, the number of jobs that\n"
-             "finished and of those that did so after their deadlines.");
+static GS_PYTHON_DOC(
+    host_result, "result($self)", "tuple[_Ints, _Ints, _Ints]",
+    "(worst, finished, late): per task the largest response, the number of jobs that\n"
+    "finished and of those that did so after their deadlines.");
 
 static PyObject *host_result(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -141,13 +131,10 @@ static PyObject *jobs_of(PyObject *Py_UNUSED(handle), void *simulation)
                                     self->host.job_count);
 }
 
-PyDoc_STRVAR(
-    jobs_doc,
-    "jobs($self)\n"
-    "--\n\n"
-    "The jobs in order of release: (task, job, release, start, finish), with -1\n"
-    "for what has not happened. The arrays take the simulation's own memory, which cannot\n"
-    "go on then.");
+static GS_PYTHON_DOC(host_jobs, "jobs($self)", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
+                     "The jobs in order of release: (task, job, release, start, finish), with -1\n"
+                     "for what has not happened. The arrays take the simulation's own memory,\n"
+                     "which cannot go on then.");
 
 static PyObject *host_jobs(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -161,13 +148,11 @@ static PyObject *intervals_of(PyObject *Py_UNUSED(handle), void *simulation)
                                     GS_SIMULATE_HOST_INTERVAL_COLUMNS, self->host.interval_count);
 }
 
-PyDoc_STRVAR(intervals_doc,
-             "intervals($self)\n"
-             "--\n\n"
-             "What jobs did and waited for: (task, job, what, core, start, end); task and job -1\n"
-             "for the server when it wakes up, core -1 for what is on none. what: see "
-             "simulate/host/host.h.\n"
-             "Memory as in jobs.");
+static GS_PYTHON_DOC(host_intervals, "intervals($self)",
+                     "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]",
+                     "What jobs did and waited for: (task, job, what, core, start, end); task and\n"
+                     "job -1 for the server when it wakes up, core -1 for what is on none. what:\n"
+                     "see simulate/host/host.h. Memory as in jobs.");
 
 static PyObject *host_intervals(PyObject *object, PyObject *Py_UNUSED(none))
 {
@@ -209,24 +194,17 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
     return status;
 }
 
-PyDoc_STRVAR(
-    responses_doc,
-    "host_responses(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, overhead, "
-    "shares, until, victim, triggers, key, first, states, bytes, seconds, stop, slice=0, ring=0, "
-    "stall=False, gpu_priority=None, switch=0)\n"
-    "--\n\n"
-    "Simulates every set of a stack; the arguments of host_open for N sets. Set i draws from\n"
-    "index first + i of the key; states limits the jobs of each set, bytes the memory at\n"
-    "once, seconds the time of all (0: no limit). Returns (worst, finished, late), each (N, n),\n"
-    "and status (N,), positive where a limit was reached.");
-
-static const gs_python_signature_t HOST_RESPONSES_SIGNATURE = {
-    "host_responses", "OOOOLLiiiOLOOOLOLLLdOLipOL", 4, 5,
-    (const char *const[]){"hosts",        "offset",  "core",     "sm",     "cpus",     "sms",
-                          "policy",       "gpu",     "mode",     "server", "overhead", "shares",
-                          "until",        "victim",  "triggers", "key",    "first",    "states",
-                          "bytes",        "seconds", "stop",     "slice",  "ring",     "stall",
-                          "gpu_priority", "switch"}};
+GS_PYTHON_SIGNATURE(
+    host_responses,
+    "host_responses(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, "
+    "overhead, shares, until, victim, triggers, key, first, states, bytes, seconds, "
+    "stop, slice=0, ring=0, stall=False, gpu_priority=None, switch=0)",
+    "O<_Hosts>ANNLLiiiALAAALALLLdSLipNL", "tuple[_Ints, _Ints, _Ints, _Ints]",
+    "Simulates every set of a stack; the arguments of host_open for N sets. Set i\n"
+    "draws from index first + i of the key; states limits the jobs of each set,\n"
+    "bytes the memory at once, seconds the time of all (0: no limit). Returns\n"
+    "(worst, finished, late), each (N, n), and status (N,), positive where a\n"
+    "limit was reached.");
 
 static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
@@ -235,7 +213,7 @@ static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssiz
     PyObject *stop;
     long long first, states, bytes;
     double seconds;
-    if (!gs_python_parse(&HOST_RESPONSES_SIGNATURE, args, nargs, kwnames, &in.hosts, &in.offset,
+    if (!gs_python_parse(&host_responses_signature, args, nargs, kwnames, &in.hosts, &in.offset,
                          &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
                          &in.key, &first, &states, &bytes, &seconds, &stop, &in.slice, &in.ring,
@@ -263,10 +241,10 @@ static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssiz
 }
 
 static PyMethodDef type_methods[] = {
-    GS_PYTHON_FUNCTION("run", gs_python_simulation_run, gs_python_simulation_run_doc),
-    {"result", host_result, METH_NOARGS, result_doc},
-    {"jobs", host_jobs, METH_NOARGS, jobs_doc},
-    {"intervals", host_intervals, METH_NOARGS, intervals_doc},
+    GS_PYTHON_FUNCTION("run", gs_python_simulation_run),
+    {"result", host_result, METH_NOARGS, host_result_doc},
+    {"jobs", host_jobs, METH_NOARGS, host_jobs_doc},
+    {"intervals", host_intervals, METH_NOARGS, host_intervals_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -278,7 +256,7 @@ const gs_python_type_t gs_python_host_sim_type = {
 };
 
 PyMethodDef gs_python_host_sim_methods[] = {
-    GS_PYTHON_FUNCTION("host_open", host_open, open_doc),
-    GS_PYTHON_FUNCTION("host_responses", host_responses, responses_doc),
+    GS_PYTHON_FUNCTION("host_open", host_open),
+    GS_PYTHON_FUNCTION("host_responses", host_responses),
     {NULL, NULL, 0, NULL},
 };

@@ -1,14 +1,11 @@
 /* Occupancy of SMs over time for Python. */
 #include "python/support/parameters.h"
 
-PyDoc_STRVAR(sm_occupancy_doc,
-             "sm_occupancy(sms, sm, start, end, threads)\n"
-             "--\n\n"
-             "(sm, time, warps, threads, blocks), int64: one row per change, by SM and time\n"
-             "(gs_simulate_occupancy_write). sm, start, end, threads: of each block, int64.");
-
-static const gs_python_signature_t SM_OCCUPANCY_SIGNATURE = {
-    "sm_occupancy", "LOOOO", 5, 0, (const char *const[]){"sms", "sm", "start", "end", "threads"}};
+GS_PYTHON_SIGNATURE(
+    sm_occupancy, "sm_occupancy(sms, sm, start, end, threads)", "LAAAA",
+    "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
+    "(sm, time, warps, threads, blocks), int64: one row per change, by SM and time\n"
+    "(gs_simulate_occupancy_write). sm, start, end, threads: of each block, int64.");
 
 /* The rows as a tuple of columns. */
 static PyObject *write_rows(PyObject *module, gs_python_call_t *call,
@@ -47,7 +44,7 @@ static PyObject *sm_occupancy(PyObject *module, PyObject *const *args, Py_ssize_
     static const char *const names[] = {"sm", "start", "end", "threads"};
     long long sms;
     PyObject *given[4], *result = NULL;
-    if (!gs_python_parse(&SM_OCCUPANCY_SIGNATURE, args, nargs, kwnames, &sms, &given[0], &given[1],
+    if (!gs_python_parse(&sm_occupancy_signature, args, nargs, kwnames, &sms, &given[0], &given[1],
                          &given[2], &given[3])) {
         return NULL;
     }
@@ -82,6 +79,6 @@ out:
 }
 
 PyMethodDef gs_python_occupancy_methods[] = {
-    GS_PYTHON_FUNCTION("sm_occupancy", sm_occupancy, sm_occupancy_doc),
+    GS_PYTHON_FUNCTION("sm_occupancy", sm_occupancy),
     {NULL, NULL, 0, NULL},
 };

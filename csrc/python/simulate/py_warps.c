@@ -4,17 +4,12 @@
 
 enum { SCHEDULER, INTEGER, FLOATING, COLUMNS };
 
-PyDoc_STRVAR(run_doc,
-             "warps_run(scheduler, integer, floating, *, interval, latency, separate, stop)\n"
-             "--\n\n"
-             "When the last result of each warp is there, in cycles (gs_simulate_warps_run): "
-             "scheduler, integer\n"
-             "and floating instructions per warp.");
-
-static const gs_python_signature_t WARPS_RUN_SIGNATURE = {
-    "warps_run", "OOOLLpO", 3, 0,
-    (const char *const[]){"scheduler", "integer", "floating", "interval", "latency", "separate",
-                          "stop"}};
+GS_PYTHON_SIGNATURE(warps_run,
+                    "warps_run(scheduler, integer, floating, *, interval, latency, separate, stop)",
+                    "AAALLpS", "_Ints",
+                    "When the last result of each warp is there, in cycles\n"
+                    "(gs_simulate_warps_run): scheduler, integer and floating instructions per\n"
+                    "warp.");
 
 static PyObject *warps_run(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames)
@@ -23,7 +18,7 @@ static PyObject *warps_run(PyObject *module, PyObject *const *args, Py_ssize_t n
     PyObject *in[COLUMNS], *stop;
     long long interval, latency;
     int separate;
-    if (!gs_python_parse(&WARPS_RUN_SIGNATURE, args, nargs, kwnames, &in[SCHEDULER], &in[INTEGER],
+    if (!gs_python_parse(&warps_run_signature, args, nargs, kwnames, &in[SCHEDULER], &in[INTEGER],
                          &in[FLOATING], &interval, &latency, &separate, &stop)) {
         return NULL;
     }
@@ -68,6 +63,6 @@ out:
 }
 
 PyMethodDef gs_python_warps_methods[] = {
-    GS_PYTHON_FUNCTION("warps_run", warps_run, run_doc),
+    GS_PYTHON_FUNCTION("warps_run", warps_run),
     {NULL, NULL, 0, NULL},
 };

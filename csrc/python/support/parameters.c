@@ -4,30 +4,72 @@
 #include <limits.h>
 #include <stdarg.h>
 
-enum { MOST_PARAMETERS = 48 };
+enum { MOST_PARAMETERS = 48, LONGEST = 1024 };
+
+/* A signature, taken apart. */
+typedef struct {
+    char text[LONGEST]; /* its names, each ended by NUL, first that of the function */
+    const char *names[MOST_PARAMETERS];
+    int count;
+    int positional; /* the first parameters, which may be given by position */
+    int required;   /* the others, the last ones, may be missing */
+} parameters_t;
+
+static bool read_signature(const char *doc, parameters_t *found)
+{
+    bool begins = false; /* whether the next letter is the first of a parameter */
+    int length = 0;
+    found->count = found->required = 0;
+    found->positional = -1;
+    for (; doc[length] != ')'; length++) {
+        char letter = doc[length], *at = &found->text[length];
+        if (length == LONGEST - 1 || found->count == MOST_PARAMETERS) {
+            PyErr_Format(PyExc_SystemError, "a signature is too long: %s", doc);
+            return false;
+        }
+        *at = letter;
+        if (letter == '(' || letter == ',') {
+            *at = '\0';
+            begins = true;
+        } else if (letter == '=') {
+            *at = '\0';
+            found->required--;
+        } else if (begins && letter != ' ') {
+            begins = false;
+            if (letter == '*') {
+                found->positional = found->count;
+            } else if (letter != '$') {
+                found->names[found->count++] = at;
+                found->required++;
+            }
+        }
+    }
+    found->text[length] = '\0';
+    found->positional = found->positional < 0 ? found->count : found->positional;
+    return true;
+}
 
 /* The parameter that a keyword names; -1 with an exception. Keywords come in order as a rule, so
  * the search starts at the one after the last match. */
-static int find(const gs_python_signature_t *signature, int parameters, int from, PyObject *keyword)
+static int find(const parameters_t *parameters, int from, PyObject *keyword)
 {
-    for (int i = 0; i < parameters; i++) {
-        int at = (from + i) % parameters;
-        if (PyUnicode_CompareWithASCIIString(keyword, signature->names[at]) == 0) {
+    for (int i = 0; i < parameters->count; i++) {
+        int at = (from + i) % parameters->count;
+        if (PyUnicode_CompareWithASCIIString(keyword, parameters->names[at]) == 0) {
             return at;
         }
     }
-    PyErr_Format(PyExc_TypeError, "%s: unknown parameter %R", signature->function, keyword);
+    PyErr_Format(PyExc_TypeError, "%s: unknown parameter %R", parameters->text, keyword);
     return -1;
 }
 
 /* Assigns arguments to parameters. given[i] stays NULL where there is none. */
-static bool match(const gs_python_signature_t *signature, int parameters,
-                  PyObject *const *arguments, Py_ssize_t count, PyObject *keywords,
-                  PyObject **given)
+static bool match(const parameters_t *parameters, PyObject *const *arguments, Py_ssize_t count,
+                  PyObject *keywords, PyObject **given)
 {
-    if (count > signature->positional) {
+    if (count > parameters->positional) {
         PyErr_Format(PyExc_TypeError, "%s: got %zd positional arguments, expected at most %d",
-                     signature->function, count, signature->positional);
+                     parameters->text, count, parameters->positional);
         return false;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -36,21 +78,21 @@ static bool match(const gs_python_signature_t *signature, int parameters,
     Py_ssize_t named = keywords == NULL ? 0 : PyTuple_Size(keywords);
     int at = (int)count - 1;
     for (Py_ssize_t i = 0; i < named; i++) {
-        at = find(signature, parameters, (at + 1) % parameters, PyTuple_GetItem(keywords, i));
+        at = find(parameters, at + 1, PyTuple_GetItem(keywords, i));
         if (at < 0) {
             return false;
         }
         if (given[at] != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s: got %s twice", signature->function,
-                         signature->names[at]);
+            PyErr_Format(PyExc_TypeError, "%s: got %s twice", parameters->text,
+                         parameters->names[at]);
             return false;
         }
         given[at] = arguments[count + i];
     }
-    for (int i = 0; i < parameters - signature->optional; i++) {
+    for (int i = 0; i < parameters->required; i++) {
         if (given[i] == NULL) {
-            PyErr_Format(PyExc_TypeError, "%s: missing argument %s", signature->function,
-                         signature->names[i]);
+            PyErr_Format(PyExc_TypeError, "%s: missing argument %s", parameters->text,
+                         parameters->names[i]);
             return false;
         }
     }
@@ -103,7 +145,10 @@ static bool store(char letter, const char *name, PyObject *object, va_list *addr
     }
     long long number;
     switch (letter) {
+    case 'A':
+    case 'N':
     case 'O':
+    case 'S':
         *(PyObject **)address = object;
         return true;
     case 'L':
@@ -132,19 +177,18 @@ bool gs_python_parse(const gs_python_signature_t *signature, PyObject *const *ar
                      Py_ssize_t count, PyObject *keywords, ...)
 {
     PyObject *given[MOST_PARAMETERS] = {NULL};
-    int parameters = (int)strlen(signature->format);
-    if (parameters > MOST_PARAMETERS) {
-        PyErr_Format(PyExc_SystemError, "%s: has %d parameters", signature->function, parameters);
+    parameters_t parameters;
+    if (!read_signature(signature->doc, &parameters) ||
+        !match(&parameters, arguments, count, keywords, given)) {
         return false;
     }
-    if (!match(signature, parameters, arguments, count, keywords, given)) {
-        return false;
-    }
+    const char *type = signature->types;
     va_list addresses;
     va_start(addresses, keywords);
     bool good = true;
-    for (int i = 0; i < parameters && good; i++) {
-        good = store(signature->format[i], signature->names[i], given[i], &addresses);
+    for (int i = 0; i < parameters.count && good; i++) {
+        good = store(*type, parameters.names[i], given[i], &addresses);
+        type += good && type[1] == '<' ? strcspn(type, ">") + 1 : 1;
     }
     va_end(addresses);
     return good;

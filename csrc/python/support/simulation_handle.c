@@ -131,18 +131,16 @@ static PyObject *run(gs_python_simulation_t *self, PyObject *module, gs_python_c
                          (long long)progress.count, (long long)progress.steps);
 }
 
-const char gs_python_simulation_run_doc[] =
-    "run($self, *, steps, states, bytes, seconds, stop)\n"
-    "--\n\n"
-    "Continues for at most that many steps: waves, instants or blocks. states limits the jobs\n"
-    "(of a HierarchySimulation: nothing), bytes the memory of the whole simulation, seconds the\n"
-    "time of this call. Returns (status, done, now, count, steps taken); count is that of the "
-    "jobs\n"
-    "released or the launches ended; status is positive when a budget was spent, and the\n"
-    "simulation over.";
+GS_PYTHON_DOC(gs_python_simulation_run, "run($self, *, steps, states, bytes, seconds, stop)",
+              "tuple[int, bool, int, int, int]",
+              "Continues for at most that many steps: waves, instants or blocks. states\n"
+              "limits the jobs (of a HierarchySimulation: nothing), bytes the memory of the\n"
+              "whole simulation, seconds the time of this call. Returns (status, done, now,\n"
+              "count, steps taken); count is that of the jobs released or the launches\n"
+              "ended; status is positive when a budget was spent, and the simulation over.");
 
-static const gs_python_signature_t RUN_SIGNATURE = {
-    "run", "LLLdO", 0, 0, (const char *const[]){"steps", "states", "bytes", "seconds", "stop"}};
+static const gs_python_signature_t gs_python_simulation_run_signature = {
+    gs_python_simulation_run_doc, "LLLdS"};
 
 PyObject *gs_python_simulation_run(PyObject *handle, PyObject *const *args, Py_ssize_t nargs,
                                    PyObject *kwnames)
@@ -150,8 +148,8 @@ PyObject *gs_python_simulation_run(PyObject *handle, PyObject *const *args, Py_s
     PyObject *stop;
     long long steps, states, bytes;
     double seconds;
-    if (!gs_python_parse(&RUN_SIGNATURE, args, nargs, kwnames, &steps, &states, &bytes, &seconds,
-                         &stop)) {
+    if (!gs_python_parse(&gs_python_simulation_run_signature, args, nargs, kwnames, &steps, &states,
+                         &bytes, &seconds, &stop)) {
         return NULL;
     }
     if (steps < 1 || states < 0) {

@@ -1,0 +1,32 @@
+/* Headers of the core for the Python module, the registry and the tests: the public ones
+ * (gpusched.h), descriptors, containers, and parts of methods.
+ */
+#ifndef GPUSCHED_INTERNAL_H
+#define GPUSCHED_INTERNAL_H
+
+#include "gpusched.h"
+
+#include "analysis/contexts/context_methods.h"
+#include "analysis/contexts/context_test.h"
+#include "analysis/partitioned/lock_methods.h"
+#include "analysis/partitioned/lock_test.h"
+#include "core/heap.h"
+#include "core/index_set.h"
+#include "core/int128.h"
+#include "core/method.h"
+#include "core/radix_sort.h"
+#include "core/rational.h"
+#include "core/rng.h"
+#include "core/vector.h"
+#include "cuda/image.h"
+#include "generate/elliott_sets.h"
+#include "generate/segment_parts.h"
+#include "io/event_scan.h"
+#include "io/free_lanes.h"
+#include "io/json_numbers.h"
+#include "io/json_tokens.h"
+#include "io/row_text.h"
+#include "io/text_codes.h"
+#include "simulate/occupancy.h"
+
+#endif
