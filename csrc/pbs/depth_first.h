@@ -8,8 +8,8 @@
 #ifndef GS_PBS_DEPTH_FIRST_H
 #define GS_PBS_DEPTH_FIRST_H
 
-#include "pbs/feasible.h"
 #include "model/schedule.h"
+#include "pbs/feasible.h"
 
 typedef struct {
     const gs_pbs_latest_start_t *bound; /* NULL, or prune states after their latest start */

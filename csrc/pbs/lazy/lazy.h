@@ -6,8 +6,8 @@
 #include "core/hash_index.h"
 #include "model/schedule.h"
 #include "pbs/feasible.h"
-#include "pbs/refutation.h"
 #include "pbs/prices.h"
+#include "pbs/refutation.h"
 
 /* Store of the classes met so far: until when they are alive, from when and where dead.
  *

@@ -1,6 +1,6 @@
 /* The scheduling graph for Python. */
-#include "python/support/pbs_arguments.h"
 #include "python/support/parameters.h"
+#include "python/support/pbs_arguments.h"
 
 GS_PYTHON_SIGNATURE(
     graph_search,

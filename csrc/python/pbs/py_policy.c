@@ -1,7 +1,7 @@
 /* The run-time policy for Python: a handle that holds the problem and F. */
-#include "python/support/pbs_arguments.h"
 #include "python/support/handle.h"
 #include "python/support/parameters.h"
+#include "python/support/pbs_arguments.h"
 
 /* Immutable after it is made, so threads may share it. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* The check of proofs of unschedulability for Python, one function per kind of proof. */
-#include "python/support/pbs_arguments.h"
 #include "python/support/parameters.h"
+#include "python/support/pbs_arguments.h"
 
 /* Arguments of every kind of proof: the problem, the tasks it is about, the question. */
 typedef struct {

@@ -1,8 +1,8 @@
 /* The search and the EDF schedulers for Python: one set in full, or a stack of sets in arrays. */
 #include "python/pbs/py_refutation.h"
 #include "python/support/frame_arrays.h"
-#include "python/support/pbs_arguments.h"
 #include "python/support/parameters.h"
+#include "python/support/pbs_arguments.h"
 
 /* Columns of the answer for a stack. */
 enum { ANSWER, STAGE, SPENT, STATES, BYTES, NANOSECONDS, COLUMNS };
