@@ -354,7 +354,7 @@ class Search(BatchAnswer):
 
 @dataclass(frozen=True)
 class Found:
-    """What one way of searching found, as the core has it; for a stack of sets, in arrays.
+    """Outcome of one way to search, as the core has it; for a stack of sets, in arrays.
 
     ``answer`` is 1, 0 or -1, ``stage`` and ``spent`` are indices into ``STAGES`` and ``SPENT``.
     ``spans``: the policy; ``cycle``: first time and length of the part that repeats. ``tried``:

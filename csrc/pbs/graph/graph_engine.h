@@ -1,4 +1,4 @@
-/* What the forms of the graph share: jobs, counts, edges, frames. */
+/* Parts that the forms of the graph share: jobs, counts, edges, frames. */
 #ifndef GS_PBS_GRAPH_GRAPH_ENGINE_H
 #define GS_PBS_GRAPH_GRAPH_ENGINE_H
 

@@ -1,4 +1,4 @@
-/* What a search of the scheduling graph takes and answers. */
+/* Options and result of a search of the scheduling graph. */
 #ifndef GS_PBS_GRAPH_GRAPH_RESULT_H
 #define GS_PBS_GRAPH_GRAPH_RESULT_H
 

@@ -1,5 +1,5 @@
-/* What dead states claim, the check that the claims support each other, and the check of a proof of
- * any kind. */
+/* Claims of dead states, the check that they support each other, and the check of a proof of any
+ * kind. */
 #include "pbs/proof/proof.h"
 
 #include "core/int128.h"
