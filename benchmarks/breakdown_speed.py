@@ -25,7 +25,7 @@ TESTS: list[tuple[str, dict[str, Any]]] = [
     ("stgm", {"mode": "busy"}),
     ("mpcp", {"mode": "suspend"}),
     ("fmlp_plus", {"mode": "busy"}),
-    ("gpu_server", {"overhead": 1}),
+    ("gpu_server", {"server_overhead": 1}),
     ("time_slices", {"mode": "suspend"}),
     ("time_slices", {"mode": "busy"}),
     ("gcaps", {"mode": "suspend"}),
@@ -60,8 +60,10 @@ def main() -> None:
         whole = hosts.with_placement(sm=[[[True] * 13] * hosts.n] * len(hosts))
         for test, options in TESTS:
             asked = {**options, "cpus": CPUS}
-            asked |= {"slice": 2000 * unit, "switch": 10} if test == "time_slices" else {}
-            asked |= {"update": 10} if test == "gcaps" else {}
+            asked |= (
+                {"timeslice": 2000 * unit, "context_switch": 10} if test == "time_slices" else {}
+            )
+            asked |= {"update_cost": 10} if test == "gcaps" else {}
             tasks = whole if test == "stgm" else hosts
             once, verdict = timed(getattr(gs.analysis, test), tasks, **asked)
             search, found = timed(gs.analysis.breakdown, tasks, test, **asked)

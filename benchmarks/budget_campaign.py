@@ -130,19 +130,19 @@ def fifo_responses(rng: random.Random) -> Call:
 
 def placed(rng: random.Random, count: int) -> gs.HostTasks:
     hosts = gs.generate.stgm(count=count, seed=rng.randrange(999), cpus=2)
-    return gs.analysis.partition(hosts, cpus=2, sms=13, protocol="mpcp").hosts
+    return gs.analysis.partition(hosts, cpus=2, way="mpcp", sms=13).hosts
 
 
 def host(rng: random.Random) -> Call:
     hosts, keeps = placed(rng, 1)[0], rng.random() < 0.5
-    return partial(gs.simulate.host, hosts, 2, protocol="mpcp", until=LATE, intervals=keeps,
+    return partial(gs.simulate.host, hosts, 2, "mpcp", until=LATE, intervals=keeps,
                    progress=False)  # fmt: skip
 
 
 def host_responses(rng: random.Random) -> Call:
     hosts = placed(rng, rng.choice((1, 20, 500)))
     until = rng.choice((10**8, 10**10, LATE))
-    return partial(gs.simulate.host_responses, hosts, 2, protocol="mpcp", until=until)
+    return partial(gs.simulate.host_responses, hosts, 2, "mpcp", until=until)
 
 
 def hierarchy(rng: random.Random) -> Call:
@@ -211,8 +211,8 @@ def mig(rng: random.Random) -> Call:
             max(1, period // rng.randrange(4, 12)), blocks=rng.choice((8, 14, 28, 60)), threads=1024
         )
         tasks.append(gs.Task(f"task {i}", period, [part]))
-    w, within = gs.Workload(tasks, tick="us"), rng.choice(("streams", "pbs", "edf_parallel"))
-    return partial(gs.mig, w, gs.Platform("A100", cpus=32), within=within, progress=False)
+    w, way = gs.Workload(tasks, tick="us"), rng.choice(("streams", "pbs", "edf_parallel"))
+    return partial(gs.mig, w, gs.Platform("A100", cpus=32), way=way, progress=False)
 
 
 FUNCTIONS: dict[str, Callable[[random.Random], Call]] = {

@@ -1,7 +1,7 @@
 """Rejections decided by `Verdict.challenge`; results/challenge.txt.
 
 First 200 sets of 16 tasks on 4 cores by Table I of [RTCSA19] on the cores of the partition for MPCP
-(STGM: one SM per task, round the end), under six protocols: the sets that a test accepts, the
+(STGM: one SM per task, round the end), under six ways: the sets that a test accepts, the
 rejections with a counterexample, those that stay open, and the simulated jobs per second of
 processor time; then sets of a higher load. Each counterexample is simulated again. Then tiny sets
 (three tasks, periods of at most 12, parts of at most 2 ticks): the exploration of all integer
@@ -35,18 +35,18 @@ BUDGET = gs.pbs.Budget(states=1_000_000)
 def large_verdicts(sets: int, utilization: tuple[float, float] = LOADS[0]) -> list[tuple[str, Any]]:
     """Verdicts of the tests for stacks of sets of 16 tasks."""
     drawn = gs.generate.stgm(TASKS, sets, seed=2002, cpus=CPUS, sms=SMS, utilization=utilization)
-    placed = gs.analysis.partition(drawn, CPUS, SMS, protocol="mpcp").hosts
+    placed = gs.analysis.partition(drawn, CPUS, "mpcp", sms=SMS).hosts
     sm = np.zeros((sets, TASKS, SMS), np.bool_)
     sm[:, np.arange(TASKS), np.arange(TASKS) % SMS] = True
     shared = placed.with_placement(core=placed.core, sm=sm)
-    contexts: dict[str, Any] = {"slice": 1000, "switch": 50}
+    contexts: dict[str, Any] = {"timeslice": 1000, "context_switch": 50}
     return [
         ("stgm", gs.analysis.stgm(shared, CPUS, SMS)),
         ("mpcp", gs.analysis.mpcp(placed, CPUS, SMS)),
         ("fmlp_plus", gs.analysis.fmlp_plus(placed, CPUS, SMS)),
-        ("gpu_server", gs.analysis.gpu_server(placed, CPUS, SMS, overhead=50)),
+        ("gpu_server", gs.analysis.gpu_server(placed, CPUS, SMS, server_overhead=50)),
         ("time_slices", gs.analysis.time_slices(placed, CPUS, SMS, **contexts)),
-        ("gcaps", gs.analysis.gcaps(placed, CPUS, SMS, update=50)),
+        ("gcaps", gs.analysis.gcaps(placed, CPUS, SMS, update_cost=50)),
     ]
 
 
@@ -67,27 +67,23 @@ def large_row(name: str, verdict: Any, budget: gs.pbs.Budget) -> str:
     )
 
 
-def tiny_row(way: tuple[str, str, Any], count: int, jobs: int) -> tuple[str, int, int]:
-    protocol, mode, options = way
+def tiny_row(way: gs.ways.Way, count: int, jobs: int) -> tuple[str, int, int]:
     explored = searched = accepted = unsound = 0
     for hosts in tiny_sets(7, count):
-        verdict = verdict_of(hosts, protocol, mode, options)
-        truth = gs.simulate.challenge(
-            hosts, 2, protocol, mode=mode, exhaustive=True, budget=BUDGET, **options
-        )
+        verdict = verdict_of(hosts, way)
+        truth = gs.simulate.challenge(hosts, 2, way, exhaustive=True, budget=BUDGET)
         if not (truth.explored or truth.rejected):
-            raise SystemExit(f"{protocol}: not explored within the budget")
+            raise SystemExit(f"{way}: not explored within the budget")
         accepted += verdict.accepted
         unsound += verdict.accepted and truth.rejected
         if truth.rejected:
             explored += 1
             budget = gs.pbs.Budget(states=jobs)
-            found = gs.simulate.challenge(
-                hosts, 2, protocol, mode=mode, exhaustive=False, budget=budget, **options
-            )
+            found = gs.simulate.challenge(hosts, 2, way, exhaustive=False, budget=budget)
             searched += found.rejected
+    mode = way.given.get("mode", "suspend")
     row = (
-        f"{protocol:12s} {mode:8s} {count:5d} {accepted:9d} {unsound:7d} {count - explored:9d}"
+        f"{way.name:12s} {mode:8s} {count:5d} {accepted:9d} {unsound:7d} {count - explored:9d}"
         f" {explored:7d} {searched:7d}"
     )
     return row, explored, searched

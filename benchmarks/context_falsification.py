@@ -37,24 +37,25 @@ class Case:
     hosts: gs.HostTasks
     cpus: int
     sms: int
-    slice: int
-    switch: int
+    timeslice: int
+    context_switch: int
     ring: str
-    update: int
+    update_cost: int
     stall: bool
     gpu_priority: np.ndarray | None
 
-    def options(self, protocol: str) -> dict[str, Any]:
-        if protocol == "time_slices":
-            return {"slice": self.slice, "switch": self.switch}
-        gcaps = {"update": self.update, "switch": self.switch, "stall": self.stall}
-        return gcaps | {"gpu_priority": self.gpu_priority}
+    def options(self, way: str) -> dict[str, Any]:
+        costs: dict[str, Any] = {"context_switch": self.context_switch}
+        if way == "time_slices":
+            return costs | {"timeslice": self.timeslice}
+        costs |= {"update_cost": self.update_cost, "stall": self.stall}
+        return costs | {"gpu_priority": self.gpu_priority}
 
-    def test(self, protocol: str, mode: str, **more: Any) -> Any:
-        function = getattr(gs.analysis, protocol)
-        options = self.options(protocol) | more
-        if protocol == "gcaps" and more.get("variant") == "paper":
-            del options["switch"]  # its equations have none
+    def test(self, way: str, mode: str, **more: Any) -> Any:
+        function = getattr(gs.analysis, way)
+        options = self.options(way) | more
+        if way == "gcaps" and more.get("variant") == "paper":
+            del options["context_switch"]  # its equations have none
         return function(self.hosts, self.cpus, self.sms, mode=mode, **options)
 
 
@@ -75,10 +76,10 @@ def random_case(rng: np.random.Generator, count: int) -> Case:
         system.hosts,
         system.cpus,
         system.sms,
-        slice=int(rng.integers(1, 9)),
-        switch=int(rng.choice([0, 1, 2, 5])),
+        timeslice=int(rng.integers(1, 9)),
+        context_switch=int(rng.choice([0, 1, 2, 5])),
         ring=str(rng.choice(["fifo", "cyclic"])),
-        update=int(rng.integers(0, 3)),
+        update_cost=int(rng.integers(0, 3)),
         stall=bool(rng.random() < 0.25),
         gpu_priority=merged_orders(rng, system.hosts) if rng.random() < 0.5 else None,
     )
@@ -87,32 +88,27 @@ def random_case(rng: np.random.Generator, count: int) -> Case:
 class Simulator:
     """Responses of a case under one way of sharing, the largest ones, and counts."""
 
-    def __init__(self, case: Case, protocol: str, mode: str) -> None:
-        self.case, self.protocol, self.mode = case, protocol, mode
-        self.options = case.options(protocol)
-        if protocol == "time_slices":
-            self.options["ring"] = case.ring
+    def __init__(self, case: Case, name: str, mode: str) -> None:
+        ring = {"ring": case.ring} if name == "time_slices" else {}
+        self.case = case
+        self.way = gs.ways.as_way(name, mode=mode, **case.options(name), **ring)
         self.seen = np.zeros(case.hosts.period.shape, np.int64)
         self.runs = self.jobs = 0
 
     def responses(self, pattern: Pattern, seed: int) -> np.ndarray:
         pairs = zip(pattern.shares[::2], pattern.shares[1::2], strict=True)
         low, high, gap = (over / under for over, under in pairs)
+        triggers = [name for bit, name in enumerate(TRIGGERS) if pattern.triggers >> bit & 1]
         found = gs.simulate.host_responses(
             self.case.hosts.replace(offset=pattern.offset),
             self.case.cpus,
-            "partitioned",
-            self.protocol,
-            mode=self.mode,
+            self.way,
             sms=self.case.sms,
             execution=(low, high),
-            gap=gap,
-            victim=pattern.victim,
-            triggers=[name for bit, name in enumerate(TRIGGERS) if pattern.triggers >> bit & 1]
-            or TRIGGERS,
+            releases=gap,
+            victim=gs.simulate.Victim(pattern.victim, *(triggers or TRIGGERS)),
             until=5 * self.case.hosts.period.max(axis=1),
             seed=seed,
-            **self.options,
         )
         self.runs += len(pattern.offset)
         self.jobs += int(found.finished.sum())
@@ -139,7 +135,7 @@ def climb(rng: np.random.Generator, simulator: Simulator) -> None:
         offset[better], best = changed[better], np.maximum(best, found)
 
 
-WAYS = [(protocol, mode) for protocol in ("time_slices", "gcaps") for mode in ("suspend", "busy")]
+WAYS = [(way, mode) for way in ("time_slices", "gcaps") for mode in ("suspend", "busy")]
 
 
 def main() -> None:
@@ -151,31 +147,31 @@ def main() -> None:
     rng = np.random.default_rng(args.seed)
     began = time.perf_counter()
     sets = runs = jobs = 0
-    rows = {f"{protocol} {mode}": Row() for protocol, mode in WAYS}
+    rows = {f"{way} {mode}": Row() for way, mode in WAYS}
     rows |= {f"{name}, printed": Row() for name in list(rows)}
     while sets < args.sets:
         count = min(SETS, max(1, args.sets // 20), args.sets - sets)
         case = random_case(rng, count)
         sets += count
-        for protocol, mode in WAYS:
-            simulator = Simulator(case, protocol, mode)
+        for way, mode in WAYS:
+            simulator = Simulator(case, way, mode)
             system: Any = case  # it has the hosts that the patterns are for
             for pattern in patterns(rng, system):
                 simulator.responses(pattern, int(rng.integers(2**62)))
             for _ in range(CLIMBS):
                 climb(rng, simulator)
             runs, jobs = runs + simulator.runs, jobs + simulator.jobs
-            verdict, name = case.test(protocol, mode), f"{protocol} {mode}"
+            verdict, name = case.test(way, mode), f"{way} {mode}"
             above = rows[name].add(simulator.seen, verdict, case.hosts.deadline)
             if above.any():
                 k = int(np.argmax(above))
                 raise SystemExit(
                     f"{name}: observed {simulator.seen[k]} above {verdict.response[k]}, set "
-                    f"{sets - count + k} of seed {args.seed}, {case.options(protocol)}, "
+                    f"{sets - count + k} of seed {args.seed}, {case.options(way)}, "
                     f"{case.ring}: {case.hosts[k]!r}"
                 )
-            if protocol == "time_slices" or not (case.stall or case.switch):
-                printed = case.test(protocol, mode, variant="paper")
+            if way == "time_slices" or not (case.stall or case.context_switch):
+                printed = case.test(way, mode, variant="paper")
                 rows[f"{name}, printed"].add(simulator.seen, printed, case.hosts.deadline)
     seconds = time.perf_counter() - began
     lines = [

@@ -84,18 +84,18 @@ def random_system(rng: np.random.Generator, count: int, gpu: bool = True) -> Sys
     return System(hosts, cpus, np.where(rng.random(count) < 0.5, whole, rng.integers(1, 60, count)))
 
 
-# The core's numbers for the ways to share the GPU, and for what tasks do on their CPU meanwhile.
+# How the GPU is shared, and what tasks do on their CPU meanwhile (a mode of the core).
 SEMANTICS = {
-    "FMLP": (2, 0),
-    "OMLP": (4, 0),
-    "container, suspend": (6, 0),
-    "container, busy": (6, 1),
+    "FMLP": ("fmlp", 0),
+    "OMLP": ("omlp", 0),
+    "container, suspend": ("container", 0),
+    "container, busy": ("container", 1),
 }
 
 
 def responses(system: System, name: str, pattern: Pattern, seed: int) -> tuple[np.ndarray, int]:
     """The largest response of each task, and how many jobs there were."""
-    gpu, mode = SEMANTICS[name]
+    way, mode = SEMANTICS[name]
     hosts = system.hosts
     worst, finished, _, _ = _core.host_responses(
         hosts._columns(),
@@ -105,7 +105,7 @@ def responses(system: System, name: str, pattern: Pattern, seed: int) -> tuple[n
         cpus=system.cpus,
         sms=1,
         policy=1,
-        gpu=gpu,
+        way=way,
         mode=mode,
         server=system.server_period,
         overhead=0,

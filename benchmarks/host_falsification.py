@@ -127,35 +127,35 @@ def patterns(rng: np.random.Generator, system: System) -> Iterator[Pattern]:
         yield Pattern(np.zeros_like(period), victim, int(triggers), (*low, 1, 1, *gap))
 
 
-# How the GPU is shared, as the core numbers it, and what tasks do on their CPU meanwhile.
+# How the GPU is shared, and what tasks do on their CPU meanwhile (a mode of the core).
 SEMANTICS = {
-    "STGM suspend": (0, 0),
-    "STGM busy": (0, 1),
-    "MPCP suspend": (1, 0),
-    "MPCP busy": (1, 1),
-    "MPCP spin": (1, 2),
-    "FMLP+ suspend": (2, 0),
-    "FMLP+ busy": (2, 1),
-    "server": (3, 0),
+    "STGM suspend": ("stgm", 0),
+    "STGM busy": ("stgm", 1),
+    "MPCP suspend": ("mpcp", 0),
+    "MPCP busy": ("mpcp", 1),
+    "MPCP spin": ("mpcp", 2),
+    "FMLP+ suspend": ("fmlp_plus", 0),
+    "FMLP+ busy": ("fmlp_plus", 1),
+    "server": ("gpu_server", 0),
 }
 
 
 def responses(system: System, name: str, pattern: Pattern, seed: int) -> tuple[np.ndarray, int]:
     """The largest response of each task, and how many jobs there were."""
-    gpu, mode = SEMANTICS[name]
+    way, mode = SEMANTICS[name]
     hosts = system.hosts
     worst, finished, _, _ = _core.host_responses(
         hosts._columns(),
         pattern.offset,
         hosts.core,
-        np.ascontiguousarray(hosts.sm, np.uint8) if gpu == 0 else None,
+        np.ascontiguousarray(hosts.sm, np.uint8) if way == "stgm" else None,
         cpus=system.cpus,
         sms=system.sms,
         policy=0,
-        gpu=gpu,
+        way=way,
         mode=mode,
         server=system.server,
-        overhead=system.overhead if gpu == 3 else 0,
+        overhead=system.overhead if way == "gpu_server" else 0,
         shares=np.array(pattern.shares, np.int64),
         until=5 * hosts.period.max(axis=1),
         victim=pattern.victim,
@@ -192,7 +192,7 @@ SOUND: tuple[tuple[str, str, Test], ...] = (
         "GPU server",
         "server",
         lambda s: gs.analysis.gpu_server(
-            s.hosts, s.cpus, s.sms, server=s.server, overhead=s.overhead
+            s.hosts, s.cpus, s.sms, server=s.server, server_overhead=s.overhead
         ),
     ),
 )

@@ -31,8 +31,10 @@ WAYS = (
 )
 # With global EDF: the way, and one in how many tasks uses the GPU.
 GLOBAL = (
-    *(("CPUs alone", 0), ("fmlp", 3), ("omlp", 3), ("driver", 3)),
-    *(("container suspend", 4), ("container busy", 4)),
+    ("CPUs alone", gs.ways.Srm(), 0),
+    *((lock, gs.ways.Srm(lock=lock), 3) for lock in ("fmlp", "omlp")),
+    ("driver", gs.ways.Driver(), 3),
+    *((f"container {mode}", gs.ways.Container(mode=mode), 4) for mode in ("suspend", "busy")),
 )
 
 
@@ -99,31 +101,26 @@ def main() -> None:
     until = int(args.jobs / (1 / tasks.period).sum())
     lines = [
         f"Host simulation, {N} tasks on {CPUS} cores, {args.jobs} jobs a run, {describe()}",
-        "protocol   mode     times  logs   million jobs/s",
+        "way        mode     times  logs   million jobs/s",
     ]
     print("\n".join(lines), flush=True)
-    for protocol, mode in WAYS:
+    for name, mode in WAYS:
+        options: dict[str, Any] = (
+            {"server_overhead": 10} if name == "gpu_server" else {"mode": mode}
+        )
         for times in ("worst", "drawn"):
             for logs in ("none", "both") if times == "worst" else ("none",):
-                more: dict[str, Any] = {
-                    "protocol": protocol,
-                    "mode": mode,
-                    "until": until,
-                    "seed": 1,
-                }
-                if protocol == "gpu_server":
-                    more["overhead"] = 10
+                way = gs.ways.as_way(name, **options)
+                more: dict[str, Any] = {"way": way, "until": until, "seed": 1}
                 if times == "drawn":
-                    more |= {"execution": (0.5, 1), "gap": 0.25}
+                    more |= {"execution": (0.5, 1), "releases": 0.25}
                 speed = (best_logged if logs == "both" else best)(tasks, more)
-                lines.append(f"{protocol:10s} {mode:8s} {times}  {logs}  {speed / 1e6:14.2f}")
+                lines.append(f"{name:10s} {mode:8s} {times}  {logs}  {speed / 1e6:14.2f}")
                 print(lines[-1], flush=True)
-    for name, every in GLOBAL:
+    for name, way, every in GLOBAL:
         tasks = global_set(2, every)
         until = int(args.jobs / (1 / tasks.period).sum())
-        way, _, mode = name.partition(" ")
-        given = {"protocol": way, "mode": mode or None} if every else {}
-        speed = best(tasks, {"policy": "gedf", "until": until, **given})
+        speed = best(tasks, {"way": way, "until": until})
         lines.append(f"gedf {name:18s} worst  none  {speed / 1e6:7.2f}")
         print(lines[-1], flush=True)
     if args.save:

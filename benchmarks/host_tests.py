@@ -34,49 +34,34 @@ APART = 32
 SCHEDCAT = {"mpcp suspend": 102, "fmlp_plus suspend": 134}  # us, on another machine
 
 
-def lock_test(
-    method: str,
+def placed_test(
+    way: str,
     hosts: Any,
-    cores: Any,
+    core: Any,
+    sm: Any = None,
     server: Any = None,
-    mode: int = 0,
-    paper: bool = False,
-    overhead: int = 0,
+    *,
+    run: Callable[..., Any] = _core.host_placed_test,
+    **more: int,
 ) -> Any:
-    """The response-time test of a method with one GPU at a time, for a stack of sets."""
-    return _core.host_lock_test(
+    """The response-time test of a way for a stack of sets, or a search of cores by that test."""
+    options = dict.fromkeys(("mode", "variant", "fixed_point", "server_overhead"), 0) | more
+    return run(
         hosts,
-        cores,
+        core,
+        sm,
         server,
-        method=method,
-        cpus=CPUS,
-        sms=SMS,
-        mode=mode,
-        paper=paper,
-        overhead=overhead,
-        one_pass=False,
-        jitter=False,
-        stop=None,
-    )
-
-
-def context_test(method: str, hosts: Any, cores: Any, mode: int = 0, fixed_point: int = 0) -> Any:
-    """The response-time test of a method with a context per task, for a stack of sets."""
-    return _core.host_context_test(
-        hosts,
-        cores,
         None,
-        method=method,
+        way=way,
         cpus=CPUS,
         sms=SMS,
-        mode=mode,
-        fixed_point=fixed_point,
-        paper=False,
-        slice=1000,
-        cost=50,
-        switch=0,
+        timeslice=1000,
+        context_switch=0,
+        update_cost=50,
         stall=False,
+        jitter=way == "stgm",  # as its function does by default
         stop=None,
+        **options,
     )
 
 
@@ -92,17 +77,7 @@ def timed(call: Callable[[], Any], rounds: int) -> tuple[float, Any]:
 
 def partitioned(hosts: Any) -> Any:
     """Cores by the partition search with MPCP, and its answers."""
-    return _core.host_partition(
-        hosts,
-        cpus=CPUS,
-        sms=SMS,
-        method="mpcp",
-        mode=0,
-        overhead=0,
-        one_pass=False,
-        jitter=False,
-        stop=None,
-    )
+    return placed_test("mpcp", hosts, None, run=_core.host_partition)
 
 
 def tests(sets: int, rounds: int, seed: int) -> list[str]:
@@ -116,28 +91,24 @@ def tests(sets: int, rounds: int, seed: int) -> list[str]:
     cores = [partitioned(h)[4] for h in stacks]
     server = np.full(sets, CPUS)
     calls: dict[str, Callable[[Any, Any], Any]] = {
-        "mpcp suspend": lambda h, c: lock_test("mpcp", h, c),
-        "mpcp busy": lambda h, c: lock_test("mpcp", h, c, mode=1),
-        "mpcp spin": lambda h, c: lock_test("mpcp", h, c, mode=2),
-        "fmlp_plus suspend": lambda h, c: lock_test("fmlp_plus", h, c),
-        "fmlp_plus busy": lambda h, c: lock_test("fmlp_plus", h, c, mode=1),
-        "fmlp_plus code": lambda h, c: lock_test("fmlp_plus", h, c, paper=True),
-        "gpu_server": lambda h, c: lock_test("gpu_server", h, c, server, overhead=50),
-        "slices suspend": lambda h, c: context_test("time_slices", h, c),
-        "slices one pass": lambda h, c: context_test("time_slices", h, c, fixed_point=1),
-        "slices busy": lambda h, c: context_test("time_slices", h, c, mode=1),
-        "gcaps suspend": lambda h, c: context_test("gcaps", h, c),
-        "gcaps one pass": lambda h, c: context_test("gcaps", h, c, fixed_point=1),
-        "gcaps busy": lambda h, c: context_test("gcaps", h, c, mode=1),
-        "stgm suspend": lambda h, c: _core.host_stgm(
-            h, c, spread, cpus=CPUS, busy=False, paper=0, split=False, stop=None
+        "mpcp suspend": lambda h, c: placed_test("mpcp", h, c),
+        "mpcp busy": lambda h, c: placed_test("mpcp", h, c, mode=1),
+        "mpcp spin": lambda h, c: placed_test("mpcp", h, c, mode=2),
+        "fmlp_plus suspend": lambda h, c: placed_test("fmlp_plus", h, c),
+        "fmlp_plus busy": lambda h, c: placed_test("fmlp_plus", h, c, mode=1),
+        "fmlp_plus code": lambda h, c: placed_test("fmlp_plus", h, c, variant=1),
+        "gpu_server": lambda h, c: placed_test(
+            "gpu_server", h, c, server=server, server_overhead=50
         ),
-        "stgm busy": lambda h, c: _core.host_stgm(
-            h, c, spread, cpus=CPUS, busy=True, paper=0, split=False, stop=None
-        ),
-        "stgm printed": lambda h, c: _core.host_stgm(
-            h, c, spread, cpus=CPUS, busy=False, paper=1, split=False, stop=None
-        ),
+        "slices suspend": lambda h, c: placed_test("time_slices", h, c),
+        "slices one pass": lambda h, c: placed_test("time_slices", h, c, fixed_point=1),
+        "slices busy": lambda h, c: placed_test("time_slices", h, c, mode=1),
+        "gcaps suspend": lambda h, c: placed_test("gcaps", h, c),
+        "gcaps one pass": lambda h, c: placed_test("gcaps", h, c, fixed_point=1),
+        "gcaps busy": lambda h, c: placed_test("gcaps", h, c, mode=1),
+        "stgm suspend": lambda h, c: placed_test("stgm", h, c, spread),
+        "stgm busy": lambda h, c: placed_test("stgm", h, c, spread, mode=1),
+        "stgm printed": lambda h, c: placed_test("stgm", h, c, spread, variant=1),
         "partition + mpcp": lambda h, c: partitioned(h),
     }
     lines = [

@@ -120,7 +120,7 @@ def run_with_blocks() -> Callable[[], Any]:
 
 def host_run() -> Callable[[], Any]:
     one = gs.HostTasks.from_segments([90, 120, 200], [[2, (1, 3, 1), 1]] * 3, core=[0, 1, 0])
-    return lambda: gs.simulate.host(one, 2, until=40_000_000, protocol="mpcp")
+    return lambda: gs.simulate.host(one, 2, "mpcp", until=40_000_000)
 
 
 def frame() -> Callable[[], Any]:

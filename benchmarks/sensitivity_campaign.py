@@ -53,7 +53,7 @@ TESTS: list[tuple[str, Options]] = [
     ],
 ]
 WORSE = ("all", "kernels", "copies", "cpu", "one task", "cost", "periods", "periods, deadlines")
-COSTS = {"gpu_server": "overhead", "time_slices": "switch", "gcaps": "update"}
+COSTS = {"gpu_server": "server_overhead", "time_slices": "context_switch", "gcaps": "update_cost"}
 PROVEN = [("stgm", "busy")]
 PROVEN += [(test, mode) for test in ("time_slices", "gcaps") for mode in ("suspend", "busy")]
 FIELDS = {"kernels": ["kernel"], "copies": ["copy_in", "copy_out"], "cpu": ["cpu"]}
@@ -66,11 +66,11 @@ def title(test: str, options: Options) -> str:
 
 def with_costs(rng: np.random.Generator, test: str, options: Options) -> Options:
     """Options with costs: times that are no part of the tasks."""
-    more: Options = {"slice": int(rng.integers(1, 9))} if test == "time_slices" else {}
+    more: Options = {"timeslice": int(rng.integers(1, 9))} if test == "time_slices" else {}
     if test in COSTS:
         more[COSTS[test]] = int(rng.integers(0, 3))
     if test == "gcaps":
-        more["switch"] = int(rng.choice([0, 1, 3]))
+        more["context_switch"] = int(rng.choice([0, 1, 3]))
     if test == "gcaps" and "order_free" not in options:
         more["stall"] = bool(rng.random() < 0.25)
     return {**options, **more}
@@ -92,7 +92,7 @@ def worse(
     under = int(rng.integers(1, 30))
     over = under + int(rng.integers(1, 10))
     if what == "cost":
-        cost = "switch" if test == "gcaps" and rng.random() < 0.5 else COSTS[test]
+        cost = "context_switch" if test == "gcaps" and rng.random() < 0.5 else COSTS[test]
         return hosts, options, hosts, {**options, cost: options[cost] + int(rng.integers(1, 3))}
     names = FIELDS.get(what, [name for many in FIELDS.values() for name in many])
     if what == "periods":
@@ -184,10 +184,10 @@ def bound(test: str, mode: str, asked: Options, tasks: list[Any], i: int) -> int
     if test == "stgm":
         return host_tests.stgm(tasks, busy=True, only=[i]).W[i]
     if test == "gcaps":
-        costs = {"eps": asked["update"], "theta": asked["switch"]}
+        costs = {"eps": asked["update_cost"], "theta": asked["context_switch"]}
         run = context_tests.gcaps(tasks, mode=mode, way="free", sms=asked["sms"], only=[i], **costs)
     else:
-        costs = (asked["slice"], asked["switch"], mode)
+        costs = (asked["timeslice"], asked["context_switch"], mode)
         run = context_tests.time_slices(tasks, *costs, way="free", sms=asked["sms"], only=[i])
     return run.W[i]
 
@@ -272,7 +272,7 @@ def gpu_assignments(rng: np.random.Generator, pairs: int) -> list[str]:
             if hosts.n > 5:
                 continue
             update = int(rng.integers(0, 3))
-            asked = {"mode": mode, "update": update, **platform}
+            asked = {"mode": mode, "update_cost": update, **platform}
             found = gs.analysis.assign_priorities(hosts, "gcaps", of="gpu", **asked)
             for k, one in enumerate(hosts):
                 tasks = tasks_of(one, np.argsort(one.priority))

@@ -48,7 +48,7 @@ from machine import describe
 import gpusched as gs
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.verdicts.premises import cpu_side
-from gpusched.comparison.ways import WAYS
+from gpusched.ways import WAYS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -651,11 +651,11 @@ class Attack:
         self, case: Case, seed: str, kinds: Sequence[str] = ()
     ) -> Iterator[tuple[str, str, str]]:
         """Contradicted claims about a program: label, what, source. ``kinds``: to be counted."""
-        found = gs.compare(*case, methods=self.ways, progress=False)
+        found = gs.compare(*case, ways=self.ways, progress=False)
         grain = math.lcm(*(row.answer.grain for row in found if row.answer is not None))
         if grain > 1:  # schedules are in finer ticks
             case = finer(case, grain)
-            found = gs.compare(*case, methods=self.ways, progress=False)
+            found = gs.compare(*case, ways=self.ways, progress=False)
         counts = [self.by_kind[kind] for kind in kinds]
         if found.impossible:
             for count in counts:

@@ -38,7 +38,7 @@ from machine import describe
 from realistic_programs import realistic_program
 
 import gpusched as gs
-from gpusched.comparison.ways import WAYS
+from gpusched.ways import WAYS
 
 VERDICTS = ("guaranteed", "conditional", "undecided", "not schedulable", "not applicable", "cut")
 DEPLOYABLE = (
@@ -126,7 +126,7 @@ def program(index: int, seconds: float, until: str) -> Program:
     else:
         rows, impossible = [], ()
         for way in WAYS:
-            part = limited(seconds / 10, case, until, methods=[way.name])
+            part = limited(seconds / 10, case, until, ways=[way])
             if part is None:
                 labels = (label for label in LABELS if label.split()[0] == way.name)
                 rows += [Seen(label, "cut", "", "", (), seconds / 10) for label in labels]

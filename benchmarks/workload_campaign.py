@@ -80,7 +80,7 @@ def ends(kernel: gs.Kernel, gpu: gs.GPU) -> list[int]:
         int(batches.table.completion[1]),
         int(gs.simulate.fifo(batches.tasks, gpu=gpu, until=1, waves=False).worst[0]),
         int(gs.simulate.hierarchy(launches, gpu, blocks=False).end[0]),
-        int(gs.simulate.host(hosts, cpus=1, protocol="mpcp", until=1).response[0]),
+        int(gs.simulate.host(hosts, cpus=1, way="mpcp", until=1).response[0]),
     ]
 
 
@@ -180,8 +180,8 @@ def methods_of(w: gs.Workload, p: gs.Platform) -> Iterator[tuple[str, Callable[[
         return lambda: [
             gs.analysis.srm(hosts, p.cpus),
             gs.analysis.container(hosts, p.cpus),
-            *(gs.analysis.partition(hosts, p.cpus, protocol=name)
-              for name in ("mpcp", "fmlp_plus", "gpu_server")),
+            *(gs.analysis.partition(hosts, p.cpus, way)
+              for way in ("mpcp", "fmlp_plus", "gpu_server")),
         ]  # fmt: skip
 
     def divided() -> object:
@@ -339,41 +339,40 @@ def batch_rows(c: gs.Comparison, said: str) -> None:
 def host_runs(detail: Any, p: gs.Platform, random: Random) -> Iterator[tuple[Any, str]]:
     """Worst responses of the derived tasks with releases made to hurt."""
     hosts = detail.hosts
-    options: dict[str, Any] = {"policy": "partitioned", "protocol": detail.test}
+    sms = detail.sms if detail.test == "stgm" else None
+    options: dict[str, Any] = {}
     if isinstance(detail, gs.analysis.Verdict):
         if detail.test == "gpu_server":
-            options |= {"server": detail.server, "overhead": p.server_overhead}
+            options |= {"server": detail.server, "server_overhead": p.server_overhead}
         else:
             options["mode"] = detail.mode
-        if detail.test == "stgm":
-            options["sms"] = detail.sms
         if detail.test == "gcaps":
-            options |= {"update": p.update_cost, "switch": p.context_switch}
+            options |= {"update_cost": p.update_cost, "context_switch": p.context_switch}
         if detail.test == "time_slices":
-            options |= {"slice": p.timeslice, "switch": p.context_switch}
+            options |= {"timeslice": p.timeslice, "context_switch": p.context_switch}
             options["ring"] = random.choice(("fifo", "cyclic"))
+    elif detail.test == "srm":
+        options["lock"] = detail.lock
     else:
-        options = {"policy": "gedf", "protocol": detail.test}
-        if detail.test == "srm":
-            options["protocol"] = detail.lock
-        else:
-            options["server_period"] = detail.server_period
-            options["mode"] = random.choice(("suspend", "busy"))
+        options["server_period"] = detail.server_period
+        options["mode"] = random.choice(("suspend", "busy"))
+    way = gs.ways.as_way(detail.test, **options)
     until = 6 * int(hosts.period.max())
     triggers = ("release", "request", "resume", "finish")
     for number in range(6):
         far = number % 2
         offsets = [random.randrange(p if far else min(p, 8)) for p in hosts.period.tolist()]
+        target = random.randrange(hosts.n) if number < 4 else None
+        events = random.sample(triggers, random.randrange(1, 3))
         pattern: dict[str, Any] = {
-            "victim": random.randrange(hosts.n) if number < 4 else None,
-            "triggers": random.sample(triggers, random.randrange(1, 3)),
-            "gap": random.choice((0.0, 0.1, 1.0)),
+            "victim": None if target is None else gs.simulate.Victim(target, *events),
+            "releases": random.choice((0.0, 0.1, 1.0)),
             "execution": random.choice((1.0, 1.0, (0.0, 1.0), (0.5, 1.0))),
             "seed": random.randrange(2**32),
         }
         moved = hosts.replace(offset=offsets if number >= 4 else 0)
-        found = gs.simulate.host_responses(moved, detail.cpus, until=until, **options, **pattern)
-        yield found.worst, f"{options} {pattern} offsets {offsets}"
+        found = gs.simulate.host_responses(moved, detail.cpus, way, until=until, sms=sms, **pattern)
+        yield found.worst, f"{way} {pattern} offsets {offsets}"
 
 
 def kernel_runs(detail: Any, gpu: gs.GPU, random: Random) -> Iterator[tuple[Any, str]]:
@@ -487,11 +486,11 @@ def accepts(w: gs.Workload, p: gs.Platform, first: Any, what: str, factor: Fract
         hosts = hosts.replace(sm=detail.hosts.sm)
         return bool(gs.analysis.stgm(hosts, p.cpus, detail.sms, mode=detail.mode).accepted)
     if first.way == "gpu_server":
-        more = {"server": detail.server, "overhead": p.server_overhead}
+        more = {"server": detail.server, "server_overhead": p.server_overhead}
         return bool(gs.analysis.gpu_server(hosts, p.cpus, **more).accepted)
     costs = {
-        "time_slices": {"slice": p.timeslice, "switch": p.context_switch},
-        "gcaps": {"update": p.update_cost, "switch": p.context_switch},
+        "time_slices": {"timeslice": p.timeslice, "context_switch": p.context_switch},
+        "gcaps": {"update_cost": p.update_cost, "context_switch": p.context_switch},
     }.get(first.way, {})
     test = getattr(gs.analysis, first.way)
     return bool(test(hosts, p.cpus, mode=detail.mode, **costs).accepted)

@@ -280,14 +280,6 @@ static const char *const SIMULATE_HOST_POLICY[] = {
     [GS_SIMULATE_HOST_GEDF] = "gedf",
 };
 
-static const char *const SIMULATE_HOST_PROTOCOL[] = {
-    [GS_SIMULATE_HOST_GPU_STGM] = "stgm",           [GS_SIMULATE_HOST_GPU_MPCP] = "mpcp",
-    [GS_SIMULATE_HOST_GPU_FMLP] = "fmlp_plus",      [GS_SIMULATE_HOST_GPU_SERVER] = "gpu_server",
-    [GS_SIMULATE_HOST_GPU_OMLP] = "omlp",           [GS_SIMULATE_HOST_GPU_DRIVER] = "driver",
-    [GS_SIMULATE_HOST_GPU_CONTAINER] = "container", [GS_SIMULATE_HOST_GPU_SLICES] = "time_slices",
-    [GS_SIMULATE_HOST_GPU_GCAPS] = "gcaps",
-};
-
 static const char *const SIMULATE_HOST_RING[] = {
     [GS_SIMULATE_HOST_RING_FIFO] = "fifo",
     [GS_SIMULATE_HOST_RING_CYCLIC] = "cyclic",
@@ -464,8 +456,6 @@ static const gs_enumeration_t ALL[] = {
      sizeof SIMULATE_FIFO_OUTCOME / sizeof *SIMULATE_FIFO_OUTCOME},
     {"simulate.host_policy", SIMULATE_HOST_POLICY,
      sizeof SIMULATE_HOST_POLICY / sizeof *SIMULATE_HOST_POLICY},
-    {"simulate.host_protocol", SIMULATE_HOST_PROTOCOL,
-     sizeof SIMULATE_HOST_PROTOCOL / sizeof *SIMULATE_HOST_PROTOCOL},
     {"simulate.host_ring", SIMULATE_HOST_RING,
      sizeof SIMULATE_HOST_RING / sizeof *SIMULATE_HOST_RING},
     {"simulate.host_mode", SIMULATE_HOST_MODE,

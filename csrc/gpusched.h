@@ -59,7 +59,7 @@
 #include "analysis/partitioned/gpu_server.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/partitioned/stgm.h"
-#include "analysis/placed/placed_test.h"
+#include "analysis/placed_test.h"
 #include "analysis/priorities/assign_priorities.h"
 #include "analysis/priority_streams/priority_streams.h"
 #include "core/context.h"
@@ -92,5 +92,6 @@
 #include "simulate/hierarchy/hierarchy.h"
 #include "simulate/host/host.h"
 #include "simulate/warps.h"
+#include "ways/ways.h"
 
 #endif

@@ -6,9 +6,7 @@
 
 #include "gpusched.h"
 
-#include "analysis/contexts/context_methods.h"
 #include "analysis/contexts/context_test.h"
-#include "analysis/partitioned/lock_methods.h"
 #include "analysis/partitioned/lock_test.h"
 #include "core/heap.h"
 #include "core/index_set.h"

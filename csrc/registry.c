@@ -1,54 +1,19 @@
-/* Lists of all methods and limits of the library. */
+/* Lists of the methods that are not the tests of ways (ways/), and of all limits. */
 #include "registry.h"
 
 #include "analysis/allocation/stgm_search.h"
 #include "internal.h"
 
-/* Allocation of GPU instances (Multi-Instance GPU). The instances of a GPU do not delay each other,
- * so that the test of a way of sharing one GPU holds for each. Which tasks go to which instance is
- * searched in Python (gpusched/comparison/instances), as the derivation of a set's model from the
- * workload is; the tests of the sets are the core's. */
-static const char *const MIG_WITHIN[] = {
-    "streams", "priority_streams", "edf_serial", "edf_parallel", "pbs", "mpcp", "fmlp_plus", NULL};
-static const gs_method_option_t MIG_OPTIONS[] = {
-    {"within", "choice", MIG_WITHIN, "streams",
-     "way in which the tasks of an instance share it; its options are accepted too"},
-};
-static const gs_method_t MIG = {
-    .name = "mig",
-    .model = "Workload",
-    .function = "mig",
-    .claim = "sufficient",
-    .source = "NVIDIA MIG User Guide; the test of the way within",
-    .summary = "Choice of GPU instances (MIG); the tasks of an instance share it in another way.",
-    .options = MIG_OPTIONS,
-    .option_count = sizeof MIG_OPTIONS / sizeof *MIG_OPTIONS,
-};
-
 const gs_method_t *const gs_methods[] = {
-    &gs_analysis_fifo_bound_method,
     &gs_analysis_fifo_limit_method,
-    &gs_analysis_priority_streams_method,
-    &gs_analysis_partitioned_stgm_method,
-    &gs_analysis_partitioned_mpcp_method,
-    &gs_analysis_partitioned_fmlp_plus_method,
-    &gs_analysis_partitioned_gpu_server_method,
-    &gs_analysis_contexts_time_slices_method,
-    &gs_analysis_contexts_gcaps_method,
     &gs_analysis_allocation_partition_method,
     &gs_analysis_allocation_stgm_allocate_method,
     &gs_analysis_allocation_stgm_exhaustive_method,
-    &MIG,
     &gs_analysis_sensitivity_breakdown_method,
     &gs_analysis_priorities_method,
     &gs_analysis_global_edf_gedf_tardiness_method,
     &gs_analysis_global_edf_cpu_only_method,
-    &gs_analysis_global_edf_srm_method,
-    &gs_analysis_global_edf_container_method,
-    &gs_pbs_search_method,
     &gs_pbs_partitioned_assignment_method,
-    &gs_pbs_edf_serial_method,
-    &gs_pbs_edf_parallel_method,
     &gs_simulate_fifo_fifo_method,
     &gs_simulate_hierarchy_hierarchy_method,
     &gs_simulate_host_host_method,

@@ -1,4 +1,4 @@
-/* Lists of all methods and limits of the library. */
+/* Lists of the methods that are not the tests of ways (ways/), and of all limits. */
 #ifndef GS_REGISTRY_H
 #define GS_REGISTRY_H
 

@@ -10,6 +10,8 @@ Import the package with ``import gpusched as gs``. Inputs:
     gs.Workload, gs.Task, gs.Platform a program and its hardware, described once for all methods
     gs.generate                       random task sets, any number in one call
 
+    gs.ways                           the ways of sharing a GPU between tasks, with their parameters
+
 Methods:
 
     gs.compare(workload, platform)    compares all ways of sharing the GPU
@@ -55,18 +57,20 @@ if TYPE_CHECKING:
     from gpusched import io as io
     from gpusched import pbs as pbs
     from gpusched import simulate as simulate
+    from gpusched import ways as ways
     from gpusched._core import CudaError as CudaError
     from gpusched._support.budget import Budget as Budget
     from gpusched._support.registry import Method as Method
+    from gpusched._support.registry import Option as Option
     from gpusched._support.registry import methods as methods
     from gpusched.comparison.advice import Advice as Advice
     from gpusched.comparison.analyses import analyze as analyze
+    from gpusched.comparison.compare_sliders import CompareSliders as CompareSliders
+    from gpusched.comparison.compare_sliders import compare_sliders as compare_sliders
     from gpusched.comparison.comparisons import Comparison as Comparison
     from gpusched.comparison.comparisons import compare as compare
     from gpusched.comparison.instances.mig_allocation import MigAllocation as MigAllocation
     from gpusched.comparison.instances.mig_choice import mig as mig
-    from gpusched.comparison.interactive.compare_sliders import CompareSliders as CompareSliders
-    from gpusched.comparison.interactive.compare_sliders import compare_sliders as compare_sliders
     from gpusched.comparison.margins import Margin as Margin
     from gpusched.comparison.margins import margin as margin
     from gpusched.comparison.observations import observe as observe
@@ -117,6 +121,7 @@ _MODULES = {
     "profiles": "model.profiles",
     "reductions": "study.reductions",
     "simulate": "simulate",
+    "ways": "ways",
 }
 _MEMBERS = {
     "BatchFunction": "model.batch_function",
@@ -125,7 +130,7 @@ _MEMBERS = {
     "Advice": "comparison.advice",
     "Condition": "comparison.verdicts.conditions",
     "NotApplicable": "comparison.verdicts.premises",
-    "CompareSliders": "comparison.interactive.compare_sliders",
+    "CompareSliders": "comparison.compare_sliders",
     "Comparison": "comparison.comparisons",
     "CudaError": "_core",
     "GPU": "model.gpu",
@@ -139,6 +144,7 @@ _MEMBERS = {
     "ScheduleError": "model.schedule",
     "Margin": "comparison.margins",
     "Method": "_support.registry",
+    "Option": "_support.registry",
     "MigAllocation": "comparison.instances.mig_allocation",
     "StoreError": "study.store_files",
     "StoredStudy": "study.stored_study",
@@ -157,7 +163,7 @@ _MEMBERS = {
     "WorkloadRun": "comparison.workload_run",
     "analyze": "comparison.analyses",
     "compare": "comparison.comparisons",
-    "compare_sliders": "comparison.interactive.compare_sliders",
+    "compare_sliders": "comparison.compare_sliders",
     "margin": "comparison.margins",
     "observe": "comparison.observations",
     "occupancy": "model.gpu",

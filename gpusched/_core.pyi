@@ -21,6 +21,7 @@ _Hosts: TypeAlias = tuple[_In, ...]  # HostTasks._columns(): eight, or nine with
 _ArrowColumn: TypeAlias = tuple[str, str, int, tuple[Any, ...], tuple[Any, ...], Any]
 _Flags: TypeAlias = npt.NDArray[np.int8]
 
+WAYS: Final[tuple[dict[str, Any], ...]]  # descriptors; see gpusched.ways
 METHODS: Final[tuple[dict[str, Any], ...]]  # descriptors; see gpusched.methods
 ENUMERATIONS: Final[dict[str, tuple[str, ...]]]  # names by value or, for flags, by bit
 LIMITS: Final[dict[str, int]]
@@ -151,22 +152,17 @@ def host_stgm_exhaustive(
 def host_stgm_allocate(
     hosts: _Hosts, *, cpus: int, sms: int, busy: bool, paper: int, flags: int, stop: _Stop
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, npt.NDArray[np.uint8], _Ints]: ...
-def host_stgm(
-    hosts: _Hosts, core: _In, sm: _In, *, cpus: int, busy: bool, paper: int, split: bool,
-    stop: _Stop
-) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_lock_test(
-    hosts: _Hosts, core: _In, server: _In | None, *, method: str, cpus: int, sms: int, mode: int,
-    paper: bool, overhead: int, one_pass: bool, jitter: bool, stop: _Stop
-) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
-def host_context_test(
-    hosts: _Hosts, core: _In, gpu_priority: _In | None, *, method: str, cpus: int, sms: int,
-    mode: int, fixed_point: int, paper: bool, slice: int, cost: int, switch: int, stall: bool,
+def host_placed_test(
+    hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
+    *, way: str, cpus: int, sms: int, mode: int, variant: int, fixed_point: int, timeslice: int,
+    context_switch: int, update_cost: int, server_overhead: int, stall: bool, jitter: bool,
     stop: _Stop
 ) -> tuple[_Flags, _Ints, _Ints, _Ints]: ...
 def host_partition(
-    hosts: _Hosts, *, method: str, cpus: int, sms: int, mode: int, overhead: int, one_pass: bool,
-    jitter: bool, stop: _Stop
+    hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
+    *, way: str, cpus: int, sms: int, mode: int, variant: int, fixed_point: int, timeslice: int,
+    context_switch: int, update_cost: int, server_overhead: int, stall: bool, jitter: bool,
+    stop: _Stop
 ) -> tuple[_Flags, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
 
 # py_priority_streams.c
@@ -180,14 +176,16 @@ def priority_streams(
 # py_sensitivity.c
 
 def host_breakdown(
-    hosts: _Hosts, core: _In, sm: _In | None, server: _In | None, gpu_priority: _In | None, *,
-    scale: int, task: int, method: str, cpus: int, sms: int, mode: int, fixed_point: int,
-    slice: int, cost: int, switch: int, stall: bool, jitter: bool, stop: _Stop
+    hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
+    *, scale: int, task: int, way: str, cpus: int, sms: int, mode: int, variant: int,
+    fixed_point: int, timeslice: int, context_switch: int, update_cost: int, server_overhead: int,
+    stall: bool, jitter: bool, stop: _Stop
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]]: ...
 def host_assign_priorities(
-    hosts: _Hosts, core: _In, sm: _In | None, server: _In | None, gpu_priority: _In | None, *,
-    gpu: bool, budget: int, method: str, cpus: int, sms: int, mode: int, fixed_point: int,
-    slice: int, cost: int, switch: int, stall: bool, jitter: bool, stop: _Stop
+    hosts: _Hosts, core: _In | None, sm: _In | None, server: _In | None, gpu_priority: _In | None,
+    *, gpu: bool, budget: int, way: str, cpus: int, sms: int, mode: int, variant: int,
+    fixed_point: int, timeslice: int, context_switch: int, update_cost: int, server_overhead: int,
+    stall: bool, jitter: bool, stop: _Stop
 ) -> tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]: ...
 
 # py_arrow.c
@@ -375,7 +373,7 @@ def fifo_responses(
 
 def hierarchy_open(
     limits: _In, sm_order: _In | None, *, policy: int, copy_engines: _In, channels: int,
-    shared_channels: bool, channels_until_end: bool, resident_grids: int, switch_time: int,
+    shared_channels: bool, channels_until_end: bool, resident_grids: int, context_switch: int,
     timeslice: _In, runlist: _In | None, context: _In, priority: _In, stream_kind: _In, time: _In,
     kind: _In, stream: _In, blocks: _In, threads: _In, regs: _In, smem: _In, least: _In, most: _In,
     given_begin: _In | None, given: _In | None, after_begin: _In | None, after: _In | None,
@@ -389,7 +387,7 @@ def hierarchy_open(
 
 def host_challenge(
     hosts: _Hosts, core: _In, sm: _In | None, server: _In, *, explore: bool, cpus: int, sms: int,
-    gpu: int, mode: int, overhead: int, key: _In, index: int, states: int, bytes: int,
+    way: str, mode: int, overhead: int, key: _In, index: int, states: int, bytes: int,
     seconds: float, stop: _Stop, slice: int = 0, ring: int = 0, stall: bool = False,
     gpu_priority: _In | None = None, switch: int = 0
 ) -> tuple[int, tuple[_Ints, _Ints, _Ints, int, int] | None, _Ints, int, int, int]: ...
@@ -398,7 +396,7 @@ def host_challenge(
 
 def host_open(
     hosts: _Hosts, offset: _In, core: _In | None, sm: _In | None, *, cpus: int, sms: int,
-    policy: int, gpu: int, mode: int, server: _In, overhead: int, shares: _In, until: _In,
+    policy: int, way: str, mode: int, server: _In, overhead: int, shares: _In, until: _In,
     victim: _In, triggers: int, key: _In, index: int, log_intervals: bool, stop: _Stop,
     slice: int = 0, ring: int = 0, stall: bool = False, gpu_priority: _In | None = None,
     release_begin: _In | None = None, release: _In | None = None, time: _In | None = None,
@@ -406,7 +404,7 @@ def host_open(
 ) -> HostSimulation: ...
 def host_responses(
     hosts: _Hosts, offset: _In, core: _In | None, sm: _In | None, *, cpus: int, sms: int,
-    policy: int, gpu: int, mode: int, server: _In, overhead: int, shares: _In, until: _In,
+    policy: int, way: str, mode: int, server: _In, overhead: int, shares: _In, until: _In,
     victim: _In, triggers: int, key: _In, first: int, states: int, bytes: int, seconds: float,
     stop: _Stop, slice: int = 0, ring: int = 0, stall: bool = False,
     gpu_priority: _In | None = None, switch: int = 0

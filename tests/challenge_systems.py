@@ -9,19 +9,21 @@ import numpy as np
 
 import gpusched as gs
 
-# Protocol and mode, the options that test and simulation share.
-WAYS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    *(("stgm", mode, {}) for mode in ("suspend", "busy")),
-    *(("mpcp", mode, {}) for mode in ("suspend", "busy", "spin")),
-    *(("fmlp_plus", mode, {}) for mode in ("suspend", "busy")),
-    ("gpu_server", "suspend", {"overhead": 1}),
-    *(("time_slices", mode, {"slice": 2, "switch": 1}) for mode in ("suspend", "busy")),
-    *(("gcaps", mode, {"update": 1}) for mode in ("suspend", "busy")),
-    *(("gcaps", mode, {"update": 0, "switch": 2}) for mode in ("suspend", "busy")),
+# Ways of sharing the GPU, with parameters that test and simulation share.
+BOTH = ("suspend", "busy")
+WAYS: tuple[gs.ways.Way, ...] = (
+    *(gs.ways.Stgm(mode=mode) for mode in BOTH),
+    *(gs.ways.Mpcp(mode=mode) for mode in (*BOTH, "spin")),
+    *(gs.ways.FmlpPlus(mode=mode) for mode in BOTH),
+    gs.ways.GpuServer(server_overhead=1),
+    *(gs.ways.TimeSlices(mode=mode, timeslice=2, context_switch=1) for mode in BOTH),
+    *(gs.ways.Gcaps(mode=mode, update_cost=1) for mode in BOTH),
+    *(gs.ways.Gcaps(mode=mode, update_cost=0, context_switch=2) for mode in BOTH),
 )
 NAMES = [
-    f"{protocol}-{mode}" + "-switch" * (options.get("switch", 0) > 1)
-    for protocol, mode, options in WAYS
+    f"{way.name}-{way.given.get('mode', 'suspend')}"
+    + "-switch" * (way.given.get("context_switch", 0) > 1)
+    for way in WAYS
 ]
 
 
@@ -58,6 +60,5 @@ def tiny_sets(
     return (tiny_set(rng, n, longest, most) for _ in range(count))
 
 
-def verdict_of(hosts: gs.HostTasks, protocol: str, mode: str, options: dict[str, Any]) -> Any:
-    test = getattr(gs.analysis, protocol)
-    return test(hosts, 2, **({} if protocol == "gpu_server" else {"mode": mode}), **options)
+def verdict_of(hosts: gs.HostTasks, way: gs.ways.Way) -> Any:
+    return getattr(gs.analysis, way.name)(hosts, 2, **way.given)

@@ -185,5 +185,7 @@ def verdict(vector: Vector, name: str) -> Any:
     test, options = split_name(name)
     hosts = hosts_of(vector.tasks)
     if test == "gcaps":
-        return gs.analysis.gcaps(hosts, update=vector.eps, **options)
-    return gs.analysis.time_slices(hosts, slice=vector.L, switch=vector.theta, **options)
+        return gs.analysis.gcaps(hosts, update_cost=vector.eps, **options)
+    return gs.analysis.time_slices(
+        hosts, timeslice=vector.L, context_switch=vector.theta, **options
+    )

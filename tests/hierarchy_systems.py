@@ -60,7 +60,7 @@ def random_system(
         "channels": rng.choice([0, 1, 2, 3]),
         "shared_channels": rng.random() < 0.3,
         "channels_until_end": rng.random() < 0.2,
-        "switch_time": rng.choice([0, 0, 1, 4]),
+        "context_switch": rng.choice([0, 0, 1, 4]),
         "timeslice": [rng.randint(1, 15) for _ in range(contexts)],
         "runlist": None,
         "sms_per_gpc": random_gpcs(rng, limits[0]),
@@ -245,7 +245,7 @@ def extreme_system(rng: random.Random) -> System:
         system["time"] = [rng.choice([0, 1]) for _ in range(n)]
     if rng.random() < 0.3:
         system["timeslice"] = [rng.choice([1, 2, 1000]) for _ in range(contexts)]
-        system["switch_time"] = rng.choice([0, 1, 7, 50])
+        system["context_switch"] = rng.choice([0, 1, 7, 50])
     if rng.random() < 0.3:
         system["runlist"] = [*range(contexts)] * 2 + [0] * rng.randint(0, 3)
     if rng.random() < 0.3:
@@ -353,7 +353,7 @@ def opened(system: System, log_blocks: bool = True) -> Any:
         system.get("shared_channels", False),
         system.get("channels_until_end", False),
         system.get("resident_grids", 0),
-        system["switch_time"],
+        system["context_switch"],
         ints(system["timeslice"]),
         None if system["runlist"] is None else ints(system["runlist"]),
         *(ints(system[key]) for key in ("context", "priority", "stream_kind", "time", "kind")),

@@ -158,14 +158,20 @@ def stack_of(sets: int, *rows: tuple[int, int]) -> Any:
     return tuple(np.repeat(column, sets, 0) for column in one._columns())
 
 
+def placed_test(hosts: Any, way: str) -> Callable[[Any], Any]:
+    """The test of a way for tasks of one core."""
+    options: Any = {"cpus": 1, "sms": 1, "mode": 0, "variant": 0, "fixed_point": 0, "timeslice": 1}
+    options |= {"context_switch": 0, "update_cost": 0, "server_overhead": 0, "stall": False}
+    options |= {"way": way, "jitter": False}
+    arrays = (hosts, np.zeros(hosts[0].shape, int), None, None, None)
+    return lambda stop: _core.host_placed_test(*arrays, **options, stop=stop)
+
+
 def host_test() -> Callable[[Any], Any]:
     # The first two take nearly all of the core: their jobs meet the window of the last one in
     # turns, by a tick more each time, until they leave room for it.
     hosts = stack_of(1, (2**29, 2**28), (2**29 + 1, 2**28), (2**59, 1))
-    options = {"method": "mpcp", "cpus": 1, "sms": 1, "mode": 0, "paper": False, "overhead": 0}
-    options |= {"one_pass": False, "jitter": False}
-    cores = np.zeros((1, 3), int)
-    return lambda stop: _core.host_lock_test(hosts, cores, None, **options, stop=stop)
+    return placed_test(hosts, "mpcp")
 
 
 def context_test() -> Callable[[Any], Any]:
@@ -173,10 +179,7 @@ def context_test() -> Callable[[Any], Any]:
     periods = [2000 + 10 * i for i in range(200)]
     one = gs.HostTasks.from_segments(periods, [[2, (0, 3, 0), 2]] * 200)
     hosts = tuple(np.repeat(column, 3000, 0) for column in one._columns())
-    options = {"method": "time_slices", "cpus": 1, "sms": 1, "mode": 0, "fixed_point": 0}
-    options |= {"paper": False, "slice": 1, "cost": 0, "switch": 0, "stall": False}
-    cores = np.zeros((3000, 200), int)
-    return lambda stop: _core.host_context_test(hosts, cores, None, **options, stop=stop)
+    return placed_test(hosts, "time_slices")
 
 
 def many_tasks(sets: int) -> Any:
@@ -188,7 +191,7 @@ def many_tasks(sets: int) -> Any:
 
 def breakdown() -> Callable[[Any], Any]:
     hosts = many_tasks(2000)
-    options: Any = {"slice": 1, "switch": 1}
+    options: Any = {"timeslice": 1, "context_switch": 1}
     return lambda stop: gs.analysis.breakdown(hosts, "time_slices", stop=stop, **options)
 
 

@@ -25,7 +25,7 @@ LONG = "n" * 10**6
 
 def run_on(sms: int, name: str = "a") -> Any:
     hosts = gs.HostTasks.from_segments([100], [[2, (1, 4, 1), 2]], core=0, name=[name])
-    return gs.simulate.host(hosts, 1, protocol="mpcp", sms=sms, until=10**4)
+    return gs.simulate.host(hosts, 1, "mpcp", sms=sms, until=10**4)
 
 
 def picture() -> str:
@@ -48,7 +48,7 @@ def trace() -> str:
 def cores() -> str:
     n = 3000
     hosts = gs.HostTasks([100] * n, cpu=[[1]] * n, core=range(n))
-    text = gs.simulate.host(hosts, n, protocol="mpcp", until=300).to_svg()
+    text = gs.simulate.host(hosts, n, "mpcp", until=300).to_svg()
     assert "2,744 of 3,000 CPUs not shown" in text and ">core 255<" in text
     assert ">core 256<" not in text
     return "shown"

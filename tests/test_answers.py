@@ -49,8 +49,8 @@ METHODS: dict[str, tuple[Any, Any, Call]] = {
     "stgm, paper": (PLACED, None, lambda h, _: gs.analysis.stgm(h, 2, 4, variant="paper")),
     "mpcp": (PLACED, None, lambda h, _: gs.analysis.mpcp(h, 2, 4)),
     "fmlp_plus": (PLACED, None, lambda h, _: gs.analysis.fmlp_plus(h, 2, 4, mode="busy")),
-    "gpu_server": (PLACED, None, lambda h, _: gs.analysis.gpu_server(h, 2, 4, overhead=3)),
-    "partition": (HOSTS, None, lambda h, _: gs.analysis.partition(h, 2, protocol="gpu_server")),
+    "gpu_server": (PLACED, None, lambda h, _: gs.analysis.gpu_server(h, 2, 4, server_overhead=3)),
+    "partition": (HOSTS, None, lambda h, _: gs.analysis.partition(h, 2, "gpu_server")),
     "stgm_allocate": (HOSTS, None, lambda h, _: gs.analysis.stgm_allocate(h, 2, 4)),
     "stgm_exhaustive": (SMALL, None, lambda h, _: gs.analysis.stgm_exhaustive(h, 2, 2)),
     "stgm_exhaustive, spent": (

@@ -44,7 +44,7 @@ def tables() -> Iterator[Any]:
     yield gs.analysis.mpcp(gs.HostTasks.stack([hosts, one]), cpus=2)
     yield gs.analysis.assign_priorities(hosts, "mpcp", cpus=2)
     yield gs.analysis.breakdown(gs.HostTasks.stack([hosts, one]), "mpcp", cpus=2)
-    run = gs.simulate.host(hosts, cpus=2, protocol="mpcp", until=200, intervals=True)
+    run = gs.simulate.host(hosts, cpus=2, way="mpcp", until=200, intervals=True)
     yield from (run, run.intervals)
     yield table
     yield gs.BatchTable([[0, 1, 3, 4], [0, 1, 3, 0]])

@@ -78,7 +78,7 @@ def test_sets_without_time_are_undecided() -> None:
     assert small.outcome.tolist() == ["budget"] * 4 and not small.worst.any()
     hosts = gs.analysis.partition(gs.generate.stgm(count=3, seed=1, cpus=2), cpus=2).hosts
     for budget in (SHORTEST, gs.Budget(bytes=64)):
-        given = gs.simulate.host_responses(hosts, 2, protocol="mpcp", until=10**9, budget=budget)
+        given = gs.simulate.host_responses(hosts, 2, "mpcp", until=10**9, budget=budget)
         assert given.outcome.tolist() == ["budget"] * 3
 
 
@@ -129,13 +129,13 @@ def test_states_alone_give_the_same_rows() -> None:
 def test_rows_hold_memory_of_the_budget() -> None:
     """The runs of all rows together, not each by itself, fit the bytes."""
     w = workload()
-    whole = gs.compare(w, XAVIER, until="2000s", methods=["mpcp", "fmlp_plus", "streams"])
+    whole = gs.compare(w, XAVIER, until="2000s", ways=["mpcp", "fmlp_plus", "streams"])
     least = held_bytes([row.run for row in whole])
     found = gs.compare(
         w,
         XAVIER,
         until="2000s",
-        methods=["mpcp", "fmlp_plus", "streams"],
+        ways=["mpcp", "fmlp_plus", "streams"],
         budget=gs.Budget(bytes=least // 2),
     )
     assert held_bytes([row.run for row in found]) <= least // 2

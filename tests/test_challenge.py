@@ -10,7 +10,7 @@ from challenge_systems import NAMES, WAYS, tiny_sets, verdict_of
 from reference.challenge import earliest_missed_deadline
 
 import gpusched as gs
-from gpusched.simulate import Challenge, Sharing
+from gpusched.simulate import Challenge
 
 pytestmark = pytest.mark.numbers
 
@@ -36,14 +36,11 @@ def check_replay(found: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS, ids=NAMES)
-def test_exploration_agrees_with_the_tests_and_the_search(way: tuple[str, str, Any]) -> None:
-    protocol, mode, options = way
+def test_exploration_agrees_with_the_tests_and_the_search(way: gs.ways.Way) -> None:
     late = found_late = 0
     for hosts in tiny_sets(1, 16):
-        verdict = verdict_of(hosts, protocol, mode, options)
-        explored = gs.simulate.challenge(
-            hosts, 2, protocol, mode=mode, budget=EXPLORE, exhaustive=True, **options
-        )
+        verdict = verdict_of(hosts, way)
+        explored = gs.simulate.challenge(hosts, 2, way, budget=EXPLORE, exhaustive=True)
         assert explored.by == "exploration" and not explored.accepted
         if explored.explored:
             assert (explored.worst <= hosts.deadline).all()
@@ -67,16 +64,13 @@ def test_exploration_agrees_with_the_tests_and_the_search(way: tuple[str, str, A
 
 
 @pytest.mark.parametrize("way", WAYS, ids=NAMES)
-def test_the_earliest_miss_is_that_of_the_twin(way: tuple[str, str, Any]) -> None:
-    protocol, mode, options = way
-    options = {**options, "slice": 1} if protocol == "time_slices" else options
+def test_the_earliest_miss_is_that_of_the_twin(way: gs.ways.Way) -> None:
+    way = way.replace(timeslice=1) if way.name == "time_slices" else way
     decided = set()
     for hosts in tiny_sets(4, 60, n=2, longest=5, most=1):
         if len(decided) == 2:
             break
-        explored = gs.simulate.challenge(
-            hosts, 2, protocol, mode=mode, budget=EXPLORE, exhaustive=True, **options
-        )
+        explored = gs.simulate.challenge(hosts, 2, way, budget=EXPLORE, exhaustive=True)
         if explored.claim in decided:
             continue
         decided.add(explored.claim)
@@ -85,7 +79,7 @@ def test_the_earliest_miss_is_that_of_the_twin(way: tuple[str, str, Any]) -> Non
             run = explored.run(intervals=False)
             expected = int(run.deadline[run.late].min())
         horizon = 5 if expected is None else min(expected, 6)
-        earliest = earliest_missed_deadline(hosts, horizon, 2, protocol, mode, **options)
+        earliest = earliest_missed_deadline(hosts, horizon, 2, way)
         assert earliest == (expected if expected == horizon else None)
 
 
@@ -170,24 +164,28 @@ def test_the_seed_and_the_budget_decide() -> None:
     assert (tiny.claim, tiny.reason) == ("unknown", "states")
 
 
-def test_options_of_protocols_are_kept(tmp_path: Any) -> None:
+def test_parameters_of_ways_are_kept(tmp_path: Any) -> None:
     stack = gs.HostTasks.stack([LATE, LATE])
-    verdict = gs.analysis.gcaps(stack, update=2, switch=3, gpu_priority=[[1, 0], [0, 1]])
-    assert verdict.sharing == Sharing(update=2, switch=3, gpu_priority=np.array([[1, 0], [0, 1]]))
-    assert verdict[1].sharing.gpu_priority.tolist() == [0, 1]
+    verdict = gs.analysis.gcaps(
+        stack, update_cost=2, context_switch=3, gpu_priority=[[1, 0], [0, 1]]
+    )
+    way = verdict.way
+    assert (way.update_cost, way.context_switch, way.stall) == (2, 3, False)
+    assert way.gpu_priority.tolist() == [[1, 0], [0, 1]]
+    assert verdict[1].way.gpu_priority.tolist() == [0, 1]
     verdict.save(tmp_path / "verdict")
     assert gs.analysis.Verdict.load(tmp_path / "verdict") == verdict
     for one in verdict.challenge():
         check_replay(one)
-    slices = gs.analysis.time_slices(LATE, slice=1, switch=2, variant="paper")
+    slices = gs.analysis.time_slices(LATE, timeslice=1, context_switch=2, variant="paper")
     for ring in ("fifo", "cyclic"):
         check_replay(slices.challenge(ring=ring))
-    server = gs.analysis.gpu_server(stack, overhead=3, server=[0, 2])
+    server = gs.analysis.gpu_server(stack, server_overhead=3, server=[0, 2])
     for one in server.challenge():
-        assert one.sharing.overhead == 3 and one.server in (0, 2)
+        assert one.way.server_overhead == 3 and one.way.server in (0, 2)
         check_replay(one)
-    placed = gs.analysis.partition(LATE, 1, protocol="gpu_server", overhead=4)
-    assert placed.sharing.overhead == 4
+    placed = gs.analysis.partition(LATE, 1, "gpu_server", server_overhead=4)
+    assert placed.way.server_overhead == 4
 
 
 def test_refusals() -> None:
@@ -199,8 +197,10 @@ def test_refusals() -> None:
     ):
         with pytest.raises((TypeError, ValueError), match=text):
             verdict.challenge(**given)
-    with pytest.raises(ValueError, match="protocol: got 'omlp'"):
-        gs.simulate.challenge(LATE, 2, "omlp")
+    with pytest.raises(
+        ValueError, match="way: got 'srm', expected one of time_slices, gcaps, mpcp"
+    ):
+        gs.simulate.challenge(LATE, 2, gs.ways.Srm(lock="omlp"))
     large = gs.HostTasks([300], cpu=[10], core=0)
     with pytest.raises(ValueError, match="at most 8 tasks with times of at most 250 ticks"):
         gs.simulate.challenge(large, 1, "mpcp", exhaustive=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.comparison.ways import OUTSIDE, WAYS
+from gpusched.ways import OUTSIDE, WAYS
 
 ORIN = gs.Platform("AGX Orin", cpus=2)
 
@@ -52,14 +52,14 @@ def test_every_method_is_a_way_or_has_a_reason_not_to_be_one() -> None:
 @pytest.mark.parametrize("name", [*OUTSIDE, "mpc", "", 3, None])
 def test_unknown_methods_are_refused(name: object) -> None:
     for function in (gs.analyze, gs.observe, gs.margin):
-        with pytest.raises(ValueError, match=r"^method: got .*expected"):
+        with pytest.raises(ValueError, match=r"^way: got .*expected"):
             function(pipeline(), ORIN, name)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 def test_unknown_options_are_refused(way: object) -> None:
     name = way.name  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match=r"method: got .*no test|sped: got an unknown option"):
+    with pytest.raises(ValueError, match=r"way: got .*no test|sped: got an unknown option"):
         gs.analyze(single(), ORIN, name, sped=1)
     if way.simulator is not None:  # type: ignore[attr-defined]
         with pytest.raises(ValueError, match="sped: got an unknown option"):
@@ -84,8 +84,8 @@ def test_answers_are_those_of_the_methods() -> None:
     w, platform = pipeline(), ORIN.replace(server_overhead="10us")
     hosts = w.hosts(platform, sms="all").tasks
     for name in ("mpcp", "fmlp_plus", "gpu_server"):
-        more = {"overhead": 10} if name == "gpu_server" else {}
-        direct = gs.analysis.partition(hosts, 2, protocol=name, **more)  # type: ignore[arg-type]
+        more = {"server_overhead": 10} if name == "gpu_server" else {}
+        direct = gs.analysis.partition(hosts, 2, name, **more)
         answer = gs.analyze(w, platform, name)
         assert answer.response.tolist() == direct.response.tolist()
         assert answer.schedulable is direct.schedulable
@@ -252,11 +252,11 @@ def test_observed_responses_are_within_bounds() -> None:
 
 
 def test_chosen_methods_come_in_their_order() -> None:
-    c = gs.compare(single(), ORIN, methods=["pbs", "search", "streams"], simulate=False)
+    c = gs.compare(single(), ORIN, ways=["pbs", "search", "streams"], simulate=False)
     assert [row.label for row in c] == ["pbs", "streams"]
     assert all(row.run is None for row in c)
-    with pytest.raises(TypeError, match="methods: got 'pbs'"):
-        gs.compare(single(), ORIN, methods="pbs")
+    with pytest.raises(TypeError, match="ways: got 'pbs'"):
+        gs.compare(single(), ORIN, ways="pbs")
 
 
 def test_progress_counts_rows() -> None:
@@ -382,7 +382,7 @@ def test_workloads_that_nothing_can_keep() -> None:
         gs.Task("long", 100, [gs.CPU(30), gs.Kernel(80, blocks=1, threads=32)]),
         gs.Task("busy", 100, [gs.CPU(90)]),
     ])  # fmt: skip
-    c = gs.compare(w, gs.Platform("Xavier", cpus=1), methods=["mpcp", "one_stream"])
+    c = gs.compare(w, gs.Platform("Xavier", cpus=1), ways=["mpcp", "one_stream"])
     assert c.impossible == (
         "long: a job alone takes 110ns, more than its deadline of 100ns",
         "CPU work needs 1.2 CPUs, the platform has 1",
@@ -390,10 +390,9 @@ def test_workloads_that_nothing_can_keep() -> None:
     assert c.schedulable is False
     assert "No way keeps all deadlines: long: a job alone" in str(c)
     cores = [t.replace(core=0) for t in w]
-    assert "core 0 is 1" in gs.compare(
-        w.replace(tasks=cores), gs.Platform("Xavier", cpus=2), methods=["mpcp"]
-    ).impossible[1]  # fmt: skip
-    assert gs.compare(single(), ORIN, methods=["pbs"]).impossible == ()
+    placed = gs.compare(w.replace(tasks=cores), gs.Platform("Xavier", cpus=2), ways=["mpcp"])
+    assert "core 0 is 1" in placed.impossible[1]
+    assert gs.compare(single(), ORIN, ways=["pbs"]).impossible == ()
 
 
 def test_rates_that_fit_each_other_badly_are_named() -> None:
@@ -402,7 +401,7 @@ def test_rates_that_fit_each_other_badly_are_named() -> None:
             gs.Task(rate, rate=rate, segments=[gs.Kernel("1ms", blocks=1, threads=32)])
             for rate in rates
         ]
-        return str(gs.compare(gs.Workload(tasks, tick="us"), ORIN, methods=["one_stream"]))
+        return str(gs.compare(gs.Workload(tasks, tick="us"), ORIN, ways=["one_stream"]))
 
     assert "60Hz to 16.666ms, 15Hz to 66.666ms" in text("60Hz", "15Hz")
     assert "Rates are rounded" not in text("50Hz", "20Hz")
@@ -438,11 +437,11 @@ def test_copies_of_several_tasks_wait_for_each_other(engines: int) -> None:
         [3 + 5 + 7, 5 + 3 + 7, 1] if engines == 1 else [3 + 5, 5 + 3, 1]
     )
     for way in ("streams", "mps", "priority_streams"):
-        [row] = gs.compare(w, gs.Platform(gpu, cpus=3), methods=[way])
+        [row] = gs.compare(w, gs.Platform(gpu, cpus=3), ways=[way])
         assert isinstance(row.answer.detail, gs.analysis.PriorityStreamsBound)
         assert (row.run.worst <= row.answer.response).all()
     apart = gs.Workload([w["a"], gs.Task("d", 100, [gs.CPU(1), kernel])])
-    row = gs.compare(apart, gs.Platform(gpu, cpus=3), methods=["streams"])[0]
+    row = gs.compare(apart, gs.Platform(gpu, cpus=3), ways=["streams"])[0]
     assert isinstance(row.answer.detail, gs.analysis.FifoBound)
 
 
@@ -452,7 +451,7 @@ def test_the_bound_of_a_task_alone_is_the_sum_of_its_waves() -> None:
     w = gs.Workload([gs.Task("a", 2000, [gs.CPU(30), *kernels, gs.CopyOut(50)])])
     platform = gs.Platform("A100")
     for way in ("streams", "priority_streams", "mps"):
-        [row] = gs.compare(w, platform, methods=[way])
+        [row] = gs.compare(w, platform, ways=[way])
         assert row.answer.response.tolist() == row.run.worst.tolist() == [30 + 300 + 200 + 50]
     late = gs.analyze(w.replace(tasks=[w[0].replace(period=500)]), platform, "priority_streams")
     assert late.impossible and "a job alone takes 580ns" in late.why()
@@ -467,6 +466,6 @@ def test_a_launch_latency_is_no_part_of_the_blocks_of_a_task_alone(latency: int)
         [gs.Task("a", 20, [gs.Kernel(4, blocks=7, threads=1024)], deadline=4 + latency)]
     )
     platform = gs.Platform(gpu, launch_latency=latency)
-    [row] = gs.compare(w, platform, methods=["streams"])
+    [row] = gs.compare(w, platform, ways=["streams"])
     assert row.answer.response.tolist() == row.run.worst.tolist() == [4 + latency]
     assert row.answer.schedulable and row.run.schedulable is not False

@@ -83,7 +83,7 @@ def folder(tmp_path: Path) -> Path:
 def test_compare_has_three_statuses(
     folder: Path, name: str, methods: list[str], status: int
 ) -> None:
-    chosen = [part for method in methods for part in ("--method", method)]
+    chosen = [part for method in methods for part in ("--way", method)]
     done = run(folder, "compare", f"{name}.toml", *ORIN, *chosen, "--no-margin")
     assert (done.returncode, done.stderr) == (status, "")
     assert all(f"\n{method}" in done.stdout for method in methods)
@@ -96,7 +96,7 @@ def test_compare_has_three_statuses(
     [("good", "mpcp", 0), ("overload", "edf_serial", 1), ("overload", "mpcp", 3)],
 )
 def test_check_has_three_statuses(folder: Path, name: str, method: str, status: int) -> None:
-    done = run(folder, "check", f"{name}.toml", *ORIN, "--method", method)
+    done = run(folder, "check", f"{name}.toml", *ORIN, "--way", method)
     assert (done.returncode, done.stderr) == (status, "")
     answer = gs.analyze(
         gs.Workload.load(folder / f"{name}.toml"), gs.Platform("AGX Orin", cpus=2), method
@@ -104,7 +104,7 @@ def test_check_has_three_statuses(folder: Path, name: str, method: str, status: 
     assert f"{answer.label}: {answer.verdict} ({answer.claim} test)\n" in done.stdout
     assert answer.why() in done.stdout
     assert all(f"- {text}\n" in done.stdout for text in answer.assumptions)
-    text = run(folder, "check", f"{name}.toml", *ORIN, "--method", method, "--json")
+    text = run(folder, "check", f"{name}.toml", *ORIN, "--way", method, "--json")
     assert text.returncode == status
     assert json.loads(text.stdout)["schedulable"] is answer.schedulable
 
@@ -115,7 +115,7 @@ def test_simulate_says_which_tasks_it_leaves_out(folder: Path) -> None:
     host = gs.Task("host", "80ms", parts)
     workload = gs.Workload.load(folder / "good.toml")
     (workload + gs.Workload([host, later], tick="us")).save(folder / "host.toml")
-    command = ("simulate", "host.toml", *ORIN, "--until", "1s", "--method")
+    command = ("simulate", "host.toml", *ORIN, "--until", "1s", "--way")
     for method in ("streams", "one_stream"):
         done = run(folder, *command, method)
         assert "\n\nnot simulated: host (no GPU work)\n" in done.stdout
@@ -129,7 +129,7 @@ def test_simulate_says_which_tasks_it_leaves_out(folder: Path) -> None:
 def test_simulate_prints_the_assumptions_at_its_end(folder: Path) -> None:
     workload = gs.Workload.load(folder / "good.toml")
     for method in ("streams", "mpcp"):
-        done = run(folder, "simulate", "good.toml", *ORIN, "--method", method, "--until", "1s")
+        done = run(folder, "simulate", "good.toml", *ORIN, "--way", method, "--until", "1s")
         found = gs.observe(workload, gs.Platform("AGX Orin", cpus=2), method, until="1s")
         lines = [f"- {text}\n" for text in found.assumptions]
         assert lines and done.stdout.endswith(f"{found.why()}\n\nassumptions:\n{''.join(lines)}")
@@ -137,7 +137,7 @@ def test_simulate_prints_the_assumptions_at_its_end(folder: Path) -> None:
 
 @pytest.mark.parametrize(("name", "status"), [("good", 3), ("overload", 1)])
 def test_simulate_has_two_statuses(folder: Path, name: str, status: int) -> None:
-    command = ("simulate", f"{name}.toml", *ORIN, "--method", "one_stream", "--until", "1s")
+    command = ("simulate", f"{name}.toml", *ORIN, "--way", "one_stream", "--until", "1s")
     done = run(folder, *command)
     assert (done.returncode, done.stderr) == (status, "")
     found = gs.observe(
@@ -176,9 +176,9 @@ def test_output_of_any_encoding(folder: Path) -> None:
 
 
 def test_compare_prints_the_table_and_the_best_row(folder: Path) -> None:
-    done = run(folder, "compare", "good.toml", *ORIN, "--method", "mpcp", "--method", "srm")
+    done = run(folder, "compare", "good.toml", *ORIN, "--way", "mpcp", "--way", "srm")
     w, platform = gs.Workload.load(folder / "good.toml"), gs.Platform("AGX Orin", cpus=2)
-    c = gs.compare(w, platform, methods=["mpcp", "srm"])
+    c = gs.compare(w, platform, ways=["mpcp", "srm"])
     assert done.stdout == (
         f"2 tasks on AGX Orin (16 SMs), 2 CPUs; a tick is 1us\n\n{c}\n\nbest: {c.best()}\n"
     )
@@ -188,26 +188,28 @@ def test_compare_prints_the_table_and_the_best_row(folder: Path) -> None:
 
 
 def test_check_prints_times_with_units_and_margins(folder: Path) -> None:
-    done = run(folder, "check", "good.toml", *ORIN, "--method", "mpcp", "--margin", "camera")
+    done = run(folder, "check", "good.toml", *ORIN, "--way", "mpcp", "--margin", "camera")
     assert re.search(r"^camera +40ms +15\.3ms +24\.7ms$", done.stdout, re.MULTILINE)
     w, platform = gs.Workload.load(folder / "good.toml"), gs.Platform("AGX Orin", cpus=2)
     assert f"\nmargin: {gs.margin(w, platform, 'mpcp', 'camera')}\n" in done.stdout
-    text = run(folder, "check", "good.toml", *ORIN, "--method", "mpcp", "--margin", "--json")
+    text = run(folder, "check", "good.toml", *ORIN, "--way", "mpcp", "--margin", "--json")
     assert json.loads(text.stdout)["margin"]["factor"] == str(gs.margin(w, platform, "mpcp").factor)
 
 
 def test_options_of_methods_reach_them(folder: Path) -> None:
-    check = ("check", "good.toml", *ORIN, "--json", "--method")
+    check = ("check", "good.toml", *ORIN, "--json", "--way")
     document = json.loads(run(folder, *check, "mpcp", "--mode", "spin").stdout)
     assert document["label"] == "mpcp (spin)"
     document = json.loads(run(folder, *check, "stgm", "--option", "apart=false").stdout)
     assert document["options"] == {"mode": "suspend", "apart": False}
     document = json.loads(run(folder, *check, "srm", "--option", "lock=omlp").stdout)
     assert document["options"] == {"lock": "omlp"}
+    document = json.loads(run(folder, *check, "srm", "--option", "method=compliant").stdout)
+    assert document["options"] == {"method": "compliant"}
     for option, text in (
         ("lock", "--option: got 'lock', expected NAME=VALUE"),
         ("lok=omlp", "--option: got 'lok', expected one of lock, variant"),
-        ("method=best", "--option: got 'method', expected one of lock, variant"),
+        ("method=good", "--option method: got 'good', expected one of"),
         ("lock=none", "--option lock: got 'none', expected one of"),
     ):
         assert refused(folder, *check, "srm", "--option", option).startswith(text)
@@ -230,10 +232,10 @@ def test_options_of_the_platform_reach_it(folder: Path) -> None:
     for name, value in given.items():
         text = "1,1.5" if name == "slowdown" else str(value)
         arguments += [f"--{name.replace('_', '-')}", text]
-    command = ("good.toml", "--method", "mpcp", "--json", "--no-margin", "--no-simulation")
+    command = ("good.toml", "--way", "mpcp", "--json", "--no-margin", "--no-simulation")
     document = json.loads(run(folder, "compare", *command, *arguments).stdout)
     w = gs.Workload.load(folder / "good.toml")
-    c = gs.compare(w, gs.Platform(**given), methods=["mpcp"], simulate=False)  # type: ignore[arg-type]
+    c = gs.compare(w, gs.Platform(**given), ways=["mpcp"], simulate=False)  # type: ignore[arg-type]
     assert document["platform"] == c.document(margin=False)["platform"]
     assert document["platform"]["launch_latency"] == 6
     assert document["platform"]["gpu"]["name"] == "Xavier"
@@ -250,7 +252,7 @@ def test_options_of_the_platform_reach_it(folder: Path) -> None:
 
 
 def test_the_update_cost_reaches_gcaps_and_the_report(folder: Path) -> None:
-    command = ("good.toml", *ORIN, "--method", "gcaps", "--update-cost", "50us")
+    command = ("good.toml", *ORIN, "--way", "gcaps", "--update-cost", "50us")
     done = run(folder, "check", *command)
     platform = gs.Platform("AGX Orin", cpus=2, update_cost="50us")
     answer = gs.analyze(gs.Workload.load(folder / "good.toml"), platform, "gcaps")
@@ -258,14 +260,14 @@ def test_the_update_cost_reaches_gcaps_and_the_report(folder: Path) -> None:
     assert run(folder, "compare", *command, "--output", "out").returncode == 0
     row = '<tr><th scope="row">update of the run list</th><td>50us</td></tr>'
     assert row in (folder / "out" / "compare.html").read_text(encoding="utf-8")
-    assert "run list" not in gs.compare(answer.workload, gs.Platform(), methods=["srm"]).to_html()
+    assert "run list" not in gs.compare(answer.workload, gs.Platform(), ways=["srm"]).to_html()
 
 
 def test_more_streams_than_channels_have_a_remedy(folder: Path) -> None:
     parts = [gs.CPU("1ms"), gs.Kernel("1ms", blocks=4, threads=128)]
     tasks = [gs.Task(f"t{i}", "40ms", parts) for i in range(5)]
     gs.Workload(tasks, tick="us").save(folder / "five.toml")
-    command = ("check", "five.toml", "--gpu", "AGX Orin", "--cpus", "5", "--method", "streams")
+    command = ("check", "five.toml", "--gpu", "AGX Orin", "--cpus", "5", "--way", "streams")
     line = "tasks: got 5 streams, expected at most 4, the channels of the GPU "
     for more in ((), ("--channels", "4")):
         said = run(folder, *command, *more)
@@ -299,7 +301,7 @@ def test_the_standard_input(folder: Path, command: str, form: str) -> None:
     gs.Workload.load(folder / "good.toml").save(folder / "input.json")
     content = (folder / ("good.toml" if form == "toml" else "input.json")).read_bytes()
     done = subprocess.run(
-        [sys.executable, "-m", "gpusched", command, "-", *ORIN, "--method", "mpcp", "--json"],
+        [sys.executable, "-m", "gpusched", command, "-", *ORIN, "--way", "mpcp", "--json"],
         cwd=folder,
         input=content,
         capture_output=True,
@@ -331,7 +333,7 @@ HEAD = "version = 1\n[[task]]\n"
 @pytest.mark.parametrize("command", ["compare", "check", "simulate", "breakdown", "assign"])
 def test_malformed_files_are_one_line(folder: Path, command: str, text: str, line: str) -> None:
     (folder / "bad.toml").write_text(text)
-    more = ("--output", "out") if command == "compare" else ("--method", "mpcp")
+    more = ("--output", "out") if command == "compare" else ("--way", "mpcp")
     assert refused(folder, command, "bad.toml", *more).startswith(f"bad.toml: {line}")
 
 
@@ -349,12 +351,12 @@ def test_a_million_tasks_are_refused_before_they_are_read(folder: Path) -> None:
 
 def test_what_does_not_exist_is_named(folder: Path) -> None:
     assert refused(folder, "compare", "none.toml") == "none.toml: No such file or directory\n"
-    assert "expected one of one_stream" in refused(folder, "compare", "good.toml", "--method", "x")
+    assert "expected one of one_stream" in refused(folder, "compare", "good.toml", "--way", "x")
     assert "expected a number with a unit" in refused(folder, "compare", "good.toml", "--until", 3)
-    check = ("check", "good.toml", *ORIN, "--method")
+    check = ("check", "good.toml", *ORIN, "--way")
     assert "which has no test" in refused(folder, *check, "one_stream")
     assert "'all', 'kernels' or one of camera" in refused(folder, *check, "mpcp", "--margin", "no")
-    line = refused(folder, "simulate", "good.toml", *ORIN, "--method", "pbs")
+    line = refused(folder, "simulate", "good.toml", *ORIN, "--way", "pbs")
     assert "expected a way with a simulation" in line
 
 
@@ -486,7 +488,7 @@ def test_a_report_is_a_page_with_its_data(folder: Path) -> None:
 )
 def test_a_report_states_the_gpu_instances(gpu: str, mig: list[str] | None, shown: str) -> None:
     workload = gs.Workload([gs.Task("a", "40ms", [gs.CPU("1ms")])], tick="us")
-    page = gs.compare(workload, gs.Platform(gpu, mig=mig), methods=["mpcp"]).to_html()
+    page = gs.compare(workload, gs.Platform(gpu, mig=mig), ways=["mpcp"]).to_html()
     assert f'<th scope="row">GPU instances</th><td>{shown}</td>' in page
 
 
@@ -520,7 +522,7 @@ def test_the_headline_has_the_verdict(folder: Path) -> None:
         ("jitter", "Undecided"),
     ):
         ways = ["edf_serial", "pbs"] if name == "impossible" else None
-        c = gs.compare(gs.Workload.load(folder / f"{name}.toml"), platform, methods=ways)
+        c = gs.compare(gs.Workload.load(folder / f"{name}.toml"), platform, ways=ways)
         page = c.to_html()
         Page(page)
         assert text in page
@@ -539,7 +541,7 @@ def test_a_report_of_a_large_workload_is_bounded() -> None:
         for i in range(200)
     ]
     ways = ["time_slices", "mpcp", "fmlp_plus", "gpu_server", "stgm"]
-    c = gs.compare(gs.Workload(tasks, tick="us"), gs.Platform("AGX Orin", cpus=8), methods=ways)
+    c = gs.compare(gs.Workload(tasks, tick="us"), gs.Platform("AGX Orin", cpus=8), ways=ways)
     text = c.to_html(margin=False)
     Page(text)
     assert len(text) < 3_000_000
@@ -557,7 +559,7 @@ def test_a_failure_leaves_no_partial_file(folder: Path, monkeypatch: pytest.Monk
     def broken(*arguments: object, **options: object) -> str:
         raise ValueError("no page")
 
-    command = ("compare", "good.toml", *ORIN, "--method", "mpcp", "--no-margin", "--output", "out")
+    command = ("compare", "good.toml", *ORIN, "--way", "mpcp", "--no-margin", "--output", "out")
     with monkeypatch.context() as patch:
         patch.setattr(report_folder, "page_of", broken)
         assert refused(folder, *command) == "no page\n"
@@ -586,7 +588,7 @@ def test_a_full_disk_is_one_line(folder: Path) -> None:
 
 @pytest.mark.parametrize("method", ["one_stream", "streams", "mpcp"])
 def test_simulate_writes_pictures_and_traces(folder: Path, method: str) -> None:
-    command = ("simulate", "good.toml", *ORIN, "--method", method, "--until", "200ms", "--output")
+    command = ("simulate", "good.toml", *ORIN, "--way", method, "--until", "200ms", "--output")
     done = run(folder, *command, "x.svg")
     assert (done.returncode, done.stderr) == (3, "")
     assert done.stdout.endswith("\nwrote x.svg\n")
@@ -601,7 +603,7 @@ def test_simulate_writes_pictures_and_traces(folder: Path, method: str) -> None:
 
 def test_simulate_draws_other_formats_with_matplotlib(folder: Path) -> None:
     pytest.importorskip("matplotlib")
-    command = ("simulate", "good.toml", *ORIN, "--method", "mpcp", "--until", "200ms", "--output")
+    command = ("simulate", "good.toml", *ORIN, "--way", "mpcp", "--until", "200ms", "--output")
     assert run(folder, *command, "x.png").returncode == 3
     assert (folder / "x.png").read_bytes()[:4] == b"\x89PNG"
     assert "got the ending 'xyz', expected one of" in refused(folder, *command, "x.xyz")
@@ -617,7 +619,7 @@ def test_reports_and_pictures_need_no_matplotlib(folder: Path) -> None:
     path = os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])
     for arguments, status in (
         (["compare", "good.toml", "--output", "out", "--no-margin"], 0),
-        (["simulate", "good.toml", "--method", "mpcp", "--output", "x.svg"], 3),
+        (["simulate", "good.toml", "--way", "mpcp", "--output", "x.svg"], 3),
     ):
         done = subprocess.run(
             [sys.executable, "-m", "gpusched", *arguments, *ORIN],
@@ -648,10 +650,10 @@ def test_notes_are_in_every_form(tmp_path: Path) -> None:
     text = PIPELINE.replace('period = "40ms"', 'rate = "60Hz"')
     text = text.replace('period = "80ms"', 'rate = "15Hz"').replace("9ms", "90ms")
     (tmp_path / "w.toml").write_text(text)
-    done = run(tmp_path, "compare", "w.toml", *ORIN, "--method", "mpcp", "--output", "out")
+    done = run(tmp_path, "compare", "w.toml", *ORIN, "--way", "mpcp", "--output", "out")
     assert done.returncode == 1
     c = gs.compare(
-        gs.Workload.load(tmp_path / "w.toml"), gs.Platform("AGX Orin", cpus=2), methods=["mpcp"]
+        gs.Workload.load(tmp_path / "w.toml"), gs.Platform("AGX Orin", cpus=2), ways=["mpcp"]
     )
     assert [note.split(":")[0] for note in c.notes] == [
         "No way keeps all deadlines",
@@ -671,7 +673,7 @@ def test_notes_are_in_every_form(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["compare", "check", "simulate"])
 def test_parts_of_the_gpu_for_unknown_tasks_are_refused(folder: Path, command: str) -> None:
-    call = (command, "good.toml", *ORIN, *(() if command == "compare" else ("--method", "mps")))
+    call = (command, "good.toml", *ORIN, *(() if command == "compare" else ("--way", "mps")))
     line = refused(folder, *call, "--mps", "nosuch=50")
     assert line.startswith("--mps: got 'nosuch', expected one of the workload's tasks")
     assert line.endswith(": camera, planner\n")
@@ -704,7 +706,7 @@ def test_parts_of_the_gpu_for_unknown_tasks_raise(folder: Path) -> None:
         (("--until", "soon"), "--until: got 'soon'"),
         (("--unt", "soon"), "--until: got 'soon'"),
         (("--seconds", "-1"), "--seconds: got -1.0"),
-        (("--method", "nosuch"), "--method: got 'nosuch'"),
+        (("--way", "nosuch"), "--way: got 'nosuch'"),
     ],
 )
 def test_errors_name_options_as_typed(folder: Path, options: tuple[str, ...], text: str) -> None:
@@ -737,7 +739,7 @@ def test_an_undecided_trace_has_its_own_code(
 
 def test_a_check_without_time_is_undecided(folder: Path) -> None:
     text = "The budget of seconds was spent"
-    arguments = (*ORIN, "--method", "pbs", "--seconds", "1e-9")
+    arguments = (*ORIN, "--way", "pbs", "--seconds", "1e-9")
     done = run(folder, "check", "overload.toml", *arguments)
     assert done.returncode == 3 and done.stdout.startswith("pbs: undecided") and text in done.stdout
     document = json.loads(run(folder, "check", "overload.toml", *arguments, "--json").stdout)

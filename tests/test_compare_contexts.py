@@ -40,12 +40,12 @@ def test_answers_are_those_of_the_tests() -> None:
     hosts = pinned(whole_kernels(WORKLOAD)).hosts(PLATFORM, sms="all").tasks
     for mode in ("suspend", "busy"):
         gcaps = gs.analyze(pinned(), PLATFORM, "gcaps", mode=mode)
-        costs = {"update": 4, "switch": 5, "mode": mode}
+        costs = {"update_cost": 4, "context_switch": 5, "mode": mode}
         expected = gs.analysis.gcaps(hosts, 3, **costs)  # type: ignore[arg-type]
         assert gcaps.accepted and gcaps.response.tolist() == expected.response.tolist()
         assert gcaps.response[0] == 50 + 40 + 10 + 4 * 4 + 5
     sliced = gs.analyze(pinned(), PLATFORM, "time_slices")
-    found = gs.analysis.time_slices(hosts, 3, slice=100, switch=5)
+    found = gs.analysis.time_slices(hosts, 3, timeslice=100, context_switch=5)
     assert sliced.accepted and sliced.response.tolist() == found.response.tolist()
     assert any("a process of its own" in text for text in sliced.assumptions)
     stalled = gs.analyze(pinned(), PLATFORM, "gcaps", mode="busy", stall=True)
@@ -66,7 +66,9 @@ def test_simulations_stay_within_the_bounds() -> None:
         assert (run.worst <= answer.response).all() and run.worst.min() > 0
         assert not run.late.any()
     run = gs.observe(pinned(), PLATFORM, "gcaps", stall=True)
-    assert run.detail.protocol == "gcaps" and run.detail.overhead == 4
+    assert run.detail.way == gs.ways.Gcaps(
+        update_cost=4, context_switch=5, mode="suspend", stall=True
+    )
     assert run.worst[1] > gs.observe(pinned(), PLATFORM.replace(context_switch=0), "gcaps").worst[1]
     with pytest.raises(ValueError, match="mode: got an unknown option of time_slices"):
         gs.observe(pinned(), PLATFORM, "time_slices", mode="busy")
@@ -126,7 +128,7 @@ def test_what_the_tests_do_not_cover_is_refused() -> None:
     copying = WORKLOAD.replace(tasks=[
         task.replace(segments=[gs.CopyIn(10), *task.segments]) for task in WORKLOAD
     ])  # fmt: skip
-    rows = gs.compare(copying, PLATFORM, methods=["time_slices", "gcaps"])
+    rows = gs.compare(copying, PLATFORM, ways=["time_slices", "gcaps"])
     assert [row.label for row in rows] == ["time_slices", "gcaps (suspend)", "gcaps (busy)"]
     for row in rows:  # each copy of 10, next to no kernel, waits for two others
         assert row.answer is not None and row.answer.accepted

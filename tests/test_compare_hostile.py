@@ -115,7 +115,7 @@ def test_a_comparison_without_memory_has_a_reason(monkeypatch: pytest.MonkeyPatc
         raise MemoryError
 
     monkeypatch.setattr(comparisons, "observed", none)
-    row = gs.compare(two(kernel()), XAVIER, methods=["mpcp"])["mpcp"]
+    row = gs.compare(two(kernel()), XAVIER, ways=["mpcp"])["mpcp"]
     assert row.run is None and row.why_no_run.startswith("memory: got")
 
 

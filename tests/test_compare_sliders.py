@@ -26,7 +26,7 @@ def workload() -> gs.Workload:
 
 
 def view(**options) -> gs.CompareSliders:
-    return gs.compare_sliders(workload(), gs.Platform("AGX Orin", cpus=2), methods=WAYS, **options)
+    return gs.compare_sliders(workload(), gs.Platform("AGX Orin", cpus=2), ways=WAYS, **options)
 
 
 def shown(made: gs.CompareSliders) -> str:
@@ -37,7 +37,7 @@ def test_it_begins_with_the_workload_as_given() -> None:
     made = view()
     assert made.workload == workload()
     platform = gs.Platform("AGX Orin", cpus=2)
-    other = gs.compare(workload(), platform, methods=WAYS, simulate=False)
+    other = gs.compare(workload(), platform, ways=WAYS, simulate=False)
     for one, two in zip(made.comparison, other, strict=True):
         assert (one.label, one.verdict, one.why()) == (two.label, two.verdict, two.why())
     assert list(made.periods) == ["camera", "planner <1>"]
@@ -89,7 +89,7 @@ def test_the_length_of_simulations_can_be_chosen() -> None:
 
 def test_a_refused_position_shows_the_refusal() -> None:
     task = gs.Task("slow", 2**59, [gs.Kernel(2**59, blocks=1, threads=32)])
-    made = gs.compare_sliders(gs.Workload([task]), gs.Platform("Xavier"), methods=["mpcp"])
+    made = gs.compare_sliders(gs.Workload([task]), gs.Platform("Xavier"), ways=["mpcp"])
     with pytest.raises(OverflowError) as refusal:
         made.times["kernels"].value = 300
     assert shown(made) == f"<p>{html.escape(str(refusal.value))}</p>"

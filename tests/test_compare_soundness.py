@@ -158,13 +158,13 @@ def test_cpu_work_before_kernels_that_cannot_end_in_time() -> None:
         "a, b: 10ms of CPU work must run within 9ms (from 0ns to 9ms), the platform has 1 CPU",
     )
     assert found.schedulable is False and found.best() is None
-    assert gs.compare(*contended(2), methods=["pbs"]).schedulable is True
+    assert gs.compare(*contended(2), ways=["pbs"]).schedulable is True
 
 
 def test_guarantees_name_the_condition_that_the_platform_does_not_ensure() -> None:
     w, platform = contended(1)
     w = gs.Workload([w[0].replace(deadline="20ms"), w[1].replace(deadline="20ms")], tick="us")
-    found = gs.compare(w, platform, methods=["pbs", "edf_serial", "mpcp"])
+    found = gs.compare(w, platform, ways=["pbs", "edf_serial", "mpcp"])
     note = (
         "pbs, edf_serial: guaranteed only if CPU work is not delayed by other tasks: 2 threads on "
         "1 CPU (a CPU for each of them shows it: --cpus 2)."
@@ -172,11 +172,11 @@ def test_guarantees_name_the_condition_that_the_platform_does_not_ensure() -> No
     assert note in found.notes and note in str(found) and note in found._repr_html_()
     assert found["pbs"].verdict == "conditional" and found["pbs"].schedulable is None
     assert found.schedulable is True  # mpcp counts what the CPUs are shared for
-    only = gs.compare(w, platform, methods=["pbs"])
+    only = gs.compare(w, platform, ways=["pbs"])
     assert (only.schedulable, only.verdict) == (None, "conditional")
     best = only.best()
     assert best is not None and best.conditional and "under its conditions" in str(best)
-    assert gs.compare(w, platform.replace(cpus=2), methods=["pbs"]).notes == ()
+    assert gs.compare(w, platform.replace(cpus=2), ways=["pbs"]).notes == ()
 
 
 def test_impossible_cpu_work_is_late_in_a_simulation() -> None:
@@ -192,7 +192,7 @@ def test_impossible_cpu_work_is_late_in_a_simulation() -> None:
             parts = [gs.CPU(times[0]), kernel, gs.CPU(times[2])][: 2 + i % 2]
             tasks.append(gs.Task(f"t{i}", 60, parts, deadline=deadline))
         w, platform = gs.Workload(tasks), gs.Platform("AGX Orin", cpus=int(chance.integers(1, 4)))
-        if gs.compare(w, platform, methods=["driver"], until=1).impossible:
+        if gs.compare(w, platform, ways=["driver"], until=1).impossible:
             late += 1
             assert gs.observe(w, platform, "driver", until=1).missed.any()
     assert late > 50

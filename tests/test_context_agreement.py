@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from context_vectors import VECTORS, split_name
 from reference.context_tests import gcaps, time_slices
-from test_host_agreement import columns, cores, nothing, same
+from test_host_agreement import placed, same
 from test_reference_host_tests import random_set
-
-from gpusched import _core
 
 pytestmark = pytest.mark.numbers
 
@@ -59,17 +57,6 @@ def gpu_priorities(rng, tasks):
     return found
 
 
-def run(
-    stack, method, mode, way, paper, sms, *, slice=0, cost=0, switch=0, stall=False, levels=None
-):
-    return _core.host_context_test(
-        *(columns(stack), cores(stack), None if levels is None else np.array(levels)),
-        **{"method": method, "cpus": 3, "sms": sms, "mode": mode, "fixed_point": way},
-        **{"paper": paper, "slice": slice, "cost": cost, "switch": switch, "stall": stall},
-        stop=nothing,
-    )
-
-
 @pytest.mark.parametrize("paper", [False, True])
 @pytest.mark.parametrize("mode", [0, 1])
 def test_time_slices(mode, paper):
@@ -77,7 +64,8 @@ def test_time_slices(mode, paper):
     for stack in sets(rng, 60):
         way = 1 if paper else rng.randrange(3)
         L, theta, sms = rng.randint(1, 9), rng.randint(0, 3), rng.randint(1, 2)
-        answer = run(stack, "time_slices", mode, way, paper, sms, slice=L, cost=theta)
+        options = {"mode": mode, "variant": int(paper), "fixed_point": way, "sms": sms}
+        answer = placed(stack, "time_slices", **options, timeslice=L, context_switch=theta)
         variant = "paper" if paper else "sound"
         same(
             answer,
@@ -99,10 +87,11 @@ def test_gcaps(mode, paper):
         levels = [None] * len(stack)
         if way < 2 and rng.random() < 0.5:
             levels = [gpu_priorities(rng, tasks) for tasks in stack]
-        answer = run(
-            *(stack, "gcaps", mode, way, paper, sms),
-            **{"cost": eps, "switch": theta, "stall": stall},
-            levels=None if levels[0] is None else levels,
+        answer = placed(
+            *(stack, "gcaps"),
+            **{"mode": mode, "variant": int(paper), "fixed_point": way, "sms": sms},
+            **{"update_cost": eps, "context_switch": theta, "stall": stall},
+            levels=None if levels[0] is None else np.array(levels),
         )
         variant = "paper" if paper else "sound"
         found = [
@@ -114,14 +103,14 @@ def test_gcaps(mode, paper):
     assert fine > 30
 
 
-def test_unknown_methods_and_options():
+def test_unknown_ways_and_options():
     stack = next(sets(random.Random(1), 1))
     for change, message in (
-        ({"method": "edf"}, "method: got 'edf', expected a test with a context per task"),
-        ({"mode": 2}, "mode: got 2, expected 0 .suspend. or 1 .busy."),
-        ({"way": 4}, "fixed_point: got 4, expected 0 .joint."),
-        ({"paper": True}, "fixed_point: got 0, expected 1 .one pass. for the printed equations"),
+        ({"way": "edf"}, "way: got 'edf', expected a way with a test of tasks with cores"),
+        ({"mode": 2}, "mode: got 2, expected 0 .suspend., 1 .busy."),
+        ({"fixed_point": 4}, "fixed_point: got 4, expected 0 .joint."),
+        ({"variant": 2}, "variant: got 2, expected 0 .sound. or a printed form"),
+        ({"variant": 1, "context_switch": 1}, "context_switch: got 1, expected 0 for the printed"),
     ):
-        options = {"method": "gcaps", "mode": 0, "way": 0, "paper": False, "sms": 1} | change
         with pytest.raises(ValueError, match=message):
-            run(stack, **options)
+            placed(stack, **{"way": "gcaps"} | change)

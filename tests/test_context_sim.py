@@ -20,7 +20,7 @@ from gpusched.simulate.host_intervals import WHAT
 
 pytestmark = pytest.mark.numbers
 
-NUMBER = {"time_slices": 7, "gcaps": 8}
+PROTOCOLS = ("time_slices", "gcaps")
 MODES = ("suspend", "busy")
 CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_SIMULATE_HOST_DOES_*
 
@@ -31,7 +31,7 @@ def simulated(tasks, protocol, mode, *, offset, shares, key, sms, cost, levels=N
         options["gpu_priority"] = np.array([levels])
     capsule = _core.host_open(
         *(columns([tasks]), np.array([offset]), cores([tasks]), None),
-        **{"cpus": 3, "sms": sms, "policy": 0, "gpu": NUMBER[protocol], "mode": mode},
+        **{"cpus": 3, "sms": sms, "policy": 0, "way": protocol, "mode": mode},
         **{"server": np.array([0]), "overhead": cost, "shares": np.array(shares)},
         **{"until": np.array([4 * max(t.T for t in tasks)]), "victim": np.array([-1])},
         **{"triggers": 0, "key": np.array([key, 0, 0, 0], np.uint64), "index": 0},
@@ -69,7 +69,7 @@ def lengths(tasks, sms, intervals):
 
 @pytest.mark.long
 @pytest.mark.parametrize("mode", [0, 1])
-@pytest.mark.parametrize("protocol", NUMBER)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_the_simulator_job_by_job(protocol, mode):
     rng, jobs = random.Random(f"{protocol} {mode}"), 0
     full, gaps, less = (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (0, 1, 1, 1, 0, 1)
@@ -114,16 +114,15 @@ def test_the_simulator_job_by_job(protocol, mode):
     assert jobs > 500 or QUICK
 
 
-def largest(key, protocol, mode, offset, **more):
+def largest(key, protocol, mode, offset):
     """Largest responses of a vector with first releases at these offsets, a period long."""
     vector = VECTORS[key]
-    costs = {"gcaps": {"update": vector.eps}}
-    costs["time_slices"] = {"slice": vector.L, "switch": vector.theta}
+    costs = {"gcaps": {"update_cost": vector.eps}}
+    costs["time_slices"] = {"timeslice": vector.L, "context_switch": vector.theta}
     hosts = hosts_of(vector.tasks).replace(offset=offset)
     cpus, until = int(hosts.core.max()) + 1, int(hosts.period.max()) + 1
-    options = {"protocol": protocol, "mode": mode, "until": until} | costs[protocol] | more
-    run = gs.simulate.host(hosts, cpus, **options)
-    return run.worst.tolist()
+    way = gs.ways.as_way(protocol, mode=mode, **costs[protocol])
+    return gs.simulate.host(hosts, cpus, way, until=until).worst.tolist()
 
 
 @pytest.mark.parametrize(
@@ -165,17 +164,17 @@ def test_bounds_that_a_schedule_attains():
 def test_turns_of_a_run():
     """Two kernels of 4 in slices of 1: the second is released when the first has its turn."""
     hosts = hosts_of(VECTORS["V7"].tasks)
-    options = {"protocol": "time_slices", "slice": 1, "switch": 1, "until": 1}
-    run = gs.simulate.host(hosts, 2, victim=0, triggers="release", **options)
+    way = gs.ways.TimeSlices(timeslice=1, context_switch=1)
+    run = gs.simulate.host(hosts, 2, way, until=1, victim=gs.simulate.Victim(0, "release"))
     assert run.worst.tolist() == [15, 13]
     log = run.intervals
     kernel = log.what == 3
     assert log.task[kernel].tolist() == [1, 0] * 4
     assert log.start[kernel].tolist() == list(range(0, 16, 2))
-    assert (run.spent()["kernel"] == 4).all() and run.overhead == 1
+    assert (run.spent()["kernel"] == 4).all() and run.way.context_switch == 1
     assert run.why(0).endswith("within its deadline of 100: 4 kernel, 11 wait for GPU")
     run.plot()
-    alone = gs.simulate.host(hosts[:1], 1, **options | {"until": 500})
+    alone = gs.simulate.host(hosts[:1], 1, way, until=500)
     assert alone.worst.tolist() == [4] and len(alone.intervals.task) == 5
 
 
@@ -183,9 +182,9 @@ def test_the_ring():
     """Fixed order: after the last one by priority, whoever was launched first."""
     tasks = tasks_of(*((i, 100, [0, 0], [(0, 2, 0)]) for i in range(3)))
     hosts = hosts_of(tasks).replace(offset=[2, 1, 0])
-    options = {"protocol": "time_slices", "slice": 2, "until": 1}
-    fifo = gs.simulate.host(hosts, 3, **options | {"until": 3})
-    cyclic = gs.simulate.host(hosts, 3, ring="cyclic", **options | {"until": 3})
+    way = gs.ways.TimeSlices(timeslice=2)
+    fifo = gs.simulate.host(hosts, 3, way, until=3)
+    cyclic = gs.simulate.host(hosts, 3, way.replace(ring="cyclic"), until=3)
     assert fifo.worst.tolist() == [4, 3, 2] and cyclic.worst.tolist() == [2, 5, 2]
 
 
@@ -193,14 +192,14 @@ def test_a_preempted_kernel():
     """The more urgent segment opens at 5, after its update, during which the kernel pauses."""
     tasks = tasks_of((0, 100, [1, 1], [(2, 3, 1)]), (1, 100, [0, 0], [(0, 10, 0)]))
     hosts = hosts_of(tasks).replace(offset=[3, 0])
-    run = gs.simulate.host(hosts, 2, protocol="gcaps", update=1, until=4)
+    run = gs.simulate.host(hosts, 2, gs.ways.Gcaps(update_cost=1), until=4)
     log, mine = run.intervals, run.intervals.task == 1
     kernel = (log.what == 3) & mine
     assert log.start[kernel].tolist() == [1, 12] and log.end[kernel].tolist() == [4, 19]
     assert run.worst.tolist() == [1 + 1 + 2 + 3 + 1 + 1 + 1, 20]
     wait = log.what == WHAT.index("wait for GPU")
     assert (log.end - log.start)[wait & mine].sum() == 8
-    swapped = gs.simulate.host(hosts, 2, protocol="gcaps", update=1, gpu_priority=[1, 0], until=4)
+    swapped = gs.simulate.host(hosts, 2, gs.ways.Gcaps(update_cost=1, gpu_priority=[1, 0]), until=4)
     assert swapped.worst[1] == 12
 
 
@@ -222,30 +221,32 @@ def test_algorithm_1_as_printed():
 def test_many_sets_and_one_by_one():
     hosts = gs.generate.stgm(4, 6, seed=5, gpu_ratio=(0.5, 1), utilization=(0.05, 0.3))
     hosts = gs.analysis.partition(hosts, cpus=2).hosts
-    for options in (
-        {"protocol": "time_slices", "slice": 2000, "switch": 50, "ring": "cyclic"},
-        {"protocol": "gcaps", "update": 40, "switch": 30, "stall": True, "mode": "busy"},
+    for way in (
+        gs.ways.TimeSlices(timeslice=2000, context_switch=50, ring="cyclic"),
+        gs.ways.Gcaps(update_cost=40, context_switch=30, stall=True, mode="busy"),
     ):
-        common = {"until": 10**6, "gap": 0.1, "execution": (0.5, 1), "seed": 3} | options
-        many = gs.simulate.host_responses(hosts, 2, **common)
+        common = {"until": 10**6, "releases": 0.1, "execution": (0.5, 1), "seed": 3}
+        many = gs.simulate.host_responses(hosts, 2, way, **common)
         for i in range(6):
-            one = gs.simulate.host(hosts[i], 2, index=i, **common)
+            one = gs.simulate.host(hosts[i], 2, way, index=i, **common)
             assert one.worst.tolist() == many.worst[i].tolist() and one.worst.max() > 0
 
 
-@pytest.mark.parametrize("protocol", NUMBER)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("mode", MODES)
 def test_no_response_above_a_bound(protocol, mode):
     """Random sets at two releases patterns; benchmarks/context_falsification.py has millions."""
     hosts = gs.generate.stgm(6, 300, seed=8, gpu_ratio=(0.5, 1), utilization=(0.05, 0.6))
     hosts = gs.analysis.partition(hosts, cpus=2).hosts
-    costs = {"gcaps": {"update": 300, "switch": 150}, "time_slices": {"slice": 1000, "switch": 150}}
-    costs = costs[protocol]
-    answer = getattr(gs.analysis, protocol)(hosts, mode=mode, **costs)
+    costs = {"gcaps": {"update_cost": 300}, "time_slices": {"timeslice": 1000}}
+    options = {"mode": mode, "context_switch": 150} | costs[protocol]
+    answer = getattr(gs.analysis, protocol)(hosts, **options)
+    way = gs.ways.as_way(protocol, **options)
     assert 20 < answer.accepted.sum() < 300
     for victim, gap in ((None, 0.0), (0, 0.0), (4, 0.5)):
-        options = {"protocol": protocol, "mode": mode, "until": 3 * 10**5} | costs
-        seen = gs.simulate.host_responses(hosts, 2, gap=gap, victim=victim, seed=1, **options)
+        seen = gs.simulate.host_responses(
+            hosts, 2, way, until=3 * 10**5, releases=gap, victim=victim, seed=1
+        )
         accepted = answer.accepted
         assert (seen.worst[accepted] <= answer.response[accepted]).all()
 
@@ -254,71 +255,75 @@ HOSTS = hosts_of(VECTORS["V1"].tasks)
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("name", "options", "error", "message"),
     [
-        ({"protocol": "time_slices"}, ValueError, "slice: got none, expected the length"),
-        ({"protocol": "time_slices", "slice": 0}, ValueError, "slice: got 0, expected 1 or more"),
-        ({"protocol": "time_slices", "slice": 2**59}, ValueError, "slice: got 5764.*below 2"),
+        ("time_slices", {}, ValueError, "timeslice: got none, expected the length"),
+        ("time_slices", {"timeslice": 0}, ValueError, "timeslice: got 0, expected 1 or more"),
+        ("time_slices", {"timeslice": 2**59}, ValueError, "timeslice: got 5764.*below 2"),
         (
-            {"protocol": "time_slices", "slice": 1, "switch": -1},
+            "time_slices",
+            {"timeslice": 1, "context_switch": -1},
             ValueError,
-            "switch: got -1, expected 0 or more",
+            "context_switch: got -1, expected 0 or more",
         ),
         (
-            {"protocol": "time_slices", "slice": 1, "switch": 2**60},
+            "time_slices",
+            {"timeslice": 1, "context_switch": 2**60},
             OverflowError,
-            "overhead: got 1152921504606846976, expected a time below",
+            "context_switch: got 1152921504606846976, expected a time below",
         ),
         (
-            {"protocol": "time_slices", "slice": 1, "ring": "lifo"},
+            "time_slices",
+            {"timeslice": 1, "ring": "lifo"},
             ValueError,
             "ring: got 'lifo', expected one of fifo, cyclic",
         ),
         (
-            {"protocol": "time_slices", "slice": 1, "mode": "spin"},
+            "time_slices",
+            {"timeslice": 1, "mode": "spin"},
             ValueError,
             "mode: got 'spin', expected one of suspend, busy",
         ),
-        ({"protocol": "mpcp", "slice": 3}, ValueError, "slice: got 3, expected none without prot"),
+        ("mpcp", {"timeslice": 3}, ValueError, "timeslice: got an unknown option of mpcp, expect"),
         (
-            {"protocol": "mpcp", "switch": 3},
+            "mpcp",
+            {"context_switch": 3},
             ValueError,
-            "switch: got 3, expected none without protocol='time_slices' or 'gcaps'",
+            "context_switch: got an unknown option of mpcp, expected one of mode, fixed_point",
         ),
-        ({"protocol": "gcaps", "switch": -1}, ValueError, "switch: got -1, expected 0 or more"),
+        ("gcaps", {"context_switch": -1}, ValueError, "context_switch: got -1, expected 0 or more"),
         (
-            {"protocol": "gcaps", "switch": 2**60},
+            "gcaps",
+            {"context_switch": 2**60},
             OverflowError,
-            "switch: got 1152921504606846976, expected a time below",
+            "context_switch: got 1152921504606846976, expected a time below",
         ),
-        ({"update": 1}, ValueError, "update: got 1, expected none without protocol='gcaps'"),
-        ({"protocol": "gcaps", "overhead": 1}, ValueError, "overhead: got 1, expected none"),
-        ({"protocol": "gcaps", "update": -1}, ValueError, "update: got -1, expected 0 or more"),
+        ("stgm", {"update_cost": 1}, ValueError, "update_cost: got an unknown option of stgm"),
+        ("gcaps", {"server_overhead": 1}, ValueError, "server_overhead: got an unknown option of"),
+        ("gcaps", {"update_cost": -1}, ValueError, "update_cost: got -1, expected 0 or more"),
         (
-            {"protocol": "gcaps", "gpu_priority": [0, 1, 2]},
+            "gcaps",
+            {"gpu_priority": [0, 1, 2]},
             ValueError,
             "gpu_priority: got shape .3,., expected one number for each task",
         ),
         (
-            {"protocol": "gcaps", "gpu_priority": [3, 1, 1, 0]},
+            "gcaps",
+            {"gpu_priority": [3, 1, 1, 0]},
             ValueError,
             "gpu_priority.3.: got 0, expected the order of the CPU priorities",
         ),
         (
-            {"protocol": "gcaps", "gpu_priority": [3, 2, 1, 3]},
+            "gcaps",
+            {"gpu_priority": [3, 2, 1, 3]},
             ValueError,
             "gpu_priority.3.: got 3, expected a GPU priority that no other task has",
         ),
-        (
-            {"protocol": "gcaps", "policy": "gedf"},
-            ValueError,
-            "protocol: got 'gcaps', expected one of fmlp",
-        ),
+        ("gcaps", {"lock": "fmlp"}, ValueError, "lock: got an unknown option of gcaps"),
     ],
 )
-def test_errors(options, error, message):
-    given = {"protocol": "stgm"} | options
-    placed = HOSTS.replace(sm=[[0], [0], [0], [0]]) if given["protocol"] == "stgm" else HOSTS
+def test_errors(name, options, error, message):
+    placed = HOSTS.replace(sm=[[0], [0], [0], [0]]) if name == "stgm" else HOSTS
     for call in (gs.simulate.host, gs.simulate.host_responses):
         with pytest.raises(error, match=message):
-            call(placed, 2, until=10, **given)
+            call(placed, 2, gs.ways.as_way(name, **options), until=10)

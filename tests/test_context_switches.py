@@ -34,7 +34,7 @@ def by_launches(w: gs.Workload, platform: gs.Platform, until: int) -> list[tuple
         view.launches,
         platform.gpu,
         timeslice=platform.timeslice,
-        switch_time=platform.context_switch,
+        context_switch=platform.context_switch,
     )
     ends: dict[tuple[int, int], int] = {}
     for i, job, end in zip(view.task.tolist(), view.job.tolist(), run.end.tolist(), strict=True):
@@ -43,10 +43,11 @@ def by_launches(w: gs.Workload, platform: gs.Platform, until: int) -> list[tuple
     return sorted((*job, end) for job, end in ends.items())
 
 
-def gcaps(rows: Any, offset: list[int], **options: Any) -> Any:
+def gcaps(rows: Any, offset: list[int], until: int | None = None, **options: Any) -> Any:
     hosts = hosts_of(tasks_of(*rows)).replace(offset=offset)
-    given = {"protocol": "gcaps", "switch": 5, "until": max(offset) + 1} | options
-    return gs.simulate.host(hosts, int(hosts.core.max()) + 1, **given)
+    way = gs.ways.Gcaps(**{"context_switch": 5} | options)
+    until = max(offset) + 1 if until is None else until
+    return gs.simulate.host(hosts, int(hosts.core.max()) + 1, way, until=until)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -93,11 +94,11 @@ def test_first_updates_end_switches_and_others_do_not() -> None:
         (1, 200, [0, 0], [(0, 4, 0)]),
         (2, 200, [0, 0], [(0, 6, 0)]),
     ]
-    run = gcaps(rows, [6, 0, 100], update=4, switch=5)
+    run = gcaps(rows, [6, 0, 100], update_cost=4, context_switch=5)
     # 1 runs from 4, stops at 6, 0 is open at 10 and switches to 15; its end update ends at 21.
     assert turns(run)[:3] == [(0, 15, 17), (1, 4, 6), (1, 26, 28)]
     for stall in (False, True):  # the update of 2 is less urgent: it stops the kernel, no switch
-        run = gcaps(rows, [100, 6, 0], update=4, switch=9, stall=stall)
+        run = gcaps(rows, [100, 6, 0], update_cost=4, context_switch=9, stall=stall)
         assert turns(run)[1:3] == [(1, 19, 23), (2, 4, 6)]
 
 
@@ -108,8 +109,8 @@ def test_idle_gaps_and_one_user() -> None:
     assert turns(run) == [(0, 1, 4), (0, 31, 34), (0, 61, 64), (1, 70, 72)]
     assert gcaps(rows[:1], [0], until=70).worst.tolist() == [5]
     hosts = hosts_of(tasks_of(*rows))
-    assert gs.analysis.gcaps(hosts, switch=5).response.tolist() == [10, 20]
-    assert gs.analysis.gcaps(hosts[:1], switch=5).response.tolist() == [5]
+    assert gs.analysis.gcaps(hosts, context_switch=5).response.tolist() == [10, 20]
+    assert gs.analysis.gcaps(hosts[:1], context_switch=5).response.tolist() == [5]
 
 
 def test_terms() -> None:
@@ -121,24 +122,26 @@ def test_terms() -> None:
     hosts = hosts_of(tasks_of(*rows))
     for mode in MODES:
         plain = gs.analysis.gcaps(hosts, mode=mode)
-        more = gs.analysis.gcaps(hosts, switch=7, mode=mode)
+        more = gs.analysis.gcaps(hosts, context_switch=7, mode=mode)
         hold = 4 * 7 if mode == "suspend" else 3 * 7  # the response, and the way back
         assert (more.response - plain.response).tolist() == [14, 7 + hold]
         assert (more.terms["own"] - plain.terms["own"]).tolist() == [14, 7]
     # Busy, on one core: the segments of a more urgent job cost the same.
     hosts = hosts.replace(core=[0, 0])
-    more = gs.analysis.gcaps(hosts, switch=7, mode="busy")
+    more = gs.analysis.gcaps(hosts, context_switch=7, mode="busy")
     plain = gs.analysis.gcaps(hosts, mode="busy")
     assert (more.response - plain.response).tolist() == [14, 7 + 4 * 7]
 
 
 def test_the_printed_equations_have_no_switch() -> None:
     hosts = hosts_of(tasks_of((0, 90, [1, 1], [(0, 3, 0)]), (1, 90, [1, 1], [(0, 3, 0)])))
-    with pytest.raises(ValueError, match="switch: got 2, expected 0 for the printed equations"):
-        gs.analysis.gcaps(hosts, switch=2, variant="paper")
+    with pytest.raises(
+        ValueError, match="context_switch: got 2, expected 0 for the printed equations"
+    ):
+        gs.analysis.gcaps(hosts, context_switch=2, variant="paper")
     for wrong, error in ((-1, ValueError), (2**60, OverflowError)):
-        with pytest.raises(error, match=f"switch: got {wrong}"):
-            gs.analysis.gcaps(hosts, switch=wrong)
+        with pytest.raises(error, match=f"context_switch: got {wrong}"):
+            gs.analysis.gcaps(hosts, context_switch=wrong)
 
 
 def random_sets(rng: np.random.Generator, count: int) -> gs.HostTasks:
@@ -174,12 +177,12 @@ def test_no_response_above_a_bound(protocol: str, mode: str) -> None:
     for _ in range(cases(14)):
         hosts = random_sets(rng, 150)
         switch = int(rng.choice([1, 2, 4, 9]))
-        options: dict[str, Any] = {"slice": int(rng.integers(1, 6)), "switch": switch}
+        options: dict[str, Any] = {"timeslice": int(rng.integers(1, 6))}
         if protocol == "gcaps":
-            options = {"update": int(rng.choice([0, 0, 1, 2])), "switch": switch}
+            options = {"update_cost": int(rng.choice([0, 0, 1, 2]))}
             options["stall"] = bool(rng.random() < 0.3)
-        test = getattr(gs.analysis, protocol)
-        answer = test(hosts, 3, mode=mode, **options)
+        options |= {"mode": mode, "context_switch": switch}
+        answer = getattr(gs.analysis, protocol)(hosts, 3, **options)
         seen = np.zeros(hosts.period.shape, np.int64)
         for k in range(24):
             moved = hosts.replace(offset=rng.integers(0, 12 + k * 4, hosts.period.shape))
@@ -187,14 +190,12 @@ def test_no_response_above_a_bound(protocol: str, mode: str) -> None:
             found = gs.simulate.host_responses(
                 moved,
                 3,
-                protocol=protocol,
-                mode=mode,
+                gs.ways.as_way(protocol, **options),
                 until=400,
                 execution=(0, 1) if k % 3 == 0 else 1.0,
-                gap=[0, 0, 0.4][k % 3],
+                releases=[0, 0, 0.4][k % 3],
                 victim=victim if victim >= 0 and k % 2 else None,
                 seed=k,
-                **options,
             )
             seen = np.maximum(seen, found.worst)
         good = answer.accepted
@@ -216,8 +217,8 @@ def test_a_launch_at_the_end_of_a_slice(ring: str, mode: str) -> None:
     worst = []
     for at in (3, 4, 5):
         hosts = hosts_of(tasks).replace(offset=[0, at])
-        options = {"protocol": "time_slices", "slice": 4, "ring": ring, "mode": mode, "until": 9}
-        worst.append(gs.simulate.host(hosts, 2, **options).worst.tolist())
+        way = gs.ways.TimeSlices(timeslice=4, ring=ring, mode=mode)
+        worst.append(gs.simulate.host(hosts, 2, way, until=9).worst.tolist())
     assert worst == [[13, 4], [13, 3], [13, 6]]
 
 
@@ -225,7 +226,7 @@ def test_a_launch_precedes_the_context_whose_slice_ends() -> None:
     """First in, first out: 0 waits, 1 has its slice, 2 launches as it ends."""
     tasks = tasks_of(*((i, 100, [0, 0], [(0, 6, 0)]) for i in range(3)))
     hosts = hosts_of(tasks).replace(offset=[1, 0, 2])
-    run = gs.simulate.host(hosts, 3, protocol="time_slices", slice=2, until=9)
+    run = gs.simulate.host(hosts, 3, gs.ways.TimeSlices(timeslice=2), until=9)
     assert [task for task, *_ in sorted(turns(run), key=lambda row: row[1])][:6] == [
         1,
         0,
@@ -260,11 +261,12 @@ def test_both_simulations_of_time_slices_agree(mode: str) -> None:
         run = gs.simulate.host(
             hosts,
             platform.cpus,
-            protocol="time_slices",
-            slice=platform.timeslice,
-            switch=platform.context_switch,
-            ring="cyclic",
-            mode=mode,
+            gs.ways.TimeSlices(
+                timeslice=platform.timeslice,
+                context_switch=platform.context_switch,
+                ring="cyclic",
+                mode=mode,
+            ),
             until=until,
         )
         if (run.worst >= hosts.period).any():  # a job that waits for the one before launches later
@@ -286,9 +288,9 @@ def test_offsets_of_two_kernels() -> None:
         ]
         w = gs.Workload(tasks)
         hosts = w.hosts(platform, sms="all").tasks
-        options = {"slice": 3, "switch": 1}
-        run = gs.simulate.host(hosts, 2, protocol="time_slices", ring="cyclic", until=50, **options)
+        way = gs.ways.TimeSlices(timeslice=3, context_switch=1, ring="cyclic")
+        run = gs.simulate.host(hosts, 2, way, until=50)
         jobs = sorted(zip(run.task.tolist(), run.job.tolist(), run.finish.tolist(), strict=True))
         assert jobs == by_launches(w, platform, 50)
-        bound = gs.analysis.time_slices(hosts, 2, **options)
+        bound = gs.analysis.time_slices(hosts, 2, timeslice=3, context_switch=1)
         assert (run.worst <= bound.response).all()

@@ -18,8 +18,10 @@ pytestmark = pytest.mark.numbers
 ROWS = [(key, name) for key, vector in VECTORS.items() for name in vector.bounds]
 V1 = hosts_of(VECTORS["V1"].tasks)
 TESTS: dict[str, Any] = {
-    "time_slices": lambda hosts, **o: gs.analysis.time_slices(hosts, slice=4, switch=1, **o),
-    "gcaps": lambda hosts, **o: gs.analysis.gcaps(hosts, update=1, **o),
+    "time_slices": lambda hosts, **o: gs.analysis.time_slices(
+        hosts, timeslice=4, context_switch=1, **o
+    ),
+    "gcaps": lambda hosts, **o: gs.analysis.gcaps(hosts, update_cost=1, **o),
 }
 BOTH = pytest.mark.parametrize("test", TESTS)
 MODES = pytest.mark.parametrize("mode", ["suspend", "busy"])
@@ -83,7 +85,10 @@ def test_overload_ends_at_once() -> None:
 
 def test_one_user_of_the_gpu_pays_no_switch() -> None:
     hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 1])
-    assert gs.analysis.time_slices(hosts, slice=4, switch=7).response.tolist() == [13, 5]
+    assert gs.analysis.time_slices(hosts, timeslice=4, context_switch=7).response.tolist() == [
+        13,
+        5,
+    ]
 
 
 def test_gpu_priorities() -> None:
@@ -103,19 +108,31 @@ def test_gpu_priorities() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: gs.analysis.time_slices(V1, slice=0), ValueError, "slice: got 0, expected a pos"),
         (
-            lambda: gs.analysis.time_slices(V1, slice=2**60),
+            lambda: gs.analysis.time_slices(V1, timeslice=0),
+            ValueError,
+            "timeslice: got 0, expected 1 or more",
+        ),
+        (
+            lambda: gs.analysis.time_slices(V1, timeslice=2**60),
             ValueError,
             "slice: got 1152921504606846976, expected a positive time below",
         ),
         (
-            lambda: gs.analysis.time_slices(V1, slice=1, switch=-1),
+            lambda: gs.analysis.time_slices(V1, timeslice=1, context_switch=-1),
             ValueError,
-            "switch: got -1, expected a number of at least 0",
+            "context_switch: got -1, expected 0 or more",
         ),
-        (lambda: gs.analysis.gcaps(V1, update=-1), ValueError, "update: got -1, expected a number"),
-        (lambda: gs.analysis.gcaps(V1, update=2**60), OverflowError, "update: got 11529.*2.*60"),
+        (
+            lambda: gs.analysis.gcaps(V1, update_cost=-1),
+            ValueError,
+            "update_cost: got -1, expected 0 or more",
+        ),
+        (
+            lambda: gs.analysis.gcaps(V1, update_cost=2**60),
+            OverflowError,
+            "update_cost: got 11529.*2.*60",
+        ),
         (lambda: gs.analysis.gcaps(V1, mode="spin"), ValueError, "mode: got 'spin', expected one"),
         (
             lambda: gs.analysis.gcaps(V1, fixed_point="order_free"),
@@ -154,7 +171,7 @@ def test_gpu_priorities() -> None:
             "priority.2.: got 1, expected a priority that no other task has",
         ),
         (
-            lambda: gs.analysis.time_slices(V1.replace(deadline=[61, 80, 120, 160]), slice=1),
+            lambda: gs.analysis.time_slices(V1.replace(deadline=[61, 80, 120, 160]), timeslice=1),
             ValueError,
             "deadline.0.: got 61, expected a deadline of at most the period",
         ),
@@ -173,9 +190,9 @@ def test_times_near_the_limit(test: str, mode: Any) -> None:
     jobs: list[list[Any]] = [[1, (0, 2**56, 0), 1], [1, (2**50, 2**57, 0), 1], [1]]
     hosts = gs.HostTasks.from_segments([far] * 3, jobs, core=[0, 1, 1])
     if test == "gcaps":
-        answer = gs.analysis.gcaps(hosts, update=2**59, mode=mode)
+        answer = gs.analysis.gcaps(hosts, update_cost=2**59, mode=mode)
     else:
-        answer = gs.analysis.time_slices(hosts, slice=1, switch=2**59, mode=mode)
+        answer = gs.analysis.time_slices(hosts, timeslice=1, context_switch=2**59, mode=mode)
     assert answer.undecided
     assert TESTS[test](hosts, mode=mode).terms["own"].min() >= 0
 

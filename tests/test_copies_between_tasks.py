@@ -115,10 +115,10 @@ def test_a_kernel_behind_a_copy_waits_for_a_slice_of_its_own() -> None:
     run = gs.observe(w, platform, "time_slices", until=2_000)
     assert (run.worst[0], found.response[0]) == (21, 23)
     whole = w.hosts(platform, sms="all").tasks
-    assert gs.analysis.time_slices(whole, 2, slice=10, switch=0).response[0] == 13
+    assert gs.analysis.time_slices(whole, 2, timeslice=10, context_switch=0).response[0] == 13
 
 
-@pytest.mark.parametrize("order", ["release", "start"])
+@pytest.mark.parametrize("order", ["release", "overlap"])
 def test_streams_with_copies_are_simulated_with_engines(order: str) -> None:
     """Copies of the next job wait in their stream, also where only one task copies."""
     w = gs.Workload([

@@ -11,11 +11,7 @@ import pytest
 from reference.core_choice import all_choices, any_accepted
 
 import gpusched as gs
-from gpusched.comparison.cores.core_choice import (
-    assignments,
-    count_of_assignments,
-    with_cores,
-)
+from gpusched.comparison.core_choice import assignments, count_of_assignments, with_cores
 
 
 @pytest.mark.parametrize("items", range(1, 7))
@@ -48,9 +44,9 @@ def random_hosts(rng: np.random.Generator, n: int) -> gs.HostTasks:
 TESTS: dict[str, Any] = {
     "mpcp": (gs.analysis.mpcp, {}),
     "fmlp_plus": (gs.analysis.fmlp_plus, {"mode": "busy"}),
-    "gpu_server": (gs.analysis.gpu_server, {"overhead": 1}),
-    "gcaps": (gs.analysis.gcaps, {"update": 1}),
-    "time_slices": (gs.analysis.time_slices, {"slice": 4, "switch": 1}),
+    "gpu_server": (gs.analysis.gpu_server, {"server_overhead": 1}),
+    "gcaps": (gs.analysis.gcaps, {"update_cost": 1}),
+    "time_slices": (gs.analysis.time_slices, {"timeslice": 4, "context_switch": 1}),
 }
 
 
@@ -72,10 +68,8 @@ def test_choices_are_those_of_brute_force(name: str) -> None:
             more = {"server": cores[n]} if serves else {}
             return bool(test(hosts.replace(core=cores[:n]), cpus, **options, **more).accepted)
 
-        protocol: Any = "gpu_server" if serves else "mpcp"
-        placed = gs.analysis.partition(
-            hosts, cpus, protocol=protocol, **({"overhead": 1} if serves else {})
-        )
+        way: Any = gs.ways.GpuServer(server_overhead=1) if serves else "mpcp"
+        placed = gs.analysis.partition(hosts, cpus, way)
         choice = with_cores(hosts, cpus, several, placed)
         expected = any_accepted(n + serves, cpus, one)
         assert choice.accepted == expected
@@ -137,7 +131,7 @@ def test_another_choice_is_accepted_where_worst_fit_is_not(way: str) -> None:
     assert answer.schedulable is True
     assert answer.detail.hosts.core.tolist() == [0, 1, 1, 0]  # type: ignore[union-attr]
     assert any("cores are chosen among all" in text for text in answer.assumptions)
-    row = gs.compare(cpu_only(), platform, methods=[way])[0]
+    row = gs.compare(cpu_only(), platform, ways=[way])[0]
     assert row.schedulable is True
     if row.run is not None:
         assert not row.run.late.any()

@@ -488,7 +488,7 @@ def test_rules_are_marked_and_listed() -> None:
     kernel = gs.Kernel("2ms", blocks=8, threads=256)
     w = gs.Workload([gs.Task("a", "20ms", [kernel]), gs.Task("b", "40ms", [kernel])], "us")
     platform = gs.Platform("A100", cpus=2, green_contexts={"a": 20, "b": 20})
-    ways = gs.compare(w, platform, methods=["streams", "priority_streams", "green_contexts"])
+    ways = gs.compare(w, platform, ways=["streams", "priority_streams", "green_contexts"])
     assert [[rule.kind for rule in row.rules] for row in ways] == [[], ["hint"], ["hint"]]
     text = str(ways)
     assert "guaranteed [1]" in text and "guaranteed [2]" in text
@@ -538,13 +538,13 @@ def test_unknown_engines_reject_nothing() -> None:
     kernel = gs.Kernel(1, blocks=1, threads=256)
     tasks = [gs.Task(name, 10, [gs.CopyIn(6), kernel]) for name in "ab"]
     for gpu in ("RTX 4080", "B200", small()):
-        ways = gs.compare(gs.Workload(tasks), gs.Platform(gpu, cpus=2), methods=["streams"])
+        ways = gs.compare(gs.Workload(tasks), gs.Platform(gpu, cpus=2), ways=["streams"])
         assert not ways.impossible and ways[0].schedulable is None
     stated = gs.Platform("RTX 4080", cpus=2, copy_engines=2)
-    assert gs.compare(gs.Workload(tasks), stated, methods=["streams"]).impossible
+    assert gs.compare(gs.Workload(tasks), stated, ways=["streams"]).impossible
     only_out = [gs.Task(name, 10, [kernel, gs.CopyOut(6)]) for name in "ab"]
     platform = gs.Platform("RTX 4090", cpus=2, copy_engines=("both", "in"))
-    [text] = gs.compare(gs.Workload(only_out), platform, methods=["streams"]).impossible
+    [text] = gs.compare(gs.Workload(only_out), platform, ways=["streams"]).impossible
     assert text == "copies from the GPU need 1.2 copy engines, there is 1"
 
 
@@ -579,7 +579,7 @@ def test_readings_of_several_rules_together() -> None:
         for engines in (1, 2)
     }
     assert sorted(late.values()) == [False, True, True, True] and not late["ignore", 2]
-    [row] = gs.compare(w, platform, methods=["streams"])
+    [row] = gs.compare(w, platform, ways=["streams"])
     assert row.verdict == "undecided" and row.run is not None
     assert row.run.limits[0][0] == "rule carveouts, copy_engines"
 
@@ -605,7 +605,7 @@ def test_too_many_clients_are_not_simulated() -> None:
     kernel = gs.Kernel(10, blocks=264, threads=1024)
     tasks = [gs.Task(f"t{i}", 10000, [kernel], deadline=9000) for i in range(60)]
     w = gs.Workload([*tasks, gs.Task("late", 10000, [kernel], deadline=300, offset=1)])
-    [row] = gs.compare(w, gs.Platform("H100", cpus=64, slowdown=None), methods=["mps"])
+    [row] = gs.compare(w, gs.Platform("H100", cpus=64, slowdown=None), ways=["mps"])
     assert row.verdict == "not applicable" and row.run is None
 
 

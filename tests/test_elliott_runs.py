@@ -54,7 +54,7 @@ def test_rows_are_means_of_sets(table):
         *(scenario.utilization, scenario.periods, scenario.gpu),
         (scenario.share, scenario.share + 0.1), seed=1, first=k, empty=False,
     )  # fmt: skip
-    run = gs.simulate.host(tasks, 4, "gedf", "driver", until=10**10, intervals=False)
+    run = gs.simulate.host(tasks, 4, "driver", until=10**10, intervals=False)
     periods = tasks.period[run.task]
     assert table.response[k, 1] == ((run.finish - run.release) / periods).mean()
     assert table.worst[k, 1] == (np.maximum(run.finish - run.deadline, 0) / periods).max()
@@ -95,7 +95,7 @@ def test_readings_of_the_table(table):
         name: -(-np.asarray(getattr(tasks, name)) * 11 // 10)
         for name in ("cpu", "copy_in", "kernel", "copy_out")
     })  # fmt: skip
-    run = gs.simulate.host(longer, 4, "gedf", "omlp", until=10**10, intervals=False)
+    run = gs.simulate.host(longer, 4, gs.ways.Srm(lock="omlp"), until=10**10, intervals=False)
     assert over.response[3, 0] == ((run.finish - run.release) / tasks.period[run.task]).mean()
     assert over.settings["overrun"] == 0.1 and over.settings["waiting"] == "spin"
 

@@ -135,7 +135,7 @@ def test_a_store_of_other_settings_is_refused(tmp_path: Path) -> None:
     call("stgm_fig4", store=path)
     for options, text in (
         ({"seed": 4}, "got another study: seed is"),
-        ({"overhead": 60}, "got another study: overhead is 50, expected 60"),
+        ({"server_overhead": 60}, "got another study: server_overhead is 50, expected 60"),
         ({"baselines": "same"}, 'baselines is "table", expected "same"'),
         ({"sets": {"at": None}}, "got another study: sets is"),
         ({"tests": ["STGM suspend"]}, "got another study: tests is"),

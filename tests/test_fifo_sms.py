@@ -175,7 +175,7 @@ def test_a_kernel_alone_ends_at_the_same_tick_in_every_model(name: str) -> None:
         )
         hierarchy = simulate.hierarchy(launches, gpu, placement=policy, blocks=False)
         hosts = gs.HostTasks([2 * time], cpu=[[0, 0]], kernel=[[time]], core=[0])
-        host = simulate.host(hosts, 1, protocol="mpcp", until=1)
+        host = simulate.host(hosts, 1, "mpcp", until=1)
         table = gs.BatchTable.from_gpu(tasks, gpu)
         ends = [run.finish[0], hierarchy.end[0], host.finish[0], table.completion[1]]
         assert ends == [time] * 4

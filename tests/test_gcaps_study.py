@@ -163,7 +163,7 @@ def test_sets_depend_on_neither_calls_nor_other_points() -> None:
             "tests": simulated,
             "seed": np.random.SeedSequence(1),
         },
-        **{"slice": 1000, "switch": 200, "update": 1000, "sets": {"tasks": (1, 3)}},
+        **{"timeslice": 1000, "context_switch": 200, "update_cost": 1000, "sets": {"tasks": (1, 3)}},
     }
     together = gcaps_figures._schedulable(count=40, first=0, **given)
     for name in simulated:

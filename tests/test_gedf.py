@@ -73,9 +73,8 @@ def test_a_server_in_time_has_a_budget_of_whole_ticks() -> None:
     hosts = gs.HostTasks.from_segments([100, 10], [[0, (0, 50, 0), 0], [5]])
     exact = analysis.container(hosts, 1, server_period=7)
     assert exact.exact == fractions(114, 10)
-    run = gs.simulate.host(
-        *(hosts, 1, "gedf", "container"), mode="busy", until=1000, server_period=7
-    )
+    way = gs.ways.Container(mode="busy", server_period=7)
+    run = gs.simulate.host(hosts, 1, way, until=1000)
     assert run.worst.tolist() == [50, 13]
     whole = analysis.container(hosts, 1, server_period=7, whole_budget=True)
     assert whole.accepted and not whole.bounded.any()

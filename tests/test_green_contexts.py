@@ -231,7 +231,7 @@ def test_copies_that_are_counted_are_not_denied(way):
 
 
 def test_the_reason_is_given_once_with_what_to_give():
-    found = gs.compare(workload(), gs.Platform("H100", cpus=3), methods=["green_contexts"])
+    found = gs.compare(workload(), gs.Platform("H100", cpus=3), ways=["green_contexts"])
     said = (
         "green_contexts: got None, expected the SMs of green contexts "
         "(gs.Platform(green_contexts=), --green-contexts)"
@@ -315,7 +315,7 @@ def test_no_response_exceeds_the_bound(queues):
 
 def test_a_row_of_a_comparison():
     platform = gs.Platform("H100", cpus=3, green_contexts=GREEN)
-    c = gs.compare(workload(), platform, methods=["streams", "green_contexts"], until=9000)
+    c = gs.compare(workload(), platform, ways=["streams", "green_contexts"], until=9000)
     row = c["green_contexts"]
     assert row.schedulable and row.run is not None and row.answer is not None
     assert row.answer.method == "priority_streams"
@@ -326,7 +326,7 @@ def test_a_row_of_a_comparison():
     assert gs.Platform("H100", cpus=3, green_contexts=given) == platform
     assert "camera 16 SMs" in c.to_html(margin=False)
     assert gs.margin(workload(), platform, "green_contexts").factor is not None
-    without = gs.compare(workload(), gs.Platform("H100"), methods=["green_contexts"])
+    without = gs.compare(workload(), gs.Platform("H100"), ways=["green_contexts"])
     assert "--green-contexts" in without["green_contexts"].why()
 
 
@@ -335,7 +335,7 @@ def test_commands(tmp_path, capsys):
     path = tmp_path / "w.toml"
     workload().save(path)
     given = [str(path), "--gpu", "H100", "--cpus", "3", "--green-contexts"]
-    method = ["--method", "green_contexts"]
+    method = ["--way", "green_contexts"]
     assert main(["check", *given, "camera=64,planner+map=68", *method]) == 0
     assert (
         main(["check", *given, "camera+planner+map=64", *method, "--option", "queues=shared"]) == 0

@@ -21,7 +21,6 @@ import pytest
 import gpusched as gs
 from gpusched.cli.main import _parser
 from gpusched.comparison.verdicts.gpu_rules import known_rules
-from gpusched.comparison.ways import WAYS
 from gpusched.model.gpus.capabilities import (
     as_capability,
     partition_unit,
@@ -29,6 +28,7 @@ from gpusched.model.gpus.capabilities import (
     resident_grids_of,
 )
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, most_clients
+from gpusched.ways import WAYS
 
 pytestmark = pytest.mark.python
 
@@ -140,7 +140,7 @@ def test_rules_of_ways(site: None) -> None:
     assert "`streams`, `mps`" in ways.values()
     assert table("`mpcp`, `srm`") == table("`mpcp`")
     assert "No rule" in expanded("[Rules `mpcp`](gpu_rules.py)")
-    with pytest.raises(ValueError, match="method: got 'no', expected one of"):
+    with pytest.raises(ValueError, match="way: got 'no', expected one of"):
         expanded("[Rules `no`](gpu_rules.py)")
 
 

@@ -274,7 +274,7 @@ def test_contexts_take_turns() -> None:
     assert run.why(2).splitlines()[1] == "waited 370 .. 400 behind copy in 3 at the copy engine"
     assert run.copies["launch"].tolist() == [2, 3] and len(run.kernels) == 2
     more = gs.simulate.hierarchy(
-        run.launches, TX2, timeslice=[100, 50], runlist=[0, 0, 1], switch_time=5
+        run.launches, TX2, timeslice=[100, 50], runlist=[0, 0, 1], context_switch=5
     )
     assert more.end[:2].tolist() == [310, 385]
 
@@ -753,7 +753,7 @@ COPIES = gs.Launches([0, 4], 5, kind=["copy_in", "copy_out"])
             OverflowError,
             "channels: got .*, expected a number that fits 64 bits",
         ),
-        (ONE, {"switch_time": -1}, ValueError, "switch_time.*: got -1"),
+        (ONE, {"context_switch": -1}, ValueError, "context_switch.*: got -1"),
         (ONE, {"sms_per_gpc": 0}, ValueError, "sms_per_gpc: got 0"),
         (ONE, {"sms_per_gpc": [2, 0]}, ValueError, r"sms_per_gpc\[1\]: got 0"),
         (ONE, {"sms_per_gpc": [1.5]}, TypeError, r"sms_per_gpc\[0\]: got 1.5"),

@@ -348,7 +348,7 @@ def runs_in_its_slices(log: Log) -> None:
 def slices_follow_the_round(log: Log) -> None:
     """One context at a time; a switch costs its time and nothing else; no idling with work."""
     assert all(a < b for _, a, b in log.slices)
-    switch = log.system["switch_time"]
+    switch = log.system["context_switch"]
     for (last, _, gone), (following, begin, _) in pairwise(log.slices):
         assert begin >= gone + (switch if following != last else 0)
     work = [(log.context[k], log.joined[k], log.end[k]) for k in log.kernels if log.joined[k] >= 0]

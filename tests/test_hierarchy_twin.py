@@ -64,7 +64,7 @@ def system_of(**given: Any) -> System:
         "policy": "most_room",
         "copy_engines": [3],
         "channels": 0,
-        "switch_time": 0,
+        "context_switch": 0,
         "timeslice": [1000] * (max(given["context"]) + 1),
         "runlist": None,
         "priority": [0] * streams,

@@ -70,6 +70,22 @@ def stacks(seed, count, cpus, sms):
         yield [random_set(rng, n, cpus, sms, T=load, least=rng.randint(0, 1)) for _ in range(8)]
 
 
+OPTIONS = {
+    **{"cpus": 3, "sms": 2, "mode": 0, "variant": 0, "fixed_point": 0, "timeslice": 0},
+    **{"context_switch": 0, "update_cost": 0, "server_overhead": 0, "stall": False},
+    "jitter": False,
+}
+
+
+def placed(stack, way, *, sm=None, server=None, levels=None, **options):
+    """The core's answer of the test of a way for a stack of sets on three cores."""
+    return _core.host_placed_test(
+        *(columns(stack), cores(stack), sm, server, levels),
+        **{"way": way} | OPTIONS | options,
+        stop=nothing,
+    )
+
+
 WAYS = [(joint, split) for joint in (False, True) for split in (False, True)]
 
 
@@ -78,46 +94,37 @@ WAYS = [(joint, split) for joint in (False, True) for split in (False, True)]
 @pytest.mark.parametrize("paper", [0, 1, 2])
 def test_stgm(busy, paper, split):
     variant = ("sound", "printed", "printed_h")[paper]
-    cpus, sms = 3, 4
+    cpus, sms = OPTIONS["cpus"], 4
     fine = 0
     for stack in [[A], *stacks(f"stgm {busy} {paper}", 40, cpus, sms)]:
-        answer = _core.host_stgm(
-            columns(stack),
-            cores(stack),
-            sm_sets(stack, sms),
-            cpus=cpus,
-            busy=busy,
-            paper=paper,
-            split=split,
-            stop=nothing,
-        )
+        options = {"mode": busy, "variant": paper, "jitter": not split}
+        answer = placed(stack, "stgm", sm=sm_sets(stack, sms), **options)
         same(answer, [ht.stgm(tasks, bool(busy), variant, split=split) for tasks in stack])
         fine += answer[0].sum()
     assert fine > 10 or QUICK
 
 
-def lock_test(method, stack, server=None, way=(True, True), *, sms=2, mode=0, paper=False, **more):
-    """The core's answer for a stack of sets on three cores."""
-    return _core.host_lock_test(
-        *(columns(stack), cores(stack), server),
-        **{"method": method, "cpus": 3, "sms": sms, "mode": mode, "paper": paper},
-        **{"overhead": more.get("overhead", 0), "one_pass": not way[0], "jitter": not way[1]},
-        stop=nothing,
-    )
+def bounds_by(way):
+    """Options of the bounds, from WAYS."""
+    joint, split = way
+    return {"fixed_point": int(not joint), "jitter": not split}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "edf"}, "method: got 'edf', expected a test with one GPU"),
-        ({"method": "fmlp_plus", "mode": 2}, "mode: got 2, expected 0 .suspend., 1"),
-        ({"method": "gpu_server", "mode": 1}, "mode: got 1, expected 0 .suspend., 1"),
-        ({"method": "mpcp", "mode": -1}, "mode: got -1, expected 0 .suspend., 1"),
+        ({"way": "edf"}, "way: got 'edf', expected a way with a test of tasks with cores"),
+        ({"way": "streams"}, "way: got 'streams', expected a way with a test of tasks with cores"),
+        ({"way": "fmlp_plus", "mode": 2}, "mode: got 2, expected 0 .suspend., 1"),
+        ({"way": "gpu_server", "mode": 1}, "mode: got 1, expected 0 .suspend., 1"),
+        ({"way": "mpcp", "mode": -1}, "mode: got -1, expected 0 .suspend., 1"),
+        ({"way": "mpcp", "variant": 1}, "variant: got 1, expected 0 .sound."),
+        ({"way": "mpcp", "fixed_point": 2}, "fixed_point: got 2, expected 0 .joint. or 1"),
     ],
 )
-def test_unknown_methods_and_modes(change, message):
+def test_unknown_ways_and_modes(change, message):
     with pytest.raises(ValueError, match=message):
-        lock_test(stack=[A], **change)
+        placed([A], **change)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -127,7 +134,7 @@ def test_mpcp(mode, sms, way):
     name = ("suspend", "busy", "spin")[mode]
     fine = 0
     for stack in [[A], *stacks(f"mpcp {mode}", 40, 3, 2)]:
-        answer = lock_test("mpcp", stack, None, way, sms=sms, mode=mode)
+        answer = placed(stack, "mpcp", sms=sms, mode=mode, **bounds_by(way))
         same(answer, [ht.mpcp(tasks, name, sms, *way) for tasks in stack])
         fine += answer[0].sum()
     assert fine > 10 or QUICK
@@ -139,7 +146,7 @@ def test_mpcp(mode, sms, way):
 def test_fmlp_plus(busy, paper, way):
     fine = 0
     for stack in [[A], *stacks(f"fmlp {busy} {paper}", 40, 3, 2)]:
-        answer = lock_test("fmlp_plus", stack, None, way, mode=busy, paper=paper)
+        answer = placed(stack, "fmlp_plus", mode=busy, variant=paper, **bounds_by(way))
         variant = "code" if paper else "sound"
         same(answer, [ht.fmlp_plus(tasks, bool(busy), variant, 2, *way) for tasks in stack])
         fine += answer[0].sum()
@@ -153,7 +160,8 @@ def test_gpu_server(eps, way):
     fine = 0
     for stack in [[A], *stacks(f"server {eps}", 40, 3, 2)]:
         server = [rng.randint(0, 3) for _ in stack]
-        answer = lock_test("gpu_server", stack, np.array(server, np.int64), way, overhead=eps)
+        options = {"server": np.array(server, np.int64), "server_overhead": eps}
+        answer = placed(stack, "gpu_server", **options, **bounds_by(way))
         same(
             answer,
             [ht.gpu_server(tasks, p, eps, 2, *way) for tasks, p in zip(stack, server, strict=True)],
@@ -179,14 +187,8 @@ def test_partition(test, mode, name):
     for stack in [[A], [A4], *stacks(f"partition {test} {mode}", 30, 1, 2)]:
         for cpus in (1, 2, 3):
             answer = _core.host_partition(
-                columns(stack),
-                cpus=cpus,
-                sms=2,
-                method=test,
-                mode=mode,
-                overhead=eps,
-                one_pass=False,
-                jitter=False,
+                *(columns(stack), None, None, None, None),
+                **{"way": test} | OPTIONS | {"cpus": cpus, "mode": mode, "server_overhead": eps},
                 stop=nothing,
             )
             found = [
@@ -201,10 +203,10 @@ def test_partition(test, mode, name):
 
 
 MODES = {
-    "stgm": (0, (0, 1)),
-    "mpcp": (1, (0, 1, 2)),
-    "fmlp_plus": (2, (0, 1)),
-    "gpu_server": (3, (0,)),
+    "stgm": (0, 1),
+    "mpcp": (0, 1, 2),
+    "fmlp_plus": (0, 1),
+    "gpu_server": (0,),
 }
 CPU, COPY_IN, KERNEL, COPY_OUT = 1, 2, 3, 4  # GS_HOST_DOES_*
 
@@ -220,7 +222,7 @@ def opened(tasks, cpus, sms, protocol, mode, *, offset, shares, key, **server):
         cpus=cpus,
         sms=sms,
         policy=0,
-        gpu=MODES[protocol][0],
+        way=protocol,
         mode=mode,
         server=np.array([server.get("server", 0)], np.int64),
         overhead=server.get("eps", 0),
@@ -308,7 +310,7 @@ def test_the_simulator_job_by_job(protocol):
             # Times of parts are observable only where every part takes some time.
             some = all(min(a, e[-1], b) > 0 for t in tasks for a, e, b in t.gpu)
             shares = (full, gaps, less) if some else (full, gaps)
-            mode = rng.choice(MODES[protocol][1])
+            mode = rng.choice(MODES[protocol])
             server = {}
             if protocol == "gpu_server":
                 server = {"server": rng.randint(0, cpus), "eps": rng.randint(0, 2)}
@@ -491,8 +493,9 @@ def test_every_placement_of_odd_sets(busy, paper):
         if len(core) > 20_000:
             continue
         stack = tuple(np.repeat(column, len(core), 0) for column in hosts)
-        exists = _core.host_stgm(
-            stack, core, sm, cpus=cpus, busy=busy, paper=paper, split=False, stop=nothing
+        options = OPTIONS | {"cpus": cpus, "mode": busy, "variant": paper, "jitter": True}
+        exists = _core.host_placed_test(
+            *(stack, core, sm, None, None), way="stgm", **options, stop=nothing
         )[0].any()
         found = _core.host_stgm_exhaustive(
             hosts, cpus=cpus, sms=sms, busy=busy, paper=paper, states=0, stop=nothing
@@ -521,14 +524,13 @@ def test_long_chains():
             for busy in (0, 1):
                 # Mode busy: other tasks of the core do not matter; the remaining systems are small.
                 paths = ht.component if n > 14 and not busy else ht.chain
-                answer = _core.host_stgm(
-                    columns(stack),
-                    cores(stack),
-                    sm_sets(stack, n),
-                    cpus=3,
-                    busy=busy,
-                    paper=0,
-                    split=False,
-                    stop=nothing,
-                )
+                answer = placed(stack, "stgm", sm=sm_sets(stack, n), mode=busy, jitter=True)
                 same(answer, [ht.stgm(tasks, bool(busy), paths=paths)])
+
+
+def test_an_unknown_way_is_refused():
+    tasks = stacks("unknown way", 1, 2, 3)
+    with pytest.raises(
+        ValueError, match="way: got 'lock', expected a way that the simulator plays"
+    ):
+        opened(next(iter(tasks))[0], 2, 3, "lock", 0, offset=[0], shares=(1, 1, 1, 1, 0, 1), key=1)

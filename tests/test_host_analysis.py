@@ -53,7 +53,7 @@ TESTS: list[Any] = [
     lambda h, **o: gs.analysis.fmlp_plus(h, mode="suspend", **o),
     lambda h, **o: gs.analysis.fmlp_plus(h, mode="busy", **o),
     lambda h, **o: gs.analysis.fmlp_plus(h, variant="gcaps", **o),
-    lambda h, **o: gs.analysis.gpu_server(h, overhead=1, **o),
+    lambda h, **o: gs.analysis.gpu_server(h, server_overhead=1, **o),
     lambda h, **o: gs.analysis.gpu_server(h, server=0, **o),
 ]
 
@@ -143,7 +143,7 @@ def test_why() -> None:
     assert tight.why().endswith("Without waiting for kernels on its SMs it would be in time.")
     alone = gs.analysis.stgm(vector_a(deadline=[12, 80, 120, 160]))
     assert alone.why().endswith("Its own segments alone take longer.")
-    server = gs.analysis.gpu_server(vector_a(), server=0, overhead=1)
+    server = gs.analysis.gpu_server(vector_a(), server=0, server_overhead=1)
     assert server.server == 0 and server.terms["server"].any()
     assert gs.analysis.gpu_server(vector_a()).server == 2
 
@@ -163,26 +163,23 @@ def test_server_of_each_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("test", "mode"),
+    "way",
     [
-        *(("mpcp", mode) for mode in ("suspend", "busy", "spin")),
-        *(("fmlp_plus", mode) for mode in ("suspend", "busy")),
-        ("gpu_server", "suspend"),
+        *(gs.ways.Mpcp(mode=mode) for mode in ("suspend", "busy", "spin")),
+        *(gs.ways.FmlpPlus(mode=mode) for mode in ("suspend", "busy")),
+        gs.ways.GpuServer(server_overhead=20),
     ],
 )
-def test_partition_is_worst_fit(test: Any, mode: Any) -> None:
+def test_partition_is_worst_fit(way: gs.ways.Way) -> None:
+    test, mode = way.name, way.given.get("mode", "suspend")
     sets = gs.generate.stgm(9, 60, seed=2)
-    verdict = gs.analysis.partition(
-        sets, 3, protocol=test, mode=mode, sms=4, overhead=20 * (test[0] == "g")
-    )
+    verdict = gs.analysis.partition(sets, 3, way, sms=4)
     assert verdict.test == test and verdict.mode == mode and (sets.core == -1).all()
     again = getattr(gs.analysis, test)
-    options: dict[str, Any] = {"cpus": 3, "sms": 4}
+    options: dict[str, Any] = dict(way.given)
     if test == "gpu_server":
-        options |= {"server": verdict.server, "overhead": 20}
-    else:
-        options["mode"] = mode
-    assert again(verdict.hosts, **options) == verdict
+        options["server"] = verdict.server
+    assert again(verdict.hosts, 3, 4, **options) == verdict
     if test == "gpu_server":
         use = sets.cpu_time / sets.period
         server = ((sets.copy_time + 40 * sets.segments) / sets.period).sum(axis=1)
@@ -202,8 +199,8 @@ def test_partition_is_worst_fit(test: Any, mode: Any) -> None:
 
 def test_partition_of_other_forms() -> None:
     sets = gs.generate.stgm(12, 100, seed=2)
-    sound = gs.analysis.partition(sets, 4, protocol="fmlp_plus", sms=13)
-    public = gs.analysis.partition(sets, 4, protocol="fmlp_plus", sms=13, variant="gcaps")
+    sound = gs.analysis.partition(sets, 4, "fmlp_plus", sms=13)
+    public = gs.analysis.partition(sets, 4, "fmlp_plus", sms=13, variant="gcaps")
     np.testing.assert_array_equal(sound.hosts.core, public.hosts.core)
     assert public.variant == "gcaps"
     assert public == gs.analysis.fmlp_plus(public.hosts, 4, 13, variant="gcaps")
@@ -237,9 +234,9 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
         (lambda h: gs.analysis.mpcp(h, 2**999), OverflowError, "cpus: .*64 bits"),
         (lambda h: gs.analysis.gpu_server(h, 2**70), OverflowError, r"cpus(: got| =) [0-9]*"),
         (
-            lambda h: gs.analysis.gpu_server(h, overhead=-(2**70)),
+            lambda h: gs.analysis.gpu_server(h, server_overhead=2**70),
             OverflowError,
-            r"overhead(: got| =) -[0-9]*",
+            r"server_overhead: got 1180591620717411303424, expected",
         ),
         (
             lambda h: gs.analysis.stgm_allocate(h, 2, printed=5),
@@ -257,22 +254,26 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
             ValueError,
             r"variant(: got| =) 'paper'",
         ),
-        (lambda h: gs.analysis.gpu_server(h, overhead=-1), ValueError, r"overhead(: got| =) -1"),
+        (
+            lambda h: gs.analysis.gpu_server(h, server_overhead=-1),
+            ValueError,
+            "server_overhead: got -1, expected 0 or more",
+        ),
         (lambda h: gs.analysis.gpu_server(h, server=-1), ValueError, "server"),
         (
-            lambda h: gs.analysis.partition(h, 2, protocol="stgm"),
+            lambda h: gs.analysis.partition(h, 2, "srm"),
             ValueError,
-            r"protocol(: got| =) 'stgm'",
+            "way: got 'srm', expected one of time_slices, gcaps, mpcp, fmlp_plus, gpu_server, stgm",
         ),
         (
-            lambda h: gs.analysis.partition(h, 2, protocol="fmlp_plus", mode="spin"),
+            lambda h: gs.analysis.partition(h, 2, "fmlp_plus", mode="spin"),
             ValueError,
             r"mode(: got| =) 'spin'",
         ),
         (
-            lambda h: gs.analysis.partition(h, 2, protocol="mpcp", variant="gcaps"),
+            lambda h: gs.analysis.partition(h, 2, "mpcp", variant="gcaps"),
             ValueError,
-            r"variant(: got| =) 'gcaps'",
+            "variant: got an unknown option of mpcp, expected one of mode, fixed_point,",
         ),
         (lambda h: gs.analysis.partition(h, 0), ValueError, r"cpus(: got| =) 0"),
     ],
@@ -657,7 +658,7 @@ SUSPENDING: list[Any] = [
     lambda h: gs.analysis.mpcp(h, mode="busy"),
     lambda h: gs.analysis.fmlp_plus(h),
     lambda h: gs.analysis.gpu_server(h),
-    lambda h: gs.analysis.time_slices(h, slice=2),
+    lambda h: gs.analysis.time_slices(h, timeslice=2),
     lambda h: gs.analysis.gcaps(h),
 ]
 
@@ -701,8 +702,8 @@ def test_requests_of_small_components_are_followed_one_by_one():
     assert gs.analysis.stgm(found.hosts, 3, 4).accepted
 
 
-@pytest.mark.parametrize("protocol", ["mpcp", "fmlp_plus"])
-def test_partition_refuses_an_overhead_that_the_protocol_does_not_have(protocol: Any) -> None:
+@pytest.mark.parametrize("way", ["mpcp", "fmlp_plus"])
+def test_partition_refuses_an_overhead_that_the_way_does_not_have(way: str) -> None:
     hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
-    with pytest.raises(ValueError, match=f"^overhead: got 5, expected 0 with .*{protocol}"):
-        gs.analysis.partition(hosts, 2, protocol=protocol, overhead=5)
+    with pytest.raises(ValueError, match=f"^server_overhead: got an unknown option of {way}"):
+        gs.analysis.partition(hosts, 2, way, server_overhead=5)

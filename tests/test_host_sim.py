@@ -18,27 +18,19 @@ from gpusched.simulate.host_result import WHAT
 
 pytestmark = pytest.mark.numbers
 
+BOTH = ("suspend", "busy")
 WAYS = [
-    ("stgm", "suspend"),
-    ("stgm", "busy"),
-    ("mpcp", "suspend"),
-    ("mpcp", "busy"),
-    ("mpcp", "spin"),
-    ("fmlp_plus", "suspend"),
-    ("fmlp_plus", "busy"),
-    ("gpu_server", "suspend"),
+    *(gs.ways.Stgm(mode=mode) for mode in BOTH),
+    *(gs.ways.Mpcp(mode=mode) for mode in (*BOTH, "spin")),
+    *(gs.ways.FmlpPlus(mode=mode) for mode in BOTH),
+    gs.ways.GpuServer(server_overhead=2),
 ]
-IDS = [" ".join(way) for way in WAYS]
 VECTOR_A = gs.HostTasks.from_segments(
     [60, 80, 120, 160],
     [[3, (1, 6, 1), 2], [5, (2, 8, 1), 1], [10], [6, (2, 10, 2), 2, (1, 4, 1), 1]],
     core=[0, 1, 0, 1],
     sm=[[0], [0, 1], [], [1]],
 )
-
-
-def options(protocol, mode):
-    return {"protocol": protocol, "mode": mode, "overhead": 2 if protocol == "gpu_server" else 0}
 
 
 def tasks_of(system):
@@ -93,7 +85,7 @@ def test_counterexamples(name):
     )
     mode = "busy" if name in ("A3", "A4") else "suspend"
     protocol = "fmlp_plus" if name == "B1" else "stgm"
-    run = gs.simulate.host(hosts, max(core) + 1, protocol=protocol, mode=mode, until=10)
+    run = gs.simulate.host(hosts, max(core) + 1, gs.ways.as_way(protocol, mode=mode), until=10)
     assert run.worst[who] == observed and run.responses(who).tolist() == [observed]
 
 
@@ -123,13 +115,14 @@ def test_requests_of_one_instant_are_in_order_of_priority(protocol, jobs, worst)
         sm=[[0]] * n,
         offset=[1, 1, 1, 0][:n],
     )
-    options = {"slice": 2} if protocol == "time_slices" else {}
-    run = gs.simulate.host(hosts, 3, protocol=protocol, until=2, **options)
+    options = {"timeslice": 2} if protocol == "time_slices" else {}
+    run = gs.simulate.host(hosts, 3, gs.ways.as_way(protocol, **options), until=2)
     assert run.worst.tolist() == worst
 
 
-@pytest.mark.parametrize(("protocol", "mode"), WAYS, ids=IDS)
-def test_like_the_twin(protocol, mode):
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_like_the_twin(way):
+    protocol, mode = way.name, way.given.get("mode", "suspend")
     chance = random.Random(f"{protocol} {mode}")
     for k in range(40):
         cpus, sms = chance.randint(1, 3), chance.randint(1, 4)
@@ -149,10 +142,9 @@ def test_like_the_twin(protocol, mode):
         )
         server = chance.randint(0, cpus) if protocol == "gpu_server" else None
         eps = chance.choice([0, 1, 3]) if protocol == "gpu_server" else 0
-        run = gs.simulate.host(
-            *(hosts, cpus), protocol=protocol, mode=mode, until=300, gap=0.5, seed=k, sms=sms,
-            server=server, overhead=eps,
-        )  # fmt: skip
+        if protocol == "gpu_server":
+            way = way.replace(server=server, server_overhead=eps)
+        run = gs.simulate.host(hosts, cpus, way, until=300, releases=0.5, seed=k, sms=sms)
         releases = [run.release[run.task == i].tolist() for i in range(hosts.n)]
         jobs = twin(
             system, cpus, releases, sms=sms, protocol=protocol, mode=mode, server=server, eps=eps
@@ -181,13 +173,12 @@ def random_hosts(chance, sets=None, n=6, cpus=2, sms=4):
     )
 
 
-@pytest.mark.parametrize(("protocol", "mode"), WAYS, ids=IDS)
-def test_intervals(protocol, mode):
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_intervals(way):
     """Nothing is used twice at once, and the intervals of a job are its response time."""
+    protocol, mode = way.name, way.given.get("mode", "suspend")
     hosts = random_hosts(np.random.default_rng(5))
-    run = gs.simulate.host(
-        hosts, 2, until=3000, execution=(0.4, 1), gap=0.2, seed=1, **options(protocol, mode)
-    )
+    run = gs.simulate.host(hosts, 2, way, until=3000, execution=(0.4, 1), releases=0.2, seed=1)
     log = run.intervals
     assert (log.end > log.start).all() and run.outcome == "done"
     number = {word: WHAT.index(word) for word in WHAT}
@@ -223,11 +214,11 @@ def test_intervals(protocol, mode):
     assert (spent["cpu"] <= most).all() and (spent["cpu"] >= parts.sum(-1)[run.task]).all()
 
 
-@pytest.mark.parametrize(("protocol", "mode"), WAYS, ids=IDS)
-def test_stacks(protocol, mode):
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_stacks(way):
     """Set i of a stack is index=i of a run, whatever the count, and whatever is kept."""
     stack = random_hosts(np.random.default_rng(6), sets=5)
-    more = {"until": 1500, "execution": (0.5, 1), "gap": 0.3, "seed": 3, **options(protocol, mode)}
+    more = {"way": way, "until": 1500, "execution": (0.5, 1), "releases": 0.3, "seed": 3}
     many = gs.simulate.host_responses(stack, 2, **more)
     assert many.worst.shape == (5, 6) and (many.outcome == "done").all() and len(many) == 5
     for i in (0, 3):
@@ -250,7 +241,7 @@ def test_what_is_drawn_depends_on_the_task_alone():
         **{field: getattr(hosts, field) for field in fields}, priority=-hosts.priority
     )
     one, two = (
-        gs.simulate.host(h, 2, until=2000, execution=(0.1, 1), gap=0.5, seed=9)
+        gs.simulate.host(h, 2, until=2000, execution=(0.1, 1), seed=9, releases=0.5)
         for h in (hosts, turned)
     )
     order = [np.lexsort((run.job, run.task)) for run in (one, two)]
@@ -267,7 +258,7 @@ def test_shares_are_exact():
     assert gs.simulate.host(hosts, 1, until=1, execution=0.99).worst[0] == 30  # rounded up
     run = gs.simulate.host(hosts, 1, until=10**5, execution=(0.5, 0.7), seed=1)
     assert set(run.responses(0).tolist()) == set(range(15, 22))
-    run = gs.simulate.host(hosts, 1, until=10**6, gap=0.05, seed=1)
+    run = gs.simulate.host(hosts, 1, until=10**6, seed=1, releases=0.05)
     assert set(np.diff(run.release).tolist()) == set(range(100, 106))
 
 
@@ -277,7 +268,7 @@ def test_victim(moment):
         [200, 30, 30], [[2, (1, 4, 1), 3], [(3, 5, 2)], [7]],
         priority=[1, 2, 0], core=[0, 1, 0], sm=[[0], [0], []], offset=[50, 0, 0],
     )  # fmt: skip
-    run = gs.simulate.host(hosts, 2, until=1000, victim=0, triggers=moment)
+    run = gs.simulate.host(hosts, 2, until=1000, victim=gs.simulate.Victim(0, moment))
     mine, others = run.release[run.task == 0], np.unique(run.release[run.task != 0])
     log = run.intervals
     copied = log.end[(log.task == 0) & (log.label == "copy out")]
@@ -355,7 +346,7 @@ def test_pictures(tmp_path):
         gs.HostTasks([4, 10], cpu=[2, 5], core=0, name=["<a>", "b"]), 1, until=9
     )
     assert "late" in late.to_svg() and "&lt;a&gt;" in late.to_svg()
-    server = gs.simulate.host(hosts, 2, protocol="gpu_server", overhead=1, until=100)
+    server = gs.simulate.host(hosts, 2, gs.ways.GpuServer(server_overhead=1), until=100)
     assert ">server<" in server.to_svg() and "spins, overhead" in server.to_svg()
     assert gs.simulate.host(hosts, 2, until=0).to_svg().startswith("<svg")
     many = gs.simulate.host(hosts, 2, until=20000)
@@ -375,36 +366,25 @@ def test_pictures(tmp_path):
     [
         ({"cpus": 0}, r"cpus: got 0"),
         ({"cpus": 1}, r"core\[1\]: got 1"),
-        ({"policy": "edf"}, "policy: got 'edf', expected one of partitioned,"),
-        ({"protocol": "fifo"}, "protocol: got 'fifo', expected one of stgm, mpcp,"),
-        ({"protocol": "server"}, "expected one of stgm, mpcp, fmlp_plus, gpu_server"),
-        ({"mode": "spin"}, "mode: got 'spin', expected one of suspend, busy with protocol='stgm'"),
+        ({"way": "edf"}, "way: got 'edf', expected one of one_stream, streams,"),
+        ({"way": "streams"}, "way: got 'streams', expected one of time_slices, gcaps, mpcp,"),
+        ({"way": "host"}, "way: got 'host', expected a way of sharing the GPU; it plays gcaps,"),
+        ({"way": 5}, "way: got 5, expected one of one_stream, streams,"),
         (
-            {"protocol": "gpu_server", "mode": "busy"},
-            "mode: got 'busy', expected one of suspend with protocol='gpu_server'",
-        ),
-        ({"server": 1}, "server: got 1, expected none without protocol='gpu_server'"),
-        ({"overhead": 1}, "overhead: got 1, expected none without protocol='gpu_server'"),
-        ({"protocol": "gpu_server", "server": 3}, r"server"),
-        ({"protocol": "gpu_server", "overhead": -1}, r"overhead"),
-        ({"server_period": 9}, "server_period: got 9, expected none without protocol='container'"),
-        (
-            {"policy": "gedf", "protocol": "container", "server_period": 0},
-            r"server_period: got 0",
-        ),
-        (
-            {"policy": "gedf", "protocol": "container", "mode": "spin"},
-            r"mode: got 'spin'",
+            {"way": gs.ways.GpuServer(server=3)},
+            "server: got 3, expected a core, or the number of cores",
         ),
         ({"sms": 1}, r"sms: got 1"),
-        ({"sms": 0, "protocol": "mpcp"}, r"sms: got 0"),
+        ({"sms": 0, "way": "mpcp"}, r"sms: got 0"),
         ({"until": -1}, r"until: got -1"),
         ({"execution": 1.5}, r"execution: got 1.5"),
         ({"execution": (0.5, 0.2)}, r"execution: got \(0.5, 0.2\)"),
-        ({"gap": -1}, r"gap: got -1"),
+        ({"releases": -1}, r"releases: got -1"),
         ({"victim": 4}, r"victim: got 4"),
-        ({"victim": 0, "triggers": "head"}, "triggers: got 'head', expected one of release,"),
-        ({"triggers": ()}, r"triggers: got none, expected some of"),
+        (
+            {"victim": gs.simulate.Victim(0, "head")},
+            "triggers: got 'head', expected one of release,",
+        ),
         ({"index": -1}, "index: got -1, expected the number of a set, 0 to"),
         ({"hosts": VECTOR_A.with_placement(core=-1)}, r"core\[0\]: got -1"),
         ({"hosts": VECTOR_A.with_placement(sm=[[], [0, 1], [], [1]])}, r"sm\[0\]: got none"),
@@ -418,6 +398,26 @@ def test_refusals(changes, message):
     arguments = {"hosts": VECTOR_A, "cpus": 2, "until": 100} | changes
     with pytest.raises(ValueError, match=message):
         gs.simulate.host(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("stgm", {"mode": "spin"}, "mode: got 'spin', expected one of suspend, busy"),
+        ("gpu_server", {"mode": "busy"}, "mode: got an unknown option of gpu_server, expected one"),
+        ("stgm", {"server": 1}, "server: got an unknown option of stgm, expected one of mode,"),
+        ("stgm", {"server_overhead": 1}, "server_overhead: got an unknown option of stgm"),
+        ("gpu_server", {"server_overhead": -1}, "server_overhead: got -1, expected 0 or more"),
+        ("stgm", {"server_period": 9}, "server_period: got an unknown option of stgm"),
+        ("container", {"server_period": 0}, "server_period: got 0, expected 1 or more"),
+        ("container", {"mode": "spin"}, "mode: got 'spin', expected one of suspend, busy"),
+        ("srm", {"mode": "busy"}, "mode: got an unknown option of srm, expected one of lock,"),
+        ("srm", {"lock": "stgm"}, "lock: got 'stgm', expected one of fmlp, omlp, best"),
+    ],
+)
+def test_parameters_that_a_way_does_not_have(name, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        gs.ways.as_way(name, **parameters)
 
 
 def test_what_is_no_host_task_or_budget_is_refused():
@@ -442,9 +442,13 @@ def test_responses_are_of_a_task_that_there_is():
 
 
 def test_tests_and_simulator_use_the_same_names():
-    for test in ("mpcp", "fmlp_plus", "gpu_server"):
-        verdict = gs.analysis.partition(VECTOR_A, 2, protocol=test)
-        assert gs.simulate.host(verdict.hosts, 2, protocol=test, until=1e3).protocol == test
+    for way in (gs.ways.Mpcp(mode="busy"), "fmlp_plus", gs.ways.GpuServer(server_overhead=1)):
+        verdict = gs.analysis.partition(VECTOR_A, 2, way)
+        run = gs.simulate.host(verdict.hosts, 2, verdict.way, until=1e3)
+        assert run.way == verdict.way == verdict.way.replace(**gs.ways.as_way(way).given)
+    far = gs.ways.GpuServer(server_overhead=2**60)
+    with pytest.raises(OverflowError, match="server_overhead: got 1152921504606846976, expected a"):
+        gs.simulate.host(VECTOR_A, 2, far, until=10)
     with pytest.raises(TypeError, match="gpu"):
         gs.simulate.host(VECTOR_A, 2, gpu="mpcp", until=10)
 
@@ -474,35 +478,31 @@ def test_more_refusals():
 
 
 @pytest.mark.parametrize(
-    ("protocol", "mode"), [("mpcp", "busy"), ("fmlp_plus", "busy"), ("gpu_server", None)]
+    "way", [gs.ways.Mpcp(mode="busy"), gs.ways.FmlpPlus(mode="busy"), gs.ways.GpuServer(server=2)]
 )
-def test_kernels_run_on_the_gpu_of_the_tests(protocol, mode):
+def test_kernels_run_on_the_gpu_of_the_tests(way):
     """Not only on the SMs that ``sm`` happens to speak of."""
     hosts = gs.HostTasks([50, 60], [[1, 1]] * 2, kernel=[[[9, 5, 1]]] * 2, sm=[[0], [1]], core=0)
-    run = gs.simulate.host(hosts, 2, protocol=protocol, mode=mode, until=600)
+    run = gs.simulate.host(hosts, 2, way, until=600)
     assert run.sms == 3 and run.spent()["kernel"].max() == 1
-    if protocol == "gpu_server":
-        found = gs.analysis.gpu_server(hosts, 2, server=2)
-    else:
-        test = gs.analysis.mpcp if protocol == "mpcp" else gs.analysis.fmlp_plus
-        found = test(hosts, 2, mode=mode)
+    found = getattr(gs.analysis, way.name)(hosts, 2, **way.given)
     assert found.schedulable and (run.worst <= found.response).all()
-    for way in ("fmlp", "omlp", "container"):
-        run = gs.simulate.host(hosts, 1, "gedf", way, until=600)
-        test = gs.analysis.container if way == "container" else gs.analysis.srm
+    for other in (gs.ways.Srm(lock="fmlp"), gs.ways.Srm(lock="omlp"), gs.ways.Container()):
+        run = gs.simulate.host(hosts, 1, other, until=600)
+        test = getattr(gs.analysis, other.name)
         assert (run.worst <= test(hosts, 1).response).all() and run.sms == 3
     wide = gs.HostTasks([50, 60], cpu=[[1, 1]] * 2, kernel=[[[9]]] * 2, sm=[[0], [1]], core=0)
-    assert gs.simulate.host(wide, 2, protocol="mpcp", until=10).sms == 2
+    assert gs.simulate.host(wide, 2, "mpcp", until=10).sms == 2
 
 
 def test_server_periods():
     """One for all sets, or one for each; what is none is refused by its name."""
     stack = random_hosts(np.random.default_rng(8), sets=3)
-    box = {"policy": "gedf", "protocol": "container", "until": 200}
-    found = gs.simulate.host_responses(stack, 2, server_period=[1, 7, 30], **box)
+    box = gs.ways.Container
+    found = gs.simulate.host_responses(stack, 2, box(server_period=[1, 7, 30]), until=200)
     for k, period in enumerate((1, 7, 30)):
-        run = gs.simulate.host(stack[k], 2, server_period=period, **box)
-        assert run.server_period == period and run.worst.tolist() == found.worst[k].tolist()
+        run = gs.simulate.host(stack[k], 2, box(server_period=period), until=200)
+        assert run.way.server_period == period and run.worst.tolist() == found.worst[k].tolist()
     for wrong, error, message in (
         ([1, 0, 3], ValueError, r"server_period: got 0"),
         (
@@ -510,13 +510,13 @@ def test_server_periods():
             ValueError,
             r"server_period: got shape \(2,\), expected one number, or one per set",
         ),
-        (2.5, ValueError, r"server_period: got 2\.5, expected a whole number"),
-        (True, TypeError, "server_period: got True, expected a number"),
+        (2.5, TypeError, r"server_period: got 2\.5, expected an integer"),
+        (True, TypeError, "server_period: got True, expected an integer"),
         ([9, 2**59, 9], OverflowError, "set 1: server_period: got 576460752303423488, expected a"),
         (2**63, OverflowError, r"server_period: got .*"),
     ):
         with pytest.raises(error, match=message):
-            gs.simulate.host_responses(stack, 2, server_period=wrong, **box)
+            gs.simulate.host_responses(stack, 2, box(server_period=wrong), until=200)
 
 
 # Global EDF ([RTNS10])
@@ -528,9 +528,9 @@ def srm_example():
     return gs.HostTasks.from_segments([30] * 7, jobs)
 
 
-@pytest.mark.parametrize("protocol", ["fmlp", "omlp"])
-def test_figure_2(protocol):
-    run = gs.simulate.host(srm_example(), 4, "gedf", protocol, until=30)
+@pytest.mark.parametrize("lock", ["fmlp", "omlp"])
+def test_figure_2(lock):
+    run = gs.simulate.host(srm_example(), 4, gs.ways.Srm(lock=lock), until=30)
     assert run.finish.max() == 21  # as printed
     assert run.finish.tolist() == [5, 5, 5, 9, 13, 17, 21]
     log = run.intervals
@@ -550,7 +550,7 @@ def test_omlp_blocks_up_to_2m_minus_1_requests(m):
     offset = [0] * m + [1] * m
     deadline = [900] * m + list(range(500, 500 + m))
     hosts = gs.HostTasks.from_segments([1000] * n, jobs, deadline=deadline, offset=offset)
-    run = gs.simulate.host(hosts, m, "gedf", "omlp", until=10)
+    run = gs.simulate.host(hosts, m, gs.ways.Srm(lock="omlp"), until=10)
     assert run.worst[n - 1] == 10 * (2 * m - 1) - 1 + 10
     assert run.spent()["wait for GPU"][n - 1] >= 10 * (2 * m - 1) - 2
 
@@ -559,7 +559,7 @@ def test_inheritance():
     """The holder's copy out is as urgent as the job that waits for the lock; not the driver's."""
     jobs = [[2, (1, 3, 4)], [1, (1, 1, 1)], [20]]
     hosts = gs.HostTasks.from_segments([1000] * 3, jobs, deadline=[900, 300, 600], offset=[0, 3, 5])
-    run = gs.simulate.host(hosts, 1, "gedf", "fmlp", until=10)
+    run = gs.simulate.host(hosts, 1, gs.ways.Srm(lock="fmlp"), until=10)
     # Holds the lock at 2, copies 2..3, kernel 3..6; task 1 asks at 4, and task 2 runs 5..6 only.
     assert run.finish.tolist() == [10, 13, 31]
 
@@ -568,11 +568,11 @@ def test_driver():
     """Whole segments in order of arrival, while jobs spin as urgently as they are."""
     jobs = [[2, (1, 3, 4)], [1, (1, 1, 1)], [20]]
     hosts = gs.HostTasks.from_segments([1000] * 3, jobs, deadline=[900, 300, 600], offset=[0, 3, 5])
-    run = gs.simulate.host(hosts, 1, "gedf", "driver", until=10)
+    run = gs.simulate.host(hosts, 1, "driver", until=10)
     # Task 0's segment is 2..10; task 1 spins from 4 to 13, and then task 2 runs.
     assert run.mode == "spin" and run.finish.tolist() == [10, 13, 33]
     assert run.spent()["spin"].tolist() == [1, 9, 0]
-    run = gs.simulate.host(srm_example(), 4, "gedf", "driver", until=30)
+    run = gs.simulate.host(srm_example(), 4, "driver", until=30)
     assert run.finish.max() == 21
     assert run.spent()["spin"].sum() > 0
 
@@ -587,34 +587,30 @@ def test_driver_whose_jobs_suspend():
         jobs = [[a, (b, c + 1, d), e] for a, b, c, d, e in times]
         whole = [[a, (0, b + c + 1 + d, 0), e] for a, b, c, d, e in times]
         offset = [chance.randint(0, 9) for _ in range(n)]
-        given = {"until": 240, "mode": "suspend"}
         hosts = gs.HostTasks.from_segments(period, jobs, offset=offset)
-        run = gs.simulate.host(hosts, m, "gedf", "driver", **given)
-        twin = gs.simulate.host(
-            gs.HostTasks.from_segments(period, whole, offset=offset), m, "gedf", "fmlp", **given
-        )
+        run = gs.simulate.host(hosts, m, gs.ways.Driver(mode="suspend"), until=240)
+        hosts = gs.HostTasks.from_segments(period, whole, offset=offset)
+        twin = gs.simulate.host(hosts, m, gs.ways.Srm(lock="fmlp"), until=240)
         assert run.mode == "suspend" and run.finish.tolist() == twin.finish.tolist()
         assert not run.spent()["spin"].any()
     jobs = [[2, (1, 3, 4)], [1, (1, 1, 1)], [20]]
     hosts = gs.HostTasks.from_segments([1000] * 3, jobs, deadline=[900, 300, 600], offset=[0, 3, 5])
-    run = gs.simulate.host(hosts, 1, "gedf", "driver", mode="suspend", until=10)
+    run = gs.simulate.host(hosts, 1, gs.ways.Driver(mode="suspend"), until=10)
     # Segments 2..10 and 10..13; task 2 has the CPU from 5 on.
     assert run.finish.tolist() == [10, 13, 25]
 
 
 def test_global_edf_without_a_gpu():
     hosts = gs.HostTasks([4, 4, 4], cpu=[3, 3, 2], deadline=[4, 4, 4])
-    run = gs.simulate.host(hosts, 2, "gedf", until=12)
+    run = gs.simulate.host(hosts, 2, "srm", until=12)
     assert run.worst.tolist() == [3, 4, 5] and run.missed.tolist() == [0, 0, 3]
     log = run.intervals
     for core in (0, 1):
         rows = np.flatnonzero(log.core == core)
         rows = rows[np.argsort(log.start[rows])]
         assert (log.start[rows][1:] >= log.end[rows][:-1]).all()
-    with pytest.raises(ValueError, match="protocol: got 'stgm', expected one of fmlp, omlp,"):
-        gs.simulate.host(hosts, 2, "gedf", "stgm", until=12)
-    with pytest.raises(ValueError, match=r"mode: got 'busy'"):
-        gs.simulate.host(hosts, 2, "gedf", "omlp", mode="busy", until=12)
+    with pytest.raises(ValueError, match=r"core\[0\]: got -1, expected one of the cores"):
+        gs.simulate.host(hosts, 2, "stgm", until=12)
 
 
 # The container of [RTNS10]
@@ -622,15 +618,15 @@ def test_global_edf_without_a_gpu():
 
 def test_figure_4():
     """As printed: the last job ends at 25; and at 21 when the server does not wait for kernels."""
-    run = gs.simulate.host(srm_example(), 4, "gedf", "container", mode="busy", until=30)
-    assert run.finish.tolist() == [5, 5, 5, 10, 15, 20, 25] and run.server_period == 30
+    run = gs.simulate.host(srm_example(), 4, gs.ways.Container(mode="busy"), until=30)
+    assert run.finish.tolist() == [5, 5, 5, 10, 15, 20, 25] and run.way.server_period == 30
     svg = run.to_svg()
     assert ">copies<" in svg and ">spins, overhead<" in svg
     log = run.intervals
     gpu = (log.task >= 2) & (log.core >= 0)
     assert np.unique(log.core[gpu]).size == 1  # "isolated to a single (logical) processor"
     assert run.spent()["spin"].tolist() == [0, 0, 2, 2, 2, 2, 2]
-    run = gs.simulate.host(srm_example(), 4, "gedf", "container", until=30)
+    run = gs.simulate.host(srm_example(), 4, "container", until=30)
     assert run.mode == "suspend" and run.finish.tolist() == [5, 5, 5, 9, 13, 17, 21]
     assert run.spent()["spin"].sum() == 0
 
@@ -638,7 +634,7 @@ def test_figure_4():
 def test_a_budget_is_used_up():
     """5/6 of every 6 ticks: the fifth job ends with the fifth budget."""
     run = gs.simulate.host(
-        srm_example(), 4, "gedf", "container", mode="busy", until=30, server_period=6
+        srm_example(), 4, gs.ways.Container(mode="busy", server_period=6), until=30
     )
     # The third kernel goes on from 11 to 12, while the server has no budget: a tick is saved.
     assert run.finish.tolist() == [5, 5, 5, 11, 17, 23, 29]
@@ -646,7 +642,7 @@ def test_a_budget_is_used_up():
     hosts = gs.HostTasks.from_segments([20, 20, 20], jobs, priority=[0, 1, 2], offset=[0, 0, 3])
     # On one CPU the server, whose deadline is 20 as well, is behind task 0; it suspends from 4 to
     # 8, has used 5 of its 10 ticks at 9, and the other 5 at 14.
-    run = gs.simulate.host(hosts, 1, "gedf", "container", until=20)
+    run = gs.simulate.host(hosts, 1, "container", until=20)
     assert run.finish.tolist() == [4, 9, 14]
 
 
@@ -654,8 +650,8 @@ def test_a_budget_is_used_up():
 def test_a_container_ends_with_its_last_job(mode):
     """A run ends before later activities of the server."""
     for period in (6, 30, 1000, 2**59 - 2):
-        box = {"mode": mode, "until": 30, "server_period": period}
-        run = gs.simulate.host(srm_example(), 4, "gedf", "container", **box)
+        way = gs.ways.Container(mode=mode, server_period=period)
+        run = gs.simulate.host(srm_example(), 4, way, until=30)
         assert run.now == run.finish.max() < 60
 
 
@@ -693,10 +689,8 @@ def test_containers_are_like_the_twin(mode):
         tasks = random_container_tasks(chance, chance.randint(1, 7))
         hosts = hosts_of(tasks, [chance.choice([0, 0, chance.randint(0, 9)]) for _ in tasks])
         m, period = chance.randint(1, 3), chance.randint(1, chance.choice([4, 40]))
-        run = gs.simulate.host(
-            *(hosts, m, "gedf", "container"), mode=mode, until=120, gap=chance.choice([0, 0.4]),
-            seed=k, server_period=period,
-        )  # fmt: skip
+        way = gs.ways.Container(mode=mode, server_period=period)
+        run = gs.simulate.host(hosts, m, way, until=120, releases=chance.choice([0, 0.4]), seed=k)
         releases = [run.release[run.task == i].tolist() for i in range(hosts.n)]
         jobs = Container(tasks, m, period, mode == "busy").run(releases)
         finish = {(job.task, job.number): job.finish for job in jobs}

@@ -183,17 +183,17 @@ def calls(hosts: HostTasks) -> dict[str, Callable[[HostTasks, Any], Any]]:
             options = {"mode": mode, "variant": variant}
             found[f"fmlp_plus {mode} {variant}"] = lambda h, _, o=options: a.fmlp_plus(h, CPUS, **o)
             found[f"partition fmlp_plus {mode} {variant}"] = lambda h, _, o=options: a.partition(
-                h, CPUS, protocol="fmlp_plus", **o
+                h, CPUS, "fmlp_plus", **o
             )
     found["stgm paper, B_h"] = lambda h, _: a.stgm(h, CPUS, mode="busy", variant="paper, B_h")
     for mode in ("suspend", "busy", "spin"):
         found[f"mpcp {mode}"] = lambda h, _, o=mode: a.mpcp(h, CPUS, mode=o)
         found[f"partition mpcp {mode}"] = lambda h, _, o=mode: a.partition(h, CPUS, mode=o)
     server = np.arange(len(hosts)) % CPUS
-    found["gpu_server"] = lambda h, at: a.gpu_server(h, CPUS, server=server[at], overhead=50)
+    found["gpu_server"] = lambda h, at: a.gpu_server(h, CPUS, server=server[at], server_overhead=50)
     found["gpu_server apart"] = lambda h, _: a.gpu_server(h, CPUS)
     found["partition gpu_server"] = lambda h, _: a.partition(
-        h, CPUS, protocol="gpu_server", overhead=9
+        h, CPUS, "gpu_server", server_overhead=9
     )
     blocking = np.arange(hosts.period.size).reshape(hosts.period.shape) * 100
     for method in gs.analysis.GEDF_METHODS:
@@ -320,27 +320,20 @@ def test_answers_are_saved(tmp_path: Path) -> None:
 
 
 def test_simulations_are_those_of_each_set() -> None:
-    options: dict[str, Any] = {"until": 2000, "execution": (0.5, 1.0), "gap": 0.2, "seed": 3}
+    options: dict[str, Any] = {"until": 2000, "execution": (0.5, 1.0), "releases": 0.2, "seed": 3}
     hosts = drawn([4, 1, 6, 3], 5, 0.2)
-    models: list[dict[str, Any]] = [
-        {"protocol": "stgm"},
-        {"protocol": "gpu_server"},
-        {"policy": "gedf", "protocol": "omlp"},
-        {"policy": "gedf", "protocol": "container"},
-    ]
-    for model in models:
-        many = gs.simulate.host_responses(hosts, CPUS, **model, **options)
+    for way in ("stgm", "gpu_server", gs.ways.Srm(lock="omlp"), "container"):
+        many = gs.simulate.host_responses(hosts, CPUS, way, **options)
         for i, one in enumerate(hosts):
-            alone = gs.simulate.host_responses(one, CPUS, **model, **options, first=i)
+            alone = gs.simulate.host_responses(one, CPUS, way, **options, first=i)
             assert many.worst[i, : one.n].tolist() == alone.worst.tolist()
             assert many.finished[i, : one.n].tolist() == alone.finished.tolist()
             assert not many.finished[i, one.n :].any() and not many.worst[i, one.n :].any()
-            run = gs.simulate.host(one, CPUS, **model, **options, index=i)
+            run = gs.simulate.host(one, CPUS, way, **options, index=i)
             assert run.worst.tolist() == alone.worst.tolist()
 
 
 def test_the_victim_is_one_of_the_tasks_of_its_set() -> None:
-    options: dict[str, Any] = {"policy": "gedf", "until": 100}
-    gs.simulate.host_responses(STACK, 2, victim=[2, 1], **options)
+    gs.simulate.host_responses(STACK, 2, "srm", until=100, victim=[2, 1])
     with pytest.raises(ValueError, match=r"victim"):
-        gs.simulate.host_responses(STACK, 2, victim=[2, 2], **options)
+        gs.simulate.host_responses(STACK, 2, "srm", until=100, victim=[2, 2])

@@ -74,7 +74,7 @@ SHORT = {
     *(f"io.{name}" for name in ("read_job_set", "read_scenarios", "read_schedcat")),
     *(f"io.{name}" for name in ("write_examiner", "write_job_set")),
     *(f"profiles.{name}" for name in ("amdahl", "benchmarks", "plateau", "table", "waves")),
-    *("generate.rngs", "simulate.block_times"),
+    *("generate.rngs", "simulate.block_times", "ways.as_way"),
 }
 
 

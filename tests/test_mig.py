@@ -68,7 +68,7 @@ def test_all_assignments(platform: gs.Platform, n: int, count: int) -> None:
         w = random_workload(rng, int(rng.integers(1, n + 1)), float(rng.choice([0.2, 0.4, 0.7])))
         answer = gs.mig(w, platform)
         outcomes.append(answer.accepted)
-        assert answer.accepted == has_assignment(w, platform, method="streams")
+        assert answer.accepted == has_assignment(w, platform, way="streams")
         assert answer.schedulable is (True if answer.accepted else None) and not answer.spent
         check_parts(answer)
     assert len(set(outcomes)) == 2 or count < 10
@@ -87,7 +87,7 @@ def test_all_assignments_of_exact_tests(within: str) -> None:
         ]
         w = gs.Workload(tasks)
         answer = gs.mig(w, platform, within)  # type: ignore[arg-type]
-        assert bool(answer.parts) == has_assignment(w, platform, method=within)
+        assert bool(answer.parts) == has_assignment(w, platform, way=within)
         assert answer.claim == "exact" and not answer.rejected
         found.add(answer.verdict)
     met = "guaranteed" if within == "pbs" else "conditional"
@@ -410,14 +410,14 @@ def test_more_tasks_than_are_exhausted() -> None:
 @pytest.mark.parametrize(
     ("how", "error", "text"),
     [
-        ({"within": "stgm"}, ValueError, "within: got 'stgm', .* cores for the tasks of one"),
-        ({"within": "gpu_server"}, ValueError, "each instance would need a server"),
-        ({"within": "srm"}, ValueError, "share the CPUs under global EDF"),
-        ({"within": "driver"}, ValueError, "it has no test of its own"),
-        ({"within": "mig"}, ValueError, "within: got 'mig', expected one of streams"),
-        ({"within": "x"}, ValueError, "within: got 'x', expected one of"),
-        ({"within": None}, ValueError, "within: got None, expected one of"),
-        ({"within": 10**5000}, ValueError, "within: got an integer of"),
+        ({"way": "stgm"}, ValueError, "way: got 'stgm', .* cores for the tasks of one"),
+        ({"way": "gpu_server"}, ValueError, "each instance would need a server"),
+        ({"way": "srm"}, ValueError, "share the CPUs under global EDF"),
+        ({"way": "driver"}, ValueError, "it has no test of its own"),
+        ({"way": "mig"}, ValueError, "way: got 'mig', expected one of streams"),
+        ({"way": "x"}, ValueError, "way: got 'x', expected one of"),
+        ({"way": None}, ValueError, "way: got None, expected one of"),
+        ({"way": 10**5000}, ValueError, "way: got an integer of"),
         ({"gaps": "x"}, ValueError, "gaps: got 'x'"),
         ({"mode": "busy"}, ValueError, "mode: got an unknown option"),
         ({"order": "x"}, ValueError, "order: got 'x'"),
@@ -481,7 +481,7 @@ def test_platforms_with_instances() -> None:
 
 @pytest.mark.long
 def test_row_of_a_comparison(tmp_path: Path) -> None:
-    c = gs.compare(pair(), H100, methods=["streams", "mig"])
+    c = gs.compare(pair(), H100, ways=["streams", "mig"])
     row = c["mig"]
     assert c.schedulable and row.label == "mig" and row.verdict == "guaranteed"
     assert row.answer is not None and row.run is not None
@@ -500,13 +500,13 @@ def test_row_of_a_comparison(tmp_path: Path) -> None:
 
 
 def test_row_without_profiles_has_one_reason() -> None:
-    row = gs.compare(pair(), gs.Platform("AGX Orin"), methods=["mig"])["mig"]
+    row = gs.compare(pair(), gs.Platform("AGX Orin"), ways=["mig"])["mig"]
     assert row.verdict == "not applicable"
     assert row.why().count("the GPU has no MIG profiles") == 1
 
 
 def test_row_without_an_assignment() -> None:
-    row = gs.compare(pair("1500us"), H100.replace(mig=["1g.10gb"]), methods=["mig"])["mig"]
+    row = gs.compare(pair("1500us"), H100.replace(mig=["1g.10gb"]), ways=["mig"])["mig"]
     assert row.verdict == "undecided" and "not even alone" in row.why()
     assert row.why_no_run.startswith("mig: got no instances for the tasks, expected some; ")
 
@@ -517,11 +517,11 @@ def test_options_of_the_way() -> None:
     assert (answer.method, answer.claim, dict(answer.options)) == (
         "mig",
         "exact",
-        {"within": "pbs"},
+        {"within": gs.ways.Pbs()},
     )
     with pytest.raises(ValueError, match="within: got 'pbs', expected a way with a simulation"):
         gs.observe(pair(), H100, "mig", within="pbs")
-    with pytest.raises(ValueError, match="depth: got an unknown option of mig"):
+    with pytest.raises(ValueError, match="depth: got an unknown option of streams"):
         gs.analyze(pair(), H100, "mig", depth=3)
     assert gs.margin(pair(), H100, "mig", "small").factor is not None
 
@@ -530,12 +530,12 @@ def test_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "w.toml")
     pair().save(path)
     given = [path, "--gpu", "H100", "--cpus", "8"]
-    assert main(["check", *given, "--method", "mig", "--option", "within=streams"]) == 0
-    assert main(["check", *given, "--method", "mig", "--mig", "4g.40gb"]) == 3
-    assert main(["simulate", *given, "--method", "mig", "--until", "100ms"]) in (0, 3)
-    assert main(["compare", *given, "--method", "mig", "--mig", "3g.40gb,4g.40gb"]) == 0
+    assert main(["check", *given, "--way", "mig", "--option", "within=streams"]) == 0
+    assert main(["check", *given, "--way", "mig", "--mig", "4g.40gb"]) == 3
+    assert main(["simulate", *given, "--way", "mig", "--until", "100ms"]) in (0, 3)
+    assert main(["compare", *given, "--way", "mig", "--mig", "3g.40gb,4g.40gb"]) == 0
     assert "mig" in capsys.readouterr().out
-    assert main(["check", *given, "--method", "mig", "--mig", "9g"]) == 2
+    assert main(["check", *given, "--way", "mig", "--mig", "9g"]) == 2
     assert "--mig: got '9g', expected one of 1g.10gb" in capsys.readouterr().err
     assert main(["methods"]) == 0
     assert "GPU instances, each with its tasks" in capsys.readouterr().out

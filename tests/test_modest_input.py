@@ -78,7 +78,7 @@ def test_text_is_cut_and_escaped() -> None:
 @pytest.mark.python
 def test_control_characters_in_names() -> None:
     hosts = gs.HostTasks.from_segments([100], [[2, (1, 4, 1), 2]], core=0, name=[CONTROLS])
-    run = gs.simulate.host(hosts, 1, protocol="mpcp", until=200)
+    run = gs.simulate.host(hosts, 1, "mpcp", until=200)
     kernels = gs.KernelTasks(period=[100], wcet=10, block_time=5, blocks=2, name=[CONTROLS])
     tasks = [gs.Task(HOSTILE, "10ms", [gs.CPU("1ms"), gs.Kernel("1ms", blocks=4, threads=32)])]
     gpu = gs.GPU(8, 2048, 32, name=HOSTILE)

@@ -78,7 +78,7 @@ def test_cpu_work_of_several_jobs() -> None:
     ]
     w[1] = w[1].replace(segments=[gs.CPU("19ms"), kernel("500us")])
     assert broken(w, on, "us") == []
-    found = gs.compare(gs.Workload(w, tick="us"), on, methods=["streams"])
+    found = gs.compare(gs.Workload(w, tick="us"), on, ways=["streams"])
     assert found.impossible == ()
 
 

@@ -223,7 +223,7 @@ def named_hierarchy(by):
 
 def named_cores():
     hosts = gs.HostTasks.from_gpu_times([60, 60], [2, 3], [9, 8], core=0, name=NAMES)
-    return gs.simulate.host(hosts, 2, protocol="gpu_server", until=60).plot()
+    return gs.simulate.host(hosts, 2, "gpu_server", until=60).plot()
 
 
 def named_graph():
@@ -284,7 +284,7 @@ def test_svgs_leave_the_page_around_them_alone():
         GOOD,
         LATE,
         gs.simulate.fifo(kernels, 4096, until=9),
-        gs.simulate.host(hosts, 2, protocol="gpu_server", until=60),
+        gs.simulate.host(hosts, 2, "gpu_server", until=60),
         gs.simulate.hierarchy(gs.Launches([0, 1], 5), "Xavier"),
     ):
         root = ElementTree.fromstring(run.to_svg())

@@ -96,14 +96,14 @@ TESTS = [
     ("stgm", {"mode": "busy"}),
     ("mpcp", {"mode": "spin"}),
     ("fmlp_plus", {}),
-    ("gpu_server", {"server": 0, "overhead": 1}),
-    ("time_slices", {"slice": 3, "switch": 1}),
-    ("time_slices", {"slice": 2, "order_free": True, "mode": "busy"}),
-    ("time_slices", {"slice": 2, "fixed_point": "one_pass"}),
-    ("gcaps", {"update": 1}),
-    ("gcaps", {"switch": 1}),
-    ("gcaps", {"mode": "busy", "order_free": True, "switch": 2}),
-    ("gcaps", {"stall": True, "update": 2}),
+    ("gpu_server", {"server": 0, "server_overhead": 1}),
+    ("time_slices", {"timeslice": 3, "context_switch": 1}),
+    ("time_slices", {"timeslice": 2, "order_free": True, "mode": "busy"}),
+    ("time_slices", {"timeslice": 2, "fixed_point": "one_pass"}),
+    ("gcaps", {"update_cost": 1}),
+    ("gcaps", {"context_switch": 1}),
+    ("gcaps", {"mode": "busy", "order_free": True, "context_switch": 2}),
+    ("gcaps", {"stall": True, "update_cost": 2}),
 ]
 
 
@@ -157,7 +157,10 @@ def test_audsley_agrees_with_its_twin(test, mode):
         )
         return
     hosts = random_hosts(np.random.default_rng(5), 12)
-    options = {"time_slices": {"slice": 3, "switch": 1}, "gcaps": {"update": 1, "switch": 1}}
+    options = {
+        "time_slices": {"timeslice": 3, "context_switch": 1},
+        "gcaps": {"update_cost": 1, "context_switch": 1},
+    }
     options = options.get(test, {})
     found = (
         assign_priorities(hosts, test, mode=mode, cpus=2, order_free=True, **options)
@@ -191,7 +194,10 @@ def test_audsley_agrees_with_its_twin(test, mode):
 
 def test_the_joint_test_accepts_what_the_order_free_one_does():
     hosts = random_hosts(np.random.default_rng(8), 100)
-    for test, options in (("time_slices", {"slice": 3, "switch": 1}), ("gcaps", {"update": 1})):
+    for test, options in (
+        ("time_slices", {"timeslice": 3, "context_switch": 1}),
+        ("gcaps", {"update_cost": 1}),
+    ):
         free = assign_priorities(hosts, test, order_free=True, **options)
         joint = assign_priorities(hosts, test, budget=0, **options)
         assert (joint.accepted >= free.accepted).all()
@@ -221,9 +227,9 @@ def test_a_search_that_is_cut():
 @pytest.mark.parametrize("mode", ["suspend", "busy"])
 def test_gpu_priorities(mode):
     hosts = random_hosts(np.random.default_rng(11), 60)
-    found = assign_priorities(hosts, "gcaps", of="gpu", update=1, mode=mode)
-    plain = gs.analysis.gcaps(hosts, update=1, mode=mode)
-    again = gs.analysis.gcaps(hosts, update=1, mode=mode, gpu_priority=found.gpu_priority)
+    found = assign_priorities(hosts, "gcaps", of="gpu", update_cost=1, mode=mode)
+    plain = gs.analysis.gcaps(hosts, update_cost=1, mode=mode)
+    again = gs.analysis.gcaps(hosts, update_cost=1, mode=mode, gpu_priority=found.gpu_priority)
     assert (again.accepted == found.accepted).all()
     assert (found.hosts.priority == hosts.priority).all()
     assert set(found.method) == {"audsley", "cpu priorities"}
@@ -254,7 +260,7 @@ def test_the_answer_is_an_object_like_others(tmp_path):
     hosts = random_hosts(np.random.default_rng(3), 4)
     ragged = gs.HostTasks.stack([hosts[0], hosts[1][:2], hosts[2]])
     for stack in (
-        assign_priorities(ragged, "time_slices", slice=3),
+        assign_priorities(ragged, "time_slices", timeslice=3),
         assign_priorities(ragged, "gcaps", of="gpu"),
         assign_priorities(ragged, "fmlp_plus"),
     ):
@@ -275,7 +281,7 @@ def test_the_answer_is_an_object_like_others(tmp_path):
 def test_refusals():
     hosts = random_hosts(np.random.default_rng(3), 2)
     for arguments, options, kind, message in (
-        ((hosts, "edf"), {}, ValueError, "test: got 'edf', expected "),
+        ((hosts, "edf"), {}, ValueError, "way: got 'edf', expected one of "),
         ((hosts, "mpcp"), {"of": "gpu"}, ValueError, "of: got 'gpu' for mpcp, expected 'cpu'"),
         ((hosts, "mpcp"), {"of": "sm"}, ValueError, "of: got 'sm', expected "),
         ((hosts, "mpcp"), {"budget": -1}, ValueError, "budget: got -1, expected 0 to 2..31 - 1"),
@@ -284,7 +290,7 @@ def test_refusals():
         ((hosts, "gcaps"), {"of": "gpu", "stall": True}, ValueError, "stall: got True"),
         ((hosts, "gcaps"), {"of": "gpu", "order_free": True}, ValueError, "order_free: got True"),
         ((hosts, "gcaps"), {"variant": "paper"}, ValueError, "variant: got 'paper'"),
-        ((hosts, "time_slices"), {}, ValueError, "slice: got none"),
+        ((hosts, "time_slices"), {}, ValueError, "timeslice: got none"),
         (([4], "mpcp"), {}, TypeError, "hosts: .*HostTasks"),
     ):
         with pytest.raises(kind, match=message):

@@ -16,14 +16,33 @@ from gpusched import _core
 from gpusched._support import registry
 
 METHODS = gs.methods()
+TYPES = (
+    *("boolean", "integer", "positive integer", "number", "time", "positive time"),
+    *("integers", "times", "way", "data"),
+)
 TESTS = "\n".join(
     path.read_text(encoding="utf-8") for path in sorted(Path(__file__).parent.glob("test_*.py"))
 )
 
 
+# Arguments that are no options: the model, the platform, and how the call ends.
+INPUTS = {
+    *("tasks", "table", "hosts", "launches", "workload", "platform"),
+    *("threads", "gpu", "cpus", "sms", "stop", "progress", "budget", "options"),
+}
+
+
 def function_of(method: gs.Method) -> typing.Any:
     module, _, name = method.function.rpartition(".")
     return getattr(importlib.import_module(f"gpusched.{module}") if module else gs, name)
+
+
+def check_type(option: gs.Option) -> None:
+    if option.type == "choice":
+        assert option.default is None or option.default in option.choices
+    else:
+        assert option.choices == () and option.type in TYPES
+    assert option.meaning
 
 
 def test_names_are_unique_and_found() -> None:
@@ -48,10 +67,16 @@ def test_descriptor_agrees_with_the_function(method: gs.Method) -> None:
         default = parameters[option.name].default
         if option.default is not None:
             assert str(default) == option.default
-        if option.type == "choice":
-            assert option.default is None or option.default in option.choices
-        else:
-            assert option.choices == () and option.type in ("integer", "boolean")
+            assert option.standard == default and type(option.standard) is type(default)
+        check_type(option)
+    listed = {option.name for option in method.options}
+    assert set(parameters) - listed <= INPUTS, "an argument that the descriptor does not list"
+
+
+@pytest.mark.parametrize("way", gs.ways.WAYS, ids=lambda way: way.name)
+def test_parameters_of_a_way_have_known_types(way: gs.ways.Way) -> None:
+    for option in way.parameters:
+        check_type(option)
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)

@@ -266,7 +266,7 @@ def test_no_guarantee_where_kernels_wait_for_each_other(method: str) -> None:
             continue
         with pytest.raises(ValueError, match="tasks: got 17 tasks with kernels, expected at most"):
             gs.analyze(many_tasks(17), machine, method)
-        row = gs.compare(many_tasks(17), machine, methods=[method])
+        row = gs.compare(many_tasks(17), machine, ways=[method])
         assert row.schedulable is None and "resident_grids" in str(row)
         run = gs.observe(many_tasks(17), machine, method, until="40ms")
         assert isinstance(run.detail, Hierarchy) and run.worst.tolist() == [1000] * 16 + [2000]
@@ -285,7 +285,7 @@ def test_sms_of_their_own() -> None:
 def test_gpu_instances() -> None:
     """Each instance is a device; the test of many sets at once refuses what that of one does."""
     gpu = gs.GPU.preset("H100").replace(resident_grids=2, channels=0)
-    found = gs.mig(many_tasks(7), gs.Platform(gpu, cpus=1, slowdown=None), within="streams")
+    found = gs.mig(many_tasks(7), gs.Platform(gpu, cpus=1, slowdown=None), way="streams")
     assert found.accepted
     assert max(len(part.tasks) for part in found.parts) == 2
 

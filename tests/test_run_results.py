@@ -52,9 +52,11 @@ RUNS: dict[str, Callable[[], Any]] = {
     "hierarchy, nothing": lambda: gs.simulate.hierarchy(gs.Launches([], 1), "TX2"),
     "host": lambda: gs.simulate.host(HOSTS, 2, until=300),
     "host, late": lambda: gs.simulate.host(TIGHT, 1, until=40),
-    "host, server": lambda: gs.simulate.host(HOSTS, 2, protocol="gpu_server", until=99, overhead=1),
+    "host, server": lambda: gs.simulate.host(
+        HOSTS, 2, gs.ways.GpuServer(server_overhead=1), until=99
+    ),
     "host, bare": lambda: gs.simulate.host(HOSTS, 2, until=300, intervals=False),
-    "host, gedf": lambda: gs.simulate.host(HOSTS, 2, "gedf", "container", until=99),
+    "host, gedf": lambda: gs.simulate.host(HOSTS, 2, "container", until=99),
 }
 RESPONSES: dict[str, Callable[[], Any]] = {
     "fifo": lambda: gs.simulate.fifo_responses(STACK, 1, until=200),

@@ -27,28 +27,40 @@ pytestmark = pytest.mark.numbers
 SOUND = [name for name, (_, _, variant) in STGM_TESTS.items() if variant == "sound"]
 
 
+def way_of(test: str, mode: str, variant: str, server_overhead: int) -> gs.ways.Way:
+    """The way of a curve that is not one of STGM."""
+    if test == "gpu_server":
+        return gs.ways.GpuServer(server_overhead=server_overhead)
+    own = {} if variant == "sound" else {"variant": variant}
+    return gs.ways.as_way(test, mode=mode, **own)
+
+
 def test_fig4_is_what_the_tests_say() -> None:
-    figure = stgm_fig4([8, 13], 40, seed=5, cpus=3, sms=6, overhead=70)
+    figure = stgm_fig4([8, 13], 40, seed=5, cpus=3, sms=6, server_overhead=70)
     assert len(figure) == 2 * len(STGM_TESTS)
     for n in (8, 13):
         sets = gs.generate.stgm(n, 40, spawn(5, n), cpus=3, sms=6)
         for name, (test, mode, variant) in STGM_TESTS.items():
-            options: dict[str, Any] = {"mode": mode, "variant": variant}
             if test.startswith("stgm"):
-                options["apart"] = test == "stgm_apart"
+                options: Any = {"mode": mode, "variant": variant, "apart": test == "stgm_apart"}
                 found = gs.analysis.stgm_allocate(sets, 3, 6, **options)
             else:
-                options |= {"protocol": test, "sms": 1}
-                if test == "gpu_server":
-                    options["overhead"] = 70
-                found = gs.analysis.partition(sets, 3, **options)
+                way = way_of(test, mode, variant, server_overhead=70)
+                found = gs.analysis.partition(sets, 3, way, sms=1)
             row = figure.where(n=n, test=name)
             assert row["schedulable"].tolist() == [found.schedulable.mean()], name
             assert row["schedulable_low"][0] <= row["schedulable"][0] <= row["schedulable_high"][0]
             assert (row["cpus"][0], row["sms"][0], row["count"][0]) == (3, 6, 40)
     # Neither the number of workers nor the order of the tests matters.
     again = stgm_fig4(
-        [8, 13], 40, seed=5, cpus=3, sms=6, overhead=70, workers=3, tests=list(STGM_TESTS)[::-1]
+        [8, 13],
+        40,
+        seed=5,
+        cpus=3,
+        sms=6,
+        server_overhead=70,
+        workers=3,
+        tests=list(STGM_TESTS)[::-1],
     )
     for name in STGM_TESTS:
         assert again.where(test=name) == figure.where(test=name)
@@ -66,13 +78,11 @@ def test_what_locks_and_servers_are_given() -> None:
             assert a == b
             continue
         assert a < b
-        options: dict[str, Any] = {"protocol": test, "mode": mode, "variant": variant}
-        if test == "gpu_server":
-            options["overhead"] = 50
-        found = gs.analysis.partition(sets, 4, sms=13, **options)
+        way = way_of(test, mode, variant, server_overhead=50)
+        found = gs.analysis.partition(sets, 4, way, sms=13)
         assert b == found.schedulable.mean()
         sets_at = gs.generate.stgm(9, 60, spawn(1, 9), at=None)
-        found = gs.analysis.partition(sets_at, 4, sms=13, **options)
+        found = gs.analysis.partition(sets_at, 4, way, sms=13)
         assert last.where(test=name)["schedulable"][0] == found.schedulable.mean()
 
 
@@ -105,7 +115,7 @@ def test_readings() -> None:
     for k in (1, 4, 13):
         stgm = [gs.analysis.stgm_allocate(s, 4, k).schedulable for s in (sets, other)]
         server = [
-            gs.analysis.partition(s, 4, 13, protocol="gpu_server", overhead=50).schedulable
+            gs.analysis.partition(s, 4, "gpu_server", sms=13, server_overhead=50).schedulable
             for s in (sets, other)
         ]
         for name, found in (("STGM suspend", stgm), ("GPU server", server)):

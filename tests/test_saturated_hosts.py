@@ -29,8 +29,8 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("stgm", {"suspension": "split"}),
     *[(test, {"fixed_point": "one_pass"}) for test in ("mpcp", "fmlp_plus", "gpu_server")],
     *[(test, {}) for test in ("mpcp", "fmlp_plus", "gpu_server")],
-    *[("time_slices", {"slice": 5, "mode": mode}) for mode in ("suspend", "busy")],
-    ("time_slices", {"slice": 5, "variant": "paper"}),
+    *[("time_slices", {"timeslice": 5, "mode": mode}) for mode in ("suspend", "busy")],
+    ("time_slices", {"timeslice": 5, "variant": "paper"}),
     *[("gcaps", {"mode": mode}) for mode in ("suspend", "busy")],
     ("gcaps", {"variant": "paper"}),
 ]

@@ -23,7 +23,7 @@ from workload_strategies import random_workload
 
 import gpusched as gs
 from gpusched.comparison.saved_values import FieldValues, platform_values, workload_values
-from gpusched.comparison.ways import WAYS
+from gpusched.ways import WAYS
 
 sys.path.append(str(CSRC.parent / "benchmarks"))
 from random_workloads import random_case
@@ -229,7 +229,7 @@ def test_pictures_are_the_same(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_a_loaded_comparison_goes_on(tmp_path: Path) -> None:
     """Margins, documents and pages ask the methods again, with the options and budgets kept."""
-    c = gs.compare(plain(), ORIN, methods=["mpcp", "streams", "pbs"], budget=SMALL)
+    c = gs.compare(plain(), ORIN, ways=["mpcp", "streams", "pbs"], budget=SMALL)
     again = back(c, tmp_path / "answer")
     assert again.best() == c.best() and again[0].margin("kernels") == c[0].margin("kernels")
     assert json.dumps(again.document()) == json.dumps(c.document())

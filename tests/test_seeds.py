@@ -88,10 +88,10 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     ),
     "simulate.hierarchy": of_hierarchy,
     "simulate.host": lambda seed: gs.simulate.host(
-        HOSTS, 2, protocol="mpcp", until=90, execution=(0.2, 1.0), seed=seed
+        HOSTS, 2, "mpcp", until=90, execution=(0.2, 1.0), seed=seed
     ),
     "simulate.host_responses": lambda seed: gs.simulate.host_responses(
-        HOSTS, 2, protocol="mpcp", until=90, execution=(0.2, 1.0), seed=seed
+        HOSTS, 2, "mpcp", until=90, execution=(0.2, 1.0), seed=seed
     ),
 }
 

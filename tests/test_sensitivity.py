@@ -21,12 +21,15 @@ TESTS = {
     "stgm": [{}, {"mode": "busy"}],
     "mpcp": [{}, {"mode": "busy"}, {"mode": "spin"}],
     "fmlp_plus": [{}, {"mode": "busy"}],
-    "gpu_server": [{"overhead": 1}, {"overhead": 2, "server": 0}],
-    "time_slices": [{"slice": 3, "switch": 1}, {"slice": 4, "mode": "busy", "order_free": True}],
+    "gpu_server": [{"server_overhead": 1}, {"server_overhead": 2, "server": 0}],
+    "time_slices": [
+        {"timeslice": 3, "context_switch": 1},
+        {"timeslice": 4, "mode": "busy", "order_free": True},
+    ],
     "gcaps": [
-        {"update": 1, "switch": 2, "gpu_priority": [1, 0]},
+        {"update_cost": 1, "context_switch": 2, "gpu_priority": [1, 0]},
         {"mode": "busy", "fixed_point": "one_pass"},
-        {"mode": "busy", "switch": 1},
+        {"mode": "busy", "context_switch": 1},
     ],
 }
 CASES = [(test, options) for test, many in TESTS.items() for options in many]
@@ -53,8 +56,8 @@ def test_the_factor_is_that_of_a_scan(test, options, scale):
 def test_long_times(test, options):
     """The factor is accepted and the next fraction is not, for times of nine digits and more."""
     options = {key: value for key, value in options.items() if key != "gpu_priority"}
-    if "slice" in options:
-        options["slice"] = 20_000_000
+    if "timeslice" in options:
+        options["timeslice"] = 20_000_000
     rng = np.random.default_rng(7)
     drawn = gs.generate.stgm(5, 30, seed=3, cpus=2, utilization=(0.2, 0.4))
     long = 10**6 + int(rng.integers(10**5))
@@ -152,7 +155,7 @@ def test_a_shorter_deadline_may_be_accepted_in_one_pass():
         hosts = gs.HostTasks.from_segments(
             [15, 76], [[1], [(3, 2, 0), 2, (1, 3, 0), 4]], deadline=[15, deadline], core=[0, 1]
         )
-        return gs.analysis.gpu_server(hosts, server=0, overhead=2, **options)
+        return gs.analysis.gpu_server(hosts, server=0, server_overhead=2, **options)
 
     assert not server(76).accepted and server(73).response.tolist() == [13, 23]
 
@@ -179,7 +182,7 @@ def test_a_shorter_deadline_in_one_pass_and_together():
             [100, 20], [[(0, 10, 0)], [(0, 3, 0)]], deadline=[15, deadline], core=[0, 1],
             priority=[0, 1],
         )  # fmt: skip
-        return gs.analysis.time_slices(hosts, slice=1, **options)
+        return gs.analysis.time_slices(hosts, timeslice=1, **options)
 
     assert not slices(20, fixed_point="one_pass").accepted
     assert slices(7, fixed_point="one_pass").response.tolist() == [13, 6]
@@ -189,13 +192,13 @@ def test_a_shorter_deadline_in_one_pass_and_together():
 def test_a_longer_slice_may_be_better_or_worse():
     hosts = gs.HostTasks.from_segments([100, 100], [[(0, 6, 0)], [(0, 30, 0)]], core=[0, 1])
     bounds = [
-        int(gs.analysis.time_slices(hosts, slice=length, switch=1).response[0])
+        int(gs.analysis.time_slices(hosts, timeslice=length, context_switch=1).response[0])
         for length in range(1, 11)
     ]
     assert bounds == [24, 18, 16, 18, 20, 14, 15, 16, 17, 18]
 
 
-@pytest.mark.parametrize("scale", ["deadlines", "slice", "sms"])
+@pytest.mark.parametrize("scale", ["deadlines", "timeslice", "sms"])
 def test_a_bisection_is_refused(scale):
     with pytest.raises(
         ValueError, match=f"scale: got '{scale}', expected times; .* try its values"
@@ -207,15 +210,25 @@ def test_a_bisection_is_refused(scale):
 
 def test_refusals():
     for arguments, options, kind, message in (
-        ((TWO, "edf"), {}, ValueError, "test: got 'edf', expected "),
+        ((TWO, "edf"), {}, ValueError, "way: got 'edf', expected one of "),
         ((TWO, "mpcp", "gpu"), {}, ValueError, "scale: got 'gpu', expected 'all', 'kernels', "),
         ((TWO, "mpcp", 2), {}, IndexError, "task: got 2"),
         ((TWO, "mpcp", True), {}, TypeError, "scale: got True, expected text or a task's number"),
         ((TWO, "mpcp", 1.0), {}, TypeError, "scale: got 1.0, expected text"),
-        ((TWO, "mpcp"), {"slice": 1}, ValueError, "slice: got an unknown option of mpcp, expected"),
+        (
+            (TWO, "mpcp"),
+            {"timeslice": 1},
+            ValueError,
+            "timeslice: got an unknown option of mpcp, expected",
+        ),
         ((TWO, "mpcp"), {"mode": "fast"}, ValueError, "mode: got 'fast'"),
-        ((TWO, "time_slices"), {}, ValueError, "slice: got none, expected the length of a slice"),
-        ((TWO, "time_slices"), {"slice": 0}, ValueError, "slice: got 0"),
+        (
+            (TWO, "time_slices"),
+            {},
+            ValueError,
+            "timeslice: got none, expected ticks for time_slices",
+        ),
+        ((TWO, "time_slices"), {"timeslice": 0}, ValueError, "timeslice: got 0"),
         ((TWO, "stgm"), {"variant": "paper"}, ValueError, "variant: got 'paper'"),
         ((TWO.replace(core=-1), "mpcp"), {}, ValueError, "core.0.: got none, expected a core"),
         (([4], "mpcp"), {}, TypeError, "hosts: .*HostTasks"),

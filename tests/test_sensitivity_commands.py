@@ -11,7 +11,7 @@ import pytest
 from commands import ORIN, refused, run
 
 import gpusched as gs
-from gpusched.analysis.placed_tests import PLACED_TESTS
+from gpusched.ways.way import placed_ways
 
 pytestmark = pytest.mark.python
 
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_breakdown_has_a_line_for_all_and_for_each_task(folder: Path) -> None:
-    done = run(folder, "breakdown", "pipeline.toml", *ORIN, "--method", "mpcp")
+    done = run(folder, "breakdown", "pipeline.toml", *ORIN, "--way", "mpcp")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
         "2 tasks on AGX Orin (16 SMs), 2 CPUs; a tick is 1us\n\nmpcp (sus"
@@ -61,11 +61,11 @@ def test_breakdown_has_a_line_for_all_and_for_each_task(folder: Path) -> None:
     assert "Factors are exact: " in done.stdout and "- camera: core " in done.stdout
 
 
-@pytest.mark.parametrize("method", PLACED_TESTS)
+@pytest.mark.parametrize("method", placed_ways())
 def test_the_document_of_a_breakdown(folder: Path, method: str) -> None:
     scales = ("all", "kernels", "cpu", "camera")
     chosen = [part for scale in (*scales, "all") for part in ("--scale", scale)]
-    command = ("breakdown", "pipeline.toml", *ORIN, "--method", method, "--json")
+    command = ("breakdown", "pipeline.toml", *ORIN, "--way", method, "--json")
     document = json.loads(run(folder, *command, *chosen).stdout)
     assert document["format"] == "gpusched breakdown" and document["way"] == method
     assert [one["scale"] for one in document["factors"]] == [*scales[:3], "task"]
@@ -81,10 +81,13 @@ def test_the_document_of_a_breakdown(folder: Path, method: str) -> None:
 
 
 def test_breakdown_refuses_what_is_not_monotone(folder: Path) -> None:
-    command = ("breakdown", "pipeline.toml", *ORIN, "--method", "time_slices", "--scale")
+    command = ("breakdown", "pipeline.toml", *ORIN, "--way", "time_slices", "--scale")
     for scale, text in (
         ("deadlines", "it (in one pass fmlp_plus accepts a set with a deadline of 45 and rejects"),
-        ("slice", "it (with kernels of 6 and 30 on two cores and switches of 1, time_slices has"),
+        (
+            "timeslice",
+            "it (with kernels of 6 and 30 on two cores and switches of 1, time_slices has",
+        ),
         ("sms", "it (stgm accepts kernels on few SMs that form long chains on more)"),
     ):
         line = refused(folder, *command, scale)
@@ -98,12 +101,12 @@ def test_breakdown_refuses_what_is_not_monotone(folder: Path) -> None:
 
 def test_factors_of_sets_that_are_not_accepted(folder: Path) -> None:
     gs.Workload([gs.Task("a", 10, [gs.CPU(9)], deadline=6, core=0)]).save(folder / "late.toml")
-    done = run(folder, "breakdown", "late.toml", "--method", "gpu_server")
+    done = run(folder, "breakdown", "late.toml", "--way", "gpu_server")
     assert done.returncode == 1  # no way can keep a deadline of 6 for 9 ticks
     assert re.search(r"^all +0\.6666 +2/3 +0\.6000 +a$", done.stdout, re.MULTILINE)
     tasks = [gs.Task("a", 10, [gs.CPU(1)], core=0), gs.Task("b", 9, [gs.CPU(9)], core=0)]
     gs.Workload(tasks).save(folder / "full.toml")
-    command = ("breakdown", "full.toml", "--method", "mpcp", "--scale", "a")
+    command = ("breakdown", "full.toml", "--way", "mpcp", "--scale", "a")
     assert re.search(r"^task a +0 +0 +0\.0000 +", run(folder, *command).stdout, re.MULTILINE)
     assert json.loads(run(folder, *command, "--json").stdout)["factors"][0]["factor"] is None
 
@@ -112,7 +115,7 @@ def test_factors_of_sets_that_are_not_accepted(folder: Path) -> None:
 
 
 def test_assign_finds_priorities_by_a_search(folder: Path) -> None:
-    method = ("--method", "mpcp")
+    method = ("--way", "mpcp")
     assert run(folder, "check", "ordered.toml", *method).returncode == 3
     done = run(folder, "assign", "ordered.toml", *method)
     assert (done.returncode, done.stderr) == (0, "")
@@ -139,7 +142,7 @@ def test_assign_finds_priorities_by_a_search(folder: Path) -> None:
 def test_assign_says_that_no_priorities_are_accepted(folder: Path) -> None:
     tasks = [*(task.replace(deadline=1) for task in ORDERED[:2]), ORDERED[2]]
     ORDERED.replace(tasks=tasks).save(folder / "late.toml")
-    done = run(folder, "assign", "late.toml", "--method", "mpcp")
+    done = run(folder, "assign", "late.toml", "--way", "mpcp")
     assert done.returncode == 1
     said = r"^No priorities make the test accept the set; the deadline-monotonic ones are kept "
     assert re.search(rf"{said}\(\d+ tests\)\.$", done.stdout, re.MULTILINE)
@@ -147,7 +150,7 @@ def test_assign_says_that_no_priorities_are_accepted(folder: Path) -> None:
 
 
 def test_assign_by_audsley_and_by_deadlines(folder: Path) -> None:
-    command = ("assign", "pipeline.toml", *ORIN, "--method")
+    command = ("assign", "pipeline.toml", *ORIN, "--way")
     done = run(folder, *command, "time_slices", "--option", "order_free=true")
     assert done.returncode == 0 and "\nAudsley's algorithm found the priorities (" in done.stdout
     done = run(folder, *command, "mpcp")
@@ -157,7 +160,7 @@ def test_assign_by_audsley_and_by_deadlines(folder: Path) -> None:
 
 
 def test_assign_keeps_the_workload_where_it_chooses_priorities_of_the_gpu(folder: Path) -> None:
-    command = ("assign", "pipeline.toml", *ORIN, "--of", "gpu", "--method")
+    command = ("assign", "pipeline.toml", *ORIN, "--of", "gpu", "--way")
     done = run(folder, *command, "gcaps")
     assert done.returncode == 0
     assert re.search(r"^task +priority +GPU priority +deadline ", done.stdout, re.MULTILINE)
@@ -172,14 +175,14 @@ def test_assign_keeps_the_workload_where_it_chooses_priorities_of_the_gpu(folder
 
 @pytest.mark.parametrize("command", ["breakdown", "assign"])
 def test_methods_and_workloads_that_are_refused(folder: Path, command: str) -> None:
-    test = (command, "pipeline.toml", *ORIN, "--method")
+    test = (command, "pipeline.toml", *ORIN, "--way")
     assert refused(folder, *test, "streams") == (
-        f"--method: got 'streams', expected one of {', '.join(PLACED_TESTS)}\n"
+        f"--way: got 'streams', expected one of {', '.join(placed_ways())}\n"
     )
     assert "expected one of one_stream" in refused(folder, *test, "none")
     line = refused(folder, *test, "gcaps", "--option", "variant=paper")
     assert line.startswith("--option variant: got 'paper', expected one of sound")
     heavy = [gs.Task(name, 10, [gs.CPU(8)]) for name in ("a", "b", "c")]
     gs.Workload(heavy).save(folder / "heavy.toml")
-    line = refused(folder, command, "heavy.toml", *ORIN, "--method", "stgm")
+    line = refused(folder, command, "heavy.toml", *ORIN, "--way", "stgm")
     assert line.startswith("c: got no core from stgm, expected one for each task; ")

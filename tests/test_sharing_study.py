@@ -24,7 +24,7 @@ def test_shares_are_those_of_comparisons() -> None:
     for index, utilization in enumerate((0.5, 1.3)):
         systems = [_system(utilization, 4, platform, 0.0, spawn(7, index, i)) for i in range(count)]
         for way in ways:
-            found = [gs.compare(w, platform, methods=[way]) for w in systems]
+            found = [gs.compare(w, platform, ways=[way]) for w in systems]
             row = table.where(utilization=utilization, way=way)
             sure = np.mean([any(r.schedulable for r in rows) for rows in found])
             late = np.mean([all(r.schedulable is False for r in rows) for rows in found])

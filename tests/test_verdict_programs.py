@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.comparison.ways import WAYS
+from gpusched.ways import WAYS
 
 SMALL = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
 CPU, IN, OUT, Task = gs.CPU, gs.CopyIn, gs.CopyOut, gs.Task
@@ -101,9 +101,7 @@ def test_row_6_copies_of_the_next_job_wait_in_the_stream() -> None:
             Task("a", 9, [IN(1), k(3, 4), OUT(4)], deadline=18), Task("b", 40, [k(time, 4)])
         ])  # fmt: skip
         for way in ("streams", "mps"):
-            row = gs.compare(w, gs.Platform(one, 2, slowdown=None, copy_engines=1), methods=[way])[
-                way
-            ]
+            row = gs.compare(w, gs.Platform(one, 2, slowdown=None, copy_engines=1), ways=[way])[way]
             assert row.answer is not None and row.run is not None
             bounded = row.answer.bounded
             assert (row.run.worst[bounded] <= row.answer.response[bounded]).all()
@@ -272,7 +270,7 @@ def test_conditions_in_every_form() -> None:
     text = "CPU work is not delayed by other tasks: 2 threads on 1 CPU"
     assert (condition.premise, condition.text, condition.tasks) == ("cpu_alone", text, ("a", "b"))
     assert "--cpus 2" in condition.remedy
-    c = gs.compare(w, p, methods=["pbs"], until="40ms")
+    c = gs.compare(w, p, ways=["pbs"], until="40ms")
     assert (c.schedulable, c.verdict, c["pbs"].verdict) == (None, "conditional", "conditional")
     best = c.best()
     assert best is not None and best.conditional and c.advice() is None
@@ -332,9 +330,9 @@ def test_a_run_shows_no_miss_of_what_it_does_not_represent() -> None:
     assert "no miss of the program" in run.why()
     full = gs.observe(w, platform(3), "one_stream")
     assert full.limits == () and full.schedulable is False
-    row = gs.compare(w, platform(2), methods=["one_stream"])["one_stream"]
+    row = gs.compare(w, platform(2), ways=["one_stream"])["one_stream"]
     assert row.verdict == "undecided" and row.tightest is not None
-    table = str(gs.compare(w, platform(2), methods=["one_stream"]))
+    table = str(gs.compare(w, platform(2), ways=["one_stream"]))
     assert "(CPUs not shared)" in table
 
 
@@ -440,7 +438,7 @@ def test_copies_without_kernels_are_gpu_work_too() -> None:
 def test_every_way_has_premises() -> None:
     from gpusched.comparison.verdicts.premises import PREMISES
 
-    assert PREMISES.keys() == {way.name for way in WAYS if way.method is not None}
+    assert PREMISES.keys() == {way.name for way in WAYS if way.test is not None}
     for premises in PREMISES.values():
         for premise in premises:
             assert premise.text and (premise.refuse is None) != (premise.doubt is None)

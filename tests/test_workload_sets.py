@@ -233,7 +233,7 @@ def test_yaml_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path = put(tmp_path / "jobs.yaml", "jobset:\n  - Task ID: 1\n")
     with pytest.raises(ImportError, match=r"jobs.yaml: a job set in YAML needs PyYAML: pip instal"):
         gs.io.read_job_set(path)
-    assert main(["check", str(path), "--method", "gcaps"]) == 2
+    assert main(["check", str(path), "--way", "gcaps"]) == 2
 
 
 def test_commands_take_sets_of_other_tools(
@@ -241,17 +241,17 @@ def test_commands_take_sets_of_other_tools(
 ) -> None:
     xml = put(tmp_path / "set.xml", XML.replace("requirement", "x").replace('partition="1"', ""))
     for file, tick in ((SINGLE, "1ns"), (xml, "1us")):
-        for command in (["check", str(file), "--method", "gcaps"],
+        for command in (["check", str(file), "--way", "gcaps"],
                         ["compare", str(file), "--no-simulation", "--no-margin"]):  # fmt: skip
             assert main([*command, "--cpus", "2"]) == 0
             assert f"2 tasks on no GPU (--gpu), 2 CPUs; a tick is {tick}" in capsys.readouterr().out
-    assert main(["check", str(SINGLE), "--method", "gcaps", "--tick", "ms"]) == 0
+    assert main(["check", str(SINGLE), "--way", "gcaps", "--tick", "ms"]) == 0
     out = capsys.readouterr().out
     assert "a tick is 1ms" in out and "its period is the hyperperiod of the job set, 20" in out
-    assert main(["check", str(SINGLE), "--method", "edf_serial", "--resource", "kernel"]) == 3
+    assert main(["check", str(SINGLE), "--way", "edf_serial", "--resource", "kernel"]) == 3
     assert capsys.readouterr().out.count("edf_serial: conditional") == 1
     renamed = put(tmp_path / "jobs.txt", SINGLE.read_text(encoding="utf-8"))
-    assert main(["check", str(renamed), "--method", "gcaps"]) == 0
+    assert main(["check", str(renamed), "--way", "gcaps"]) == 0
     capsys.readouterr()
     toml = tmp_path / "w.toml"
     gs.io.read_job_set(SINGLE).save(toml)
@@ -264,7 +264,7 @@ def test_commands_take_sets_of_other_tools(
         (put(tmp_path / "b.toml", '{"traceEvents": []}'), [], "b.toml: got a trace in JSON: make"),
         (put(tmp_path / "prec.csv", "From TID, From JID\n"), [], "prec.csv: got precedence const"),
     ):
-        assert main(["check", str(file), "--method", "gcaps", *options]) == 2
+        assert main(["check", str(file), "--way", "gcaps", *options]) == 2
         assert message in capsys.readouterr().err
 
 

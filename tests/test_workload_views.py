@@ -42,8 +42,8 @@ def ends(kernel: gs.Kernel, gpu: gs.GPU) -> list[int]:
         int(batches.table.completion[1]),
         int(gs.simulate.fifo(batches.tasks, gpu=gpu, until=1).worst[0]),
         int(gs.simulate.hierarchy(launches, gpu).end[0]),
-        int(gs.simulate.host(divided, cpus=1, protocol="stgm", until=1).response[0]),
-        int(gs.simulate.host(whole, cpus=1, protocol="mpcp", until=1).response[0]),
+        int(gs.simulate.host(divided, cpus=1, way="stgm", until=1).response[0]),
+        int(gs.simulate.host(whole, cpus=1, way="mpcp", until=1).response[0]),
     ]
 
 

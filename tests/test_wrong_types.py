@@ -41,8 +41,8 @@ PLAN: dict[str, Any] = {
 SCHEDULE = gs.Schedule(**PLAN)
 TASK: dict[str, Any] = {"name": "a", "period": 9, "segments": [gs.CPU(1)]}
 WORKLOAD = gs.Workload([gs.Task(**TASK)])
-COMPARISON = gs.compare(WORKLOAD, gs.Platform("xavier"), methods=["mpcp"])
-BOTH: dict[str, Any] = {"workload": WORKLOAD, "platform": gs.Platform("xavier"), "method": "mpcp"}
+COMPARISON = gs.compare(WORKLOAD, gs.Platform("xavier"), ways=["mpcp"])
+BOTH: dict[str, Any] = {"workload": WORKLOAD, "platform": gs.Platform("xavier"), "way": "mpcp"}
 
 
 def keywords(function: Callable[..., Any], names: str, **right: Any) -> dict[str, Any]:
@@ -70,7 +70,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     **keywords(gs.pbs.partition, "tasks table gpus idling budget stop", tasks=TASKS, table=TABLE),
     **keywords(gs.pbs.margin, "tasks table idling budget stop", tasks=TASKS, table=TABLE),
     **keywords(gs.simulate.fifo, "tasks threads waves execution", tasks=TASKS, threads=64, until=9),
-    **keywords(gs.simulate.host, "hosts cpus intervals gap", hosts=HOSTS, cpus=2, until=9),
+    **keywords(
+        gs.simulate.host, "hosts cpus way intervals releases victim", hosts=HOSTS, cpus=2, until=9
+    ),
     **keywords(gs.analysis.stgm_allocate, "hosts cpus apart unit", hosts=HOSTS, cpus=2, sms=2),
     **keywords(gs.analysis.stgm_exhaustive, "hosts states unit", hosts=HOSTS, cpus=2, sms=2),
     **keywords(gs.analysis.cpu_only, "hosts cpus speed_up", hosts=HOSTS, cpus=2, speed_up=2),
@@ -79,21 +81,19 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     **keywords(gs.CopyIn, "time by", time=1),
     **keywords(gs.Platform, "gpu cpus timeslice ring priority_levels slowdown copy_engines"),
     **keywords(gs.Workload, "tasks tick notes", tasks=[gs.Task(**TASK)]),
-    **keywords(gs.analyze, "workload platform method gaps budget stop mode overhead", **BOTH),
-    **keywords(gs.observe, "workload platform method until timeline budget stop mode", **BOTH),
-    **keywords(gs.margin, "workload platform method what gaps budget stop mode", **BOTH),
+    **keywords(gs.analyze, "workload platform way gaps budget stop mode", **BOTH),
+    **keywords(gs.observe, "workload platform way until timeline budget stop mode", **BOTH),
+    **keywords(gs.margin, "workload platform way what gaps budget stop mode", **BOTH),
     **keywords(
         gs.compare,
-        "workload platform methods simulate until gaps budget stop",
+        "workload platform ways simulate until gaps budget stop",
         **{key: BOTH[key] for key in ("workload", "platform")},
     ),
-    "search a workload": lambda value: gs.analyze(**{**BOTH, "method": "pbs"}, idling=value),
-    "variant of fmlp_plus": lambda value: gs.analyze(
-        **{**BOTH, "method": "fmlp_plus"}, variant=value
-    ),
-    "variant of stgm": lambda value: gs.analyze(**{**BOTH, "method": "stgm"}, apart=value),
-    "lock of srm": lambda value: gs.analyze(**{**BOTH, "method": "srm"}, lock=value),
-    "order of streams": lambda value: gs.observe(**{**BOTH, "method": "streams"}, order=value),
+    "search a workload": lambda value: gs.analyze(**{**BOTH, "way": "pbs"}, idling=value),
+    "variant of fmlp_plus": lambda value: gs.analyze(**{**BOTH, "way": "fmlp_plus"}, variant=value),
+    "variant of stgm": lambda value: gs.analyze(**{**BOTH, "way": "stgm"}, apart=value),
+    "lock of srm": lambda value: gs.analyze(**{**BOTH, "way": "srm"}, lock=value),
+    "order of streams": lambda value: gs.observe(**{**BOTH, "way": "streams"}, order=value),
     "row of a comparison": lambda value: COMPARISON[value],
     "task of an answer": COMPARISON["mpcp"].answer.why,  # type: ignore[union-attr]
     "task of a run": COMPARISON["mpcp"].run.why,  # type: ignore[union-attr]

@@ -170,7 +170,7 @@ static int try_factor(search_t *search, gs_context_t *ctx, factor_t factor, bool
         return GS_OK;
     }
     gs_analysis_common_answer_t *answer = &search->memory->answer;
-    status = search->test->run(search->test, ctx, &scaled->hosts, search->place, answer);
+    status = gs_analysis_placed_test_run(search->test, ctx, &scaled->hosts, search->place, answer);
     search->found->tests++;
     *accepted = answer->schedulable;
     if (!*accepted) {
@@ -336,7 +336,7 @@ int gs_analysis_sensitivity_breakdown(gs_analysis_sensitivity_breakdown_t *self,
     for (int64_t i = 0; i < hosts->n; i++) {
         self->sms[i] = gs_analysis_placed_test_sms(test, place, i);
     }
-    if (test->options.sms < 1 && test->family != GS_ANALYSIS_PLACED_STGM) {
+    if (test->options.sms < 1 && !gs_analysis_placed_method_divides(test->method)) {
         return gs_analysis_common_check_sms(ctx, test->options.sms);
     }
     copy_set(&self->scaled, hosts, self->sms, scale, task);
@@ -350,6 +350,7 @@ int gs_analysis_sensitivity_breakdown(gs_analysis_sensitivity_breakdown_t *self,
 
 static const char *const SCALE[] = {"all", "kernels", "copies", "cpu", NULL};
 static const gs_method_option_t OPTIONS[] = {
+    {"way", "way", NULL, NULL, "the way of sharing the GPU whose test it is"},
     {"scale", "choice", SCALE, "all", "times that are scaled; also the name of a task"},
 };
 

@@ -24,7 +24,7 @@
 #ifndef GS_ANALYSIS_BREAKDOWN_H
 #define GS_ANALYSIS_BREAKDOWN_H
 
-#include "analysis/placed/placed_test.h"
+#include "analysis/placed_test.h"
 
 /* Times that are multiplied. */
 enum {

@@ -10,7 +10,9 @@
 
 typedef struct {
     const char *name;
-    const char *type;           /* "choice", "integer", "boolean" */
+    const char *type;           /* "choice", "boolean", "integer", "positive integer", "number",
+                                   "time", "positive time" (ticks), "integers", "times", "way",
+                                   "data" */
     const char *const *choices; /* of a choice, ended by NULL; else NULL */
     const char *standard;       /* the default, as text */
     const char *meaning;

@@ -139,9 +139,14 @@ int gs_pbs_search_run(gs_pbs_search_t *self, gs_context_t *ctx, const gs_periodi
 }
 
 static const char *const SEARCH_METHOD[] = {"interval", "graph", NULL};
+static const char *const SEARCH_VARIANT[] = {"sound", "paper", "printed", NULL};
 static const gs_method_option_t SEARCH_OPTIONS[] = {
     {"method", "choice", SEARCH_METHOD, "interval", "interval search, or the scheduling graph"},
+    {"variant", "choice", SEARCH_VARIANT, "sound", "of the graph: repaired, or as printed"},
     {"idling", "boolean", NULL, "False", "whether the GPU may idle while work is ready"},
+    {"policy", "boolean", NULL, "False", "whether a policy for run time is made"},
+    {"repeating", "boolean", NULL, "False", "whether the schedule must repeat without end"},
+    {"thorough", "boolean", NULL, "False", "whether all parts of the search may take long"},
 };
 
 const gs_method_t gs_pbs_search_method = {

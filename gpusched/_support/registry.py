@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, overload
 
@@ -23,9 +24,25 @@ def limit(name: str) -> int:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a method; ``choices`` is empty unless the option is a choice.
+    """An option of a method, or a parameter of a way of sharing the GPU.
 
-    ``type`` is "choice", "integer" or "boolean"; ``default`` is text, None if there is no default.
+    >>> option = gs.ways.Mpcp().parameters[0]
+    >>> option.name, option.choices, option.default
+    ('mode', ('suspend', 'busy', 'spin'), 'suspend')
+
+    Attributes
+    ----------
+    name, meaning
+        The name, and what it is.
+    type
+        "choice", "boolean", "integer", "positive integer", "number", "time" or "positive time" (in
+        ticks, or text with a unit where the length of a tick is known), "integers" (one for each
+        task), "times" (one, or one for each context), "way" (a way of sharing the GPU), or "data"
+        (see the docstring of the function).
+    choices
+        The choices; empty for other types.
+    default
+        The default as text; None if there is none.
     """
 
     name: str
@@ -33,6 +50,23 @@ class Option:
     choices: tuple[str, ...]
     default: str | None
     meaning: str
+
+    @property
+    def standard(self) -> Any:
+        """The default as a value of its type; None if there is none."""
+        if self.default is None or self.type in ("choice", "way"):
+            return self.default
+        return ast.literal_eval(self.default)
+
+    @property
+    def least(self) -> int:
+        """The smallest number that is allowed: 1 if it must be positive."""
+        return int(self.type.startswith("positive"))
+
+    @property
+    def unit(self) -> str | None:
+        """ "ticks" for a time, None for other types."""
+        return "ticks" if self.type.endswith("time") else None
 
 
 @dataclass(frozen=True)

@@ -29,16 +29,17 @@ for stacks of sets.
 
 from __future__ import annotations
 
+from gpusched.analysis import contexts, partitioned
 from gpusched.analysis.allocation import partition, stgm_allocate, stgm_exhaustive
 from gpusched.analysis.assignment_answer import Assignment
 from gpusched.analysis.breakdown_answer import Breakdown
-from gpusched.analysis.contexts import gcaps, time_slices
+from gpusched.analysis.contexts import *  # noqa: F403  (the tests of ways)
 from gpusched.analysis.fifo_answer import REASONS, STATUSES, THEOREMS, FifoBound
 from gpusched.analysis.fifo_bounds import fifo_bound
 from gpusched.analysis.fifo_limits import FifoLimit, fifo_limit
 from gpusched.analysis.global_edf import GEDF_METHODS, container, cpu_only, gedf_tardiness, srm
 from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
-from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
+from gpusched.analysis.partitioned import *  # noqa: F403
 from gpusched.analysis.priority_answer import PRIORITY_TERMS, PriorityStreamsBound
 from gpusched.analysis.priority_assignment import assign_priorities
 from gpusched.analysis.priority_bounds import priority_streams
@@ -48,6 +49,8 @@ from gpusched.model.answer import Answer
 from gpusched.model.fifo_model import ORDERS
 
 __all__ = [
+    *contexts.__all__,
+    *partitioned.__all__,
     "GEDF_BOUNDS",
     "GEDF_METHODS",
     "LOCKS",
@@ -71,19 +74,13 @@ __all__ = [
     "cpu_only",
     "fifo_bound",
     "fifo_limit",
-    "fmlp_plus",
-    "gcaps",
     "gedf_tardiness",
-    "gpu_server",
-    "mpcp",
     "partition",
     "priority_streams",
     "schedulability",
     "srm",
-    "stgm",
     "stgm_allocate",
     "stgm_exhaustive",
-    "time_slices",
 ]
 
 

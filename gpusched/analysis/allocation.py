@@ -10,47 +10,29 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, flag, instance, integer64, one_of, some_of
-from gpusched._support.registry import methods
-from gpusched.analysis.partitioned import fmlp_plus
-from gpusched.analysis.partitioned_inputs import (
-    LOCK_MODES,
-    NO_SHARING,
-    STGM_VARIANTS,
-    FixedPoint,
-    LockMode,
-    Mode,
-    Suspension,
-    few_sms,
-    refuse_one_time,
-    variant_number,
-    verdict_of,
-    whole_gpu,
-)
+from gpusched._support.arguments import Int64Array, flag, instance, integer64, some_of
+from gpusched._support.registry import enumeration
+from gpusched.analysis.placed_tests import Mode, few_sms, partitioned, refuse_one_time, verdict_of
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_segments import with_zeros
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.challenges.challenge_result import Sharing
+from gpusched.ways.way import Way, as_way
 
 __all__ = ["partition", "stgm_allocate", "stgm_exhaustive"]
 
-PROTOCOLS = methods()["partition"].choices("protocol")
+STGM_VARIANTS = enumeration("analysis.stgm_variant")
 
 
 def partition(
     hosts: HostTasks,
     cpus: int,
-    sms: int | None = None,
+    way: Way | str = "mpcp",
     *,
-    protocol: Literal["mpcp", "fmlp_plus", "gpu_server"] = "mpcp",
-    mode: LockMode = "suspend",
-    overhead: int = 0,
-    variant: Literal["sound", "gcaps"] = "sound",
-    fixed_point: FixedPoint = "joint",
-    suspension: Suspension = "split",
+    sms: int | None = None,
     stop: Any = None,
+    **options: Any,
 ) -> Verdict:
-    """Assign tasks to cores by worst fit, then run `mpcp`, `fmlp_plus` or `gpu_server`.
+    """Assign tasks to cores by worst fit, then run the test of a way of sharing the GPU.
 
     Algorithm 1 of [RTCSA19] without SMs: the tasks, in order of decreasing utilization (ties by
     index), go to the core with the smallest load (the first of several). The utilization of a task
@@ -59,24 +41,23 @@ def partition(
     utilization sum (G^m + 2 eta overhead) / T. Which core the authors gave the server is not known.
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]])
-    >>> answer = gs.analysis.partition(hosts, cpus=2, protocol="fmlp_plus")
+    >>> answer = gs.analysis.partition(hosts, 2, "fmlp_plus")
     >>> answer.schedulable, answer.hosts.core.tolist()
     (True, [0, 1])
 
     Parameters
     ----------
     hosts
-        One set or a stack; ``hosts.core`` and ``hosts.sm`` are ignored.
+        One set or a stack; ``hosts.core`` is ignored, and but for ``Stgm`` ``hosts.sm`` as well.
     cpus
         Number of cores.
+    way
+        A way of sharing the GPU with a test of tasks with cores: ``Stgm``, ``Mpcp``, ``FmlpPlus``,
+        ``GpuServer``, ``TimeSlices`` or ``Gcaps`` of ``gs.ways``, or its name.
     sms, stop
         As in the test.
-    overhead
-        Of "gpu_server", as there; 0 with the other protocols.
-    protocol
-        Protocol for sharing the GPU, and name of the test.
-    mode, variant, fixed_point, suspension
-        Options of the test.
+    options
+        Parameters that are added to the way, such as ``mode="busy"``.
 
     Returns
     -------
@@ -86,38 +67,9 @@ def partition(
 
     Raises
     ------
-    The errors of the test.
+    The errors of the test; ValueError also for the core of a server, which is chosen.
     """
-    instance(hosts, HostTasks, "hosts")
-    one_of(protocol, PROTOCOLS, "protocol")
-    test = methods()[protocol]
-    one_of(mode, test.choices("mode") or LOCK_MODES[:1], "mode")
-    one_of(variant, test.choices("variant") or ("sound",), "variant")
-    one_of(fixed_point, test.choices("fixed_point"), "fixed_point")
-    one_of(suspension, test.choices("suspension"), "suspension")
-    began = perf_counter()
-    count, width = integer64(cpus, "cpus"), whole_gpu(hosts, sms)
-    late = integer64(overhead, "overhead")
-    if late and protocol != "gpu_server":
-        raise ValueError(f"overhead: got {late}, expected 0 with protocol {protocol!r}")
-    *answer, cores, server = _core.host_partition(
-        hosts._columns(),
-        cpus=count,
-        sms=width,
-        method=protocol,
-        mode=LOCK_MODES.index(mode),
-        overhead=late,
-        one_pass=fixed_point == "one_pass",
-        jitter=suspension == "jitter",
-        stop=stop,
-    )
-    placed = hosts._replaced(core=cores if hosts.is_stack else cores[0])
-    if variant == "gcaps":  # the same cores, as these depend on loads alone
-        return fmlp_plus(placed, count, width, mode=mode, variant=variant, stop=stop)  # type: ignore[arg-type]
-    places = server if protocol == "gpu_server" else None
-    sharing = Sharing(overhead=late) if protocol == "gpu_server" else NO_SHARING
-    asked = (placed, protocol, variant, mode, count, width)
-    return verdict_of(*asked, tuple(answer), began, server=places, sharing=sharing)
+    return partitioned(hosts, way, cpus, sms, stop=stop, **options)
 
 
 PRINTED = {"line 16": 1, "load": 2, "line 24": 4, "line 26": 8, "line 23": 16}
@@ -200,25 +152,27 @@ def stgm_allocate(
     would be read as "as fast on one SM as on all").
     """
     instance(hosts, HostTasks, "hosts")
-    one_of(mode, LOCK_MODES[:2], "mode")
-    one_of(variant, STGM_VARIANTS, "variant")
+    way = as_way("stgm", mode=mode, variant=variant)
     flags = APART if flag(apart, "apart") else 0
     for line in some_of(printed, PRINTED, "printed"):
         flags |= PRINTED[line]
     began = perf_counter()
-    count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
+    count, width = (
+        integer64(cpus, "cpus"),
+        _width(hosts, sms),
+    )
     size = _unit(unit, hosts, width)
     *answer, cores, sets, rounds = _core.host_stgm_allocate(
         _in_units(hosts, size)._columns(),
         cpus=count,
         sms=width // size,
         busy=mode == "busy",
-        paper=variant_number(variant),
+        paper=STGM_VARIANTS.index(variant),
         flags=flags,
         stop=stop,
     )
-    asked = (_placed(hosts, cores, sets, size, width), "stgm", variant, mode, count, width)
-    return verdict_of(*asked, tuple(answer), began, rounds=rounds)
+    chosen = _placed(hosts, cores, sets, size, width)
+    return verdict_of(chosen, way, count, width, tuple(answer), began, rounds=rounds)
 
 
 def stgm_exhaustive(
@@ -268,24 +222,26 @@ def stgm_exhaustive(
     The errors of `stgm_allocate`; ValueError also for larger sets.
     """
     instance(hosts, HostTasks, "hosts")
-    one_of(mode, LOCK_MODES[:2], "mode")
-    one_of(variant, STGM_VARIANTS, "variant")
+    way = as_way("stgm", mode=mode, variant=variant)
     if integer64(states, "states") < 1:
         raise ValueError(f"states: got {states}, expected a positive number")
     began = perf_counter()
-    count, width = integer64(cpus, "cpus"), few_sms(whole_gpu(hosts, sms))
+    count, width = (
+        integer64(cpus, "cpus"),
+        _width(hosts, sms),
+    )
     size = _unit(unit, hosts, width)
     *answer, cores, sets, rounds = _core.host_stgm_exhaustive(
         _in_units(hosts, size)._columns(),
         cpus=count,
         sms=width // size,
         busy=mode == "busy",
-        paper=variant_number(variant),
+        paper=STGM_VARIANTS.index(variant),
         states=states,
         stop=stop,
     )
-    asked = (_placed(hosts, cores, sets, size, width), "stgm", variant, mode, count, width)
-    return verdict_of(*asked, tuple(answer), began, rounds=rounds)
+    chosen = _placed(hosts, cores, sets, size, width)
+    return verdict_of(chosen, way, count, width, tuple(answer), began, rounds=rounds)
 
 
 def _unit(unit: int, hosts: HostTasks, sms: int) -> int:
@@ -319,3 +275,8 @@ def _placed(
     if hosts.is_stack:
         return hosts._replaced(core=cores, sm=sm)
     return hosts._replaced(core=cores[0], sm=sm[0])
+
+
+def _width(hosts: HostTasks, sms: int | None) -> int:
+    """The number of SMs to be divided; by default that of the times of kernels."""
+    return few_sms(hosts.columns if sms is None else integer64(sms, "sms"))

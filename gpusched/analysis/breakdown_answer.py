@@ -17,6 +17,8 @@ from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import clip, escape, shown
 from gpusched.model.answer import Flags, Ticks, part_of, sets_at, sets_of
 from gpusched.model.host_tasks import HostTasks
+from gpusched.ways.old_values import way_of_old
+from gpusched.ways.way import Way
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +42,8 @@ class Breakdown(Tabular, Saved, Frozen):
 
     Attributes
     ----------
-    hosts, test, mode, sms
-        The tasks, the test, its mode and its number of SMs.
+    hosts, way, sms
+        The tasks, the way of sharing the GPU whose test it is, and the number of SMs.
     scale, task
         The scaled times, "all", "kernels", "copies", "cpu" or the name of a task, and the index of
         that task (-1 if it is not a task).
@@ -62,11 +64,10 @@ class Breakdown(Tabular, Saved, Frozen):
     """
 
     _KIND: ClassVar[str] = "Breakdown"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks,)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Way)
 
     hosts: HostTasks
-    test: str
-    mode: str
+    way: Way
     scale: str
     sms: int
     task: int
@@ -77,6 +78,10 @@ class Breakdown(Tabular, Saved, Frozen):
     utilization: Any  # a float or an array, as is_stack says
     tests: Ticks
     seconds: float = field(default=0.0, compare=False)
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Self:
+        return cls(**way_of_old(values, "test"))
 
     @property
     def is_stack(self) -> bool:
@@ -251,7 +256,7 @@ class Breakdown(Tabular, Saved, Frozen):
         return f"<p>Breakdown: {escape(self._summary())}</p>{reason}"
 
     def _summary(self) -> str:
-        form = f"{self.test}, {self.mode}, {clip(self.scale, 40)}"
+        form = f"{self.way.name}, {self.way.given.get('mode', 'suspend')}, {clip(self.scale, 40)}"
         if not self.is_stack:
             factor = float(self.factor)
             return f"factor {factor:.6g}, utilization {self.utilization:.6g} ({form})"

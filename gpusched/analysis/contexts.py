@@ -6,33 +6,17 @@ CPU work at the priority of its task; copies that need no CPU belong to the kern
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
-from gpusched import _core
-from gpusched._support.arguments import Int64Array, flag, instance, int_array, integer64, one_of
-from gpusched._support.registry import enumeration, methods
-from gpusched.analysis.partitioned_inputs import (
-    NO_SHARING,
-    FixedPoint,
-    Mode,
-    assigned_cores,
-    verdict_of,
-    whole_gpu,
-)
+from gpusched.analysis.placed_tests import FixedPoint, Mode, run_test
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["gcaps", "time_slices"]
 
 Variant = Literal["sound", "paper"]
-
-_FIXED_POINTS = enumeration("analysis.context_fixed_point")
-_MODES = enumeration("analysis.context_mode")
 
 
 def time_slices(
@@ -40,8 +24,8 @@ def time_slices(
     cpus: int | None = None,
     sms: int | None = None,
     *,
-    slice: int,
-    switch: int = 0,
+    timeslice: int,
+    context_switch: int = 0,
     mode: Mode = "suspend",
     fixed_point: FixedPoint = "joint",
     variant: Variant = "sound",
@@ -52,14 +36,14 @@ def time_slices(
 
     A kernel is launched when its task is scheduled and has done the CPU work before it, including
     the copy in. The GPU serves the contexts with launched kernels in turn, each for at most
-    ``slice`` at a time. Before it serves a different context than the last one, it takes
-    ``switch``. A bound counts the turns of other contexts between the slices of a kernel, but no
-    more than the work of their jobs. Source: [ECRTS24] (Wang, Liu, Wong and Kim, "GCAPS", 2024),
-    Eqs. (3), (5)-(8), corrected; the proof is in ``csrc/analysis/contexts/time_slices.h``.
+    ``timeslice`` at a time. Before it serves a different context than the last one, it takes
+    ``context_switch``. A bound counts the turns of other contexts between the slices of a kernel,
+    but no more than the work of their jobs. Source: [ECRTS24] (Wang, Liu, Wong and Kim, "GCAPS",
+    2024), Eqs. (3), (5)-(8), corrected; the proof is in ``csrc/analysis/contexts/time_slices.h``.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]], core=[0, 1])
-    >>> answer = gs.analysis.time_slices(hosts, slice=4, switch=1)
+    >>> answer = gs.analysis.time_slices(hosts, timeslice=4, context_switch=1)
     >>> answer.schedulable, answer.response.tolist()
     (True, [25, 29])
 
@@ -72,10 +56,10 @@ def time_slices(
         Number of cores. Default: as many as ``hosts.core`` uses.
     sms
         Number of SMs on which kernels run. Default: the number of columns of ``hosts.kernel``.
-    slice
+    timeslice
         Maximum time that a context is served while others wait, in ticks. A shorter slice is not
         generally better or worse.
-    switch
+    context_switch
         Time to switch to another context, in ticks. It is not counted if only one task uses the
         GPU.
     mode
@@ -89,7 +73,7 @@ def time_slices(
         bound exceeded its deadline first.
     variant
         "sound", or "paper" for the printed equations (always in one pass), which omit the switch
-        back to the task: they are **unsound** with ``switch`` above 0, and otherwise more
+        back to the task: they are **unsound** with ``context_switch`` above 0, and otherwise more
         pessimistic.
     order_free
         Use deadlines in place of all response times. A bound then depends on the set of
@@ -120,19 +104,10 @@ def time_slices(
     Releases of a task are assumed to be at least a period apart; segments may take less than the
     given time.
     """
-    length, cost = integer64(slice, "slice"), integer64(switch, "switch")
-    return _run(
-        "time_slices",
-        hosts,
-        cpus,
-        sms,
-        mode,
-        fixed_point,
-        variant,
-        order_free,
-        stop,
-        slice=length,
-        cost=cost,
+    costs = {"timeslice": timeslice, "context_switch": context_switch}
+    options = {"mode": mode, "fixed_point": fixed_point, "variant": variant}
+    return run_test(
+        hosts, "time_slices", cpus, sms, stop=stop, order_free=order_free, **costs, **options
     )
 
 
@@ -141,8 +116,8 @@ def gcaps(
     cpus: int | None = None,
     sms: int | None = None,
     *,
-    update: int = 0,
-    switch: int = 0,
+    update_cost: int = 0,
+    context_switch: int = 0,
     gpu_priority: npt.ArrayLike | None = None,
     stall: bool = False,
     mode: Mode = "suspend",
@@ -154,19 +129,19 @@ def gcaps(
     """Test tasks that preempt each other on the GPU by priority: GCAPS.
 
     The GPU belongs to the highest-priority task with an open GPU segment. A segment is opened and
-    closed by an update of the driver's run list, which takes ``update`` on the task's core, cannot
-    be preempted, and holds a mutex. Copy in, kernel and copy out lie between the two updates. While
-    the owner of the GPU copies, waits for its core or waits for the mutex, the GPU idles. Before
-    the kernel of another task than the last one runs, the GPU takes ``switch``: a bound counts one
-    switch for each GPU segment of the task, and two for each one of a more urgent task that can
-    preempt it. Source: [ECRTS24], Eqs. (9)-(14), corrected; the proof is in
-    ``csrc/analysis/contexts/gcaps.h``.
+    closed by an update of the driver's run list, which takes ``update_cost`` on the task's core,
+    cannot be preempted, and holds a mutex. Copy in, kernel and copy out lie between the two
+    updates. While the owner of the GPU copies, waits for its core or waits for the mutex, the GPU
+    idles. Before the kernel of another task than the last one runs, the GPU takes
+    ``context_switch``: a bound counts one switch for each GPU segment of the task, and two for each
+    one of a more urgent task that can preempt it. Source: [ECRTS24], Eqs. (9)-(14), corrected; the
+    proof is in ``csrc/analysis/contexts/gcaps.h``.
 
     >>> hosts = gs.HostTasks.from_segments(
     ...     [60, 80], [[3, (1, 6, 1), 2], [5, (2, 9, 1), 1]], core=[0, 1])
-    >>> gs.analysis.gcaps(hosts, update=1).response.tolist()
+    >>> gs.analysis.gcaps(hosts, update_cost=1).response.tolist()
     [17, 33]
-    >>> gs.analysis.gcaps(hosts, update=1, switch=2).response.tolist()
+    >>> gs.analysis.gcaps(hosts, update_cost=1, context_switch=2).response.tolist()
     [19, 39]
 
     Parameters
@@ -174,9 +149,9 @@ def gcaps(
     hosts, cpus, sms, mode, fixed_point, order_free, stop
         As in `time_slices`. In mode "suspend", a task also releases its core while it waits for
         the mutex; in mode "busy" it spins.
-    update
+    update_cost
         Time of an update (epsilon), in ticks.
-    switch
+    context_switch
         Time to switch to another context, in ticks. It is not counted if only one task uses the
         GPU, and must be 0 with ``variant="paper"``, whose equations have no switches. A switch that
         a more urgent task interrupts is lost, and the next one is a whole one.
@@ -212,83 +187,7 @@ def gcaps(
     printed does not do this: when a segment ends that is not the owner's, it lets a second task use
     the GPU.
     """
-    cost, switching = integer64(update, "update"), integer64(switch, "switch")
-    priority = None
-    if gpu_priority is not None:
-        instance(hosts, HostTasks, "hosts")
-        priority = int_array(gpu_priority, "gpu_priority")
-        if priority.shape not in (hosts.core.shape, hosts.core.shape[-1:]):
-            raise ValueError(
-                f"gpu_priority: got shape {priority.shape}, expected one number for each task, "
-                f"{hosts.core.shape}"
-            )
-        shape = np.atleast_2d(hosts.core).shape
-        priority = np.ascontiguousarray(np.broadcast_to(priority, shape))
-    return _run(
-        "gcaps",
-        hosts,
-        cpus,
-        sms,
-        mode,
-        fixed_point,
-        variant,
-        order_free,
-        stop,
-        cost=cost,
-        switch=switching,
-        gpu_priority=priority,
-        stall=flag(stall, "stall"),
-    )
-
-
-def _run(
-    test: str,
-    hosts: HostTasks,
-    cpus: int | None,
-    sms: int | None,
-    mode: Mode,
-    fixed_point: FixedPoint,
-    variant: Variant,
-    order_free: bool,
-    stop: Any,
-    *,
-    cost: int,
-    slice: int = 0,
-    switch: int = 0,
-    gpu_priority: Int64Array | None = None,
-    stall: bool = False,
-) -> Verdict:
-    """The verdict of a test with a context per task."""
-    instance(hosts, HostTasks, "hosts")
-    method = methods()[test]
-    one_of(mode, method.choices("mode"), "mode")
-    one_of(fixed_point, method.choices("fixed_point"), "fixed_point")
-    one_of(variant, method.choices("variant"), "variant")
-    free, paper = flag(order_free, "order_free"), variant == "paper"
-    if free and paper:
-        raise ValueError("order_free: got True, expected False with variant='paper'")
-    way = "order_free" if free else "one_pass" if paper else fixed_point
-    began = perf_counter()
-    cores, count = assigned_cores(hosts, cpus)
-    width = whole_gpu(hosts, sms)
-    answer = _core.host_context_test(
-        hosts._columns(),
-        cores,
-        gpu_priority,
-        method=test,
-        cpus=count,
-        sms=width,
-        mode=_MODES.index(mode),
-        fixed_point=_FIXED_POINTS.index(way),
-        paper=paper,
-        slice=slice,
-        cost=cost,
-        switch=switch,
-        stall=stall,
-        stop=stop,
-    )
-    sharing = Sharing(slice=slice, switch=cost) if test == "time_slices" else NO_SHARING
-    if test == "gcaps":
-        given = gpu_priority if gpu_priority is None or hosts.is_stack else gpu_priority[0]
-        sharing = Sharing(update=cost, switch=switch, stall=stall, gpu_priority=given)
-    return verdict_of(hosts, test, variant, mode, count, width, answer, began, sharing=sharing)
+    costs = {"update_cost": update_cost, "context_switch": context_switch, "stall": stall}
+    options = {"mode": mode, "fixed_point": fixed_point, "variant": variant}
+    more = {"gpu_priority": gpu_priority, "order_free": order_free}
+    return run_test(hosts, "gcaps", cpus, sms, stop=stop, **costs, **options, **more)

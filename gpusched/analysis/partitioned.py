@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
-import numpy as np
 import numpy.typing as npt
 
-from gpusched import _core
-from gpusched._support.arguments import instance, int_array, integer64, one_of
-from gpusched._support.registry import methods
-from gpusched.analysis.partitioned_inputs import (
-    FixedPoint,
-    LockMode,
-    Mode,
-    Suspension,
-    assigned_cores,
-    few_sms,
-    lock_test,
-    sm_sets_of,
-    variant_number,
-    verdict_of,
-    whole_gpu,
-)
+from gpusched.analysis.placed_tests import FixedPoint, LockMode, Mode, Suspension, run_test
 from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.challenges.challenge_result import Sharing
 
 __all__ = ["fmlp_plus", "gpu_server", "mpcp", "stgm"]
-
-
-class _Ways(TypedDict):
-    """Options of all tests with one GPU user at a time."""
-
-    fixed_point: FixedPoint
-    suspension: Suspension
 
 
 def stgm(
@@ -119,24 +94,8 @@ def stgm(
       job and after another GPU segment;
     - releases of a task are at least a period apart; segments may take less than the given time.
     """
-    instance(hosts, HostTasks, "hosts")
-    one_of(mode, methods()["stgm"].choices("mode"), "mode")
-    one_of(variant, methods()["stgm"].choices("variant"), "variant")
-    one_of(suspension, methods()["stgm"].choices("suspension"), "suspension")
-    began = perf_counter()
-    cores, count = assigned_cores(hosts, cpus)
-    width = hosts.sms if sms is None else few_sms(integer64(sms, "sms"))
-    answer = _core.host_stgm(
-        hosts._columns(),
-        cores,
-        sm_sets_of(hosts, width),
-        cpus=count,
-        busy=mode == "busy",
-        paper=variant_number(variant),
-        split=suspension == "split",
-        stop=stop,
-    )
-    return verdict_of(hosts, "stgm", variant, mode, count, width, answer, began)
+    options = {"mode": mode, "variant": variant, "suspension": suspension}
+    return run_test(hosts, "stgm", cpus, sms, stop=stop, **options)
 
 
 def mpcp(
@@ -196,14 +155,8 @@ def mpcp(
     ------
     The errors of `stgm`. Releases of a task are assumed to be at least a period apart.
     """
-    instance(hosts, HostTasks, "hosts")
-    one_of(mode, methods()["mpcp"].choices("mode"), "mode")
-    began = perf_counter()
-    cores, count = assigned_cores(hosts, cpus)
-    width = whole_gpu(hosts, sms)
-    ways: _Ways = {"fixed_point": fixed_point, "suspension": suspension}
-    answer = lock_test("mpcp", hosts, cores, count, width, mode, **ways, stop=stop)
-    return verdict_of(hosts, "mpcp", "sound", mode, count, width, answer, began)
+    options = {"mode": mode, "fixed_point": fixed_point, "suspension": suspension}
+    return run_test(hosts, "mpcp", cpus, sms, stop=stop, **options)
 
 
 def fmlp_plus(
@@ -247,18 +200,8 @@ def fmlp_plus(
     ------
     The errors of `stgm`. Releases of a task are assumed to be at least a period apart.
     """
-    instance(hosts, HostTasks, "hosts")
-    one_of(mode, methods()["fmlp_plus"].choices("mode"), "mode")
-    one_of(variant, methods()["fmlp_plus"].choices("variant"), "variant")
-    began = perf_counter()
-    cores, count = assigned_cores(hosts, cpus)
-    width = whole_gpu(hosts, sms)
-    ways: _Ways = {"fixed_point": fixed_point, "suspension": suspension}
-    paper = variant == "gcaps"
-    answer = lock_test(
-        "fmlp_plus", hosts, cores, count, width, mode, paper=paper, **ways, stop=stop
-    )
-    return verdict_of(hosts, "fmlp_plus", variant, mode, count, width, answer, began)
+    options = {"fixed_point": fixed_point, "suspension": suspension}
+    return run_test(hosts, "fmlp_plus", cpus, sms, stop=stop, mode=mode, variant=variant, **options)
 
 
 def gpu_server(
@@ -267,7 +210,7 @@ def gpu_server(
     sms: int | None = None,
     *,
     server: npt.ArrayLike | None = None,
-    overhead: int = 0,
+    server_overhead: int = 0,
     fixed_point: FixedPoint = "joint",
     suspension: Suspension = "split",
     stop: Any = None,
@@ -276,11 +219,11 @@ def gpu_server(
 
     The server has the highest priority on its core, runs one segment at a time, executes the copies
     and is suspended during kernels. Tasks are suspended from the request to the notification. The
-    server takes ``overhead`` at the start of a request, between two requests and for a
+    server takes ``server_overhead`` at the start of a request, between two requests and for a
     notification. Source: Kim, Patel, Wang and Rajkumar, RTCSA 2017 and JSA 2018.
 
     >>> hosts = gs.HostTasks.from_segments([60, 80], [[3, (1, 6, 1), 2], [5]], core=[0, 0])
-    >>> gs.analysis.gpu_server(hosts, overhead=1).response.tolist()
+    >>> gs.analysis.gpu_server(hosts, server_overhead=1).response.tolist()
     [15, 10]
 
     Parameters
@@ -291,7 +234,7 @@ def gpu_server(
     server
         Core of the server, one number or ``(N,)``. None: the server has its own core in addition to
         the ``cpus``.
-    overhead
+    server_overhead
         Overhead in ticks (epsilon; the authors measured 50 us).
 
     Returns
@@ -304,21 +247,6 @@ def gpu_server(
     The errors of `stgm`; also ValueError for a core of the server that does not exist and for a
     negative overhead. Releases of a task are assumed to be at least a period apart.
     """
-    instance(hosts, HostTasks, "hosts")
-    began = perf_counter()
-    cores, count = assigned_cores(hosts, cpus)
-    width = whole_gpu(hosts, sms)
-    place = np.int64(count) if server is None else int_array(server, "server")
-    sets = len(cores)
-    if np.ndim(place) > 1 or (np.ndim(place) == 1 and np.shape(place) != (sets,)):
-        raise ValueError(
-            f"server: got shape {np.shape(place)}, expected one core, or one for each set"
-        )
-    places = np.ascontiguousarray(np.broadcast_to(place, (sets,)))
-    late = integer64(overhead, "overhead")
-    ways: _Ways = {"fixed_point": fixed_point, "suspension": suspension}
-    answer = lock_test(
-        "gpu_server", hosts, cores, count, width, server=places, overhead=late, **ways, stop=stop
-    )
-    asked = (hosts, "gpu_server", "sound", "suspend", count, width)
-    return verdict_of(*asked, answer, began, server=places, sharing=Sharing(overhead=late))
+    options = {"fixed_point": fixed_point, "suspension": suspension}
+    costs = {"server": server, "server_overhead": server_overhead}
+    return run_test(hosts, "gpu_server", cpus, sms, stop=stop, **costs, **options)

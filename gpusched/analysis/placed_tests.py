@@ -1,117 +1,327 @@
-"""Response-time tests of placed tasks by name, for methods that run them many times in the core."""
+"""Response-time tests of tasks with cores, as the core runs them: arguments and verdicts."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from time import perf_counter
+from typing import Any, Literal, TypedDict
 
 import numpy as np
+import numpy.typing as npt
 
-from gpusched._support.arguments import Int64Array, one_of
+from gpusched import _core
+from gpusched._support.arguments import Int64Array, instance, int_array, integer64, one_of
 from gpusched._support.registry import enumeration, methods
-from gpusched.analysis.contexts import gcaps, time_slices
-from gpusched.analysis.partitioned import fmlp_plus, gpu_server, mpcp, stgm
-from gpusched.analysis.partitioned_inputs import LOCK_MODES, sm_sets_of
-from gpusched.analysis.verdict import Verdict
-from gpusched.model.host_tasks import HostTasks
+from gpusched.analysis.verdict import TERMS, Verdict
+from gpusched.model.host_tasks import MAX_SMS, HostTasks
+from gpusched.ways.way import Way, placed_way
 
-__all__ = ["PLACED_TESTS", "PlacedTest", "TestOptions", "placed_test", "run_test"]
+__all__ = [
+    "FixedPoint", "LockMode", "Mode", "PlacedTest", "Suspension", "few_sms", "partitioned",
+    "placed_test", "refuse_one_time", "run_test", "sound_test", "tested", "verdict_of",
+]  # fmt: skip
 
-_TESTS: dict[str, Callable[..., Verdict]] = {
-    test.__name__: test for test in (stgm, mpcp, fmlp_plus, gpu_server, time_slices, gcaps)
-}
-PLACED_TESTS = tuple(_TESTS)
-"""Names of the tests, each of which is proven to be monotone in every time."""
+Mode = Literal["suspend", "busy"]
+LockMode = Literal["suspend", "busy", "spin"]
+FixedPoint = Literal["joint", "one_pass"]
+Suspension = Literal["split", "jitter"]
 
-_COSTS = {"gpu_server": "overhead", "time_slices": "switch", "gcaps": "update"}
+_MODES = enumeration("analysis.lock_mode")
 _FIXED_POINTS = enumeration("analysis.context_fixed_point")
 
 
 class TestOptions(TypedDict):
     """The options of a test in the form that functions of the core take."""
 
-    method: str
+    way: str
     cpus: int
     sms: int
     mode: int
+    variant: int
     fixed_point: int
-    slice: int
-    cost: int
-    switch: int
+    timeslice: int
+    context_switch: int
+    update_cost: int
+    server_overhead: int
     stall: bool
     jitter: bool
 
 
+class Arrays(TypedDict):
+    """The tasks and their placement in the form that functions of the core take."""
+
+    hosts: Any  # columns of the tasks
+    core: Int64Array | None
+    sm: npt.NDArray[np.uint8] | None  # stgm
+    server: Int64Array | None
+    gpu_priority: Int64Array | None
+
+
 @dataclass(frozen=True)
 class PlacedTest:
-    """A test of a set or a stack: its verdict, and its arguments as the core takes them.
+    """A test of a set or a stack in the form that functions of the core take."""
 
-    Attributes
-    ----------
-    verdict
-        The verdict for the set as it is.
-    arrays
-        Columns of the tasks, cores, sets of SMs (stgm), cores of the server (gpu_server) and GPU
-        priorities (gcaps); None for those that the test does not have.
-    options
-        The options for the core.
-    """
-
-    verdict: Verdict
-    arrays: tuple[Any, Int64Array, Any, Any, Any]
+    hosts: HostTasks
+    way: Way
+    arrays: Arrays
     options: TestOptions
 
+    @property
+    def cpus(self) -> int:
+        return self.options["cpus"]
 
-def run_test(hosts: HostTasks, test: str, options: Mapping[str, Any], stop: Any = None) -> Verdict:
-    """Run the test of that name and return its verdict.
+    @property
+    def sms(self) -> int:
+        return self.options["sms"]
 
-    Raises ValueError for an unknown test or option and for a variant that is not sound, and the
-    errors of the test.
-    """
-    one_of(test, _TESTS, "test")
-    function = _TESTS[test]
-    known = [name for name in inspect.signature(function).parameters if name != "hosts"]
-    for name in options:
-        if name not in known or name == "stop":
-            takes = ", ".join(name for name in known if name not in ("stop", "variant"))
-            raise ValueError(f"{name}: got an unknown option of {test}, expected one of {takes}")
-    variant = options.get("variant", "sound")
-    if variant != "sound":
-        one_of(variant, ("sound",), "variant")
-    if test == "time_slices" and "slice" not in options:
-        raise ValueError("slice: got none, expected the length of a slice for time_slices")
-    return function(hosts, stop=stop, **options)
+    @property
+    def mode(self) -> str:
+        return _MODES[self.options["mode"]]
 
 
 def placed_test(
-    hosts: HostTasks, test: str, options: Mapping[str, Any], stop: Any = None
+    hosts: HostTasks,
+    way: object,
+    cpus: int | None,
+    sms: int | None,
+    *,
+    with_cores: bool = True,
+    **options: Any,
 ) -> PlacedTest:
-    """A test in the form that the core takes; raises the errors of `run_test`."""
-    verdict = run_test(hosts, test, options, stop)
-    order_free = bool(options.get("order_free", False))
-    way = "order_free" if order_free else options.get("fixed_point", _FIXED_POINTS[0])
-    priority = options.get("gpu_priority")
-    defaults = {option.name: option.default for option in methods()[test].options}
-    cores = np.atleast_2d(hosts.core)
-    if priority is not None:
-        priority = np.ascontiguousarray(np.broadcast_to(priority, cores.shape), np.int64)
-    server = None if verdict.server is None else np.atleast_1d(verdict.server)
-    sm = sm_sets_of(hosts, verdict.sms) if test == "stgm" else None
+    """The test of a way, with options that are added to it.
+
+    ``with_cores``: whether the tasks have cores. Raises ValueError for a way without such a test,
+    and for options that it does not have or that exclude each other.
+    """
+    instance(hosts, HostTasks, "hosts")
+    way = placed_way(way, **options)
+    method = methods()[way.name]
+    for name in ("mode", "variant", "fixed_point", "suspension"):  # the way may have more
+        if method.choices(name) and name in way.given:
+            one_of(way.given[name], method.choices(name), name)
+    divided = way.divided
+    free, variant = _value(way, "order_free", False), _value(way, "variant", "sound")
+    if free and variant != "sound":
+        raise ValueError(f"order_free: got True, expected False with variant={variant!r}")
+    fixed_point = _value(way, "fixed_point", _FIXED_POINTS[0])
+    core, count = _cores(hosts, cpus) if with_cores else (None, integer64(cpus, "cpus"))
+    if divided:
+        width = hosts.sms if sms is None else few_sms(integer64(sms, "sms"))
+    else:
+        width = hosts.columns if sms is None else integer64(sms, "sms")
     return PlacedTest(
-        verdict,
-        (hosts._columns(), cores, sm, server, priority),
+        hosts,
+        way,
         {
-            "method": test,
-            "cpus": verdict.cpus,
-            "sms": verdict.sms,
-            "mode": LOCK_MODES.index(verdict.mode),
-            "fixed_point": _FIXED_POINTS.index(way),
-            "slice": int(options.get("slice", 0)),
-            "cost": int(options.get(_COSTS.get(test, ""), 0)),
-            "switch": int(options.get("switch", 0)) if test == "gcaps" else 0,
-            "stall": bool(options.get("stall", False)),
-            "jitter": options.get("suspension", defaults.get("suspension")) == "jitter",
+            "hosts": hosts._columns(),
+            "core": core,
+            "sm": _sm_sets(hosts, width) if divided else None,
+            "server": _servers(hosts, way, count) if with_cores else None,
+            "gpu_priority": _gpu_priorities(hosts, way),
+        },
+        {
+            "way": way.name,
+            "cpus": count,
+            "sms": width,
+            "mode": _MODES.index(_value(way, "mode", _MODES[0])),
+            "variant": method.choices("variant").index(variant) if variant != "sound" else 0,
+            "fixed_point": _FIXED_POINTS.index("order_free" if free else fixed_point),
+            "timeslice": _ticks(way, "timeslice"),
+            "context_switch": _ticks(way, "context_switch"),
+            "update_cost": _ticks(way, "update_cost"),
+            "server_overhead": _ticks(way, "server_overhead"),
+            "stall": _value(way, "stall", False),
+            "jitter": _value(way, "suspension", "split") == "jitter",
         },
     )
+
+
+def sound_test(
+    hosts: HostTasks, way: object, cpus: int | None, sms: int | None, **options: Any
+) -> PlacedTest:
+    """The sound form of the test of a way; ValueError for another one. See `placed_test`."""
+    test = placed_test(hosts, way, cpus, sms, **options)
+    one_of(_value(test.way, "variant", "sound"), ("sound",), "variant")
+    return test
+
+
+def run_test(
+    hosts: HostTasks,
+    way: object,
+    cpus: int | None = None,
+    sms: int | None = None,
+    *,
+    stop: Any = None,
+    **options: Any,
+) -> Verdict:
+    """The verdict of the test of a way; see `placed_test` for the arguments.
+
+    Raises the errors of the test.
+    """
+    began = perf_counter()
+    return tested(placed_test(hosts, way, cpus, sms, **options), began, stop)
+
+
+def tested(test: PlacedTest, began: float, stop: Any) -> Verdict:
+    """The verdict of a test."""
+    answer = _core.host_placed_test(**test.arrays, **test.options, stop=stop)
+    return verdict_of(
+        test.hosts, test.way, test.cpus, test.sms, answer, began, server=test.arrays["server"]
+    )
+
+
+def partitioned(
+    hosts: HostTasks, way: object, cpus: int, sms: int | None, *, stop: Any, **options: Any
+) -> Verdict:
+    """The verdict of the test of a way with cores by worst fit; raises the errors of the test."""
+    began = perf_counter()
+    test = placed_test(hosts, way, cpus, sms, with_cores=False, **options)
+    if "server" in test.way.given:
+        raise ValueError(
+            f"server: got {test.way.given['server']!r:.60}, expected none; its core is chosen"
+        )
+    *answer, core, server = _core.host_partition(**test.arrays, **test.options, stop=stop)
+    return verdict_of(
+        hosts._replaced(core=core if hosts.is_stack else core[0]),
+        test.way,
+        test.cpus,
+        test.sms,
+        tuple(answer),
+        began,
+        server=server if _has_server(test.way) else None,
+    )
+
+
+def verdict_of(
+    hosts: HostTasks,
+    way: Way,
+    cpus: int,
+    sms: int,
+    answer: tuple[Any, ...],
+    began: float,
+    *,
+    server: Int64Array | None = None,
+    rounds: Int64Array | None = None,
+) -> Verdict:
+    """Make the verdict from arrays of the core, which always have an axis for the sets.
+
+    ``answer``: accepted (-1 if a budget was used up), responses, terms, failed tasks. ``began``:
+    `perf_counter` at the start of the call.
+    """
+    code, response, terms, failed = answer[:4]
+    parts = {name: np.ascontiguousarray(terms[..., i]) for i, name in enumerate(TERMS)}
+    code = np.asarray(code, np.int64)
+    one = not hosts.is_stack
+    return Verdict(
+        hosts=hosts,
+        way=_whole(way if server is None else way.replace(server=server[0] if one else server)),
+        cpus=cpus,
+        sms=sms,
+        accepted=bool(code[0] == 1) if one else code == 1,
+        terms={name: part[0] for name, part in parts.items()} if one else parts,
+        rounds=None if rounds is None else int(rounds[0]) if one else rounds,
+        spent=bool(code[0] == -1) if one else code == -1,
+        _computed=response[0] if one else response,
+        _failed=int(failed[0]) if one else failed,
+        seconds=perf_counter() - began,
+    )
+
+
+def few_sms(sms: int) -> int:
+    """Check a number of SMs for which sets of SMs can be represented."""
+    if not 0 <= sms <= MAX_SMS:
+        raise ValueError(f"sms: got {sms}, expected 0 to {MAX_SMS} SMs")
+    return sms
+
+
+def refuse_one_time(hosts: HostTasks, sms: int) -> None:
+    """Raise ValueError if SMs are divided among tasks whose times on fewer SMs are not given."""
+    if hosts.columns > 1 or sms <= 1:
+        return
+    users = np.argwhere(hosts.segments > 0).tolist()
+    if users:
+        raise ValueError(
+            f"kernel{users[0]}: got one time, expected times on 1, 2, ... SMs, as the SMs are "
+            "divided; for a kernel that is as fast on one SM as on all, give its time twice, as "
+            "[9, 9]"
+        )
+
+
+# Arguments ----------------------------------------------------------------------------------------
+
+
+def _value(way: Way, name: str, missing: Any) -> Any:
+    """The value of a parameter; ``missing`` for a way that does not have it."""
+    return getattr(way, name) if any(o.name == name for o in way.parameters) else missing
+
+
+def _ticks(way: Way, name: str) -> int:
+    """A cost in ticks; 0 for a way that does not have it."""
+    value = _value(way, name, 0)
+    if value is None:
+        raise ValueError(f"{name}: got none, expected ticks for {way.name}")
+    return integer64(value, name)
+
+
+def _whole(way: Way) -> Way:
+    """The way with the values of all options of its test."""
+    return way.replace(**{o.name: getattr(way, o.name) for o in methods()[way.name].options})
+
+
+def _has_server(way: Way) -> bool:
+    return any(option.name == "server" for option in way.parameters)
+
+
+def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:
+    """Each task's core, with an axis for the sets, and the number of cores."""
+    cores = np.atleast_2d(hosts.core)
+    nowhere = np.argwhere((cores < 0) & hosts.is_task)
+    if len(nowhere):
+        at = nowhere[0][0 if hosts.is_stack else 1 :].tolist()
+        raise ValueError(
+            f"core{at}: got none, expected a core (give core=, or use partition or stgm_allocate)"
+        )
+    if cpus is None:
+        return cores, int(cores.max(initial=0)) + 1
+    return cores, integer64(cpus, "cpus")
+
+
+def _sm_sets(hosts: HostTasks, sms: int) -> npt.NDArray[np.uint8]:
+    """The sets of SMs (N, n, sms)."""
+    beyond = np.argwhere(hosts.sm[..., sms:])
+    if len(beyond):
+        *at, past = beyond[0].tolist()
+        raise ValueError(f"sms: got {sms}, expected more than {sms + past}, an SM of sm{at}")
+    given = hosts.sm if hosts.is_stack else hosts.sm[None]
+    sets = np.zeros((*given.shape[:2], sms), np.uint8)
+    common = min(sms, hosts.sms)
+    sets[..., :common] = given[..., :common]
+    return sets
+
+
+def _servers(hosts: HostTasks, way: Way, cpus: int) -> Int64Array | None:
+    """The core of the server of each set; None for a way without one."""
+    if not _has_server(way):
+        return None
+    place = np.int64(cpus) if way.server is None else int_array(way.server, "server")
+    sets = len(np.atleast_2d(hosts.core))
+    if np.ndim(place) > 1 or (np.ndim(place) == 1 and np.shape(place) != (sets,)):
+        raise ValueError(
+            f"server: got shape {np.shape(place)}, expected one core, or one for each set"
+        )
+    return np.ascontiguousarray(np.broadcast_to(place, (sets,)))
+
+
+def _gpu_priorities(hosts: HostTasks, way: Way) -> Int64Array | None:
+    """The GPU priorities of the tasks of each set; None without them."""
+    given = _value(way, "gpu_priority", None)
+    if given is None:
+        return None
+    priority = int_array(given, "gpu_priority")
+    if priority.shape not in (hosts.core.shape, hosts.core.shape[-1:]):
+        raise ValueError(
+            f"gpu_priority: got shape {priority.shape}, expected one number for each task, "
+            f"{hosts.core.shape}"
+        )
+    shape = np.atleast_2d(hosts.core).shape
+    return np.ascontiguousarray(np.broadcast_to(priority, shape))

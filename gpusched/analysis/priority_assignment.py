@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any, Literal
 
 import numpy as np
@@ -10,9 +11,10 @@ from gpusched import _core
 from gpusched._support.arguments import instance, integer64, one_of
 from gpusched._support.registry import enumeration, methods
 from gpusched.analysis.assignment_answer import Assignment
-from gpusched.analysis.placed_tests import placed_test, run_test
+from gpusched.analysis.placed_tests import run_test, sound_test, tested
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
+from gpusched.ways.way import Way, placed_way
 
 __all__ = ["assign_priorities"]
 
@@ -21,8 +23,10 @@ _METHODS = enumeration("analysis.assignment")
 
 def assign_priorities(
     hosts: HostTasks,
-    test: str,
+    way: Way | str,
     *,
+    cpus: int | None = None,
+    sms: int | None = None,
     of: Literal["cpu", "gpu"] = "cpu",
     budget: int = 10_000,
     stop: Any = None,
@@ -51,8 +55,11 @@ def assign_priorities(
     hosts
         One set or a stack of N, as the test takes it. With ``of="cpu"``, its priorities are
         ignored.
-    test
-        "stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps".
+    way
+        A way of sharing the GPU with a test of tasks with cores: ``Stgm``, ``Mpcp``, ``FmlpPlus``,
+        ``GpuServer``, ``TimeSlices`` or ``Gcaps`` of ``gs.ways``, or its name.
+    cpus, sms
+        Numbers of cores and SMs, as in the test.
     of
         "cpu": priorities of the tasks on their cores (with gcaps, on the GPU too). "gpu": GPU
         priorities for gcaps, found by Audsley's algorithm among those that agree with the CPU
@@ -63,7 +70,7 @@ def assign_priorities(
     stop
         Writable buffer of one byte; the call ends when another thread sets the byte to 1.
     options
-        Options of the test, such as ``mode="busy"``, ``cpus=4`` or ``slice=2_000_000``.
+        Parameters that are added to the way, such as ``mode="busy"`` or ``timeslice=2_000_000``.
 
     Returns
     -------
@@ -81,26 +88,28 @@ def assign_priorities(
     instance(hosts, HostTasks, "hosts")
     one_of(of, methods()["assign_priorities"].choices("of"), "of")
     most = integer64(budget, "budget")
-    if options.get("gpu_priority") is not None:
+    way = placed_way(way, **options)
+    if way.given.get("gpu_priority") is not None:
         raise ValueError(
             "gpu_priority: got numbers, expected none; those of the GPU follow the CPU priorities, "
             "or are chosen with of='gpu'"
         )
     if of == "gpu":
-        _refuse_without_levels(test, options)
+        _refuse_without_levels(way)
     else:
         ranks = deadline_ranks(hosts.deadline, hosts.is_task)
         hosts = hosts._replaced(priority=np.where(hosts.is_task, ranks, 0))
-    placed = placed_test(hosts, test, options, stop)
+    test = sound_test(hosts, way, cpus, sms)
+    tested(test, perf_counter(), stop)  # refuses what the test refuses
     priority, code, _, optimal, tests = _core.host_assign_priorities(
-        *placed.arrays, gpu=of == "gpu", budget=most, **placed.options, stop=stop
+        **test.arrays, gpu=of == "gpu", budget=most, **test.options, stop=stop
     )
     chosen = priority if hosts.is_stack else priority[0]
     if of == "gpu":
-        verdict = run_test(hosts, test, {**options, "gpu_priority": chosen}, stop)
+        verdict = run_test(hosts, way, cpus, sms, stop=stop, gpu_priority=chosen)
     else:
         hosts = hosts._replaced(priority=np.where(hosts.is_task, chosen, 0))
-        verdict = run_test(hosts, test, options, stop)
+        verdict = run_test(hosts, way, cpus, sms, stop=stop)
     names = np.array(_METHODS)[code]
     one = not hosts.is_stack
     return Assignment(
@@ -113,10 +122,10 @@ def assign_priorities(
     )
 
 
-def _refuse_without_levels(test: str, options: dict[str, Any]) -> None:
+def _refuse_without_levels(way: Way) -> None:
     """Raise ValueError for tests whose GPU priorities cannot be chosen."""
-    if test != "gcaps":
-        raise ValueError(f"of: got 'gpu' for {test}, expected 'cpu'; gcaps has GPU priorities")
+    if not any(option.name == "gpu_priority" for option in way.parameters):
+        raise ValueError(f"of: got 'gpu' for {way.name}, expected 'cpu'; gcaps has GPU priorities")
     for name in ("order_free", "stall"):
-        if options.get(name):
+        if way.given.get(name):
             raise ValueError(f"{name}: got True, expected False with of='gpu'")

@@ -13,8 +13,9 @@ from gpusched._support.arguments import flag, instance, task_number
 from gpusched._support.registry import enumeration
 from gpusched._support.text import shown
 from gpusched.analysis.breakdown_answer import Breakdown
-from gpusched.analysis.placed_tests import placed_test, run_test
+from gpusched.analysis.placed_tests import sound_test, tested
 from gpusched.model.host_tasks import HostTasks
+from gpusched.ways.way import Way
 
 __all__ = ["breakdown", "schedulability"]
 
@@ -24,17 +25,19 @@ _SCALES = enumeration("analysis.scale")
 _REFUSED = {
     "deadlines": "in one pass fmlp_plus accepts a set with a deadline of 45 and rejects it with "
     "48, as bounds of other tasks assume it",
-    "slice": "with kernels of 6 and 30 on two cores and switches of 1, time_slices has bounds of "
-    "14, 15, 16 for slices of 6, 7, 8, and of 24, 18, 16, 18 for 1, 2, 3, 4",
+    "timeslice": "with kernels of 6 and 30 on two cores and switches of 1, time_slices has bounds "
+    "of 14, 15, 16 for slices of 6, 7, 8, and of 24, 18, 16, 18 for 1, 2, 3, 4",
     "sms": "stgm accepts kernels on few SMs that form long chains on more",
 }
 
 
 def breakdown(
     hosts: HostTasks,
-    test: str,
+    way: Way | str,
     scale: str | int = "all",
     *,
+    cpus: int | None = None,
+    sms: int | None = None,
     stop: Any = None,
     **options: Any,
 ) -> Breakdown:
@@ -59,15 +62,18 @@ deadline then.')
     ----------
     hosts
         One set or a stack of N, as the test takes it.
-    test
-        "stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps".
+    way
+        A way of sharing the GPU with a test of tasks with cores: ``Stgm``, ``Mpcp``, ``FmlpPlus``,
+        ``GpuServer``, ``TimeSlices`` or ``Gcaps`` of ``gs.ways``, or its name.
     scale
         Times to scale: "all", "kernels", "copies", "cpu" (CPU segments), or all times of one task,
         given by its index or name. Costs of context switches, updates and the server do not change.
+    cpus, sms
+        Numbers of cores and SMs, as in the test.
     stop
         Writable buffer of one byte; the call ends when another thread sets the byte to 1.
     options
-        Options of the test, such as ``mode="busy"``, ``cpus=4`` or ``slice=2_000_000``.
+        Parameters that are added to the way, such as ``mode="busy"`` or ``timeslice=2_000_000``.
 
     Returns
     -------
@@ -77,9 +83,9 @@ deadline then.')
     Raises
     ------
     ValueError
-        The errors of the test; also for a variant that is not sound, for "deadlines", "slice" and
-        "sms" as the scale (tests are not monotone in these), and for a scale under which no time of
-        any set grows.
+        The errors of the test; also for a variant that is not sound, for "deadlines", "timeslice"
+        and "sms" as the scale (tests are not monotone in these), and for a scale under which no
+        time of any set grows.
     TypeError
         The scale is neither text nor a number.
     OverflowError, gpusched.Cancelled
@@ -93,10 +99,13 @@ deadline then.')
     instance(hosts, HostTasks, "hosts")
     began = perf_counter()
     index, task = _scale_of(hosts, scale)
-    placed = placed_test(hosts, test, options, stop)
-    found = _core.host_breakdown(
-        *placed.arrays, scale=index, task=task, **placed.options, stop=stop
-    )
+    test = sound_test(hosts, way, cpus, sms, **options)
+    if not test.way.monotone:
+        raise ValueError(
+            f"way: got {test.way.name!r}, expected a way whose test is proven to be monotone"
+        )
+    tested(test, began, stop)  # refuses what the test refuses
+    found = _core.host_breakdown(**test.arrays, scale=index, task=task, **test.options, stop=stop)
     numerator, denominator, limiting, tests, unlimited, load = found
     grows = _grows(hosts, _SCALES[index], task)
     if len(numerator) and not grows.any():
@@ -114,10 +123,9 @@ deadline then.')
         columns = {name: values[0].item() for name, values in columns.items()}
     return Breakdown(
         hosts=hosts,
-        test=test,
-        mode=placed.verdict.mode,
+        way=test.way,
         scale=_SCALES[index] if task < 0 else hosts.name[task],
-        sms=placed.verdict.sms,
+        sms=test.sms,
         task=task,
         **columns,
         seconds=perf_counter() - began,
@@ -126,9 +134,11 @@ deadline then.')
 
 def schedulability(
     hosts: HostTasks,
-    test: str,
+    way: Way | str,
     *,
     breakdown: bool = False,
+    cpus: int | None = None,
+    sms: int | None = None,
     stop: Any = None,
     **options: Any,
 ) -> dict[str, npt.NDArray[Any]]:
@@ -150,7 +160,7 @@ def schedulability(
     ----------
     hosts
         A stack of N sets, as the test takes it.
-    test, options
+    way, cpus, sms, options
         As in `breakdown`.
     breakdown
         Whether to compute breakdown factors of all times.
@@ -173,15 +183,16 @@ def schedulability(
     instance(hosts, HostTasks, "hosts")
     if not hosts.is_stack:
         raise ValueError("hosts: got a single set, expected a stack")
-    verdict = run_test(hosts, test, options, stop)
-    gpu = hosts.gpu_time() if test == "stgm" else hosts.gpu_time(max(verdict.sms, 1))
+    test = sound_test(hosts, way, cpus, sms, **options)
+    verdict = tested(test, perf_counter(), stop)
+    gpu = hosts.gpu_time() if test.way.divided else hosts.gpu_time(max(test.sms, 1))
     shares = (hosts.cpu_time + gpu) / np.maximum(hosts.period, 1)
     columns: dict[str, npt.NDArray[Any]] = {
         "schedulable": np.asarray(verdict.accepted),
         "set_utilization": shares.sum(axis=-1),
     }
     if flag(breakdown, "breakdown"):
-        found = _breakdown(hosts, test, "all", stop=stop, **options)
+        found = _breakdown(hosts, test.way, "all", cpus=cpus, sms=sms, stop=stop)
         columns["breakdown_factor"] = np.asarray(found.factor)
         columns["breakdown_utilization"] = np.asarray(found.utilization)
     return columns

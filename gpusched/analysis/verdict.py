@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,14 @@ from gpusched._support.text import clip, plural
 from gpusched.model.answer import Answer, Claim, Flags, Ticks, missing
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.workload.time_units import time_in_text
-from gpusched.simulate.challenges.challenge_result import Sharing
+from gpusched.ways.old_values import OldSharing, way_of_old
+from gpusched.ways.way import Way
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from gpusched._support.budget import Budget
-    from gpusched.simulate.challenges.challenge_result import Challenge
+    from gpusched.simulate.challenge_result import Challenge
 
 __all__ = ["TERMS", "Verdict"]
 
@@ -42,8 +43,6 @@ _TERM = {
     "higher": "more urgent tasks on its core",
 }
 
-# Tests in which every task has a context on the GPU.
-_CONTEXTS = ("time_slices", "gcaps")
 _LOWER_GCAPS = "updates by less urgent tasks on its core"
 
 _COLORS = {"own": 0, "copy": 4, "kernel": 1, "request": 3, "lower": 5, "server": 7, "higher": 2}
@@ -52,10 +51,13 @@ _COMMON = (
     "Releases of a task are at least a period apart, and segments take at most their given times.",
     "Tasks run on their assigned cores by fixed preemptive priorities, without further overhead.",
 )
-_MODE = {
-    ("stgm", "suspend"): "A task is suspended while it waits for the copy engine, its SMs or its "
+_MODE: dict[tuple[str | None, str], str] = {
+    (
+        "divided",
+        "suspend",
+    ): "A task is suspended while it waits for the copy engine, its SMs or its "
     "kernel; copies occupy its core at boosted priority (more urgent than all CPU segments).",
-    ("stgm", "busy"): "A task keeps its core, not preempted, during its GPU segments.",
+    ("divided", "busy"): "A task keeps its core, not preempted, during its GPU segments.",
     ("lock", "suspend"): "Tasks are suspended while they wait for the lock and during kernels; the "
     "lock's holder is boosted (more urgent than all tasks without the lock).",
     (
@@ -98,10 +100,8 @@ its own segments.'
     ----------
     hosts
         The tasks; for an allocator, with the cores and SMs that it chose.
-    test, variant, mode
-        The test ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices" or "gcaps"), its variant
-        ("sound" or a printed one), and the behaviour of tasks on their CPU while the GPU works
-        ("suspend", "busy" or "spin").
+    way
+        The way of sharing the GPU, with the parameters and options of the test (`gs.ways.Way`).
     cpus, sms
         Numbers of cores and of SMs.
     accepted
@@ -110,8 +110,6 @@ its own segments.'
         A dict from ``TERMS`` to int64 arrays of the shape of ``response``, which add up to it. For
         the task `failed`, they are the delays that can occur until its deadline, which exceed it;
         for tasks that were not examined they are 0.
-    server
-        Core of the GPU server, equal to ``cpus`` if it has its own core; None without a server.
     rounds
         For an allocator, the number of times it assigned SMs; None for a test.
     spent
@@ -119,32 +117,50 @@ its own segments.'
         If it is False and the set is not accepted, no allocation passes the test.
     seconds
         Wall-clock time of the call.
-    sharing
-        Parameters of the protocol, as a ``gs.simulate.Sharing``.
     """
 
     _KIND: ClassVar[str] = "Verdict"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Sharing)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Way, OldSharing)
 
     hosts: HostTasks
-    test: str
-    variant: str
-    mode: str
+    way: Way
     cpus: int
     sms: int
     accepted: Flags
     terms: Mapping[str, Int64Array]
-    server: Ticks | None
     rounds: Ticks | None
     spent: Flags
     _computed: Int64Array = field(repr=False)  # -1: the failed task and those not examined
     _failed: Ticks = field(repr=False)  # -1: none
     seconds: float = field(default=0.0, compare=False)
-    sharing: Sharing = field(default_factory=Sharing, repr=False)
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Self:
+        return cls(**way_of_old(values, "test"))
 
     @property
     def _tasks(self) -> HostTasks:
         return self.hosts
+
+    @property
+    def test(self) -> str:
+        """Name of the test."""
+        return self.way.name
+
+    @property
+    def variant(self) -> str:
+        """Variant of the test: "sound", or a printed one."""
+        return self.way.given.get("variant", "sound")  # type: ignore[no-any-return]
+
+    @property
+    def server(self) -> Ticks | None:
+        """Core of the GPU server, equal to ``cpus`` if it has its own core; None without one."""
+        return self.way.given.get("server")
+
+    @property
+    def mode(self) -> str:
+        """Behaviour of tasks on their CPU while the GPU works: "suspend", "busy" or "spin"."""
+        return self.way.given.get("mode", "suspend")  # type: ignore[no-any-return]
 
     @property
     def claim(self) -> Claim:
@@ -154,14 +170,13 @@ its own segments.'
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each."""
-        kind = self.test if self.test in ("stgm", "gpu_server") else "lock"
-        kind = "contexts" if self.test in _CONTEXTS else kind
+        kind = self.test if self.server is not None else self.way.family
         found = [*_COMMON, methods()[self.test].summary]
         if (kind, self.mode) in _MODE:
             found.append(_MODE[kind, self.mode])
         if self.variant in _UNSOUND:
             found.append(_UNSOUND[self.variant])
-        if self.test == "stgm" and self.hosts.columns == 1 and self.sms > 1:
+        if self.way.divided and self.hosts.columns == 1 and self.sms > 1:
             if self.hosts.segments.any():
                 found.append("The one time given for each kernel is that on its task's SMs.")
         return tuple(found)
@@ -228,23 +243,20 @@ its own segments.'
         The errors of ``gs.simulate.challenge``; ValueError also for a set without cores, for
         example from an allocator that found no allocation.
         """
-        from gpusched.simulate.challenges.challenge_run import challenge
+        from gpusched.simulate.challenge_run import challenge
 
-        sharing = self.sharing._with(ring=ring) if self.test == "time_slices" else self.sharing
+        way = self.way.replace(ring=ring) if self.test == "time_slices" else self.way
         return challenge(
             self.hosts,
             self.cpus,
-            self.test,  # type: ignore[arg-type]
-            mode=self.mode,  # type: ignore[arg-type]
-            sms=max(self.sms, 1, self.hosts.sms if self.test == "stgm" else 1),
-            server=self.server,
+            way,
+            sms=max(self.sms, 1, self.hosts.sms if self.way.divided else 1),
             budget=budget,
             seed=seed,
             first=first,
             exhaustive=exhaustive,
             accepted=self.accepted if self.variant == "sound" else None,
             stop=stop,
-            **sharing.arguments(self.test, self.hosts.n),
         )
 
     def _responses(self) -> tuple[Int64Array, npt.NDArray[np.bool_]]:
@@ -271,7 +283,7 @@ its own segments.'
         )
         if i != self._failed:
             text = super()._reason_of(i)
-            if self._computed[i] < 0 and self.test in _CONTEXTS:
+            if self._computed[i] < 0 and self.way.family == "contexts":
                 return f"{self._name(i)}: no bound, as the set is not accepted."
             if self._computed[i] < 0:
                 return f"{self._name(i)}: not examined."

@@ -7,13 +7,13 @@ from typing import Any
 
 from gpusched.cli.answer_text import response_table, stated, verdict_line
 from gpusched.cli.command_parts import natural, status_of
-from gpusched.cli.method_options import PLACED, add_method, options_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
     program_of,
 )
+from gpusched.cli.way_options import PLACED, add_way, asked_way
 
 
 def add(commands: Any) -> None:
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
         "undecided, 2 for an error, such as a task that gets no core.",
     )
     add_workload(assign)
-    add_method(assign, PLACED)
+    add_way(assign, PLACED)
     assign.add_argument(
         "--of",
         choices=("cpu", "gpu"),
@@ -54,10 +54,8 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.placed_workloads import assigned
 
     workload, platform = program_of(options)
-    chosen = options_of(options)
-    found, answer = assigned(
-        workload, platform, options.method, of=options.of, search=options.tests, **chosen
-    )
+    way = asked_way(options)
+    found, answer = assigned(workload, platform, way, of=options.of, search=options.tests)
     if options.json:
         print(json_text(assignment_document(answer, found)), end="")
         return status_of(answer.schedulable)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from gpusched._support.text import clip
 from gpusched.cli.answer_text import stated, verdict_line
 from gpusched.cli.command_parts import columns, status_of
-from gpusched.cli.method_options import PLACED, add_method, options_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
     program_of,
 )
+from gpusched.cli.way_options import PLACED, add_way, asked_way
 
 if TYPE_CHECKING:
     from gpusched.analysis.breakdown_answer import Breakdown
@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
         "undecided, 2 for an error, such as a task that gets no core.",
     )
     add_workload(breakdown)
-    add_method(breakdown, PLACED)
+    add_way(breakdown, PLACED)
     breakdown.add_argument(
         "--scale",
         action="append",
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.placed_workloads import placed
 
     workload, platform = program_of(options)
-    found = placed(workload, platform, options.method, **options_of(options))
+    found = placed(workload, platform, asked_way(options))
     answer = found.answer
     scales = ["all", *range(len(workload))] if options.scale is None else options.scale
     factors = [found.factor(scale) for scale in dict.fromkeys(scales)]

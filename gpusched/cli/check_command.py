@@ -8,14 +8,13 @@ from typing import Any
 
 from gpusched.cli.answer_text import response_table, stated, verdict_line
 from gpusched.cli.command_parts import real, status_of
-from gpusched.cli.method_options import add_method, not_applicable, options_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
     program_of,
 )
-from gpusched.comparison.ways import way_of
+from gpusched.cli.way_options import add_way, asked_way, not_applicable
 
 
 def add(commands: Any) -> None:
@@ -30,7 +29,7 @@ def add(commands: Any) -> None:
         "applicable, 2 for an error.",
     )
     add_workload(check)
-    add_method(check)
+    add_way(check)
     check.add_argument(
         "--margin",
         nargs="?",
@@ -53,19 +52,19 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from gpusched._support.budget import Budget, BudgetSpent
     from gpusched.comparison.advice import Tried, advise
-    from gpusched.comparison.analyses import Request, analyze
+    from gpusched.comparison.analyses import Request, analyze, options_of, with_costs
     from gpusched.comparison.documents import answer_document, json_text
     from gpusched.comparison.margins import growing_times, margin
     from gpusched.comparison.verdicts.premises import NotApplicable
 
     workload, platform = program_of(options)
-    chosen = options_of(options)
+    way = asked_way(options)
     if options.margin is not None:
         growing_times(workload, options.margin)  # refuses unknown tasks before the test runs
     workload.kernel_times(platform)  # refuses kernels that the GPU cannot run
     budget = None if options.seconds is None else Budget(seconds=options.seconds)
     try:
-        answer = analyze(workload, platform, options.method, budget=budget, **chosen)
+        answer = analyze(workload, platform, way, budget=budget)
     except NotApplicable as error:
         return not_applicable(options, "answer", str(error))
     except BudgetSpent as error:
@@ -73,18 +72,18 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         room = None
         if options.margin is not None:
-            room = margin(workload, platform, options.method, options.margin, **chosen)
+            room = margin(workload, platform, way, options.margin)
         print(json_text(answer_document(answer, room)), end="")
         return status_of(answer.schedulable)
     print(f"{headline(workload, platform)}\n\n{verdict_line(answer)}\n")
     print(f"{response_table(answer)}\n\n{answer.why()}")
     if answer.verdict == "undecided":
-        way = way_of(options.method)
-        if (advice := advise([Tried(workload, platform, way, Request(chosen), True)])) is not None:
+        tried = Tried(workload, with_costs(platform, way), way, Request(options_of(way)), True)
+        if (advice := advise([tried])) is not None:
             print(advice)
     print(stated(answer))
     if options.margin is not None:  # it may take a while
         sys.stdout.flush()
-        room = margin(workload, platform, options.method, options.margin, **chosen)
+        room = margin(workload, platform, way, options.margin)
         print(f"\nmargin: {room}")
     return status_of(answer.schedulable)

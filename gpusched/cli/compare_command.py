@@ -25,14 +25,14 @@ def add(commands: Any) -> None:
         "compare",
         help="compare all ways of sharing the GPU for a workload, by tests and simulations",
         description="Runs every test and simulation that can express the workload. Prints a table "
-        "of their verdicts, the reasons of those that give no guarantee, and the method under "
+        "of their verdicts, the reasons of those that give no guarantee, and the way under "
         "which the times can grow most.",
         epilog="Exit code: 0 when a way guarantees every deadline, 1 when no way can meet them, 3 "
         "when undecided or guaranteed under conditions only, 2 for an error.",
     )
     add_workload(compare)
     compare.add_argument(
-        "--method",
+        "--way",
         action="append",
         metavar="NAME",
         help="consider only this way of sharing the GPU (see 'methods'); may be repeated",
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     found = compare(
         workload,
         platform,
-        methods=options.method,
+        ways=options.way,
         simulate=not options.no_simulation,
         until=options.until,
         budget=None if options.seconds is None else Budget(seconds=options.seconds),
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def best_text(best: Margin | None) -> str:
-    """A line on the method to use."""
+    """A line on the way to use."""
     if best is None:
         return "best: none"
     return f"best, under conditions: {best}" if best.conditional else f"best: {best}"

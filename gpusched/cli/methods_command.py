@@ -25,14 +25,14 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     from gpusched._support.registry import methods
     from gpusched.comparison.documents import json_text, methods_document
-    from gpusched.comparison.ways import WAYS
+    from gpusched.ways.way import WAYS
 
     if options.json:
         print(json_text(methods_document()), end="")
         return 0
     rows = [("way", "test", "claim", "simulation", "modes", "title")]
     for way in WAYS:
-        method = way.method
+        method = way.test_method
         claim = "simulation" if method is None else method.claim
         modes = ",".join(way.modes) or "-"
         rows.append((way.name, way.test or "-", claim, way.simulator or "-", modes, way.title))

@@ -14,13 +14,13 @@ from gpusched._support.files import replacing
 from gpusched._support.text import clip, named
 from gpusched.cli.answer_text import RULES, titled
 from gpusched.cli.command_parts import Refusal, columns, drawable, status_of
-from gpusched.cli.method_options import add_method, not_applicable, options_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
     headline,
     program_of,
 )
+from gpusched.cli.way_options import add_way, asked_way, not_applicable
 from gpusched.model.views.derived_view import listed, runs_on_cpu
 from gpusched.model.workload.time_units import time_with_unit
 
@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
         "none was (a simulation proves nothing) or the way does not apply, 2 for an error.",
     )
     add_workload(simulate)
-    add_method(simulate)
+    add_way(simulate)
     simulate.add_argument(
         "--until",
         metavar="TIME",
@@ -66,17 +66,16 @@ def run(options: argparse.Namespace) -> int:
     from gpusched.comparison.verdicts.premises import NotApplicable
 
     workload, platform = program_of(options)
-    chosen, output = options_of(options), options.output
+    way, output = asked_way(options), options.output
     if output is not None:
         _check_output(output)
     try:
         found = observe(
             workload,
             platform,
-            options.method,
+            way,
             until=options.until,
             timeline=output is not None,
-            **chosen,
         )
     except NotApplicable as error:
         return not_applicable(options, "run", str(error))

@@ -13,7 +13,6 @@ from gpusched._support.text import clip
 from gpusched.comparison.analyses import Request, analyzed
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.margins import Growth, Margin
-from gpusched.comparison.ways import Way
 from gpusched.comparison.workload_answer import label_of
 from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.periodic_task import Task
@@ -21,6 +20,7 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.time_units import scaled_up, time_with_unit
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import Way
 
 __all__ = ["Advice", "Change", "Tried", "advise", "closest_of"]
 
@@ -65,7 +65,7 @@ class Advice:
     >>> w = gs.Workload([
     ...     gs.Task("lidar", "20ms", [gs.CPU("1ms"), kernel], deadline="12ms"),
     ...     gs.Task("map", "40ms", [gs.CPU("1ms"), kernel])], tick="us")
-    >>> ways = gs.compare(w, gs.Platform("AGX Orin", cpus=2), methods=["mpcp", "fmlp_plus"])
+    >>> ways = gs.compare(w, gs.Platform("AGX Orin", cpus=2), ways=["mpcp", "fmlp_plus"])
     >>> print(ways.advice())
     closest: mpcp (suspend), at 0.6315 of all times; it guarantees the deadlines if lidar's \
 deadline is 20ms instead of 12ms

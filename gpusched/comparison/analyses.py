@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
+
+import numpy as np
 
 from gpusched import analysis, pbs
 from gpusched._support.arguments import Int64Array, instance, one_of
@@ -19,12 +22,13 @@ from gpusched._support.budget import (
     within_seconds,
 )
 from gpusched.analysis.global_edf_verdict import GedfVerdict
+from gpusched.analysis.placed_tests import run_test
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.cores.core_choice import with_cores
+from gpusched.comparison.core_choice import with_cores
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
-from gpusched.comparison.instances.allocation_search import WITHIN, allocated, inner_way
+from gpusched.comparison.instances.allocation_search import allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.verdicts.gpu_rules import readings_of
 from gpusched.comparison.verdicts.judgement import Found, judged
@@ -34,13 +38,13 @@ from gpusched.comparison.verdicts.premises import (
     refuse_false_premises,
 )
 from gpusched.comparison.verdicts.readings import under_all_readings
-from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import OptionValue, Way, as_way
 
 __all__ = [
     "SEARCH_BUDGET",
@@ -48,7 +52,6 @@ __all__ = [
     "Request",
     "analyze",
     "analyzed",
-    "check_options",
     "instances_for",
 ]
 
@@ -88,7 +91,7 @@ class Request:
 def analyze(
     workload: Workload,
     platform: Platform,
-    method: str,
+    way: Way | str,
     *,
     gaps: Gaps = "occupy",
     budget: Budget | None = None,
@@ -113,11 +116,11 @@ def analyze(
         Tasks with CPU work, copies and kernels.
     platform
         GPU, CPU cores and overheads.
-    method
-        A way of sharing the GPU by its name in `compare` ("streams", "priority_streams", "mps",
-        "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig",
-        "srm", "container", "edf_serial", "edf_parallel", "pbs"), or the name of its test in
-        ``gs.methods()``.
+    way
+        A way of sharing the GPU (``gs.ways``), or its name in `compare` ("streams",
+        "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus",
+        "gpu_server", "stgm", "mig", "srm", "container", "edf_serial", "edf_parallel", "pbs"). Costs
+        that it states win over those of the platform.
     gaps
         Treatment of CPU work between two GPU segments of a job by the methods that schedule jobs as
         units (PBS): ``"occupy"`` (it counts as GPU time) or ``"refuse"``.
@@ -128,12 +131,12 @@ def analyze(
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
     options
-        Options of the test as listed by ``gs.methods()``, such as ``mode="busy"``. Overheads are
-        taken from the platform. If the tasks have no cores, mpcp, fmlp_plus, gpu_server,
+        Parameters that are added to the way, such as ``mode="busy"``; for mig also those of the way
+        ``within``. If the tasks have no cores, mpcp, fmlp_plus, gpu_server,
         time_slices and gcaps assign them with ``gs.analysis.partition`` and, if their test does not
         accept these cores, try all other assignments (if there are more than 20,000, those of a few
         rules); stgm assigns cores and SMs with ``stgm_allocate``, by default with its extension
-        ``apart=True``. mig takes ``within`` and the options of that way.
+        ``apart=True``.
 
     Returns
     -------
@@ -152,7 +155,7 @@ def analyze(
         The way does not exist on the platform, or its model cannot express the workload; the
         message gives the reason. It is a ValueError.
     ValueError
-        An unknown method or option.
+        An unknown way or parameter.
     OverflowError
         A time is 2**60 ticks or more.
     gpusched.Cancelled
@@ -163,11 +166,43 @@ def analyze(
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
-    way = way_of(method)
+    way = asked_way(way, options)
     stop = within_seconds(stop, as_budget(budget).seconds)
     memory = None if budget is None else as_budget(budget).bytes
-    models = DerivedModels(workload, platform)
-    return analyzed(models, way, Request(options, gaps, budget, stop, memory=memory))
+    models = DerivedModels(workload, with_costs(platform, way))
+    return analyzed(models, way, Request(options_of(way), gaps, budget, stop, memory=memory))
+
+
+def asked_way(way: object, options: Mapping[str, OptionValue]) -> Way:
+    """The way with parameters that are added to it; ValueError for those that it lacks.
+
+    Parameters that mig does not have are those of the way within its instances.
+    """
+    found = as_way(way)
+    if found.name != "mig":
+        return found.replace(**options) if options else found
+    within = as_way(options.get("within", found.within), argument="within")
+    more = {name: value for name, value in options.items() if name != "within"}
+    return found.replace(within=inner_way(within.replace(**more)))
+
+
+ON_PLATFORM = frozenset(inspect.signature(Platform).parameters)
+"""Parameters that a platform has; one of a way that has the same name replaces it."""
+
+
+def with_costs(platform: Platform, way: Way) -> Platform:
+    """The platform with the costs that a way states."""
+    costs = {name: value for name, value in way.given.items() if name in ON_PLATFORM}
+    return platform.replace(**costs) if costs else platform
+
+
+def options_of(way: Way) -> dict[str, OptionValue]:
+    """The parameters of a way that were given, without those that a platform has; no arrays."""
+    return {
+        name: tuple(value.tolist()) if isinstance(value, np.ndarray) else value
+        for name, value in way.given.items()
+        if name not in ON_PLATFORM
+    }
 
 
 def analyzed(
@@ -211,14 +246,13 @@ def _analyzed(
     models: DerivedModels, way: Way, request: Request, *, shared_cpus: bool
 ) -> WorkloadAnswer:
     """The answer under one reading of the rules of GPUs."""
-    method = way.method
+    method = way.test_method
     if method is None:
         raise ValueError(
-            f"method: got {way.name!r}, which has no test in this package, expected another way; "
+            f"way: got {way.name!r}, which has no test in this package, expected another way; "
             "gs.observe (gpusched simulate) simulates it"
         )
-    inner = request.options.get("within", WITHIN.default) if way.name == "mig" else None
-    check_options(way, request.options)
+    inner = as_way(request.options.get("within", way.within)) if way.name == "mig" else None
     raise_if_stopped(request.stop)
     options = dict(request.options)
     if way.modes:
@@ -263,51 +297,21 @@ def _found(
     models: DerivedModels, way: Way, request: Request, options: dict[str, Any], inner: Any
 ) -> tuple[DerivedModels, Found]:
     """The answer of a way's test, and its models: those in finer ticks, if needed."""
-    within = "" if inner is None else inner_way(inner).name
+    within = "" if inner is None else inner.name
     fine = models.refined(way.name, test=True, within=within)
     try:
-        return fine, _TESTS[way.name](fine, request, options)
+        return fine, _test_of(way)(fine, way, request, options)
     except OverflowError:  # of times that are short enough in the given ticks
         if fine.grain == 1:
             raise
     coarse = fine.given.unrefined()
-    return coarse, _TESTS[way.name](coarse, request, options)
-
-
-def _options_of(way: Way) -> set[str]:
-    """Names of the options of a way's test that are not determined by the platform."""
-    method = way.method
-    names = set() if method is None else {option.name for option in method.options}
-    return (names - _NOT_OF_WORKLOADS) | _MORE_OPTIONS.get(way.name, set())
-
-
-def check_options(way: Way, options: Mapping[str, OptionValue]) -> None:
-    """Raise ValueError for an option that the way lacks, and for a value that is no choice."""
-    method = way.method
-    inner = (inner_way(options.get("within", WITHIN.default)),) if way.name == "mig" else ()
-    _refuse_unknown_options(way, options, inner)
-    for option in () if method is None else method.options:
-        if option.choices and option.name in options:
-            one_of(options[option.name], option.choices, option.name)
-
-
-def _refuse_unknown_options(
-    way: Way, options: Mapping[str, OptionValue], more: tuple[Way, ...] = ()
-) -> None:
-    """Raise ValueError for an option that neither the way nor one of the other ways has."""
-    known = set().union(*map(_options_of, (way, *more)))
-    for name in options:
-        if name not in known:
-            takes = ", ".join(sorted(known)) or "none"
-            raise ValueError(
-                f"{name}: got an unknown option of {way.name}, expected one of {takes}"
-            )
+    return coarse, _test_of(way)(coarse, way, request, options)
 
 
 # Tests --------------------------------------------------------------------------------------------
 
 
-def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+def _streams(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
     models, slower = models.on_free_sms()
     alone = models.kernel_users() == 1
     if (models.has_chains() or models.copies_meet() or alone) and not options:
@@ -329,13 +333,13 @@ def _streams(models: DerivedModels, request: Request, options: dict[str, Any]) -
     return Found(answer, view, bool(answer.accepted), (), slower)
 
 
-def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+def _mps(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
     """Clients of MPS: streams of one process, on no more SMs than their shares allow."""
     models.refuse_unknown_clients()
     one = models.in_one_process()
     said = "clients of MPS delay each other as streams of one process do"
     if all(share == 100 for _, share in models.platform.mps or ()):
-        found = _streams(one, request, options)
+        found = _streams(one, way, request, options)
         return replace(found, said=(*found.said, said))
     for name in options:
         raise ValueError(
@@ -356,7 +360,9 @@ def _mps(models: DerivedModels, request: Request, options: dict[str, Any]) -> Fo
     return Found(answer, view, bool(answer.accepted), (said, shares), slower)
 
 
-def _green_contexts(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+def _green_contexts(
+    models: DerivedModels, way: Way, request: Request, options: dict[str, Any]
+) -> Found:
     """Green contexts: parts of the GPU with SMs of their own, and streams in each."""
     models, slower = models.side_by_side()
     green = models.in_green_contexts(test=True)
@@ -372,82 +378,60 @@ def _green_contexts(models: DerivedModels, request: Request, options: dict[str, 
     return Found(answer, view, bool(answer.accepted), (), slower)
 
 
-def _priority_streams(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+def _priority_streams(
+    models: DerivedModels, way: Way, request: Request, options: dict[str, Any]
+) -> Found:
     models, slower = models.on_free_sms()
     view = models.chains("priority_streams")
     answer = analysis.priority_streams(view.tasks, gpu=models.gpu(), stop=request.stop, **options)
     return Found(answer, view, bool(answer.accepted), (), slower)
 
 
-def _lock(
-    test: Callable[..., Verdict], protocol: Literal["mpcp", "fmlp_plus", "gpu_server"]
-) -> Callable[..., Found]:
-    """A test in which one task at a time uses the GPU."""
+def _placed(derived: Callable[[DerivedModels], View[HostTasks]]) -> Callable[..., Found]:
+    """A test of tasks with cores, which are chosen if the workload has none."""
 
-    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
-        view = models.hosts("all", waits=False)
-        cpus, hosts, kept = models.platform.cpus, view.tasks, request.allocation
-        more: dict[str, Any] = {"stop": request.stop, **options}
-        if protocol == "gpu_server":
-            more["overhead"] = models.platform.server_overhead
-        said: tuple[str, ...] = ()
-        if kept is None and not models.has_cores():
-            choice = models.once(
-                ("cores", protocol, repr(options)),
-                lambda: with_cores(
-                    hosts,
-                    cpus,
-                    lambda stack, server: test(
-                        stack, cpus, **more, **({} if server is None else {"server": server})
-                    ),
-                    analysis.partition(hosts, cpus, protocol=protocol, **more),
-                ),
-            )
-            kept, said = Allocation(choice.core, server=choice.server), (choice.sentence,)
-        if kept is not None:
-            hosts = hosts.replace(core=kept.core)
-            if protocol == "gpu_server":
-                more["server"] = kept.server
-        answer = test(hosts, cpus, **more)
-        return Found(answer, view, bool(answer.accepted), said)
-
-    return run
-
-
-def _contexts(
-    test: Callable[..., Verdict],
-    costs: Callable[[Platform], dict[str, int]],
-    derived: Callable[[DerivedModels], View[HostTasks]],
-) -> Callable[..., Found]:
-    """A test with a context for each task; ``costs``: those of the platform."""
-
-    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+    def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         view, cpus, kept = derived(models), models.platform.cpus, request.allocation
-        hosts, said = view.tasks, models.own_processes()
-        more: dict[str, Any] = {"stop": request.stop, **costs(models.platform), **options}
-        if test is analysis.gcaps and (ranks := models.gpu_priorities()) is not None:
-            more["gpu_priority"] = ranks
-        if kept is not None:
-            hosts = hosts.replace(core=kept.core)
-        elif not models.has_cores():
-            mode = options.get("mode", "suspend")
+        hosts = view.tasks
+        said = models.own_processes() if "own_processes" in way.premises else ()
+        way = with_platform(way.replace(**options), models)
+        if kept is None and not models.has_cores():
+
+            def tested(stack: HostTasks, server: Int64Array | None) -> Verdict:
+                asked = way if server is None else way.replace(server=server)
+                return run_test(stack, asked, cpus, stop=request.stop)
+
             choice = models.once(
-                ("cores", test.__name__, repr(options)),
+                ("cores", way),
                 lambda: with_cores(
-                    hosts,
-                    cpus,
-                    lambda stack, server: test(stack, cpus, **more),
-                    analysis.partition(hosts, cpus, mode=mode, stop=request.stop),
+                    hosts, cpus, tested, analysis.partition(hosts, cpus, way, stop=request.stop)
                 ),
             )
-            hosts, said = hosts.replace(core=choice.core), (*said, choice.sentence)
-        answer = test(hosts, cpus, **more)
+            kept, said = Allocation(choice.core, server=choice.server), (*said, choice.sentence)
+        if kept is not None:
+            hosts = hosts.replace(core=kept.core)
+            way = way if kept.server is None else way.replace(server=kept.server)
+        answer = run_test(hosts, way, cpus, stop=request.stop)
         return Found(answer, view, bool(answer.accepted), said)
 
     return run
 
 
-def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+def _locked(models: DerivedModels) -> View[HostTasks]:
+    """The tasks of a way in which one of them at a time uses the GPU."""
+    return models.hosts("all", waits=False)
+
+
+def with_platform(way: Way, models: DerivedModels) -> Way:
+    """The way with the costs and the GPU priorities of the models."""
+    names = {option.name for option in way.parameters}
+    found = {name: getattr(models.platform, name) for name in sorted(names & ON_PLATFORM)}
+    if "gpu_priority" in names and (ranks := models.gpu_priorities()) is not None:
+        found["gpu_priority"] = ranks
+    return way.replace(**found)
+
+
+def _stgm(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
     models, slower = models.side_by_side()
     view = models.hosts("divided", waits=True)
     cpus, sms = models.platform.cpus, models.gpu().sms
@@ -471,7 +455,7 @@ def _stgm(models: DerivedModels, request: Request, options: dict[str, Any]) -> F
 def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., Found]:
     """A test of bounded tardiness, accepted where no job is late."""
 
-    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+    def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         view = models.hosts("all", waits=False)
         if test is analysis.container:
             options.setdefault("whole_budget", True)  # budgets are whole ticks
@@ -488,7 +472,7 @@ def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., F
     ``waits``: copies of a batch wait for each other. One unit at a time has no others.
     """
 
-    def run(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+    def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         view = _batches(models, request, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer, models.text)
@@ -509,7 +493,7 @@ def _refuse_table(rows: int, request: Request) -> None:
         raise spent("bytes")
 
 
-def _search(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+def _search(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
     """Search for a schedule, or for one that repeats if that is a different question.
 
     Jobs of several kernels run kernel by kernel; if no such schedule is found, also as units.
@@ -552,27 +536,23 @@ def _searched(
     return Found(answer, view, bool(answer.accepted), said)
 
 
-def _mig(models: DerivedModels, request: Request, options: dict[str, Any]) -> Found:
+def _mig(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
     """GPU instances, each with tasks that share it in another way."""
-    if all(isinstance(value, (str, int)) for value in options.values()):
-        key = ("mig", request.gaps, request.budget, tuple(sorted(options.items())))
-        answer = models.once(key, lambda: instances_for(models, request, options))
-    else:  # values that the test refuses
-        answer = instances_for(models, request, options)
+    within = as_way(options.get("within", way.within))
+    key = ("mig", request.gaps, request.budget, within)
+    answer = models.once(key, lambda: instances_for(models, request, within))
     return Found(answer, None, bool(answer.parts))
 
 
 def instances_for(
     models: DerivedModels,
     request: Request,
-    options: Mapping[str, OptionValue],
+    within: Way,
     report: Callable[[int], object] = lambda done: None,
 ) -> MigAllocation:
-    """GPU instances for the tasks; ``options`` are ``within`` and those of that way."""
-    within = inner_way(options.get("within", WITHIN.default))
+    """GPU instances for the tasks, which share one in the way ``within``."""
     models = models.refined("mig", test=True, within=within.name)
-    inner = {name: value for name, value in options.items() if name != "within"}
-    _refuse_unknown_options(within, inner)
+    inner = options_of(within)
 
     def test(workload: Workload, platform: Platform) -> WorkloadAnswer:
         asked = Request(inner, request.gaps, request.budget, request.stop, memory=request.memory)
@@ -582,24 +562,15 @@ def instances_for(
     return allocated(models, within, inner, test, as_budget(request.budget), request.stop, report)
 
 
-_TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], Found]] = {
+_TESTS: dict[str, Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]] = {
     "streams": _streams,
     "priority_streams": _priority_streams,
     "mps": _mps,
     "green_contexts": _green_contexts,
-    "time_slices": _contexts(
-        analysis.time_slices,
-        lambda p: {"slice": p.timeslice, "switch": p.context_switch},
-        lambda models: models.hosts("all", waits=True, split=True, switches=False),
+    "time_slices": _placed(
+        lambda models: models.hosts("all", waits=True, split=True, switches=False)
     ),
-    "gcaps": _contexts(
-        analysis.gcaps,
-        lambda p: {"update": p.update_cost, "switch": p.context_switch},
-        lambda models: models.hosts("all", waits=True, switches=False),
-    ),
-    "mpcp": _lock(analysis.mpcp, "mpcp"),
-    "fmlp_plus": _lock(analysis.fmlp_plus, "fmlp_plus"),
-    "gpu_server": _lock(analysis.gpu_server, "gpu_server"),
+    "gcaps": _placed(lambda models: models.hosts("all", waits=True, switches=False)),
     "stgm": _stgm,
     "mig": _mig,
     "srm": _global_edf(analysis.srm),
@@ -608,7 +579,8 @@ _TESTS: dict[str, Callable[[DerivedModels, Request, dict[str, Any]], Found]] = {
     "edf_parallel": _dispatcher(pbs.edf_parallel, waits=True),
     "pbs": _search,
 }
+"""Tests of ways, but for those in which one task at a time uses the GPU."""
 
-_MORE_OPTIONS = {"stgm": {"apart"}, "green_contexts": {"queues"}}
-_NOT_OF_WORKLOADS = {"overhead", "overlap", "queues"}
-"""Options that the platform determines, or that do not apply to workloads."""
+
+def _test_of(way: Way) -> Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]:
+    return _TESTS.get(way.name) or _placed(_locked)

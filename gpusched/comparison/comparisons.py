@@ -25,7 +25,13 @@ from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import plural, shown
 from gpusched.comparison import comparison_text
 from gpusched.comparison.advice import Advice, Tried, advise
-from gpusched.comparison.analyses import SEARCH_BUDGET, Request, analyzed
+from gpusched.comparison.analyses import (
+    SEARCH_BUDGET,
+    Request,
+    analyzed,
+    options_of,
+    with_costs,
+)
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.hyperperiods import rate_notes
@@ -34,12 +40,12 @@ from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row, row_of, row_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.verdicts.conditions import Condition
-from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import WAYS, OptionValue, Way, as_way
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +66,7 @@ class Comparison(Tabular, Saved, Frozen):
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
     >>> w = gs.Workload([gs.Task("camera", "10ms", [kernel])], tick="us")
-    >>> ways = gs.compare(w, gs.Platform("Xavier"), methods=["streams", "pbs"])
+    >>> ways = gs.compare(w, gs.Platform("Xavier"), ways=["streams", "pbs"])
     >>> [(row.label, row.schedulable) for row in ways]
     [('streams', True), ('pbs', True)]
 
@@ -230,7 +236,7 @@ class Comparison(Tabular, Saved, Frozen):
                     row.answer is not None,
                 )
                 for row in self.rows
-                if row.way.method is not None
+                if row.way.test is not None
             ]
         )
 
@@ -286,7 +292,7 @@ class Comparison(Tabular, Saved, Frozen):
 
         >>> import json
         >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
-        >>> found = gs.compare(w, gs.Platform("Xavier"), methods=["mpcp"]).document(margin=False)
+        >>> found = gs.compare(w, gs.Platform("Xavier"), ways=["mpcp"]).document(margin=False)
         >>> json.loads(json.dumps(found)) == found
         True
         >>> found["schedulable"], found["rows"][0]["label"], found["rows"][0]["tasks"][0]["slack"]
@@ -341,7 +347,7 @@ class Comparison(Tabular, Saved, Frozen):
         more than twelve tasks, those with the least slack are drawn.
 
         >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
-        >>> c = gs.compare(w, gs.Platform("Xavier"), methods=["mpcp"])
+        >>> c = gs.compare(w, gs.Platform("Xavier"), ways=["mpcp"])
         >>> c.to_html(title="One kernel", margin=False).count("<h1>One kernel</h1>")
         1
 
@@ -370,7 +376,7 @@ class Comparison(Tabular, Saved, Frozen):
 
         >>> import tempfile
         >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
-        >>> c = gs.compare(w, gs.Platform("Xavier"), methods=["streams"])
+        >>> c = gs.compare(w, gs.Platform("Xavier"), ways=["streams"])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     paths = c.save_report(folder)
         >>> [os.path.basename(path) for path in paths]
@@ -433,7 +439,7 @@ def compare(
     workload: Workload,
     platform: Platform,
     *,
-    methods: Iterable[str] | None = None,
+    ways: Iterable[Way | str] | None = None,
     simulate: bool = True,
     until: Time | None = None,
     gaps: Gaps = "occupy",
@@ -447,7 +453,7 @@ def compare(
     ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
     ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
     ... ], tick="us")
-    >>> c = gs.compare(w, gs.Platform("AGX Orin", cpus=2), methods=["streams", "mpcp", "pbs"])
+    >>> c = gs.compare(w, gs.Platform("AGX Orin", cpus=2), ways=["streams", "mpcp", "pbs"])
     >>> c.schedulable, [row.label for row in c]
     (True, ['streams', 'mpcp (suspend)', 'mpcp (busy)', 'mpcp (spin)', 'pbs'])
     >>> c["streams"].answer.response.tolist(), c["streams"].run.worst.tolist()
@@ -459,8 +465,9 @@ def compare(
         Tasks with CPU work, copies and kernels.
     platform
         GPU, CPU cores and overheads.
-    methods
-        Names of the ways of sharing the GPU, in the order of the rows. Default: all.
+    ways
+        Ways of sharing the GPU (``gs.ways``), or their names, in the order of the rows. One that
+        states a mode has a row for this mode only. Default: all.
     simulate
         Whether to run simulations in addition to the tests.
     until
@@ -481,7 +488,7 @@ def compare(
     Returns
     -------
     Comparison
-        One row for each way and each of its modes. If the model of a method cannot express the
+        One row for each way and each of its modes. If the model of a way cannot express the
         workload, its row gives the reason.
 
     Raises
@@ -497,7 +504,7 @@ def compare(
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
     began = perf_counter()
-    forms = [(way, options) for way in _chosen(methods) for options in _forms(way)]
+    forms = [(way, options) for way in _chosen(ways) for options in _forms(way)]
     last = None
     if until is not None:
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
@@ -513,29 +520,38 @@ def compare(
             parts = sum(_parts(of, watch) for of, _ in forms[len(rows) :])
             request = Request(options, gaps, searched, stop)
             left = None if budget is None else _left(budget, models, rows)
-            rows.append(_row(models, way, request, watch, parts, left))
+            rows.append(_row(_with_costs(models, way), way, request, watch, parts, left))
             report(len(rows))
     return Comparison(
         workload, models.platform, tuple(rows), models.impossible(), perf_counter() - began
     )
 
 
-def _chosen(methods: Iterable[str] | None) -> tuple[Way, ...]:
-    if methods is None:
+def _chosen(ways: Iterable[Way | str] | None) -> tuple[Way, ...]:
+    if ways is None:
         return WAYS
-    if not is_sequence(methods):
-        raise TypeError(f"methods: got {shown(methods)}, expected a list of names")
-    return tuple(dict.fromkeys(way_of(name) for name in methods))
+    if not is_sequence(ways):
+        raise TypeError(f"ways: got {shown(ways)}, expected a list of ways")
+    return tuple(dict.fromkeys(as_way(way) for way in ways))
 
 
 def _forms(way: Way) -> list[dict[str, OptionValue]]:
     """The options of each row of a way."""
-    return [{"mode": mode} for mode in way.modes] or [{}]
+    given = options_of(way)
+    if "mode" in given or not way.modes:
+        return [given]
+    return [{"mode": mode, **given} for mode in way.modes]
+
+
+def _with_costs(models: DerivedModels, way: Way) -> DerivedModels:
+    """The models with the costs that a way states."""
+    platform = with_costs(models.platform, way)
+    return models if platform is models.platform else DerivedModels(models.workload, platform)
 
 
 def _parts(way: Way, watch: Watch | None) -> int:
     """Number of parts of a row: its test and its simulation, as far as it has them."""
-    return (way.method is not None) + (way.simulator is not None and watch is not None)
+    return (way.test is not None) + (way.simulator is not None and watch is not None)
 
 
 def _left(budget: Budget, *held: object) -> Budget:
@@ -564,7 +580,7 @@ def _row(
     answer = run = None
     why_no_answer = why_no_run = ""
     try:
-        if way.method is None:
+        if way.test is None:
             why_no_answer = "the package has no test of it"
         else:
             asked = replace(within, stop=share_of(request.stop, parts))
@@ -580,6 +596,6 @@ def _row(
     except (ValueError, OverflowError, MemoryError, BudgetSpent) as error:
         why_no_run = str(error) or _NO_MEMORY
     return Row(
-        way, dict(request.options), models.workload, models.platform,
+        as_way(way.name), dict(request.options), models.workload, models.platform,
         request.gaps, request.budget, answer, why_no_answer, run, why_no_run, models.impossible(),
     )  # fmt: skip

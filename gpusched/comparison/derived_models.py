@@ -50,6 +50,7 @@ from gpusched.model.workload.platforms import Platform, green_sms, unknown_clien
 from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import WAYS
 
 __all__ = ["DerivedModels", "Gaps", "StreamForm"]
 
@@ -58,7 +59,7 @@ FREE_SMS = (
     "which others leave some"
 )
 
-_WHOLE_GPU = ("gcaps", "mpcp", "fmlp_plus", "gpu_server", "srm", "container", "driver")
+_WHOLE_GPU = frozenset(w.name for w in WAYS if w.simulator == "host" and not w.divided)
 """Ways whose models have kernels with all SMs, and no blocks."""
 
 Gaps = Literal["refuse", "occupy"]

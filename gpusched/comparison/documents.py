@@ -22,7 +22,6 @@ from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.rows import Row
 from gpusched.comparison.verdicts.conditions import conditions_values
-from gpusched.comparison.ways import WAYS, Way
 from gpusched.comparison.workload_answer import WorkloadAnswer, known_at
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.gpus.mps_shares import share_values
@@ -30,6 +29,7 @@ from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workload_document import head_document, task_documents
 from gpusched.model.workload.workload_parts import Parts
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import WAYS, Way
 
 __all__ = [
     "VERSION",
@@ -390,7 +390,7 @@ def _conditions(answer: WorkloadAnswer) -> list[Document]:
 
 
 def _way(way: Way) -> Document:
-    method = way.method
+    method = way.test_method
     return {
         "name": way.name,
         "title": way.title,

@@ -19,18 +19,24 @@ from gpusched._support.budget import (
 from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
-from gpusched.analysis.placed_tests import PLACED_TESTS
 from gpusched.analysis.sensitivity import breakdown
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.analyses import SEARCH_BUDGET, Allocation, Request, analyzed
+from gpusched.comparison.analyses import (
+    SEARCH_BUDGET,
+    Allocation,
+    Request,
+    analyzed,
+    asked_way,
+    options_of,
+    with_costs,
+)
 from gpusched.comparison.derived_models import DerivedModels, Gaps
-from gpusched.comparison.placed_workloads import host_test_options
 from gpusched.comparison.saved_values import FieldValues
-from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
-from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick, label_of
+from gpusched.comparison.workload_answer import WorkloadAnswer, label_of
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import WAYS, OptionValue, Way
 
 __all__ = ["Growth", "Margin", "growing_times", "margin"]
 
@@ -76,6 +82,7 @@ class Margin(Saved):
     """
 
     _KIND: ClassVar[str] = "Margin"
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (Way,)
 
     way: str
     options: Mapping[str, OptionValue]
@@ -123,7 +130,7 @@ class Margin(Saved):
 def margin(
     workload: Workload,
     platform: Platform,
-    method: str,
+    way: Way | str,
     what: str = "all",
     *,
     gaps: Gaps = "occupy",
@@ -145,7 +152,7 @@ def margin(
 
     Parameters
     ----------
-    workload, platform, method, gaps, stop, options
+    workload, platform, way, gaps, stop, options
         As in `analyze`.
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit each exact search. Default:
@@ -161,7 +168,7 @@ def margin(
     Margin
         The factor is exact for mpcp, fmlp_plus, gpu_server, stgm, time_slices and gcaps, whose
         tests are monotone in every time; cores and SMs are then those chosen for the unscaled
-        workload. For the other methods, factors are tested in steps of 0.05, and in steps of 0.01
+        workload. For the other ways, factors are tested in steps of 0.05, and in steps of 0.01
         where they first fail.
 
     Raises
@@ -174,8 +181,9 @@ def margin(
     one_of(gaps, ("refuse", "occupy"), "gaps")
     searched = SEARCH_BUDGET if budget is None else budget
     memory = None if budget is None else as_budget(budget).bytes
-    request = Request(options, gaps, searched, stop, memory=memory)
-    return Growth(workload, platform, way_of(method), request, what).margin()
+    way = asked_way(way, options)
+    request = Request(options_of(way), gaps, searched, stop, memory=memory)
+    return Growth(workload, with_costs(platform, way), way, request, what).margin()
 
 
 class Growth:
@@ -207,11 +215,9 @@ class Growth:
         self._options = request.options if answer is None else answer.options
         self._conditional = conditional or (answer is not None and answer.conditional)
         self._under: dict[Fraction, bool] = {}  # factors accepted under conditions only
-        exact = way.name in PLACED_TESTS and request.options.get("variant", "sound") == "sound"
+        exact = way.monotone and request.options.get("variant", "sound") == "sound"
         detail, kept = None if answer is None else answer.detail, None
         self._verdict = detail if isinstance(detail, Verdict) else None
-        tick = finer_tick(workload, 1 if answer is None else answer.grain)
-        self._platform = models.platform._at(tick)  # its times are ticks of the verdict
         if exact and isinstance(detail, Verdict):
             kept = Allocation.of(detail)
             exact = not (kept.core < 0).any()  # otherwise there is no allocation to keep
@@ -276,14 +282,19 @@ class Growth:
         It is the answer if their times are those of the workload. Times that were derived from
         these, with overheads or per wave of blocks, grow slightly differently.
         """
-        what, platform, verdict = self._asked[-1], self._platform, self._verdict
+        what, verdict = self._asked[-1], self._verdict
         if verdict is None or (what not in ("all", "kernels") and what not in verdict.hosts.name):
             return None
-        options = host_test_options(verdict, platform, self._request.options)
         scale = what if what in ("all", "kernels") else verdict.hosts.name.index(what)
         try:
-            stop = self._request.stop
-            found = breakdown(verdict.hosts, verdict.test, scale, stop=stop, **options)
+            found = breakdown(
+                verdict.hosts,
+                verdict.way,
+                scale,
+                cpus=verdict.cpus,
+                sms=verdict.sms,
+                stop=self._request.stop,
+            )
         except (ValueError, OverflowError):  # the derived tasks do not have these times
             return None
         except BudgetSpent:

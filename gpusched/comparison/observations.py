@@ -24,10 +24,16 @@ from gpusched._support.budget import (
 )
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.analyses import Request, analyzed, check_options
+from gpusched.comparison.analyses import (
+    Request,
+    analyzed,
+    asked_way,
+    options_of,
+    with_costs,
+    with_platform,
+)
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.finer_ticks import ticks_up
-from gpusched.comparison.instances.allocation_search import WITHIN, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
@@ -42,7 +48,6 @@ from gpusched.comparison.simulation_lengths import (
 from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
 from gpusched.comparison.verdicts.readings import open_reading
-from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.gpus.copy_engines import engine_directions
 from gpusched.model.host_tasks import HostTasks
@@ -51,6 +56,7 @@ from gpusched.model.views.launch_view import PERIODIC_RELEASES
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import OptionValue, Way, as_way
 
 if TYPE_CHECKING:
     from gpusched.comparison.instances.instance_runs import InstanceRuns
@@ -92,7 +98,7 @@ class _Jobs:
 def observe(
     workload: Workload,
     platform: Platform,
-    method: str,
+    way: Way | str,
     *,
     until: Time | None = None,
     timeline: bool = True,
@@ -118,13 +124,13 @@ def observe(
         Tasks with CPU work, copies and kernels.
     platform
         GPU, CPU cores and overheads.
-    method
-        A way of sharing the GPU that has a simulation: "one_stream", "streams",
-        "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus",
-        "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is simulated by
-        ``gs.simulate.fifo``, which has the model of the bounds; if that model does not apply, for
-        example to jobs of several kernels, to copies on engines, or to more streams than the GPU
-        has channels or runs kernels at once, it is simulated by ``gs.simulate.hierarchy``.
+    way
+        A way of sharing the GPU (``gs.ways``) that has a simulation, or its name: "one_stream",
+        "streams", "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp",
+        "fmlp_plus", "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is
+        simulated by ``gs.simulate.fifo``, which has the model of the bounds; if that model does not
+        apply, for example to jobs of several kernels, to copies on engines, or to more streams than
+        the GPU has channels or runs kernels at once, it is simulated by ``gs.simulate.hierarchy``.
         "time_slices" is simulated by ``gs.simulate.host``, with CPUs, or, if tasks have copies on
         engines or share a process, by ``gs.simulate.hierarchy``. "mig" simulates each GPU instance
         separately, with the simulation of its way ``within``.
@@ -142,7 +148,7 @@ def observe(
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
     options
-        Options of the method, such as ``mode="busy"``, as in ``gs.analyze``.
+        Parameters that are added to the way, such as ``mode="busy"``, as in ``gs.analyze``.
 
     Returns
     -------
@@ -154,7 +160,7 @@ def observe(
         The way does not exist on the platform, or the model cannot express the workload (the
         message gives the reason). It is a ValueError.
     ValueError
-        The way has no simulation; the method or an option is unknown; or, if
+        The way has no simulation; the way or a parameter is unknown; or, if
         ``until`` is not given, a single job has more than a million launches or a million periods
         of a container, or, without a budget, more than 20 million blocks.
     OverflowError
@@ -165,15 +171,15 @@ def observe(
     """
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
-    way = way_of(method)
+    way = asked_way(way, options)
     stop = within_seconds(stop, as_budget(budget).seconds)
-    models = DerivedModels(workload, platform)
+    models = DerivedModels(workload, with_costs(platform, way))
     last = None
     if until is not None:
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
     watch = Watch(last, flag(timeline, "timeline"), budget, stop)
     memory = None if budget is None else as_budget(budget).bytes
-    return observed(models, way, Request(options, stop=stop, memory=memory), watch)
+    return observed(models, way, Request(options_of(way), stop=stop, memory=memory), watch)
 
 
 def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
@@ -200,13 +206,11 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
     """The run under one reading of the rules of GPUs."""
     if way.simulator is None:
         raise ValueError(
-            f"method: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
+            f"way: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
             "(gpusched check), follows every job of a hyperperiod"
         )
-    if way.method is None or way.simulator in ("hierarchy", "fifo"):
+    if way.test is None or way.simulator in ("hierarchy", "fifo"):
         _refuse_options(way, request)
-    else:
-        check_options(way, request.options)
     raise_if_stopped(request.stop)
     began = perf_counter()
     options = dict(request.options)
@@ -250,7 +254,7 @@ def _found(
             return turns, _host(turns, way, request, watch)
     within = ""
     if way.name == "mig":
-        within = inner_way(request.options.get("within", WITHIN.default)).name
+        within = as_way(request.options.get("within", way.within)).name
     fine = models.refined(way.name, test=way.name == "mig", within=within)
     try:
         return fine, simulation(fine, way, request, watch)
@@ -304,6 +308,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     index = np.array([models.workload.names.index(name) for name in tasks.name], np.int64)
     offset, deadline = (_of_each(models.workload, key)[index] for key in ("offset", "deadline"))
     before, around = tasks.offset - offset, deadline - tasks.deadline
+    options: dict[str, Any] = dict(request.options)
     run = simulate.fifo(
         tasks,
         gpu=models.gpu(),
@@ -313,7 +318,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         budget=_limits(watch),
         progress=False,
         stop=watch.stop,
-        **request.options,  # type: ignore[arg-type]
+        **options,
     )
     release = run.release - before[run.task]
     kept = release < until
@@ -339,7 +344,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
 def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """Streams and contexts: the launches of all jobs."""
     workload, platform = models.workload, models.platform
-    queues = request.options.get("queues", "own") if way.name == "green_contexts" else None
+    queues: Any = request.options.get("queues", "own") if way.name == "green_contexts" else None
     form: StreamForm = way.name  # type: ignore[assignment]
     if form == "mps":
         refuse_many_clients(models)
@@ -359,8 +364,8 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         channel_release=models._channel_release,
         shared_channels=form == "green_contexts" and platform.workqueue == "shared",
         timeslice=platform.timeslice if several else None,
-        switch_time=platform.context_switch if several else 0,
-        queues=queues,  # type: ignore[arg-type]
+        context_switch=platform.context_switch if several else 0,
+        queues=queues,
         blocks=watch.timeline,
         budget=_limits(watch),
         progress=False,
@@ -436,19 +441,20 @@ def _limits(watch: Watch) -> Budget | None:
 def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """CPU and GPU segments under GCAPS, locks, a server, divided SMs, or global EDF."""
     until = _until(models, watch)
-    hosts, said, options = _placed(models, way, request)
-    if options["protocol"] == "container" and watch.until is None:
+    hosts, said, played, sms = _placed(models, way, request)
+    if played.name == "container" and watch.until is None:
         used = hosts.period[hosts.segments > 0]
         refuse_long_service(hosts, int(used.min(initial=MOST_TICKS)))
     run = simulate.host(
         hosts,
         models.platform.cpus,
+        played,
+        sms=sms,
         until=until,
         intervals=watch.timeline,
         budget=_limits(watch),
         progress=False,
         stop=watch.stop,
-        **options,
     )
     limits = (*_chosen(models, way, request), *_costs_per_kernel(models, way))
     if way.name in _WITHOUT_ENGINES:
@@ -458,17 +464,17 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
 
 def _placed(
     models: DerivedModels, way: Way, request: Request
-) -> tuple[HostTasks, tuple[str, ...], dict[str, Any]]:
-    """The tasks with the cores and SMs of the way's test, and the protocol that is simulated."""
-    if way.method is None:  # global EDF without a lock
+) -> tuple[HostTasks, tuple[str, ...], Way, int | None]:
+    """The tasks with the cores and SMs of the way's test, the way as simulated, and the SMs."""
+    if way.test is None:  # global EDF without a lock
         models.refuse_cores()
         view = models.hosts("all", waits=False)
-        return view.tasks, view.assumptions, {"policy": "gedf", "protocol": way.name}
+        return view.tasks, view.assumptions, way.replace(**request.options), None
     answer = analyzed(models.given, way, request)  # in ticks of its own, if of divided SMs
     verdict, said = answer.detail, answer.derivation
     if isinstance(verdict, GedfVerdict):
-        protocol = verdict.lock if way.name == "srm" else way.name
-        return verdict.hosts, said, {"policy": "gedf", "protocol": protocol}
+        lock = {"lock": verdict.lock} if way.name == "srm" else {}
+        return verdict.hosts, said, type(way)(**lock), None
     assert isinstance(verdict, Verdict)
     hosts = verdict.hosts
     nowhere = np.flatnonzero(hosts.core < 0)
@@ -476,27 +482,19 @@ def _placed(
         raise ValueError(
             f"{hosts.name[int(nowhere[0])]}: got no core, expected one; no allocation was found"
         )
-    options: dict[str, Any] = {"policy": "partitioned", "protocol": way.name}
-    if way.modes:
-        options["mode"] = verdict.mode
-    if way.name == "gpu_server":
-        options |= {"server": verdict.server, "overhead": models.platform.server_overhead}
-    if way.name == "stgm":
-        options["sms"] = verdict.sms
+    if way.divided:
         hosts = models.hosts("divided", waits=False).tasks.replace(core=hosts.core, sm=hosts.sm)
-        said = _without_waits(said)
-    if way.name == "time_slices":
-        platform = models.platform
-        options |= {"slice": platform.timeslice, "switch": platform.context_switch}
-        options["ring"] = platform.ring
+        return hosts, _without_waits(said), verdict.way, verdict.sms
     if way.name == "gcaps":
-        stall = bool(request.options.get("stall", False))
-        platform = models.platform
-        options |= {"update": platform.update_cost, "switch": platform.context_switch}
-        options |= {"stall": stall, "gpu_priority": verdict.sharing.gpu_priority}
         hosts = models.hosts("all", waits=False, switches=False).tasks.replace(core=hosts.core)
         said = _without_waits(said)
-    return hosts, said, options
+    given = {name: value for name, value in verdict.way.given.items() if name not in _OF_TESTS}
+    # In the ticks of these models, which can be finer than those of the verdict.
+    return hosts, said, with_platform(type(way)(**given), models), None
+
+
+_OF_TESTS = ("variant", "fixed_point", "suspension", "order_free")
+"""Parameters of ways that are options of their tests."""
 
 
 def _without_waits(said: tuple[str, ...]) -> tuple[str, ...]:
@@ -510,7 +508,7 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
 
     found = analyzed(models, way, request).detail
     assert isinstance(found, MigAllocation)
-    inner = way_of(found.within)
+    inner = as_way(found.within)
     if inner.simulator is None:
         raise ValueError(f"within: got {inner.name!r}, expected a way with a simulation")
     if not found.parts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,20 +10,19 @@ import numpy as np
 from gpusched._support.text import clip
 from gpusched.analysis.assignment_answer import Assignment
 from gpusched.analysis.breakdown_answer import Breakdown
-from gpusched.analysis.placed_tests import PLACED_TESTS
 from gpusched.analysis.priority_assignment import assign_priorities
 from gpusched.analysis.sensitivity import breakdown
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import analyze
 from gpusched.comparison.finer_ticks import ticks_up
-from gpusched.comparison.ways import OptionValue, way_of
-from gpusched.comparison.workload_answer import WorkloadAnswer, finer_tick
+from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.answer import missing
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import Way, placed_way
 
-__all__ = ["PlacedWorkload", "assigned", "host_test_options", "placed"]
+__all__ = ["PlacedWorkload", "assigned", "placed"]
 
 
 @dataclass(frozen=True)
@@ -37,35 +35,32 @@ class PlacedWorkload:
         The answer for the workload as it is.
     verdict
         The verdict for the derived host tasks; its ``hosts`` have cores and SMs.
-    options
-        The options with which ``gs.analysis`` runs the test on these host tasks.
     """
 
     answer: WorkloadAnswer
     verdict: Verdict
-    options: dict[str, Any]
 
     def factor(self, scale: str | int, stop: Any = None) -> Breakdown:
         """The breakdown factor of the host tasks; see ``gs.analysis.breakdown``."""
-        return breakdown(self.verdict.hosts, self.verdict.test, scale, stop=stop, **self.options)
+        verdict = self.verdict
+        platform = {"cpus": verdict.cpus, "sms": verdict.sms}
+        return breakdown(verdict.hosts, verdict.way, scale, stop=stop, **platform)
 
 
 def placed(
     workload: Workload,
     platform: Platform,
-    method: str,
+    way: Way | str,
     *,
     stop: Any = None,
     **options: Any,
 ) -> PlacedWorkload:
-    """Test a workload under a way whose test is one of `PLACED_TESTS`.
+    """Test a workload under a way with a test of tasks with cores.
 
     Raises ValueError for another way, for a task that gets no core, and the errors of `analyze`.
     """
-    way = way_of(method)
-    if way.name not in PLACED_TESTS:
-        raise ValueError(f"method: got {way.name!r}, expected one of {', '.join(PLACED_TESTS)}")
-    answer = analyze(workload, platform, way.name, stop=stop, **options)
+    way = placed_way(way, **options)
+    answer = analyze(workload, platform, way, stop=stop)
     verdict = answer.detail
     assert isinstance(verdict, Verdict)
     without = np.flatnonzero(verdict.hosts.core < 0)
@@ -74,15 +69,13 @@ def placed(
         raise ValueError(
             f"{name}: got no core from {way.name}, expected one for each task; {answer.why()}"
         )
-    return PlacedWorkload(
-        answer, verdict, host_test_options(verdict, _finer(answer), answer.options)
-    )
+    return PlacedWorkload(answer, verdict)
 
 
 def assigned(
     workload: Workload,
     platform: Platform,
-    method: str,
+    way: Way | str,
     *,
     of: Any = "cpu",
     search: int = 10_000,
@@ -100,11 +93,16 @@ def assigned(
     if of == "cpu" and all(task.priority is None for task in workload):
         ranks = deadline_ranks(np.array([task.deadline for task in workload], np.int64))
         workload = _with_priorities(workload, ranks)
-    found = placed(workload, platform, method, stop=stop, **options)
+    found = placed(workload, platform, way, stop=stop, **options)
     verdict, answer = found.verdict, found.answer
-    given = {key: value for key, value in found.options.items() if key != "gpu_priority"}
     chosen = assign_priorities(
-        verdict.hosts, verdict.test, of=of, budget=search, stop=stop, **given
+        verdict.hosts,
+        verdict.way.without("gpu_priority"),
+        cpus=verdict.cpus,
+        sms=verdict.sms,
+        of=of,
+        budget=search,
+        stop=stop,
     )
     if of == "cpu":
         workload = _with_priorities(workload, chosen.hosts.priority)
@@ -126,30 +124,6 @@ def assigned(
         bounded=chosen.verdict.bounded,
         detail=chosen.verdict,
     )
-
-
-def host_test_options(
-    verdict: Verdict, platform: Platform, options: Mapping[str, OptionValue]
-) -> dict[str, Any]:
-    """The options with which ``gs.analysis`` repeats the test of a verdict on its host tasks.
-
-    ``options`` are those of the way. The times of the platform must be in ticks of the host tasks.
-    """
-    found: dict[str, Any] = {name: value for name, value in options.items() if name != "apart"}
-    if verdict.test == "time_slices":
-        found |= {"slice": platform.timeslice, "switch": platform.context_switch}
-    elif verdict.test == "gcaps":
-        found |= {"update": platform.update_cost, "switch": platform.context_switch}
-        if verdict.sharing.gpu_priority is not None:
-            found["gpu_priority"] = verdict.sharing.gpu_priority
-    elif verdict.test == "gpu_server":
-        found |= {"overhead": platform.server_overhead, "server": verdict.server}
-    return found | {"cpus": verdict.cpus, "sms": verdict.sms}
-
-
-def _finer(answer: WorkloadAnswer) -> Platform:
-    """The platform of an answer in the ticks of its detail."""
-    return answer.platform._at(finer_tick(answer.workload, answer.grain))
 
 
 def _with_priorities(workload: Workload, priority: Any) -> Workload:

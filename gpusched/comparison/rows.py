@@ -14,11 +14,11 @@ from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.margins import Growth, Margin
 from gpusched.comparison.saved_values import FieldValues, within
 from gpusched.comparison.verdicts.gpu_rules import Rule
-from gpusched.comparison.ways import WAYS, OptionValue, Way, way_of
 from gpusched.comparison.workload_answer import WorkloadAnswer, label_of, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import WAYS, OptionValue, Way, as_way
 
 __all__ = ["Row", "row_of", "row_values"]
 
@@ -33,7 +33,8 @@ class Row(Frozen):
     Attributes
     ----------
     way, options
-        The way of sharing the GPU, with its ``name`` and ``title``, and its options.
+        The way of sharing the GPU, with its ``name`` and ``title``, and its options; costs that
+        were given with it are those of the row's platform.
     answer
         Answer of its test; None if there is no test, or if the model cannot express the workload.
     why_no_answer
@@ -102,7 +103,7 @@ class Row(Frozen):
         if self.impossible:
             return "impossible"
         if self.answer is None and self.run is None and not self._is_spent:
-            return "not applicable" if self.way.method or self.why_no_run else "no test"
+            return "not applicable" if self.way.test_method or self.why_no_run else "no test"
         return verdict_word(self.schedulable, conditional=self.conditional)
 
     @property
@@ -199,7 +200,7 @@ def row_of(
 ) -> Row:
     """The row of `row_values`, in a comparison of a workload on a platform."""
     given = FieldValues(values)
-    way = way_of(given.choice("way", (way.name for way in WAYS)))
+    way = as_way(given.choice("way", (way.name for way in WAYS)))
     limits, parts = given.take("budget"), {}
     for name, kind in (("answer", WorkloadAnswer), ("run", WorkloadRun)):
         found = given.take(name)

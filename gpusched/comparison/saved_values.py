@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import flag, instance, integer, integer64, one_of, real
 from gpusched._support.text import shown
-from gpusched.comparison.ways import OptionValue
 from gpusched.model.gpus.mps_shares import share_values
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Duration, tick_of
@@ -24,6 +23,7 @@ from gpusched.model.workload.workload_document import (
 )
 from gpusched.model.workload.workload_parts import Parts
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import OptionValue, Way, as_way
 
 __all__ = ["FieldValues", "platform_values", "within", "workload_values"]
 
@@ -193,12 +193,16 @@ class FieldValues:
         return value
 
     def options(self, name: str = "options") -> dict[str, OptionValue]:
-        """Options of a method: text, numbers and flags by name."""
+        """Options of a method by name: text, numbers, flags, numbers of tasks, or a way."""
         value = self.take(name)
         instance(value, dict, name)
         for key, item in value.items():
             instance(key, str, name)
-            instance(item, (str, int), f"{name}.{key}")
+            kinds = (tuple,) if key == "gpu_priority" else (str, int, Way)
+            instance(item, kinds, f"{name}.{key}")
+        if isinstance(value.get("within"), str):  # version 0.1: the inner way's options beside it
+            with within(name):
+                value = {"within": as_way(value.pop("within"), argument="within", **value)}
         found: dict[str, OptionValue] = value
         return found
 

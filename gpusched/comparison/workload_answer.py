@@ -22,7 +22,6 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.verdicts.conditions import Condition, conditions_of, conditions_values
 from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
-from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.model.answer import Claim, Flags, Times, missing
 from gpusched.model.gpu import GPU
 from gpusched.model.schedule import Schedule
@@ -33,6 +32,7 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.pbs.certificates import Certificate
 from gpusched.pbs.edf import Edf
 from gpusched.pbs.search_answer import Search
+from gpusched.ways.way import WAYS, OptionValue
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,6 @@ from gpusched.comparison.finer_ticks import in_finer_ticks
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.saved_values import FieldValues, platform_values, workload_values
 from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
-from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.comparison.workload_answer import (
     deadlines_of,
     finer_tick,
@@ -37,6 +36,7 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy
 from gpusched.simulate.host_result import HostRun
+from gpusched.ways.way import WAYS, OptionValue
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -73,15 +73,16 @@ class Machine:
     def runs(self, tasks: HostTasks, methods: int = len(RUN_METHODS)) -> list[HostRun]:
         """Runs of the first ``methods`` of ``RUN_METHODS``."""
         from gpusched import simulate
+        from gpusched.ways.way import as_way
 
-        ways: tuple[dict[str, Any], ...] = (
-            {"protocol": "omlp"},
-            {"protocol": "driver", "mode": self.waiting},
-            *({"protocol": "container", "mode": mode} for mode in ("suspend", "busy")),
+        played = (
+            as_way("srm", lock="omlp"),
+            as_way("driver", mode=self.waiting),
+            *(as_way("container", mode=mode) for mode in ("suspend", "busy")),
         )
         given: dict[str, Any] = {"until": self.until, "intervals": False, "progress": False}
         longer = self._longer(tasks)
-        return [simulate.host(longer, self.cpus, "gedf", **way, **given) for way in ways[:methods]]
+        return [simulate.host(longer, self.cpus, way, **given) for way in played[:methods]]
 
     def _longer(self, tasks: HostTasks) -> HostTasks:
         if not self.overrun:

@@ -151,9 +151,9 @@ def gcaps_fig8(
     seed: Any = 1,
     *,
     tests: str | Iterable[str] = tuple(GCAPS_TESTS),
-    slice: int = 1000,
-    switch: int = 200,
-    update: int = 1000,
+    timeslice: int = 1000,
+    context_switch: int = 200,
+    update_cost: int = 1000,
     sets: Mapping[str, Any] | None = None,
     executor: Any = None,
     workers: int | None = None,
@@ -179,10 +179,10 @@ def gcaps_fig8(
         Number of task sets per point (1,000 in the paper), and seed; equal seeds give equal tables.
     tests
         Names in ``GCAPS_TESTS``.
-    slice, switch
+    timeslice, context_switch
         Length of a time slice, and cost of a switch between contexts (1 ms and 0.2 ms in the
         published code).
-    update
+    update_cost
         Cost of an update of GCAPS (1 ms).
     sets
         Further arguments of ``gs.generate.gcaps``.
@@ -218,9 +218,9 @@ def gcaps_fig8(
     fixed: dict[str, Any] = {
         "vary": vary,
         "tests": names,
-        "slice": integer(slice, "slice"),
-        "switch": integer(switch, "switch"),
-        "update": integer(update, "update"),
+        "timeslice": integer(timeslice, "timeslice"),
+        "context_switch": integer(context_switch, "context_switch"),
+        "update_cost": integer(update_cost, "update_cost"),
         "sets": dict(sets or {}),
     }
     found = run(
@@ -269,9 +269,9 @@ def _schedulable(
     value: float,
     vary: str,
     tests: list[str],
-    slice: int,
-    switch: int,
-    update: int,
+    timeslice: int,
+    context_switch: int,
+    update_cost: int,
     sets: dict[str, Any],
     count: int,
     first: int,
@@ -280,27 +280,31 @@ def _schedulable(
 ) -> Mapping[str, npt.NDArray[Any]]:
     """Sets that each test accepts, or of which no simulated job is late."""
     from gpusched import analysis, generate, simulate
+    from gpusched.analysis.placed_tests import run_test
+    from gpusched.ways.way import as_way
 
     one: Any = int(value) if vary == "cpus" else (value, value)
     if vary == "tasks":
         one = (int(value), int(value))
     hosts = generate.gcaps(count, seed, first, **{**sets, vary: one})
-    own = {"gcaps": {"update": update}, "time_slices": {"slice": slice, "switch": switch}}
+    own: dict[str, dict[str, Any]] = {
+        "gcaps": {"update_cost": update_cost},
+        "time_slices": {"timeslice": timeslice, "context_switch": context_switch},
+    }
     answers = {}
     for name in tests:
         test, mode, form = GCAPS_TESTS[name]
-        options: dict[str, Any] = {"mode": mode, "stop": stop, **own.get(test, {})}
+        way = as_way(test, mode=mode, **own.get(test, {}))
         if form == LEVELS:
-            found = analysis.assign_priorities(hosts, test, of="gpu", **options)
+            found = analysis.assign_priorities(hosts, way, of="gpu", stop=stop)
             answers[name] = found.verdict.accepted
         elif form == SIMULATED:
             cores = int(hosts.core.max(initial=0)) + 1
             until = _HORIZON * hosts.period.max(axis=-1)
-            options |= {"protocol": test, "until": until, "sms": 1}
-            runs = simulate.host_responses(hosts, cores, **options)
+            runs = simulate.host_responses(hosts, cores, way, until=until, sms=1, stop=stop)
             answers[name] = ~runs.missed.any(axis=-1)
         else:
             if form == PRINTED:
-                options |= {"variant": "paper", "fixed_point": "one_pass"}
-            answers[name] = getattr(analysis, test)(hosts, **options).accepted
+                way = way.replace(variant="paper", fixed_point="one_pass")
+            answers[name] = run_test(hosts, way, stop=stop).accepted
     return answers

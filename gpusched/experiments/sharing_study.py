@@ -235,7 +235,7 @@ def _outcomes(
     found = {f"{way} {kind}": np.zeros(count, np.bool_) for way in ways for kind in kinds}
     for i in range(count):
         system = _system(utilization, n, platform, copies, spawn(seed, first + i))
-        result = compare(system, platform, methods=ways, progress=False, stop=stop)
+        result = compare(system, platform, ways=ways, progress=False, stop=stop)
         for way in ways:
             rows = [row for row in result if row.way.name == way]
             sure = any(row.schedulable for row in rows)

@@ -188,7 +188,7 @@ def stgm_fig4(
     sms: int = SMS,
     tests: str | Iterable[str] = tuple(STGM_TESTS),
     baselines: str = "table",
-    overhead: int = 50,
+    server_overhead: int = 50,
     sets: Mapping[str, Any] | None = None,
     executor: Any = None,
     workers: int | None = None,
@@ -225,7 +225,7 @@ def stgm_fig4(
         divides. Their curves then do not depend on the number of SMs. "same": the times on all
         ``sms`` SMs, as with a lock or a server on a real GPU. ``STGM_READINGS`` has the
         combinations of ``baselines`` and ``at`` that the text of the paper admits.
-    overhead
+    server_overhead
         Overhead of the server, in ticks of 1 us (default 50, as measured by its authors).
     sets
         Further arguments of ``gs.generate.stgm``. ``at`` may exceed ``sms``: Table I then refers to
@@ -248,7 +248,7 @@ def stgm_fig4(
         seed,
         tests,
         Execution(executor, workers, progress, None, store, shard),
-        {"baselines": baselines, "overhead": overhead, "sets": arguments(sets)},
+        {"baselines": baselines, "server_overhead": server_overhead, "sets": arguments(sets)},
     )
     if isinstance(found, StoredStudy):
         return found
@@ -265,7 +265,7 @@ def stgm_fig5(
     cpus: int = CPUS,
     tests: str | Iterable[str] = tuple(STGM_TESTS),
     baselines: str = "table",
-    overhead: int = 50,
+    server_overhead: int = 50,
     sets: Mapping[str, Any] | None = None,
     executor: Any = None,
     workers: int | None = None,
@@ -296,7 +296,7 @@ def stgm_fig5(
         seed,
         tests,
         Execution(executor, workers, progress, None, store, shard),
-        {"baselines": baselines, "overhead": overhead, "sets": arguments(sets)},
+        {"baselines": baselines, "server_overhead": server_overhead, "sets": arguments(sets)},
     )
     if isinstance(found, StoredStudy):
         return found
@@ -347,7 +347,7 @@ def shares(
     ----------
     points
         Arguments of ``_schedulable``: ``n``, ``cpus``, ``sms`` and those of ``baselines``,
-        ``overhead`` and ``sets`` that differ.
+        ``server_overhead`` and ``sets`` that differ.
     fixed
         The arguments that are the same at all points.
     """
@@ -378,7 +378,7 @@ def _schedulable(
     sms: int,
     tests: list[str],
     baselines: str,
-    overhead: int,
+    server_overhead: int,
     sets: dict[str, Any],
     count: int,
     first: int,
@@ -387,6 +387,7 @@ def _schedulable(
 ) -> Mapping[str, npt.NDArray[Any]]:
     """Sets that each test accepts, with cores (and SMs) that it chooses."""
     from gpusched import analysis, generate
+    from gpusched.ways.way import as_way
 
     at = sms if sets.get("at", 1) is None else integer(sets.get("at", 1), "at")
     sizes = {"cpus": cpus, "sms": max(sms, at), "at": at}
@@ -400,10 +401,10 @@ def _schedulable(
             options["apart"] = test == "stgm_apart"
             found = analysis.stgm_allocate(hosts, cpus, sms, **options)
         else:
-            shared: dict[str, Any] = {"protocol": test}
-            if test == "gpu_server":
-                shared["overhead"] = overhead
-            found = analysis.partition(hosts, cpus, whole, **shared, **options)
+            own: dict[str, Any] = {} if variant == "sound" else {"variant": variant}
+            own |= {"server_overhead": server_overhead} if test == "gpu_server" else {"mode": mode}
+            way = as_way(test, **own)
+            found = analysis.partition(hosts, cpus, way, sms=whole, stop=stop)
         answers[name] = found.accepted
     return answers
 

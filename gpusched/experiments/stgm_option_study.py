@@ -80,7 +80,7 @@ def stgm_options(
     tests: str | Iterable[str] = ("STGM suspend", "STGM busy", "MPCP suspend", "FMLP+ suspend",
                                   "GPU server"),
     options: Mapping[str, tuple[str, Mapping[str, Any]]] = OPTIONS,
-    overhead: int = 50,
+    server_overhead: int = 50,
     executor: Any = None,
     workers: int | None = None,
     progress: Progress = None,
@@ -95,7 +95,7 @@ def stgm_options(
 
     Parameters
     ----------
-    n, count, seed, cpus, sms, tests, overhead, executor, workers, progress, store, shard
+    n, count, seed, cpus, sms, tests, server_overhead, executor, workers, progress, store, shard
         As in ``stgm_fig4``; one number of tasks.
     options
         Maps labels to the argument ``baselines`` of ``stgm_fig4`` and to arguments of
@@ -122,7 +122,7 @@ def stgm_options(
         seed,
         tests,
         Execution(executor, workers, progress, None, store, shard),
-        {"overhead": overhead},
+        {"server_overhead": server_overhead},
     )
     if isinstance(found, StoredStudy):
         return found

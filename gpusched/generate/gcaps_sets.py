@@ -81,7 +81,7 @@ def gcaps(
     >>> sets = gs.generate.gcaps(1000, seed=1)
     >>> sets.sizes[:5].tolist(), sets[2].n
     ([16, 19, 17, 18, 15], 17)
-    >>> answer = gs.analysis.gcaps(sets, update=1000)
+    >>> answer = gs.analysis.gcaps(sets, update_cost=1000)
     >>> bool(answer.accepted.any())
     True
     """

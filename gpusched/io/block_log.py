@@ -260,8 +260,8 @@ class BlockLog(Tabular, Frozen):
             The times span 2**59 ticks or more.
 
         Pass the GPU to ``gs.simulate.hierarchy``. For a log of several contexts, also pass
-        ``timeslice=`` (and ``runlist=`` and ``switch_time=`` if they are known), which are not in a
-        log. For measurements under MPS, where there are no time slices, put all kernels into
+        ``timeslice=`` (and ``runlist=`` and ``context_switch=`` if they are known), which are not
+        in a log. For measurements under MPS, where there are no time slices, put all kernels into
         context 0. Pass ``channels=0`` if each stream had its own hardware queue: the number of
         queues determines which kernels wait for each other, and is not in a log. Kernels with equal
         launch times are launched in the order of the rows.

@@ -4,15 +4,16 @@
 ``fifo_responses`` simulates stacks of task sets and keeps only the largest responses. ``hierarchy``
 simulates the model of [RTAS20] above the SM: applications, streams, copies, and blocks on SMs with
 all their limits. ``host`` simulates tasks with CPU and GPU segments on cores and a GPU under one of
-several protocols, and ``host_responses`` stacks of them; ``challenge`` searches for a schedule of
-such tasks in which a job is late. ``warps`` simulates the inside of an SM, and ``block_times`` uses
-it for the execution times of blocks that share an SM.
+several ways of sharing it, and ``host_responses`` stacks of them; ``challenge`` searches for a
+schedule of such tasks in which a job is late. ``warps`` simulates the inside of an SM, and
+``block_times`` uses it for the execution times of blocks that share an SM.
 """
 
 from __future__ import annotations
 
-from gpusched.simulate.challenges.challenge_result import Challenge, LateJobs, Sharing
-from gpusched.simulate.challenges.challenge_run import challenge
+from gpusched.simulate.arguments.host_arguments import Victim
+from gpusched.simulate.challenge_result import Challenge, LateJobs
+from gpusched.simulate.challenge_run import challenge
 from gpusched.simulate.fifo_result import FifoResponses, FifoRun, Waves
 from gpusched.simulate.fifo_run import Order, fifo, fifo_responses
 from gpusched.simulate.hierarchy_result import Blocks, Deadlock, Hierarchy, Occupancy, Slices, Waits
@@ -36,8 +37,8 @@ __all__ = [
     "LateJobs",
     "Occupancy",
     "Order",
-    "Sharing",
     "Slices",
+    "Victim",
     "Waits",
     "Waves",
     "block_times",

@@ -95,7 +95,7 @@ class Hierarchy(Tabular, Saved, Frozen):
         Time of the last event of the simulation.
     started
         Number of blocks that have started.
-    launches, gpu, placement, channels, timeslice, runlist, switch_time, shared_channels,
+    launches, gpu, placement, channels, timeslice, runlist, context_switch, shared_channels,
     channel_release
         The launches, the platform and the options.
     copy_engines
@@ -119,7 +119,7 @@ class Hierarchy(Tabular, Saved, Frozen):
     channels: int | None
     timeslice: Int64Array | None
     runlist: Int64Array | None
-    switch_time: int
+    context_switch: int
     sms_per_gpc: tuple[int, ...] | None
     head: Int64Array
     joined: Int64Array
@@ -144,6 +144,8 @@ class Hierarchy(Tabular, Saved, Frozen):
     def _from_fields(cls, values: dict[str, Any]) -> Hierarchy:
         if isinstance(values["copy_engines"], int):  # version 1
             values |= _platform_of_version_1(values)
+        if "switch_time" in values:  # its name in version 0.1
+            values["context_switch"] = values.pop("switch_time")
         return cls(**values)
 
     def __len__(self) -> int:

@@ -58,7 +58,7 @@ def hierarchy(
     timeslice: Any = None,
     context_priority: Any = None,
     runlist: Any = None,
-    switch_time: int = 0,
+    context_switch: int = 0,
     sms_per_gpc: GpcSizes = None,
     queues: str | None = None,
     blocks: bool = True,
@@ -173,7 +173,7 @@ def hierarchy(
     runlist
         The round as indices of contexts, instead of ``context_priority``. If neither is given, each
         context has one slice. A context without work is skipped.
-    switch_time
+    context_switch
         Ticks between the time slices of two contexts.
     sms_per_gpc
         GPCs, for ``launches.interference`` and clusters: the number of SMs of each, which have
@@ -246,8 +246,8 @@ def hierarchy(
     number = integer(index, "index")
     if not 0 <= number < 2**63:
         raise ValueError(f"index: got {number}, expected 0 to 2**63 - 1")
-    cost = integer(switch_time, "switch_time")
-    for name, value in (("channels", limit), ("switch_time", cost)):
+    cost = integer(context_switch, "context_switch")
+    for name, value in (("channels", limit), ("context_switch", cost)):
         if not -(2**63) <= value < 2**63:
             raise OverflowError(f"{name}: got {value}, expected a number that fits 64 bits")
     given_begin, given = _ragged(launches.block_times)
@@ -262,7 +262,7 @@ def hierarchy(
         shared_channels=together,
         channels_until_end=channel_release == "ended",
         resident_grids=gpu.resident_grids,
-        switch_time=cost,
+        context_switch=cost,
         timeslice=slices,
         runlist=rounds,
         context=launches.stream_context,
@@ -319,7 +319,7 @@ def hierarchy(
         channels=limit or None,
         timeslice=None if timeslice is None else frozen(slices),
         runlist=None if rounds is None else frozen(rounds),
-        switch_time=cost,
+        context_switch=cost,
         sms_per_gpc=sizes,
         head=head,
         joined=joined,

@@ -31,7 +31,7 @@ class Intervals(Table):
     up to its response time.
 
     >>> hosts = gs.HostTasks.from_segments([20], [[2, (1, 6, 1), 2]], core=[0])
-    >>> run = gs.simulate.host(hosts, cpus=1, protocol="mpcp", until=20)
+    >>> run = gs.simulate.host(hosts, cpus=1, way="mpcp", until=20)
     >>> run.intervals.start.tolist(), run.intervals.end.tolist()
     ([0, 2, 3, 9, 10], [2, 3, 9, 10, 12])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from gpusched.simulate import run_results
 from gpusched.simulate.host_intervals import WHAT, Intervals
 from gpusched.simulate.host_waits import HostWaits, waits_of, waits_text
 from gpusched.simulate.run_results import Responses
+from gpusched.ways.old_values import way_of_old
+from gpusched.ways.way import Way
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +37,7 @@ class HostRun(Saved, RunJobs):
 
     >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]
     >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
-    >>> run = gs.simulate.host(hosts, cpus=2, protocol="mpcp", until=40)
+    >>> run = gs.simulate.host(hosts, cpus=2, way="mpcp", until=40)
     >>> run.task.tolist(), run.release.tolist(), run.finish.tolist()
     ([0, 1, 0, 1], [0, 0, 20, 30], [12, 22, 32, 45])
 
@@ -43,10 +45,9 @@ class HostRun(Saved, RunJobs):
     ----------
     intervals
         Intervals in which jobs ran or waited, as ``Intervals``; None for ``intervals=False``.
-    tasks, cpus, policy, protocol, mode, sms, server, overhead, server_period
-        The task set and the options. ``server`` is None unless the protocol is "gpu_server", and
-        ``server_period`` is None unless it is "container". ``overhead`` is that of the server, of a
-        switch with "time_slices", or of an update with "gcaps".
+    tasks, cpus, way, sms
+        The task set, the platform, and the way of sharing the GPU (`gs.ways.Way`) with its
+        parameters.
     outcome
         "done": every job released before ``until`` has finished. "budget": the budget was used up
         first.
@@ -64,18 +65,13 @@ class HostRun(Saved, RunJobs):
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("done", "budget")
     _KIND: ClassVar[str] = "HostRun"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Intervals)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Intervals, Way)
 
     intervals: Intervals | None
     tasks: HostTasks
     cpus: int
-    policy: str
-    protocol: str
-    mode: str
+    way: Way
     sms: int
-    server: int | None
-    overhead: int
-    server_period: int | None
     outcome: str
     worst: Int64Array
     finished: Int64Array
@@ -83,12 +79,31 @@ class HostRun(Saved, RunJobs):
     now: int
     reason: str | None
 
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Self:
+        return cls(**way_of_old(values, "protocol"))
+
+    @property
+    def policy(self) -> str:
+        """CPU scheduler: "partitioned" fixed priorities, or "gedf"."""
+        return "gedf" if self.way.global_edf else "partitioned"
+
+    @property
+    def server(self) -> int | None:
+        """Core of the GPU server; None without one."""
+        return self.way.given.get("server")
+
+    @property
+    def mode(self) -> str:
+        """Behaviour of tasks while they wait for or use the GPU."""
+        return self.way.given.get("mode", "suspend")  # type: ignore[no-any-return]
+
     def __repr__(self) -> str:
         mode = f", {self.mode}" if self.mode else ""
         return (
             f"<HostRun: {plural(len(self), 'job')} of "
             f"{plural(self.tasks.n, 'task')} on "
-            f"{plural(self.cpus, 'CPU')}, {self.policy}, {self.protocol}{mode}; "
+            f"{plural(self.cpus, 'CPU')}, {self.policy}, {self.way.name}{mode}; "
             f"{run_results.misses(self)}; "
             f"{run_results.ended(self.outcome, self.reason, self.now)}>"
         )
@@ -283,7 +298,7 @@ class HostResponses(Responses):
 
     >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]
     >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
-    >>> gs.simulate.host_responses(hosts, 2, protocol="mpcp", until=600).response.tolist()
+    >>> gs.simulate.host_responses(hosts, 2, way="mpcp", until=600).response.tolist()
     [13, 22]
 
     Attributes

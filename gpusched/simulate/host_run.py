@@ -7,59 +7,107 @@ sets and keeps only the largest responses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import flag, instance, integer, seed_key, set_number
+from gpusched._support.arguments import (
+    Int64Array,
+    flag,
+    instance,
+    int_array,
+    integer,
+    is_sequence,
+    seed_key,
+    set_number,
+)
 from gpusched._support.budget import Budget, as_budget, within_seconds
 from gpusched._support.progress import Progress
+from gpusched._support.registry import limit
+from gpusched._support.text import shown
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.arguments.host_arguments import (
-    Contexts,
-    Mode,
-    Policy,
-    Protocol,
-    Ring,
-    host_model,
-    release_ends,
-    trigger_bits,
-)
-from gpusched.simulate.fifo_releases import Releases
-from gpusched.simulate.host_given import read_given
+from gpusched.model.jobs import Jobs
+from gpusched.simulate.arguments.host_arguments import Victim, host_model, release_ends
+from gpusched.simulate.fifo_releases import read_releases
 from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
 from gpusched.simulate.run_slices import run_to_end
+from gpusched.ways.way import Way
 
-__all__ = ["host", "host_responses"]
+__all__ = ["host", "host_responses", "is_share", "read_given"]
+
+_LATEST = limit("simulate.fifo_latest")  # no simulated job is released at or after it
+
+
+def is_share(releases: Any) -> bool:
+    """Whether releases are a share of the period, by which those of sporadic tasks are late."""
+    return isinstance(releases, (int, float, Fraction, np.integer, np.floating))
+
+
+def read_given(
+    hosts: HostTasks, releases: Any, execution: Any, until: Any
+) -> tuple[dict[str, Any], Any]:
+    """The core's arguments for given jobs, and the shares of execution times.
+
+    The arguments are empty without ``releases``. Raises ValueError, OverflowError and TypeError
+    with row and value; also for times of jobs without releases as rows, and if neither ``until``
+    nor ``releases`` is given.
+    """
+    timed = is_sequence(execution) and any(np.ndim(own) for own in execution)
+    if releases is None:
+        if timed:
+            raise ValueError("execution: got times of jobs, expected releases as rows with them")
+        if until is None:
+            raise ValueError("until: got None, expected the end of the releases, or releases")
+        return {}, execution
+    if until is not None:
+        raise ValueError(f"until: got {until!r:.60}, expected none with releases")
+    tasks: Any = hosts  # of which the number and the periods are read
+    rows = read_releases(releases, None, tasks, closer=None, latest=_LATEST)
+    arguments = {"release_begin": rows.begin, "release": rows.release}
+    if not timed:
+        return arguments, execution
+    if isinstance(releases, (Jobs, Mapping)) or hasattr(releases, "columns"):
+        raise ValueError("execution: got times of jobs, expected shares unless releases are rows")
+    return {**arguments, "time": _times(hosts, execution, np.diff(rows.begin))}, 1
+
+
+def _times(hosts: HostTasks, times: Any, jobs: Int64Array) -> Int64Array:
+    """A row for each job, as wide as the set's largest number of GPU segments needs."""
+    if not is_sequence(times):
+        raise TypeError(f"execution: got {shown(times)}, expected an array of times per task")
+    if len(times) != hosts.n:
+        raise ValueError(f"execution: got {len(times)} arrays, expected one per task ({hosts.n})")
+    width = 4 * hosts.copy_in.shape[-1] + 1
+    given = np.zeros((int(jobs.sum()), width), np.int64)
+    row = 0
+    for i, (own, count) in enumerate(zip(times, jobs.tolist(), strict=True)):
+        array = int_array(own, f"execution[{i}]")
+        parts = 4 * int(hosts.segments[i]) + 1
+        if count == 0 and array.size == 0:
+            continue
+        if array.ndim != 2 or len(array) != count or array.shape[1] not in (parts, width):
+            raise ValueError(
+                f"execution[{i}]: got shape {array.shape}, expected ({count}, {parts}), a row of "
+                "parts per release"
+            )
+        given[row : row + count, :parts] = array[:, :parts]
+        row += count
+    return given
 
 
 def host(
     hosts: HostTasks,
     cpus: int,
-    policy: Policy = "partitioned",
-    protocol: Protocol | None = None,
+    way: Way | str = "stgm",
     *,
     until: int | None = None,
-    releases: Releases | None = None,
-    times: Sequence[npt.ArrayLike] | None = None,
-    mode: Mode | None = None,
-    sms: int | None = None,
-    server: int | None = None,
-    overhead: int = 0,
-    server_period: int | None = None,
-    slice: int | None = None,
-    switch: int = 0,
-    ring: Ring = "fifo",
-    update: int = 0,
-    stall: bool = False,
-    gpu_priority: npt.ArrayLike | None = None,
+    releases: Any = None,
     execution: Any = 1.0,
-    gap: float = 0.0,
-    victim: int | None = None,
-    triggers: str | Iterable[str] = ("request",),
+    sms: int | None = None,
+    victim: Victim | int | None = None,
     seed: Any = None,
     index: int = 0,
     intervals: bool = True,
@@ -78,7 +126,7 @@ def host(
 
     >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]     # CPU, (copy, kernel, copy), CPU
     >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
-    >>> run = gs.simulate.host(hosts, cpus=2, protocol="mpcp", until=600)
+    >>> run = gs.simulate.host(hosts, cpus=2, way="mpcp", until=600)
     >>> [int(run.response[run.task == task].max()) for task in range(2)]
     [13, 22]
 
@@ -88,108 +136,91 @@ def host(
         One task set; ``offset`` is the first release.
     cpus
         Number of CPUs.
-    policy
-        "partitioned": preemptive fixed priorities on each core, by ``hosts.core`` and
-        ``hosts.priority`` (a smaller number is a higher priority; all distinct). "gedf": the jobs
-        with the earliest absolute deadlines run, on any CPU (ties: priority, then index).
-    protocol
-        Protocol for sharing the GPU, named as in ``gs.analysis``, so that the ``test`` of a verdict
-        can be passed. With policy "partitioned":
+    way
+        A way of sharing the GPU (``gs.ways``), or its name. Under preemptive fixed priorities on
+        each core, by ``hosts.core`` and ``hosts.priority`` (a smaller number is a higher priority;
+        all distinct):
 
-        - "stgm" ([RTCSA19], default): one copy engine, first come, first served over all cores,
+        - ``Stgm`` ([RTCSA19], default): one copy engine, first come, first served over all cores,
           with copies at boosted priority; kernels run on the SMs of ``hosts.sm``, in order of
           launch on each SM, and tasks on disjoint SMs run at the same time.
-        - "mpcp": one lock on the whole GPU, granted to the waiting task of the highest priority;
+        - ``Mpcp``: one lock on the whole GPU, granted to the waiting task of the highest priority;
           the holder is boosted.
-        - "fmlp_plus": the same lock, granted first come, first served.
-        - "gpu_server": a task with the highest priority on its core runs all GPU segments, one
+        - ``FmlpPlus``: the same lock, granted first come, first served.
+        - ``GpuServer``: a task with the highest priority on its core runs all GPU segments, one
           after the other, in order of the clients' priorities; clients suspend until they are
-          notified.
-        - "time_slices" ([ECRTS24]; no lock and no boosting, copies are CPU work at the task's own
-          priority): the GPU serves the launched kernels in turn, for one ``slice`` each.
-        - "gcaps" (likewise): the GPU serves the task with the highest GPU priority among those with
-          an open GPU segment; opening and closing a segment is an ``update``.
+          notified. ``server`` is its core (default: ``cpus``, a core of its own), and
+          ``server_overhead`` its execution time at each wake-up and after each segment, before it
+          notifies the client.
+        - ``TimeSlices`` ([ECRTS24]; no lock and no boosting, copies are CPU work at the task's own
+          priority): the GPU serves the launched kernels in turn, for one ``timeslice`` each
+          (required). ``ring``: "fifo" (after its slice, a task goes to the end of the queue) or
+          "cyclic" (the next task by priority). A kernel that is launched at the very end of a slice
+          counts for the choice of the next task, and precedes the one whose slice ends.
+        - ``Gcaps`` (likewise): the GPU serves the task with the highest GPU priority among those
+          with an open GPU segment; opening and closing a segment is an update of ``update_cost`` on
+          the task's core, one at a time, non-preemptively. ``stall``: whether every update stops
+          the GPU, or only the first one of a task of higher GPU priority. ``gpu_priority``: as in
+          ``gs.analysis.gcaps``.
 
-        With policy "gedf" ([RTNS10]):
+        ``context_switch`` of the last two is the time that the GPU takes before it runs the kernel
+        of a different task than the last one. With ``Gcaps``, an update by which a more urgent task
+        begins a segment ends the switch in vain; the next switch takes the whole time.
 
-        - "fmlp" (FMLP-Long, default): one lock, granted first come, first served; the holder
-          inherits the earliest deadline of the waiting jobs.
-        - "omlp": the same, with a FIFO queue of at most ``cpus`` jobs and a queue ordered by
-          deadline behind it.
-        - "driver": no lock; the GPU executes whole segments, copies and kernel, in the order in
+        Under global EDF, in which the jobs with the earliest absolute deadlines run, on any CPU
+        (ties: priority, then index), [RTNS10]:
+
+        - ``Srm``: one lock, granted first come, first served, and the holder inherits the earliest
+          deadline of the waiting jobs (``lock="fmlp"``, FMLP-Long, also for "best"); or with a FIFO
+          queue of at most ``cpus`` jobs and a queue ordered by deadline behind it ("omlp").
+        - ``Driver``: no lock; the GPU executes whole segments, copies and kernel, in the order in
           which they begin, while their jobs spin at their own deadlines, or suspend.
-        - "container" (the Container Method): all tasks with GPU segments are served, in the order
+        - ``Container`` (the Container Method): all tasks with GPU segments are served, in the order
           of their releases, by one server, a task of global EDF with a budget in each
-          ``server_period``.
+          ``server_period`` P (default: the shortest period of these tasks). The budget is w P
+          rounded up to a tick, at most P, where w is the sum of (e + s) / p of the tasks inside.
+          This is as in ``gs.analysis.container``, whose bounds for this budget are those with
+          ``whole_budget=True``.
+
+        ``mode`` is the behaviour of tasks while they wait for or use the GPU (default: "suspend",
+        or "spin" for ``Driver``):
+
+        - "suspend": tasks suspend while they wait for the GPU and during kernels. With
+          ``Container``, this is the paper's work-conserving variant: the server serves the first
+          job in the container that is not suspended on the GPU; while all jobs are suspended, other
+          tasks may use the server's CPU.
+        - "busy": with ``Stgm``, a task keeps its core from the start of a GPU segment to its end;
+          with a lock, the holder keeps its core and waiting tasks suspend; with ``TimeSlices`` and
+          ``Gcaps``, tasks spin at their own priority; with ``Container``, the server idles on its
+          CPU while the first job is suspended. With ``Container``, suspension counts as execution
+          in both modes.
+        - "spin": with ``Mpcp`` and ``FmlpPlus``, waiting tasks spin at their own priority; with
+          ``Driver``, jobs spin from the request to its end.
     until
         End of the interval in which jobs are released, in ticks; these jobs run to their end.
         Required without ``releases``.
     releases
-        Explicit release times instead of periodic ones; all these jobs run to their end. One row of
-        times per task, columns ``task`` and ``time``, or the jobs of a run. Releases of a task are
-        at least a period apart. ``hosts.offset``, ``gap`` and ``triggers`` are then not used, and a
-        ``victim`` only has its requests queued after simultaneous ones.
-    times
-        With ``releases`` as rows: the execution times of their jobs, for each task an array (jobs,
-        4 k + 1), where k is its number of GPU segments (or that of the set), of CPU segment, copy
-        in, kernel, copy out, CPU segment, ... Each is at least one tick and at most the worst case,
-        and 0 if that is 0. Without it, ``execution`` applies.
-    mode
-        Behaviour of tasks while they wait for or use the GPU. Default: "suspend", or "spin" with
-        "driver".
-
-        - "suspend": tasks suspend while they wait for the GPU and during kernels. With "container",
-          this is the paper's work-conserving variant: the server serves the first job in the
-          container that is not suspended on the GPU; while all jobs are suspended, other tasks may
-          use the server's CPU.
-        - "busy": with "stgm", a task keeps its core from the start of a GPU segment to its end;
-          with a lock, the holder keeps its core and waiting tasks suspend; with "time_slices" and
-          "gcaps", tasks spin at their own priority; with "container", the server idles on its CPU
-          while the first job is suspended. With "container", suspension counts as execution in both
-          modes.
-        - "spin": with "mpcp" and "fmlp_plus", waiting tasks spin at their own priority; with
-          "driver", jobs spin from the request to its end.
-    sms
-        Number of SMs of the GPU. With "stgm", that of ``hosts.sm``. Otherwise all kernels run on
-        all SMs; default: the number of SMs for which kernel times are given, as in the tests, or
-        ``hosts.sms`` if that is larger.
-    server, overhead
-        With "gpu_server": core of the server (default: ``cpus``, a core of its own), and its
-        execution time in ticks at each wake-up and after each segment, before it notifies the
-        client.
-    server_period
-        With "container": period P of the server. Its budget is w P rounded up to a tick, at most P,
-        where w is the sum of (e + s) / p of the tasks inside. Default: the shortest period of these
-        tasks. This is as in ``gs.analysis.container``, whose bounds for this budget are those with
-        ``whole_budget=True``.
-    slice, ring
-        With "time_slices": maximum length of a kernel's turn while others wait, in ticks
-        (required), and the order of turns, "fifo" (after its slice, a task goes to the end of the
-        queue) or "cyclic" (the next task by priority). A kernel that is launched at the very end of
-        a slice counts for the choice of the next task, and precedes the one whose slice ends.
-    switch
-        With "time_slices" and "gcaps": time in ticks that the GPU takes before it runs the kernel
-        of a different task than the last one. With "gcaps", an update by which a more urgent task
-        begins a segment ends the switch in vain; the next switch takes the whole time.
-    update, stall, gpu_priority
-        With "gcaps": length of an update in ticks, which runs on the task's core, one at a time,
-        non-preemptively; whether every update stops the GPU, or only the first one of a task of
-        higher GPU priority; and GPU priorities as in ``gs.analysis.gcaps``.
+        None: periodic tasks. A number: sporadic tasks, with a time between two releases that is
+        drawn uniformly from the period to this share of it more. Otherwise the release times, whose
+        jobs all run to their end: one row of times per task, columns ``task`` and ``time``, or the
+        jobs of a run. Releases of a task are at least a period apart. ``hosts.offset`` and the
+        triggers of a victim are then not used, and a victim only has its requests queued after
+        simultaneous ones.
     execution
         Execution times as a share of the worst case: one number, or a pair (low, high) for times
         drawn uniformly from ceil(low x) .. floor(high x) for each part of each job, at least one
-        tick. 0.1 means exactly one tenth.
-    gap
-        For sporadic tasks: maximum extra time between two releases, as a share of the period. It is
-        drawn uniformly. 0: periodic tasks.
+        tick. 0.1 means exactly one tenth. With releases as rows it can be the times of their jobs:
+        for each task an array (jobs, 4 k + 1), where k is its number of GPU segments (or that of
+        the set), of CPU segment, copy in, kernel, copy out, CPU segment, ... Each is at least one
+        tick and at most the worst case, and 0 if that is 0.
+    sms
+        Number of SMs of the GPU. With ``Stgm``, that of ``hosts.sm``. Otherwise all kernels run on
+        all SMs; default: the number of SMs for which kernel times are given, as in the tests, or
+        ``hosts.sms`` if that is larger.
     victim
-        Index of a task under analysis. The releases of the other tasks are chosen to maximise its
-        response time: they occur at the times given by ``triggers``, as far as the periods allow,
-        and its requests are queued after theirs. Its own releases do not change.
-    triggers
-        Events of the victim's jobs at which other tasks release jobs, one or several of: "release"
-        (a job becomes the current one of its task), "request" (a GPU segment begins), "resume" (a
-        GPU segment has ended), "finish".
+        A task under analysis, as a ``gs.simulate.Victim`` or an index. The releases of the other
+        tasks are chosen to maximise its response time: they occur at its triggers, as far as the
+        periods allow, and its requests are queued after theirs. Its own releases do not change.
     seed, index
         Seed (an int, a ``SeedSequence``, a ``Generator`` or None), and index of the set under it.
         Random numbers depend only on these, the task, the job and the part: set i of
@@ -226,31 +257,19 @@ def host(
             f"hosts: got a stack of {len(hosts)} sets, expected one set; host_responses gives the "
             "largest responses of a stack"
         )
-    given = read_given(hosts, releases, times, until, execution, gap)
+    sporadic = is_share(releases)
+    gap = releases if sporadic else 0
+    releases = None if sporadic else releases
+    given, execution = read_given(hosts, releases, execution, until)
     last = release_ends(0 if releases is not None else until, 1)
-    model = host_model(
-        hosts,
-        cpus,
-        policy,
-        protocol,
-        mode,
-        sms,
-        server,
-        overhead,
-        server_period,
-        execution,
-        gap,
-        victim,
-        1,
-        Contexts(slice, switch, ring, update, stall, gpu_priority),
-    )
+    model = host_model(hosts, cpus, way, sms, execution, gap, victim, 1)
     budget = as_budget(budget)
     timed = within_seconds(stop, budget.seconds)
     simulation = _core.host_open(
         **model.arguments,
         until=last,
         victim=model.victim,
-        triggers=trigger_bits(triggers),
+        triggers=model.triggers,
         key=seed_key(seed),
         index=set_number(index, "index"),
         log_intervals=flag(intervals, "intervals"),
@@ -273,13 +292,8 @@ def host(
         intervals=Intervals(*simulation.intervals()) if intervals else None,
         tasks=hosts,
         cpus=integer(cpus, "cpus"),
-        policy=policy,
-        protocol=model.protocol,
-        mode=model.mode,
+        way=model.way,
         sms=model.sms,
-        server=int(model.server[0]) if model.protocol == "gpu_server" else None,
-        overhead=model.overhead,
-        server_period=int(model.server_period[0]) if model.protocol == "container" else None,
         outcome="done" if ended.reason is None else "budget",
         worst=worst,
         finished=finished,
@@ -292,25 +306,13 @@ def host(
 def host_responses(
     hosts: HostTasks,
     cpus: int,
-    policy: Policy = "partitioned",
-    protocol: Protocol | None = None,
+    way: Way | str = "stgm",
     *,
     until: Any,
-    mode: Mode | None = None,
-    sms: int | None = None,
-    server: Any = None,
-    overhead: int = 0,
-    server_period: Any = None,
-    slice: int | None = None,
-    switch: int = 0,
-    ring: Ring = "fifo",
-    update: int = 0,
-    stall: bool = False,
-    gpu_priority: npt.ArrayLike | None = None,
+    releases: float | None = None,
     execution: Any = 1.0,
-    gap: float = 0.0,
-    victim: Any = None,
-    triggers: str | Iterable[str] = ("request",),
+    sms: int | None = None,
+    victim: Victim | Any = None,
     seed: Any = None,
     first: int = 0,
     budget: Budget | None = None,
@@ -321,22 +323,22 @@ def host_responses(
     All sets are simulated in a single call of C code.
 
     >>> hosts = gs.generate.stgm(count=3, seed=1, cpus=2)
-    >>> placed = gs.analysis.partition(hosts, cpus=2, sms=13, protocol="mpcp").hosts
-    >>> gs.simulate.host_responses(placed, 2, protocol="mpcp", until=10**6).response.shape
+    >>> placed = gs.analysis.partition(hosts, cpus=2, sms=13, way="mpcp").hosts
+    >>> gs.simulate.host_responses(placed, 2, way="mpcp", until=10**6).response.shape
     (3, 6)
 
     Parameters
     ----------
     hosts
         A stack of N sets, or one set.
-    until, server, server_period
+    until
         As in ``host``; one number, or one per set.
-    cpus, policy, protocol, mode, sms, overhead, execution, gap, triggers
-        As in ``host``, the same for all sets.
-    slice, switch, ring, update, stall, gpu_priority
-        As in ``host``, the same for all sets; ``gpu_priority`` may be (N, n).
+    cpus, way, releases, execution, sms
+        As in ``host``, the same for all sets, but for the cores of servers, the periods of a
+        container, and GPU priorities, which may be given for each set, (N,) or (N, n).
+        ``releases`` is None or the share of sporadic releases.
     victim
-        As in ``host``; one index, or one per set (-1: periodic or sporadic releases).
+        As in ``host``; one task, or one per set (-1: periodic or sporadic releases).
     seed, first
         Set i uses the random numbers of set ``first + i`` of the seed.
     budget
@@ -360,16 +362,14 @@ def host_responses(
     instance(hosts, HostTasks, "hosts")
     limits = as_budget(budget)
     sets = len(hosts) if hosts.is_stack else 1
-    model = host_model(
-        *(hosts, cpus, policy, protocol, mode, sms, server, overhead, server_period),
-        *(execution, gap, victim, sets),
-        Contexts(slice, switch, ring, update, stall, gpu_priority),
-    )
+    if releases is not None and not is_share(releases):
+        raise ValueError("releases: got times, expected None or a share of the period for a stack")
+    model = host_model(hosts, cpus, way, sms, execution, releases or 0, victim, sets)
     worst, finished, missed, status = _core.host_responses(
         **model.arguments,
         until=release_ends(until, sets),
         victim=model.victim,
-        triggers=trigger_bits(triggers),
+        triggers=model.triggers,
         key=seed_key(seed),
         first=set_number(first),
         states=limits.states or 0,

@@ -27,6 +27,7 @@ from gpusched._support.arguments import Int64Array
 from gpusched._support.text import clip
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate.host_intervals import WHAT
+from gpusched.ways.way import Way
 
 COPIES = (WHAT.index("copy in"), WHAT.index("copy out"))
 KERNEL = WHAT.index("kernel")
@@ -87,7 +88,7 @@ class Records(Protocol):
     @property
     def policy(self) -> str: ...
     @property
-    def protocol(self) -> str: ...
+    def way(self) -> Way: ...
     @property
     def mode(self) -> str: ...
     @property
@@ -158,7 +159,7 @@ def trace(run: Records) -> Timeline:
         columns=Rows(columns),
         other={
             "policy": run.policy,
-            "protocol": run.protocol,
+            "way": run.way.name,
             "mode": run.mode,
             "outcome": run.outcome,
         }
@@ -203,7 +204,7 @@ class _Places:
         count = run.sms if tasks else 0
         numbers = list(range(count)[:most])
         self.used = {t: numbers for t in tasks}
-        if run.protocol == "stgm":
+        if run.way.divided:
             self.used = {t: np.flatnonzero(run.tasks.sm[t]).tolist() for t in tasks}
             every = sorted({sm for sms in self.used.values() for sm in sms})
             numbers, count = every[:most], len(every)
@@ -215,7 +216,7 @@ class _Places:
             )
             if there > shown
         )
-        whole = run.protocol != "stgm" and run.sms == 1  # the kernel times are those of all SMs
+        whole = not run.way.divided and run.sms == 1  # the kernel times are those of all SMs
         self.sms = {sm: self._add("GPU" if whole else f"SM {sm}", _GPU) for sm in numbers}
 
     def _add(self, name: str, group: str) -> int:

@@ -14,6 +14,7 @@ from gpusched._support.arguments import Int64Array
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate.host_intervals import WHAT, Intervals
 from gpusched.simulate.run_results import Table
+from gpusched.ways.way import Way
 
 __all__ = ["CAUSES", "HostWaits", "waits_of", "waits_text"]
 
@@ -52,7 +53,7 @@ class HostWaits(Table):
 
     >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]
     >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
-    >>> run = gs.simulate.host(hosts, cpus=2, protocol="mpcp", until=40)
+    >>> run = gs.simulate.host(hosts, cpus=2, way="mpcp", until=40)
     >>> run.waits(1, 0)
     <HostWaits: 3 rows>
 
@@ -91,7 +92,7 @@ class _Run(Protocol):
     @property
     def tasks(self) -> HostTasks: ...
     @property
-    def protocol(self) -> str: ...
+    def way(self) -> Way: ...
     @property
     def server(self) -> int | None: ...
 
@@ -140,7 +141,7 @@ _Row = tuple[int, ...]  # task, job, what, core, start, end
 def _cause(run: _Run, task: int, own: list[_Row], others: list[_Row]) -> tuple[str, int]:
     """Cause of an interval of a job in which nothing changes, and the other task."""
     doing = {r[2] for r in own}
-    server = run.protocol == "gpu_server"
+    server = run.way.name == "gpu_server"
     if not own:
         return "previous", task
     if _KERNEL in doing or doing & {_CPU, *_COPIES}:
@@ -153,7 +154,7 @@ def _cause(run: _Run, task: int, own: list[_Row], others: list[_Row]) -> tuple[s
         return "server", -1
     if _FOR_COPY in doing:
         return "copy engine", _first(r for r in others if r[2] in _COPIES)
-    if run.protocol == "stgm":  # for SMs, or spinning for either
+    if run.way.name == "stgm":  # for SMs, or spinning for either
         return _in_stgm(run, task, others)
     return _for_gpu(run, others)
 
@@ -165,7 +166,7 @@ def _on_core(run: _Run, task: int, others: list[_Row]) -> tuple[str, int]:
     for other, _, what, where, _, _ in others:
         if where != core or what not in on:
             continue
-        serves = run.protocol == "gpu_server" and what != _CPU
+        serves = run.way.name == "gpu_server" and what != _CPU
         if serves and core == run.server:
             return "server", other
         urgent = run.tasks.priority[other] < run.tasks.priority[task]
@@ -185,21 +186,21 @@ def _in_stgm(run: _Run, task: int, others: list[_Row]) -> tuple[str, int]:
 
 def _for_gpu(run: _Run, others: list[_Row]) -> tuple[str, int]:
     """Activity of the GPU while a task waits for it."""
-    if run.protocol == "gcaps":
+    if run.way.name == "gcaps":
         for r in others:
             if r[2] == _OVERHEAD:
                 return "update", r[0]
-    if run.protocol == "gpu_server":
+    if run.way.name == "gpu_server":
         for r in others:
             if r[2] == _OVERHEAD:
                 return "server", r[0]
-    copies = () if run.protocol in ("time_slices", "gcaps") else _COPIES
+    copies = () if run.way.name in ("time_slices", "gcaps") else _COPIES
     for r in others:
         if r[2] == _KERNEL or r[2] in copies:
             return "GPU", r[0]
-    if run.protocol == "gcaps" and any(r[2] in (*_COPIES, _FOR_CORE) for r in others):
+    if run.way.name == "gcaps" and any(r[2] in (*_COPIES, _FOR_CORE) for r in others):
         return "owner", -1  # it copies, or waits for its core
-    return ("switch" if run.protocol in ("time_slices", "gcaps") else "GPU"), -1
+    return ("switch" if run.way.name in ("time_slices", "gcaps") else "GPU"), -1
 
 
 def _first(rows: Iterable[_Row]) -> int:

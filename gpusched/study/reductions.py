@@ -274,6 +274,7 @@ class Quantiles(Reduction):
             and all(-1 - most <= number <= most for number in numbers)
             and all(a < b for a, b in itertools.pairwise(numbers))
             and _are_counts([count for _, count in state], size)
+            and all(count > 0 for _, count in state)
         )
 
     def columns(self, name: str, state: Any) -> Mapping[str, Any]:

@@ -1,9 +1,9 @@
 """Parts of guide pages that come from the package: docstrings, methods, ways of sharing, rules.
 
 A line that is a link to them stands for them: "Docstring of `gs.name`" for its prose and its notes,
-"Methods `a`, `b`" for methods of ``gs.methods()``, "Ways `a`, `b`" for ways of sharing a GPU,
-"Rules `a`, `b`" for the rules of GPUs that are inferred or hints and on which these ways rest, and
-"Members of `gs.name`" for the functions of a module, or else its classes, each with its first
+"Methods `a`, `b`" for methods of ``gs.methods()``, "Ways `a`, `b`" (or `all`) for ways of sharing a
+GPU, "Rules `a`, `b`" for the rules of GPUs that are inferred or hints and on which these ways rest,
+and "Members of `gs.name`" for the functions of a module, or else its classes, each with its first
 sentence.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import gpusched as gs
 from gpusched.comparison.verdicts.gpu_rules import Rule, known_rules
-from gpusched.comparison.ways import way_of
+from gpusched.ways import WAYS, as_way
 
 __all__ = ["examples_first", "expanded", "named", "prose"]
 
@@ -91,9 +91,9 @@ def _methods(names: str) -> str:
 
 def _ways(names: str) -> str:
     lines = ["| way | rule | test | simulation |", "|---|---|---|---|"]
-    for name in names.split():
-        way = way_of(name)
-        test = "–" if way.method is None else f"`gs.{way.method.function}`"
+    chosen = WAYS if names == "all" else [as_way(name) for name in names.split()]
+    for way in chosen:
+        test = "–" if way.test_method is None else f"`gs.{way.test_method.function}`"
         played = (
             f"`gs.simulate.{way.simulator}`" if way.simulator not in (None, "instances") else "–"
         )
@@ -103,7 +103,7 @@ def _ways(names: str) -> str:
 
 def _rules(names: str) -> str:
     """A table of rules; of several ways with those that rest on each rule."""
-    ways = [way_of(name).name for name in names.split()]
+    ways = [as_way(name).name for name in names.split()]
     users: dict[Rule, list[str]] = {}
     for way in ways:
         for rule in known_rules(way):

@@ -15,10 +15,10 @@ static const row_t SAFE[2] = {
     {9, 0, 0, {4}, {{0}}, 0, {0}},
 };
 
-typedef int way_t(gs_simulate_challenge_t *self, gs_context_t *ctx,
-                  const gs_simulate_host_model_t *model);
+typedef int search_t(gs_simulate_challenge_t *self, gs_context_t *ctx,
+                     const gs_simulate_host_model_t *model);
 
-static gs_simulate_host_model_t model_of(const host_set_t *set, int gpu)
+static gs_simulate_host_model_t model_of(const host_set_t *set, const gs_simulate_host_way_t *way)
 {
     return (gs_simulate_host_model_t){
         .hosts = hosts_of(set),
@@ -27,9 +27,9 @@ static gs_simulate_host_model_t model_of(const host_set_t *set, int gpu)
         .cpus = 2,
         .sms = MOST_SMS,
         .policy = GS_SIMULATE_HOST_PARTITIONED,
-        .gpu = gpu,
+        .way = way,
         .server = 2,
-        .overhead = gpu == GS_SIMULATE_HOST_GPU_STGM ? 0 : 1,
+        .overhead = way == &gs_simulate_host_stgm ? 0 : 1,
         .slice = 2,
     };
 }
@@ -58,17 +58,17 @@ static void check_replay(const gs_simulate_challenge_t *found,
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-/* Both ways find a late job under a protocol. */
-static void check_late(way_t *way, int gpu)
+/* Both searches find a late job under a protocol. */
+static void check_late(search_t *search, const gs_simulate_host_way_t *way)
 {
     host_set_t set;
     set_make(&set, 2, LATE);
-    gs_simulate_host_model_t model = model_of(&set, gpu);
+    gs_simulate_host_model_t model = model_of(&set, way);
     gs_context_t ctx;
     gs_context_init(&ctx);
     ctx.states_limit = 1000000;
     gs_simulate_challenge_t found;
-    MU_CHECK(way(&found, &ctx, &model) == GS_OK);
+    MU_CHECK(search(&found, &ctx, &model) == GS_OK);
     MU_CHECK(found.found);
     if (found.found) {
         check_replay(&found, &model);
@@ -82,7 +82,7 @@ static void check_safe(void)
 {
     host_set_t set;
     set_make(&set, 2, SAFE);
-    gs_simulate_host_model_t model = model_of(&set, GS_SIMULATE_HOST_GPU_MPCP);
+    gs_simulate_host_model_t model = model_of(&set, &gs_simulate_host_mpcp);
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_simulate_challenge_t found;
@@ -102,13 +102,13 @@ static void check_safe(void)
     MU_CHECK(ctx.bytes_used == 0);
 }
 
-static void check_refusal(way_t *way, gs_simulate_host_model_t model, const char *field)
+static void check_refusal(search_t *search, gs_simulate_host_model_t model, const char *field)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
     ctx.states_limit = 1000;
     gs_simulate_challenge_t found;
-    MU_CHECK(way(&found, &ctx, &model) < 0);
+    MU_CHECK(search(&found, &ctx, &model) < 0);
     MU_CHECK(ctx.fault.field != NULL && strcmp(ctx.fault.field, field) == 0);
     gs_simulate_challenge_free(&found, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
@@ -118,13 +118,13 @@ static void check_refusals(void)
 {
     host_set_t set;
     set_make(&set, 2, LATE);
-    gs_simulate_host_model_t model = model_of(&set, GS_SIMULATE_HOST_GPU_MPCP);
+    gs_simulate_host_model_t model = model_of(&set, &gs_simulate_host_mpcp);
     model.policy = GS_SIMULATE_HOST_GEDF;
     check_refusal(gs_simulate_challenge_search, model, "policy");
     model.policy = GS_SIMULATE_HOST_PARTITIONED;
-    model.gpu = 99;
-    check_refusal(gs_simulate_challenge_explore, model, "gpu");
-    model.gpu = GS_SIMULATE_HOST_GPU_MPCP;
+    model.way = NULL;
+    check_refusal(gs_simulate_challenge_explore, model, "way");
+    model.way = &gs_simulate_host_mpcp;
     set.deadline[1] = 10;
     check_refusal(gs_simulate_challenge_search, model, "deadline");
     set.deadline[1] = 9;
@@ -136,15 +136,15 @@ static void check_refusals(void)
 }
 
 /* Something goes wrong at every place; nothing is left. */
-static void check_failures(way_t *way)
+static void check_failures(search_t *search)
 {
     host_set_t set;
     set_make(&set, 2, LATE);
-    gs_simulate_host_model_t model = model_of(&set, GS_SIMULATE_HOST_GPU_STGM);
+    gs_simulate_host_model_t model = model_of(&set, &gs_simulate_host_stgm);
     for (int kind = 0; kind < FAULT_KINDS; kind++) {
         for (fault_t fault = fault_first(kind); fault_next(&fault);) {
             gs_simulate_challenge_t found;
-            int status = way(&found, &fault.ctx, &model);
+            int status = search(&found, &fault.ctx, &model);
             gs_simulate_challenge_free(&found, &fault.ctx);
             fault_check(&fault, status);
         }
@@ -201,7 +201,7 @@ static void check_changes(int64_t target)
     static const uint64_t key[4] = {0};
     host_set_t set;
     set_make(&set, 3, THREE);
-    gs_simulate_host_model_t model = model_of(&set, GS_SIMULATE_HOST_GPU_MPCP);
+    gs_simulate_host_model_t model = model_of(&set, &gs_simulate_host_mpcp);
     gs_context_t ctx;
     gs_rng_t rng;
     gs_simulate_challenge_space_t space;
@@ -243,15 +243,15 @@ static void check_changes(int64_t target)
 
 int main(void)
 {
-    way_t *const ways[] = {gs_simulate_challenge_search, gs_simulate_challenge_explore};
-    const int protocols[] = {GS_SIMULATE_HOST_GPU_STGM,   GS_SIMULATE_HOST_GPU_MPCP,
-                             GS_SIMULATE_HOST_GPU_FMLP,   GS_SIMULATE_HOST_GPU_SERVER,
-                             GS_SIMULATE_HOST_GPU_SLICES, GS_SIMULATE_HOST_GPU_GCAPS};
-    for (size_t way = 0; way < 2; way++) {
-        for (size_t k = 0; k < sizeof protocols / sizeof *protocols; k++) {
-            check_late(ways[way], protocols[k]);
+    search_t *const search[] = {gs_simulate_challenge_search, gs_simulate_challenge_explore};
+    const gs_simulate_host_way_t *const shared[] = {
+        &gs_simulate_host_stgm,       &gs_simulate_host_mpcp,        &gs_simulate_host_fmlp_plus,
+        &gs_simulate_host_gpu_server, &gs_simulate_host_time_slices, &gs_simulate_host_gcaps};
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t way = 0; way < sizeof shared / sizeof *shared; way++) {
+            check_late(search[k], shared[way]);
         }
-        check_failures(ways[way]);
+        check_failures(search[k]);
     }
     check_safe();
     check_refusals();

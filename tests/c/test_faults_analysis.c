@@ -7,6 +7,7 @@
 #include "analysis/priority_streams/priority_streams.h"
 #include "analysis/breakdown.h"
 #include "core/rng.h"
+#include "ways/ways.h"
 
 #include "faults.h"
 #include "host_sets.h"
@@ -111,9 +112,10 @@ static int ask(gs_context_t *ctx, host_set_t *s, int method, int mode, int quest
     gs_analysis_placed_options_t options = {.cpus = 2,
                                             .sms = method == 0 ? MOST_SMS : 1,
                                             .mode = mode,
-                                            .slice = 3,
-                                            .cost = method > 2 ? 1 : 0,
-                                            .switching = method == 5 ? 1 : 0};
+                                            .timeslice = 3,
+                                            .context_switch = 1,
+                                            .update_cost = 1,
+                                            .server_overhead = 1};
     gs_analysis_placed_test_t test;
     gs_analysis_sensitivity_breakdown_t factor = {0};
     gs_analysis_priorities_order_levels_t levels = {0};
@@ -123,7 +125,8 @@ static int ask(gs_context_t *ctx, host_set_t *s, int method, int mode, int quest
     gs_analysis_common_answer_t once = answer_of(s);
     gs_host_tasks_t hosts = hosts_of(s);
     gs_analysis_placed_place_t place = {.core = s->core, .sm = s->sm, .server = 1};
-    int status = gs_analysis_placed_test_init(&test, ctx, METHODS[method], &options, s->n);
+    int status = gs_analysis_placed_test_init(&test, ctx, gs_ways_find(METHODS[method])->placed,
+                                              &options, s->n);
     if (status == GS_OK && question == FACTOR) {
         status = gs_analysis_sensitivity_breakdown_init(&factor, ctx, s->n, hosts.width);
     }
@@ -146,7 +149,7 @@ static int ask(gs_context_t *ctx, host_set_t *s, int method, int mode, int quest
             *answer = order.accepted;
             break;
         default:
-            status = test.run(&test, ctx, &hosts, &place, &once);
+            status = gs_analysis_placed_test_run(&test, ctx, &hosts, &place, &once);
             *answer = once.schedulable;
             break;
         }

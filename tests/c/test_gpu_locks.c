@@ -4,6 +4,7 @@
 #include "analysis/partitioned/gpu_server.h"
 #include "analysis/partitioned/mpcp.h"
 #include "analysis/allocation/partition.h"
+#include "ways/ways.h"
 
 #include "host_sets.h"
 #include "minunit.h"
@@ -37,8 +38,8 @@ static int test(gs_context_t *ctx, host_set_t *s, which_t which,
     };
     int status = gs_analysis_partitioned_lock_test_init(&lock, ctx, s->n);
     if (status == GS_OK) {
-        status = gs_analysis_partitioned_lock_method_find(names[which.test])
-                     ->run(&lock, ctx, &hosts, s->core, &options, answer);
+        status = gs_ways_find(names[which.test])
+                     ->placed->lock(&lock, ctx, &hosts, s->core, &options, answer);
     }
     gs_analysis_partitioned_lock_test_free(&lock, ctx);
     return status;
@@ -159,35 +160,43 @@ static void test_memory(void)
 static void test_partition(void)
 {
     static const struct {
-        const char *method;
+        const char *way;
         int64_t core[4], server;
     } expected[] = {{"mpcp", {0, 1, 0, 1}, -1}, {"gpu_server", {1, 1, 1, 1}, 0}};
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
-        gs_analysis_partitioned_lock_test_t lock;
+        gs_analysis_allocation_partition_t work;
+        gs_analysis_placed_test_t test;
+        gs_analysis_placed_options_t options = {
+            .cpus = 2, .sms = 1, .server_overhead = k == 0 ? 0 : 10};
+        const gs_analysis_placed_method_t *method = gs_ways_find(expected[k].way)->placed;
         host_set_t s;
         set_make(&s, 4, VECTOR_A);
         gs_host_tasks_t hosts = hosts_of(&s);
         gs_analysis_common_answer_t answer = answer_of(&s);
         int64_t core[4], server;
-        MU_CHECK(gs_analysis_partitioned_lock_test_init(&lock, &ctx, 4) == GS_OK);
-        const gs_analysis_partitioned_lock_method_t *method =
-            gs_analysis_partitioned_lock_method_find(expected[k].method);
-        gs_analysis_partitioned_lock_options_t options = {
-            .cpus = 2, .sms = 1, .overhead = k == 0 ? 0 : 10};
-        MU_CHECK(method != NULL);
-        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, method, &options, core,
-                                                  &server, &answer) == GS_OK);
+        gs_analysis_placed_place_t place = {.core = core};
+        MU_CHECK(gs_analysis_placed_test_init(&test, &ctx, method, &options, 4) == GS_OK);
+        MU_CHECK(gs_analysis_allocation_partition_init(&work, &ctx, 4) == GS_OK);
+        MU_CHECK(gs_analysis_allocation_partition(&work, &ctx, &test, &hosts, &place, core,
+                                                  &server) == GS_OK);
         MU_CHECK(memcmp(core, expected[k].core, sizeof core) == 0);
-        MU_CHECK(server == expected[k].server && terms_add_up(&s));
-        options.mode = method->modes;
-        MU_CHECK(gs_analysis_allocation_partition(&lock, &ctx, &hosts, method, &options, core,
-                                                  &server, &answer) == GS_ERR_VALUE);
-        MU_CHECK(gs_analysis_partitioned_lock_method_find("stgm") == NULL);
-        gs_analysis_partitioned_lock_test_free(&lock, &ctx);
+        MU_CHECK(server == expected[k].server);
+        place.server = server;
+        MU_CHECK(gs_analysis_placed_test_run(&test, &ctx, &hosts, &place, &answer) == GS_OK);
+        MU_CHECK(terms_add_up(&s));
+        test.options.cpus = 0;
+        MU_CHECK(gs_analysis_allocation_partition(&work, &ctx, &test, &hosts, &place, core,
+                                                  &server) == GS_ERR_VALUE);
+        gs_analysis_allocation_partition_free(&work, &ctx);
+        gs_analysis_placed_test_free(&test, &ctx);
+        options.mode = 3; /* no test has four */
+        MU_CHECK(gs_analysis_placed_test_init(&test, &ctx, method, &options, 4) == GS_ERR_VALUE);
+        gs_analysis_placed_test_free(&test, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
+    MU_CHECK(gs_ways_find("stgm")->placed->lock == NULL);
 }
 
 /* Memory that was initialised for the largest of several sets serves them all. */

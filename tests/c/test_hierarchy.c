@@ -391,7 +391,7 @@ static void test_contexts(void)
     const int64_t runlist[3] = {0, 0, 1};
     t.model.runlist = runlist;
     t.model.runlist_length = 3;
-    t.model.switch_time = 5;
+    t.model.context_switch = 5;
     run(&sim, &ctx, &t);
     /* 0: 0-200 (two slices), 1: 205-255, 0: 260-310 (done), 1: 315-385 */
     MU_CHECK(spans(&sim, 0, 0, 310) && spans(&sim, 1, 205, 385));

@@ -2,6 +2,7 @@
 
  */
 #include "simulate/host/host.h"
+#include "ways/ways.h"
 
 #include "faults.h"
 #include "minunit.h"
@@ -10,6 +11,15 @@
 #include <string.h>
 
 enum { TASKS = 8, WIDTH = 3, SMS = 4 };
+
+/* All ways: those of partitioned priorities, then those of global EDF. */
+enum { PARTITIONED = 6, ALL = 10 };
+static const gs_simulate_host_way_t *const WAYS[ALL] = {
+    &gs_simulate_host_stgm,       &gs_simulate_host_mpcp,        &gs_simulate_host_fmlp_plus,
+    &gs_simulate_host_gpu_server, &gs_simulate_host_time_slices, &gs_simulate_host_gcaps,
+    &gs_simulate_host_fmlp,       &gs_simulate_host_omlp,        &gs_simulate_host_driver,
+    &gs_simulate_host_container,
+};
 
 /* A system of up to eight tasks with up to three GPU segments, times the same on any SMs. */
 typedef struct {
@@ -48,7 +58,8 @@ static void use_sms(system_t *sys, unsigned sms)
     }
 }
 
-static gs_simulate_host_model_t model_of(const system_t *sys, int gpu, int mode, int64_t until)
+static gs_simulate_host_model_t model_of(const system_t *sys, const gs_simulate_host_way_t *way,
+                                         int mode, int64_t until)
 {
     return (gs_simulate_host_model_t){.hosts = {sys->n, WIDTH, 1, sys->period, sys->deadline,
                                                 sys->priority, sys->segments, sys->cpu, sys->in,
@@ -58,9 +69,10 @@ static gs_simulate_host_model_t model_of(const system_t *sys, int gpu, int mode,
                                       .sm = sys->sm,
                                       .cpus = 4,
                                       .sms = SMS,
-                                      .gpu = gpu,
+                                      .way = way,
                                       .mode = mode,
                                       .server = 4,
+                                      .slice = 5,
                                       .low = {1, 1},
                                       .high = {1, 1},
                                       .gap = {0, 1},
@@ -81,12 +93,13 @@ static int run_to_end(gs_simulate_host_t *host, gs_context_t *ctx, int64_t slice
 }
 
 /* The largest response of a task. */
-static int64_t worst_of(const system_t *sys, int gpu, int mode, int64_t until, int64_t task)
+static int64_t worst_of(const system_t *sys, const gs_simulate_host_way_t *way, int mode,
+                        int64_t until, int64_t task)
 {
     gs_context_t ctx;
     gs_simulate_host_t host;
     gs_context_init(&ctx);
-    gs_simulate_host_model_t model = model_of(sys, gpu, mode, until);
+    gs_simulate_host_model_t model = model_of(sys, way, mode, until);
     int64_t worst = -1;
     if (gs_simulate_host_init(&host, &ctx, &model) == GS_OK &&
         run_to_end(&host, &ctx, 1) == GS_OK) {
@@ -106,7 +119,7 @@ static void test_counterexamples(void)
     add(&a1, 100, 0, 0, 1);
     add_gpu(&a1, 2, 1, 2, 1);
     use_sms(&a1, 1);
-    MU_CHECK(worst_of(&a1, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 50, 0) == 8);
+    MU_CHECK(worst_of(&a1, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_SUSPEND, 50, 0) == 8);
 
     system_t a2 = {0}; /* waiting for SMs is transitive */
     add(&a2, 100, 2, 0, 0);
@@ -118,7 +131,7 @@ static void test_counterexamples(void)
     add(&a2, 100, 0, 2, 0);
     add_gpu(&a2, 1, 10, 1, 0);
     use_sms(&a2, 1);
-    MU_CHECK(worst_of(&a2, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 50, 0) == 17);
+    MU_CHECK(worst_of(&a2, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_SUSPEND, 50, 0) == 17);
 
     system_t a3 = {0}; /* busy: what is more urgent spins too */
     add(&a3, 100, 1, 0, 1);
@@ -128,7 +141,7 @@ static void test_counterexamples(void)
     add(&a3, 100, 0, 1, 0);
     add_gpu(&a3, 1, 30, 1, 0);
     use_sms(&a3, 1);
-    MU_CHECK(worst_of(&a3, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_BUSY, 50, 1) == 37);
+    MU_CHECK(worst_of(&a3, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_BUSY, 50, 1) == 37);
 
     system_t a4 = {0}; /* busy: what is boosted spins too */
     add(&a4, 100, 3, 0, 3);
@@ -138,26 +151,27 @@ static void test_counterexamples(void)
     add(&a4, 100, 0, 1, 0);
     add_gpu(&a4, 1, 30, 1, 0);
     use_sms(&a4, 1);
-    MU_CHECK(worst_of(&a4, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_BUSY, 50, 0) == 34);
+    MU_CHECK(worst_of(&a4, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_BUSY, 50, 0) == 34);
 
     system_t a5 = {0}; /* what was placed before is not safe from what is placed after */
     add(&a5, 4, 0, 0, 2);
     add(&a5, 10, 0, 0, 5);
-    MU_CHECK(worst_of(&a5, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 9, 1) == 11);
+    MU_CHECK(worst_of(&a5, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_SUSPEND, 9, 1) == 11);
 
     system_t a6 = {0};
     add(&a6, 20, 2, 0, 6);
     add(&a6, 100, 0, 0, 1);
     add_gpu(&a6, 4, 2, 4, 0);
     use_sms(&a6, 1);
-    MU_CHECK(worst_of(&a6, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 20, 0) == 13);
+    MU_CHECK(worst_of(&a6, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_SUSPEND, 20, 0) == 13);
 
     system_t b1 = {0}; /* FMLP+, suspend: local requests of higher priority block */
     add(&b1, 100, 0, 0, 1);
     add_gpu(&b1, 1, 10, 1, 0);
     add(&b1, 100, 0, 0, 1);
     add_gpu(&b1, 1, 1, 1, 0);
-    MU_CHECK(worst_of(&b1, GS_SIMULATE_HOST_GPU_FMLP, GS_SIMULATE_HOST_MODE_SUSPEND, 50, 1) == 16);
+    MU_CHECK(worst_of(&b1, &gs_simulate_host_fmlp_plus, GS_SIMULATE_HOST_MODE_SUSPEND, 50, 1) ==
+             16);
 }
 
 /* Test vector A: two cores, four tasks, five GPU segments. */
@@ -202,7 +216,7 @@ static void test_suspend_by_hand(void)
     gs_simulate_host_t host;
     gs_context_init(&ctx);
     gs_simulate_host_model_t model =
-        model_of(&sys, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 50);
+        model_of(&sys, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_SUSPEND, 50);
     MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK);
     MU_CHECK(run_to_end(&host, &ctx, 1000) == GS_OK && host.job_count == 4);
     MU_CHECK(has(&host, 0, GS_SIMULATE_HOST_DOES_COPY_IN, 0, 3, 4) &&
@@ -238,7 +252,7 @@ static void test_server_by_hand(void)
     gs_simulate_host_t host;
     gs_context_init(&ctx);
     gs_simulate_host_model_t model =
-        model_of(&sys, GS_SIMULATE_HOST_GPU_SERVER, GS_SIMULATE_HOST_MODE_SUSPEND, 50);
+        model_of(&sys, &gs_simulate_host_gpu_server, GS_SIMULATE_HOST_MODE_SUSPEND, 50);
     model.server = 0;
     model.overhead = 2;
     MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK);
@@ -269,18 +283,18 @@ static void test_queues(void)
     add(&sys, 100, 0, 2, 0);
     add_gpu(&sys, 1, 8, 1, 0);
     for (int mode = GS_SIMULATE_HOST_MODE_SUSPEND; mode <= GS_SIMULATE_HOST_MODE_SPIN; mode++) {
-        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_MPCP, mode, 50, 0) == 11);
-        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_MPCP, mode, 50, 1) == 17);
-        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_FMLP, mode, 50, 0) == 15);
-        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_FMLP, mode, 50, 1) == 13);
+        MU_CHECK(worst_of(&sys, &gs_simulate_host_mpcp, mode, 50, 0) == 11);
+        MU_CHECK(worst_of(&sys, &gs_simulate_host_mpcp, mode, 50, 1) == 17);
+        MU_CHECK(worst_of(&sys, &gs_simulate_host_fmlp_plus, mode, 50, 0) == 15);
+        MU_CHECK(worst_of(&sys, &gs_simulate_host_fmlp_plus, mode, 50, 1) == 13);
     }
     /* Who waits and who holds the lock on a core where something else wants to run. */
     add(&sys, 100, 2, 1, 5); /* beside task 1, which waits: suspended or spinning */
     add(&sys, 100, 1, 2, 3); /* beside task 2, the holder */
     const int64_t beside_waiter[3] = {5, 5, 21}, beside_holder[3] = {3, 12, 12};
     for (int mode = GS_SIMULATE_HOST_MODE_SUSPEND; mode <= GS_SIMULATE_HOST_MODE_SPIN; mode++) {
-        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_MPCP, mode, 50, 3) == beside_waiter[mode]);
-        MU_CHECK(worst_of(&sys, GS_SIMULATE_HOST_GPU_MPCP, mode, 50, 4) == beside_holder[mode]);
+        MU_CHECK(worst_of(&sys, &gs_simulate_host_mpcp, mode, 50, 3) == beside_waiter[mode]);
+        MU_CHECK(worst_of(&sys, &gs_simulate_host_mpcp, mode, 50, 4) == beside_holder[mode]);
     }
 }
 
@@ -288,11 +302,12 @@ static void test_queues(void)
 static void test_slices(void)
 {
     const system_t sys = vector_a();
-    for (int gpu = GS_SIMULATE_HOST_GPU_STGM; gpu <= GS_SIMULATE_HOST_GPU_SERVER; gpu++) {
+    for (int k = 0; k < PARTITIONED; k++) {
         gs_context_t ctx;
         gs_simulate_host_t whole, sliced;
         gs_context_init(&ctx);
-        gs_simulate_host_model_t model = model_of(&sys, gpu, GS_SIMULATE_HOST_MODE_SUSPEND, 20000);
+        gs_simulate_host_model_t model =
+            model_of(&sys, WAYS[k], GS_SIMULATE_HOST_MODE_SUSPEND, 20000);
         model.low = (gs_simulate_host_share_t){1, 2};
         model.gap = (gs_simulate_host_share_t){1, 3};
         model.overhead = 1;
@@ -329,7 +344,7 @@ static void test_victim(void)
     gs_simulate_host_t host;
     gs_context_init(&ctx);
     gs_simulate_host_model_t model =
-        model_of(&sys, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 400);
+        model_of(&sys, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_SUSPEND, 400);
     model.victim = 0;
     model.triggers = GS_SIMULATE_HOST_AT_REQUEST;
     MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK &&
@@ -337,6 +352,16 @@ static void test_victim(void)
     /* The copy of 3 goes first, then the kernel of 5, during which its own copy is done. */
     MU_CHECK(host.worst[0] == 3 + 5 + 2 + 1 && host.finished[1] == host.finished[0]);
     gs_simulate_host_free(&host, &ctx);
+}
+
+/* The rules are found by their names, and by those of the ways that have them. */
+static void test_names(void)
+{
+    for (int k = 0; k < ALL; k++) {
+        MU_CHECK(gs_ways_find_host(WAYS[k]->name) == WAYS[k]);
+    }
+    MU_CHECK(gs_ways_find_host("srm") == gs_ways_find_host("fmlp"));
+    MU_CHECK(gs_ways_find_host("lock") == NULL);
 }
 
 static void test_refusals(void)
@@ -347,7 +372,7 @@ static void test_refusals(void)
     gs_context_init(&ctx);
     gs_simulate_host_model_t model;
 #define REFUSED(change, name, expected)                                                            \
-    model = model_of(&good, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_SUSPEND, 100);        \
+    model = model_of(&good, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_SUSPEND, 100);           \
     change;                                                                                        \
     MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == (expected));                            \
     MU_CHECK(strcmp(ctx.fault.field, name) == 0 && ctx.bytes_used == 0)
@@ -355,30 +380,32 @@ static void test_refusals(void)
     REFUSED(model.cpus = 1, "core", GS_ERR_VALUE);
     REFUSED(model.sms = INT64_MAX, "sms", GS_ERR_VALUE);
     REFUSED(model.policy = 7, "policy", GS_ERR_VALUE);
-    REFUSED(model.gpu = -1, "gpu", GS_ERR_VALUE);
+    REFUSED(model.way = NULL, "way", GS_ERR_VALUE);
+    REFUSED(model.way = &gs_simulate_host_fmlp, "policy", GS_ERR_VALUE);
+    REFUSED(model.policy = GS_SIMULATE_HOST_GEDF, "policy", GS_ERR_VALUE);
     REFUSED(model.mode = 3, "mode", GS_ERR_VALUE);
     REFUSED(model.mode = GS_SIMULATE_HOST_MODE_SPIN, "mode", GS_ERR_VALUE);
     REFUSED(model.until = -1, "until", GS_ERR_VALUE);
     REFUSED(model.until = GS_SIMULATE_HOST_LATEST, "until", GS_ERR_OVERFLOW);
     REFUSED(model.victim = 4, "victim", GS_ERR_VALUE);
     REFUSED((model.victim = 3, model.triggers = 16), "triggers", GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_SERVER, model.server = 5), "server", GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_SERVER, model.overhead = -1), "overhead",
+    REFUSED((model.way = &gs_simulate_host_gpu_server, model.server = 5), "server", GS_ERR_VALUE);
+    REFUSED((model.way = &gs_simulate_host_gpu_server, model.overhead = -1), "server_overhead",
             GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_CONTAINER, model.policy = GS_SIMULATE_HOST_GEDF),
+    REFUSED((model.way = &gs_simulate_host_container, model.policy = GS_SIMULATE_HOST_GEDF),
             "server_period", GS_ERR_VALUE);
-    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_CONTAINER, model.policy = GS_SIMULATE_HOST_GEDF,
+    REFUSED((model.way = &gs_simulate_host_container, model.policy = GS_SIMULATE_HOST_GEDF,
              model.server_period = GS_SIMULATE_HOST_LATEST),
             "server_period", GS_ERR_OVERFLOW);
-    REFUSED((model.gpu = GS_SIMULATE_HOST_GPU_CONTAINER, model.policy = GS_SIMULATE_HOST_GEDF,
+    REFUSED((model.way = &gs_simulate_host_container, model.policy = GS_SIMULATE_HOST_GEDF,
              model.mode = GS_SIMULATE_HOST_MODE_SPIN),
             "mode", GS_ERR_VALUE);
     REFUSED(model.low.under = 0, "low", GS_ERR_VALUE);
     REFUSED(model.high.over = 2, "high", GS_ERR_VALUE);
     REFUSED(model.high.over = 0, "high", GS_ERR_VALUE);
     REFUSED(model.high.under = 2, "low", GS_ERR_VALUE);
-    REFUSED(model.gap.over = -1, "gap", GS_ERR_VALUE);
-    REFUSED(model.gap.over = INT64_MAX / 4, "gap", GS_ERR_OVERFLOW);
+    REFUSED(model.gap.over = -1, "releases", GS_ERR_VALUE);
+    REFUSED(model.gap.over = INT64_MAX / 4, "releases", GS_ERR_OVERFLOW);
     const int64_t tie[4] = {0, 1, 2, 1};
     REFUSED(model.hosts.priority = tie, "priority", GS_ERR_VALUE);
     static const uint8_t none[TASKS * SMS];
@@ -410,7 +437,7 @@ static void test_container(void)
         gs_simulate_host_t host;
         gs_context_init(&ctx);
         gs_simulate_host_model_t model =
-            model_of(&sys, GS_SIMULATE_HOST_GPU_CONTAINER, cases[k].mode, 30);
+            model_of(&sys, &gs_simulate_host_container, cases[k].mode, 30);
         model.policy = GS_SIMULATE_HOST_GEDF;
         model.server_period = cases[k].period;
         MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK);
@@ -425,12 +452,11 @@ static void test_container(void)
 static void test_faults(int kind)
 {
     const system_t sys = vector_a();
-    for (int gpu = GS_SIMULATE_HOST_GPU_STGM; gpu <= GS_SIMULATE_HOST_GPU_CONTAINER; gpu++) {
-        int mode = gpu == GS_SIMULATE_HOST_GPU_DRIVER ? GS_SIMULATE_HOST_MODE_SPIN
-                                                      : GS_SIMULATE_HOST_MODE_SUSPEND;
-        gs_simulate_host_model_t model = model_of(&sys, gpu, mode, 2000);
-        model.policy = gpu > GS_SIMULATE_HOST_GPU_SERVER ? GS_SIMULATE_HOST_GEDF
-                                                         : GS_SIMULATE_HOST_PARTITIONED;
+    for (int k = 0; k < ALL; k++) {
+        int mode = WAYS[k] == &gs_simulate_host_driver ? GS_SIMULATE_HOST_MODE_SPIN
+                                                       : GS_SIMULATE_HOST_MODE_SUSPEND;
+        gs_simulate_host_model_t model = model_of(&sys, WAYS[k], mode, 2000);
+        model.policy = k < PARTITIONED ? GS_SIMULATE_HOST_PARTITIONED : GS_SIMULATE_HOST_GEDF;
         model.server_period = 40;
         model.low = (gs_simulate_host_share_t){1, 2};
         for (fault_t fault = fault_first(kind); fault_next(&fault);) {
@@ -454,7 +480,7 @@ static void test_budget(void)
     gs_context_init(&ctx);
     ctx.states_limit = 10;
     gs_simulate_host_model_t model =
-        model_of(&sys, GS_SIMULATE_HOST_GPU_STGM, GS_SIMULATE_HOST_MODE_BUSY, 20000);
+        model_of(&sys, &gs_simulate_host_stgm, GS_SIMULATE_HOST_MODE_BUSY, 20000);
     MU_CHECK(gs_simulate_host_init(&host, &ctx, &model) == GS_OK);
     MU_CHECK(run_to_end(&host, &ctx, 100) == GS_SPENT_STATES && host.job_count == 10);
     MU_CHECK(gs_simulate_host_run(&host, &ctx, 100) == GS_SPENT_STATES && host.job_count == 10);
@@ -470,6 +496,7 @@ int main(void)
     test_slices();
     test_victim();
     test_container();
+    test_names();
     test_refusals();
     for (int kind = 0; kind < FAULT_KINDS; kind++) {
         test_faults(kind);

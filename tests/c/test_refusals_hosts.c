@@ -139,7 +139,7 @@ static void test_study(void)
 }
 
 typedef struct {
-    int64_t cpus, sms, mode, fixed_point, paper, slice, cost, switching;
+    int64_t cpus, sms, mode, fixed_point, paper, timeslice, context_switch, update_cost;
     bool gcaps;
     host_set_t set;
 } contexts_t;
@@ -154,9 +154,9 @@ static int contexts(gs_context_t *ctx, void *given)
                                                     .mode = (int)self->mode,
                                                     .fixed_point = (int)self->fixed_point,
                                                     .paper = self->paper != 0,
-                                                    .slice = self->slice,
-                                                    .cost = self->cost,
-                                                    .switching = self->switching};
+                                                    .timeslice = self->timeslice,
+                                                    .context_switch = self->context_switch,
+                                                    .update_cost = self->update_cost};
     gs_analysis_contexts_test_t test;
     int status = gs_analysis_contexts_test_init(&test, ctx, self->set.n);
     if (status == GS_OK) {
@@ -169,9 +169,8 @@ static int contexts(gs_context_t *ctx, void *given)
 
 static void test_contexts(void)
 {
-    contexts_t self = {.cpus = 2, .sms = 1, .slice = 3, .cost = 1};
+    contexts_t self = {.cpus = 2, .sms = 1, .timeslice = 3, .update_cost = 1};
     set_make(&self.set, 4, VECTOR_A);
-    const char *const cost[] = {"switch", "update"};
     for (int gcaps = 0; gcaps < 2; gcaps++) {
         self.gcaps = gcaps != 0;
         const refused_t wrong[] = {
@@ -183,17 +182,20 @@ static void test_contexts(void)
             {&self.fixed_point, 4, "fixed_point", -1, GS_ERR_VALUE},
             {&self.set.core[1], -1, "core", 1, GS_ERR_VALUE},
             {&self.set.core[1], 2, "core", 1, GS_ERR_VALUE},
-            {&self.cost, -1, cost[gcaps], -1, GS_ERR_VALUE},
-            {&self.cost, GS_NEVER, cost[gcaps], -1, GS_ERR_OVERFLOW},
-            {&self.switching, -1, "switch", -1, GS_ERR_VALUE},
-            {&self.switching, GS_NEVER, "switch", -1, GS_ERR_OVERFLOW},
+            {&self.context_switch, -1, "context_switch", -1, GS_ERR_VALUE},
+            {&self.context_switch, GS_NEVER, "context_switch", -1, GS_ERR_OVERFLOW},
+            {&self.update_cost, -1, "update_cost", -1, GS_ERR_VALUE},
+            {&self.update_cost, GS_NEVER, "update_cost", -1, GS_ERR_OVERFLOW},
         };
         refuse_each(wrong, sizeof wrong / sizeof *wrong, contexts, &self);
     }
     self.paper = 1;
     self.fixed_point = GS_ANALYSIS_CONTEXTS_ONE_PASS;
-    const refused_t printed = {&self.switching, 1, "switch", -1, GS_ERR_VALUE};
-    refuse_each(&printed, 1, contexts, &self);
+    const refused_t printed[] = {
+        {&self.context_switch, 1, "context_switch", -1, GS_ERR_VALUE},
+        {&self.fixed_point, GS_ANALYSIS_CONTEXTS_JOINT, "fixed_point", -1, GS_ERR_VALUE},
+    };
+    refuse_each(printed, sizeof printed / sizeof *printed, contexts, &self);
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* Breakdown factors and priorities: sets worked by hand, numbers near the limits, failures. */
 #include "analysis/priorities/assign_priorities.h"
 #include "analysis/breakdown.h"
+#include "ways/ways.h"
 
 #include "host_sets.h"
 #include "minunit.h"
@@ -26,7 +27,7 @@ static gs_analysis_placed_options_t options_of(const char *name, int mode)
 {
     bool stgm = strcmp(name, "stgm") == 0;
     return (gs_analysis_placed_options_t){
-        .cpus = 1, .sms = stgm ? MOST_SMS : 1, .mode = mode, .slice = 2, .cost = 0};
+        .cpus = 1, .sms = stgm ? MOST_SMS : 1, .mode = mode, .timeslice = 2};
 }
 
 static gs_analysis_placed_place_t place_of(const host_set_t *s)
@@ -43,7 +44,8 @@ static int breakdown(gs_context_t *ctx, const char *name, host_set_t *s, int sca
     gs_analysis_placed_options_t options = options_of(name, 0);
     gs_host_tasks_t hosts = hosts_of(s);
     gs_analysis_placed_place_t place = place_of(s);
-    int status = gs_analysis_placed_test_init(&test, ctx, name, &options, s->n);
+    int status =
+        gs_analysis_placed_test_init(&test, ctx, gs_ways_find(name)->placed, &options, s->n);
     if (status == GS_OK) {
         status = gs_analysis_sensitivity_breakdown_init(&work, ctx, s->n, hosts.width);
     }
@@ -65,7 +67,8 @@ static int assign(gs_context_t *ctx, const char *name, host_set_t *s, bool gpu, 
     gs_analysis_placed_options_t options = options_of(name, 0);
     gs_host_tasks_t hosts = hosts_of(s);
     gs_analysis_placed_place_t place = place_of(s);
-    int status = gs_analysis_placed_test_init(&test, ctx, name, &options, s->n);
+    int status =
+        gs_analysis_placed_test_init(&test, ctx, gs_ways_find(name)->placed, &options, s->n);
     if (status == GS_OK) {
         status = gs_analysis_priorities_order_levels_init(&work, ctx, s->n);
     }
@@ -168,13 +171,12 @@ static void test_refusals(void)
     gs_context_init(&ctx);
     host_set_t s;
     set_make(&s, 2, TWO);
-    gs_analysis_sensitivity_answer_t found;
-    MU_CHECK(breakdown(&ctx, "edf", &s, 0, &found) == GS_ERR_VALUE);
+    const gs_analysis_placed_method_t *stgm = gs_ways_find("stgm")->placed;
     gs_analysis_placed_test_t test;
     gs_analysis_placed_options_t options = options_of("stgm", 2);
-    MU_CHECK(gs_analysis_placed_test_init(&test, &ctx, "stgm", &options, 2) == GS_ERR_VALUE);
+    MU_CHECK(gs_analysis_placed_test_init(&test, &ctx, stgm, &options, 2) == GS_ERR_VALUE);
     gs_analysis_placed_test_free(&test, &ctx);
-    MU_CHECK(!gs_analysis_placed_test_exists("edf") && gs_analysis_placed_test_exists("gcaps"));
+    MU_CHECK(gs_ways_find("edf") == NULL && gs_ways_find("streams")->placed == NULL);
 }
 
 int main(void)

@@ -17,6 +17,7 @@
 #include "io/rules/rules.h"
 #include "io/row_text.h"
 #include "simulate/challenge/challenge.h"
+#include "ways/ways.h"
 
 #include "host_sets.h"
 

@@ -60,11 +60,12 @@ static void call_placed_tests(digest_t *digest, gs_context_t *ctx)
         .core = shared_hosts.core, .sm = shared_hosts.sm, .server = 2};
     for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
         const gs_analysis_placed_options_t options = {
-            .cpus = 2, .sms = m == 0 ? MOST_SMS : 1, .slice = 2};
+            .cpus = 2, .sms = m == 0 ? MOST_SMS : 1, .timeslice = 2};
         gs_analysis_placed_test_t test;
         gs_analysis_sensitivity_breakdown_t breakdown = {0};
         gs_analysis_sensitivity_answer_t factor;
-        if (fine(digest, gs_analysis_placed_test_init(&test, ctx, names[m], &options, hosts.n)) &&
+        if (fine(digest, gs_analysis_placed_test_init(&test, ctx, gs_ways_find(names[m])->placed,
+                                                      &options, hosts.n)) &&
             fine(digest,
                  gs_analysis_sensitivity_breakdown_init(&breakdown, ctx, hosts.n, hosts.width)) &&
             fine(digest, gs_analysis_sensitivity_breakdown(&breakdown, ctx, &test, &hosts, &place,
@@ -133,7 +134,7 @@ static void call_simulate_fifo(digest_t *digest, gs_context_t *ctx)
     gs_simulate_fifo_free(&fifo, ctx);
 }
 
-static gs_simulate_host_model_t host_model(int gpu)
+static gs_simulate_host_model_t host_model(const gs_simulate_host_way_t *way)
 {
     return (gs_simulate_host_model_t){.hosts = hosts_of(&shared_hosts),
                                       .core = shared_hosts.core,
@@ -141,10 +142,10 @@ static gs_simulate_host_model_t host_model(int gpu)
                                       .cpus = 2,
                                       .sms = MOST_SMS,
                                       .policy = GS_SIMULATE_HOST_PARTITIONED,
-                                      .gpu = gpu,
+                                      .way = way,
                                       .server = 2,
-                                      .overhead = gpu == GS_SIMULATE_HOST_GPU_STGM ? 0 : 1,
-                                      .switching = gpu == GS_SIMULATE_HOST_GPU_GCAPS ? 3 : 0,
+                                      .overhead = way == &gs_simulate_host_stgm ? 0 : 1,
+                                      .switching = way == &gs_simulate_host_gcaps ? 3 : 0,
                                       .slice = 2,
                                       .low = {1, 2},
                                       .high = {1, 1},
@@ -154,14 +155,14 @@ static gs_simulate_host_model_t host_model(int gpu)
                                       .key = {1, 2, 3, 4}};
 }
 
-static const int PROTOCOLS[] = {GS_SIMULATE_HOST_GPU_STGM,   GS_SIMULATE_HOST_GPU_MPCP,
-                                GS_SIMULATE_HOST_GPU_FMLP,   GS_SIMULATE_HOST_GPU_SERVER,
-                                GS_SIMULATE_HOST_GPU_SLICES, GS_SIMULATE_HOST_GPU_GCAPS};
+static const gs_simulate_host_way_t *const WAYS[] = {
+    &gs_simulate_host_stgm,       &gs_simulate_host_mpcp,        &gs_simulate_host_fmlp_plus,
+    &gs_simulate_host_gpu_server, &gs_simulate_host_time_slices, &gs_simulate_host_gcaps};
 
 static void call_simulate_host(digest_t *digest, gs_context_t *ctx)
 {
-    for (size_t k = 0; k < sizeof PROTOCOLS / sizeof *PROTOCOLS; k++) {
-        const gs_simulate_host_model_t model = host_model(PROTOCOLS[k]);
+    for (size_t k = 0; k < sizeof WAYS / sizeof *WAYS; k++) {
+        const gs_simulate_host_model_t model = host_model(WAYS[k]);
         gs_simulate_host_t host;
         if (fine(digest, gs_simulate_host_init(&host, ctx, &model))) {
             while (!host.done && fine(digest, gs_simulate_host_run(&host, ctx, 100))) {
@@ -175,7 +176,7 @@ static void call_simulate_host(digest_t *digest, gs_context_t *ctx)
 
 static void call_challenge(digest_t *digest, gs_context_t *ctx)
 {
-    gs_simulate_host_model_t model = host_model(GS_SIMULATE_HOST_GPU_MPCP);
+    gs_simulate_host_model_t model = host_model(&gs_simulate_host_mpcp);
     model.low = (gs_simulate_host_share_t){1, 1};
     ctx->states = 0;
     ctx->states_limit = 200;

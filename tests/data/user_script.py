@@ -34,7 +34,7 @@ def drone(rate: str) -> gs.Workload:
 
 def compare(workload: gs.Workload, platform: gs.Platform) -> str:
     """The way of sharing the GPU with the shortest response of the camera."""
-    comparison = gs.compare(workload, platform, methods=["streams", "mpcp", "fmlp_plus"])
+    comparison = gs.compare(workload, platform, ways=["streams", "mpcp", "fmlp_plus"])
     best: dict[str, int] = {}
     for row in comparison:
         answer, run = row.answer, row.run

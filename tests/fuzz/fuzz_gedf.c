@@ -80,8 +80,8 @@ static bool bound_tardiness(fuzz_t *f, case_t *c, bool blocked)
     for (int turn = 0; turn < 2; turn++) {
         gs_simulate_host_model_t model = fuzz_hosts_model(f, &c->set);
         model.policy = GS_SIMULATE_HOST_GEDF;
-        model.gpu = lock == GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP ? GS_SIMULATE_HOST_GPU_OMLP
-                                                            : GS_SIMULATE_HOST_GPU_FMLP;
+        model.way = lock == GS_ANALYSIS_GLOBAL_EDF_SRM_OMLP ? &gs_simulate_host_omlp
+                                                            : &gs_simulate_host_fmlp;
         fuzz_hosts_simulate(f, &model, bounded && paper == 0 ? c->response : NULL);
     }
     return bounded;
@@ -114,7 +114,7 @@ static void bound_container(fuzz_t *f, case_t *c)
         f->group = 2 + mode;
         gs_simulate_host_model_t model = fuzz_hosts_model(f, &c->set);
         model.policy = GS_SIMULATE_HOST_GEDF;
-        model.gpu = GS_SIMULATE_HOST_GPU_CONTAINER;
+        model.way = &gs_simulate_host_container;
         model.server_period = server_period;
         model.mode = mode;
         fuzz_hosts_simulate(f, &model, bounded ? c->response : NULL);
@@ -124,9 +124,23 @@ static void bound_container(fuzz_t *f, case_t *c)
 /* The simulator alone, with any policy and protocol. */
 static void simulate_any(fuzz_t *f, case_t *c)
 {
+    enum { WAYS = 9 };
     gs_simulate_host_model_t model = fuzz_hosts_model(f, &c->set);
     model.policy = (int)fuzz_number(f, 0, 1);
-    model.gpu = (int)fuzz_number(f, 0, 8);
+    const gs_simulate_host_way_t *const ways[WAYS] = {
+        &gs_simulate_host_stgm,
+        &gs_simulate_host_mpcp,
+        model.policy == GS_SIMULATE_HOST_GEDF ? &gs_simulate_host_fmlp
+                                              : &gs_simulate_host_fmlp_plus,
+        &gs_simulate_host_gpu_server,
+        &gs_simulate_host_omlp,
+        &gs_simulate_host_driver,
+        &gs_simulate_host_container,
+        &gs_simulate_host_time_slices,
+        &gs_simulate_host_gcaps,
+    };
+    int64_t way = fuzz_number(f, 0, WAYS - 1);
+    model.way = way >= 0 && way < WAYS ? ways[way] : NULL;
     model.mode = (int)fuzz_number(f, 0, 2);
     model.server = fuzz_number(f, 0, c->set.cpus);
     model.server_period = fuzz_time(f, 1, 60);

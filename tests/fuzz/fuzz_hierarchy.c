@@ -46,7 +46,7 @@ static void read_device(fuzz_t *f, system_t *s)
     s->engines[1] = 2;
     s->model.engine_directions = s->engines;
     s->model.channels = fuzz_number(f, 0, 3);
-    s->model.switch_time = fuzz_time(f, 0, 3);
+    s->model.context_switch = fuzz_time(f, 0, 3);
     const int64_t size = fuzz_number(f, 1, SMS);
     for (int64_t left = gpu->sms; left > 0; left -= s->gpcs[s->model.gpcs++]) {
         s->gpcs[s->model.gpcs] = size < 1 || size > left ? left : size;

@@ -2,6 +2,7 @@
 #include "fuzz.h"
 #include "fuzz_hosts.h"
 #include "gpusched.h"
+#include "ways/ways.h"
 
 typedef struct {
     int64_t response[FUZZ_HOSTS_TASKS];
@@ -9,33 +10,33 @@ typedef struct {
     gs_analysis_common_answer_t answer;
 } verdict_t;
 
-/* Tests with the protocol and the mode that they assume. */
+/* The rules that the simulator plays, and the mode that the test of that name assumes. */
 typedef struct {
-    const char *name;
-    int family, gpu, mode;
+    const gs_simulate_host_way_t *way;
+    int mode;
 } method_t;
 
 static const method_t METHODS[] = {
-    {"stgm", GS_ANALYSIS_PLACED_STGM, GS_SIMULATE_HOST_GPU_STGM, 0},
-    {"stgm", GS_ANALYSIS_PLACED_STGM, GS_SIMULATE_HOST_GPU_STGM, 1},
-    {"mpcp", GS_ANALYSIS_PLACED_LOCK, GS_SIMULATE_HOST_GPU_MPCP, 0},
-    {"mpcp", GS_ANALYSIS_PLACED_LOCK, GS_SIMULATE_HOST_GPU_MPCP, 1},
-    {"mpcp", GS_ANALYSIS_PLACED_LOCK, GS_SIMULATE_HOST_GPU_MPCP, 2},
-    {"fmlp_plus", GS_ANALYSIS_PLACED_LOCK, GS_SIMULATE_HOST_GPU_FMLP, 0},
-    {"fmlp_plus", GS_ANALYSIS_PLACED_LOCK, GS_SIMULATE_HOST_GPU_FMLP, 1},
-    {"gpu_server", GS_ANALYSIS_PLACED_LOCK, GS_SIMULATE_HOST_GPU_SERVER, 0},
-    {"time_slices", GS_ANALYSIS_PLACED_CONTEXT, GS_SIMULATE_HOST_GPU_SLICES, 0},
-    {"time_slices", GS_ANALYSIS_PLACED_CONTEXT, GS_SIMULATE_HOST_GPU_SLICES, 1},
-    {"gcaps", GS_ANALYSIS_PLACED_CONTEXT, GS_SIMULATE_HOST_GPU_GCAPS, 0},
-    {"gcaps", GS_ANALYSIS_PLACED_CONTEXT, GS_SIMULATE_HOST_GPU_GCAPS, 1},
+    {&gs_simulate_host_stgm, 0},        {&gs_simulate_host_stgm, 1},
+    {&gs_simulate_host_mpcp, 0},        {&gs_simulate_host_mpcp, 1},
+    {&gs_simulate_host_mpcp, 2},        {&gs_simulate_host_fmlp_plus, 0},
+    {&gs_simulate_host_fmlp_plus, 1},   {&gs_simulate_host_gpu_server, 0},
+    {&gs_simulate_host_time_slices, 0}, {&gs_simulate_host_time_slices, 1},
+    {&gs_simulate_host_gcaps, 0},       {&gs_simulate_host_gcaps, 1},
 };
 enum { METHOD_COUNT = sizeof METHODS / sizeof *METHODS };
+
+/* The test of that name. */
+static const gs_analysis_placed_method_t *test_of(const method_t *method)
+{
+    return gs_ways_find(method->way->name)->placed;
+}
 
 /* Everything that a test of one set is told. */
 typedef struct {
     fuzz_hosts_t set;
     const method_t *method;
-    int64_t server, cost, slice;
+    int64_t server, cost, timeslice;
     int fixed_point;
     bool stall, jitter, own_levels, paper;
 } case_t;
@@ -87,21 +88,24 @@ static int run_lock(gs_context_t *ctx, const case_t *c, verdict_t *v)
         .one_pass = c->fixed_point != GS_ANALYSIS_CONTEXTS_JOINT,
         .jitter = c->jitter,
         .server = c->server,
-        .overhead = c->method->gpu == GS_SIMULATE_HOST_GPU_SERVER ? c->cost : 0};
+        .overhead = c->method->way == &gs_simulate_host_gpu_server ? c->cost : 0};
     gs_analysis_partitioned_lock_test_t test;
     int status = gs_analysis_partitioned_lock_test_init(&test, ctx, FUZZ_HOSTS_TASKS);
     if (status == GS_OK) {
-        status = gs_analysis_partitioned_lock_method_find(c->method->name)
-                     ->run(&test, ctx, &c->set.hosts, c->set.core, &options, &v->answer);
+        status =
+            test_of(c->method)->lock(&test, ctx, &c->set.hosts, c->set.core, &options, &v->answer);
     }
     gs_analysis_partitioned_lock_test_free(&test, ctx);
     return status;
 }
 
-/* Of GCAPS, which has no slices; none with the printed equations. */
-static int64_t switching(const case_t *c)
+/* Costs of time slices and of GCAPS: the latter has no slices, and its printed equations have no
+ * switches. */
+static int64_t context_switch(const case_t *c)
 {
-    return c->method->gpu != GS_SIMULATE_HOST_GPU_GCAPS || c->paper || c->slice == 8 ? 0 : c->slice;
+    return c->method->way != &gs_simulate_host_gcaps ? c->cost
+           : c->paper || c->timeslice == 8           ? 0
+                                                     : c->timeslice;
 }
 
 static int run_contexts(gs_context_t *ctx, const case_t *c, verdict_t *v)
@@ -112,16 +116,16 @@ static int run_contexts(gs_context_t *ctx, const case_t *c, verdict_t *v)
         .mode = c->method->mode,
         .fixed_point = c->paper ? GS_ANALYSIS_CONTEXTS_ONE_PASS : c->fixed_point,
         .paper = c->paper,
-        .slice = c->slice,
-        .cost = c->cost,
-        .switching = switching(c),
+        .timeslice = c->timeslice,
+        .context_switch = context_switch(c),
+        .update_cost = c->cost,
         .stall = c->stall,
         .gpu_priority = c->own_levels ? c->set.gpu_priority : NULL};
     gs_analysis_contexts_test_t test;
     int status = gs_analysis_contexts_test_init(&test, ctx, FUZZ_HOSTS_TASKS);
     if (status == GS_OK) {
-        status = gs_analysis_contexts_method_find(c->method->name)(
-            &test, ctx, &c->set.hosts, c->set.core, &options, &v->answer);
+        status = test_of(c->method)->context(&test, ctx, &c->set.hosts, c->set.core, &options,
+                                             &v->answer);
     }
     gs_analysis_contexts_test_free(&test, ctx);
     return status;
@@ -133,9 +137,10 @@ static bool run(fuzz_t *f, const case_t *c, verdict_t *v)
     gs_context_t ctx;
     fuzz_context(f, &ctx);
     verdict_init(v);
-    int status = c->method->family == GS_ANALYSIS_PLACED_STGM   ? run_stgm(&ctx, c, v, c->paper)
-                 : c->method->family == GS_ANALYSIS_PLACED_LOCK ? run_lock(&ctx, c, v)
-                                                                : run_contexts(&ctx, c, v);
+    const gs_analysis_placed_method_t *test = test_of(c->method);
+    int status = test->lock != NULL      ? run_lock(&ctx, c, v)
+                 : test->context != NULL ? run_contexts(&ctx, c, v)
+                                         : run_stgm(&ctx, c, v, c->paper);
     bool done = fuzz_done(&ctx, status);
     fuzz_end(&ctx);
     if (done) {
@@ -154,18 +159,19 @@ static bool run_placed(fuzz_t *f, const case_t *c, verdict_t *v)
                                             .sms = c->set.sms,
                                             .mode = c->method->mode,
                                             .fixed_point = c->fixed_point,
-                                            .slice = c->slice,
-                                            .cost = c->cost,
-                                            .switching = switching(c),
+                                            .timeslice = c->timeslice,
+                                            .context_switch = context_switch(c),
+                                            .update_cost = c->cost,
+                                            .server_overhead = c->cost,
                                             .stall = c->stall,
                                             .jitter = c->jitter};
     gs_analysis_placed_place_t place = {c->set.core, c->set.sm, c->server,
                                         c->own_levels ? c->set.gpu_priority : NULL};
     gs_analysis_placed_test_t test;
     int status =
-        gs_analysis_placed_test_init(&test, &ctx, c->method->name, &options, FUZZ_HOSTS_TASKS);
+        gs_analysis_placed_test_init(&test, &ctx, test_of(c->method), &options, FUZZ_HOSTS_TASKS);
     if (status == GS_OK) {
-        status = test.run(&test, &ctx, &c->set.hosts, &place, &v->answer);
+        status = gs_analysis_placed_test_run(&test, &ctx, &c->set.hosts, &place, &v->answer);
         gs_analysis_placed_test_free(&test, &ctx);
     }
     bool done = fuzz_done(&ctx, status);
@@ -178,17 +184,17 @@ static void simulate(fuzz_t *f, case_t *c, const int64_t *bound)
 {
     for (int64_t turn = fuzz_below(f, 3); turn >= 0; turn--) {
         gs_simulate_host_model_t model = fuzz_hosts_model(f, &c->set);
-        model.gpu = c->method->gpu;
+        model.way = c->method->way;
         model.mode = c->method->mode;
         model.server = c->server;
         model.overhead = c->cost;
-        model.switching = c->method->gpu == GS_SIMULATE_HOST_GPU_GCAPS ? switching(c) : 0;
-        model.slice = c->slice;
+        model.switching = c->method->way == &gs_simulate_host_gcaps ? context_switch(c) : 0;
+        model.slice = c->timeslice;
         model.ring = (int)fuzz_number(f, 0, 1);
         model.stall = c->stall;
         model.gpu_priority = c->own_levels ? c->set.gpu_priority : NULL;
-        if (model.gpu != GS_SIMULATE_HOST_GPU_SERVER && model.gpu != GS_SIMULATE_HOST_GPU_SLICES &&
-            model.gpu != GS_SIMULATE_HOST_GPU_GCAPS) {
+        if (model.way != &gs_simulate_host_gpu_server &&
+            model.way != &gs_simulate_host_time_slices && model.way != &gs_simulate_host_gcaps) {
             model.overhead = 0;
         }
         fuzz_hosts_simulate(f, &model, bound);
@@ -224,8 +230,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_hosts_read(&f, &c.set, false);
     c.server = c.set.cpus <= FUZZ_HOSTS_CPUS ? fuzz_number(&f, 0, c.set.cpus) : 0;
     c.cost = fuzz_time(&f, 0, 2);
-    c.slice = fuzz_time(&f, 1, 8);
-    c.fixed_point = (int)fuzz_number(&f, 0, c.method->family == GS_ANALYSIS_PLACED_CONTEXT ? 2 : 1);
+    c.timeslice = fuzz_time(&f, 1, 8);
+    c.fixed_point = (int)fuzz_number(&f, 0, test_of(c.method)->context != NULL ? 2 : 1);
     c.stall = fuzz_one_in(&f, 4);
     c.jitter = fuzz_one_in(&f, 4);
     c.own_levels = fuzz_one_in(&f, 3) && c.fixed_point < GS_ANALYSIS_CONTEXTS_ORDER_FREE;

@@ -31,7 +31,7 @@ def job_times(hosts, i):
     return list(product(*(range(1, w + 1) if w > 0 else (0,) for w in worst)))
 
 
-def earliest_missed_deadline(hosts, horizon, cpus, protocol, mode, **options):
+def earliest_missed_deadline(hosts, horizon, cpus, way):
     """The earliest deadline, up to the horizon, that a schedule misses; None where none does."""
     earliest = None
     times = [job_times(hosts, i) for i in range(hosts.n)]
@@ -48,14 +48,11 @@ def earliest_missed_deadline(hosts, horizon, cpus, protocol, mode, **options):
                 run = gs.simulate.host(
                     hosts,
                     cpus,
-                    "partitioned",
-                    protocol,
-                    mode=mode,
+                    way,
                     releases=rows,
-                    times=shaped,
+                    execution=shaped,
                     victim=victim,
                     intervals=False,
-                    **options,
                 )
                 for deadline in run.deadline[run.late].tolist():
                     if deadline <= horizon and (earliest is None or deadline < earliest):

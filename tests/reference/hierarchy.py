@@ -12,7 +12,7 @@ limits        sms, warps, blocks, registers and shared memory of an SM, most sha
 sm_order      SM ids; None: ascending
 policy        of block placement, a name of place.place()
 copy_engines  per engine the directions that it serves: 1 in, 2 out, 3 both
-channels (0: no limit), switch_time
+channels (0: no limit), context_switch
 timeslice     per context
 runlist       contexts; None: each one once
 context, priority, stream_kind            per stream
@@ -397,7 +397,7 @@ class Hierarchy:
         self.active = following
         if following is not None:
             switch = self.last not in (None, following)
-            self.resumed = self.now + (self.system["switch_time"] if switch else 0)
+            self.resumed = self.now + (self.system["context_switch"] if switch else 0)
             self.slice_end = self.resumed + self.system["timeslice"][following]
 
     def start_blocks(self):

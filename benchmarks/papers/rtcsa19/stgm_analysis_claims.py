@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
 from benchmarks.papers.rtcsa19.stgm_example import example, listed
-from gpusched import analysis, generate, simulate
+from gpusched import analysis, generate, simulate, ways
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["ANALYSIS_CLAIMS"]
@@ -78,7 +78,7 @@ def figure_2_tasks() -> HostTasks:
 
 
 def figure_2(size: Size) -> Finding:
-    run = simulate.host(figure_2_tasks(), 2, protocol="stgm", until=1000)
+    run = simulate.host(figure_2_tasks(), 2, "stgm", until=1000)
     names = ("wait for copy engine", "wait for SMs", "wait for core")
     spent = run.spent()
     waits = [int(spent[name][0]) for name in names]
@@ -95,7 +95,7 @@ def met_copies() -> tuple[int, int]:
     hosts = HostTasks.from_segments(
         [100] * 3, jobs, core=[0, 1, 2], sm=[[0], [1], [2]], priority=[2, 0, 1]
     )
-    run = simulate.host(hosts, 3, protocol="stgm", until=100)
+    run = simulate.host(hosts, 3, "stgm", until=100)
     log = run.intervals
     assert log is not None
     rows = (log.what == WAITS) & (log.task == 0)
@@ -112,7 +112,7 @@ def lemma_1(size: Size) -> Finding:
         hosts = placed.hosts[k]
         longest = np.maximum(hosts.copy_in, hosts.copy_out).max(axis=-1)
         bound = longest.sum() - longest
-        run = simulate.host(hosts, 2, protocol="stgm", until=int(hosts.period.max()) * 4)
+        run = simulate.host(hosts, 2, "stgm", until=int(hosts.period.max()) * 4)
         log = run.intervals
         assert log is not None
         rows = log.what == WAITS
@@ -163,7 +163,7 @@ def equation_12(size: Size) -> Finding:
     for k in np.flatnonzero(placed.accepted).tolist():
         hosts = placed.hosts[k]
         until = int(hosts.period.max()) * 4
-        run = simulate.host(hosts, 2, protocol="stgm", mode="busy", until=until)
+        run = simulate.host(hosts, 2, ways.Stgm(mode="busy"), until=until)
         worst = max(worst, float((run.worst / placed[k].response).max()))
         runs += 1
     text = (
@@ -181,7 +181,7 @@ def broken(hosts: HostTasks, task: int, mode: Any) -> Finding:
     cpus = int(hosts.core.max()) + 1
     printed = int(analysis.stgm(hosts, mode=mode, variant="paper").response[task])
     sound = int(analysis.stgm(hosts, mode=mode).response[task])
-    run = simulate.host(hosts, cpus, protocol="stgm", mode=mode, until=1000)
+    run = simulate.host(hosts, cpus, ways.Stgm(mode=mode), until=1000)
     seen = int(run.response[run.task == task].max())
     text = f"printed bound {printed}, simulated response {seen}, corrected bound {sound}"
     values = {"printed": printed, "seen": seen, "sound": sound}

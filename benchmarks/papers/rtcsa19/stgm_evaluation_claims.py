@@ -146,13 +146,13 @@ def one_kernel(size: Size) -> Finding:
     jobs: list[list[Any]] = [[(1, 10, 1)], [(1, 10, 1)]]
     pair = HostTasks.from_segments([100, 100], jobs, core=[0, 1], sm=[[0], [1]])
     last = {}
-    for protocol in ("stgm", "mpcp", "fmlp_plus", "gpu_server"):
-        run = simulate.host(pair, 2, protocol=protocol, until=100)
+    for way in ("stgm", "mpcp", "fmlp_plus", "gpu_server"):
+        run = simulate.host(pair, 2, way, until=100)
         log = run.intervals
         assert log is not None
         kernels = log.what == 3
         start, end = log.start[kernels], log.end[kernels]
-        last[protocol] = bool(np.sort(start)[1] < np.sort(end)[0])
+        last[way] = bool(np.sort(start)[1] < np.sort(end)[0])
     names = {"stgm": "STGM", "mpcp": "MPCP", "fmlp_plus": "FMLP+", "gpu_server": "the server"}
     text = "; ".join(
         f"{names[key]}: {'two kernels' if both else 'one kernel'} at a time"

@@ -22,7 +22,7 @@ COPY_IN, KERNEL, COPY_OUT = 2, 3, 4  # kinds of intervals
 
 def logged(hosts: HostTasks) -> Any:
     """Intervals of a simulation with a core for each task."""
-    log = simulate.host(hosts, hosts.n, protocol="stgm", until=100).intervals
+    log = simulate.host(hosts, hosts.n, "stgm", until=100).intervals
     assert log is not None
     return log
 
@@ -155,7 +155,7 @@ def utilizations(size: Size) -> Finding:
 
 def segments(size: Size) -> Finding:
     task = HostTasks.from_segments([100], [[(1, 4, 2), (3, 5, 1)]], core=0, sm=[[0]])
-    run = simulate.host(task, 1, protocol="stgm", until=100)
+    run = simulate.host(task, 1, "stgm", until=100)
     assert run.intervals is not None
     order = run.intervals.to_frame().sort_values("start")["what"].tolist()
     text = "a job of two consecutive GPU segments: " + ", ".join(order)
@@ -168,7 +168,7 @@ def at_once(size: Size) -> Finding:
     finish = []
     for sets in ([[0], [1]], [[0], [0]]):
         pair = HostTasks.from_segments([100, 100], jobs, core=[0, 1], sm=sets)
-        run = simulate.host(pair, 2, protocol="stgm", until=100)
+        run = simulate.host(pair, 2, "stgm", until=100)
         finish.append(run.finish.tolist())
     text = (
         f"jobs of 12 end at {listed(finish[0])} with SMs of their own and at {listed(finish[1])} "
@@ -185,7 +185,7 @@ def boosted(size: Size) -> Finding:
     pair = HostTasks.from_segments(
         [100, 100], [[5], [(4, 1, 4)]], offset=[1, 0], core=0, sm=[[], [0]], priority=[0, 1]
     )
-    run = simulate.host(pair, 1, protocol="stgm", until=100)
+    run = simulate.host(pair, 1, "stgm", until=100)
     log = run.intervals
     assert log is not None
     own = log.task == 0

@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
 from benchmarks.papers.rtns10.elliott_example import example, inequalities
-from gpusched import analysis, generate, simulate
+from gpusched import analysis, generate, simulate, ways
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["CONTAINER_CLAIMS"]
@@ -35,7 +35,7 @@ def box_bounds(size: Size) -> Finding:
         hosts, one = sets[k], answer[k]
         if not one.bounded.all():
             continue
-        run = simulate.host(hosts, 4, "gedf", "container", until=10**9, intervals=False)
+        run = simulate.host(hosts, 4, "container", until=10**9, intervals=False)
         worst = max(worst, float((run.worst / one.response).max()))
         runs += 1
     text = f"responses of {runs} simulated sets are at most {worst:.0%} of their bounds"
@@ -44,7 +44,7 @@ def box_bounds(size: Size) -> Finding:
 
 def fifo_inside(size: Size) -> Finding:
     """GPU segments in a container, one at a time and in the order of their releases."""
-    run = simulate.host(example(), 4, "gedf", "container", mode="busy", until=300)
+    run = simulate.host(example(), 4, ways.Container(mode="busy"), until=300)
     log = run.intervals
     assert log is not None
     kernels = log.what == 3
@@ -67,8 +67,8 @@ def box_example(size: Size) -> Finding:
 
 
 def figure_4(size: Size) -> Finding:
-    run = simulate.host(example(), 4, "gedf", "container", mode="busy", until=30, server_period=30)
-    lock = simulate.host(example(), 4, "gedf", "fmlp", until=30)
+    run = simulate.host(example(), 4, ways.Container(mode="busy", server_period=30), until=30)
+    lock = simulate.host(example(), 4, ways.Srm(lock="fmlp"), until=30)
     last, other = int(run.finish.max()), int(lock.finish.max())
     text = f"the last job ends at {last}, and at {other} with the lock"
     return found(last == 25 > other, text, {"last": last, "lock": other}, figure_svg(run.plot))
@@ -80,12 +80,12 @@ def work_conserving(size: Size) -> Finding:
     sets = generate.elliott("medium", count=size.count(60, 2000), seed=7, empty=False)
     fits = np.flatnonzero(analysis.container(sets, 4).accepted).tolist()
     for mode in ("suspend", "busy"):
-        way = {"protocol": "container", "mode": mode}
-        run = simulate.host(example(), 4, "gedf", **way, until=30, server_period=30)  # type: ignore[arg-type]
+        way = ways.Container(mode=mode)
+        run = simulate.host(example(), 4, way.replace(server_period=30), until=30)
         last[mode] = int(run.finish.max())
         behind = []
         for k in fits:
-            one = simulate.host(sets[k], 4, "gedf", **way, until=10**9, intervals=False)  # type: ignore[arg-type]
+            one = simulate.host(sets[k], 4, way, until=10**9, intervals=False)
             behind.append(float((np.maximum(one.finish - one.deadline, 0)).mean()) / 1e3)
         late[mode] = float(np.mean(behind))
     text = (
@@ -130,8 +130,8 @@ def both_methods(size: Size) -> Finding:
     box = float((work / hosts.period)[users].sum())
     cpus = [float((w / hosts.period).sum()) for w in (work + answer.blocking, work)]
     runs = [
-        simulate.host(example(), 4, "gedf", "fmlp", until=30),
-        simulate.host(example(), 4, "gedf", "container", mode="busy", until=30, server_period=30),
+        simulate.host(example(), 4, ways.Srm(lock="fmlp"), until=30),
+        simulate.host(example(), 4, ways.Container(mode="busy", server_period=30), until=30),
     ]
     last = [int(run.finish.max()) for run in runs]
     text = (

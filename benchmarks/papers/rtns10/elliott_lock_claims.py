@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
 from benchmarks.papers.rtns10.elliott_example import example, inequalities
-from gpusched import analysis, generate, simulate
+from gpusched import analysis, generate, simulate, ways
 from gpusched.analysis.global_edf import SRM_VARIANTS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate.host_intervals import WHAT
@@ -22,7 +22,7 @@ def one_at_a_time(size: Size) -> Finding:
     """Critical sections under both locks, from the copy in to the copy out."""
     overlaps = {}
     for lock in ("fmlp", "omlp"):
-        run = simulate.host(example(), 4, "gedf", lock, until=300)
+        run = simulate.host(example(), 4, ways.Srm(lock=lock), until=300)
         log = run.intervals
         assert log is not None
         inside = (log.what >= 2) & (log.what <= 4)
@@ -71,7 +71,7 @@ def equation_2(size: Size) -> Finding:
             [1000] * (2 * m), cpu=0, gpu=10, offset=[0] * m + [1] * m,
             deadline=[900] * m + [100] * (m - 1) + [200],
         )  # fmt: skip
-        run = simulate.host(late, m, "gedf", "omlp", until=900)
+        run = simulate.host(late, m, ways.Srm(lock="omlp"), until=900)
         seen = int(run.response[run.task == 2 * m - 1][0]) - 10
         rows[m] = [seen, *bounds]
     text = "; ".join(
@@ -121,7 +121,7 @@ def omlp_queues(size: Size) -> Finding:
         [1000] * (2 * m), cpu=0, gpu=10, offset=range(2 * m), deadline=[900] * m + [500, 400, 300]
     )
     for lock in ("omlp", "fmlp"):
-        run = simulate.host(late, m, "gedf", lock, until=900)
+        run = simulate.host(late, m, ways.Srm(lock=lock), until=900)
         log = run.intervals
         assert log is not None
         kernels = log.what == WHAT.index("kernel")
@@ -135,7 +135,7 @@ def omlp_queues(size: Size) -> Finding:
 
 
 def figure_2(size: Size) -> Finding:
-    run = simulate.host(example(), 4, "gedf", "fmlp", until=30)
+    run = simulate.host(example(), 4, ways.Srm(lock="fmlp"), until=30)
     log = run.intervals
     assert log is not None
     late = (log.core >= 0) & (log.end > 5)

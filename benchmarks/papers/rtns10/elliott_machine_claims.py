@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
-from gpusched import analysis, generate, simulate
+from gpusched import analysis, generate, simulate, ways
 from gpusched.experiments.elliott_growth import ElliottGrowth, elliott_fig6
 from gpusched.experiments.elliott_runs import PRINTED_TABLE2, ElliottRuns, elliott_table2
 from gpusched.experiments.elliott_simulated import SECOND
@@ -16,6 +16,7 @@ from gpusched.experiments.elliott_simulated import SECOND
 __all__ = ["MACHINE_CLAIMS"]
 
 TABLE = ("gs.experiments.elliott_table2", "gs.experiments.PRINTED_TABLE2")
+PLAYED = {"omlp": ways.Srm(lock="omlp"), "driver": ways.Driver()}
 NEAREST = 0.04
 """Overrun of jobs with which the table is nearest to the paper's."""
 
@@ -173,10 +174,10 @@ def equal_tardiness(size: Size) -> Finding:
     tasks = growth(size).tasks
     until = size.count(5, 150) * 10**9
     late: dict[str, list[float]] = {}
-    for protocol in ("omlp", "driver"):
-        run = simulate.host(tasks, 4, "gedf", protocol, until=until, intervals=False)
+    for name, way in PLAYED.items():
+        run = simulate.host(tasks, 4, way, until=until, intervals=False)
         behind = np.maximum(run.finish - run.deadline, 0) / 1e6
-        late[protocol] = [round(float(behind[run.task == i].max()), 1) for i in range(tasks.n)]
+        late[name] = [round(float(behind[run.task == i].max()), 1) for i in range(tasks.n)]
     lock, driver = late["omlp"], late["driver"]
     text = (
         f"largest tardiness of the tasks: {min(driver):.0f} to {max(driver):.0f} ms with the "
@@ -189,17 +190,17 @@ def equal_tardiness(size: Size) -> Finding:
 
 def spinning(size: Size) -> Finding:
     """Time on CPUs of easy sets, with the lock and with the driver."""
-    used = {"omlp": 0, "driver": 0}
+    used = dict.fromkeys(PLAYED, 0)
     count = size.count(10, 50)
     sets = generate.elliott("medium", count=20 * count, seed=3, empty=False)
     easy = np.flatnonzero(analysis.srm(sets, 4).accepted)[:count].tolist()
     for k in easy:
-        for protocol in used:
-            run = simulate.host(sets[k], 4, "gedf", protocol, until=SECOND)  # type: ignore[arg-type]
+        for name, way in PLAYED.items():
+            run = simulate.host(sets[k], 4, way, until=SECOND)
             log = run.intervals
             assert log is not None
-            used[protocol] += int((log.end - log.start)[log.core >= 0].sum())
-    lock, driver = (used[p] / len(easy) / SECOND for p in ("omlp", "driver"))
+            used[name] += int((log.end - log.start)[log.core >= 0].sum())
+    lock, driver = (used[p] / len(easy) / SECOND for p in PLAYED)
     text = (
         f"CPUs in use on average of {len(easy)} accepted sets: {lock:.2f} with the lock, "
         f"{driver:.2f} with the driver"

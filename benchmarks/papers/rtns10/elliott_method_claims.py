@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.papers.claim import Claim, Finding, Size, found
 from benchmarks.papers.claim_pictures import figure_svg
-from gpusched import analysis, simulate
+from gpusched import analysis, simulate, ways
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["METHOD_CLAIMS"]
@@ -35,7 +35,7 @@ def orders_of_magnitude(size: Size) -> Finding:
 
 def phases(size: Size) -> Finding:
     task = HostTasks.from_segments([100], [[3, (2, 5, 1), 4]])
-    run = simulate.host(task, 1, "gedf", "fmlp", until=100)
+    run = simulate.host(task, 1, ways.Srm(lock="fmlp"), until=100)
     assert run.intervals is not None
     log = run.intervals.to_frame()
     order = log.sort_values("start")["what"].tolist()
@@ -58,7 +58,7 @@ def no_loss(size: Size) -> Finding:
         hosts = HostTasks(period, np.maximum(1, (share * period).astype(int)))
         answer = analysis.gedf_tardiness(hosts, 3)
         bounded += bool(answer.bounded.all())
-        run = simulate.host(hosts, 3, "gedf", until=3000)
+        run = simulate.host(hosts, 3, "srm", until=3000)
         worst = max(worst, float((run.worst / answer.response).max()))
     text = (
         f"{bounded} of {count} sets with a utilization near 3 on 3 CPUs have bounds; responses are "
@@ -73,7 +73,7 @@ def one_queue(size: Size) -> Finding:
     inverted, waits, migrations = 0, 0, 0
     for _ in range(size.count(10, 300)):
         period = chance.integers(4, 20, 4) * 5
-        run = simulate.host(HostTasks(period, period // 3 + 2), 2, "gedf", until=400)
+        run = simulate.host(HostTasks(period, period // 3 + 2), 2, "srm", until=400)
         log = run.intervals
         assert log is not None
         due = {(t, j): d for t, j, d in zip(run.task, run.job, run.deadline, strict=True)}

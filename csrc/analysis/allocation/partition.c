@@ -1,60 +1,81 @@
-/* Worst-fit assignment to cores, then the test. */
+/* Worst-fit assignment to cores. */
+#include "analysis/allocation/partition.h"
+
 #include <string.h>
 
-#include "analysis/allocation/partition.h"
 #include "analysis/allocation/worst_fit.h"
 #include "analysis/partitioned/gpu_server.h"
 
+int gs_analysis_allocation_partition_init(gs_analysis_allocation_partition_t *self,
+                                          gs_context_t *ctx, int64_t n)
+{
+    memset(self, 0, sizeof *self);
+    self->order = gs_alloc(ctx, (size_t)n + 1, sizeof *self->order);
+    self->share = gs_alloc(ctx, (size_t)n + 1, sizeof *self->share);
+    self->load = gs_alloc(ctx, (size_t)n + 1, sizeof *self->load);
+    bool made = self->order != NULL && self->share != NULL && self->load != NULL;
+    return made ? GS_OK : ctx->status;
+}
+
+void gs_analysis_allocation_partition_free(gs_analysis_allocation_partition_t *self,
+                                           gs_context_t *ctx)
+{
+    gs_free(ctx, self->order);
+    gs_free(ctx, self->share);
+    gs_free(ctx, self->load);
+    memset(self, 0, sizeof *self);
+}
+
 static int check(gs_context_t *ctx, const gs_host_tasks_t *hosts,
-                 const gs_analysis_partitioned_lock_method_t *method,
-                 const gs_analysis_partitioned_lock_options_t *options)
+                 const gs_analysis_placed_test_t *test)
 {
     int status;
     if ((status = gs_host_tasks_check(ctx, hosts)) != GS_OK ||
-        (status = gs_analysis_common_check_cpus(ctx, options->cpus)) != GS_OK ||
-        (status = gs_analysis_common_check_sms(ctx, options->sms)) != GS_OK ||
-        (status = gs_analysis_partitioned_lock_method_check(method, ctx, options->mode)) != GS_OK) {
+        (status = gs_analysis_common_check_cpus(ctx, test->options.cpus)) != GS_OK ||
+        (status = gs_analysis_common_check_sms(ctx, test->options.sms)) != GS_OK) {
         return status;
     }
-    return gs_analysis_partitioned_gpu_server_check_overhead(ctx, options->overhead);
+    return test->method->has_server ? gs_analysis_partitioned_gpu_server_check_overhead(
+                                          ctx, test->options.server_overhead)
+                                    : GS_OK;
 }
 
 /* share: n + 1 entries; the last one is that of the server, or 0 without one. */
-static void find_shares(const gs_host_tasks_t *hosts, bool has_server,
-                        const gs_analysis_partitioned_lock_options_t *options, double *share)
+static void find_shares(const gs_host_tasks_t *hosts, const gs_analysis_placed_test_t *test,
+                        const gs_analysis_placed_place_t *place, double *share)
 {
     double unit = gs_analysis_allocation_worst_fit_unit(hosts);
     int64_t n = hosts->n;
     share[n] = 0;
     for (int64_t i = 0; i < n; i++) {
-        gs_analysis_common_sums_t sums = gs_analysis_common_sums(hosts, i, options->sms);
-        int64_t work = sums.cpu, period = hosts->period[i];
-        if (has_server) {
+        int64_t sms = gs_analysis_placed_test_sms(test, place, i), period = hosts->period[i];
+        gs_analysis_common_sums_t sums = gs_analysis_common_sums(hosts, i, sms);
+        int64_t work = sums.cpu;
+        if (test->method->has_server) {
             int64_t served = gs_analysis_common_saturating_mul(
-                2, gs_analysis_common_saturating_mul(sums.segments, options->overhead));
+                2, gs_analysis_common_saturating_mul(sums.segments, test->options.server_overhead));
             share[n] += gs_analysis_allocation_worst_fit_share(
                 unit, gs_analysis_common_saturating_add(sums.copies, served), period);
         } else {
-            work = gs_analysis_partitioned_lock_test_demand(&sums, options->mode);
+            work = gs_analysis_partitioned_lock_test_demand(&sums, test->options.mode);
         }
         share[i] = gs_analysis_allocation_worst_fit_share(unit, work, period);
     }
 }
 
-int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, gs_context_t *ctx,
+int gs_analysis_allocation_partition(gs_analysis_allocation_partition_t *self, gs_context_t *ctx,
+                                     const gs_analysis_placed_test_t *test,
                                      const gs_host_tasks_t *hosts,
-                                     const gs_analysis_partitioned_lock_method_t *method,
-                                     const gs_analysis_partitioned_lock_options_t *options,
-                                     int64_t *core, int64_t *server,
-                                     gs_analysis_common_answer_t *answer)
+                                     const gs_analysis_placed_place_t *place, int64_t *core,
+                                     int64_t *server)
 {
-    int status = check(ctx, hosts, method, options);
+    int status = check(ctx, hosts, test);
     if (status != GS_OK) {
         return status;
     }
-    int64_t n = hosts->n, count = n + method->has_server, cpus = options->cpus;
+    int64_t n = hosts->n, count = n + test->method->has_server, cpus = test->options.cpus;
     int64_t used = cpus < count ? cpus : count; /* beyond, cores stay empty */
-    find_shares(hosts, method->has_server, options, self->share);
+    find_shares(hosts, test, place, self->share);
     gs_analysis_allocation_worst_fit_order(self->share, count, self->order);
     memset(self->load, 0, (size_t)used * sizeof *self->load);
     *server = -1;
@@ -64,25 +85,11 @@ int gs_analysis_allocation_partition(gs_analysis_partitioned_lock_test_t *self, 
         *(i < n ? &core[i] : server) = p;
         status = gs_poll(ctx, used);
     }
-    if (status != GS_OK) {
-        return status;
-    }
-    gs_analysis_partitioned_lock_options_t chosen = *options;
-    chosen.server = *server;
-    chosen.paper = false;
-    return method->run(self, ctx, hosts, core, &chosen, answer);
+    return status;
 }
 
-static const char *const PARTITION_PROTOCOL[] = {"mpcp", "fmlp_plus", "gpu_server", NULL};
-static const char *const PARTITION_MODE[] = {"suspend", "busy", "spin", NULL};
-static const gs_method_option_t PARTITION_OPTIONS[] = {
-    {"protocol", "choice", PARTITION_PROTOCOL, "mpcp", "test for which cores are chosen"},
-    {"mode", "choice", PARTITION_MODE, "suspend", "use of the core during a GPU segment"},
-    {"overhead", "integer", NULL, "0", "overhead of the server per intervention, in ticks"},
-    {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
-     "compute all bounds together, or one after the other by priority"},
-    {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",
-     "count higher-priority tasks of the core only while the job is ready, or throughout"},
+static const gs_method_option_t OPTIONS[] = {
+    {"way", "way", NULL, "mpcp", "the way of sharing the GPU whose test it is"},
 };
 
 const gs_method_t gs_analysis_allocation_partition_method = {
@@ -91,7 +98,7 @@ const gs_method_t gs_analysis_allocation_partition_method = {
     .function = "analysis.partition",
     .claim = "sufficient",
     .source = "[RTCSA19], Algorithm 1 without SMs: worst fit, decreasing",
-    .summary = "Assignment of cores by worst fit, for mpcp, fmlp_plus or gpu_server.",
-    .options = PARTITION_OPTIONS,
-    .option_count = sizeof PARTITION_OPTIONS / sizeof *PARTITION_OPTIONS,
+    .summary = "Assignment of cores by worst fit, then the test of a way of sharing the GPU.",
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
 };

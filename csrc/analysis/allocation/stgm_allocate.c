@@ -190,6 +190,7 @@ static const gs_method_option_t STGM_ALLOCATE_OPTIONS[] = {
     {"variant", "choice", STGM_ALLOCATE_VARIANT, "sound",
      "corrected equations, or the printed ones, which are unsound"},
     {"apart", "boolean", NULL, "False", "first try allocations with little waiting for SMs"},
+    {"printed", "data", NULL, NULL, "lines of Algorithm 1 that are run as printed"},
     {"unit", "integer", NULL, "1", "number of consecutive SMs that are assigned together"},
 };
 

@@ -6,19 +6,9 @@
 #include "analysis/contexts/context_test.h"
 #include "core/rational.h"
 
-static const char *const MODE[] = {"suspend", "busy", NULL};
-static const char *const FIXED_POINT[] = {"joint", "one_pass", NULL};
-static const char *const VARIANT[] = {"sound", "paper", NULL};
-
-const gs_method_option_t gs_analysis_contexts_option_table[] = {
-    {"mode", "choice", MODE, "suspend", "use of the core during a GPU segment"},
-    {"fixed_point", "choice", FIXED_POINT, "joint",
-     "compute all bounds together, or one after the other by priority"},
-    {"variant", "choice", VARIANT, "sound",
-     "corrected equations, or the printed ones, which are unsound"},
-    {"order_free", "boolean", NULL, "False", "use deadlines in place of all response times"},
-    {"stall", "boolean", NULL, "False", "whether every update stops the GPU"},
-};
+const char *const gs_analysis_contexts_mode_choices[] = {"suspend", "busy", NULL};
+const char *const gs_analysis_contexts_fixed_point_choices[] = {"joint", "one_pass", NULL};
+const char *const gs_analysis_contexts_variant_choices[] = {"sound", "paper", NULL};
 
 int gs_analysis_contexts_test_init(gs_analysis_contexts_test_t *self, gs_context_t *ctx, int64_t n)
 {
@@ -58,8 +48,7 @@ static int check_time(gs_context_t *ctx, const char *name, int64_t time)
                : gs_fail(ctx, GS_ERR_OVERFLOW, name, -1, time, "a time below 2**60 - 1 ticks");
 }
 
-static int check_options(gs_context_t *ctx, const gs_analysis_contexts_options_t *options,
-                         const char *cost)
+static int check_options(gs_context_t *ctx, const gs_analysis_contexts_options_t *options)
 {
     if (options->mode < GS_ANALYSIS_CONTEXTS_SUSPEND || options->mode > GS_ANALYSIS_CONTEXTS_BUSY) {
         return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, options->mode, "0 (suspend) or 1 (busy)");
@@ -73,8 +62,8 @@ static int check_options(gs_context_t *ctx, const gs_analysis_contexts_options_t
         return gs_fail(ctx, GS_ERR_VALUE, "fixed_point", -1, options->fixed_point,
                        "1 (one pass) for the printed equations");
     }
-    int status = check_time(ctx, cost, options->cost);
-    return status == GS_OK ? check_time(ctx, "switch", options->switching) : status;
+    int status = check_time(ctx, "context_switch", options->context_switch);
+    return status == GS_OK ? check_time(ctx, "update_cost", options->update_cost) : status;
 }
 
 /* Collects the tasks of each core. `scratch` holds the core of each group, and its size. */
@@ -106,14 +95,14 @@ static void group_tasks(gs_analysis_contexts_test_t *self, const int64_t *core)
 
 int gs_analysis_contexts_test_start(gs_analysis_contexts_test_t *self, gs_context_t *ctx,
                                     const gs_host_tasks_t *hosts, const int64_t *core,
-                                    const gs_analysis_contexts_options_t *options, const char *cost)
+                                    const gs_analysis_contexts_options_t *options)
 {
     int status;
     self->n = hosts->n;
     self->hosts = hosts;
     self->options = options;
     self->users = 0;
-    if ((status = check_options(ctx, options, cost)) != GS_OK ||
+    if ((status = check_options(ctx, options)) != GS_OK ||
         (status = gs_analysis_common_check_and_sort(ctx, hosts, self->order)) != GS_OK ||
         (status = gs_analysis_common_check_cores(ctx, hosts, core, options->cpus)) != GS_OK ||
         (status = gs_analysis_common_check_sms(ctx, options->sms)) != GS_OK) {

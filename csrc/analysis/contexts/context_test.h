@@ -42,9 +42,10 @@ enum {
     GS_ANALYSIS_CONTEXTS_DEADLINES = 3
 };
 
-/* Options of the tests, as their descriptors list them: the shared ones, then those of GCAPS. */
-enum { GS_ANALYSIS_CONTEXTS_SHARED_OPTIONS = 4, GS_ANALYSIS_CONTEXTS_ALL_OPTIONS = 5 };
-extern const gs_method_option_t gs_analysis_contexts_option_table[GS_ANALYSIS_CONTEXTS_ALL_OPTIONS];
+/* Choices of the options of the tests. */
+extern const char *const gs_analysis_contexts_mode_choices[];
+extern const char *const gs_analysis_contexts_fixed_point_choices[];
+extern const char *const gs_analysis_contexts_variant_choices[];
 
 /* Platform and options; each test reads those that it has. */
 typedef struct {
@@ -53,9 +54,9 @@ typedef struct {
     int mode;                    /* GS_ANALYSIS_CONTEXTS_SUSPEND, ... */
     int fixed_point;             /* GS_ANALYSIS_CONTEXTS_JOINT, ... */
     bool paper;                  /* the printed equations, which are unsound; ONE_PASS only */
-    int64_t slice;               /* time slices: its length, ticks */
-    int64_t cost;                /* of a switch (time slices) or of an update (GCAPS), ticks */
-    int64_t switching;           /* GCAPS: of a switch to another context, ticks */
+    int64_t timeslice;           /* time slices: its length, ticks */
+    int64_t context_switch;      /* to another context, ticks */
+    int64_t update_cost;         /* GCAPS: of an update, ticks */
     bool stall;                  /* GCAPS: every update stops the GPU */
     const int64_t *gpu_priority; /* GCAPS: per task; NULL: the order of the CPU priorities */
     int64_t
@@ -144,11 +145,10 @@ void gs_analysis_contexts_test_free(gs_analysis_contexts_test_t *self, gs_contex
 
 /* Checks the set and the options that all tests have, and fills the tasks but for what the tests
  * derive: on_core, share and all below. Errors: those of gs_analysis_common_check_and_sort,
- * _check_cores and _check_sms, GS_ERR_VALUE and GS_ERR_OVERFLOW for the cost. cost: its name. */
+ * _check_cores and _check_sms, GS_ERR_VALUE and GS_ERR_OVERFLOW for the costs. */
 int gs_analysis_contexts_test_start(gs_analysis_contexts_test_t *self, gs_context_t *ctx,
                                     const gs_host_tasks_t *hosts, const int64_t *core,
-                                    const gs_analysis_contexts_options_t *options,
-                                    const char *cost);
+                                    const gs_analysis_contexts_options_t *options);
 
 /* Sets what a job takes of its core. */
 void gs_analysis_contexts_test_on_core(gs_analysis_contexts_task_t *task, int64_t work);
@@ -251,5 +251,12 @@ static inline int64_t gs_analysis_contexts_test_size(const gs_analysis_contexts_
 {
     return self->first[group + 1] - self->first[group];
 }
+
+/* A test for one set of tasks on cores 0..cpus-1. Refuses what gs_analysis_contexts_test_start
+ * refuses, and options out of range. */
+typedef int (*gs_analysis_contexts_run_t)(gs_analysis_contexts_test_t *self, gs_context_t *ctx,
+                                          const gs_host_tasks_t *hosts, const int64_t *core,
+                                          const gs_analysis_contexts_options_t *options,
+                                          gs_analysis_common_answer_t *answer);
 
 #endif

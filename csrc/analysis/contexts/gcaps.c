@@ -25,14 +25,14 @@ static int64_t work(gs_analysis_contexts_task_t *t, int kind, int64_t window, in
 /* A switch to another context; 0 with one user of the GPU. */
 static int64_t switching(const gs_analysis_contexts_test_t *self)
 {
-    return self->users > 1 ? self->options->switching : 0;
+    return self->users > 1 ? self->options->context_switch : 0;
 }
 
 /* Updates and switches of a job. */
 static int64_t costs(const gs_analysis_contexts_test_t *self, const gs_analysis_contexts_task_t *t,
                      int64_t updates, int64_t switches)
 {
-    return plus(times(times(updates, t->segments), self->options->cost),
+    return plus(times(times(updates, t->segments), self->options->update_cost),
                 times(times(switches, t->segments), switching(self)));
 }
 
@@ -86,7 +86,7 @@ static int64_t hold_of(gs_analysis_contexts_test_t *self, int64_t h)
     if (t->hold_is_known) {
         return t->hold;
     }
-    int64_t eps = self->options->cost, blocks = times(lower_users(self, t), eps);
+    int64_t eps = self->options->update_cost, blocks = times(lower_users(self, t), eps);
     int64_t hold = plus(t->gpu, costs(self, t, 3, 2));
     for (int64_t j = 0; j < t->segments && hold < until(t); j++) {
         int64_t in = gs_host_tasks_copy_in(self->hosts, t->task, j);
@@ -180,7 +180,7 @@ static int64_t evaluate_core(gs_analysis_contexts_test_t *self, int64_t group, i
         if (place >= low) {
             if (h->segments > 0) {
                 int64_t most = gs_analysis_contexts_least(begun, updates(h, window));
-                core = plus(core, times(self->options->cost, most));
+                core = plus(core, times(self->options->update_cost, most));
             }
         } else if (h->above) {
             holds = plus(holds, work(h, HOLD, window, h->hold));
@@ -240,7 +240,7 @@ static int64_t evaluate_stall(gs_analysis_contexts_test_t *self, int64_t i, int6
             sum = plus(sum, updates(&self->task[k], window));
         }
     }
-    return times(self->options->cost, sum);
+    return times(self->options->update_cost, sum);
 }
 
 /* Suspend ------------------------------------------------------------------------------------- */
@@ -251,7 +251,7 @@ static void find_caps(gs_analysis_contexts_test_t *self, int64_t i)
 {
     const gs_analysis_contexts_task_t *t = &self->task[i];
     const int64_t *cpu = gs_host_tasks_cpu(self->hosts, t->task);
-    int64_t blocks = times(lower_users(self, t), self->options->cost);
+    int64_t blocks = times(lower_users(self, t), self->options->update_cost);
     self->capped = t->place > 0 && t->segments > 0;
     for (int64_t place = 0; place < t->place; place++) {
         at(self, t->group, place)->cap = 0;
@@ -341,7 +341,7 @@ static local_t local_work(gs_analysis_contexts_test_t *self, int64_t i, int64_t 
         gs_analysis_contexts_task_t *l = at(self, t->group, place);
         if (l->segments > 0) {
             int64_t most = gs_analysis_contexts_least(often, updates(l, window));
-            most = gs_analysis_contexts_least(times(self->options->cost, most),
+            most = gs_analysis_contexts_least(times(self->options->update_cost, most),
                                               work(l, CORE, window, l->on_core));
             sum.lower = plus(sum.lower, most);
         }
@@ -418,7 +418,7 @@ static void prepare_busy(gs_analysis_contexts_test_t *self, int64_t i)
     }
     self->carried = self->crosses && carries(self, i) ? switching(self) : 0;
     self->terms[GS_ANALYSIS_COMMON_OWN] = plus(t->cpu + t->gpu, costs(self, t, 4, 1));
-    self->terms[GS_ANALYSIS_COMMON_LOWER] = times(lower_users(self, t), self->options->cost);
+    self->terms[GS_ANALYSIS_COMMON_LOWER] = times(lower_users(self, t), self->options->update_cost);
 }
 
 static void evaluate_busy(gs_analysis_contexts_test_t *self, int64_t i, int64_t window)
@@ -501,12 +501,12 @@ int gs_analysis_contexts_gcaps(gs_analysis_contexts_test_t *self, gs_context_t *
 {
     static const gs_analysis_contexts_side_t SUSPEND = {prepare_suspend, evaluate_suspend, change},
                                              BUSY = {prepare_busy, evaluate_busy, NULL};
-    int status = gs_analysis_contexts_test_start(self, ctx, hosts, core, options, "update");
+    int status = gs_analysis_contexts_test_start(self, ctx, hosts, core, options);
     if (status != GS_OK) {
         return status;
     }
-    if (options->paper && options->switching != 0) {
-        return gs_fail(ctx, GS_ERR_VALUE, "switch", -1, options->switching,
+    if (options->paper && options->context_switch != 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "context_switch", -1, options->context_switch,
                        "0 for the printed equations, which have no switches");
     }
     for (int64_t r = 0; r < self->n; r++) {
@@ -529,6 +529,21 @@ int gs_analysis_contexts_gcaps(gs_analysis_contexts_test_t *self, gs_context_t *
                                          answer);
 }
 
+static const gs_method_option_t GCAPS_OPTIONS[] = {
+    {"update_cost", "time", NULL, "0", "length of an update of the list of open segments"},
+    {"context_switch", "time", NULL, "0", "time to switch to another context"},
+    {"gpu_priority", "integers", NULL, NULL,
+     "priority of each task on the GPU; default: that on the CPU"},
+    {"stall", "boolean", NULL, "False", "whether every update stops the GPU"},
+    {"mode", "choice", gs_analysis_contexts_mode_choices, "suspend",
+     "use of the core during a GPU segment"},
+    {"fixed_point", "choice", gs_analysis_contexts_fixed_point_choices, "joint",
+     "compute all bounds together, or one after the other by priority"},
+    {"variant", "choice", gs_analysis_contexts_variant_choices, "sound",
+     "corrected equations, or the printed ones, which are unsound"},
+    {"order_free", "boolean", NULL, "False", "use deadlines in place of all response times"},
+};
+
 const gs_method_t gs_analysis_contexts_gcaps_method = {
     .name = "gcaps",
     .model = "HostTasks",
@@ -537,6 +552,6 @@ const gs_method_t gs_analysis_contexts_gcaps_method = {
     .source = "[ECRTS24], Eqs. (9)-(14), corrected",
     .summary = "The GPU belongs to the most urgent task with an open GPU segment; opening and "
                "closing a segment takes an update.",
-    .options = gs_analysis_contexts_option_table,
-    .option_count = GS_ANALYSIS_CONTEXTS_ALL_OPTIONS,
+    .options = GCAPS_OPTIONS,
+    .option_count = sizeof GCAPS_OPTIONS / sizeof *GCAPS_OPTIONS,
 };

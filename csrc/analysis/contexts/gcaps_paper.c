@@ -28,7 +28,7 @@ static void start_count(const gs_analysis_contexts_test_t *self, gs_analysis_con
 static void prepare(gs_analysis_contexts_test_t *self, int64_t i)
 {
     const gs_analysis_contexts_task_t *t = &self->task[i];
-    int64_t eps = self->options->cost, updates = times(2 * t->segments, eps);
+    int64_t eps = self->options->update_cost, updates = times(2 * t->segments, eps);
     bool busy = self->options->mode == GS_ANALYSIS_CONTEXTS_BUSY;
     for (int64_t r = 0; r < self->n; r++) {
         gs_analysis_contexts_task_t *h = &self->task[r];

@@ -16,7 +16,7 @@ static int64_t plus(int64_t a, int64_t b)
 
 static int64_t switch_cost(const gs_analysis_contexts_test_t *self)
 {
-    return self->users > 1 ? self->options->cost : 0;
+    return self->users > 1 ? self->options->context_switch : 0;
 }
 
 /* Q, y, v and the like of a task. */
@@ -28,11 +28,11 @@ static void derive(const gs_analysis_contexts_test_t *self, gs_analysis_contexts
     for (int64_t j = 0; j < t->segments; j++) {
         int64_t kernel = gs_host_tasks_kernel(self->hosts, t->task, j, options->sms);
         longest = gs_analysis_common_max(longest, kernel);
-        t->slices += gs_analysis_contexts_parts(kernel, options->slice);
+        t->slices += gs_analysis_contexts_parts(kernel, options->timeslice);
     }
     t->ring = plus(t->kernels, times(t->slices, cost));
-    t->turn = plus(cost, gs_analysis_contexts_least(options->slice, longest));
-    t->one = plus(longest, times(gs_analysis_contexts_parts(longest, options->slice), cost));
+    t->turn = plus(cost, gs_analysis_contexts_least(options->timeslice, longest));
+    t->one = plus(longest, times(gs_analysis_contexts_parts(longest, options->timeslice), cost));
     gs_analysis_contexts_test_on_core(t, options->mode == GS_ANALYSIS_CONTEXTS_BUSY
                                              ? plus(t->cpu + t->copies, t->ring)
                                              : t->cpu + t->copies);
@@ -171,7 +171,7 @@ static void evaluate_busy(gs_analysis_contexts_test_t *self, int64_t i, int64_t 
 static int64_t printed_turns(const gs_analysis_contexts_test_t *self,
                              const gs_analysis_contexts_task_t *t, int64_t others)
 {
-    int64_t turn = plus(self->options->slice, self->options->cost);
+    int64_t turn = plus(self->options->timeslice, self->options->context_switch);
     return times(times(turn, others), t->slices);
 }
 
@@ -232,12 +232,12 @@ int gs_analysis_contexts_time_slices(gs_analysis_contexts_test_t *self, gs_conte
     static const gs_analysis_contexts_side_t SUSPEND = {prepare_suspend, evaluate_suspend, NULL},
                                              BUSY = {prepare_busy, evaluate_busy, NULL},
                                              PAPER = {prepare_paper, evaluate_paper, NULL};
-    int status = gs_analysis_contexts_test_start(self, ctx, hosts, core, options, "switch");
+    int status = gs_analysis_contexts_test_start(self, ctx, hosts, core, options);
     if (status != GS_OK) {
         return status;
     }
-    if (options->slice < 1 || options->slice >= GS_ANALYSIS_COMMON_LIMIT) {
-        return gs_fail(ctx, GS_ERR_VALUE, "slice", -1, options->slice,
+    if (options->timeslice < 1 || options->timeslice >= GS_ANALYSIS_COMMON_LIMIT) {
+        return gs_fail(ctx, GS_ERR_VALUE, "timeslice", -1, options->timeslice,
                        "a positive time below 2**60 - 1 ticks");
     }
     for (int64_t r = 0; r < self->n; r++) {
@@ -251,6 +251,18 @@ int gs_analysis_contexts_time_slices(gs_analysis_contexts_test_t *self, gs_conte
                                          answer);
 }
 
+static const gs_method_option_t TIME_SLICES_OPTIONS[] = {
+    {"timeslice", "positive time", NULL, NULL, "most time of a context while others wait"},
+    {"context_switch", "time", NULL, "0", "time to switch to another context"},
+    {"mode", "choice", gs_analysis_contexts_mode_choices, "suspend",
+     "use of the core during a GPU segment"},
+    {"fixed_point", "choice", gs_analysis_contexts_fixed_point_choices, "joint",
+     "compute all bounds together, or one after the other by priority"},
+    {"variant", "choice", gs_analysis_contexts_variant_choices, "sound",
+     "corrected equations, or the printed ones, which are unsound"},
+    {"order_free", "boolean", NULL, "False", "use deadlines in place of all response times"},
+};
+
 const gs_method_t gs_analysis_contexts_time_slices_method = {
     .name = "time_slices",
     .model = "HostTasks",
@@ -258,6 +270,6 @@ const gs_method_t gs_analysis_contexts_time_slices_method = {
     .claim = "sufficient",
     .source = "[ECRTS24], Eqs. (3), (5)-(8), corrected",
     .summary = "Every task has a context; the GPU serves those with kernels in turn, a slice each.",
-    .options = gs_analysis_contexts_option_table,
-    .option_count = GS_ANALYSIS_CONTEXTS_SHARED_OPTIONS,
+    .options = TIME_SLICES_OPTIONS,
+    .option_count = sizeof TIME_SLICES_OPTIONS / sizeof *TIME_SLICES_OPTIONS,
 };

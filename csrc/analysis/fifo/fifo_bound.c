@@ -310,6 +310,7 @@ static const gs_method_option_t FIFO_BOUND_OPTIONS[] = {
     {"order", "choice", FIFO_BOUND_ORDER, "hardware", "interpretation of FIFO order"},
     {"saturation", "choice", FIFO_BOUND_SATURATION, "exact",
      "minimum of busy threads while a block waits: exact, or the paper's bound"},
+    {"theorems", "data", NULL, NULL, "the theorems that are used; default: all that apply"},
 };
 
 const gs_method_t gs_analysis_fifo_bound_method = {

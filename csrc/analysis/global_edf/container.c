@@ -308,6 +308,8 @@ static const char *const CONTAINER_VARIANT[] = {"sound", "paper", NULL};
 static const char *const CONTAINER_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
 static const gs_method_option_t CONTAINER_OPTIONS[] = {
     {"variant", "choice", CONTAINER_VARIANT, "sound", "corrected, or as printed"},
+    {"server_period", "positive time", NULL, NULL,
+     "period of the server; default: the shortest one of its tasks"},
     {"whole_budget", "boolean", NULL, "False", "bounds for a server budget rounded up to a tick"},
     {"method", "choice", CONTAINER_METHOD, "best",
      "tardiness bound; best: the smallest applicable one for each task"},

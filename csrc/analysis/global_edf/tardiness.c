@@ -373,6 +373,7 @@ out:
 
 static const char *const GEDF_TARDINESS_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
 static const gs_method_option_t GEDF_TARDINESS_OPTIONS[] = {
+    {"blocking", "times", NULL, "0", "time that a job of each task waits, charged as execution"},
     {"method", "choice", GEDF_TARDINESS_METHOD, "best",
      "tardiness bound; best: the smallest applicable one for each task"},
 };
@@ -390,6 +391,7 @@ const gs_method_t gs_analysis_global_edf_gedf_tardiness_method = {
 
 static const char *const CPU_ONLY_METHOD[] = {"best", "devi_anderson", "compliant", NULL};
 static const gs_method_option_t CPU_ONLY_OPTIONS[] = {
+    {"speed_up", "number", NULL, NULL, "how many times faster the GPU runs a kernel than a CPU"},
     {"method", "choice", CPU_ONLY_METHOD, "best",
      "tardiness bound; best: the smallest applicable one for each task"},
 };

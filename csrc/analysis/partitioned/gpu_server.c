@@ -135,7 +135,7 @@ static int test_task(const void *state, int64_t at)
 int gs_analysis_partitioned_gpu_server_check_overhead(gs_context_t *ctx, int64_t overhead)
 {
     if (overhead < 0 || overhead >= GS_ANALYSIS_COMMON_LIMIT) {
-        return gs_fail(ctx, GS_ERR_VALUE, "overhead", -1, overhead,
+        return gs_fail(ctx, GS_ERR_VALUE, "server_overhead", -1, overhead,
                        "a time of 0 to 2**60 - 2 ticks");
     }
     return GS_OK;
@@ -171,7 +171,8 @@ int gs_analysis_partitioned_gpu_server(gs_analysis_partitioned_lock_test_t *self
 }
 
 static const gs_method_option_t GPU_SERVER_OPTIONS[] = {
-    {"overhead", "integer", NULL, "0", "overhead of the server per intervention, in ticks"},
+    {"server", "integer", NULL, NULL, "core of the server; default: one of its own"},
+    {"server_overhead", "time", NULL, "0", "overhead of the server per intervention"},
     {"fixed_point", "choice", gs_analysis_partitioned_lock_fixed_point, "joint",
      "compute all bounds together, or one after the other by priority"},
     {"suspension", "choice", gs_analysis_partitioned_lock_suspension, "split",

@@ -11,7 +11,7 @@ int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *
 {
     memset(self, 0, sizeof *self);
     self->n = n;
-    self->order = gs_alloc(ctx, (size_t)n + 1, sizeof *self->order);
+    self->order = gs_alloc(ctx, (size_t)n, sizeof *self->order);
     self->sums = gs_alloc(ctx, (size_t)n, sizeof *self->sums);
     self->spin = gs_alloc(ctx, (size_t)n, sizeof *self->spin);
     self->most_lower = gs_alloc(ctx, (size_t)n, sizeof *self->most_lower);
@@ -21,11 +21,8 @@ int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *
     /* Up to three demands of another task: its requests, on its core, and at the server; the latter
      * two once more for the ready intervals. */
     self->demands = gs_alloc(ctx, (size_t)n, 5 * sizeof *self->demands);
-    self->share = gs_alloc(ctx, (size_t)n + 1, sizeof *self->share);
-    self->load = gs_alloc(ctx, (size_t)n + 1, sizeof *self->load);
-    bool made = self->share != NULL && self->load != NULL && self->order != NULL &&
-                self->sums != NULL && self->spin != NULL && self->assumed != NULL &&
-                self->limits != NULL && self->extra != NULL;
+    bool made = self->order != NULL && self->sums != NULL && self->spin != NULL &&
+                self->assumed != NULL && self->limits != NULL && self->extra != NULL;
     return made && self->most_lower != NULL && self->demands != NULL ? GS_OK : ctx->status;
 }
 
@@ -40,8 +37,6 @@ void gs_analysis_partitioned_lock_test_free(gs_analysis_partitioned_lock_test_t 
     gs_free(ctx, self->limits);
     gs_free(ctx, self->extra);
     gs_free(ctx, self->demands);
-    gs_free(ctx, self->share);
-    gs_free(ctx, self->load);
     memset(self, 0, sizeof *self);
 }
 

@@ -31,7 +31,7 @@ enum {
 /* Memory for tests of sets of at most as many tasks as it was made for. The arrays are owned. */
 typedef struct {
     int64_t n;      /* tasks of the last set */
-    int64_t *order; /* n + 1: tasks by descending priority */
+    int64_t *order; /* n: tasks by descending priority */
     gs_analysis_common_sums_t *sums;
     int64_t *spin;       /* mpcp: most time that a job spins */
     int64_t *most_lower; /* longest GPU segment of a lower-priority task, on any core */
@@ -39,8 +39,6 @@ typedef struct {
     int64_t *limits;     /* 2 n: memory of gs_analysis_common_ready_intervals */
     int64_t *extra;      /* 2 n: the same */
     gs_analysis_common_demand_t *demands;
-    double *share; /* n + 1, for partition: utilization of every task */
-    double *load;  /* n + 1, for partition: load of every core */
 } gs_analysis_partitioned_lock_test_t;
 
 int gs_analysis_partitioned_lock_test_init(gs_analysis_partitioned_lock_test_t *self,

@@ -23,7 +23,7 @@ static int try_levels(gs_analysis_priorities_order_levels_t *self, gs_context_t 
         return GS_OK;
     }
     int status = gs_analysis_priorities_order_levels_audsley(self, ctx, &found->accepted);
-    bool itself = test->family == GS_ANALYSIS_PLACED_STGM ||
+    bool itself = gs_analysis_placed_method_divides(test->method) ||
                   test->options.fixed_point == GS_ANALYSIS_CONTEXTS_ORDER_FREE;
     *done = found->accepted || itself;
     found->method = GS_ANALYSIS_PRIORITIES_AUDSLEY;
@@ -55,7 +55,7 @@ int gs_analysis_priorities_assign(gs_analysis_priorities_order_levels_t *self, g
                                   const gs_analysis_placed_place_t *place, int64_t most,
                                   gs_analysis_priorities_answer_t *found)
 {
-    bool by_core = test->family == GS_ANALYSIS_PLACED_STGM, done = false;
+    bool by_core = gs_analysis_placed_method_divides(test->method), done = false;
     gs_analysis_placed_place_t at = *place;
     at.gpu_priority = NULL;
     int status = gs_host_tasks_check(ctx, hosts);
@@ -120,6 +120,7 @@ int gs_analysis_priorities_assign_gpu(gs_analysis_priorities_order_levels_t *sel
 
 static const char *const OF[] = {"cpu", "gpu", NULL};
 static const gs_method_option_t OPTIONS[] = {
+    {"way", "way", NULL, NULL, "the way of sharing the GPU whose test it is"},
     {"of", "choice", OF, "cpu", "kind of priorities to choose"},
     {"budget", "integer", NULL, "10000",
      "maximum number of tests of the search over orders, for each set"},

@@ -83,16 +83,16 @@ int gs_analysis_priorities_order_levels_test(gs_analysis_priorities_order_levels
     }
     self->tests++;
     int status = gs_poll(ctx, 100 + self->hosts.n);
-    return status != GS_OK
-               ? status
-               : self->test->run(self->test, ctx, &self->hosts, self->place, &self->answer);
+    return status != GS_OK ? status
+                           : gs_analysis_placed_test_run(self->test, ctx, &self->hosts, self->place,
+                                                         &self->answer);
 }
 
 bool gs_analysis_priorities_order_levels_is_proven(const gs_analysis_placed_test_t *test)
 {
-    return test->family == GS_ANALYSIS_PLACED_STGM
+    return gs_analysis_placed_method_divides(test->method)
                ? test->options.mode != 0
-               : test->family == GS_ANALYSIS_PLACED_CONTEXT && !test->options.stall;
+               : test->method->context != NULL && !test->options.stall;
 }
 
 /* stgm, busy: W of the task at a place of the order, from sums and blocking that the last run of
@@ -122,7 +122,7 @@ static int fits(gs_analysis_priorities_order_levels_t *self, gs_context_t *ctx, 
 {
     gs_analysis_placed_test_t *test = self->test;
     int status;
-    if (test->family == GS_ANALYSIS_PLACED_STGM) {
+    if (gs_analysis_placed_method_divides(test->method)) {
         status = solve_stgm(self, ctx, place);
     } else {
         test->skip = place;
@@ -172,7 +172,7 @@ int gs_analysis_priorities_order_levels_audsley(gs_analysis_priorities_order_lev
     gs_analysis_placed_test_t *test = self->test;
     int fixed_point = test->options.fixed_point, status = GS_OK;
     *found = true;
-    if (test->family == GS_ANALYSIS_PLACED_STGM) {
+    if (gs_analysis_placed_method_divides(test->method)) {
         status = gs_analysis_priorities_order_levels_test(self, ctx);
     }
     test->options.fixed_point = GS_ANALYSIS_CONTEXTS_ORDER_FREE;

@@ -22,7 +22,7 @@ static void undo(int64_t *left, int64_t k)
 static int test_prefix(gs_analysis_priorities_order_levels_t *self, gs_context_t *ctx,
                        int64_t count, bool *fit, bool *all)
 {
-    bool partly = self->test->family != GS_ANALYSIS_PLACED_STGM && count < self->hosts.n;
+    bool partly = !gs_analysis_placed_method_divides(self->test->method) && count < self->hosts.n;
     self->test->take = partly ? count : 0;
     int status = gs_analysis_priorities_order_levels_test(self, ctx);
     self->test->take = 0;
@@ -72,7 +72,7 @@ static int search_part(gs_analysis_priorities_order_levels_t *self, gs_context_t
 static int64_t end_of_part(const gs_analysis_priorities_order_levels_t *self, int64_t begin)
 {
     int64_t n = self->hosts.n, end = begin + 1;
-    if (self->test->family != GS_ANALYSIS_PLACED_STGM) {
+    if (!gs_analysis_placed_method_divides(self->test->method)) {
         return n;
     }
     const int64_t *core = self->place->core;

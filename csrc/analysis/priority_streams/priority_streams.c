@@ -450,6 +450,9 @@ static const gs_method_option_t OPTIONS[] = {
     {"overlap", "boolean", NULL, "False", "whether jobs of one task may overlap"},
     {"queues", "choice", QUEUES, "own",
      "whether partitions with their own SMs have their own queues"},
+    {"partition", "integers", NULL, NULL, "partition of the GPU that each task uses"},
+    {"partition_sms", "integers", NULL, NULL, "number of SMs of each partition, its own ones"},
+    {"partition_limit", "integers", NULL, NULL, "most SMs that the blocks of each partition use"},
 };
 
 const gs_method_t gs_analysis_priority_streams_method = {

@@ -2,38 +2,17 @@
 #include "python/support/parameters.h"
 #include "python/support/placed_arguments.h"
 
-/* Parameters of both functions. */
-/* The test's options as they come. */
-typedef struct {
-    long long cpus, sms, slice, cost, switching;
-    int mode, fixed_point, stall, jitter;
-} given_t;
-
-static gs_analysis_placed_options_t options_of(const given_t *given)
-{
-    return (gs_analysis_placed_options_t){
-        .cpus = given->cpus,
-        .sms = given->sms,
-        .mode = given->mode,
-        .fixed_point = given->fixed_point,
-        .slice = given->slice,
-        .cost = given->cost,
-        .switching = given->switching,
-        .stall = given->stall != 0,
-        .jitter = given->jitter != 0,
-    };
-}
-
 GS_PYTHON_SIGNATURE(
     host_breakdown,
-    "host_breakdown(hosts, core, sm, server, gpu_priority, *, scale, task, method, cpus, "
-    "sms, mode, fixed_point, slice, cost, switch, stall, jitter, stop)",
-    "O<_Hosts>ANNNiLsLLiiLLLppS",
+    "host_breakdown(hosts, core, sm, server, gpu_priority, *, scale, task, way, cpus, "
+    "sms, mode, variant, fixed_point, timeslice, context_switch, update_cost, "
+    "server_overhead, stall, jitter, stop)",
+    "O<_Hosts>NNNNiLsLLiiiLLLLppS",
     "tuple[_Ints, _Ints, _Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.float64]]",
-    "The largest factors (gs_analysis_sensitivity_breakdown) for a stack of N sets. sm:\n"
-    "uint8 (N, n, M), or None but for stgm; server (N,), gpu_priority (N, n): or None.\n"
-    "Returns numerator (N,), denominator (N,), limiting task (N,), tests (N,), unlimited\n"
-    "bool (N,), load float (N,).");
+    "The largest factors (gs_analysis_sensitivity_breakdown) for a stack of N sets;\n"
+    "the other arguments as of host_placed_test. Returns numerator (N,),\n"
+    "denominator (N,), limiting task (N,), tests (N,), unlimited bool (N,), load\n"
+    "float (N,).");
 
 enum { NUMERATOR, DENOMINATOR, LIMITING, TESTS, UNLIMITED, LOAD, COLUMNS };
 
@@ -54,23 +33,20 @@ static void write_breakdown(PyArrayObject *const *column, npy_intp set,
 static PyObject *host_breakdown(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
-    gs_python_placed_arrays_t in;
+    gs_python_placed_given_t given;
     gs_python_placed_t placed = {0};
-    given_t given;
     int scale;
     long long task;
-    if (!gs_python_parse(&host_breakdown_signature, args, nargs, kwnames, &in.hosts, &in.core,
-                         &in.sm, &in.server, &in.gpu_priority, &scale, &task, &placed.name,
-                         &given.cpus, &given.sms, &given.mode, &given.fixed_point, &given.slice,
-                         &given.cost, &given.switching, &given.stall, &given.jitter, &in.stop)) {
+    if (!gs_python_parse(&host_breakdown_signature, args, nargs, kwnames,
+                         GS_PYTHON_PLACED_ARRAYS_AT(&given), &scale, &task,
+                         GS_PYTHON_PLACED_OPTIONS_AT(&given))) {
         return NULL;
     }
-    placed.options = options_of(&given);
     PyObject *result = NULL;
     PyArrayObject *column[COLUMNS] = {0};
     gs_analysis_sensitivity_breakdown_t work = {0};
     gs_context_t *ctx = &placed.call.ctx;
-    if (!gs_python_placed_init(&placed, &in)) {
+    if (!gs_python_placed_init(&placed, &given, true)) {
         goto out;
     }
     npy_intp sets = placed.hosts.sets;
@@ -82,7 +58,7 @@ static PyObject *host_breakdown(PyObject *module, PyObject *const *args, Py_ssiz
     gs_python_release(&placed.call);
     int status = GS_OK;
     if (sets > 0) {
-        status = gs_analysis_placed_test_init(&placed.test, ctx, placed.name, &placed.options,
+        status = gs_analysis_placed_test_init(&placed.test, ctx, placed.method, &placed.options,
                                               placed.hosts.n);
     }
     if (sets > 0 && status == GS_OK) {
@@ -112,16 +88,17 @@ out:
     return result;
 }
 
-GS_PYTHON_SIGNATURE(
-    host_assign_priorities,
-    "host_assign_priorities(hosts, core, sm, server, gpu_priority, *, gpu, budget, "
-    "method, cpus, sms, mode, fixed_point, slice, cost, switch, stall, jitter, stop)",
-    "O<_Hosts>ANNNpLsLLiiLLLppS",
-    "tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]",
-    "Priorities with which the test accepts each of N sets\n"
-    "(gs_analysis_priorities_assign, or _assign_gpu with `gpu`); arrays as of\n"
-    "host_breakdown. budget: tests of a search, for each set. Returns priority (N, n),\n"
-    "method (N,), accepted bool (N,), optimal bool (N,), tests (N,).");
+GS_PYTHON_SIGNATURE(host_assign_priorities,
+                    "host_assign_priorities(hosts, core, sm, server, gpu_priority, *, gpu, budget, "
+                    "way, cpus, sms, mode, variant, fixed_point, timeslice, context_switch, "
+                    "update_cost, server_overhead, stall, jitter, stop)",
+                    "O<_Hosts>NNNNpLsLLiiiLLLLppS",
+                    "tuple[_Ints, _Ints, npt.NDArray[np.bool_], npt.NDArray[np.bool_], _Ints]",
+                    "Priorities with which the test accepts each of N sets\n"
+                    "(gs_analysis_priorities_assign, or _assign_gpu with `gpu`); the other\n"
+                    "arguments as of host_placed_test. budget: tests of a search, for each set.\n"
+                    "Returns priority (N, n), method (N,), accepted bool (N,), optimal bool (N,),\n"
+                    "tests (N,).");
 
 /* The answers for a stack. */
 typedef struct {
@@ -170,35 +147,31 @@ static int assign_set(const assigned_t *self, gs_python_placed_t *placed,
 static PyObject *host_assign_priorities(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                                         PyObject *kwnames)
 {
-    gs_python_placed_arrays_t in;
+    gs_python_placed_given_t given;
     gs_python_placed_t placed = {0};
-    given_t given;
     int gpu;
     long long budget;
-    if (!gs_python_parse(&host_assign_priorities_signature, args, nargs, kwnames, &in.hosts,
-                         &in.core, &in.sm, &in.server, &in.gpu_priority, &gpu, &budget,
-                         &placed.name, &given.cpus, &given.sms, &given.mode, &given.fixed_point,
-                         &given.slice, &given.cost, &given.switching, &given.stall, &given.jitter,
-                         &in.stop)) {
+    if (!gs_python_parse(&host_assign_priorities_signature, args, nargs, kwnames,
+                         GS_PYTHON_PLACED_ARRAYS_AT(&given), &gpu, &budget,
+                         GS_PYTHON_PLACED_OPTIONS_AT(&given))) {
         return NULL;
     }
     if (budget < 0 || budget > INT32_MAX) {
         return PyErr_Format(PyExc_ValueError, "budget: got %lld, expected 0 to 2**31 - 1 tests",
                             budget);
     }
-    placed.options = options_of(&given);
     PyObject *result = NULL;
     assigned_t assigned = {0};
     gs_analysis_priorities_order_levels_t work = {0};
     gs_context_t *ctx = &placed.call.ctx;
-    if (!gs_python_placed_init(&placed, &in) || !assigned_init(&assigned, &placed)) {
+    if (!gs_python_placed_init(&placed, &given, true) || !assigned_init(&assigned, &placed)) {
         goto out;
     }
     gs_python_release(&placed.call);
     npy_intp sets = placed.hosts.sets;
     int status = GS_OK;
     if (sets > 0) {
-        status = gs_analysis_placed_test_init(&placed.test, ctx, placed.name, &placed.options,
+        status = gs_analysis_placed_test_init(&placed.test, ctx, placed.method, &placed.options,
                                               placed.hosts.n);
     }
     if (sets > 0 && status == GS_OK) {

@@ -211,7 +211,7 @@ static gs_simulate_hierarchy_model_t model_of(const simulation_t *self)
 GS_PYTHON_SIGNATURE(
     hierarchy_open,
     "hierarchy_open(limits, sm_order, *, policy, copy_engines, channels, "
-    "shared_channels, channels_until_end, resident_grids, switch_time, timeslice, "
+    "shared_channels, channels_until_end, resident_grids, context_switch, timeslice, "
     "runlist, context, priority, stream_kind, time, kind, stream, blocks, threads, regs, "
     "smem, least, most, given_begin, given, after_begin, after, interference, carveout, "
     "graph, programmatic, trigger, partition, limit, own_queues, set_begin, set, "
@@ -225,10 +225,10 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
 {
     PyObject *limits, *sm_order, *in[ARRAYS], *key, *stop = Py_None;
     int policy, shared_channels, channels_until_end, log_blocks;
-    long long channels, resident_grids, switch_time, index;
+    long long channels, resident_grids, context_switch, index;
     if (!gs_python_parse(&hierarchy_open_signature, args, nargs, kwnames, &limits, &sm_order,
                          &policy, &in[COPY_ENGINES], &channels, &shared_channels,
-                         &channels_until_end, &resident_grids, &switch_time, &in[TIMESLICE],
+                         &channels_until_end, &resident_grids, &context_switch, &in[TIMESLICE],
                          &in[RUNLIST], &in[CONTEXT], &in[PRIORITY], &in[STREAM_KIND], &in[TIME],
                          &in[KIND], &in[STREAM], &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM],
                          &in[LEAST], &in[MOST], &in[GIVEN_BEGIN], &in[GIVEN], &in[AFTER_BEGIN],
@@ -252,7 +252,7 @@ static PyObject *hierarchy_open(PyObject *module, PyObject *const *args, Py_ssiz
     self->model.shared_channels = shared_channels != 0;
     self->model.channels_until_end = channels_until_end != 0;
     self->model.resident_grids = resident_grids;
-    self->model.switch_time = switch_time;
+    self->model.context_switch = context_switch;
     self->model.index = (uint64_t)index;
     self->model.log_blocks = log_blocks != 0;
     return gs_python_simulation_open(module, self, ready, stop);

@@ -52,10 +52,10 @@ static PyObject *result_of(const gs_simulate_challenge_t *found, int64_t n, int 
 
 GS_PYTHON_SIGNATURE(
     host_challenge,
-    "host_challenge(hosts, core, sm, server, *, explore, cpus, sms, gpu, mode, overhead, "
+    "host_challenge(hosts, core, sm, server, *, explore, cpus, sms, way, mode, overhead, "
     "key, index, states, bytes, seconds, stop, slice=0, ring=0, stall=False, "
     "gpu_priority=None, switch=0)",
-    "O<_Hosts>ANApLLiiLALLLdSLipNL",
+    "O<_Hosts>ANApLLsiLALLLdSLipNL",
     "tuple[int, tuple[_Ints, _Ints, _Ints, int, int] | None, _Ints, int, int, int]",
     "Searches for a late job of one set under partitioned priorities; the\n"
     "arguments as for host_open. explore: visit all integer schedules. states\n"
@@ -90,7 +90,7 @@ static PyObject *host_challenge(PyObject *module, PyObject *const *args, Py_ssiz
     double seconds;
     int explore;
     if (!gs_python_parse(&host_challenge_signature, args, nargs, kwnames, &in.hosts, &in.core,
-                         &in.sm, &in.server, &explore, &in.cpus, &in.sms, &in.gpu, &in.mode,
+                         &in.sm, &in.server, &explore, &in.cpus, &in.sms, &in.way, &in.mode,
                          &in.overhead, &in.key, &index, &states, &bytes, &seconds, &stop, &in.slice,
                          &in.ring, &in.stall, &in.gpu_priority, &in.switching)) {
         return NULL;

@@ -59,13 +59,14 @@ static bool read_one(gs_python_host_arrays_t *arrays, const gs_python_host_call_
 
 GS_PYTHON_SIGNATURE(
     host_open,
-    "host_open(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, "
+    "host_open(hosts, offset, core, sm, *, cpus, sms, policy, way, mode, server, "
     "overhead, shares, until, victim, triggers, key, index, log_intervals, stop, "
     "slice=0, ring=0, stall=False, gpu_priority=None, release_begin=None, release=None, "
     "time=None, switch=0)",
-    "O<_Hosts>ANNLLiiiALAAALALpSLipNNNNL", "HostSimulation",
-    "A HostSimulation at its start, of a stack of one set. core (None without\n"
-    "cores), offset: (1, n); sm: uint8 (1, n, sms), for STGM, else None; server\n"
+    "O<_Hosts>ANNLLisiALAAALALpSLipNNNNL", "HostSimulation",
+    "A HostSimulation at its start, of a stack of one set. way: a name of\n"
+    "simulate/host/host_way.h; core (None without cores), offset: (1, n); sm: uint8 (1, n, sms), "
+    "for STGM, else None; server\n"
     "(its core, or the period of a container's server), until, victim: (1,);\n"
     "shares: low, high and gap as fractions, (6,); gpu_priority (1, n), for\n"
     "GCAPS, or None; release_begin (n + 1,), release (jobs,) and time (jobs, 4 w\n"
@@ -79,7 +80,7 @@ static PyObject *host_open(PyObject *module, PyObject *const *args, Py_ssize_t n
     long long index;
     int log_intervals;
     if (!gs_python_parse(&host_open_signature, args, nargs, kwnames, &in.hosts, &in.offset,
-                         &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
+                         &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.way, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
                          &in.key, &index, &log_intervals, &stop, &in.slice, &in.ring, &in.stall,
                          &in.gpu_priority, &in.release_begin, &in.release, &in.time,
@@ -196,10 +197,10 @@ static int respond(const void *stack, gs_context_t *ctx, npy_intp set,
 
 GS_PYTHON_SIGNATURE(
     host_responses,
-    "host_responses(hosts, offset, core, sm, *, cpus, sms, policy, gpu, mode, server, "
+    "host_responses(hosts, offset, core, sm, *, cpus, sms, policy, way, mode, server, "
     "overhead, shares, until, victim, triggers, key, first, states, bytes, seconds, "
     "stop, slice=0, ring=0, stall=False, gpu_priority=None, switch=0)",
-    "O<_Hosts>ANNLLiiiALAAALALLLdSLipNL", "tuple[_Ints, _Ints, _Ints, _Ints]",
+    "O<_Hosts>ANNLLisiALAAALALLLdSLipNL", "tuple[_Ints, _Ints, _Ints, _Ints]",
     "Simulates every set of a stack; the arguments of host_open for N sets. Set i\n"
     "draws from index first + i of the key; states limits the jobs of each set,\n"
     "bytes the memory at once, seconds the time of all (0: no limit). Returns\n"
@@ -214,7 +215,7 @@ static PyObject *host_responses(PyObject *module, PyObject *const *args, Py_ssiz
     long long first, states, bytes;
     double seconds;
     if (!gs_python_parse(&host_responses_signature, args, nargs, kwnames, &in.hosts, &in.offset,
-                         &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.gpu, &in.mode,
+                         &in.core, &in.sm, &in.cpus, &in.sms, &in.policy, &in.way, &in.mode,
                          &in.server, &in.overhead, &in.shares, &in.until, &in.victim, &in.triggers,
                          &in.key, &first, &states, &bytes, &seconds, &stop, &in.slice, &in.ring,
                          &in.stall, &in.gpu_priority, &in.switching)) {

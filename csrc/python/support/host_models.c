@@ -1,5 +1,6 @@
 /* Models of the host simulator from the arguments of a call. */
 #include "python/support/host_models.h"
+#include "ways/ways.h"
 
 static bool read_rows(gs_python_host_arrays_t *self, PyObject *object, const char *name,
                       PyArrayObject **array)
@@ -74,6 +75,12 @@ static bool read_given(gs_python_host_arrays_t *self, const gs_python_host_call_
 
 bool gs_python_host_arrays_init(gs_python_host_arrays_t *self, const gs_python_host_call_t *in)
 {
+    self->way = gs_ways_find_host(in->way);
+    if (self->way == NULL) {
+        PyErr_Format(PyExc_ValueError, "way: got '%s', expected a way that the simulator plays",
+                     in->way);
+        return false;
+    }
     if (!gs_python_hosts_init(&self->hosts, in->hosts) ||
         (in->offset != NULL && !read_rows(self, in->offset, "offset", &self->offset)) ||
         !read_numbers(self, in->server, "server", &self->server) ||
@@ -91,7 +98,7 @@ bool gs_python_host_arrays_init(gs_python_host_arrays_t *self, const gs_python_h
         !read_rows(self, in->gpu_priority, "gpu_priority", &self->gpu_priority)) {
         return false;
     }
-    return (in->gpu != GS_SIMULATE_HOST_GPU_STGM || read_sm(self, in)) && read_given(self, in);
+    return (!self->way->own_sms || read_sm(self, in)) && read_given(self, in);
 }
 
 void gs_python_host_arrays_free(gs_python_host_arrays_t *self)
@@ -122,7 +129,7 @@ gs_simulate_host_model_t gs_python_host_model_at(const gs_python_host_arrays_t *
         .cpus = in->cpus,
         .sms = in->sms,
         .policy = in->policy,
-        .gpu = in->gpu,
+        .way = self->way,
         .mode = in->mode,
         .server = gs_python_i64(self->server)[set],
         .server_period = gs_python_i64(self->server)[set],

@@ -12,12 +12,14 @@ typedef struct {
     PyObject *gpu_priority;                   /* NULL or None: none */
     PyObject *release_begin, *release, *time; /* likewise */
     long long cpus, sms, overhead, triggers, slice, switching;
-    int policy, gpu, mode, ring, stall;
+    const char *way; /* name of a gs_simulate_host_way_t */
+    int policy, mode, ring, stall;
 } gs_python_host_call_t;
 
 /* The arrays behind them; what the core reads points into them. */
 typedef struct {
     gs_python_hosts_t hosts;
+    const gs_simulate_host_way_t *way;
     PyArrayObject *offset, *core, *sm;             /* a row per set; core and sm may be NULL */
     PyArrayObject *gpu_priority;                   /* likewise */
     PyArrayObject *release_begin, *release, *time; /* of a single set; may be NULL */

@@ -1,4 +1,4 @@
-/* A stack of sets with cores and SMs, and the response-time test that is asked for by name. */
+/* A stack of sets with cores and SMs, and the response-time test of a way of sharing the GPU. */
 #include "python/support/placed_arguments.h"
 
 static PyArrayObject *read_rows(const gs_python_placed_t *self, PyObject *in, const char *name)
@@ -13,8 +13,8 @@ static PyArrayObject *read_rows(const gs_python_placed_t *self, PyObject *in, co
 
 static bool read_sms(gs_python_placed_t *self, PyObject *in)
 {
-    bool is_stgm = strcmp(self->name, gs_analysis_partitioned_stgm_method.name) == 0;
-    if (in == Py_None && !is_stgm) {
+    bool divided = gs_analysis_placed_method_divides(self->method);
+    if (in == Py_None && !divided) {
         return true;
     }
     self->sm = gs_python_array(in, "sm", 3, NPY_UINT8);
@@ -22,32 +22,57 @@ static bool read_sms(gs_python_placed_t *self, PyObject *in)
         !gs_python_length(self->sm, "sm", 1, self->hosts.n)) {
         return false;
     }
-    self->options.sms = is_stgm ? PyArray_DIM(self->sm, 2) : self->options.sms;
+    self->options.sms = divided ? PyArray_DIM(self->sm, 2) : self->options.sms;
     return true;
 }
 
-bool gs_python_placed_init(gs_python_placed_t *self, const gs_python_placed_arrays_t *arrays)
+static bool read_arrays(gs_python_placed_t *self, const gs_python_placed_given_t *given)
 {
-    if (!gs_python_call_init(&self->call, arrays->stop, 0, 0)) {
+    if (!gs_python_hosts_init(&self->hosts, given->hosts) ||
+        (given->core != Py_None && (self->core = read_rows(self, given->core, "core")) == NULL) ||
+        !read_sms(self, given->sm)) {
         return false;
     }
-    if (!gs_analysis_placed_test_exists(self->name)) {
-        PyErr_Format(PyExc_ValueError,
-                     "method: got '%s', expected a response-time test of placed tasks", self->name);
-        return false;
-    }
-    if (!gs_python_hosts_init(&self->hosts, arrays->hosts) ||
-        (self->core = read_rows(self, arrays->core, "core")) == NULL ||
-        !read_sms(self, arrays->sm)) {
-        return false;
-    }
-    if (arrays->server != Py_None &&
-        ((self->server = gs_python_int64(arrays->server, "server", 1)) == NULL ||
+    if (given->server != Py_None &&
+        ((self->server = gs_python_int64(given->server, "server", 1)) == NULL ||
          !gs_python_length(self->server, "server", 0, self->hosts.sets))) {
         return false;
     }
-    return arrays->gpu_priority == Py_None ||
-           (self->gpu_priority = read_rows(self, arrays->gpu_priority, "gpu_priority")) != NULL;
+    return given->gpu_priority == Py_None ||
+           (self->gpu_priority = read_rows(self, given->gpu_priority, "gpu_priority")) != NULL;
+}
+
+bool gs_python_placed_init(gs_python_placed_t *self, const gs_python_placed_given_t *given,
+                           bool with_cores)
+{
+    if (with_cores && given->core == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "core: got None, expected an array");
+        return false;
+    }
+    if (!gs_python_call_init(&self->call, given->stop, 0, 0)) {
+        return false;
+    }
+    const gs_ways_way_t *way = gs_ways_find(given->way);
+    if (way == NULL || way->placed == NULL) {
+        PyErr_Format(PyExc_ValueError,
+                     "way: got '%s', expected a way with a test of tasks with cores", given->way);
+        return false;
+    }
+    self->method = way->placed;
+    self->options = (gs_analysis_placed_options_t){
+        .cpus = given->cpus,
+        .sms = given->sms,
+        .mode = given->mode,
+        .variant = given->variant,
+        .fixed_point = given->fixed_point,
+        .timeslice = given->timeslice,
+        .context_switch = given->context_switch,
+        .update_cost = given->update_cost,
+        .server_overhead = given->server_overhead,
+        .stall = given->stall != 0,
+        .jitter = given->jitter != 0,
+    };
+    return read_arrays(self, given);
 }
 
 void gs_python_placed_free(gs_python_placed_t *self)
@@ -66,7 +91,7 @@ gs_analysis_placed_place_t gs_python_placed_at(const gs_python_placed_t *self, n
     npy_intp row = set * self->hosts.n;
     const uint8_t *sm = self->sm == NULL ? NULL : (const uint8_t *)PyArray_DATA(self->sm);
     return (gs_analysis_placed_place_t){
-        .core = gs_python_i64(self->core) + row,
+        .core = self->core == NULL ? NULL : gs_python_i64(self->core) + row,
         .sm = sm == NULL ? NULL : sm + row * self->options.sms,
         .server = self->server == NULL ? self->options.cpus : gs_python_i64(self->server)[set],
         .gpu_priority = self->gpu_priority == NULL ? NULL : gs_python_i64(self->gpu_priority) + row,

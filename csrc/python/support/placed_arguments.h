@@ -1,29 +1,43 @@
-/* A stack of sets with cores and SMs, and the response-time test that is asked for by name. */
+/* A stack of sets with cores and SMs, and the response-time test of a way of sharing the GPU. */
 #ifndef GS_PYTHON_SUPPORT_PLACED_ARGUMENTS_H
 #define GS_PYTHON_SUPPORT_PLACED_ARGUMENTS_H
 
 #include "python/support/host_arguments.h"
+#include "ways/ways.h"
 
 typedef struct {
     gs_python_call_t call;
     gs_python_hosts_t hosts;
-    PyArrayObject *core;         /* (N, n) */
+    PyArrayObject *core;         /* (N, n), or NULL where they are to be chosen */
     PyArrayObject *sm;           /* uint8 (N, n, M), or NULL */
     PyArrayObject *server;       /* (N,), or NULL */
     PyArrayObject *gpu_priority; /* (N, n), or NULL */
-    const char *name;
+    const gs_analysis_placed_method_t *method;
     gs_analysis_placed_options_t options;
     gs_analysis_placed_test_t test;
 } gs_python_placed_t;
 
-/* The arrays as they come from Python. */
+/* Arguments as they come from Python: those of the functions that run a placed test. */
 typedef struct {
     PyObject *hosts, *core, *sm, *server, *gpu_priority, *stop;
-} gs_python_placed_arrays_t;
+    const char *way;
+    long long cpus, sms, timeslice, context_switch, update_cost, server_overhead;
+    int mode, variant, fixed_point, stall, jitter;
+} gs_python_placed_given_t;
 
-/* Reads the arrays, for the test `name` with the options, which are set before. False with an
- * exception. Free in every case. */
-bool gs_python_placed_init(gs_python_placed_t *self, const gs_python_placed_arrays_t *arrays);
+/* Their addresses for gs_python_parse: the arrays first, the options last. */
+#define GS_PYTHON_PLACED_ARRAYS_AT(given)                                                          \
+    &(given)->hosts, &(given)->core, &(given)->sm, &(given)->server, &(given)->gpu_priority
+#define GS_PYTHON_PLACED_OPTIONS_AT(given)                                                         \
+    &(given)->way, &(given)->cpus, &(given)->sms, &(given)->mode, &(given)->variant,               \
+        &(given)->fixed_point, &(given)->timeslice, &(given)->context_switch,                      \
+        &(given)->update_cost, &(given)->server_overhead, &(given)->stall, &(given)->jitter,       \
+        &(given)->stop
+
+/* Reads the arguments; with_cores: not without cores. False with an exception. Free in every case.
+ */
+bool gs_python_placed_init(gs_python_placed_t *self, const gs_python_placed_given_t *given,
+                           bool with_cores);
 void gs_python_placed_free(gs_python_placed_t *self);
 
 /* Placement of one set of the stack. Needs no GIL. */

@@ -144,13 +144,6 @@ static int check_parts(const gs_simulate_challenge_explorer_t *self,
     return GS_OK;
 }
 
-/* Whether the order of requests of one instant matters. */
-static bool has_ties(const gs_simulate_host_model_t *model)
-{
-    return model->gpu == GS_SIMULATE_HOST_GPU_STGM || model->gpu == GS_SIMULATE_HOST_GPU_FMLP ||
-           (model->gpu == GS_SIMULATE_HOST_GPU_SLICES && model->ring == GS_SIMULATE_HOST_RING_FIFO);
-}
-
 int gs_simulate_challenge_explore(gs_simulate_challenge_t *self, gs_context_t *ctx,
                                   const gs_simulate_host_model_t *model)
 {
@@ -174,7 +167,8 @@ int gs_simulate_challenge_explore(gs_simulate_challenge_t *self, gs_context_t *c
     }
     self->width = explorer.space.width;
     explorer.bytes = gs_simulate_challenge_state_bytes(explorer.space.n);
-    int64_t orders = status == GS_OK && has_ties(model) ? explorer.space.n : 0;
+    bool ties = status == GS_OK && model->way->by_arrival != NULL && model->way->by_arrival(model);
+    int64_t orders = ties ? explorer.space.n : 0;
     for (int64_t last = -1; last < orders && status == GS_OK && !self->found; last++) {
         status = explore(&explorer, last);
     }

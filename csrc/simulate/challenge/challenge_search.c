@@ -294,12 +294,13 @@ void gs_simulate_challenge_free(gs_simulate_challenge_t *self, gs_context_t *ctx
     memset(self, 0, sizeof *self);
 }
 
-static const char *const CHALLENGE_PROTOCOL[] = {"stgm",        "mpcp",  "fmlp_plus", "gpu_server",
-                                                 "time_slices", "gcaps", NULL};
 static const gs_method_option_t CHALLENGE_OPTIONS[] = {
-    {"protocol", "choice", CHALLENGE_PROTOCOL, NULL, "protocol for sharing the GPU"},
+    {"way", "way", NULL, NULL, "the way of sharing the GPU"},
+    {"seed", "data", NULL, "0", "seed of random numbers"},
+    {"first", "integer", NULL, "0", "number of the first set under the seed"},
     {"exhaustive", "boolean", NULL, NULL,
      "whether to explore all integer schedules; default: for very small sets"},
+    {"accepted", "data", NULL, NULL, "sets that are known to be schedulable"},
 };
 
 const gs_method_t gs_simulate_challenge_method = {

@@ -37,7 +37,6 @@ static void take_thread(const gs_simulate_host_state_t *self, int32_t r, int64_t
                         uint8_t *bytes)
 {
     const gs_simulate_host_thread_t *t = &self->thread[r];
-    bool contexts = self->gpu >= GS_SIMULATE_HOST_GPU_SLICES;
     memset(bytes, 0, THREAD);
     bytes[AGE] = NONE;
     bytes[KERNEL] = NONE;
@@ -60,7 +59,7 @@ static void take_thread(const gs_simulate_host_state_t *self, int32_t r, int64_t
     if (t->open) {
         bytes[FLAGS] |= OPEN;
     }
-    if (contexts && is_kernel(t)) {
+    if (is_kernel(t)) {
         bytes[LEFT] = pack(t->left);
     }
     if (self->words > 0 && is_kernel(t)) {
@@ -75,13 +74,13 @@ static void take_turn(const gs_simulate_host_state_t *self, uint8_t *state, uint
     state[RUNS] = pack(turn->runs);
     state[LAST] = pack(turn->last);
     state[SWITCHES] = turn->switches;
-    state[ALARM] = pack(turn->alarm < GS_NEVER ? turn->alarm - self->now : -1);
+    state[ALARM] = pack(self->alarm < GS_NEVER ? self->alarm - self->now : -1);
     state[PHASE] = 0;
     if (turn->runs < 0 || turn->switches) {
         return;
     }
     int64_t past = self->now - turn->since, phase = 0;
-    if (self->gpu == GS_SIMULATE_HOST_GPU_SLICES) {
+    if (self->way->sliced) {
         phase = past % self->host->model.slice;
     }
     state[PHASE] = pack(phase);
@@ -204,7 +203,7 @@ int gs_simulate_challenge_state_restore(gs_simulate_host_state_t *self, gs_conte
     turn->runs = unpack(state[RUNS]);
     turn->last = unpack(state[LAST]);
     turn->switches = state[SWITCHES] != 0;
-    turn->alarm = state[ALARM] == NONE ? GS_NEVER : NOW + state[ALARM];
+    self->alarm = state[ALARM] == NONE ? GS_NEVER : NOW + state[ALARM];
     turn->since = NOW - state[PHASE];
     for (int32_t c = 0; c < self->clusters; c++) {
         self->cluster[c].count = 0;

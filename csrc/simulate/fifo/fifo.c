@@ -248,12 +248,27 @@ int gs_simulate_fifo_run(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t wa
 static const char *const FIFO_ORDER[] = {"hardware", "release", "strict", "overlap", NULL};
 static const char *const FIFO_DRAW[] = {"job", "wave", "block", NULL};
 static const char *const FIFO_PLACEMENT[] = {"most_room", "olmedo", "round_robin", NULL};
+static const char *const FIFO_SETTLE[] = {"no", "note", "stop", NULL};
 static const gs_method_option_t FIFO_OPTIONS[] = {
     {"order", "choice", FIFO_ORDER, "hardware", "interpretation of FIFO order"},
     {"draw", "choice", FIFO_DRAW, "job", "unit for which an execution time is drawn"},
     {"placement", "choice", FIFO_PLACEMENT, "most_room",
      "rule that chooses the SM of a block, with gpu"},
     {"closer", "boolean", NULL, "False", "whether given releases may be less than a period apart"},
+    {"until", "time", NULL, NULL, "end of the interval in which jobs are released"},
+    {"releases", "data", NULL, NULL, "release times; default: periodic, from the offsets"},
+    {"times", "data", NULL, NULL, "execution times of the jobs of given releases"},
+    {"stream", "integers", NULL, NULL, "stream of each task; default: one of its own"},
+    {"execution", "number", NULL, "1.0",
+     "execution times as a share of the worst case, or a range"},
+    {"gap", "number", NULL, "0.0", "most time beyond a period between releases, as a share of it"},
+    {"latency", "number", NULL, "1.0", "execution times of first blocks, as a share or a range"},
+    {"victim", "integer", NULL, NULL, "task for which other releases are chosen to be bad"},
+    {"triggers", "data", NULL, NULL, "events of the victim at which other tasks release jobs"},
+    {"seed", "data", NULL, NULL, "seed of random numbers"},
+    {"index", "integer", NULL, "0", "number of the set under the seed"},
+    {"settle", "choice", FIFO_SETTLE, NULL, "whether repeating and diverging schedules are noted"},
+    {"waves", "boolean", NULL, "True", "whether the intervals of blocks are kept"},
 };
 
 const gs_method_t gs_simulate_fifo_fifo_method = {

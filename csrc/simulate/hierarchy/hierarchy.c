@@ -137,7 +137,7 @@ static int change_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         status = stop_context(self, ctx);
     }
     if (next >= 0 && status == GS_OK) {
-        int64_t cost = self->last >= 0 && self->last != next ? self->model.switch_time : 0;
+        int64_t cost = self->last >= 0 && self->last != next ? self->model.context_switch : 0;
         self->active = next;
         self->context[next].resumed = self->now + cost;
         self->slice_end = self->now + cost + self->model.timeslice[next];
@@ -283,9 +283,26 @@ int gs_simulate_hierarchy_run(gs_simulate_hierarchy_t *self, gs_context_t *ctx, 
 }
 
 static const char *const HIERARCHY_PLACEMENT[] = {"most_room", "olmedo", "round_robin", NULL};
+static const char *const HIERARCHY_CHANNEL_RELEASE[] = {"dispatched", "ended", NULL};
+static const char *const HIERARCHY_QUEUES[] = {"own", "shared", NULL};
 static const gs_method_option_t HIERARCHY_OPTIONS[] = {
     {"placement", "choice", HIERARCHY_PLACEMENT, "most_room",
      "rule that chooses the SM of a block"},
+    {"copy_engines", "data", NULL, NULL,
+     "their number, or the direction of each; default: the GPU's"},
+    {"channels", "integer", NULL, NULL, "hardware channels of a context; default: the GPU's"},
+    {"shared_channels", "boolean", NULL, "False", "whether contexts share the channels"},
+    {"channel_release", "choice", HIERARCHY_CHANNEL_RELEASE, "dispatched",
+     "when a kernel frees its channel: with its last block, or at its end"},
+    {"timeslice", "times", NULL, NULL, "length of a time slice, one or one for each context"},
+    {"context_priority", "integers", NULL, NULL, "priority of each context"},
+    {"runlist", "integers", NULL, NULL, "contexts in the order of their slices"},
+    {"context_switch", "time", NULL, "0", "time to switch to another context"},
+    {"sms_per_gpc", "integers", NULL, NULL, "SMs of each GPC, for clusters; default: the GPU's"},
+    {"queues", "choice", HIERARCHY_QUEUES, NULL, "queues of partitions: of their own, or shared"},
+    {"blocks", "boolean", NULL, "True", "whether the blocks are kept"},
+    {"seed", "data", NULL, NULL, "seed of random numbers"},
+    {"index", "integer", NULL, "0", "number of the set under the seed"},
 };
 
 const gs_method_t gs_simulate_hierarchy_hierarchy_method = {

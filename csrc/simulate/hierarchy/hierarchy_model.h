@@ -44,7 +44,7 @@ typedef struct {
     bool shared_channels; /* the partitions of a context have these channels together, not each */
     bool channels_until_end; /* a kernel leaves its channel at its end, not when fully dispatched */
     int64_t resident_grids;  /* kernels of a context that run at once; 0: no limit */
-    int64_t switch_time;     /* ticks of a switch between two contexts */
+    int64_t context_switch;  /* ticks of a switch between two contexts */
 
     int64_t contexts;
     const int64_t *timeslice; /* ticks, per context */

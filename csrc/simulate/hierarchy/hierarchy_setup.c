@@ -48,7 +48,7 @@ static int check_contexts(gs_context_t *ctx, const gs_simulate_hierarchy_model_t
         return gs_fail(ctx, GS_ERR_VALUE, "resident_grids", -1, model->resident_grids,
                        "0 for no limit, or a positive number below 2**31");
     }
-    int status = check_times(ctx, "switch_time", &model->switch_time, 1, 0);
+    int status = check_times(ctx, "context_switch", &model->context_switch, 1, 0);
     if (status == GS_OK) {
         status = check_times(ctx, "timeslice", model->timeslice, model->contexts, 1);
     }

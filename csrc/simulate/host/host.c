@@ -13,70 +13,41 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static void end_kernels(gs_simulate_host_state_t *self)
 {
-    if (self->turn.alarm == self->now) {
-        if (self->gpu == GS_SIMULATE_HOST_GPU_SLICES) {
-            gs_simulate_host_slices_ended(self);
-        } else {
-            gs_simulate_host_gcaps_kernel_ended(self);
-        }
+    const gs_simulate_host_way_t *way = self->way;
+    if (self->alarm == self->now && way->alarm != NULL) {
+        way->alarm(self);
     }
     while (gs_heap_time(&self->kernels) == self->now) {
         int32_t r = (int32_t)self->kernels.entry[0].item;
         gs_heap_pop(&self->kernels);
-        if (self->gpu == GS_SIMULATE_HOST_GPU_STGM) {
-            gs_simulate_host_stgm_kernel_ended(self, r);
-        } else if (self->gpu == GS_SIMULATE_HOST_GPU_SERVER) {
-            gs_simulate_host_server_kernel_ended(self);
-        } else if (self->gpu == GS_SIMULATE_HOST_GPU_CONTAINER) {
-            gs_simulate_host_container_kernel_ended(self, r);
-        } else {
-            gs_simulate_host_lock_kernel_ended(self, r);
-        }
-    }
-}
-
-static void grant(gs_simulate_host_state_t *self)
-{
-    if (self->gpu == GS_SIMULATE_HOST_GPU_STGM) {
-        gs_simulate_host_stgm_grant(self);
-    } else if (self->gpu == GS_SIMULATE_HOST_GPU_SERVER) {
-        gs_simulate_host_server_grant(self);
-    } else if (self->gpu == GS_SIMULATE_HOST_GPU_CONTAINER) {
-        gs_simulate_host_container_grant(self);
-    } else if (self->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
-        gs_simulate_host_gcaps_grant(self);
-    } else if (self->gpu != GS_SIMULATE_HOST_GPU_SLICES) {
-        gs_simulate_host_lock_grant(self);
+        way->kernel_ended(self, r);
     }
 }
 
 void gs_simulate_host_pass_instant(gs_simulate_host_state_t *self)
 {
-    bool container = self->gpu == GS_SIMULATE_HOST_GPU_CONTAINER;
-    if (!container) {
+    const gs_simulate_host_way_t *way = self->way;
+    if (!way->cpus_first) {
         end_kernels(self);
     }
     while (gs_simulate_host_next_end(self) == self->now) {
         gs_simulate_host_worked(self, gs_simulate_host_take_end(self));
     }
-    if (container) { /* if a budget and the kernel for which its CPU spins end together, the CPU
-                        comes first */
+    if (way->cpus_first) {
         end_kernels(self);
     }
     while (gs_heap_time(&self->releases) == self->now && self->status == GS_OK) {
         gs_simulate_host_release_due(self);
     }
-    if (container) { /* releases the job of the server of this instant */
-        gs_simulate_host_container_grant(self);
+    if (way->released != NULL) {
+        way->released(self);
     }
     do {
         gs_simulate_host_dispatch(self);
-        grant(self);
+        way->grant(self);
     } while (self->marked && self->status == GS_OK);
-    if (self->gpu == GS_SIMULATE_HOST_GPU_SLICES) {
-        gs_simulate_host_slices_settle(self);
-    } else if (self->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
-        gs_simulate_host_gcaps_settle(self);
+    if (way->settle != NULL) {
+        way->settle(self);
     }
 }
 
@@ -88,8 +59,7 @@ int gs_simulate_host_run(gs_simulate_host_t *self, gs_context_t *ctx, int64_t in
     for (; instants > 0 && !self->done && state->status == GS_OK; instants--) {
         int64_t next =
             earlier(earlier(gs_simulate_host_next_end(state), gs_heap_time(&state->kernels)),
-                    earlier(gs_heap_time(&state->releases),
-                            earlier(state->container.alarm, state->turn.alarm)));
+                    earlier(gs_heap_time(&state->releases), state->alarm));
         if (next >= GS_NEVER) {
             self->done = true;
             break;
@@ -105,14 +75,16 @@ int gs_simulate_host_run(gs_simulate_host_t *self, gs_context_t *ctx, int64_t in
     return state->status;
 }
 
-static const char *const HOST_POLICY[] = {"partitioned", "gedf", NULL};
-static const char *const HOST_PROTOCOL[] = {"stgm",        "mpcp",      "fmlp_plus", "gpu_server",
-                                            "time_slices", "gcaps",     "fmlp",      "omlp",
-                                            "driver",      "container", NULL};
 static const gs_method_option_t HOST_OPTIONS[] = {
-    {"policy", "choice", HOST_POLICY, "partitioned", "CPU scheduler"},
-    {"protocol", "choice", HOST_PROTOCOL, NULL,
-     "protocol for sharing the GPU; default: stgm, or fmlp with gedf"},
+    {"way", "way", NULL, "stgm", "the way of sharing the GPU"},
+    {"until", "time", NULL, NULL, "end of the interval in which jobs are released"},
+    {"releases", "data", NULL, NULL, "release times, or a share of the period for sporadic tasks"},
+    {"execution", "data", NULL, "1.0",
+     "execution times: a share of the worst case, a range, times"},
+    {"victim", "data", NULL, NULL, "task for which other releases are chosen to be bad"},
+    {"seed", "data", NULL, NULL, "seed of random numbers"},
+    {"index", "integer", NULL, "0", "number of the set under the seed"},
+    {"intervals", "boolean", NULL, "True", "whether the intervals are kept"},
 };
 
 const gs_method_t gs_simulate_host_host_method = {
@@ -121,7 +93,7 @@ const gs_method_t gs_simulate_host_host_method = {
     .function = "simulate.host",
     .claim = "simulation",
     .source = "[RTCSA19], [RTNS10], [ECRTS24]",
-    .summary = "Tasks on CPUs and a GPU, under one of ten protocols.",
+    .summary = "Tasks on CPUs and a GPU, under one way of sharing it.",
     .options = HOST_OPTIONS,
     .option_count = sizeof HOST_OPTIONS / sizeof *HOST_OPTIONS,
 };

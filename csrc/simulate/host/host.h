@@ -31,53 +31,52 @@
  * Boosted means more urgent than any priority on the core. With partitioned priorities, no protocol
  * boosts two tasks of a core at once, so a boosted task never waits for its core.
  *
- * GS_SIMULATE_HOST_GPU_STGM, suspend mode. A copy needs the copy engine (CE) and the core of its
- * task, boosted, for its whole length. The CE serves requests in FIFO order across cores; while a
- * copy waits for it, and during the kernel, the task is suspended. The copy out is requested at the
- * end of the kernel. No task holds the CE while waiting for a core: only copies are boosted, a
- * copying task holds the CE, and there is one CE; so while the CE is free no task is boosted, and
- * the copy that gets it preempts its core at once. (Hence a copy waits for copies only, at most one
- * of each other task: notebook 06, Lemma 1.) A kernel is launched at the end of its copy in. It
- * needs all SMs of its task's set, and starts when all kernels launched before that share an SM
- * with it have ended; kernels on disjoint sets run in parallel without slowing each other down.
+ * stgm, suspend mode. A copy needs the copy engine (CE) and the core of its task, boosted, for its
+ * whole length. The CE serves requests in FIFO order across cores; while a copy waits for it, and
+ * during the kernel, the task is suspended. The copy out is requested at the end of the kernel. No
+ * task holds the CE while waiting for a core: only copies are boosted, a copying task holds the CE,
+ * and there is one CE; so while the CE is free no task is boosted, and the copy that gets it
+ * preempts its core at once. (Hence a copy waits for copies only, at most one of each other task:
+ * notebook 06, Lemma 1.) A kernel is launched at the end of its copy in. It needs all SMs of its
+ * task's set, and starts when all kernels launched before that share an SM with it have ended;
+ * kernels on disjoint sets run in parallel without slowing each other down.
  *
- * GS_SIMULATE_HOST_GPU_STGM, busy mode. The same, but from the beginning of a GPU segment to its
- * end the task is boosted and keeps its core: it spins while it waits for the CE, for SMs and for
- * the kernel. So at most one GPU segment is open on a core.
+ * stgm, busy mode. The same, but from the beginning of a GPU segment to its end the task is boosted
+ * and keeps its core: it spins while it waits for the CE, for SMs and for the kernel. So at most
+ * one GPU segment is open on a core.
  *
- * GS_SIMULATE_HOST_GPU_MPCP, GS_SIMULATE_HOST_GPU_FMLP: a lock on the GPU, CE and all SMs together
- * (kernels run on all `sms` SMs). It is requested at the beginning of a GPU segment and released at
- * its end. MPCP grants it to the waiting task of the smallest priority, FMLP+ in FIFO order. The
- * holder is boosted whenever it needs its core; as there is one lock, it gets its core at once.
- * Suspend mode: waiting tasks are suspended, the holder is suspended during its kernel. Busy:
- * waiting tasks are suspended, the holder spins during its kernel. Spin: waiting tasks spin at
- * their own priority (and can be preempted without losing their place), the holder spins during its
- * kernel.
+ * mpcp, fmlp_plus: a lock on the GPU, CE and all SMs together (kernels run on all `sms` SMs). It is
+ * requested at the beginning of a GPU segment and released at its end. MPCP grants it to the
+ * waiting task of the smallest priority, FMLP+ in FIFO order. The holder is boosted whenever it
+ * needs its core; as there is one lock, it gets its core at once. Suspend mode: waiting tasks are
+ * suspended, the holder is suspended during its kernel. Busy: waiting tasks are suspended, the
+ * holder spins during its kernel. Spin: waiting tasks spin at their own priority (and can be
+ * preempted without losing their place), the holder spins during its kernel.
  *
- * GS_SIMULATE_HOST_GPU_SERVER: one server task executes all GPU segments, on core `server`, where
- * it has the highest priority (server == cpus: its own core). The client is suspended from its
- * request to the notification by the server. The server copies on its core, is suspended during
- * kernels, and finishes a segment before it selects the next one: the request of the smallest
- * priority. It computes for `overhead` ticks when a request arrives while it is idle, before it
- * selects one; and after each segment, before it notifies the client and, at the same instant,
- * selects the next request: so once between two segments, twice for a single one.
+ * gpu_server: one server task executes all GPU segments, on core `server`, where it has the highest
+ * priority (server == cpus: its own core). The client is suspended from its request to the
+ * notification by the server. The server copies on its core, is suspended during kernels, and
+ * finishes a segment before it selects the next one: the request of the smallest priority. It
+ * computes for `overhead` ticks when a request arrives while it is idle, before it selects one; and
+ * after each segment, before it notifies the client and, at the same instant, selects the next
+ * request: so once between two segments, twice for a single one.
  *
- * GS_SIMULATE_HOST_GPU_SLICES, GS_SIMULATE_HOST_GPU_GCAPS: a context per task and no lock
- * ([ECRTS24]). Nothing but an update is boosted: copies are CPU work at the task's own priority.
- * Suspend mode: a task leaves its core while it waits for the GPU and during kernels; busy mode: it
- * spins at its own priority and can be preempted. The CPU work before a request (here: a launch or
- * an update) ends with it, so it precedes the releases of that instant; only where there is none,
- * since the release, the kernel or the update before, the task requests when its core runs it.
+ * time_slices, gcaps: a context per task and no lock ([ECRTS24]). Nothing but an update is boosted:
+ * copies are CPU work at the task's own priority. Suspend mode: a task leaves its core while it
+ * waits for the GPU and during kernels; busy mode: it spins at its own priority and can be
+ * preempted. The CPU work before a request (here: a launch or an update) ends with it, so it
+ * precedes the releases of that instant; only where there is none, since the release, the kernel or
+ * the update before, the task requests when its core runs it.
  *
- * SLICES: a kernel is launched at the end of the copy in. The GPU serves the contexts with launched
- * kernels in turn, each for at most `slice`: GS_SIMULATE_HOST_RING_FIFO, to the end of the queue
- * after a slice, or GS_SIMULATE_HOST_RING_CYCLIC, the next one by priority. The next context is
- * chosen when all launches of the instant are known: a launch at the end of a slice counts, and is
- * ahead of the context whose slice ends. A context that is alone at the end of its slice goes on.
- * The end of a kernel ends its slice. Before another context than the last one is served the GPU
- * switches for `overhead`. (simulate/hierarchy has the same rule.)
+ * time_slices: a kernel is launched at the end of the copy in. The GPU serves the contexts with
+ * launched kernels in turn, each for at most `slice`: GS_SIMULATE_HOST_RING_FIFO, to the end of the
+ * queue after a slice, or GS_SIMULATE_HOST_RING_CYCLIC, the next one by priority. The next context
+ * is chosen when all launches of the instant are known: a launch at the end of a slice counts, and
+ * is ahead of the context whose slice ends. A context that is alone at the end of its slice goes
+ * on. The end of a kernel ends its slice. Before another context than the last one is served the
+ * GPU switches for `overhead`. (simulate/hierarchy has the same rule.)
  *
- * GCAPS: before the copy in and after the copy out the task updates the list of open segments: it
+ * gcaps: before the copy in and after the copy out the task updates the list of open segments: it
  * takes a mutex, which goes to the waiting task of the highest GPU priority, and runs for
  * `overhead` on its core, not preempted; a segment is open between the ends of its updates. The
  * open task of the highest GPU priority owns the GPU. A kernel proceeds while its task is the
@@ -93,33 +92,32 @@
  * the holder inherits the earliest deadline among them (ties: its own place). It is not boosted
  * further, and its copies can be preempted.
  *
- * GS_SIMULATE_HOST_GPU_FMLP (FMLP-Long): FIFO order. GS_SIMULATE_HOST_GPU_OMLP: a FIFO queue of at
- * most `cpus` jobs, including the holder; a job that finds it full waits in a queue by deadline.
- * Its first job moves to the end of the FIFO queue when the lock is released, ahead of the requests
- * of that instant.
+ * fmlp (FMLP-Long): FIFO order. omlp: a FIFO queue of at most `cpus` jobs, including the holder; a
+ * job that finds it full waits in a queue by deadline. Its first job moves to the end of the FIFO
+ * queue when the lock is released, ahead of the requests of that instant.
  *
- * GS_SIMULATE_HOST_GPU_DRIVER: no lock, but a driver that serves GPU segments one at a time, in the
- * order in which they begin. The copies and the kernel of a segment are one piece of GPU work,
- * which proceeds whether or not the job has a CPU. From the beginning of the segment to its end the
- * job spins at its own deadline (spin mode), or is suspended (suspend mode), without inheritance.
+ * driver: no lock, but a driver that serves GPU segments one at a time, in the order in which they
+ * begin. The copies and the kernel of a segment are one piece of GPU work, which proceeds whether
+ * or not the job has a CPU. From the beginning of the segment to its end the job spins at its own
+ * deadline (spin mode), or is suspended (suspend mode), without inheritance.
  *
- * GS_SIMULATE_HOST_GPU_CONTAINER (the Container Method): all tasks with GPU segments are in a
- * container, served by one server. The server competes with the other tasks under global EDF, with
- * its own jobs: a budget of w P (rounded up to a tick, at most P), where P is the period of the
- * server and w the utilization of its tasks, copies and kernels included; and a deadline P after
- * the release. While there are jobs in the container, the jobs of the server are released P apart.
- * A job of the server ends when its budget is used up or the container is empty; the first one
- * after that is released with the next job in the container, at least P after the last release.
- * (So the server never demands more than a sporadic task of its period and budget, and while the
- * container is not empty, all jobs of a periodic one are available after at most P: what
- * analysis/global_edf/container.h assumes, of a whole budget.) Ties of deadlines are decided by the
- * priority of the task that is served. Busy mode: the server serves the job released first (ties:
- * priority) to its end, and keeps its CPU, if it has one, during kernels. Suspend mode, the
- * work-conserving variant of the paper: it serves the job released first among those not suspended;
- * a job that requests the GPU is suspended until the GPU is free and all GPU segments of jobs
- * released before have ended, so no job waits for a holder that was released after it. While all
- * jobs in the container are suspended, so is the server, and other tasks may use its CPU, but its
- * budget is consumed. Kernels proceed whether or not the server has a CPU or budget.
+ * container (the Container Method): all tasks with GPU segments are in a container, served by one
+ * server. The server competes with the other tasks under global EDF, with its own jobs: a budget of
+ * w P (rounded up to a tick, at most P), where P is the period of the server and w the utilization
+ * of its tasks, copies and kernels included; and a deadline P after the release. While there are
+ * jobs in the container, the jobs of the server are released P apart. A job of the server ends when
+ * its budget is used up or the container is empty; the first one after that is released with the
+ * next job in the container, at least P after the last release. (So the server never demands more
+ * than a sporadic task of its period and budget, and while the container is not empty, all jobs of
+ * a periodic one are available after at most P: what analysis/global_edf/container.h assumes, of a
+ * whole budget.) Ties of deadlines are decided by the priority of the task that is served. Busy
+ * mode: the server serves the job released first (ties: priority) to its end, and keeps its CPU, if
+ * it has one, during kernels. Suspend mode, the work-conserving variant of the paper: it serves the
+ * job released first among those not suspended; a job that requests the GPU is suspended until the
+ * GPU is free and all GPU segments of jobs released before have ended, so no job waits for a holder
+ * that was released after it. While all jobs in the container are suspended, so is the server, and
+ * other tasks may use its CPU, but its budget is consumed. Kernels proceed whether or not the
+ * server has a CPU or budget.
  *
  * Order of the events of one instant. First kernels, copies, CPU segments and overheads end; a task
  * whose job ended continues with its next. Then jobs are released. Then, until nothing changes:

@@ -41,7 +41,7 @@ static int check_shares(gs_context_t *ctx, const gs_simulate_host_model_t *model
     int status;
     if ((status = check_share(ctx, "low", low)) != GS_OK ||
         (status = check_share(ctx, "high", high)) != GS_OK ||
-        (status = check_share(ctx, "gap", model->gap)) != GS_OK) {
+        (status = check_share(ctx, "releases", model->gap)) != GS_OK) {
         return status;
     }
     if (high.over == 0 || high.over > high.under) {
@@ -53,39 +53,21 @@ static int check_shares(gs_context_t *ctx, const gs_simulate_host_model_t *model
     return GS_OK;
 }
 
-/* Options of time slices and GCAPS. */
-static int check_contexts(gs_context_t *ctx, const gs_simulate_host_model_t *model)
-{
-    int status;
-    if ((status = check_range(ctx, "mode", -1, model->mode, GS_SIMULATE_HOST_MODE_SUSPEND,
-                              GS_SIMULATE_HOST_MODE_BUSY,
-                              "suspend or busy with a context per task")) != GS_OK ||
-        (status = gs_simulate_host_check_clock(ctx, "overhead", -1, model->overhead)) != GS_OK) {
-        return status;
-    }
-    if (model->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
-        return gs_simulate_host_check_clock(ctx, "switch", -1, model->switching);
-    }
-    status = check_range(ctx, "slice", -1, model->slice, 1, GS_SIMULATE_HOST_LATEST - 1,
-                         "a positive time below 2**59 - 1 ticks");
-    return status == GS_OK ? check_range(ctx, "ring", -1, model->ring, GS_SIMULATE_HOST_RING_FIFO,
-                                         GS_SIMULATE_HOST_RING_CYCLIC, "0 (fifo) or 1 (cyclic)")
-                           : status;
-}
-
 static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *model)
 {
+    const gs_simulate_host_way_t *way = model->way;
     int status;
     int64_t all = GS_SIMULATE_HOST_AT_RELEASE | GS_SIMULATE_HOST_AT_REQUEST |
                   GS_SIMULATE_HOST_AT_RESUME | GS_SIMULATE_HOST_AT_FINISH;
+    if (way == NULL) {
+        return gs_fail(ctx, GS_ERR_VALUE, "way", -1, 0, "a known protocol");
+    }
     if ((status = check_range(ctx, "cpus", -1, model->cpus, 1, INT32_MAX,
                               "a positive number below 2**31")) != GS_OK ||
         (status = check_range(ctx, "sms", -1, model->sms, 1, INT32_MAX,
                               "a positive number below 2**31")) != GS_OK ||
         (status = check_range(ctx, "policy", -1, model->policy, GS_SIMULATE_HOST_PARTITIONED,
                               GS_SIMULATE_HOST_GEDF, "a known policy")) != GS_OK ||
-        (status = check_range(ctx, "gpu", -1, model->gpu, GS_SIMULATE_HOST_GPU_STGM,
-                              GS_SIMULATE_HOST_GPU_GCAPS, "a known protocol")) != GS_OK ||
         (status = check_range(ctx, "mode", -1, model->mode, GS_SIMULATE_HOST_MODE_SUSPEND,
                               GS_SIMULATE_HOST_MODE_SPIN, "a known mode")) != GS_OK ||
         (status = gs_simulate_host_check_clock(ctx, "until", -1, model->until)) != GS_OK ||
@@ -98,45 +80,14 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
         return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
                        "some of release, request, resume and finish for an adversary");
     }
-    bool global = model->policy == GS_SIMULATE_HOST_GEDF;
-    bool contexts = model->gpu >= GS_SIMULATE_HOST_GPU_SLICES;
-    bool fits = model->gpu == GS_SIMULATE_HOST_GPU_FMLP ||
-                (model->gpu > GS_SIMULATE_HOST_GPU_SERVER && !contexts) == global;
-    if (!fits) {
-        return gs_fail(ctx, GS_ERR_VALUE, "gpu", -1, model->gpu,
-                       "a protocol of the scheduling policy");
+    if (way->modes[model->policy] == 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "policy", -1, model->policy,
+                       "a scheduling policy of the protocol");
     }
-    bool driver = model->gpu == GS_SIMULATE_HOST_GPU_DRIVER,
-         container = model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER;
-    if (global && model->mode != GS_SIMULATE_HOST_MODE_SUSPEND &&
-        !(driver && model->mode == GS_SIMULATE_HOST_MODE_SPIN) &&
-        !(container && model->mode == GS_SIMULATE_HOST_MODE_BUSY)) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode,
-                       "with global EDF suspend (also driver: spin; container: busy)");
+    if ((way->modes[model->policy] >> model->mode & 1) == 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode, way->expected_modes);
     }
-    if (container) {
-        status = check_range(ctx, "server_period", -1, model->server_period, 1, INT64_MAX,
-                             "a positive number");
-        return status == GS_OK
-                   ? gs_simulate_host_check_clock(ctx, "server_period", -1, model->server_period)
-                   : status;
-    }
-    if (model->gpu == GS_SIMULATE_HOST_GPU_STGM && model->mode == GS_SIMULATE_HOST_MODE_SPIN) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode, "suspend or busy with STGM");
-    }
-    if (model->gpu == GS_SIMULATE_HOST_GPU_SERVER && model->mode != GS_SIMULATE_HOST_MODE_SUSPEND) {
-        return gs_fail(ctx, GS_ERR_VALUE, "mode", -1, model->mode, "suspend with a GPU server");
-    }
-    if (contexts) {
-        return check_contexts(ctx, model);
-    }
-    if (model->gpu != GS_SIMULATE_HOST_GPU_SERVER) {
-        return GS_OK;
-    }
-    status = check_range(ctx, "server", -1, model->server, 0, model->cpus,
-                         "a core, or the number of cores for a core of its own");
-    return status == GS_OK ? gs_simulate_host_check_clock(ctx, "overhead", -1, model->overhead)
-                           : status;
+    return way->check == NULL ? GS_OK : way->check(ctx, model);
 }
 
 static int check_task(gs_context_t *ctx, const gs_simulate_host_model_t *model, int64_t i)
@@ -153,8 +104,7 @@ static int check_task(gs_context_t *ctx, const gs_simulate_host_model_t *model, 
                               "a number of segments below 2**28")) != GS_OK) {
         return status;
     }
-    if (model->gpu == GS_SIMULATE_HOST_GPU_STGM && hosts->segments[i] > 0 &&
-        gs_simulate_host_sms(model, i) == 0) {
+    if (model->way->own_sms && hosts->segments[i] > 0 && gs_simulate_host_sms(model, i) == 0) {
         return gs_fail(ctx, GS_ERR_VALUE, "sm", i, 0,
                        "at least one SM for a task with GPU segments");
     }

@@ -10,6 +10,15 @@
 
 /* Set-up -------------------------------------------------------------------------------------- */
 
+static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
+{
+    if (model->server_period < 1) {
+        return gs_fail(ctx, GS_ERR_VALUE, "server_period", -1, model->server_period,
+                       "a positive number");
+    }
+    return gs_simulate_host_check_clock(ctx, "server_period", -1, model->server_period);
+}
+
 /* Length of a job, copies and kernels included; below GS_NEVER. */
 static int64_t work_of(const gs_simulate_host_model_t *model, int64_t i)
 {
@@ -22,8 +31,8 @@ static int64_t work_of(const gs_simulate_host_model_t *model, int64_t i)
     return work;
 }
 
-int gs_simulate_host_container_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
-                                    const gs_simulate_host_model_t *model)
+static int init(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                const gs_simulate_host_model_t *model)
 {
     size_t n = (size_t)self->n;
     int64_t inside = 0;
@@ -35,7 +44,7 @@ int gs_simulate_host_container_init(gs_simulate_host_state_t *self, gs_context_t
     for (int32_t r = 0; r < self->n; r++) {
         int64_t i = self->thread[r].task;
         if (model->hosts.segments[i] > 0) {
-            self->thread[r].inside = GS_SIMULATE_HOST_INSIDE_IDLE;
+            self->thread[r].by_way = true;
             work[inside] = work_of(model, i);
             period[inside++] = model->hosts.period[i];
         }
@@ -107,15 +116,17 @@ static void need_none(gs_simulate_host_state_t *self, int32_t r, int8_t inside, 
     gs_simulate_host_note(self, t, doing);
 }
 
-void gs_simulate_host_container_enter(gs_simulate_host_state_t *self, int32_t r, int64_t work)
+static void enter(gs_simulate_host_state_t *self, int32_t r, int64_t work)
 {
-    if (self->thread[r].inside == GS_SIMULATE_HOST_INSIDE_IDLE) {
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    if (t->inside == GS_SIMULATE_HOST_INSIDE_IDLE) {
+        t->base = record_of(self, t->job)->release; /* its key in the container */
         gs_simulate_host_insert(self, &self->waiting, r, -1);
     }
     want(self, r, work, GS_SIMULATE_HOST_DOES_CPU);
 }
 
-void gs_simulate_host_container_leave(gs_simulate_host_state_t *self, int32_t r)
+static void leave(gs_simulate_host_state_t *self, int32_t r)
 {
     if (self->thread[r].inside == GS_SIMULATE_HOST_INSIDE_IDLE) {
         return; /* a job without work */
@@ -140,25 +151,9 @@ void gs_simulate_host_container_leave(gs_simulate_host_state_t *self, int32_t r)
 /* GPU segments ---------------------------------------------------------------------------------
  */
 
-void gs_simulate_host_container_begin(gs_simulate_host_state_t *self, int32_t r)
+static void begin(gs_simulate_host_state_t *self, int32_t r)
 {
     need_none(self, r, GS_SIMULATE_HOST_INSIDE_WAITS, GS_SIMULATE_HOST_DOES_WAIT_GPU);
-}
-
-static void run_kernel(gs_simulate_host_state_t *self, int32_t r)
-{
-    gs_simulate_host_thread_t *t = &self->thread[r];
-    t->part++;
-    if (t->most[t->part] == 0) {
-        gs_simulate_host_container_kernel_ended(self, r);
-        return;
-    }
-    if (self->mode == GS_SIMULATE_HOST_MODE_BUSY) {
-        want(self, r, GS_NEVER, GS_SIMULATE_HOST_DOES_SPIN);
-    } else {
-        need_none(self, r, GS_SIMULATE_HOST_INSIDE_KERNEL, GS_SIMULATE_HOST_DOES_KERNEL);
-    }
-    gs_simulate_host_start_kernel(self, r);
 }
 
 static void end_segment(gs_simulate_host_state_t *self, int32_t r)
@@ -167,7 +162,7 @@ static void end_segment(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_resume(self, r);
 }
 
-void gs_simulate_host_container_kernel_ended(gs_simulate_host_state_t *self, int32_t r)
+static void kernel_ended(gs_simulate_host_state_t *self, int32_t r)
 {
     gs_simulate_host_thread_t *t = &self->thread[r];
     t->part++;
@@ -178,7 +173,24 @@ void gs_simulate_host_container_kernel_ended(gs_simulate_host_state_t *self, int
     }
 }
 
-bool gs_simulate_host_container_worked(gs_simulate_host_state_t *self, int32_t r)
+static void run_kernel(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    t->part++;
+    if (t->most[t->part] == 0) {
+        kernel_ended(self, r);
+        return;
+    }
+    if (self->mode == GS_SIMULATE_HOST_MODE_BUSY) {
+        want(self, r, GS_NEVER, GS_SIMULATE_HOST_DOES_SPIN);
+    } else {
+        need_none(self, r, GS_SIMULATE_HOST_INSIDE_KERNEL, GS_SIMULATE_HOST_DOES_KERNEL);
+    }
+    gs_simulate_host_start_kernel(self, r);
+}
+
+/* The budget is used up, or the work has ended. */
+static void worked(gs_simulate_host_state_t *self, int32_t r)
 {
     gs_simulate_host_container_t *container = &self->container;
     const gs_simulate_host_thread_t *t = &self->thread[r];
@@ -187,17 +199,15 @@ bool gs_simulate_host_container_worked(gs_simulate_host_state_t *self, int32_t r
         stop(self); /* the budget is used up */
     }
     if (!ended) {
-        return true;
+        return;
     }
     if (t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_CPU) {
-        return false;
-    }
-    if (t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
+        gs_simulate_host_end_cpu_segment(self, r);
+    } else if (t->part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
         run_kernel(self, r);
     } else {
         end_segment(self, r);
     }
-    return true;
 }
 
 /* The thread whose job was released first among those with a GPU segment that has not ended; -1:
@@ -245,7 +255,7 @@ static void give_gpu(gs_simulate_host_state_t *self)
 /* Sets the next event of the server, unless another one comes before. */
 static void set_alarm(gs_simulate_host_state_t *self, int64_t at)
 {
-    self->container.alarm = at;
+    self->alarm = at;
     if (at >= GS_NEVER) {
         gs_simulate_host_fail(self, gs_fail(self->ctx, GS_ERR_OVERFLOW, "until", -1,
                                             self->host->model.until,
@@ -284,10 +294,10 @@ static void replenish(gs_simulate_host_state_t *self)
     container->budget = container->full;
 }
 
-void gs_simulate_host_container_grant(gs_simulate_host_state_t *self)
+static void grant(gs_simulate_host_state_t *self)
 {
     gs_simulate_host_container_t *container = &self->container;
-    container->alarm = GS_NEVER;
+    self->alarm = GS_NEVER;
     give_gpu(self);
     charge_suspension(self);
     if (self->waiting.head < 0) {
@@ -312,10 +322,26 @@ void gs_simulate_host_container_grant(gs_simulate_host_state_t *self)
         if (container->budget > 0) {
             start(self, r);
         } else {
-            gs_simulate_host_container_grant(self); /* it stopped as the budget was used up */
+            grant(self); /* it stopped as the budget was used up */
         }
     } else if (r < 0) {
         container->suspended = self->now;
         set_alarm(self, self->now + container->budget);
     }
 }
+
+const gs_simulate_host_way_t gs_simulate_host_container = {
+    .name = "container",
+    .modes = {[GS_SIMULATE_HOST_GEDF] = GS_SIMULATE_HOST_SUSPEND | GS_SIMULATE_HOST_BUSY},
+    .expected_modes = GS_SIMULATE_HOST_MODES_OF_GEDF,
+    .cpus_first = true, /* if a budget and the kernel for which its CPU spins end together */
+    .check = check,
+    .init = init,
+    .begin = begin,
+    .worked = worked,
+    .kernel_ended = kernel_ended,
+    .released = grant, /* releases the job of the server of this instant */
+    .grant = grant,
+    .enter = enter,
+    .leave = leave,
+};

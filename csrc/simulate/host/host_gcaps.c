@@ -1,6 +1,13 @@
 /* GCAPS of the host simulator: updates, open segments, the owner of the GPU. */
 #include "simulate/host/host_parts.h"
 
+static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
+{
+    int status = gs_simulate_host_check_clock(ctx, "update_cost", -1, model->overhead);
+    return status == GS_OK ? gs_simulate_host_check_clock(ctx, "context_switch", -1, model->switching)
+                           : status;
+}
+
 /* Refuses levels of users of the GPU that tie. */
 static int check_ties(gs_simulate_host_state_t *self, gs_context_t *ctx)
 {
@@ -46,8 +53,8 @@ static int check_cores(gs_simulate_host_state_t *self, gs_context_t *ctx)
     return status;
 }
 
-int gs_simulate_host_gcaps_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
-                                const gs_simulate_host_model_t *model)
+static int init(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                const gs_simulate_host_model_t *model)
 {
     for (int32_t r = 0; r < self->n; r++) {
         gs_simulate_host_thread_t *t = &self->thread[r];
@@ -59,6 +66,9 @@ int gs_simulate_host_gcaps_init(gs_simulate_host_state_t *self, gs_context_t *ct
 
 /* Segments ------------------------------------------------------------------------------------ */
 
+/* Asks for an update. */
+static void begin(gs_simulate_host_state_t *self, int32_t r);
+
 /* After the kernel; `worked`: with CPU work until now. */
 static void leave_kernel(gs_simulate_host_state_t *self, int32_t r, bool worked)
 {
@@ -67,7 +77,7 @@ static void leave_kernel(gs_simulate_host_state_t *self, int32_t r, bool worked)
     if (t->most[t->part] > 0) {
         gs_simulate_host_copy(self, r);
     } else if (worked || self->host->model.overhead == 0) {
-        gs_simulate_host_gcaps_begin(self, r);
+        begin(self, r);
     } else { /* it asks for its second update when it is dispatched */
         gs_simulate_host_enter(self, r, t->base, 0, GS_SIMULATE_HOST_DOES_CPU);
     }
@@ -99,7 +109,7 @@ static void finish_update(gs_simulate_host_state_t *self, int32_t r)
     }
 }
 
-void gs_simulate_host_gcaps_begin(gs_simulate_host_state_t *self, int32_t r)
+static void begin(gs_simulate_host_state_t *self, int32_t r)
 {
     if (self->host->model.overhead == 0) {
         finish_update(self, r);
@@ -109,7 +119,7 @@ void gs_simulate_host_gcaps_begin(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_append(self, &self->asking, r);
 }
 
-void gs_simulate_host_gcaps_worked(gs_simulate_host_state_t *self, int32_t r)
+static void worked(gs_simulate_host_state_t *self, int32_t r)
 {
     if (r == self->holder) {
         self->holder = -1;
@@ -117,18 +127,19 @@ void gs_simulate_host_gcaps_worked(gs_simulate_host_state_t *self, int32_t r)
     } else if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
         start_kernel(self, r, true);
     } else {
-        gs_simulate_host_gcaps_begin(self, r);
+        begin(self, r);
     }
 }
 
-void gs_simulate_host_gcaps_kernel_ended(gs_simulate_host_state_t *self)
+/* The end of a switch, or of a kernel. */
+static void end_alarm(gs_simulate_host_state_t *self)
 {
     gs_simulate_host_turn_t *turn = &self->turn;
     int32_t r = turn->runs;
     if (turn->switches) {
         turn->switches = false;
         turn->runs = -1;
-        turn->alarm = GS_NEVER;
+        self->alarm = GS_NEVER;
         return;
     }
     gs_simulate_host_end_turn(self);
@@ -151,7 +162,7 @@ static void insert(gs_simulate_host_state_t *self, int32_t r)
     queue->tail = at < 0 ? r : queue->tail;
 }
 
-void gs_simulate_host_gcaps_grant(gs_simulate_host_state_t *self)
+static void grant(gs_simulate_host_state_t *self)
 {
     while (self->asking.head >= 0) {
         insert(self, gs_simulate_host_pop(self, &self->asking));
@@ -192,7 +203,8 @@ static int32_t chosen(const gs_simulate_host_state_t *self)
     return runs && !is_preempted(self, t) ? owner : -1;
 }
 
-void gs_simulate_host_gcaps_settle(gs_simulate_host_state_t *self)
+/* The GPU goes to the owner. */
+static void settle(gs_simulate_host_state_t *self)
 {
     const gs_simulate_host_model_t *model = &self->host->model;
     gs_simulate_host_turn_t *turn = &self->turn;
@@ -201,7 +213,7 @@ void gs_simulate_host_gcaps_settle(gs_simulate_host_state_t *self)
     if (turn->switches && turn->runs != r) {         /* in vain: the next context pays again */
         turn->switches = false;
         turn->runs = -1;
-        turn->alarm = GS_NEVER;
+        self->alarm = GS_NEVER;
         turn->last = self->n;
     } else if (turn->runs >= 0 && !turn->switches && (turn->runs != r || stalls)) {
         gs_simulate_host_end_turn(self);
@@ -212,13 +224,27 @@ void gs_simulate_host_gcaps_settle(gs_simulate_host_state_t *self)
     if (turn->last >= 0 && turn->last != r && model->switching > 0) {
         turn->switches = true;
         turn->runs = turn->last = r;
-        turn->alarm = self->now + model->switching;
+        self->alarm = self->now + model->switching;
     } else if (!stalls) {
         turn->last = r;
         gs_simulate_host_begin_turn(self, r);
-        turn->alarm = self->now + self->thread[r].left;
+        self->alarm = self->now + self->thread[r].left;
     }
-    if (turn->runs >= 0 && turn->alarm >= GS_NEVER) {
+    if (turn->runs >= 0 && self->alarm >= GS_NEVER) {
         gs_simulate_host_pass_clock(self);
     }
 }
+
+const gs_simulate_host_way_t gs_simulate_host_gcaps = {
+    .name = "gcaps",
+    .modes = {[GS_SIMULATE_HOST_PARTITIONED] = GS_SIMULATE_HOST_SUSPEND | GS_SIMULATE_HOST_BUSY},
+    .expected_modes = "suspend or busy with a context per task",
+    .at_end_of_work = true,
+    .check = check,
+    .init = init,
+    .begin = begin,
+    .worked = worked,
+    .alarm = end_alarm,
+    .grant = grant,
+    .settle = settle,
+};

@@ -78,11 +78,11 @@ static int take_row(gs_context_t *ctx, const gs_simulate_host_model_t *model,
     for (int64_t entry = 0; entry <= 4 * segments; entry++) {
         int64_t most = worst_of(model, t->task, entry, sms);
         if (time[entry] < (most > 0)) {
-            return gs_fail(ctx, GS_ERR_VALUE, "times", k, time[entry],
+            return gs_fail(ctx, GS_ERR_VALUE, "execution", k, time[entry],
                            "1 tick or more for a part that is not 0");
         }
         if (time[entry] > most) {
-            return gs_fail_above(ctx, GS_ERR_VALUE, "times", k, time[entry], most,
+            return gs_fail_above(ctx, GS_ERR_VALUE, "execution", k, time[entry], most,
                                  "the worst case of the part");
         }
     }
@@ -91,7 +91,7 @@ static int take_row(gs_context_t *ctx, const gs_simulate_host_model_t *model,
         const int64_t *segment = time + 4 * j;
         int64_t in = segment[GS_SIMULATE_HOST_PART_IN], out = segment[GS_SIMULATE_HOST_PART_OUT];
         int64_t kernel = segment[GS_SIMULATE_HOST_PART_KERNEL], cpu = segment[4];
-        if (model->gpu == GS_SIMULATE_HOST_GPU_DRIVER) {
+        if (model->way->one_piece) {
             kernel += in + out;
             in = out = 0;
         }

@@ -28,7 +28,8 @@ static int64_t new_record(gs_simulate_host_state_t *self)
 /* Jobs ----------------------------------------------------------------------------------------
  */
 
-void gs_simulate_host_release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
+/* Releases all other tasks that their periods allow, at a trigger of the task under analysis. */
+static void release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
 {
     const gs_simulate_host_model_t *model = &self->host->model;
     if (model->release != NULL || (model->triggers & moment) == 0 || self->now >= model->until) {
@@ -49,9 +50,12 @@ void gs_simulate_host_release_others(gs_simulate_host_state_t *self, int32_t r, 
 static inline void trigger(gs_simulate_host_state_t *self, int32_t r, int64_t moment)
 {
     if (r == self->victim) {
-        gs_simulate_host_release_others(self, r, moment);
+        release_others(self, r, moment);
     }
 }
+
+/* Ends the current job of a thread, whose next job begins if it is released. */
+static void finish(gs_simulate_host_state_t *self, int32_t r);
 
 /* The thread begins a CPU segment, at its own priority. */
 static void go_on(gs_simulate_host_state_t *self, int32_t r)
@@ -59,9 +63,9 @@ static void go_on(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_thread_t *t = &self->thread[r];
     int64_t work = gs_simulate_host_time(self, t, t->part);
     if (work == 0 && t->part == t->last_part) {
-        gs_simulate_host_finish(self, r);
-    } else if (t->inside != GS_SIMULATE_HOST_OUTSIDE) {
-        gs_simulate_host_container_enter(self, r, work);
+        finish(self, r);
+    } else if (t->by_way) {
+        self->way->enter(self, r, work);
     } else {
         gs_simulate_host_enter(self, r, t->base, work, GS_SIMULATE_HOST_DOES_CPU);
     }
@@ -75,23 +79,19 @@ static void start_job(gs_simulate_host_state_t *self, int32_t r, int64_t job)
     t->number = record->number;
     t->part = 0;
     t->begun = false;
-    if (t->inside != GS_SIMULATE_HOST_OUTSIDE) {
-        t->base = record->release; /* its key in the container */
-    } else {
-        t->base = self->global ? record->release + self->host->model.hosts.deadline[t->task] : r;
-    }
+    t->base = self->global ? record->release + self->host->model.hosts.deadline[t->task] : r;
     go_on(self, r);
     trigger(self, r, GS_SIMULATE_HOST_AT_RELEASE);
 }
 
-void gs_simulate_host_finish(gs_simulate_host_state_t *self, int32_t r)
+static void finish(gs_simulate_host_state_t *self, int32_t r)
 {
     gs_simulate_host_t *host = self->host;
     gs_simulate_host_thread_t *t = &self->thread[r];
     gs_simulate_host_job_t *record = &self->job[t->job];
     int64_t response = self->now - record->release, next = record->next;
-    if (t->inside != GS_SIMULATE_HOST_OUTSIDE) {
-        gs_simulate_host_container_leave(self, r);
+    if (t->by_way) {
+        self->way->leave(self, r);
     } else {
         gs_simulate_host_leave(self, r, GS_SIMULATE_HOST_DOES_NOTHING);
     }
@@ -190,5 +190,42 @@ void gs_simulate_host_start_kernel(gs_simulate_host_state_t *self, int32_t r)
     int status = gs_heap_push(&self->kernels, self->ctx, end, r);
     if (status != GS_OK) {
         gs_simulate_host_fail(self, status);
+    }
+}
+
+/* GPU segments --------------------------------------------------------------------------------
+ */
+
+void gs_simulate_host_begin(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    if (t->part % GS_SIMULATE_HOST_PARTS != GS_SIMULATE_HOST_PART_CPU) {
+        self->way->begin(self, r); /* it goes on inside its segment */
+        return;
+    }
+    t->part++;
+    self->way->begin(self, r);
+    trigger(self, r, GS_SIMULATE_HOST_AT_REQUEST);
+}
+
+void gs_simulate_host_end_cpu_segment(gs_simulate_host_state_t *self, int32_t r)
+{
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    if (t->part == t->last_part) {
+        finish(self, r);
+    } else if (self->way->at_end_of_work) {
+        gs_simulate_host_begin(self, r);
+    } else { /* its GPU segment begins when it is dispatched */
+        gs_simulate_host_mark(self, t->cluster);
+    }
+}
+
+void gs_simulate_host_worked(gs_simulate_host_state_t *self, int32_t r)
+{
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    if (t->by_way || t->part % GS_SIMULATE_HOST_PARTS != GS_SIMULATE_HOST_PART_CPU) {
+        self->way->worked(self, r);
+    } else {
+        gs_simulate_host_end_cpu_segment(self, r);
     }
 }

@@ -11,19 +11,25 @@ static int64_t earliest(const gs_simulate_host_state_t *self, const gs_simulate_
     return key;
 }
 
-/* Key of the holder: boosted, inherited or its own. */
-static int64_t holder_key(const gs_simulate_host_state_t *self, int32_t r)
+/* Keys of the holder: boosted, inherited, its own. */
+static int64_t boosted_key(const gs_simulate_host_state_t *self, int32_t r)
 {
-    int64_t own = self->thread[r].base;
-    if (!self->global) {
-        return GS_SIMULATE_HOST_BOOST;
-    }
-    return self->gpu == GS_SIMULATE_HOST_GPU_DRIVER
-               ? own
-               : earliest(self, &self->overflow, earliest(self, &self->waiting, own));
+    (void)self;
+    (void)r;
+    return GS_SIMULATE_HOST_BOOST;
 }
 
-void gs_simulate_host_lock_begin(gs_simulate_host_state_t *self, int32_t r)
+static int64_t inherited_key(const gs_simulate_host_state_t *self, int32_t r)
+{
+    return earliest(self, &self->overflow, earliest(self, &self->waiting, self->thread[r].base));
+}
+
+static int64_t own_key(const gs_simulate_host_state_t *self, int32_t r)
+{
+    return self->thread[r].base;
+}
+
+static void begin(gs_simulate_host_state_t *self, int32_t r)
 {
     if (self->mode == GS_SIMULATE_HOST_MODE_SPIN) {
         gs_simulate_host_enter(self, r, self->thread[r].base, GS_NEVER, GS_SIMULATE_HOST_DOES_SPIN);
@@ -33,23 +39,6 @@ void gs_simulate_host_lock_begin(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_insert(self, &self->asking, r, self->victim);
 }
 
-/* The holder starts its kernel, or skips it. */
-static void run_kernel(gs_simulate_host_state_t *self, int32_t r)
-{
-    gs_simulate_host_thread_t *t = &self->thread[r];
-    t->part++;
-    if (t->most[t->part] == 0) {
-        gs_simulate_host_lock_kernel_ended(self, r);
-        return;
-    }
-    if (self->mode == GS_SIMULATE_HOST_MODE_SUSPEND) {
-        gs_simulate_host_leave(self, r, GS_SIMULATE_HOST_DOES_KERNEL);
-    } else {
-        gs_simulate_host_enter(self, r, holder_key(self, r), GS_NEVER, GS_SIMULATE_HOST_DOES_SPIN);
-    }
-    gs_simulate_host_start_kernel(self, r);
-}
-
 static void release(gs_simulate_host_state_t *self, int32_t r)
 {
     self->holder = -1;
@@ -57,7 +46,38 @@ static void release(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_resume(self, r);
 }
 
-void gs_simulate_host_lock_copied(gs_simulate_host_state_t *self, int32_t r)
+static void kernel_ended(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    t->part++;
+    if (t->most[t->part] == 0) {
+        release(self, r);
+    } else {
+        gs_simulate_host_enter(self, r, self->way->key(self, r),
+                               gs_simulate_host_time(self, t, t->part),
+                               GS_SIMULATE_HOST_DOES_COPY_OUT);
+    }
+}
+
+/* The holder starts its kernel, or skips it. */
+static void run_kernel(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    t->part++;
+    if (t->most[t->part] == 0) {
+        kernel_ended(self, r);
+        return;
+    }
+    if (self->mode == GS_SIMULATE_HOST_MODE_SUSPEND) {
+        gs_simulate_host_leave(self, r, GS_SIMULATE_HOST_DOES_KERNEL);
+    } else {
+        gs_simulate_host_enter(self, r, self->way->key(self, r), GS_NEVER,
+                               GS_SIMULATE_HOST_DOES_SPIN);
+    }
+    gs_simulate_host_start_kernel(self, r);
+}
+
+static void worked(gs_simulate_host_state_t *self, int32_t r)
 {
     if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
         run_kernel(self, r);
@@ -66,56 +86,165 @@ void gs_simulate_host_lock_copied(gs_simulate_host_state_t *self, int32_t r)
     }
 }
 
-void gs_simulate_host_lock_kernel_ended(gs_simulate_host_state_t *self, int32_t r)
+/* Grants -------------------------------------------------------------------------------------- */
+
+/* Whether neither a request nor the end of a segment asks for a grant. */
+static bool is_settled(const gs_simulate_host_state_t *self)
 {
-    gs_simulate_host_thread_t *t = &self->thread[r];
-    t->part++;
-    if (t->most[t->part] == 0) {
-        release(self, r);
-    } else {
-        gs_simulate_host_enter(self, r, holder_key(self, r),
-                               gs_simulate_host_time(self, t, t->part),
-                               GS_SIMULATE_HOST_DOES_COPY_OUT);
+    return self->asking.head < 0 && self->holder >= 0;
+}
+
+/* Queues a request, first come, first served. */
+static void line_up(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_line_up(self, &self->waiting, r);
+    self->places--;
+}
+
+static void line_up_all(gs_simulate_host_state_t *self)
+{
+    while (self->asking.head >= 0) {
+        line_up(self, gs_simulate_host_pop(self, &self->asking));
     }
 }
 
-/* Queues the requests of this instant. */
-static void queue_requests(gs_simulate_host_state_t *self)
+/* Grants the lock to the first one that waits; false if it is held or nobody waits. */
+static bool grant_first(gs_simulate_host_state_t *self)
 {
-    bool omlp = self->gpu == GS_SIMULATE_HOST_GPU_OMLP;
-    for (; omlp && self->places > 0 && self->overflow.head >= 0; self->places--) {
+    if (self->holder >= 0 || self->waiting.head < 0) {
+        return false;
+    }
+    int32_t r = self->holder = gs_simulate_host_pop(self, &self->waiting);
+    const gs_simulate_host_thread_t *t = &self->thread[r];
+    if (t->most[t->part] == 0) {
+        run_kernel(self, r);
+    } else {
+        gs_simulate_host_enter(self, r, self->way->key(self, r),
+                               gs_simulate_host_time(self, t, t->part),
+                               GS_SIMULATE_HOST_DOES_COPY_IN);
+    }
+    return true;
+}
+
+/* The same; a holder inherits from new requests. */
+static void grant_or_inherit(gs_simulate_host_state_t *self)
+{
+    if (!grant_first(self) && self->holder >= 0) {
+        gs_simulate_host_rekey(self, self->holder, inherited_key(self, self->holder));
+    }
+}
+
+static void grant_by_priority(gs_simulate_host_state_t *self)
+{
+    if (is_settled(self)) {
+        return;
+    }
+    while (self->asking.head >= 0) {
+        gs_simulate_host_insert(self, &self->waiting, gs_simulate_host_pop(self, &self->asking),
+                                -1);
+    }
+    grant_first(self);
+}
+
+static void grant_in_order(gs_simulate_host_state_t *self)
+{
+    if (!is_settled(self)) {
+        line_up_all(self);
+        grant_first(self);
+    }
+}
+
+static void fmlp_grant(gs_simulate_host_state_t *self)
+{
+    if (!is_settled(self)) {
+        line_up_all(self);
+        grant_or_inherit(self);
+    }
+}
+
+static void omlp_grant(gs_simulate_host_state_t *self)
+{
+    if (is_settled(self)) {
+        return;
+    }
+    for (; self->places > 0 && self->overflow.head >= 0; self->places--) {
         gs_simulate_host_append(self, &self->waiting, gs_simulate_host_pop(self, &self->overflow));
     }
     while (self->asking.head >= 0) {
         int32_t r = gs_simulate_host_pop(self, &self->asking);
-        if (self->gpu == GS_SIMULATE_HOST_GPU_MPCP) {
-            gs_simulate_host_insert(self, &self->waiting, r, -1);
-        } else if (omlp && self->places == 0) {
+        if (self->places == 0) {
             gs_simulate_host_insert(self, &self->overflow, r, -1);
         } else {
-            gs_simulate_host_line_up(self, &self->waiting, r);
-            self->places--;
+            line_up(self, r);
         }
     }
+    grant_or_inherit(self);
 }
 
-void gs_simulate_host_lock_grant(gs_simulate_host_state_t *self)
+/* Rows ---------------------------------------------------------------------------------------- */
+
+static bool by_arrival(const gs_simulate_host_model_t *model)
 {
-    if (self->asking.head < 0 && self->holder >= 0) {
-        return; /* nothing has changed */
-    }
-    queue_requests(self);
-    if (self->holder < 0 && self->waiting.head >= 0) {
-        int32_t r = self->holder = gs_simulate_host_pop(self, &self->waiting);
-        const gs_simulate_host_thread_t *t = &self->thread[r];
-        if (t->most[t->part] == 0) {
-            run_kernel(self, r);
-        } else {
-            gs_simulate_host_enter(self, r, holder_key(self, r),
-                                   gs_simulate_host_time(self, t, t->part),
-                                   GS_SIMULATE_HOST_DOES_COPY_IN);
-        }
-    } else if (self->holder >= 0 && self->global) {
-        gs_simulate_host_rekey(self, self->holder, holder_key(self, self->holder));
-    }
+    (void)model;
+    return true;
 }
+
+const gs_simulate_host_way_t gs_simulate_host_mpcp = {
+    .name = "mpcp",
+    .modes = {[GS_SIMULATE_HOST_PARTITIONED] =
+                  GS_SIMULATE_HOST_SUSPEND | GS_SIMULATE_HOST_BUSY | GS_SIMULATE_HOST_SPIN},
+    .begin = begin,
+    .worked = worked,
+    .kernel_ended = kernel_ended,
+    .grant = grant_by_priority,
+    .key = boosted_key,
+};
+
+const gs_simulate_host_way_t gs_simulate_host_fmlp_plus = {
+    .name = "fmlp_plus",
+    .modes = {[GS_SIMULATE_HOST_PARTITIONED] =
+                  GS_SIMULATE_HOST_SUSPEND | GS_SIMULATE_HOST_BUSY | GS_SIMULATE_HOST_SPIN},
+    .by_arrival = by_arrival,
+    .begin = begin,
+    .worked = worked,
+    .kernel_ended = kernel_ended,
+    .grant = grant_in_order,
+    .key = boosted_key,
+};
+
+const gs_simulate_host_way_t gs_simulate_host_fmlp = {
+    .name = "fmlp",
+    .modes = {[GS_SIMULATE_HOST_GEDF] = GS_SIMULATE_HOST_SUSPEND},
+    .expected_modes = GS_SIMULATE_HOST_MODES_OF_GEDF,
+    .by_arrival = by_arrival,
+    .begin = begin,
+    .worked = worked,
+    .kernel_ended = kernel_ended,
+    .grant = fmlp_grant,
+    .key = inherited_key,
+};
+
+const gs_simulate_host_way_t gs_simulate_host_omlp = {
+    .name = "omlp",
+    .modes = {[GS_SIMULATE_HOST_GEDF] = GS_SIMULATE_HOST_SUSPEND},
+    .expected_modes = GS_SIMULATE_HOST_MODES_OF_GEDF,
+    .by_arrival = by_arrival,
+    .begin = begin,
+    .worked = worked,
+    .kernel_ended = kernel_ended,
+    .grant = omlp_grant,
+    .key = inherited_key,
+};
+
+const gs_simulate_host_way_t gs_simulate_host_driver = {
+    .name = "driver",
+    .modes = {[GS_SIMULATE_HOST_GEDF] = GS_SIMULATE_HOST_SUSPEND | GS_SIMULATE_HOST_SPIN},
+    .expected_modes = GS_SIMULATE_HOST_MODES_OF_GEDF,
+    .one_piece = true,
+    .by_arrival = by_arrival,
+    .begin = begin,
+    .worked = worked,
+    .kernel_ended = kernel_ended,
+    .grant = grant_in_order,
+    .key = own_key,
+};

@@ -3,34 +3,13 @@
 #define GS_SIMULATE_HOST_HOST_MODEL_H
 
 #include "model/host_tasks.h"
+#include "simulate/host/host_way.h"
 
 /* All releases are before it. */
 #define GS_SIMULATE_HOST_LATEST (GS_NEVER / 4)
 
-enum { GS_SIMULATE_HOST_PARTITIONED = 0, GS_SIMULATE_HOST_GEDF = 1 };
-
-/* GPU protocols: STGM, MPCP, FMLP, SERVER, SLICES and GCAPS with partitioned scheduling; the others
- * and FMLP with global EDF. */
-enum {
-    GS_SIMULATE_HOST_GPU_STGM = 0,
-    GS_SIMULATE_HOST_GPU_MPCP = 1,
-    GS_SIMULATE_HOST_GPU_FMLP = 2, /* FMLP+ if partitioned, FMLP-Long with global EDF */
-    GS_SIMULATE_HOST_GPU_SERVER = 3,
-    GS_SIMULATE_HOST_GPU_OMLP = 4,
-    GS_SIMULATE_HOST_GPU_DRIVER = 5,
-    GS_SIMULATE_HOST_GPU_CONTAINER = 6,
-    GS_SIMULATE_HOST_GPU_SLICES = 7,
-    GS_SIMULATE_HOST_GPU_GCAPS = 8
-};
-
 /* Order of the contexts with launched kernels. */
 enum { GS_SIMULATE_HOST_RING_FIFO = 0, GS_SIMULATE_HOST_RING_CYCLIC = 1 };
-
-enum {
-    GS_SIMULATE_HOST_MODE_SUSPEND = 0,
-    GS_SIMULATE_HOST_MODE_BUSY = 1,
-    GS_SIMULATE_HOST_MODE_SPIN = 2
-};
 
 /* Events of the task under analysis at which all other tasks are released, as far as their periods
  * allow: bits of `triggers`. */
@@ -48,21 +27,21 @@ typedef struct {
 } gs_simulate_host_share_t;
 
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */
-typedef struct {
+typedef struct gs_simulate_host_model {
     gs_host_tasks_t hosts;
     const int64_t *offset; /* of the first release; NULL: 0 */
     const int64_t *core;   /* per task, 0 .. cpus - 1; partitioned only */
     const uint8_t *sm;     /* n rows of sms: whether the task uses the SM; STGM only */
     int64_t cpus;
-    int64_t sms;       /* of the GPU; except with STGM, kernels run on all of them */
-    int policy;        /* GS_SIMULATE_HOST_PARTITIONED, ... */
-    int gpu;           /* GS_SIMULATE_HOST_GPU_STGM, ... */
-    int mode;          /* GS_SIMULATE_HOST_MODE_SUSPEND, ... */
-    int64_t server;    /* the server's core, 0 .. cpus; server only */
-    int64_t overhead;  /* of the server, a switch (SLICES) or an update (GCAPS), in ticks */
+    int64_t sms;                       /* of the GPU */
+    int policy;                        /* GS_SIMULATE_HOST_PARTITIONED, ... */
+    const gs_simulate_host_way_t *way; /* how the GPU is shared */
+    int mode;                          /* GS_SIMULATE_HOST_MODE_SUSPEND, ... */
+    int64_t server;                    /* the server's core, 0 .. cpus; server only */
+    int64_t overhead;  /* of the server, a switch (time slices) or an update (GCAPS), in ticks */
     int64_t switching; /* GCAPS: of a switch to another context, in ticks */
-    int64_t slice;     /* SLICES: longest time of a turn, in ticks */
-    int ring;          /* SLICES: GS_SIMULATE_HOST_RING_FIFO, ... */
+    int64_t slice;     /* time slices: longest time of a turn, in ticks */
+    int ring;          /* time slices: GS_SIMULATE_HOST_RING_FIFO, ... */
     bool stall;        /* GCAPS: every update stops the GPU */
     const int64_t *gpu_priority; /* GCAPS: per task, smaller is more urgent; NULL: as priority */
     int64_t server_period;       /* of the container's server */
@@ -87,7 +66,7 @@ typedef struct {
 /* The number of SMs that the kernels of a task run on. */
 static inline int64_t gs_simulate_host_sms(const gs_simulate_host_model_t *model, int64_t i)
 {
-    if (model->gpu != GS_SIMULATE_HOST_GPU_STGM || model->hosts.segments[i] == 0) {
+    if (!model->way->own_sms || model->hosts.segments[i] == 0) {
         return model->sms;
     }
     int64_t count = 0;

@@ -3,7 +3,6 @@
  *
  *   host.c            instants
  *   host_jobs.c       jobs: their parts from release to finish
- *   host_segments.c   GPU segments: the protocol that handles them
  *   host_dispatch.c   dispatching: ready threads get CPUs
  *   host_cpu.c        CPUs: ready and running threads
  *   host_stgm.c       copy engine and shared SMs
@@ -17,6 +16,7 @@
  *   host_given.c      given releases and execution times
  *   host_check.c      checks of a model
  *   host_setup.c      initial state
+ *   host_ways.c       ways of sharing the GPU, by name
  */
 #ifndef GS_SIMULATE_HOST_HOST_PARTS_H
 #define GS_SIMULATE_HOST_HOST_PARTS_H
@@ -188,12 +188,6 @@ static inline int64_t gs_simulate_host_time(const gs_simulate_host_state_t *self
 void gs_simulate_host_release(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_release_due(gs_simulate_host_state_t *self);
 
-/* Releases all other tasks that their periods allow, at a trigger of the task under analysis. */
-void gs_simulate_host_release_others(gs_simulate_host_state_t *self, int32_t r, int64_t moment);
-
-/* Ends the current job of a thread, whose next job begins if it is released. */
-void gs_simulate_host_finish(gs_simulate_host_state_t *self, int32_t r);
-
 /* Continues a thread after its GPU segment, at its own priority. */
 void gs_simulate_host_resume(gs_simulate_host_state_t *self, int32_t r);
 
@@ -205,8 +199,9 @@ void gs_simulate_host_start_kernel(gs_simulate_host_state_t *self, int32_t r);
 /* Begins the next GPU segment of a thread that is dispatched at the end of a CPU segment. */
 void gs_simulate_host_begin(gs_simulate_host_state_t *self, int32_t r);
 
-/* Handles the end of the work of a thread on a CPU. */
+/* Handles the end of the work of a thread on a CPU; the end of a CPU segment. */
 void gs_simulate_host_worked(gs_simulate_host_state_t *self, int32_t r);
+void gs_simulate_host_end_cpu_segment(gs_simulate_host_state_t *self, int32_t r);
 
 /* Queues -------------------------------------------------------------------------------------- */
 
@@ -281,63 +276,14 @@ static inline void gs_simulate_host_line_up(gs_simulate_host_state_t *self,
     gs_simulate_host_put(self, queue, r, before);
 }
 
-/* Protocols ----------------------------------------------------------------------------------- */
+/* Contexts ------------------------------------------------------------------------------------ */
 
-/* Events of a protocol: set-up; a GPU segment begins; a copy has ended; a kernel has ended; grant
- * resources (called when the requests of an instant are known). */
-int gs_simulate_host_stgm_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
-                               const gs_simulate_host_model_t *model);
-void gs_simulate_host_stgm_begin(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_stgm_copied(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_stgm_grant(gs_simulate_host_state_t *self);
-
-void gs_simulate_host_lock_begin(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_lock_copied(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_lock_kernel_ended(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_lock_grant(gs_simulate_host_state_t *self);
-
-void gs_simulate_host_server_begin(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_server_worked(gs_simulate_host_state_t *self);
-void gs_simulate_host_server_kernel_ended(gs_simulate_host_state_t *self);
-void gs_simulate_host_server_grant(gs_simulate_host_state_t *self);
-
-/* The tasks of the container and its budget. */
-int gs_simulate_host_container_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
-                                    const gs_simulate_host_model_t *model);
-
-/* A thread of the container begins a CPU segment; its job has ended; its work on a CPU has ended
- * (true: it was not the end of a CPU segment, and has been handled). */
-void gs_simulate_host_container_enter(gs_simulate_host_state_t *self, int32_t r, int64_t work);
-void gs_simulate_host_container_leave(gs_simulate_host_state_t *self, int32_t r);
-bool gs_simulate_host_container_worked(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_container_begin(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_container_kernel_ended(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_container_grant(gs_simulate_host_state_t *self);
-
-/* Contexts: the turn of a kernel begins or ends now. */
+/* The turn of a kernel begins or ends now. */
 void gs_simulate_host_begin_turn(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_end_turn(gs_simulate_host_state_t *self);
 
-/* Contexts: the thread waits for the GPU or for its kernel, by mode; does CPU work of a segment. */
+/* The thread waits for the GPU or for its kernel, by mode; does CPU work of a segment. */
 void gs_simulate_host_wait_turn(gs_simulate_host_state_t *self, int32_t r);
 void gs_simulate_host_copy(gs_simulate_host_state_t *self, int32_t r);
-
-/* Time slices: the end of a switch, of a turn; the next context has its turn, at the end of an
- * instant, when all launches are known. */
-void gs_simulate_host_slices_begin(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_slices_copied(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_slices_ended(gs_simulate_host_state_t *self);
-void gs_simulate_host_slices_settle(gs_simulate_host_state_t *self);
-
-/* GCAPS: an update is requested; a copy or an update has ended; a kernel or a switch has ended; the
- * GPU goes to the owner, at the end of an instant. */
-int gs_simulate_host_gcaps_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
-                                const gs_simulate_host_model_t *model);
-void gs_simulate_host_gcaps_begin(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_gcaps_worked(gs_simulate_host_state_t *self, int32_t r);
-void gs_simulate_host_gcaps_kernel_ended(gs_simulate_host_state_t *self);
-void gs_simulate_host_gcaps_grant(gs_simulate_host_state_t *self);
-void gs_simulate_host_gcaps_settle(gs_simulate_host_state_t *self);
 
 #endif

@@ -58,7 +58,7 @@ typedef struct {
     int64_t *late;     /* per task: jobs finished after their deadline */
     int64_t *job[GS_SIMULATE_HOST_JOB_COLUMNS]; /* with log_jobs */
     int64_t job_count;
-    /* With log_intervals; an interval is logged when it ends, a kernel when it starts (SLICES,
+    /* With log_intervals; an interval is logged when it ends, a kernel when it starts (time slices,
      * GCAPS: when it ends or stops). */
     int64_t *interval[GS_SIMULATE_HOST_INTERVAL_COLUMNS];
     int64_t interval_count;

@@ -1,7 +1,16 @@
 /* GPU server: Kim, Patel, Wang and Rajkumar, RTCSA 2017. */
 #include "simulate/host/host_parts.h"
 
-void gs_simulate_host_server_begin(gs_simulate_host_state_t *self, int32_t r)
+static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
+{
+    if (model->server < 0 || model->server > model->cpus) {
+        return gs_fail(ctx, GS_ERR_VALUE, "server", -1, model->server,
+                       "a core, or the number of cores for a core of its own");
+    }
+    return gs_simulate_host_check_clock(ctx, "server_overhead", -1, model->overhead);
+}
+
+static void begin(gs_simulate_host_state_t *self, int32_t r)
 {
     gs_simulate_host_leave(self, r, GS_SIMULATE_HOST_DOES_WAIT_GPU);
     gs_simulate_host_insert(self, &self->asking, r, self->victim);
@@ -25,18 +34,6 @@ static void choose(gs_simulate_host_state_t *self)
     }
 }
 
-static void run_kernel(gs_simulate_host_state_t *self)
-{
-    gs_simulate_host_thread_t *t = &self->thread[self->holder];
-    t->part++;
-    if (t->most[t->part] == 0) {
-        gs_simulate_host_server_kernel_ended(self);
-        return;
-    }
-    gs_simulate_host_leave(self, self->n, GS_SIMULATE_HOST_DOES_KERNEL);
-    gs_simulate_host_start_kernel(self, self->holder);
-}
-
 /* The segment has ended; the client is notified after the overhead. */
 static void end_segment(gs_simulate_host_state_t *self)
 {
@@ -48,9 +45,9 @@ static void end_segment(gs_simulate_host_state_t *self)
     }
 }
 
-void gs_simulate_host_server_kernel_ended(gs_simulate_host_state_t *self)
+static void kernel_ended(gs_simulate_host_state_t *self, int32_t client)
 {
-    gs_simulate_host_thread_t *t = &self->thread[self->holder];
+    gs_simulate_host_thread_t *t = &self->thread[client];
     t->part++;
     if (t->most[t->part] == 0) {
         end_segment(self);
@@ -59,8 +56,21 @@ void gs_simulate_host_server_kernel_ended(gs_simulate_host_state_t *self)
     }
 }
 
-void gs_simulate_host_server_worked(gs_simulate_host_state_t *self)
+static void run_kernel(gs_simulate_host_state_t *self, int32_t client)
 {
+    gs_simulate_host_thread_t *t = &self->thread[client];
+    t->part++;
+    if (t->most[t->part] == 0) {
+        kernel_ended(self, client);
+        return;
+    }
+    gs_simulate_host_leave(self, self->n, GS_SIMULATE_HOST_DOES_KERNEL);
+    gs_simulate_host_start_kernel(self, client);
+}
+
+static void worked(gs_simulate_host_state_t *self, int32_t server)
+{
+    (void)server; /* the only thread that works for the way */
     switch (self->server) {
     case GS_SIMULATE_HOST_SERVER_WAKES:
     case GS_SIMULATE_HOST_SERVER_NOTIFIES:
@@ -68,7 +78,7 @@ void gs_simulate_host_server_worked(gs_simulate_host_state_t *self)
         break;
     default:
         if (self->thread[self->holder].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
-            run_kernel(self);
+            run_kernel(self, self->holder);
         } else {
             end_segment(self);
         }
@@ -86,13 +96,13 @@ static void serve(gs_simulate_host_state_t *self)
                           GS_SIMULATE_HOST_DOES_NOTHING); /* its work so far was for no client */
     self->holder = r;
     if (t->most[t->part] == 0) {
-        run_kernel(self);
+        run_kernel(self, r);
     } else {
         compute(self, gs_simulate_host_time(self, t, t->part), GS_SIMULATE_HOST_DOES_COPY_IN);
     }
 }
 
-void gs_simulate_host_server_grant(gs_simulate_host_state_t *self)
+static void grant(gs_simulate_host_state_t *self)
 {
     while (self->asking.head >= 0) {
         gs_simulate_host_insert(self, &self->waiting, gs_simulate_host_pop(self, &self->asking),
@@ -121,3 +131,15 @@ void gs_simulate_host_server_grant(gs_simulate_host_state_t *self)
         gs_simulate_host_resume(self, client);
     }
 }
+
+const gs_simulate_host_way_t gs_simulate_host_gpu_server = {
+    .name = "gpu_server",
+    .modes = {[GS_SIMULATE_HOST_PARTITIONED] = GS_SIMULATE_HOST_SUSPEND},
+    .expected_modes = "suspend with a GPU server",
+    .server = true,
+    .check = check,
+    .begin = begin,
+    .worked = worked,
+    .kernel_ended = kernel_ended,
+    .grant = grant,
+};

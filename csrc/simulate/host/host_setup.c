@@ -73,7 +73,7 @@ static void set_parts(gs_simulate_host_state_t *self, const gs_simulate_host_mod
         int64_t in = gs_host_tasks_copy_in(hosts, i, j), out = gs_host_tasks_copy_out(hosts, i, j);
         int64_t kernel = gs_host_tasks_kernel(hosts, i, j, sms),
                 cpu = gs_host_tasks_cpu(hosts, i)[j + 1];
-        if (model->gpu == GS_SIMULATE_HOST_GPU_DRIVER) { /* one piece of GPU work */
+        if (model->way->one_piece) {
             kernel += in + out;
             in = out = 0;
         }
@@ -137,7 +137,7 @@ static int prepare_threads(gs_simulate_host_state_t *self, gs_context_t *ctx,
         set_parts(self, model, r, from);
         from += t->last_part + 1;
         self->slack[r] = scale(model->hosts.period[t->task], model->gap, false);
-        status = gs_simulate_host_check_clock(ctx, "gap", t->task, self->slack[r]);
+        status = gs_simulate_host_check_clock(ctx, "releases", t->task, self->slack[r]);
     }
     if (status != GS_OK || (self->fixed && model->gap.over == 0)) {
         return status;
@@ -178,7 +178,8 @@ static int make_cores(gs_simulate_host_state_t *self, gs_context_t *ctx,
     for (int32_t r = 0; r < self->n && status == GS_OK; r++) {
         status = gs_heap_push(&order, ctx, model->core[self->thread[r].task], r);
     }
-    if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_SERVER) {
+    if (status == GS_OK && model->way->server) {
+        self->thread[self->n].by_way = true;
         status = gs_heap_push(&order, ctx, model->server, self->n);
     }
     int64_t core = -1;
@@ -251,10 +252,10 @@ static int allocate(gs_simulate_host_t *self, gs_context_t *ctx)
     }
     state->n = (int32_t)n;
     state->victim = state->holder = -1;
-    state->container.alarm = state->turn.alarm = GS_NEVER;
+    state->alarm = GS_NEVER;
     state->turn.runs = state->turn.last = state->turn.over = -1;
     state->job_free = -1;
-    state->gpu = model->gpu;
+    state->way = model->way;
     state->mode = model->mode;
     state->fixed = model->low.over == model->low.under; /* low = 1, hence high = 1 */
     state->worst = state->fixed && model->time == NULL;
@@ -304,14 +305,8 @@ int gs_simulate_host_init(gs_simulate_host_t *self, gs_context_t *ctx,
     if (status == GS_OK) {
         status = make_tree(state, ctx);
     }
-    if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_CONTAINER) {
-        status = gs_simulate_host_container_init(state, ctx, model);
-    }
-    if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_GCAPS) {
-        status = gs_simulate_host_gcaps_init(state, ctx, model);
-    }
-    if (status == GS_OK && model->gpu == GS_SIMULATE_HOST_GPU_STGM) {
-        status = gs_simulate_host_stgm_init(state, ctx, model);
+    if (status == GS_OK && model->way->init != NULL) {
+        status = model->way->init(state, ctx, model);
     }
     if (status == GS_OK) {
         status = first_releases(state, ctx, model);

@@ -1,6 +1,22 @@
 /* Time slices of the host simulator. */
 #include "simulate/host/host_parts.h"
 
+static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
+{
+    int status = gs_simulate_host_check_clock(ctx, "context_switch", -1, model->overhead);
+    if (status != GS_OK) {
+        return status;
+    }
+    if (model->slice < 1 || model->slice >= GS_SIMULATE_HOST_LATEST) {
+        return gs_fail(ctx, GS_ERR_VALUE, "timeslice", -1, model->slice,
+                       "a positive time below 2**59 - 1 ticks");
+    }
+    if (model->ring < GS_SIMULATE_HOST_RING_FIFO || model->ring > GS_SIMULATE_HOST_RING_CYCLIC) {
+        return gs_fail(ctx, GS_ERR_VALUE, "ring", -1, model->ring, "0 (fifo) or 1 (cyclic)");
+    }
+    return GS_OK;
+}
+
 /* Segments ------------------------------------------------------------------------------------ */
 
 /* The segment has ended; with CPU work until now and none after it the next one begins at once. */
@@ -38,7 +54,7 @@ static void launch(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_insert(self, &self->launching, r, self->victim);
 }
 
-void gs_simulate_host_slices_begin(gs_simulate_host_state_t *self, int32_t r)
+static void begin(gs_simulate_host_state_t *self, int32_t r)
 {
     const gs_simulate_host_thread_t *t = &self->thread[r];
     if (t->most[t->part] == 0) {
@@ -48,7 +64,7 @@ void gs_simulate_host_slices_begin(gs_simulate_host_state_t *self, int32_t r)
     }
 }
 
-void gs_simulate_host_slices_copied(gs_simulate_host_state_t *self, int32_t r)
+static void worked(gs_simulate_host_state_t *self, int32_t r)
 {
     if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
         launch(self, r);
@@ -59,12 +75,13 @@ void gs_simulate_host_slices_copied(gs_simulate_host_state_t *self, int32_t r)
 
 /* Ring ---------------------------------------------------------------------------------------- */
 
-void gs_simulate_host_slices_ended(gs_simulate_host_state_t *self)
+/* The end of a switch, or of a turn. */
+static void end_alarm(gs_simulate_host_state_t *self)
 {
     int32_t r = self->turn.runs;
     if (self->turn.switches) {
         self->turn.switches = false;
-        self->turn.alarm = GS_NEVER;
+        self->alarm = GS_NEVER;
         gs_simulate_host_begin_turn(self, r);
         return;
     }
@@ -110,7 +127,7 @@ static void serve(gs_simulate_host_state_t *self)
     turn->last = r;
     if (turn->switches) {
         turn->runs = r;
-        turn->alarm = self->now + model->overhead;
+        self->alarm = self->now + model->overhead;
     } else {
         gs_simulate_host_begin_turn(self, r);
     }
@@ -124,7 +141,8 @@ static bool is_over(const gs_simulate_host_state_t *self)
            self->now > turn->since && (self->now - turn->since) % self->host->model.slice == 0;
 }
 
-void gs_simulate_host_slices_settle(gs_simulate_host_state_t *self)
+/* The next context has its turn, now that all launches of the instant are known. */
+static void settle(gs_simulate_host_state_t *self)
 {
     gs_simulate_host_turn_t *turn = &self->turn;
     int64_t slice = self->host->model.slice;
@@ -149,9 +167,35 @@ void gs_simulate_host_slices_settle(gs_simulate_host_state_t *self)
             int64_t slices = (self->now - turn->since) / slice + 1;
             end = slices <= (end - turn->since) / slice ? turn->since + slices * slice : end;
         }
-        turn->alarm = end;
+        self->alarm = end;
     }
-    if (turn->runs >= 0 && turn->alarm >= GS_NEVER) {
+    if (turn->runs >= 0 && self->alarm >= GS_NEVER) {
         gs_simulate_host_pass_clock(self);
     }
 }
+
+static bool by_arrival(const gs_simulate_host_model_t *model)
+{
+    return model->ring == GS_SIMULATE_HOST_RING_FIFO;
+}
+
+/* Contexts take their turns at the end of an instant. */
+static void grant(gs_simulate_host_state_t *self)
+{
+    (void)self;
+}
+
+const gs_simulate_host_way_t gs_simulate_host_time_slices = {
+    .name = "time_slices",
+    .modes = {[GS_SIMULATE_HOST_PARTITIONED] = GS_SIMULATE_HOST_SUSPEND | GS_SIMULATE_HOST_BUSY},
+    .expected_modes = "suspend or busy with a context per task",
+    .at_end_of_work = true,
+    .sliced = true,
+    .check = check,
+    .by_arrival = by_arrival,
+    .begin = begin,
+    .worked = worked,
+    .alarm = end_alarm,
+    .grant = grant,
+    .settle = settle,
+};

@@ -39,7 +39,7 @@ typedef struct {
     int64_t job;    /* record of its current job, -1: none */
     int64_t last;   /* record of its last job that waits or runs */
     int64_t number; /* of its current job */
-    int64_t left;   /* SLICES, GCAPS: of its kernel, without its current turn */
+    int64_t left;   /* time slices, GCAPS: of its kernel, without its current turn */
     int64_t level;  /* GCAPS: GPU priority */
     int64_t asked;  /* instant of its request, of those served first come, first served */
     uint64_t gap_seed;
@@ -59,7 +59,8 @@ typedef struct {
     bool ready;    /* in the list of its cluster */
     bool open;     /* GCAPS: its segment is open */
     bool begun;    /* log: a kernel, a turn or the server has begun for its current job */
-    int8_t inside; /* GS_SIMULATE_HOST_OUTSIDE, or the state of its job in the container */
+    bool by_way;   /* the way handles all its work on CPUs: in the container, or the server */
+    int8_t inside; /* state of its job in the container */
 } gs_simulate_host_thread_t;
 
 typedef struct {
@@ -90,9 +91,8 @@ enum {
     GS_SIMULATE_HOST_SERVER_NOTIFIES
 };
 
-/* State with respect to the container. */
+/* State in the container. */
 enum {
-    GS_SIMULATE_HOST_OUTSIDE,
     GS_SIMULATE_HOST_INSIDE_IDLE,
     GS_SIMULATE_HOST_INSIDE_READY, /* needs a CPU (also to spin) */
     GS_SIMULATE_HOST_INSIDE_WAITS, /* for the GPU */
@@ -108,19 +108,17 @@ typedef struct {
     int64_t granted;   /* part of the budget given to the running thread */
     int64_t beyond;    /* further work of that thread, GS_NEVER: it spins */
     int64_t suspended; /* since when all its jobs are suspended, -1: not all are */
-    int64_t alarm;     /* time of its next own event; GS_NEVER: none */
     int32_t runs;      /* thread that represents it, -1: none */
     int32_t was;       /* the CPU that it ran on last */
     bool busy;         /* the container is not empty */
 } gs_simulate_host_container_t;
 
-/* The GPU with a context per task (SLICES, GCAPS). */
+/* The GPU with a context per task (time slices, GCAPS). */
 typedef struct {
-    int64_t alarm; /* time of its next own event; GS_NEVER: none */
     int64_t since; /* when the turn began */
     int32_t runs;  /* thread whose kernel has the GPU, -1: none */
     int32_t last;  /* the last one, -1: none yet; n: a switch to it was interrupted */
-    int32_t over;  /* SLICES: its slice has ended at this instant, -1: of none */
+    int32_t over;  /* time slices: its slice has ended at this instant, -1: of none */
     bool switches; /* it is switching to `runs` */
 } gs_simulate_host_turn_t;
 
@@ -132,10 +130,12 @@ typedef struct gs_simulate_host_state {
     int32_t n; /* tasks; thread n is the server */
     int32_t cpus, clusters;
     int32_t victim; /* thread of the task under analysis, -1: none */
-    int gpu, mode;
-    bool fixed;  /* execution times are constant, unless they are given or chosen */
-    bool worst;  /* every part takes its worst case */
-    bool global; /* EDF; else partitioned */
+    int mode;
+    const gs_simulate_host_way_t *way;
+    int64_t alarm; /* time of the next own event of the way; GS_NEVER: none */
+    bool fixed;    /* execution times are constant, unless they are given or chosen */
+    bool worst;    /* every part takes its worst case */
+    bool global;   /* EDF; else partitioned */
     bool log_jobs, log_intervals;
     bool marked; /* a bit of `dirty` is set */
     gs_simulate_host_thread_t *thread;

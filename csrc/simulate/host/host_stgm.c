@@ -14,8 +14,8 @@ static bool share_sm(const gs_simulate_host_model_t *model, int64_t i, int64_t k
     return false;
 }
 
-int gs_simulate_host_stgm_init(gs_simulate_host_state_t *self, gs_context_t *ctx,
-                               const gs_simulate_host_model_t *model)
+static int init(gs_simulate_host_state_t *self, gs_context_t *ctx,
+                const gs_simulate_host_model_t *model)
 {
     size_t n = (size_t)self->n, words = self->words = (n + 63) / 64;
     if ((self->conflicts = gs_alloc(ctx, n * words, sizeof(uint64_t))) == NULL ||
@@ -66,35 +66,6 @@ static bool ask(gs_simulate_host_state_t *self, int32_t r)
     return true;
 }
 
-static void launch(gs_simulate_host_state_t *self, int32_t r)
-{
-    gs_simulate_host_thread_t *t = &self->thread[r];
-    t->part++;
-    if (t->most[t->part] == 0) {
-        gs_simulate_host_stgm_kernel_ended(self, r);
-        return;
-    }
-    wait(self, r, GS_SIMULATE_HOST_DOES_WAIT_SM);
-    gs_simulate_host_insert(self, &self->launching, r, self->victim);
-}
-
-void gs_simulate_host_stgm_begin(gs_simulate_host_state_t *self, int32_t r)
-{
-    if (!ask(self, r)) {
-        launch(self, r);
-    }
-}
-
-void gs_simulate_host_stgm_copied(gs_simulate_host_state_t *self, int32_t r)
-{
-    self->holder = -1;
-    if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
-        launch(self, r);
-    } else {
-        gs_simulate_host_resume(self, r);
-    }
-}
-
 /* Starts the kernel of a thread, which has all its SMs. */
 static void start(gs_simulate_host_state_t *self, int32_t r)
 {
@@ -138,7 +109,7 @@ static void free_sms(gs_simulate_host_state_t *self, int32_t r)
     }
 }
 
-void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *self, int32_t r)
+static void kernel_ended(gs_simulate_host_state_t *self, int32_t r)
 {
     gs_simulate_host_thread_t *t = &self->thread[r];
     if (t->most[t->part] != 0) {
@@ -146,6 +117,35 @@ void gs_simulate_host_stgm_kernel_ended(gs_simulate_host_state_t *self, int32_t 
     }
     t->part++;
     if (!ask(self, r)) {
+        gs_simulate_host_resume(self, r);
+    }
+}
+
+static void launch(gs_simulate_host_state_t *self, int32_t r)
+{
+    gs_simulate_host_thread_t *t = &self->thread[r];
+    t->part++;
+    if (t->most[t->part] == 0) {
+        kernel_ended(self, r);
+        return;
+    }
+    wait(self, r, GS_SIMULATE_HOST_DOES_WAIT_SM);
+    gs_simulate_host_insert(self, &self->launching, r, self->victim);
+}
+
+static void begin(gs_simulate_host_state_t *self, int32_t r)
+{
+    if (!ask(self, r)) {
+        launch(self, r);
+    }
+}
+
+static void worked(gs_simulate_host_state_t *self, int32_t r)
+{
+    self->holder = -1;
+    if (self->thread[r].part % GS_SIMULATE_HOST_PARTS == GS_SIMULATE_HOST_PART_IN) {
+        launch(self, r);
+    } else {
         gs_simulate_host_resume(self, r);
     }
 }
@@ -176,7 +176,7 @@ static void take_sms(gs_simulate_host_state_t *self, int32_t r)
     }
 }
 
-void gs_simulate_host_stgm_grant(gs_simulate_host_state_t *self)
+static void grant(gs_simulate_host_state_t *self)
 {
     while (self->asking.head >= 0) {
         gs_simulate_host_line_up(self, &self->waiting, gs_simulate_host_pop(self, &self->asking));
@@ -193,3 +193,22 @@ void gs_simulate_host_stgm_grant(gs_simulate_host_state_t *self)
                                in ? GS_SIMULATE_HOST_DOES_COPY_IN : GS_SIMULATE_HOST_DOES_COPY_OUT);
     }
 }
+
+static bool by_arrival(const gs_simulate_host_model_t *model)
+{
+    (void)model;
+    return true;
+}
+
+const gs_simulate_host_way_t gs_simulate_host_stgm = {
+    .name = "stgm",
+    .modes = {[GS_SIMULATE_HOST_PARTITIONED] = GS_SIMULATE_HOST_SUSPEND | GS_SIMULATE_HOST_BUSY},
+    .expected_modes = "suspend or busy with STGM",
+    .own_sms = true,
+    .by_arrival = by_arrival,
+    .init = init,
+    .begin = begin,
+    .worked = worked,
+    .kernel_ended = kernel_ended,
+    .grant = grant,
+};

@@ -26,7 +26,7 @@ void gs_simulate_host_end_turn(gs_simulate_host_state_t *self)
         gs_simulate_host_note(self, t, GS_SIMULATE_HOST_DOES_WAIT_GPU);
     }
     self->turn.runs = -1;
-    self->turn.alarm = GS_NEVER;
+    self->alarm = GS_NEVER;
 }
 
 void gs_simulate_host_wait_turn(gs_simulate_host_state_t *self, int32_t r)

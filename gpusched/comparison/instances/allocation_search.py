@@ -15,19 +15,19 @@ from gpusched.comparison.instances.instance_search import MOST_EXACT, Found, sea
 from gpusched.comparison.instances.instance_tests import InstanceTests, Spent, Test, bits
 from gpusched.comparison.instances.mig_allocation import MigAllocation, MigPart
 from gpusched.comparison.verdicts.premises import cpu_side, needs_cpus
-from gpusched.comparison.ways import OptionValue, Way, way_of
 from gpusched.model.answer import Claim
 from gpusched.model.gpu import GPU
 from gpusched.model.gpus.mig_profiles import MigInstance
 from gpusched.model.views.derived_view import listed, runs_on_cpu
+from gpusched.ways.way import OptionValue, Way
 
-__all__ = ["MOST_UNITS", "WITHIN", "allocated", "inner_way"]
+__all__ = ["MOST_UNITS", "allocated", "inner_way"]
 
 MOST_UNITS = 64
 """Maximum number of tasks with GPU segments, or of cores, for the search of instances."""
 
-WITHIN = methods()["mig"].option("within")
-"""The option ``within``, with its choices and its default."""
+WITHIN = methods()["mig"].option("way")
+"""The ways in which tasks of an instance can share it."""
 
 _BY_CORE = ("mpcp", "fmlp_plus")  # the others assume that CPU work is not delayed
 _REFUSED = {
@@ -44,17 +44,13 @@ _ASSUMED = (
 )
 
 
-def inner_way(name: object) -> Way:
+def inner_way(way: Way, argument: str = "within") -> Way:
     """The way in which the tasks of an instance share it; ValueError for an unsuitable one."""
-    try:
-        way = way_of(name)
-    except ValueError as error:
-        raise ValueError(f"within:{str(error).removeprefix('method:')}") from None
     if way.name in WITHIN.choices:
         return way
     reason = _REFUSED.get(way.name, "it has no test of its own")
     raise ValueError(
-        f"within: got {way.name!r}, expected one of {', '.join(WITHIN.choices)}; {reason}"
+        f"{argument}: got {way.name!r}, expected one of {', '.join(WITHIN.choices)}; {reason}"
     )
 
 
@@ -102,7 +98,7 @@ def allocated(
         left |= {workload.index(name): time for name, time in side.response.items()}
         if side.condition is not None:
             conditions[side.condition] = None
-    claim = "sufficient" if within.method is None else within.method.claim
+    claim = "sufficient" if within.test_method is None else within.test_method.claim
     return MigAllocation(
         workload=models.given.workload,
         platform=models.given.platform,

@@ -15,7 +15,6 @@ from gpusched.comparison.instances.instance_workloads import (
     platform_of_instance,
     task_in_instance,
 )
-from gpusched.comparison.ways import OptionValue
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
@@ -24,6 +23,7 @@ from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import OptionValue
 
 __all__ = ["InstanceTests", "Spent", "Test", "bits"]
 

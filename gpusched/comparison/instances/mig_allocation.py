@@ -17,7 +17,6 @@ from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.verdicts.conditions import Condition, conditions_of, conditions_values
 from gpusched.comparison.verdicts.gpu_rules import Rule
-from gpusched.comparison.ways import WAYS, OptionValue
 from gpusched.comparison.workload_answer import (
     CLAIMS,
     WorkloadAnswer,
@@ -32,6 +31,7 @@ from gpusched.model.views.derived_view import listed
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import WAYS, OptionValue
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from gpusched._support.arguments import instance, one_of
 from gpusched._support.budget import Budget, as_budget, raise_if_stopped, within_seconds
 from gpusched._support.progress import Progress, reporter
-from gpusched.comparison.analyses import Request, instances_for
+from gpusched.comparison.analyses import Request, instances_for, with_costs
 from gpusched.comparison.derived_models import DerivedModels, Gaps
+from gpusched.comparison.instances.allocation_search import inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.ways import OptionValue
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import OptionValue, Way, as_way
 
 __all__ = ["mig"]
-
-Within = Literal[
-    "streams", "priority_streams", "edf_serial", "edf_parallel", "pbs", "mpcp", "fmlp_plus"
-]
 
 
 def mig(
     workload: Workload,
     platform: Platform,
-    within: Within = "streams",
+    way: Way | str = "streams",
     *,
     gaps: Gaps = "occupy",
     budget: Budget | None = None,
@@ -36,7 +33,7 @@ def mig(
 
     An instance acts as a GPU of its own, with its own SMs, copy engines and queues. Tasks in
     different instances do not delay each other on the GPU. Tasks in one instance share it in the
-    way ``within``, and the test of that way must accept the tasks of every instance.
+    way ``way``, and the test of that way must accept the tasks of every instance.
 
     Instances help, for example, with a task whose kernel fills the GPU for longer than other tasks
     can wait. Without instances, only ways of sharing that preempt kernels can guarantee the
@@ -68,12 +65,12 @@ instances; every smaller set of tasks has one.
     platform
         A platform with a GPU that has MIG profiles (``GPU.mig_profiles``). If the platform lists
         instances (``mig=``), these are used; otherwise any of ``GPU.mig_configurations``.
-    within
-        Way in which the tasks of an instance share it: "streams" (one stream per task),
-        "priority_streams", "edf_serial", "edf_parallel" or "pbs", which assume that CPU work is not
-        delayed by other tasks; or "mpcp" or "fmlp_plus", for which every task needs a core. As the
-        tests of the latter see only the tasks of one instance, all tasks of a core are put into one
-        instance.
+    way
+        Way in which the tasks of an instance share it (``gs.ways``), or its name: "streams" (one
+        stream per task), "priority_streams", "edf_serial", "edf_parallel" or "pbs", which assume
+        that CPU work is not delayed by other tasks; or "mpcp" or "fmlp_plus", for which every task
+        needs a core. As the tests of the latter see only the tasks of one instance, all tasks of a
+        core are put into one instance.
     gaps
         As in ``gs.analyze``.
     budget
@@ -86,7 +83,7 @@ instances; every smaller set of tasks has one.
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
     options
-        Options of the test of ``within``, such as ``mode="busy"``.
+        Parameters that are added to the way, such as ``mode="busy"``.
 
     Returns
     -------
@@ -120,8 +117,9 @@ instances; every smaller set of tasks has one.
     raise_if_stopped(stop)
     stop = within_seconds(stop, as_budget(budget).seconds)
     memory = None if budget is None else as_budget(budget).bytes
-    request = Request(options, gaps, budget, stop, memory=memory)
+    given: dict[str, Any] = dict(options)
+    within = inner_way(as_way(way, **given), "way")
+    models = DerivedModels(workload, with_costs(platform, within))
+    request = Request({}, gaps, budget, stop, memory=memory)
     with reporter(progress, None, "set", delay=1.0) as report:
-        return instances_for(
-            DerivedModels(workload, platform), request, {"within": within, **options}, report
-        )
+        return instances_for(models, request, within, report)

@@ -29,7 +29,7 @@ class Rule:
 
     >>> kernel = gs.Kernel("2ms", blocks=8, threads=256)
     >>> w = gs.Workload([gs.Task("a", "20ms", [kernel]), gs.Task("b", "40ms", [kernel])], "us")
-    >>> [rule] = gs.compare(w, gs.Platform("A100"), methods=["priority_streams"])[0].rules
+    >>> [rule] = gs.compare(w, gs.Platform("A100"), ways=["priority_streams"])[0].rules
     >>> rule.name, rule.kind
     ('stream_priorities', 'hint')
 

@@ -21,7 +21,6 @@ from gpusched.comparison.verdicts.premises import (
     needs_cpus,
     open_conditions,
 )
-from gpusched.comparison.ways import Way
 from gpusched.comparison.workload_answer import deadlines_of
 from gpusched.model.answer import Answer, Times, missing
 from gpusched.model.host_tasks import HostTasks
@@ -30,6 +29,7 @@ from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.views.derived_view import View
 from gpusched.model.workload.time_units import tick_length, time_with_unit
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import Way
 
 __all__ = ["Found", "Judged", "judged"]
 

@@ -28,6 +28,7 @@ from gpusched.model.schedule import Schedule
 from gpusched.model.views.derived_view import runs_on_cpu, uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
+from gpusched.ways.way import WAYS
 
 __all__ = [
     "PREMISES",
@@ -184,7 +185,7 @@ def _responses(
         if len(given) == len(tasks):
             answer = analysis.mpcp(hosts.replace(core=given), cpus)
         else:
-            answer = analysis.partition(hosts, cpus, protocol="mpcp")
+            answer = analysis.partition(hosts, cpus)
     except (ValueError, OverflowError):
         return None
     if not answer.accepted:
@@ -436,27 +437,29 @@ _FRAMES = Premise(
     doubt=_late_starts_in_frames,
 )
 
+_BY_NAME = {
+    "cpu_alone": _CPUS,
+    "channel_per_stream": _CHANNEL,
+    "channel_of_client": _CHANNEL_OF_CLIENT,
+    "channel_of_green_context": _CHANNEL_OF_GREEN,
+    "mps_clients": _CLIENTS,
+    "mps_usual_clients": _USUAL_CLIENTS,
+    "resident_grids": _GRIDS,
+    "resident_grids_of_sms": _GRIDS_OF_SMS,
+    "own_processes": _PROCESSES,
+    "no_cores": _NO_CORES,
+    "exact_times": _EXACT_TIMES,
+    "frames_start_together": _FRAMES,
+}
+"""Checks of the premises that the rows of ways name."""
+
 PREMISES: dict[str, tuple[Premise, ...]] = {
-    "streams": (_CPUS, _CHANNEL, _GRIDS),
-    "priority_streams": (_CPUS, _CHANNEL, _GRIDS),
-    "mps": (_CPUS, _CLIENTS, _USUAL_CLIENTS, _CHANNEL_OF_CLIENT, _GRIDS),
-    "green_contexts": (_CPUS, _CHANNEL_OF_GREEN, _GRIDS),
-    "time_slices": (_PROCESSES,),
-    "gcaps": (_PROCESSES,),
-    "mpcp": (),
-    "fmlp_plus": (),
-    "gpu_server": (),
-    "stgm": (_GRIDS_OF_SMS,),
-    "mig": (),  # those of the way within, and of the CPUs that its instances share
-    "srm": (_NO_CORES,),
-    "container": (_NO_CORES,),
-    "edf_serial": (_CPUS, _EXACT_TIMES),
-    "edf_parallel": (_CPUS, _EXACT_TIMES, _FRAMES),
-    "pbs": (_CPUS, _FRAMES),
+    way.name: tuple(_BY_NAME[name] for name in way.premises) for way in WAYS if way.test
 }
 """Premises of each way with a test, beside that of all ways (``gpu_work_kept``) and those that
 every derived model checks: releases without jitter, and, unless a way is about processes, one
-process for all tasks that use the GPU."""
+process for all tasks that use the GPU. Those of mig are those of the way within, and of the CPUs
+that its instances share."""
 
 
 def refuse_false_premises(way: str, case: Case) -> None:

@@ -76,27 +76,13 @@ def _repeated(
     jobs = np.maximum(0, -((hosts.offset - span.end) // hosts.period))
     if int((jobs * (1 + 4 * hosts.segments)).sum()) > _MOST_PARTS:
         return None
-    more: dict[str, Any] = {"mode": run.mode} if run.mode else {}
-    if run.protocol == "gpu_server":
-        more |= {"server": run.server, "overhead": run.overhead}
-    elif run.protocol == "gcaps":
-        more |= {"update": run.overhead, "stall": bool(options.get("stall", False))}
-        more["switch"] = platform.context_switch
-    elif run.protocol == "container":
-        more["server_period"] = run.server_period
-    elif run.protocol == "stgm":
-        more["sms"] = run.sms
-    elif run.protocol == "time_slices":
-        more |= {"slice": platform.timeslice, "switch": platform.context_switch}
-        more["ring"] = platform.ring
     again = host(
         hosts,
         run.cpus,
-        run.policy,  # type: ignore[arg-type]
-        run.protocol,  # type: ignore[arg-type]
+        run.way,
+        sms=run.sms,
         until=max(span.end, span.release + 1),
         progress=False,
-        **more,
     )
     row = np.flatnonzero((again.task == task) & (again.job == span.job))
     before = np.flatnonzero((run.task == task) & (run.job == span.job))
@@ -168,7 +154,7 @@ def _text(run: HostRun, cause: str, name: str, task: int, span: JobSpan) -> str:
         "stgm": f"for its SMs, which {name} had",
         "driver": f"for the GPU, which {name} had",
         "container": f"for the GPU, which {name} had",
-    }.get(run.protocol, f"for the lock, held by {name}")
+    }.get(run.way.name, f"for the lock, held by {name}")
     words = {
         "previous": f"because job {span.job - 1} had not ended",
         "higher": f"for a CPU: {name}, more urgent, ran on its core {core}",
@@ -182,7 +168,7 @@ def _text(run: HostRun, cause: str, name: str, task: int, span: JobSpan) -> str:
         "owner": "for the GPU, which a more urgent task had without a kernel",
         "core": f"for a CPU: all {run.cpus} had work that is due earlier, such as {name}'s",
     }
-    if cause == "core" and run.protocol == "container":
+    if cause == "core" and run.way.name == "container":
         return "for a CPU, or for its server's budget"
     if cause == "core" and run.cpus == 1:
         return f"for a CPU, which had {name}'s work"

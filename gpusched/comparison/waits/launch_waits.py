@@ -198,7 +198,7 @@ class _OfJob:
         words = {
             "previous": f"because job {self.span.job - 1} had not ended",
             "one stream": f"because the work of {other} was before it in the one stream of all "
-            "tasks: give each task a stream (--method streams)",
+            "tasks: give each task a stream (--way streams)",
             "room": f"because kernels of {other} left no room on the SMs",
             "partition": f"because kernels of {other} left no room on the SMs that it may use",
             "share": "because it may use only some of the SMs",

@@ -162,7 +162,8 @@ def opened_database(source: str, max_bytes: int) -> Iterator[sqlite3.Connection]
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from messages of SQLite
         if isinstance(error, sqlite3.Error):
             pass_interrupt_on(error)
-        if "locked" in str(error) or "readonly" in str(error):
+        in_use = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY)
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in in_use:
             reason = f"another program is writing it, or was stopped while it did ({error})"
             raise OSError(errno.EBUSY, reason, source) from error
         raise ValueError(

@@ -154,7 +154,7 @@ def block_times(tasks: KernelTasks | KernelChains, execution: Any) -> tuple[Int6
 
 def release_slack(tasks: KernelTasks | KernelChains, gap: Any) -> Int64Array:
     """The most ticks that are added to each period, for sporadic releases."""
-    share = gap_share(gap)
+    share = gap_share(gap, "gap")
     try:
         slack = _scaled(tasks.period, share, up=False)
         if int(slack.max(initial=0)) < LATEST:

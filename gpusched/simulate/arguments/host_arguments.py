@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, flag, int_array, integer, one_of
+from gpusched._support.arguments import Int64Array, int_array, integer, one_of
 from gpusched._support.registry import enumeration
 from gpusched.model.host_tasks import HostTasks, container_period
 from gpusched.simulate.arguments.run_arguments import (
@@ -16,102 +16,70 @@ from gpusched.simulate.arguments.run_arguments import (
     per_set,
     victim_per_set,
 )
-
-Policy = Literal["partitioned", "gedf"]
-Protocol = Literal[
-    "stgm",
-    "mpcp",
-    "fmlp_plus",
-    "gpu_server",
-    "time_slices",
-    "gcaps",
-    "fmlp",
-    "omlp",
-    "driver",
-    "container",
-]
-Mode = Literal["suspend", "busy", "spin"]
-Ring = Literal["fifo", "cyclic"]
+from gpusched.ways.way import WAYS, Way, as_way
 
 _POLICIES = enumeration("simulate.host_policy")
-_PROTOCOLS = {
-    "partitioned": ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps"),
-    "gedf": ("fmlp", "omlp", "driver", "container"),
-}
-_NUMBERS = {name: i for i, name in enumerate(enumeration("simulate.host_protocol")) if name}
-_NUMBERS["fmlp"] = _NUMBERS["fmlp_plus"]  # one lock; the policy tells them apart
 _MODES = enumeration("simulate.host_mode")
-_MODES_OF = {
-    **{"stgm": _MODES[:2], "mpcp": _MODES, "fmlp_plus": _MODES, "driver": (_MODES[2], _MODES[0])},
-    **{"container": _MODES[:2], "time_slices": _MODES[:2], "gcaps": _MODES[:2]},
-}
 _RINGS = enumeration("simulate.host_ring")
 _TRIGGERS = enumeration("simulate.host_trigger")
 
 
-CONTEXT_OPTIONS = {
-    **{"slice": ("time_slices",), "switch": ("time_slices", "gcaps"), "ring": ("time_slices",)},
-    **{name: ("gcaps",) for name in ("update", "stall", "gpu_priority")},
-}
-"""Options of the protocols with a context per task, and the protocols that have them."""
+class Victim:
+    """A task under analysis: the other tasks release jobs at times that are bad for it.
 
+    >>> hosts = gs.HostTasks.from_segments(
+    ...     [20, 30], [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]], core=[0, 1])
+    >>> victim = gs.simulate.Victim(0, "request")
+    >>> run = gs.simulate.host(hosts, 2, "mpcp", until=60, victim=victim)
+    >>> run.worst.tolist()
+    [12, 20]
 
-class Contexts(NamedTuple):
-    """Options of the protocols with a context per task, as given."""
+    Parameters
+    ----------
+    task
+        Index of the task; for ``host_responses`` also one per set (-1: none).
+    triggers
+        Events of the task's jobs at which other tasks release jobs, one or several of: "release" (a
+        job becomes the current one of its task), "request" (a GPU segment begins), "resume" (a GPU
+        segment has ended), "finish". Default: "request".
+    """
 
-    slice: Any
-    switch: Any
-    ring: Any
-    update: Any
-    stall: Any
-    gpu_priority: Any
+    def __init__(self, task: Any, *triggers: str) -> None:
+        self.task = task
+        self.triggers = triggers or ("request",)
+
+    def __repr__(self) -> str:
+        return f"gs.simulate.Victim({', '.join(map(repr, (self.task, *self.triggers)))})"
 
 
 class HostModel(NamedTuple):
     """Checked options, and those arguments of the core that its functions share."""
 
-    protocol: str
-    mode: str
+    way: Way
+    policy: str
     sms: int
-    server: Int64Array
-    overhead: int
-    server_period: Int64Array
     victim: Int64Array
+    triggers: int
     arguments: dict[str, Any]
 
 
 def host_model(
     hosts: HostTasks,
     cpus: Any,
-    policy: Any,
-    protocol: Any,
-    mode: Any,
+    way: Any,
     sms: Any,
-    server: Any,
-    overhead: Any,
-    server_period: Any,
     execution: Any,
     gap: Any,
     victim: Any,
     sets: int,
-    contexts: Contexts,
 ) -> HostModel:
     """Check the options of one set or of a stack; ``ValueError`` for those that do not fit."""
-    one_of(policy, _POLICIES, "policy")
-    known = _PROTOCOLS[policy]
-    protocol = known[0] if protocol is None else protocol
-    one_of(protocol, known, "protocol")
-    modes = _MODES_OF.get(protocol, _MODES[:1])
-    mode = modes[0] if mode is None else mode
-    one_of(mode, _MODES, "mode")
-    if mode not in modes:
-        raise ValueError(
-            f"mode: got {mode!r}, expected one of {', '.join(modes)} with protocol={protocol!r}"
-        )
+    way = _simulated(as_way(way))
+    policy = "gedf" if way.global_edf else "partitioned"
     count = integer(cpus, "cpus")
     if not 1 <= count < 2**31:
         raise ValueError(f"cpus: got {count}, expected 1 to 2**31 - 1")
-    width = _sms(hosts, sms, protocol)
+    width = _sms(hosts, sms, way)
     homeless = np.argwhere((hosts.core < 0) & hosts.is_task)
     if policy == "partitioned" and len(homeless):
         at = homeless[0].tolist()
@@ -120,27 +88,20 @@ def host_model(
             "hosts of a verdict by gs.analysis.partition or stgm_allocate"
         )
     homeless = np.argwhere((hosts.segments > 0) & ~hosts.sm.any(axis=-1))
-    if protocol == "stgm" and len(homeless):
+    if way.divided and len(homeless):
         raise ValueError(
             f"sm{homeless[0].tolist()}: got none, expected an SM for a task with GPU segments; "
-            "give sm=, or the hosts of gs.analysis.stgm_allocate, or another protocol than 'stgm'"
+            f"give sm=, or the hosts of gs.analysis.stgm_allocate, or another way than {way.name!r}"
         )
-    if protocol != "gpu_server" and (server is not None or overhead != 0):
-        name, value = ("overhead", overhead) if server is None else ("server", server)
-        raise ValueError(f"{name}: got {value!r:.60}, expected none without protocol='gpu_server'")
-    if protocol != "container" and server_period is not None:
-        raise ValueError(
-            f"server_period: got {server_period!r:.60}, expected none without protocol='container'"
-        )
-    periods = _server_periods(hosts, server_period, sets)
-    servers = per_set(count if server is None else server, sets, "server")
-    late = integer(overhead, "overhead")
-    victims = victim_per_set(victim, sets, hosts.n)
+    victim = victim if victim is None or isinstance(victim, Victim) else Victim(victim)
+    victims = victim_per_set(None if victim is None else victim.task, sets, hosts.n)
     rows = (sets, hosts.n)
     sm = None
-    if protocol == "stgm":
+    if way.divided:
         sm = np.zeros((*rows, width), np.uint8)
         sm[..., : hosts.sms] = hosts.sm.reshape(*rows, hosts.sms)
+    way, own = _own_arguments(hosts, way, count, sets)
+    mode = getattr(way, "mode", _MODES[0]) if _has(way, "mode") else _MODES[0]
     arguments = {
         "hosts": hosts._columns(),
         "offset": hosts.offset.reshape(rows),
@@ -149,63 +110,73 @@ def host_model(
         "cpus": count,
         "sms": width,
         "policy": _POLICIES.index(policy),
-        "gpu": _NUMBERS[protocol],
+        "way": _protocol(way),
         "mode": _MODES.index(mode),
-        "server": periods if protocol == "container" else servers,
-        "overhead": late,
         "shares": _shares(execution, gap),
-        **_context_arguments(hosts, protocol, contexts, sets),
+        **own,
     }
-    if protocol in ("time_slices", "gcaps"):
-        late = arguments["overhead"]
-    return HostModel(protocol, mode, width, servers, late, periods, victims, arguments)
+    triggers = trigger_bits(("request",) if victim is None else victim.triggers)
+    return HostModel(way, policy, width, victims, triggers, arguments)
 
 
-def _context_arguments(
-    hosts: HostTasks, protocol: str, given: Contexts, sets: int
-) -> dict[str, Any]:
-    """The core's arguments for a context per task; nothing for other protocols."""
-    standard = Contexts(None, 0, "fifo", 0, False, None)
-    for name, owners in CONTEXT_OPTIONS.items():
-        value = getattr(given, name)
-        if protocol not in owners and value is not getattr(standard, name) and value != 0:
-            expected = " or ".join(map(repr, owners))
-            raise ValueError(
-                f"{name}: got {value!r:.60}, expected none without protocol={expected}"
-            )
-    if protocol == "time_slices":
-        if given.slice is None:
-            raise ValueError("slice: got none, expected the length of a slice in ticks")
-        one_of(given.ring, _RINGS, "ring")
-        return {
-            "slice": _ticks(given.slice, "slice", 1),
-            "overhead": _ticks(given.switch, "switch", 0),
-            "ring": _RINGS.index(given.ring),
+def _has(way: Way, name: str) -> bool:
+    return any(option.name == name for option in way.parameters)
+
+
+def _protocol(way: Way) -> str:
+    """The rules of the core for a way; a lock that is to be chosen is FMLP."""
+    if way.name != "srm":
+        return way.name
+    return "omlp" if way.lock == "omlp" else "fmlp"
+
+
+def _simulated(way: Way) -> Way:
+    """A way that this simulator plays, with its mode; ValueError for another."""
+    plays = [each.name for each in WAYS if each.simulator == "host" or each.placed]
+    if way.name not in plays:
+        raise ValueError(f"way: got {way.name!r}, expected one of {', '.join(plays)}")
+    if _has(way, "mode") and "mode" not in way.given:
+        way = way.replace(mode=way.mode)
+    return way
+
+
+def _own_arguments(hosts: HostTasks, way: Way, cpus: int, sets: int) -> tuple[Way, dict[str, Any]]:
+    """The way with what it has by default here, and the core's arguments for its parameters."""
+    one = not hosts.is_stack
+    found: dict[str, Any] = {"server": np.full(sets, cpus, np.int64), "overhead": 0}
+    if _has(way, "server"):
+        servers = per_set(cpus if way.server is None else way.server, sets, "server")
+        way = way.replace(server=int(servers[0]) if one else servers)
+        found |= {"server": servers, "overhead": integer(way.server_overhead, "server_overhead")}
+    if _has(way, "server_period"):
+        periods = _server_periods(hosts, way.server_period, sets)
+        way = way.replace(server_period=int(periods[0]) if one else periods)
+        found["server"] = periods
+    if way.name == "time_slices":
+        if way.timeslice is None:
+            raise ValueError("timeslice: got none, expected the length of a slice in ticks")
+        found |= {
+            "slice": integer(way.timeslice, "timeslice"),
+            "overhead": integer(way.context_switch, "context_switch"),
+            "ring": _RINGS.index(way.ring),
         }
-    if protocol != "gcaps":
-        return {}
-    priority = None
-    if given.gpu_priority is not None:
-        priority = int_array(given.gpu_priority, "gpu_priority")
-        if priority.shape not in (hosts.core.shape, (hosts.n,)):
-            raise ValueError(
-                f"gpu_priority: got shape {priority.shape}, expected one number for each task, "
-                f"{hosts.core.shape}"
-            )
-        priority = np.ascontiguousarray(np.broadcast_to(priority, (sets, hosts.n)))
-    return {
-        "overhead": _ticks(given.update, "update", 0),
-        "switch": _ticks(given.switch, "switch", 0),
-        "stall": flag(given.stall, "stall"),
-        "gpu_priority": priority,
-    }
-
-
-def _ticks(value: Any, name: str, least: int) -> int:
-    ticks = integer(value, name)
-    if ticks < least:
-        raise ValueError(f"{name}: got {ticks}, expected {least} or more")
-    return ticks
+    if way.name == "gcaps":
+        priority = None
+        if way.gpu_priority is not None:
+            priority = int_array(way.gpu_priority, "gpu_priority")
+            if priority.shape not in (hosts.core.shape, (hosts.n,)):
+                raise ValueError(
+                    f"gpu_priority: got shape {priority.shape}, expected one number for each task, "
+                    f"{hosts.core.shape}"
+                )
+            priority = np.ascontiguousarray(np.broadcast_to(priority, (sets, hosts.n)))
+        found |= {
+            "overhead": integer(way.update_cost, "update_cost"),
+            "switch": integer(way.context_switch, "context_switch"),
+            "stall": way.stall,
+            "gpu_priority": priority,
+        }
+    return way, found
 
 
 def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Array:
@@ -217,15 +188,15 @@ def _server_periods(hosts: HostTasks, server_period: Any, sets: int) -> Int64Arr
     return periods
 
 
-def _sms(hosts: HostTasks, sms: Any, protocol: str) -> int:
+def _sms(hosts: HostTasks, sms: Any, way: Way) -> int:
     if sms is None:
-        return max(hosts.sms, 1 if protocol == "stgm" else hosts.columns, 1)
+        return max(hosts.sms, 1 if way.divided else hosts.columns, 1)
     count = integer(sms, "sms")
     if not 1 <= count < 2**31:
         raise ValueError(f"sms: got {count}, expected 1 to 2**31 - 1")
-    if protocol == "stgm" and not hosts.sms <= count <= 2**16:
+    if way.divided and not hosts.sms <= count <= 2**16:
         least = f"{hosts.sms} (the SMs of hosts.sm)"
-        raise ValueError(f"sms: got {count}, expected {least} to 65536 with protocol='stgm'")
+        raise ValueError(f"sms: got {count}, expected {least} to 65536 with {way.name!r}")
     return count
 
 
@@ -240,9 +211,9 @@ def release_ends(until: Any, sets: int) -> Int64Array:
 def _shares(execution: Any, gap: Any) -> Int64Array:
     """low, high and gap as fractions."""
     low, high = execution_shares(execution, "worst case")
-    more = gap_share(gap)
+    more = gap_share(gap, "releases")
     if more >= 2**59:
-        raise OverflowError(f"gap: got {gap}, expected less than 2**59")
+        raise OverflowError(f"releases: got {gap}, expected less than 2**59")
     flat: list[int] = []
     for share in (low, high, more):
         # More than 62 bits: numbers below a billionth with all digits, on which no tick depends.

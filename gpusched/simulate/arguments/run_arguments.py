@@ -61,11 +61,11 @@ def execution_shares(
     return low, high
 
 
-def gap_share(gap: Any) -> Fraction:
+def gap_share(gap: Any, name: str) -> Fraction:
     """Longest delay of a release, as a share of the period."""
-    share = _share(gap, "gap")
+    share = _share(gap, name)
     if share < 0:
-        raise ValueError(f"gap: got {gap}, expected 0 or more")
+        raise ValueError(f"{name}: got {gap}, expected 0 or more")
     return share
 
 

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched._support.arguments import Int64Array, flag, instance, one_of, seed_key, set_number
+from gpusched._support.arguments import Int64Array, flag, instance, seed_key, set_number
 from gpusched._support.budget import Budget, as_budget, share_of, within_seconds
 from gpusched._support.registry import enumeration
 from gpusched.model.host_tasks import HostTasks
-from gpusched.simulate.arguments.host_arguments import (
-    Contexts,
-    HostModel,
-    Mode,
-    Ring,
-    host_model,
-)
-from gpusched.simulate.challenges.challenge_result import Challenge, LateJobs, Sharing
+from gpusched.simulate.arguments.host_arguments import HostModel, host_model
+from gpusched.simulate.challenge_result import Challenge, LateJobs
+from gpusched.ways.way import Way, placed_way
 
 __all__ = ["challenge"]
 
-ChallengeProtocol = Literal["stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps"]
-
-_PROTOCOLS = ("stgm", "mpcp", "fmlp_plus", "gpu_server", "time_slices", "gcaps")
 _REASONS = ("", *enumeration("core.status")[1:4])
 _JOBS = 1_000_000  # simulated unless a budget says otherwise
 # Sets that are explored by default: this takes seconds.
@@ -35,18 +27,9 @@ _TINY_TASKS, _TINY_PERIOD = 4, 32
 def challenge(
     hosts: HostTasks,
     cpus: int,
-    protocol: ChallengeProtocol,
+    way: Way | str,
     *,
-    mode: Mode | None = None,
     sms: int | None = None,
-    server: Any = None,
-    overhead: int = 0,
-    slice: int | None = None,
-    switch: int = 0,
-    ring: Ring = "fifo",
-    update: int = 0,
-    stall: bool = False,
-    gpu_priority: npt.ArrayLike | None = None,
     budget: Budget | None = None,
     seed: Any = 0,
     first: int = 0,
@@ -84,10 +67,12 @@ def challenge(
     hosts
         One set or a stack, with cores, deadlines no longer than periods, and distinct priorities.
         The sets of a stack are searched one after the other.
-    cpus, protocol, mode, sms, server, overhead
-        As in ``gs.simulate.host``; ``server`` may be (N,).
-    slice, switch, ring, update, stall, gpu_priority
-        As in ``gs.simulate.host``; ``gpu_priority`` may be (N, n).
+    cpus, sms
+        As in ``gs.simulate.host``.
+    way
+        A way of sharing the GPU with a test of tasks with cores: ``Stgm``, ``Mpcp``, ``FmlpPlus``,
+        ``GpuServer``, ``TimeSlices`` or ``Gcaps`` of ``gs.ways``, as in ``gs.simulate.host``, or
+        its name; the core of a server may be (N,), GPU priorities (N, n).
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit the simulated jobs, or the
         transitions of the exploration, of each set. Default: 1,000,000 states and 2 GiB. Each set
@@ -125,7 +110,7 @@ def challenge(
     Those of ``gs.simulate.host`` with partitioned priorities.
     """
     instance(hosts, HostTasks, "hosts")
-    one_of(protocol, _PROTOCOLS, "protocol")
+    way = placed_way(way)
     explore = None if exhaustive is None else flag(exhaustive, "exhaustive")
     limits, key = as_budget(budget), seed_key(seed)
     number = set_number(first, "first")
@@ -134,39 +119,14 @@ def challenge(
     known = np.zeros(sets, np.bool_)
     if accepted is not None:
         known = np.broadcast_to(np.asarray(accepted, np.bool_), (sets,))
-    model = host_model(
-        hosts,
-        cpus,
-        "partitioned",
-        protocol,
-        mode,
-        sms,
-        server,
-        overhead,
-        None,
-        1.0,
-        0,
-        None,
-        sets,
-        Contexts(slice, switch, ring, update, stall, gpu_priority),
-    )
+    model = host_model(hosts, cpus, way, sms, 1.0, 0, None, sets)
     found = [
         _Found("accepted", "test", None, np.zeros(0, np.int64))
         if known[i]
         else _challenge(model, hosts, i, explore, limits, key, number + i, share_of(stop, sets - i))
         for i in range(sets)
     ]
-    given = model.arguments.get("gpu_priority")
-    sharing = Sharing(
-        overhead=model.overhead if protocol == "gpu_server" else 0,
-        slice=model.arguments.get("slice"),
-        switch=int(switch),
-        ring=ring,
-        update=model.overhead if protocol == "gcaps" else 0,
-        stall=bool(stall),
-        gpu_priority=given if given is None or hosts.is_stack else given[0],
-    )
-    return _answer(hosts, int(cpus), protocol, model, sharing, found)
+    return _answer(hosts, int(cpus), model, found)
 
 
 class _Found(NamedTuple):
@@ -223,7 +183,7 @@ def _call(
         None if given["sm"] is None else np.ascontiguousarray(given["sm"][at : at + 1, : one.n]),
         given["server"][at : at + 1],
         explore=explore,
-        **{name: given[name] for name in ("cpus", "sms", "gpu", "mode", "overhead")},
+        **{name: given[name] for name in ("cpus", "sms", "way", "mode", "overhead")},
         **{name: given[name] for name in ("slice", "switch", "ring", "stall") if name in given},
         gpu_priority=None if priority is None else priority[at : at + 1, : one.n],
         key=key,
@@ -241,9 +201,7 @@ def _call(
 def _answer(
     hosts: HostTasks,
     cpus: int,
-    protocol: str,
     model: HostModel,
-    sharing: Sharing,
     found: list[_Found],
 ) -> Challenge:
     worst = np.zeros((len(found), hosts.n), np.int64)
@@ -255,15 +213,11 @@ def _answer(
     }
     columns["victim"] = [one.example[3] if one.example else -1 for one in found]
     single = not hosts.is_stack
-    server = model.server if protocol == "gpu_server" else None
     return Challenge(
         hosts=hosts,
         cpus=cpus,
-        protocol=protocol,
-        mode=model.mode,
+        way=model.way,
         sms=model.sms,
-        server=int(server[0]) if single and server is not None else server,
-        sharing=sharing,
         worst=worst[0] if single else worst,
         late=_late_jobs(hosts, found),
         **{name: values[0] if single else np.array(values) for name, values in columns.items()},

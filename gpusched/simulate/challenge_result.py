@@ -16,6 +16,8 @@ from gpusched._support.text import escape, named, plural
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate import run_results
 from gpusched.simulate.run_results import Table
+from gpusched.ways.old_values import OldSharing, way_of_old
+from gpusched.ways.way import Way
 
 if TYPE_CHECKING:
     from typing import Self
@@ -26,69 +28,10 @@ if TYPE_CHECKING:
     from gpusched.model.answer import Flags
     from gpusched.simulate.host_result import HostRun
 
-__all__ = ["CLAIMS", "Challenge", "LateJobs", "Sharing"]
+__all__ = ["CLAIMS", "Challenge", "LateJobs"]
 
 CLAIMS = ("unknown", "accepted", "counterexample")
 """Answers of a challenge, in the order of their numbers."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Sharing(Saved, Frozen):
-    """Parameters of a GPU sharing protocol, as ``gs.simulate.host`` takes them.
-
-    >>> jobs = [[2, (1, 7, 1), 2], [3, (1, 12, 1), 3]]
-    >>> hosts = gs.HostTasks.from_segments([24, 30], jobs, core=[0, 1])
-    >>> sharing = gs.analysis.gcaps(hosts, update=1).challenge().sharing
-    >>> sharing.update, sharing.stall
-    (1, False)
-
-    Attributes
-    ----------
-    overhead
-        Overhead of the server in ticks; 0 for protocols without a server.
-    slice, ring
-        Parameters of "time_slices"; ``slice`` is None for other protocols.
-    switch
-        Time to switch to another context, for "time_slices" and "gcaps".
-    update, stall
-        Parameters of "gcaps".
-    gpu_priority
-        GPU priorities of "gcaps": int64 (n,) or (N, n); None: the order of the tasks' priorities.
-    """
-
-    _KIND: ClassVar[str] = "Sharing"
-
-    overhead: int = 0
-    slice: int | None = None
-    switch: int = 0
-    ring: str = "fifo"
-    update: int = 0
-    stall: bool = False
-    gpu_priority: Int64Array | None = None
-
-    @property
-    def is_stack(self) -> bool:
-        """Whether GPU priorities are given for a stack of sets."""
-        return self.gpu_priority is not None and self.gpu_priority.ndim == 2
-
-    def _sets(self, index: Any) -> Self:
-        assert self.gpu_priority is not None
-        return self._with(gpu_priority=np.array(self.gpu_priority[index]))
-
-    def _with(self, **changed: Any) -> Self:
-        return type(self)(**{**{f.name: getattr(self, f.name) for f in fields(self)}, **changed})
-
-    def arguments(self, protocol: str, n: int) -> dict[str, Any]:
-        """The arguments of ``gs.simulate.host`` for sets of n tasks."""
-        names = {
-            "gpu_server": ("overhead",),
-            "time_slices": ("slice", "switch", "ring"),
-            "gcaps": ("update", "switch", "stall", "gpu_priority"),
-        }
-        given = {name: getattr(self, name) for name in names.get(protocol, ())}
-        if given.get("gpu_priority") is not None:
-            given["gpu_priority"] = given["gpu_priority"][..., :n]
-        return given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,8 +83,8 @@ class Challenge(Tabular, Saved, Frozen):
 
     Attributes
     ----------
-    hosts, cpus, protocol, mode, sms, server, sharing
-        The tasks, the platform and the protocol, as ``gs.simulate.host`` takes them.
+    hosts, cpus, way, sms
+        The tasks, the platform and the way of sharing the GPU, as ``gs.simulate.host`` takes them.
     claim
         "accepted": no job is ever late, as the test accepts the set. "counterexample": a schedule
         with a late job was found. "unknown": neither was shown; this includes sets of which all
@@ -166,15 +109,12 @@ class Challenge(Tabular, Saved, Frozen):
     """
 
     _KIND: ClassVar[str] = "Challenge"
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Sharing, LateJobs)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Way, OldSharing, LateJobs)
 
     hosts: HostTasks
     cpus: int
-    protocol: str
-    mode: str
+    way: Way
     sms: int
-    server: Any
-    sharing: Sharing
     claim: Any
     by: Any
     jobs: Any
@@ -184,6 +124,10 @@ class Challenge(Tabular, Saved, Frozen):
     victim: Any
     late: LateJobs
     reason: Any
+
+    @classmethod
+    def _from_fields(cls, values: dict[str, Any]) -> Self:
+        return cls(**way_of_old(values, "protocol"))
 
     @property
     def is_stack(self) -> bool:
@@ -250,7 +194,7 @@ class Challenge(Tabular, Saved, Frozen):
     def _part(self, value: Any, at: int) -> Any:
         if isinstance(value, np.ndarray):
             return value[at].item() if value.ndim == 1 else value
-        if isinstance(value, Sharing):
+        if isinstance(value, Way):
             return value._sets(at) if value.is_stack else value
         if isinstance(value, LateJobs):
             mine = value.set == at
@@ -297,16 +241,12 @@ class Challenge(Tabular, Saved, Frozen):
         return host(
             self.hosts,
             self.cpus,
-            "partitioned",
-            self.protocol,  # type: ignore[arg-type]
+            self.way,
             releases=self.releases,
-            times=self.times,
-            mode=self.mode,  # type: ignore[arg-type]
+            execution=self.times,
             sms=self.sms,
-            server=self.server if self.protocol == "gpu_server" else None,
             victim=self.victim if self.victim >= 0 else None,
             intervals=intervals,
-            **self.sharing.arguments(self.protocol, self.hosts.n),
         )
 
     def why(self, task: int | str | None = None) -> str:
@@ -364,7 +304,7 @@ class Challenge(Tabular, Saved, Frozen):
         return self.late._table()
 
     def __repr__(self) -> str:
-        form = f"{self.protocol}, {self.mode}"
+        form = f"{self.way.name}, {self.way.given.get('mode', 'suspend')}"
         if self.is_stack:
             return f"<Challenge: {self._counts()} ({form})>"
         by = f" by {self.by}" if self.by else ""

@@ -1,4 +1,4 @@
-"""Options of the commands that take one method: its name, its mode and its other options."""
+"""Options of the commands that take one way of sharing the GPU: its name and its parameters."""
 
 from __future__ import annotations
 
@@ -6,38 +6,42 @@ import argparse
 from typing import Any
 
 from gpusched.cli.command_parts import Refusal, status_of
-from gpusched.comparison.ways import way_of
+from gpusched.ways.way import Way, as_way
 
-__all__ = ["PLACED", "add_method", "not_applicable", "options_of"]
+__all__ = ["PLACED", "add_way", "asked_way", "not_applicable"]
 
 PLACED = "stgm, mpcp, fmlp_plus, gpu_server, time_slices, gcaps"
-"""The tests of placed tasks (``PLACED_TESTS``, which a help text need not import)."""
-
-_ELSEWHERE = ("method", "mode", "overhead")  # arguments of their own, or of the platform
+"""The ways with a test of tasks with cores, which a help text need not import."""
 
 
-def add_method(command: argparse.ArgumentParser, known: str = "see 'methods'") -> None:
-    """Add ``--method``, ``--mode`` and ``--option``; ``known`` says which methods there are."""
+def add_way(command: argparse.ArgumentParser, known: str = "see 'methods'") -> None:
+    """Add ``--way``, ``--mode`` and ``--option``; ``known`` says which ways there are."""
     command.add_argument(
-        "--method", required=True, metavar="NAME", help=f"the way of sharing the GPU ({known})"
+        "--way", required=True, metavar="NAME", help=f"the way of sharing the GPU ({known})"
     )
-    command.add_argument("--mode", metavar="MODE", help="mode of the method, such as suspend")
+    command.add_argument("--mode", metavar="MODE", help="mode of the way, such as suspend")
     command.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="another option of the method, as listed by 'methods --json'; may be repeated",
+        help="another parameter of the way, as listed by 'methods --json'; may be repeated",
     )
 
 
-def options_of(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the method, with values of their types; ``Refusal`` for other text."""
-    method = way_of(options.method).method
-    known = {} if method is None else {option.name: option.type for option in method.options}
-    known = {name: kind for name, kind in known.items() if name not in _ELSEWHERE}
-    if method is not None and method.name == "stgm":
-        known["apart"] = "boolean"  # of the allocation that chooses the SMs
+def asked_way(options: argparse.Namespace) -> Way:
+    """The way with its parameters, as values of their types; ``Refusal`` for other text."""
+    from gpusched.comparison.analyses import ON_PLATFORM
+    from gpusched.comparison.analyses import asked_way as with_parameters
+
+    way = as_way(options.way)
+    inner = as_way(way.within).parameters if way.name == "mig" else ()
+    known = {option.name: option.type for option in (*inner, *way.parameters)}
+    known = {
+        name: kind
+        for name, kind in known.items()
+        if name != "mode" and name not in ON_PLATFORM and kind not in ("data", "integers")
+    }
     found: dict[str, Any] = {} if options.mode is None else {"mode": options.mode}
     for text in options.option:
         name, equals, value = text.partition("=")
@@ -53,14 +57,14 @@ def options_of(options: argparse.Namespace) -> dict[str, Any]:
             if value not in ("true", "false"):
                 raise Refusal(f"--option: got {text!r:.60}, expected true or false")
             found[name] = value == "true"
-        elif known[name] == "integer":
+        elif known[name] in ("choice", "way"):
+            found[name] = value
+        else:
             try:
                 found[name] = int(value)
             except ValueError:
                 raise Refusal(f"--option: got {text!r:.60}, expected a whole number") from None
-        else:
-            found[name] = value
-    return found
+    return with_parameters(way, found)
 
 
 def not_applicable(
@@ -73,7 +77,7 @@ def not_applicable(
     """
     from gpusched.comparison.documents import json_text, not_applicable_document
 
-    way = way_of(options.method).name
+    way = as_way(options.way).name
     if options.json:
         print(json_text(not_applicable_document(kind, way, reason, verdict)), end="")
     else:

@@ -1,25 +1,54 @@
-"""A comparison in a notebook with sliders for periods and times (``gs.compare_sliders``)."""
+"""Comparison with sliders for periods, deadlines and times of kernels (``gs.compare_sliders``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+from gpusched._draw.page_style import VIEW, VIEW_STYLE
 from gpusched._support.arguments import instance, is_sequence
 from gpusched._support.budget import Budget
-from gpusched._support.text import clip, escape, shown
+from gpusched._support.text import clip, escape, shown, xml
+from gpusched.comparison.comparison_text import HEAD, cells_of
 from gpusched.comparison.comparisons import Comparison, compare
 from gpusched.comparison.derived_models import Gaps
-from gpusched.comparison.interactive.view_html import view_html
-from gpusched.comparison.report.response_picture import chosen_tasks, drawn_rows
+from gpusched.comparison.report.page_reasons import sign_of
+from gpusched.comparison.report.response_picture import chosen_tasks, drawn_rows, figures_html
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Time, time_with_unit
 from gpusched.model.workload.workloads import Workload
+from gpusched.ways.way import Way
 
-__all__ = ["CompareSliders", "compare_sliders"]
+__all__ = ["CompareSliders", "compare_sliders", "view_html"]
+
+_HEADS = ("method", "verdict", "tightest task", "slack", "why")
+_REASON = 140  # characters
+
+
+def view_html(comparison: Comparison, tasks: Sequence[int]) -> str:
+    """A table with a row per way of sharing the GPU, and the pictures of some tasks."""
+    rows, workload = comparison.rows, comparison.workload
+    head = "".join(f"<th>{name}</th>" for name in _HEADS)
+    tightest, slack = HEAD.index("tightest task"), HEAD.index("slack")
+    lines = []
+    for row in rows:
+        cells = cells_of(row, workload)
+        whole = row.why()
+        lines.append(
+            f'<tr><th title="{xml(row.way.title)}">{xml(row.label)}</th><td>{sign_of(row)}</td>'
+            f"<td>{xml(cells[tightest])}</td><td>{xml(cells[slack])}</td>"
+            f'<td title="{xml(whole)}">{xml(clip(whole, _REASON))}</td></tr>'
+        )
+    notes = "".join(f"<p>{xml(text)}</p>" for text in comparison.notes)
+    return (
+        f'<div class="{VIEW}"><style>{VIEW_STYLE}</style>'
+        f"<table><tr>{head}</tr>{''.join(lines)}</table>{notes}"
+        f"{figures_html(drawn_rows(rows), workload, tasks)}</div>"
+    )
+
 
 _TIMES = ("kernels", "cpu", "copies")
 _PERCENT = (50, 300, 5)  # of the given times: least, most, step
@@ -33,7 +62,7 @@ class CompareSliders:
     """A comparison that follows sliders for the periods and the times; see `compare_sliders`.
 
     >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2), gs.Kernel(3, blocks=4, threads=64)])])
-    >>> view = gs.compare_sliders(w, gs.Platform("Xavier"), methods=["mpcp"])
+    >>> view = gs.compare_sliders(w, gs.Platform("Xavier"), ways=["mpcp"])
     >>> view.times["kernels"].value = 200
     >>> view.workload["a"].segments[1].time, view.comparison["mpcp"].answer.slack.tolist()
     (6, [1])
@@ -145,7 +174,7 @@ def compare_sliders(
     platform: Platform,
     *,
     tasks: Iterable[str] | None = None,
-    methods: Iterable[str] | None = None,
+    ways: Iterable[Way | str] | None = None,
     simulate: bool = False,
     until: Time | None = None,
     gaps: Gaps = "occupy",
@@ -160,7 +189,7 @@ def compare_sliders(
     ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
     ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
     ... ], tick="us")
-    >>> view = gs.compare_sliders(w, gs.Platform("AGX Orin", cpus=2), methods=["mpcp"])
+    >>> view = gs.compare_sliders(w, gs.Platform("AGX Orin", cpus=2), ways=["mpcp"])
     >>> view.comparison["mpcp"].verdict
     'guaranteed'
     >>> view.times["kernels"].value = 300
@@ -175,7 +204,7 @@ def compare_sliders(
         equal to the period.
     tasks
         Names of the tasks whose periods get a slider. Default: the first twelve.
-    methods, until, gaps, budget
+    ways, until, gaps, budget
         As in `compare`.
     simulate
         Whether to run simulations. Unlike in `compare`, the default is False.
@@ -200,9 +229,9 @@ def compare_sliders(
     if not is_sequence(names):
         raise TypeError(f"tasks: got {shown(tasks)}, expected a list of names")
     chosen = list(dict.fromkeys(workload[name].name for name in names))
-    ways = methods if methods is None or not is_sequence(methods) else list(methods)
+    rows: Any = ways if ways is None or not is_sequence(ways) else list(ways)
     options = {
-        "methods": ways,
+        "ways": rows,
         "simulate": simulate,
         "until": until,
         "gaps": gaps,

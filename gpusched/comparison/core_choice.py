@@ -18,6 +18,7 @@ from gpusched.analysis.verdict import Verdict
 from gpusched.model.host_tasks import HostTasks
 
 __all__ = ["MOST_ASSIGNMENTS", "CoreChoice", "StackTest", "assignments", "count_of_assignments"]
+
 __all__ += ["with_cores"]
 
 MOST_ASSIGNMENTS = 20_000

@@ -1,1 +1,0 @@
-"""Choice of cores for tests of tasks that stay on their cores."""

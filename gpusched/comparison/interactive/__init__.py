@@ -1,1 +1,0 @@
-"""Comparisons with sliders, for notebooks (needs ipywidgets)."""

@@ -1,1 +1,0 @@
-"""Search for late jobs, and its answer."""
