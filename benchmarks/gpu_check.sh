@@ -61,5 +61,5 @@ with gs.cuda.Device(0) as device:
 PY
 
 # The tests, which need no GPU: on the stand-in driver, with the real one beside it.
-$python -m pytest -q tests/test_cuda.py tests/test_cuda_play.py tests/test_cuda_probe.py || true
+$python -m pytest -q tests/cuda/test_cuda.py tests/cuda/test_cuda_play.py tests/cuda/test_cuda_probe.py || true
 exit "$status"

@@ -8,9 +8,9 @@ interval engine and the graph. Every schedule is replayed.
 
 Further small sets, half of them with tables that are not monotone and a third with times of a
 million ticks, go straight to the core: to the search with its stages left out in turn
-(tests/test_search_stages.py), to the search by feasible instants alone, to the graph, and to brute
-force; every schedule is replayed and every negative answer's proof checked by twins. The tests run
-a thousandth of this. Kept result: 10 minutes of one core.
+(tests/pbs/test_search_stages.py), to the search by feasible instants alone, to the graph, and to
+brute force; every schedule is replayed and every negative answer's proof checked by twins. The
+tests run a thousandth of this. Kept result: 10 minutes of one core.
 
     python benchmarks/pbs_agreement.py [--small 100000] [--large 10000] [--stages 1000000] [--save]
 """
@@ -31,6 +31,7 @@ import gpusched as gs
 from gpusched.pbs import graph
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "pbs"))
 from reference import pbs_brute
 from test_search import as_objects, random_set
 from test_search_stages import MIXES, ask, check, holes

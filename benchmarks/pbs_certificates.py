@@ -31,6 +31,7 @@ import gpusched as gs
 from gpusched.pbs.certificates import certificate_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "pbs"))
 from certificate_cases import (
     Case,
     certificates,

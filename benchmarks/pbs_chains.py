@@ -28,6 +28,7 @@ from machine import describe
 import gpusched as gs
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "pbs"))
 from chain_cases import random_chains
 from test_pbs_chains import agree
 from test_search_stages import MIXES

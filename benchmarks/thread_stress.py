@@ -1,9 +1,9 @@
 """Calls of many threads on shared objects, for minutes; kept in results/thread_stress.txt.
 
-The calls of tests/test_threads.py: every function of the C module with the same arguments, and the
-examples of all docstrings with the objects that their docstrings have defined. Every answer is
-compared with that of one thread. Run it with an interpreter without a GIL, in whose environment
-gpusched, pandas, matplotlib and pytest are installed:
+The calls of tests/robustness/test_threads.py: every function of the C module with the same
+arguments, and the examples of all docstrings with the objects that their docstrings have defined.
+Every answer is compared with that of one thread. Run it with an interpreter without a GIL, in whose
+environment gpusched, pandas, matplotlib and pytest are installed:
 
     python3.13t benchmarks/thread_stress.py --threads 8 --minutes 10 [--save]
 

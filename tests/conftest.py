@@ -24,8 +24,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Also where pytest does not put it there itself (--import-mode=importlib).
+# What tests share stands here; some take parts of a test in another folder.
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.extend(sorted({str(path.parent) for path in Path(__file__).parent.glob("*/test_*.py")}))
 
 from native import Compiler, core_library
 from standin import Standin

@@ -176,7 +176,7 @@ static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, (void *)module_exec},
 #ifdef Py_GIL_DISABLED
     /* Functions share nothing that is written to, policies are immutable, and simulations and
-     * devices refuse a second thread. tests/test_threads.py runs it. */
+     * devices refuse a second thread. tests/robustness/test_threads.py runs it. */
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},

@@ -54,7 +54,7 @@ static void test_chunks(void)
     }
     MU_CHECK(sets == 1000 && whole.fates[GS_GENERATE_ELLIOTT_TAKEN] == 1000);
     MU_CHECK(0 < fmlp && fmlp <= srm && srm <= either && container <= either && either < sets);
-    /* The numbers of this key, which tests/test_elliott.py holds against the twin. */
+    /* The numbers of this key, which tests/analysis/test_elliott.py holds against the twin. */
     MU_CHECK(srm == 560 && fmlp == 560 && either == 702 && container == 698);
     int64_t faster[2] = {0};
     for (int b = 0; b < BINS; b++) {

@@ -1,0 +1,34 @@
+"""Attack on the verdicts of `gs.compare`, a hundredth of benchmarks/verdict_attack.py; realistic
+programs of benchmarks/verdict_table.py."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.python, pytest.mark.numbers, pytest.mark.long]
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command], cwd=BENCHMARKS, capture_output=True, text=True, timeout=600
+    )
+
+
+def test_no_claim_is_contradicted_by_the_machine() -> None:
+    done = run("verdict_attack.py", "--count", "26", "--first", "1000")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "26 programs" in done.stdout and " 0 alarms" in done.stdout
+
+
+def test_verdicts_of_realistic_programs_are_counted() -> None:
+    done = run("verdict_table.py", "--count", "4")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()[2:25]]
+    assert len(rows) == 23
+    for row in rows:
+        *_, cut, _ = row
+        assert sum(map(int, row[-7:-1])) == 4 and cut == "0", row
