@@ -88,7 +88,7 @@ def test_a_release_at_the_end_of_a_cpu_segment_counts(test: str) -> None:
         suspension: getattr(gs.analysis, test)(hosts, suspension=suspension).response.tolist()
         for suspension in ("jitter", "split")
     }
-    seen = gs.simulate.host(hosts, 1, until=12).worst.tolist()
+    seen = gs.simulate.host(hosts, 1, test, until=12).worst.tolist()
     assert bounds == {"jitter": [1, 12], "split": [1, 11]} and seen == [1, 11]
     # With ceil((L + R - x) / T) jobs in an interval before a GPU segment, 10 would be claimed.
     higher, own = (1, 1, 3), Task(40, [2, 1], [(0, 5, 0)], None, 1, 0)
