@@ -83,6 +83,14 @@ static bool is_listed(const gs_ways_way_t *const *way)
     return before < way;
 }
 
+/* A list as a tuple, if all was added; gives up the reference to the list. */
+static PyObject *as_tuple(PyObject *list, bool added)
+{
+    PyObject *tuple = added ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
 /* The tests of the ways, then the other methods. */
 static PyObject *new_methods(void)
 {
@@ -96,10 +104,7 @@ static PyObject *new_methods(void)
     for (const gs_method_t *const *method = gs_methods; added && *method != NULL; method++) {
         added = append_method(methods, *method);
     }
-    if (!added) {
-        Py_CLEAR(methods);
-    }
-    return methods;
+    return as_tuple(methods, added);
 }
 
 /* The kind of a way's test of tasks with cores; NULL where it has none. */
@@ -140,10 +145,7 @@ static PyObject *new_ways(void)
     for (const gs_ways_way_t *const *way = gs_ways_table; added && *way != NULL; way++) {
         added = append_way(ways, *way);
     }
-    if (!added) {
-        Py_CLEAR(ways);
-    }
-    return ways;
+    return as_tuple(ways, added);
 }
 
 /* Stores a value under a name and gives up the reference; false with an exception. */
