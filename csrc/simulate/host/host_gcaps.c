@@ -4,8 +4,9 @@
 static int check(gs_context_t *ctx, const gs_simulate_host_model_t *model)
 {
     int status = gs_simulate_host_check_clock(ctx, "update_cost", -1, model->overhead);
-    return status == GS_OK ? gs_simulate_host_check_clock(ctx, "context_switch", -1, model->switching)
-                           : status;
+    return status == GS_OK
+               ? gs_simulate_host_check_clock(ctx, "context_switch", -1, model->switching)
+               : status;
 }
 
 /* Refuses levels of users of the GPU that tie. */
