@@ -336,7 +336,7 @@ def _is_log(document: Any) -> bool:
     return isinstance(document, dict) and isinstance(document.get("times"), list)
 
 
-_MOST_LAUNCHES = 10**7
+_MOST_LAUNCHES = 10**6
 
 
 def read_examiner_config(
