@@ -16,9 +16,6 @@ from gpusched._support.text import shown
 
 __all__ = ["OUTSIDE", "WAYS", "OptionValue", "Way", "as_way", "placed_way", "placed_ways"]
 
-OptionValue: TypeAlias = "str | int | Sequence[int] | Int64Array | Way"
-"""A value of a parameter: text, a number, a truth value, numbers of tasks, or another way."""
-
 
 class Way(Saved):
     """A way of sharing the GPU between tasks, with its parameters: an immutable value.
@@ -179,6 +176,9 @@ class Way(Saved):
 
 
 Way._PARTS = (Way,)  # a parameter may be a way
+
+OptionValue: TypeAlias = str | int | Sequence[int] | Int64Array | Way
+"""A value of a parameter: text, a number, a truth value, numbers of tasks, or another way."""
 
 
 def _made(name: str, given: dict[str, Any]) -> Way:
