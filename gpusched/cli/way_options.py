@@ -31,8 +31,8 @@ def add_way(command: argparse.ArgumentParser, known: str = "see 'methods'") -> N
 
 def asked_way(options: argparse.Namespace) -> Way:
     """The way with its parameters, as values of their types; ``Refusal`` for other text."""
-    from gpusched.comparison.analyses import ON_PLATFORM
     from gpusched.comparison.analyses import asked_way as with_parameters
+    from gpusched.model.workload.platforms import ON_PLATFORM
 
     way = as_way(options.way)
     inner = as_way(way.within).parameters if way.name == "mig" else ()

@@ -10,17 +10,16 @@ from typing import Any
 from gpusched._support.budget import Budget, raise_if_stopped
 from gpusched._support.growth_factors import factor_text
 from gpusched._support.text import clip
-from gpusched.comparison.analyses import Request, analyzed
+from gpusched.comparison.analyses import Request, analyzed, costs_of
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.margins import Growth, Margin
-from gpusched.comparison.workload_answer import label_of
 from gpusched.model.views.derived_view import uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.time_units import scaled_up, time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.ways.way import Way
+from gpusched.ways.way import Way, label_of
 
 __all__ = ["Advice", "Change", "Tried", "advise", "closest_of"]
 
@@ -110,8 +109,8 @@ class Tried:
 
     @property
     def label(self) -> str:
-        """Way and mode."""
-        return label_of(self.way.name, self.request.options)
+        """Way and given parameters."""
+        return label_of(self.way.name, {**self.request.options, **costs_of(self.way)})
 
     @property
     def quick(self) -> Request:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -42,7 +41,7 @@ from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
-from gpusched.model.workload.platforms import Platform
+from gpusched.model.workload.platforms import ON_PLATFORM, Platform
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import OptionValue, Way, as_way
 
@@ -186,14 +185,15 @@ def asked_way(way: object, options: Mapping[str, OptionValue]) -> Way:
     return found.replace(within=inner_way(within.replace(**more)))
 
 
-ON_PLATFORM = frozenset(inspect.signature(Platform).parameters)
-"""Parameters that a platform has; one of a way that has the same name replaces it."""
-
-
 def with_costs(platform: Platform, way: Way) -> Platform:
     """The platform with the costs that a way states."""
-    costs = {name: value for name, value in way.given.items() if name in ON_PLATFORM}
+    costs = costs_of(way)
     return platform.replace(**costs) if costs else platform
+
+
+def costs_of(way: Way) -> dict[str, Any]:
+    """The parameters of a way that were given, of those that a platform has."""
+    return {name: value for name, value in way.given.items() if name in ON_PLATFORM}
 
 
 def options_of(way: Way) -> dict[str, OptionValue]:
@@ -441,7 +441,7 @@ def _stgm(models: DerivedModels, way: Way, request: Request, options: dict[str, 
         answer = analysis.stgm(hosts, cpus, sms, stop=request.stop, **asked)
         return Found(answer, view, bool(answer.accepted), (), slower)
     models.refuse_cores()
-    apart = options.setdefault("apart", True)
+    apart = options.get("apart", True)
     ways = {"suspension": asked.pop("suspension", "jitter")}  # the allocation has one of its own
     answer = analysis.stgm_allocate(view.tasks, cpus, sms, apart=apart, stop=request.stop, **asked)
     if ways["suspension"] == "split" and (answer.hosts.core >= 0).all():
@@ -458,7 +458,7 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., Found]:
     def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         view = models.hosts("all", waits=False)
         if test is analysis.container:
-            options.setdefault("whole_budget", True)  # budgets are whole ticks
+            options = {"whole_budget": True, **options}  # budgets are whole ticks
         answer = test(view.tasks, models.platform.cpus, stop=request.stop, **options)
         said = ("jobs run on any CPU, the earliest deadline first",)
         return Found(answer, view, bool(answer.meets_deadlines), said)

@@ -29,6 +29,7 @@ from gpusched.comparison.analyses import (
     SEARCH_BUDGET,
     Request,
     analyzed,
+    costs_of,
     options_of,
     with_costs,
 )
@@ -230,7 +231,7 @@ class Comparison(Tabular, Saved, Frozen):
             [
                 Tried(
                     self.workload,
-                    self.platform,
+                    row.platform,
                     row.way,
                     Request(row.options, row.gaps, row.budget),
                     row.answer is not None,
@@ -361,7 +362,7 @@ class Comparison(Tabular, Saved, Frozen):
         from gpusched.comparison.report.report_page import page_of
         from gpusched.comparison.report.short_runs import short_runs
 
-        runs = short_runs(self.rows, self.workload, self.platform)
+        runs = short_runs(self.rows, self.workload)
         return page_of(self.findings(margin=margin, progress=progress), runs, title)
 
     def save_report(
@@ -504,7 +505,7 @@ def compare(
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
     began = perf_counter()
-    forms = [(way, options) for way in _chosen(ways) for options in _forms(way)]
+    forms = _forms(ways)
     last = None
     if until is not None:
         last = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
@@ -535,12 +536,15 @@ def _chosen(ways: Iterable[Way | str] | None) -> tuple[Way, ...]:
     return tuple(dict.fromkeys(as_way(way) for way in ways))
 
 
-def _forms(way: Way) -> list[dict[str, OptionValue]]:
-    """The options of each row of a way."""
-    given = options_of(way)
-    if "mode" in given or not way.modes:
-        return [given]
-    return [{"mode": mode, **given} for mode in way.modes]
+def _forms(ways: Iterable[Way | str] | None) -> list[tuple[Way, dict[str, OptionValue]]]:
+    """The way and the options of each row, each once."""
+    found: dict[Way, tuple[Way, dict[str, OptionValue]]] = {}
+    for way in _chosen(ways):
+        given = options_of(way)
+        modes = way.modes if "mode" not in given else ()
+        for options in [{"mode": mode, **given} for mode in modes] or [given]:
+            found.setdefault(way.replace(**options), (way, options))
+    return list(found.values())
 
 
 def _with_costs(models: DerivedModels, way: Way) -> DerivedModels:
@@ -596,6 +600,6 @@ def _row(
     except (ValueError, OverflowError, MemoryError, BudgetSpent) as error:
         why_no_run = str(error) or _NO_MEMORY
     return Row(
-        as_way(way.name), dict(request.options), models.workload, models.platform,
+        type(way)(**costs_of(way)), dict(request.options), models.workload, models.platform,
         request.gaps, request.budget, answer, why_no_answer, run, why_no_run, models.impossible(),
     )  # fmt: skip

@@ -365,7 +365,7 @@ def _row(row: Row) -> Document:
         "way": row.way.name,
         "title": row.way.title,
         "test": row.way.test,
-        "options": dict(row.options),
+        "options": {**row.options, **row.way.given},
         "claim": row.claim or None,
         "schedulable": row.schedulable,
         "verdict": row.verdict,

@@ -27,16 +27,17 @@ from gpusched.comparison.analyses import (
     Request,
     analyzed,
     asked_way,
+    costs_of,
     options_of,
     with_costs,
 )
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.saved_values import FieldValues
-from gpusched.comparison.workload_answer import WorkloadAnswer, label_of
+from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import Kernel
 from gpusched.model.workload.workloads import Workload
-from gpusched.ways.way import WAYS, OptionValue, Way
+from gpusched.ways.way import WAYS, OptionValue, Way, label_of
 
 __all__ = ["Growth", "Margin", "growing_times", "margin"]
 
@@ -95,7 +96,7 @@ class Margin(Saved):
 
     @property
     def label(self) -> str:
-        """Way and mode, such as "mpcp (busy)"."""
+        """Way and given parameters, such as "mpcp (busy)"."""
         return label_of(self.way, self.options)
 
     @classmethod
@@ -272,7 +273,7 @@ class Growth:
             factor, failed = factor_in_steps(self.accepts)
         exact = self._exact and not self._spent
         return Margin(
-            way.name, dict(self._options), what, factor, failed, exact, self.tested,
+            way.name, {**self._options, **costs_of(way)}, what, factor, failed, exact, self.tested,
             factor is not None and self._under.get(factor, False),
         )  # fmt: skip
 

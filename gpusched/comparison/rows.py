@@ -9,16 +9,16 @@ from typing import Any
 from gpusched._support.arguments import instance
 from gpusched._support.budget import Budget, spent
 from gpusched._support.saved import Frozen
-from gpusched.comparison.analyses import Request
+from gpusched.comparison.analyses import Request, with_costs
 from gpusched.comparison.derived_models import Gaps
 from gpusched.comparison.margins import Growth, Margin
 from gpusched.comparison.saved_values import FieldValues, within
 from gpusched.comparison.verdicts.gpu_rules import Rule
-from gpusched.comparison.workload_answer import WorkloadAnswer, label_of, verdict_word
+from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
-from gpusched.ways.way import WAYS, OptionValue, Way, as_way
+from gpusched.ways.way import WAYS, OptionValue, Way, as_way, label_of
 
 __all__ = ["Row", "row_of", "row_values"]
 
@@ -33,8 +33,8 @@ class Row(Frozen):
     Attributes
     ----------
     way, options
-        The way of sharing the GPU, with its ``name`` and ``title``, and its options; costs that
-        were given with it are those of the row's platform.
+        The way of sharing the GPU, with its ``name``, its ``title`` and the costs that were given
+        with it, which are also those of the row's platform; and its other options.
     answer
         Answer of its test; None if there is no test, or if the model cannot express the workload.
     why_no_answer
@@ -62,8 +62,8 @@ class Row(Frozen):
 
     @property
     def label(self) -> str:
-        """Way and mode, such as "mpcp (busy)"."""
-        return label_of(self.way.name, self.options)
+        """Way and given parameters, such as "mpcp (busy)" or "gcaps (busy, update_cost=1ms)"."""
+        return label_of(self.way.name, {**self.options, **self.way.given})
 
     @property
     def claim(self) -> str:
@@ -174,6 +174,7 @@ def row_values(row: Row) -> dict[str, Any]:
     budget = row.budget
     return {
         "way": row.way.name,
+        "costs": dict(row.way.given),
         "options": dict(row.options),
         "gaps": row.gaps,
         "budget": None if budget is None else {name: getattr(budget, name) for name in _LIMITS},
@@ -201,6 +202,11 @@ def row_of(
     """The row of `row_values`, in a comparison of a workload on a platform."""
     given = FieldValues(values)
     way = as_way(given.choice("way", (way.name for way in WAYS)))
+    if "costs" in values:  # else of version 0.1
+        costs = given.take("costs")
+        instance(costs, dict, "costs")
+        way = way.replace(**costs)
+        platform = with_costs(platform, way)
     limits, parts = given.take("budget"), {}
     for name, kind in (("answer", WorkloadAnswer), ("run", WorkloadRun)):
         found = given.take(name)

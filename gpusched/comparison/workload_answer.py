@@ -32,7 +32,7 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.pbs.certificates import Certificate
 from gpusched.pbs.edf import Edf
 from gpusched.pbs.search_answer import Search
-from gpusched.ways.way import WAYS, OptionValue
+from gpusched.ways.way import WAYS, OptionValue, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -322,7 +322,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     @property
     def label(self) -> str:
-        """Way and mode, such as "mpcp (busy)"."""
+        """Way and given parameters, such as "mpcp (busy)"."""
         return label_of(self.way, self.options)
 
     def why(self, task: int | str | None = None) -> str:
@@ -416,11 +416,6 @@ def deadlines_of(workload: Workload) -> Int64Array:
     """Relative deadlines of the tasks, in ticks."""
     found: Int64Array = frozen(np.array([task.deadline for task in workload], np.int64))
     return found
-
-
-def label_of(way: str, options: Mapping[str, OptionValue]) -> str:
-    """Name of a way, with its mode if it has one."""
-    return f"{way} ({options['mode']})" if "mode" in options else way
 
 
 def known_at(values: Times, i: int) -> int | None:

@@ -24,7 +24,6 @@ from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
 from gpusched.comparison.workload_answer import (
     deadlines_of,
     finer_tick,
-    label_of,
     tick_unit,
     verdict_word,
 )
@@ -36,7 +35,7 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy
 from gpusched.simulate.host_result import HostRun
-from gpusched.ways.way import WAYS, OptionValue
+from gpusched.ways.way import WAYS, OptionValue, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,7 +216,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     @property
     def label(self) -> str:
-        """Way and mode, such as "mpcp (busy)"."""
+        """Way and given parameters, such as "mpcp (busy)"."""
         return label_of(self.way, self.options)
 
     @property

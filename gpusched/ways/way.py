@@ -12,9 +12,18 @@ from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, int_array, integer, one_of
 from gpusched._support.registry import Method, Option, methods
 from gpusched._support.saved import Saved
-from gpusched._support.text import shown
+from gpusched._support.text import clip, shown
 
-__all__ = ["OUTSIDE", "WAYS", "OptionValue", "Way", "as_way", "placed_way", "placed_ways"]
+__all__ = [
+    "OUTSIDE",
+    "WAYS",
+    "OptionValue",
+    "Way",
+    "as_way",
+    "label_of",
+    "placed_way",
+    "placed_ways",
+]
 
 
 class Way(Saved):
@@ -162,7 +171,7 @@ class Way(Saved):
         return f"gs.ways.{type(self).__name__}({inside})"
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.mode})" if "mode" in self.given else self.name
+        return label_of(self.name, self.given)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (self.name, dict(self.given))
@@ -179,6 +188,13 @@ Way._PARTS = (Way,)  # a parameter may be a way
 
 OptionValue: TypeAlias = str | int | Sequence[int] | Int64Array | Way
 """A value of a parameter: text, a number, a truth value, numbers of tasks, or another way."""
+
+
+def label_of(way: str, options: Mapping[str, Any]) -> str:
+    """Name of a way with the options that were given, the mode first."""
+    told = [str(options["mode"])] if "mode" in options else []
+    told += [f"{name}={clip(str(options[name]), 40)}" for name in options if name != "mode"]
+    return f"{way} ({', '.join(told)})" if told else way
 
 
 def _made(name: str, given: dict[str, Any]) -> Way:

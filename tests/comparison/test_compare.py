@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -249,6 +250,71 @@ def test_observed_responses_are_within_bounds() -> None:
             if row.answer is not None and row.run is not None:
                 both = row.answer.bounded & ~np.ma.getmaskarray(row.run.worst)
                 assert (row.run.worst <= row.answer.response)[both].all(), row.label
+
+
+@pytest.mark.parametrize(
+    ("name", "costs"),
+    [
+        ("time_slices", {"timeslice": "4ms", "context_switch": "1ms", "ring": "cyclic"}),
+        ("gcaps", {"update_cost": "1ms", "context_switch": "200us"}),
+        ("gpu_server", {"server_overhead": "300us"}),
+    ],
+)
+def test_costs_of_a_way_are_those_of_its_rows(
+    name: str, costs: dict[str, str], tmp_path: Path
+) -> None:
+    """A row of a way with costs is that of a platform with them, saved, grown or played again."""
+    w = pipeline()
+    way = gs.ways.as_way(name, **costs)
+    stated = gs.compare(w, ORIN, ways=[way], until="1s")
+    platform = gs.compare(w, ORIN.replace(**costs), ways=[name], until="1s")
+    plain = gs.compare(w, ORIN, ways=[name], until="1s")
+    stated.save(tmp_path / "stated.gs")
+    for found in (stated, gs.Comparison.load(tmp_path / "stated.gs")):
+        for row, expected, without in zip(found, platform, plain, strict=True):
+            assert row.answer is not None and row.run is not None
+            assert expected.answer is not None and expected.run is not None
+            assert row.platform == expected.platform
+            assert row.answer.response.tolist() == expected.answer.response.tolist()
+            assert row.run.response.tolist() == expected.run.response.tolist()
+            assert row.margin().factor == expected.margin().factor != without.margin().factor
+            assert row.label == row.margin().label != without.label
+            assert all(f"{name}={value}" in row.label for name, value in costs.items())
+        wrote = found.save_report(tmp_path / "stated")
+        other = platform.save_report(tmp_path / "platform")
+        traces = ({Path(path).read_text() for path in paths if "trace" in path}
+                  for paths in (wrote, other))  # fmt: skip
+        assert next(traces) == next(traces)
+
+
+def test_rows_of_one_way_are_told_apart(tmp_path: Path) -> None:
+    ways = [
+        "gcaps",
+        gs.ways.Gcaps(mode="busy"),
+        gs.ways.Gcaps(mode="busy", update_cost="1ms"),
+        gs.ways.Gcaps(mode="busy", update_cost="2ms"),
+        gs.ways.Mpcp(mode="busy", fixed_point="one_pass"),
+        "mpcp",
+    ]
+    found = gs.compare(pipeline(), ORIN, ways=ways)
+    assert [row.label for row in found] == [
+        "gcaps (suspend)", "gcaps (busy)", "gcaps (busy, update_cost=1ms)",
+        "gcaps (busy, update_cost=2ms)", "mpcp (busy, fixed_point=one_pass)",
+        "mpcp (suspend)", "mpcp (busy)", "mpcp (spin)",
+    ]  # fmt: skip
+    for row in found:
+        assert found[row.label] is row
+    wrote = found.save_report(tmp_path)
+    assert sum("trace" in path for path in wrote) == len(found)
+
+
+def test_advice_is_about_the_costs_of_the_way() -> None:
+    """Changes that would help are sought with the costs that the way states."""
+    w, slow = single(), {"update_cost": 5}
+    stated = gs.compare(w, ORIN, ways=[gs.ways.Gcaps(mode="busy", **slow)]).advice()
+    platform = gs.compare(w, ORIN.replace(**slow), ways=[gs.ways.Gcaps(mode="busy")]).advice()
+    free = gs.compare(w, ORIN, ways=[gs.ways.Gcaps(mode="busy")]).advice()
+    assert str(stated).replace(", update_cost=5", "") == str(platform) != str(free)
 
 
 def test_chosen_methods_come_in_their_order() -> None:

@@ -22,7 +22,7 @@ def save_report(
 ) -> tuple[str, ...]:
     """Write the folder; see ``Comparison.save_report``."""
     where = path_text(folder, "folder")
-    runs = short_runs(found.rows, found.workload, found.platform)
+    runs = short_runs(found.rows, found.workload)
     traces = {short.label: _trace_name(short.label) for short in runs if short.run is not None}
     page = page_of(found, runs, title, traces)
     data = json_text(comparison_document(found))

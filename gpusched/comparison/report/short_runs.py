@@ -12,7 +12,6 @@ from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row
 from gpusched.comparison.workload_run import WorkloadRun
-from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["ShortRun", "short_runs", "window_of"]
@@ -41,12 +40,12 @@ def window_of(workload: Workload) -> int:
     return first + max(1, min(workload.hyperperiod, int(_MOST_JOBS / rate)))
 
 
-def short_runs(rows: Sequence[Row], workload: Workload, platform: Platform) -> list[ShortRun]:
+def short_runs(rows: Sequence[Row], workload: Workload) -> list[ShortRun]:
     """A run with its timeline for every row that has a simulation.
 
     Cores and SMs are those of the row's answer. Blocks are kept unless there are too many.
     """
-    models = DerivedModels(workload, platform)
+    models: dict[int, DerivedModels] = {}  # by platform, which most rows share
     until = window_of(workload)
     blocks = sum(
         kernel.repeat * (kernel.blocks or 1) * -(-max(0, until - task.offset) // task.period)
@@ -63,7 +62,8 @@ def short_runs(rows: Sequence[Row], workload: Workload, platform: Platform) -> l
         watch = Watch(until, timeline)
         try:
             asked = Request(row.options, budget=row.budget, allocation=kept)
-            run = observed(models, row.way, asked, watch)
+            made = models.setdefault(id(row.platform), DerivedModels(workload, row.platform))
+            run = observed(made, row.way, asked, watch)
             found.append(ShortRun(row.label, run, ""))
         except (ValueError, OverflowError) as error:
             found.append(ShortRun(row.label, None, str(error)))

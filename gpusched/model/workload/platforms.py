@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
@@ -26,7 +27,14 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["Platform", "green_context_text", "green_sms", "unknown_clients", "unknown_tasks"]
+__all__ = [
+    "ON_PLATFORM",
+    "Platform",
+    "green_context_text",
+    "green_sms",
+    "unknown_clients",
+    "unknown_tasks",
+]
 
 GreenContexts = (
     Mapping[str | tuple[str, ...], int | Sequence[int]]
@@ -456,6 +464,10 @@ class Platform(Facts):
                 f"<tr><th>{name.replace('_', ' ')}</th><td>{escape(clip(text, 400))}</td></tr>"
             )
         return f"<table>{''.join(rows)}</table>"
+
+
+ON_PLATFORM = frozenset(inspect.signature(Platform).parameters)
+"""Names of the arguments; one of a way of sharing the GPU that has such a name replaces it."""
 
 
 def _instances(mig: Sequence[str], gpu: GPU | None) -> tuple[str, ...]:
