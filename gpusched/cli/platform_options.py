@@ -26,7 +26,7 @@ _TIMES = (
     ("launch_latency", "from a launch to the start of its kernel on an idle GPU (default: 0ns)"),
     ("context_switch", "to switch the GPU to another context (default: 0ns)"),
     ("timeslice", "for which a context keeps the GPU while others wait (default: 2ms)"),
-    ("update_cost", "to update the run list of the GPU, for the method gcaps (default: 0ns)"),
+    ("update_cost", "to update the run list of the GPU, for gcaps (default: 0ns)"),
     ("server_overhead", "that a GPU server adds to every request (default: 0ns)"),
 )
 
@@ -98,21 +98,20 @@ def add_platform(command: argparse.ArgumentParser) -> None:
         "--mig",
         type=lambda text: text.split(","),
         metavar="PROFILE,...",
-        help="GPU instances for the method mig, such as 3g.40gb,4g.40gb (default: any)",
+        help="GPU instances for mig, such as 3g.40gb,4g.40gb (default: any)",
     )
     group.add_argument(
         "--mps",
         type=shares,
         metavar="PROCESS=SHARE,...",
-        help="SMs that processes may use, in percent or as a number, for the method mps, such as "
+        help="SMs that processes may use, in percent or as a number, for mps, such as "
         "camera=50,planner=16SMs (default: all)",
     )
     group.add_argument(
         "--green-contexts",
         type=green_contexts,
         metavar="TASK=SMS,...",
-        help="SMs of green contexts for the method green_contexts, such as "
-        "camera=16,planner+map=24",
+        help="SMs of green contexts for green_contexts, such as camera=16,planner+map=24",
     )
     group.add_argument(
         "--workqueue",

@@ -24,7 +24,7 @@ from gpusched.ways.way import Way
 
 __all__ = ["CompareSliders", "compare_sliders", "view_html"]
 
-_HEADS = ("method", "verdict", "tightest task", "slack", "why")
+_HEADS = ("way", "verdict", "tightest task", "slack", "why")
 _REASON = 140  # characters
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a comparison: per task, the bound and the worst observed response of each method."""
+"""Pictures of a comparison: per task, the bound and the worst observed response under each way."""
 
 from __future__ import annotations
 

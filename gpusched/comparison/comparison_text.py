@@ -35,7 +35,7 @@ _MODES = {
     "spin": "in mode spin, a task keeps its CPU while it waits for the GPU, too",
 }
 
-HEAD = ("method", "claim", "verdict", "tightest task", "slack", "worst observed")
+HEAD = ("way", "claim", "verdict", "tightest task", "slack", "worst observed")
 
 
 def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ def _joined(parts: Sequence[Times]) -> Times:
 
 
 def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
-    """The columns of a table with a row per method and task."""
+    """The columns of a table with a row per way and task."""
     n, count = len(workload), len(rows)
     empty = missing(np.zeros(n, np.int64), np.zeros(n, np.bool_))
     verdicts = [row.schedulable for row in rows]
@@ -160,7 +160,7 @@ def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
 
     yes = np.array([verdict is True for verdict in verdicts])
     return {
-        "method": words([row.label for row in rows]),
+        "way": words([row.label for row in rows]),
         "claim": words([row.claim for row in rows]),
         "schedulable": np.ma.array(yes, mask=[v is None for v in verdicts]).repeat(n),
         "verdict": words(words_of),

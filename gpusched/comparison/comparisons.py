@@ -254,9 +254,9 @@ class Comparison(Tabular, Saved, Frozen):
         return "\n".join(map(comparison_text.reason_of, lost))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a pandas table with one row per method and task.
+        """Return a pandas table with one row per way and task.
 
-        The columns are ``method``, ``claim``, ``schedulable``, ``verdict``, ``task``, ``deadline``,
+        The columns are ``way``, ``claim``, ``schedulable``, ``verdict``, ``task``, ``deadline``,
         ``response``, ``slack``, ``observed``, ``missed`` and ``reason``. Times are in ticks;
         missing values are NA.
         """
@@ -268,7 +268,7 @@ class Comparison(Tabular, Saved, Frozen):
     def plot(
         self, axes: AxesLike | None = None, *, tasks: Iterable[str] | None = None
     ) -> AxesArray:
-        """Draw, for each task, the response bound and the worst observed response per method.
+        """Draw, for each task, the response bound and the worst observed response per way.
 
         Parameters
         ----------
@@ -418,7 +418,7 @@ class Comparison(Tabular, Saved, Frozen):
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        tasks, rows = plural(len(self.workload), "task"), plural(len(self), "method")
+        tasks, rows = plural(len(self.workload), "task"), plural(len(self), "row")
         if self.impossible:
             return f"<Comparison: {tasks}, {rows}, impossible>"
         yes = sum(row.schedulable is True for row in self.rows)
@@ -514,7 +514,7 @@ def compare(
     stop = within_seconds(stop, as_budget(budget).seconds)
     watch = Watch(last, False, budget, stop) if flag(simulate, "simulate") else None
     rows: list[Row] = []
-    with reporter(progress, len(forms), "method", delay=1.0) as report:
+    with reporter(progress, len(forms), "row", delay=1.0) as report:
         for way, options in forms:
             if not is_late(stop):  # else the rows say so
                 raise_if_stopped(stop)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from gpusched._draw.page_style import STYLE
 from gpusched._support.growth_factors import factor_text
-from gpusched._support.text import clip, xml
+from gpusched._support.text import clip, plural, xml
 from gpusched._version import __version__
 from gpusched.comparison.comparison_text import HEAD, cells_of, marks_of, rule_numbers
 from gpusched.comparison.findings import Findings
@@ -47,7 +47,7 @@ def page_of(
     name = "Ways of sharing the GPU" if title is None else clip(title, 200)
     parts = [
         _headline(found, name),
-        _methods(found),
+        _ways(found),
         _setup(found),
         _responses(found),
         reasons_html(found),
@@ -72,7 +72,7 @@ def page_of(
 
 def _headline(found: Findings, name: str) -> str:
     good = [row.label for row in found.rows if row.schedulable is True]
-    total = f"{len(found.rows)} rows" if len(found.rows) != 1 else "1 row"
+    total = plural(len(found.rows), "row")
     if found.schedulable:
         lead = f"guaranteed by {len(good)} of {total}."
         kind, word = "yes", "✓ All deadlines can be kept:"
@@ -85,10 +85,10 @@ def _headline(found: Findings, name: str) -> str:
     else:
         kind, word = "", "? Undecided:"
         lost = sum(row.schedulable is False for row in found.rows)
-        lead = f"no method guarantees every deadline; {lost} of {total} miss one."
+        lead = f"no way guarantees every deadline; {lost} of {total} miss one."
     sums = found.workload.utilization(found.platform)
     where = _machine(found)
-    size = "1 task" if len(found.workload) == 1 else f"{len(found.workload):,} tasks"
+    size = plural(len(found.workload), "task")
     return (
         f"<header>\n<h1>{xml(name)}</h1>\n"
         f'<p class="lead"><span class="verdict {kind}">{word}</span> {lead}</p>\n'
@@ -148,7 +148,7 @@ def _room(margin: Margin) -> str:
 # Tables and lists ---------------------------------------------------------------------------------
 
 
-def _methods(found: Findings) -> str:
+def _ways(found: Findings) -> str:
     heads, numbers = (*HEAD, "late jobs"), ("slack", "worst observed", "late jobs")
     head = "".join(f'<th scope="col"{_number(name in numbers)}>{xml(name)}</th>' for name in heads)
     body, rules = [], rule_numbers(found.rows)
@@ -167,7 +167,7 @@ def _methods(found: Findings) -> str:
     spans = ", ".join(time_with_unit(end, found.workload.tick_ns) for end in sorted(ends))
     played = f" Simulations release jobs for {spans}." if ends else ""
     return (
-        "<h2>Methods</h2>\n"
+        "<h2>Ways of sharing the GPU</h2>\n"
         '<p class="note">A sufficient test that does not accept leaves the question open, as does '
         f"a simulation without a miss; slack is that of the tightest task.{played}</p>\n"
         f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n'

@@ -1,4 +1,4 @@
-"""SVG pictures of a report: for one task, the bound and the worst observed response per method.
+"""SVG pictures of a report: for one task, the bound and the worst observed response per way.
 
 The pictures take their colours from the page's style sheet, so that they follow its light and dark
 themes.
