@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,11 @@ def time_text(ns: int, digits: int) -> str:
 def clip(text: str, length: int) -> str:
     """``text`` cut to ``length`` characters, with blanks for control characters."""
     return _printable(text if len(text) <= length else f"{text[: length - 1]}…")
+
+
+def two_lines(text: str, length: int) -> list[str]:
+    """``text`` in one or two lines of so many characters, as `clip` leaves them."""
+    return [_printable(line) for line in wrap(text, length, max_lines=2, placeholder="…")]
 
 
 def named(text: str, length: int = 60) -> str:

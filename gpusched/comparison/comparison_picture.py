@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusched._draw import axes as plot_axes
-from gpusched._support.text import clip
+from gpusched._support.text import clip, two_lines
 from gpusched.comparison.rows import Row
 from gpusched.comparison.workload_answer import known_at
 from gpusched.model.workload.workloads import Workload
@@ -77,7 +77,9 @@ def _panel(ax: Axes, rows: Sequence[Row], workload: Workload, i: int) -> None:
             ax.plot([at / axis.ticks], [y], mark, color=color, markersize=5, clip_on=False)
             ax.plot([], [], "o", color=color, markersize=5, label=look)
     ax.axvline(deadline / axis.ticks, color=plot_axes.INK, linewidth=2, label="deadline")
-    ax.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=8)
+    ax.set_yticks(
+        range(len(rows)), ["\n".join(two_lines(row.label, 30)) for row in rows], fontsize=8
+    )
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(0, 1.03 * end / axis.ticks)
     ax.set_xlabel(axis.label.replace("time", "response time"))

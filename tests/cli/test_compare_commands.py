@@ -509,7 +509,7 @@ def test_names_are_escaped_in_a_report() -> None:
         *("html", "head", "meta", "title", "style", "body", "main", "header", "footer", "h1", "h2"),
         *("p", "span", "strong", "div", "table", "thead", "tbody", "tr", "th", "td", "caption"),
         *("figure", "figcaption", "dl", "dt", "dd", "ul", "li", "details", "summary", "pre", "a"),
-        *("svg", "g", "rect", "path", "text", "circle"),
+        *("svg", "g", "rect", "path", "text", "tspan", "circle"),
     }
     assert "<script>alert('x')</script>" in " ".join(page.words)
 

@@ -47,7 +47,7 @@ def page_of(
     name = "Ways of sharing the GPU" if title is None else clip(title, 200)
     parts = [
         _headline(found, name),
-        _ways(found),
+        _verdicts(found),
         _setup(found),
         _responses(found),
         reasons_html(found),
@@ -148,7 +148,7 @@ def _room(margin: Margin) -> str:
 # Tables and lists ---------------------------------------------------------------------------------
 
 
-def _ways(found: Findings) -> str:
+def _verdicts(found: Findings) -> str:
     heads, numbers = (*HEAD, "late jobs"), ("slack", "worst observed", "late jobs")
     head = "".join(f'<th scope="col"{_number(name in numbers)}>{xml(name)}</th>' for name in heads)
     body, rules = [], rule_numbers(found.rows)
@@ -167,7 +167,7 @@ def _ways(found: Findings) -> str:
     spans = ", ".join(time_with_unit(end, found.workload.tick_ns) for end in sorted(ends))
     played = f" Simulations release jobs for {spans}." if ends else ""
     return (
-        "<h2>Ways of sharing the GPU</h2>\n"
+        "<h2>Verdicts</h2>\n"
         '<p class="note">A sufficient test that does not accept leaves the question open, as does '
         f"a simulation without a miss; slack is that of the tightest task.{played}</p>\n"
         f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n'

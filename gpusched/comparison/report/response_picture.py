@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpusched._draw.axes import TimeAxis, time_axis
-from gpusched._support.text import clip, xml
+from gpusched._support.text import clip, two_lines, xml
 from gpusched.comparison.rows import Row
 from gpusched.comparison.workload_answer import known_at, tick_unit
 from gpusched.model.workload.time_units import time_with_unit
@@ -142,7 +142,7 @@ def _found(row: Row, i: int) -> _Found:
 def _row(found: _Found, top: float, span: float, deadline: int, axis: TimeAxis, tick: int) -> str:
     """The label, bar and numbers of a row."""
     base = top + 13
-    out = [f'<text class="e" x="{_LEFT - 8}" y="{base}">{xml(found.label)}</text>']
+    out = [_name(found.label, base)]
     if found.bound is not None:
         width = _PLOT * min(found.bound / span, 1)
         kind = "u" if not found.bounded else "b" if found.bound <= deadline else "l"
@@ -161,6 +161,17 @@ def _row(found: _Found, top: float, span: float, deadline: int, axis: TimeAxis, 
         x = _LEFT + _PLOT + _COLUMN * (column + 1)
         out.append(f'<text class="e" x="{x}" y="{base}">{text}</text>')
     return "".join(out)
+
+
+def _name(label: str, base: float) -> str:
+    """The label of a row, in two small lines if it is long."""
+    lines = two_lines(label, 28) if len(label) > 20 else [label]
+    first, size = (base, "") if len(lines) == 1 else (base - 5, ' style="font-size:8px"')
+    spans = (
+        f'<tspan x="{_LEFT - 8}" y="{first + 9 * i}">{xml(line)}</tspan>'
+        for i, line in enumerate(lines)
+    )
+    return f'<text class="e"{size}>{"".join(spans)}<title>{xml(label)}</title></text>'
 
 
 def _dot(found: _Found, top: float, span: float, deadline: int, tick: int) -> str:
