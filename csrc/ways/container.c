@@ -5,6 +5,7 @@
 
 static const char *const PREMISES[] = {"no_cores", NULL};
 
+static const char *const WITHOUT[] = {"whole_budget", NULL}; /* budgets are whole ticks */
 static const char *const MODE[] = {"suspend", "busy", NULL};
 static const gs_method_option_t OPTIONS[] = {
     {"mode", "choice", MODE, "suspend", "use of the server's CPU while its first job is suspended"},
@@ -21,5 +22,6 @@ const gs_ways_way_t gs_ways_container = {
     .simulator = "host",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+    .without = WITHOUT,
     .premises = PREMISES,
 };

@@ -42,6 +42,7 @@ from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
 from gpusched.model.workload.platforms import ON_PLATFORM, Platform
+from gpusched.model.workload.time_units import as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import OptionValue, Way, as_way
 
@@ -143,10 +144,11 @@ def analyze(
         It is accepted only if every job of every task meets its deadline on the whole machine. If
         the test accepts, but not all of its premises are shown (of streams and batches, for
         example, that CPU work is not delayed by other tasks), the verdict is "conditional" and
-        ``conditions`` lists them. It is rejected if no way can meet the deadlines, or if an exact
-        test of the stated times says no. Under srm and container, bounded tardiness is not
-        sufficient. Under pbs, edf_serial and edf_parallel the answer holds for all jobs, not only
-        for those of one hyperperiod.
+        ``conditions`` lists them; so it is with a ``variant`` or an ``order`` that is not proven
+        for the machine. It is rejected if no way can meet the deadlines, or if an exact test of the
+        stated times says no. Under srm and container, bounded tardiness is not sufficient. Under
+        pbs, edf_serial and edf_parallel the answer holds for all jobs, not only for those of one
+        hyperperiod.
 
     Raises
     ------
@@ -268,7 +270,7 @@ def _analyzed(
     def again(other: DerivedModels) -> tuple[DerivedModels, Found]:
         return _found(other, way, request, options, inner)
 
-    means = judged(models, way, found, again, shared_cpus=shared_cpus)
+    means = judged(models, way.replace(**options), found, again, shared_cpus=shared_cpus)
     answer, view = found.answer, found.view
     return WorkloadAnswer(
         workload=given.workload,
@@ -458,12 +460,23 @@ def _global_edf(test: Callable[..., GedfVerdict]) -> Callable[..., Found]:
     def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
         view = models.hosts("all", waits=False)
         if test is analysis.container:
-            options = {"whole_budget": True, **options}  # budgets are whole ticks
+            options = _of_container(models, options)
         answer = test(view.tasks, models.platform.cpus, stop=request.stop, **options)
         said = ("jobs run on any CPU, the earliest deadline first",)
         return Found(answer, view, bool(answer.meets_deadlines), said)
 
     return run
+
+
+def _of_container(models: DerivedModels, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of its test, in the ticks of the models; the mode is of the simulation alone."""
+    found = {**options, "whole_budget": True}  # of whole ticks
+    found.pop("mode", None)
+    if "server_period" in found:
+        time = as_time(found["server_period"], "server_period")
+        tick = models.given.workload.tick_ns
+        found["server_period"] = in_ticks(time, None, tick, "server_period") * models.grain
+    return found
 
 
 def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., Found]:

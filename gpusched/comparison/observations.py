@@ -54,7 +54,7 @@ from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.derived_view import COPY_WAITS, listed, uses_engine, work_behind
 from gpusched.model.views.launch_view import PERIODIC_RELEASES
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, in_ticks
+from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import OptionValue, Way, as_way
 
@@ -148,7 +148,8 @@ def observe(
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
     options
-        Parameters that are added to the way, such as ``mode="busy"``, as in ``gs.analyze``.
+        Parameters that are added to the way, such as ``mode="busy"``, as in ``gs.analyze``. Those
+        that are options of its test alone make no difference.
 
     Returns
     -------
@@ -209,8 +210,6 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
             f"way: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
             "(gpusched check), follows every job of a hyperperiod"
         )
-    if way.test is None or way.simulator in ("hierarchy", "fifo"):
-        _refuse_options(way, request)
     raise_if_stopped(request.stop)
     began = perf_counter()
     options = dict(request.options)
@@ -265,15 +264,6 @@ def _found(
     return coarse, simulation(coarse, way, request, watch)
 
 
-def _refuse_options(way: Way, request: Request) -> None:
-    """Raise ValueError for options that a simulation of streams and contexts does not have."""
-    known = {"green_contexts": ("queues",), "streams": ("order",)}.get(way.name, ())
-    for name in request.options:
-        if name not in known:
-            takes = ", ".join(known) or "none"
-            raise ValueError(f"{name}: got an unknown option of {way.name}, expected {takes}")
-
-
 # Simulations --------------------------------------------------------------------------------------
 
 
@@ -284,14 +274,15 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     kernels that run at once. Its kernels take the launch latency as part of their blocks, rounded
     up in each wave, which the test of a task without others does not count.
     """
+    order: Any = request.options.get("order")
     try:
         view = models.kernels()
     except ValueError:
-        if request.options:
+        if order is not None:
             raise
         return _hierarchy(models, way, request, watch)
     copies = [t.name for t in models.workload if any(uses_engine(part) for part in t.segments)]
-    if copies and request.options:
+    if copies and order is not None:
         raise ValueError(
             f"order: got an option of the FIFO simulation, expected none where tasks have copies "
             f"on engines ({listed(copies)}); that simulation knows no copies"
@@ -299,7 +290,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     apart = not models.streams_beyond_channels() and not copies
     apart = apart and not models.kernels_beyond_grids()
     later = models.platform.launch_latency > 0
-    if (later or not apart) and not request.options:
+    if (later or not apart) and order is None:
         return _hierarchy(models, way, request, watch)
     tasks = view.tasks
     if watch.until is None and watch.budget is None:
@@ -308,7 +299,6 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     index = np.array([models.workload.names.index(name) for name in tasks.name], np.int64)
     offset, deadline = (_of_each(models.workload, key)[index] for key in ("offset", "deadline"))
     before, around = tasks.offset - offset, deadline - tasks.deadline
-    options: dict[str, Any] = dict(request.options)
     run = simulate.fifo(
         tasks,
         gpu=models.gpu(),
@@ -318,7 +308,7 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
         budget=_limits(watch),
         progress=False,
         stop=watch.stop,
-        **options,
+        order=order or "hardware",
     )
     release = run.release - before[run.task]
     kept = release < until
@@ -336,9 +326,17 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
             *_no_cpus(models),
             *_profiles(models),
             *_overlapping(models, task, release, finish),
+            *_asked_order(order),
         ),
         detail=run,
     )
+
+
+def _asked_order(order: str | None) -> tuple[tuple[str, str], ...]:
+    """The limit of a simulation in an order of kernels that is not the one observed on GPUs."""
+    if order in (None, "hardware"):
+        return ()
+    return ((f"order {order}", f"kernels are taken in the order {order!r}, not as on GPUs"),)
 
 
 def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
@@ -443,8 +441,7 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     until = _until(models, watch)
     hosts, said, played, sms = _placed(models, way, request)
     if played.name == "container" and watch.until is None:
-        used = hosts.period[hosts.segments > 0]
-        refuse_long_service(hosts, int(used.min(initial=MOST_TICKS)))
+        refuse_long_service(hosts, int(played.server_period))
     run = simulate.host(
         hosts,
         models.platform.cpus,
@@ -473,8 +470,9 @@ def _placed(
     answer = analyzed(models.given, way, request)  # in ticks of its own, if of divided SMs
     verdict, said = answer.detail, answer.derivation
     if isinstance(verdict, GedfVerdict):
-        lock = {"lock": verdict.lock} if way.name == "srm" else {}
-        return verdict.hosts, said, type(way)(**lock), None
+        own = "lock" if way.name == "srm" else "server_period"
+        played = way.replace(**request.options).without(*_OF_TESTS)
+        return verdict.hosts, said, played.replace(**{own: getattr(verdict, own)}), None
     assert isinstance(verdict, Verdict)
     hosts = verdict.hosts
     nowhere = np.flatnonzero(hosts.core < 0)
@@ -493,7 +491,7 @@ def _placed(
     return hosts, said, with_platform(type(way)(**given), models), None
 
 
-_OF_TESTS = ("variant", "fixed_point", "suspension", "order_free")
+_OF_TESTS = ("variant", "fixed_point", "suspension", "order_free", "method")
 """Parameters of ways that are options of their tests."""
 
 

@@ -70,8 +70,9 @@ def test_simulations_stay_within_the_bounds() -> None:
         update_cost=4, context_switch=5, mode="suspend", stall=True
     )
     assert run.worst[1] > gs.observe(pinned(), PLATFORM.replace(context_switch=0), "gcaps").worst[1]
-    with pytest.raises(ValueError, match="mode: got an unknown option of time_slices"):
-        gs.observe(pinned(), PLATFORM, "time_slices", mode="busy")
+    of_test = {"variant": "paper", "fixed_point": "one_pass"}
+    runs = [gs.observe(pinned(), PLATFORM, "time_slices", **given) for given in ({}, of_test)]
+    assert runs[0].response.tolist() == runs[1].response.tolist()
 
 
 @pytest.mark.parametrize("method", ["time_slices", "gcaps"])

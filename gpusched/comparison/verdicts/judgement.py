@@ -104,7 +104,7 @@ def judged(
     conditions = (
         answer.conditions
         if isinstance(answer, MigAllocation)
-        else open_conditions(way.name, Case(models, answer, found.view), cpus=shared_cpus)
+        else open_conditions(way, Case(models, answer, found.view), cpus=shared_cpus)
     )
     # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
     impossible = models.impossible() if shared_cpus and (conditions or not holds) else ()

@@ -28,7 +28,7 @@ from gpusched.model.schedule import Schedule
 from gpusched.model.views.derived_view import runs_on_cpu, uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
-from gpusched.ways.way import WAYS
+from gpusched.ways.way import WAYS, Way
 
 __all__ = [
     "PREMISES",
@@ -469,14 +469,30 @@ def refuse_false_premises(way: str, case: Case) -> None:
             premise.refuse(case)
 
 
-def open_conditions(way: str, case: Case, *, cpus: bool = True) -> tuple[Condition, ...]:
+def open_conditions(way: Way, case: Case, *, cpus: bool = True) -> tuple[Condition, ...]:
     """Conditions of an accepting test of a way; ``cpus``: whether those of CPUs are wanted."""
     found = [
         premise.doubt(case)
-        for premise in (_WORK, *PREMISES[way])
+        for premise in (_WORK, *PREMISES[way.name])
         if premise.doubt is not None and (cpus or premise is not _CPUS)
     ]
+    found += [_unproven(way, name, text) for name, text in _UNPROVEN.items()]
     return tuple(condition for condition in found if condition is not None)
+
+
+_UNPROVEN = {
+    "variant": "the test holds in the form {}, as it is printed; counterexamples to printed forms "
+    "are known",
+    "order": "the GPU takes kernels in the order {}, which is not the one observed on GPUs",
+}
+"""Parameters of which only the default is proven for the machine, and what else is assumed."""
+
+
+def _unproven(way: Way, name: str, text: str) -> Condition | None:
+    value = way.given.get(name)
+    if value is None or value == (proven := getattr(way.without(name), name)):
+        return None
+    return Condition(name, text.format(repr(value)), (), f"without it: {name}={proven!r}")
 
 
 def needs_cpus(way: str) -> bool:
