@@ -19,6 +19,7 @@ const gs_ways_way_t gs_ways_container = {
     .test = &gs_analysis_global_edf_container_method,
     .global_edf = true,
     .host = HOST,
+    .in_turns = true,
     .simulator = "host",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -13,6 +13,7 @@ const gs_ways_way_t gs_ways_driver = {
     .source = "[RTNS10]",
     .global_edf = true,
     .host = HOST,
+    .in_turns = true,
     .simulator = "host",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,

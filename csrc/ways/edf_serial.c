@@ -10,5 +10,6 @@ const gs_ways_way_t gs_ways_edf_serial = {
     .title = "jobs one at a time, earliest deadline first",
     .source = "[RTNS24]",
     .test = &gs_pbs_edf_serial_method,
+    .in_turns = true,
     .premises = PREMISES,
 };

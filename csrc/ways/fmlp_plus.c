@@ -21,6 +21,7 @@ const gs_ways_way_t gs_ways_fmlp_plus = {
     .test = &gs_analysis_partitioned_fmlp_plus_method,
     .placed = &PLACED,
     .host = HOST,
+    .in_turns = true,
     .simulator = "host",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,

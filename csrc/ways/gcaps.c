@@ -16,6 +16,7 @@ const gs_ways_way_t gs_ways_gcaps = {
     .test = &gs_analysis_contexts_gcaps_method,
     .placed = &PLACED,
     .host = HOST,
+    .in_turns = true,
     .simulator = "host",
     .premises = PREMISES,
 };

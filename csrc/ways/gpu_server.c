@@ -17,5 +17,6 @@ const gs_ways_way_t gs_ways_gpu_server = {
     .test = &gs_analysis_partitioned_gpu_server_method,
     .placed = &PLACED,
     .host = HOST,
+    .in_turns = true,
     .simulator = "host",
 };

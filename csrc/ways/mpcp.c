@@ -15,5 +15,6 @@ const gs_ways_way_t gs_ways_mpcp = {
     .test = &gs_analysis_partitioned_mpcp_method,
     .placed = &PLACED,
     .host = HOST,
+    .in_turns = true,
     .simulator = "host",
 };

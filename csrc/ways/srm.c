@@ -14,6 +14,7 @@ const gs_ways_way_t gs_ways_srm = {
     .test = &gs_analysis_global_edf_srm_method,
     .global_edf = true,
     .host = HOST,
+    .in_turns = true,
     .simulator = "host",
     .premises = PREMISES,
 };

@@ -23,6 +23,7 @@ const gs_ways_way_t gs_ways_time_slices = {
     .placed = &PLACED,
     .host = HOST,
     .one_row = true,
+    .in_turns = true,
     .simulator = "hierarchy",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,

@@ -21,6 +21,7 @@ typedef struct {
     const gs_simulate_host_way_t *const *host; /* its rules in the host simulator, ended by NULL:
                                                   one, or one for each lock (srm); or NULL */
     bool one_row;    /* of a comparison, although its test has modes: its simulation has none */
+    bool in_turns;   /* no two kernels of different tasks run at once */
     bool global_edf; /* jobs run on any CPU, the earliest deadline first */
     const char *simulator; /* "fifo", "hierarchy", "host", "instances" (those of a GPU, each by
                               itself); NULL: the test simulates everything that can happen */

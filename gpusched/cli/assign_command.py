@@ -13,7 +13,7 @@ from gpusched.cli.platform_options import (
     headline,
     program_of,
 )
-from gpusched.cli.way_options import PLACED, add_way, asked_way
+from gpusched.cli.way_options import add_way, asked_way
 
 
 def add(commands: Any) -> None:
@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
         "undecided, 2 for an error, such as a task that gets no core.",
     )
     add_workload(assign)
-    add_way(assign, PLACED)
+    add_way(assign)
     assign.add_argument(
         "--of",
         choices=("cpu", "gpu"),

@@ -14,7 +14,7 @@ from gpusched.cli.platform_options import (
     headline,
     program_of,
 )
-from gpusched.cli.way_options import PLACED, add_way, asked_way
+from gpusched.cli.way_options import add_way, asked_way
 
 if TYPE_CHECKING:
     from gpusched.analysis.breakdown_answer import Breakdown
@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
         "undecided, 2 for an error, such as a task that gets no core.",
     )
     add_workload(breakdown)
-    add_way(breakdown, PLACED)
+    add_way(breakdown)
     breakdown.add_argument(
         "--scale",
         action="append",

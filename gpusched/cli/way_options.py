@@ -8,16 +8,12 @@ from typing import Any
 from gpusched.cli.command_parts import Refusal, status_of
 from gpusched.ways.way import Way, as_way
 
-__all__ = ["PLACED", "add_way", "asked_way", "not_applicable"]
+__all__ = ["add_way", "asked_way", "not_applicable"]
 
-PLACED = "stgm, mpcp, fmlp_plus, gpu_server, time_slices, gcaps"
-"""The ways with a test of tasks with cores, which a help text need not import."""
-
-
-def add_way(command: argparse.ArgumentParser, known: str = "see 'methods'") -> None:
-    """Add ``--way``, ``--mode`` and ``--option``; ``known`` says which ways there are."""
+def add_way(command: argparse.ArgumentParser) -> None:
+    """Add ``--way``, ``--mode`` and ``--option``."""
     command.add_argument(
-        "--way", required=True, metavar="NAME", help=f"the way of sharing the GPU ({known})"
+        "--way", required=True, metavar="NAME", help="the way of sharing the GPU (see 'methods')"
     )
     command.add_argument("--mode", metavar="MODE", help="mode of the way, such as suspend")
     command.add_argument(

@@ -55,6 +55,8 @@ class Way(Saved):
     monotone
         Whether that test is proven to accept shorter times where it accepts longer ones, as
         ``gs.analysis.breakdown`` requires.
+    in_turns
+        Whether no two kernels of different tasks run at once.
     global_edf
         Whether jobs run on any CPU, the earliest deadline first; otherwise tasks have cores.
     simulator
@@ -80,6 +82,7 @@ class Way(Saved):
     placed: ClassVar[bool] = False
     divided: ClassVar[bool] = False
     monotone: ClassVar[bool] = False
+    in_turns: ClassVar[bool] = False
     global_edf: ClassVar[bool] = False
     simulator: ClassVar[str | None] = None
     modes: ClassVar[tuple[str, ...]] = ()
@@ -292,8 +295,8 @@ def _docstring(row: dict[str, Any], parameters: tuple[Option, ...]) -> str:
 
 def _class_of(row: dict[str, Any]) -> type[Way]:
     parameters = _parameters(row)
-    same = ("name", "title", "source", "test", "family", "monotone", "global_edf", "simulator")
-    body = {key: row[key] for key in same}
+    same = ("name", "title", "source", "test", "family", "monotone", "in_turns", "global_edf")
+    body = {key: row[key] for key in (*same, "simulator")}
     return type(
         _class_name(row),
         (Way,),

@@ -35,6 +35,6 @@ def test_every_method_has_an_example() -> None:
     methods = [getattr(analysis, name) for name in analysis.__all__ if name.islower()]
     methods += [pbs.search, pbs.edf_serial, pbs.edf_parallel, pbs.graph.search]
     methods += [pbs.partition, pbs.margin]
-    assert len(methods) == 25
+    assert len(methods) >= 25
     for method in methods:
         assert ">>>" in method.__doc__, method.__name__

@@ -29,6 +29,7 @@ const gs_ways_way_t gs_ways_first_come = {
     .test = &METHOD,
     .placed = &PLACED,
     .host = HOST,
+    .in_turns = true,
     .simulator = "host",
 };
 """
@@ -56,6 +57,9 @@ for mode in ("suspend", "busy"):
     assert one.verdict == other.verdict == "guaranteed"
     assert one.run.worst.tolist() == other.run.worst.tolist()
 assert gs.margin(w, gs.Platform(cpus=2), "first_come").exact
+over = gs.compare(gs.Workload([t.replace(period=15) for t in w]), gs.Platform(cpus=2))
+one, other = over["first_come (suspend)"], over["fmlp_plus (suspend)"]
+assert one.verdict == other.verdict == "not schedulable" and one.why() == other.why()
 w.save("w.toml")
 """
 

@@ -29,7 +29,6 @@ MOST_UNITS = 64
 WITHIN = methods()["mig"].option("way")
 """The ways in which tasks of an instance can share it."""
 
-_BY_CORE = ("mpcp", "fmlp_plus")  # the others assume that CPU work is not delayed
 _REFUSED = {
     "gpu_server": "each instance would need a server, on a core that no test assigns",
     "stgm": "it chooses cores for the tasks of one instance as if the others had none",
@@ -160,7 +159,7 @@ def _counts(row: Sequence[MigInstance], kinds: Sequence[Sequence[str]]) -> tuple
 def _units(models: DerivedModels, within: Way) -> list[list[int]]:
     """Groups of tasks that must be in one instance: single tasks, or all tasks of a core."""
     workload = models.workload
-    if within.name in _BY_CORE:
+    if within.placed:
         if not models.has_cores():
             raise ValueError(
                 f"{workload.names[0]}: got no core, expected one for every task; under "
@@ -176,7 +175,7 @@ def _units(models: DerivedModels, within: Way) -> list[list[int]]:
     if not units:
         raise ValueError("tasks: got none with GPU segments, expected at least one")
     if len(units) > MOST_UNITS:
-        what = "cores" if within.name in _BY_CORE else "tasks with GPU segments"
+        what = "cores" if within.placed else "tasks with GPU segments"
         raise ValueError(
             f"tasks: got {len(units)} {what}, expected at most {MOST_UNITS} to choose GPU "
             "instances for"
@@ -257,7 +256,7 @@ def _why_none(found: Found, spent: bool, tests: InstanceTests, within: Way, unit
     if len(bits(found.smallest)) > 1:
         return (
             f"For {names} together the test of {within.name} accepts no choice of GPU instances; "
-            f"every smaller set of {'cores' if within.name in _BY_CORE else 'tasks'} has one."
+            f"every smaller set of {'cores' if within.placed else 'tasks'} has one."
         )
     largest = len(tests.kinds) - 1
     label = tests.kinds[largest].gpu.name

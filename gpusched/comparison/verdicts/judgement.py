@@ -113,7 +113,7 @@ def judged(
     if impossible:
         text = f"No way keeps all deadlines: {impossible[0]}."
         return Judged(False, True, True, (), response, frozen(bounded), text, said, grain)
-    if not holds and way.name in _IN_TURNS and shared_cpus and models.too_much_in_turns():
+    if not holds and way.in_turns and shared_cpus and models.too_much_in_turns():
         text = f"{models.too_much_in_turns()[0]}."
         return Judged(False, True, False, (), response, frozen(bounded), text, said, grain)
     accepted = holds and not conditions
@@ -127,12 +127,6 @@ def judged(
     return Judged(
         accepted, shown, False, conditions, response, frozen(bounded), reason, said, grain
     )
-
-
-_IN_TURNS = (
-    *("time_slices", "gcaps", "mpcp", "fmlp_plus", "gpu_server", "srm", "container", "edf_serial"),
-)
-"""Ways under which no two kernels of different tasks run at once."""
 
 
 def _overlap_reason(workload: Workload, i: int, response: int) -> str:
