@@ -26,7 +26,7 @@ from machine import describe
 import gpusched as gs
 
 CLIMBS, STEPS = 2, 40  # per stack and way of sharing
-TRIGGERS = ("release", "request", "resume", "finish")
+TRIGGERS = ("release", "request", "resume", "end")
 SHARES = ((1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 0, 1), (1, 1, 1, 1, 1, 5), (1, 2, 1, 1, 0, 1))
 
 

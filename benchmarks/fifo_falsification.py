@@ -88,7 +88,7 @@ def patterns(
     yield with_offsets(), {"execution": (0.0, 1.0), "draw": "job", "seed": seed}
     yield with_offsets(), {"execution": (0.5, 1.0), "draw": "wave", "gap": 0.1, "seed": seed}
     yield with_offsets(), {"execution": (0.0, 1.0), "draw": "block", "seed": seed}
-    for triggers in (("head",), ("tail",), ("finish",), ("head", "tail"), ("head", "finish")):
+    for triggers in (("head",), ("tail",), ("end",), ("head", "tail"), ("head", "end")):
         victim = rng.integers(0, n, count)
         yield tasks, {"victim": victim, "triggers": triggers}
         yield tasks, {"victim": victim, "triggers": triggers, "gap": 0.1, "seed": seed}

@@ -33,7 +33,7 @@ def observed(tasks: gs.KernelTasks, order: str, seed: int) -> np.ndarray:
     until = 12 * tasks.period.max(axis=1)
     worst = gs.simulate.fifo_responses(tasks, M, order, until).worst
     for victim in range(tasks.n):
-        options = {"victim": victim, "triggers": ("head", "tail", "finish"), "seed": seed}
+        options = {"victim": victim, "triggers": ("head", "tail", "end"), "seed": seed}
         worst = np.maximum(
             worst, gs.simulate.fifo_responses(tasks, M, order, until, **options).worst
         )

@@ -61,14 +61,14 @@ def main() -> None:
                 for k, f in enumerate(found)
             ]
             jobs, misses = (
-                sum(int(getattr(p, x).sum()) for p in plays) for x in ("jobs", "misses")
+                sum(int(getattr(p, x).sum()) for p in plays) for x in ("jobs", "late_count")
             )
             response = np.array([p.response.mean() for p in plays])
             planned = response if planned is None else planned
-            waited = np.mean([p.waited.mean() / p.finish.mean() for p in plays])
+            waited = np.mean([p.waited.mean() / p.end.mean() for p in plays])
             lines.append(
                 f"{actual[0]:.1f} .. {actual[1]:.1f}        {strategy:8s} "
-                f"{sum(len(p.misses) for p in plays):8d} {jobs:8d} {misses:7d} "
+                f"{sum(len(p.late_count) for p in plays):8d} {jobs:8d} {misses:7d} "
                 f"{np.mean(response / planned):9.3f}  {waited:.2%}"
             )
             print(lines[-1], flush=True)

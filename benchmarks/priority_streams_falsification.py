@@ -118,7 +118,7 @@ def random_mode(rng, batch, n):
         options["latency"] = (0.0, float(rng.choice([0.0, 1.0])))
     if rng.random() < 0.5:
         options["victim"] = rng.integers(0, n, batch)
-        kinds = rng.permutation(["head", "tail", "finish"])
+        kinds = rng.permutation(["head", "tail", "end"])
         options["triggers"] = kinds[: rng.integers(1, 4)].tolist()
     return options
 

@@ -51,7 +51,7 @@ def bars(run: gs.WorkloadRun) -> list[tuple[int, int, int]]:
     """(task, start, end) of each interval in which a kernel runs, in ticks."""
     if run.way == "streams":  # this model has kernels only
         jobs = run.detail
-        return list(zip(jobs.task.tolist(), jobs.start.tolist(), jobs.finish.tolist(), strict=True))
+        return list(zip(jobs.task.tolist(), jobs.start.tolist(), jobs.end.tolist(), strict=True))
     frame = run.detail.intervals.to_frame()
     frame = frame[frame["what"] == "kernel"]
     return [(int(row.task), int(row.start), int(row.end)) for row in frame.itertuples()]
@@ -71,7 +71,7 @@ def draw(axes: Axes, program: gs.Workload, machine: gs.Platform, way: str) -> No
     """A run under a way, one row per task; the text beside the title is about all runs."""
     answer = gs.analyze(program, machine, way)
     run = gs.observe(program, machine, way, until=f"{UNTIL}ms", timeline=True)
-    for task, release, finish in zip(run.task.tolist(), run.release, run.finish, strict=True):
+    for task, release, finish in zip(run.task.tolist(), run.release, run.end, strict=True):
         deadline = release + program.tasks[task].deadline
         begin, end, due = release / MS, finish / MS, deadline / MS
         cpu = program.tasks[task].cpu_time / MS

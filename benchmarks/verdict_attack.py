@@ -181,7 +181,7 @@ def source(played: Played, pattern: Pattern, until: int, said: str) -> str:
             "from gpusched import CPU, GPU, CopyIn, CopyOut, Kernel, Platform, Task, Workload",
             *program(played.workload, p),
             f"run = play(w, p, {way!r}, {text})",
-            "print(run.worst, run.missed)",
+            "print(run.worst, run.late_jobs)",
         )
     )
 
@@ -352,7 +352,7 @@ def exceeded(
     for pattern in itertools.islice(patterns(w, played.way, rng), None if kept else 4):
         run = run_of(played, pattern, until)
         found = closest(run, limits)
-        if found > 1 or (kept and run.missed):
+        if found > 1 or (kept and run.late_jobs):
             return pattern, run, until
         if found > share:
             best, share = pattern, found
@@ -367,7 +367,7 @@ def exceeded(
         pattern = replace(best, first=tuple(first))
         run = run_of(played, pattern, until)
         found = closest(run, limits)
-        if found > 1 or (kept and run.missed):
+        if found > 1 or (kept and run.late_jobs):
             return pattern, run, until
         if found >= share:
             best, share = pattern, found
@@ -406,8 +406,10 @@ def guaranteed(case: Case, row: Any, rng: Random) -> tuple[str, str] | None:
     if found is None:
         return None
     pattern, run, until = found
-    what = "late" if run.missed else "above a bound"
-    said = f"{row.label}: guaranteed with bounds {limits}; responses {run.worst}, late {run.missed}"
+    what = "late" if run.late_jobs else "above a bound"
+    said = (
+        f"{row.label}: guaranteed with bounds {limits}; responses {run.worst}, late {run.late_jobs}"
+    )
     return what, source(played, pattern, until, said)
 
 
@@ -449,7 +451,7 @@ def schedule_exists(case: Case, rng: Random) -> tuple[str, str] | None:
         played = Played(w, p, way, {"cores": cores})
         for pattern in (Pattern(), *(Pattern(seed=rng.randrange(100)) for _ in range(5))):
             run = run_of(played, pattern, until)
-            if not run.missed and keeps_apart(run):
+            if not run.late_jobs and keeps_apart(run):
                 said = "pbs: not schedulable; this run keeps all deadlines, a kernel at a time"
                 return "a schedule exists", source(played, pattern, until, said)
     return None
@@ -461,7 +463,7 @@ def seen_late(row: Any) -> list[int]:
     if run is None:
         return []
     deadline = np.array([task.deadline for task in run.workload])[run.task]
-    late = (run.finish < 0) | (run.finish - run.release > deadline)
+    late = (run.end < 0) | (run.end - run.release > deadline)
     ends = (run.release + deadline)[late]
     return [until for until in [int(ends.min()) + 1] if until <= LONGEST] if late.any() else []
 
@@ -496,7 +498,7 @@ def not_schedulable(case: Case, row: Any, rng: Random) -> tuple[str, str] | None
         runs += [replace(played, options=played.options | {"cores": one}) for one in found]
     for until in (length(w), *seen_late(row), length(w, 10)):
         for pattern in patterns(w, way, rng):
-            if any(run_of(one, pattern, until).missed for one in runs):
+            if any(run_of(one, pattern, until).late_jobs for one in runs):
                 return None
     until = length(w)
     if late_by_a_tie(case, row, until):
@@ -518,7 +520,7 @@ def late_by_a_tie(case: Case, row: Any, until: int) -> bool:
         for task in w
     ]
     played = played_of(row, w.replace(tasks=tasks), p)
-    return played is not None and bool(run_of(played, Pattern(), until * FINER).missed)
+    return played is not None and bool(run_of(played, Pattern(), until * FINER).late_jobs)
 
 
 # Impossible ---------------------------------------------------------------------------------------
@@ -570,13 +572,13 @@ def possible(case: Case, rng: Random, why: str) -> tuple[str, str] | None:
                 continue
             for cores in cores_of((w, p), rng, 4):
                 played = Played(w, p, way.name, {} if cores is None else {"cores": cores})
-                if run_of(played, Pattern(), until).missed:
+                if run_of(played, Pattern(), until).late_jobs:
                     continue
                 slow = sum(max(task.deadline - task.period, 0) for task in w)
                 long = length(w) + (2 + slow // times) * w.hyperperiod
                 if (
                     sum(long // task.period for task in w) > MOST
-                    or run_of(played, Pattern(), long).missed
+                    or run_of(played, Pattern(), long).late_jobs
                 ):
                     continue
                 said = f"impossible: {why}; this run of {long} ticks keeps all deadlines"
@@ -697,8 +699,8 @@ class Attack:
         if row.schedulable is False:
             for count in counts:
                 count.rejected += 1
-            if row.run is not None and row.run.missed.any() and row.tightest is not None:
-                late_tasks = row.run.missed.nonzero()[0].tolist()
+            if row.run is not None and row.run.late_count.any() and row.tightest is not None:
+                late_tasks = row.run.late_count.nonzero()[0].tolist()
                 if row.tightest not in late_tasks:
                     text = f"# {row.label}: late are tasks {late_tasks}, tightest {row.tightest}\n"
                     return "tightest", text + "\n".join(program(*case))

@@ -358,7 +358,7 @@ def host_runs(detail: Any, p: gs.Platform, random: Random) -> Iterator[tuple[Any
         options["mode"] = random.choice(("suspend", "busy"))
     way = gs.ways.as_way(detail.test, **options)
     until = 6 * int(hosts.period.max())
-    triggers = ("release", "request", "resume", "finish")
+    triggers = ("release", "request", "resume", "end")
     for number in range(6):
         far = number % 2
         offsets = [random.randrange(p if far else min(p, 8)) for p in hosts.period.tolist()]
@@ -382,7 +382,7 @@ def kernel_runs(detail: Any, gpu: gs.GPU, random: Random) -> Iterator[tuple[Any,
         offsets = [random.randrange(p) for p in tasks.period.tolist()]
         pattern: dict[str, Any] = {
             "victim": random.randrange(tasks.n) if number < 4 else None,
-            "triggers": random.sample(("head", "tail", "finish"), random.randrange(1, 3)),
+            "triggers": random.sample(("head", "tail", "end"), random.randrange(1, 3)),
             "gap": random.choice((0.0, 0.1, 1.0)),
             "execution": random.choice((1.0, 1.0, (0.0, 1.0), (0.5, 1.0))),
             "draw": random.choice(("job", "wave", "block")),

@@ -256,11 +256,11 @@ static const char *const SIMULATE_FIFO_DRAW[] = {
 
 _Static_assert(GS_SIMULATE_FIFO_AT_HEAD == 1 << 0, "bit 0 of simulate.fifo_trigger");
 _Static_assert(GS_SIMULATE_FIFO_AT_TAIL == 1 << 1, "bit 1 of simulate.fifo_trigger");
-_Static_assert(GS_SIMULATE_FIFO_AT_FINISH == 1 << 2, "bit 2 of simulate.fifo_trigger");
+_Static_assert(GS_SIMULATE_FIFO_AT_END == 1 << 2, "bit 2 of simulate.fifo_trigger");
 static const char *const SIMULATE_FIFO_TRIGGER[] = {
     "head",   /* GS_SIMULATE_FIFO_AT_HEAD */
     "tail",   /* GS_SIMULATE_FIFO_AT_TAIL */
-    "finish", /* GS_SIMULATE_FIFO_AT_FINISH */
+    "end", /* GS_SIMULATE_FIFO_AT_END */
 };
 
 static const char *const SIMULATE_FIFO_SETTLE[] = {
@@ -294,12 +294,12 @@ static const char *const SIMULATE_HOST_MODE[] = {
 _Static_assert(GS_SIMULATE_HOST_AT_RELEASE == 1 << 0, "bit 0 of simulate.host_trigger");
 _Static_assert(GS_SIMULATE_HOST_AT_REQUEST == 1 << 1, "bit 1 of simulate.host_trigger");
 _Static_assert(GS_SIMULATE_HOST_AT_RESUME == 1 << 2, "bit 2 of simulate.host_trigger");
-_Static_assert(GS_SIMULATE_HOST_AT_FINISH == 1 << 3, "bit 3 of simulate.host_trigger");
+_Static_assert(GS_SIMULATE_HOST_AT_END == 1 << 3, "bit 3 of simulate.host_trigger");
 static const char *const SIMULATE_HOST_TRIGGER[] = {
     "release", /* GS_SIMULATE_HOST_AT_RELEASE */
     "request", /* GS_SIMULATE_HOST_AT_REQUEST */
     "resume",  /* GS_SIMULATE_HOST_AT_RESUME */
-    "finish",  /* GS_SIMULATE_HOST_AT_FINISH */
+    "end",  /* GS_SIMULATE_HOST_AT_END */
 };
 
 static const char *const SIMULATE_HOST_ACTIVITY[] = {

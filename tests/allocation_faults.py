@@ -80,8 +80,8 @@ PUBLIC: dict[str, Callable[[], Any]] = {
     "analysis.mpcp": lambda: gs.analysis.mpcp(HOSTS).response.tolist(),
     "analysis.stgm_allocate": lambda: gs.analysis.stgm_allocate(STGM, 2, 4).schedulable,
     "analysis.breakdown": lambda: repr(gs.analysis.breakdown(HOSTS, "mpcp").why()),
-    "simulate.fifo": lambda: gs.simulate.fifo(BLOCKS, 1024, until=200).finish.tolist(),
-    "simulate.host": lambda: gs.simulate.host(HOSTS, 2, "mpcp", until=60).finish.tolist(),
+    "simulate.fifo": lambda: gs.simulate.fifo(BLOCKS, 1024, until=200).end.tolist(),
+    "simulate.host": lambda: gs.simulate.host(HOSTS, 2, "mpcp", until=60).end.tolist(),
     "simulate.hierarchy": lambda: gs.simulate.hierarchy(LAUNCHES, "TX2").why(),
     "simulate.challenge": lambda: gs.simulate.challenge(
         HOSTS, 2, "mpcp", budget=gs.pbs.Budget(states=200), seed=1

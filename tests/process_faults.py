@@ -59,8 +59,8 @@ SHORT: dict[str, Callable[[], Any]] = {
     "fifo": lambda: gs.simulate.fifo(
         gs.KernelTasks([40, 50], block_time=[5, 4], blocks=[2, 3], threads=512),
         1024, until=9000, budget=TIMED,
-    ).finish.sum(),
-    "host": lambda: gs.simulate.host(HOSTS, 2, "mpcp", until=9000, budget=TIMED).finish.sum(),
+    ).end.sum(),
+    "host": lambda: gs.simulate.host(HOSTS, 2, "mpcp", until=9000, budget=TIMED).end.sum(),
     "challenge": lambda: gs.simulate.challenge(
         HOSTS, 2, "mpcp", exhaustive=False, budget=gs.pbs.Budget(states=2000, seconds=300), seed=1
     ).why(),

@@ -196,12 +196,12 @@ static int run_batch(dispatcher_t *self, gs_context_t *ctx, uint32_t batch, int6
                 return gs_fail(ctx, GS_ERR_OVERFLOW, "task", i, end - release,
                                "a response time that keeps the total below 2**63 ticks");
             }
-            self->result->misses += end > release + self->problem->tasks.deadline[i];
+            self->result->late_count += end > release + self->problem->tasks.deadline[i];
             self->result->jobs++;
         }
     }
     self->result->frames++;
-    self->result->finish = end;
+    self->result->end = end;
     return GS_OK;
 }
 
@@ -276,7 +276,7 @@ int gs_pbs_dispatch(gs_context_t *ctx, const gs_pbs_feasible_t *feasible, int st
     }
     for (int32_t i = 0; i < p->n; i++) {
         bool last = (p->tasks.chained >> i & 1) == 0;
-        result->misses += last ? self.jobs[i] - self.job[i] : 0;
+        result->late_count += last ? self.jobs[i] - self.job[i] : 0;
     }
     return GS_OK;
 }

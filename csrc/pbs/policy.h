@@ -51,10 +51,10 @@ enum {
 };
 
 typedef struct {
-    int64_t misses;
+    int64_t late_count;
     int64_t jobs;
     int64_t frames;
-    int64_t finish;         /* the end of the last frame */
+    int64_t end;            /* the end of the last frame */
     int64_t response_total; /* over all jobs */
     int64_t waited;         /* time the GPU was idle with jobs ready */
 } gs_pbs_dispatch_t;
@@ -62,7 +62,7 @@ typedef struct {
 /* Simulates one hyperperiod. Every frame takes its completion time times a factor drawn uniformly
  * from low..high, rounded up, at least 1 tick; factors above 1 model an overrun. frames: the
  * schedule of GS_PBS_DISPATCH_TABLE and GS_PBS_DISPATCH_RECLAIM. The policy stops where no batch is
- * safe and waiting is not safe either, which takes an overrun; the jobs left count as misses.
+ * safe and waiting is not safe either, which takes an overrun; the jobs left count as late.
  * Errors: GS_ERR_VALUE for a batch of a task without a job left, GS_ERR_OVERFLOW for times of 2**60
  * - 1 ticks or more and for a sum of response times of 2**63 or more. */
 int gs_pbs_dispatch(gs_context_t *ctx, const gs_pbs_feasible_t *feasible, int strategy,

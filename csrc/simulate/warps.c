@@ -34,7 +34,7 @@ static int64_t later(int64_t a, int64_t b)
 
 /* Runs one scheduler with the given warps. */
 static int run_scheduler(gs_context_t *ctx, const gs_simulate_warps_t *self, warp_t *warp,
-                         int64_t count, int64_t *finish)
+                         int64_t count, int64_t *end)
 {
     int64_t last = count - 1, now = 0, pipe_free[2] = {0, 0};
     while (true) {
@@ -60,7 +60,7 @@ static int run_scheduler(gs_context_t *ctx, const gs_simulate_warps_t *self, war
         pipe_free[self->separate ? warp[chosen].kind : 0] = issue + self->interval;
         warp[chosen].ready = issue + self->latency;
         if (--warp[chosen].left == 0) {
-            finish[warp[chosen].warp] = warp[chosen].ready;
+            end[warp[chosen].warp] = warp[chosen].ready;
         } else {
             warp[chosen].kind = next_kind(&warp[chosen]);
         }
@@ -105,13 +105,13 @@ static int check(gs_context_t *ctx, const gs_simulate_warps_t *self)
     return gs_poll(ctx, self->warps);
 }
 
-int gs_simulate_warps_run(gs_context_t *ctx, const gs_simulate_warps_t *self, int64_t *finish)
+int gs_simulate_warps_run(gs_context_t *ctx, const gs_simulate_warps_t *self, int64_t *end)
 {
     gs_heap_t heap = {0}; /* warps by scheduler */
     warp_t *list = NULL;
     int status = check(ctx, self);
     for (int64_t i = 0; i < self->warps && status == GS_OK; i++) {
-        finish[i] = 0;
+        end[i] = 0;
         status = gs_heap_push(&heap, ctx, self->scheduler[i], i);
     }
     if (status == GS_OK && (list = gs_alloc(ctx, (size_t)self->warps, sizeof *list)) == NULL) {
@@ -130,7 +130,7 @@ int gs_simulate_warps_run(gs_context_t *ctx, const gs_simulate_warps_t *self, in
             status = gs_poll(ctx, 32);
         }
         if (status == GS_OK) {
-            status = run_scheduler(ctx, self, list, count, finish);
+            status = run_scheduler(ctx, self, list, count, end);
         }
     }
     gs_heap_free(&heap, ctx);

@@ -25,9 +25,9 @@ typedef struct {
     bool separate; /* separate integer and floating-point pipelines */
 } gs_simulate_warps_t;
 
-/* finish (warps entries of the caller): cycle at which the result of the last instruction of each
+/* end (warps entries of the caller): cycle at which the result of the last instruction of each
  * warp is available; 0 for a warp without instructions. Refuses a negative count or scheduler, an
  * interval or latency below 1, and work that might take more than GS_NEVER cycles. */
-int gs_simulate_warps_run(gs_context_t *ctx, const gs_simulate_warps_t *self, int64_t *finish);
+int gs_simulate_warps_run(gs_context_t *ctx, const gs_simulate_warps_t *self, int64_t *end);
 
 #endif

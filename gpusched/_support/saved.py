@@ -6,6 +6,7 @@ The reading and writing of files is in ``saved_files``, which is imported with t
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, ClassVar, TypeVar
 
@@ -57,14 +58,16 @@ class Saved:
     """Base of classes whose objects can be saved; a mixin for dataclasses.
 
     A class sets ``_KIND``, the kind in its files, ``_VERSION``, the version that is written, and
-    ``_PARTS``, the classes of objects inside its own. ``_fields`` gives the values to be saved
-    and ``_from_fields`` makes an object of them, by the constructor, which checks them; both
-    serve dataclasses as they are.
+    ``_PARTS``, the classes of objects inside its own; ``_OLD_NAMES`` has the names of fields in
+    files of version 0.1 that have other names now. ``_fields`` gives the values to be saved and
+    ``_from_fields`` makes an object of them, by the constructor, which checks them; both serve
+    dataclasses as they are.
     """
 
     _KIND: ClassVar[str]
     _VERSION: ClassVar[int] = 1
     _PARTS: ClassVar[tuple[type[Saved], ...]] = ()
+    _OLD_NAMES: ClassVar[Mapping[str, str]] = {}
 
     def _fields(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
@@ -72,6 +75,11 @@ class Saved:
     @classmethod
     def _from_fields(cls: type[Made], values: dict[str, Any]) -> Made:
         return cls(**values)
+
+    @classmethod
+    def _from_file(cls: type[Made], values: Mapping[str, Any]) -> Made:
+        """An object of the values in a file of this or an earlier version."""
+        return cls._from_fields({cls._OLD_NAMES.get(name, name): values[name] for name in values})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `load` reads back as an equal object.

@@ -45,7 +45,7 @@ class SavedObject(Protocol):
 
     def _fields(self) -> dict[str, Any]: ...
     @classmethod
-    def _from_fields(cls, values: dict[str, Any]) -> Any: ...
+    def _from_file(cls, values: Mapping[str, Any]) -> Any: ...
 
 
 def save_arrays(
@@ -158,7 +158,7 @@ def load_object(
     versions = range(1, kind._VERSION + 1)
     values = load_arrays(path, kind._KIND, versions, parts, max_bytes)
     try:
-        return kind._from_fields(values)
+        return kind._from_file(values)
     except _WRONG as error:
         raise _refusal(path, str(error), kind._KIND) from error
 
@@ -345,5 +345,5 @@ class _Decoder:
             part = self.parts[name]
             if type(version) is not int or not 1 <= version <= part._VERSION:
                 raise ValueError(f"a {name} of version {shown(version)}")
-            return part._from_fields(self.mapping(values))
+            return part._from_file(self.mapping(values))
         raise ValueError(f"a value of type {shown(kind)}")

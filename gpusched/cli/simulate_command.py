@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
 def _table(found: WorkloadRun) -> str:
     from gpusched.comparison.workload_answer import known_at
 
-    workload, worst, missed = found.workload, found.worst, found.missed
+    workload, worst, late = found.workload, found.worst, found.late_count
     jobs, absent = np.bincount(found.task, minlength=len(workload)), _not_simulated(found)
     rows: list[Sequence[str]] = [("task", "jobs", "worst", "deadline", "late")]
     for i, task in enumerate(workload):
@@ -115,7 +115,7 @@ def _table(found: WorkloadRun) -> str:
                 "–" if left_out else f"{int(jobs[i]):,}",
                 "–" if took is None else time_with_unit(took, workload.tick_ns),
                 time_with_unit(task.deadline, workload.tick_ns),
-                "–" if left_out else f"{int(missed[i]):,}",
+                "–" if left_out else f"{int(late[i]):,}",
             )
         )
     return columns(rows)

@@ -197,9 +197,9 @@ def _kernels_text(kernels: TraceKernels, tasks: KernelTasks, gpu: GPU) -> str:
 def _outcome(tasks: KernelTasks, found: Any) -> str:
     if found.schedulable:
         return "schedulable"
-    if found.missed is None:
+    if found.late_job is None:
         return "not schedulable"
-    task, job, deadline = found.missed
+    task, job, deadline = found.late_job
     return f"misses job {job} of {named(tasks.name[task])}, due at {duration(int(deadline))}"
 
 

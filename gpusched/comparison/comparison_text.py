@@ -147,13 +147,15 @@ def table_of(rows: Sequence[Row], workload: Workload) -> dict[str, Any]:
     empty = missing(np.zeros(n, np.int64), np.zeros(n, np.bool_))
     verdicts = [row.schedulable for row in rows]
     words_of = [row.verdict for row in rows]
-    times: dict[str, list[Times]] = {"response": [], "slack": [], "observed": [], "missed": []}
+    times: dict[str, list[Times]] = {"response": [], "slack": [], "observed": [], "late": []}
     for row in rows:
         answer, run = row.answer, row.run
         times["response"].append(empty if answer is None else answer.response)
         times["slack"].append(empty if answer is None else answer.slack)
         times["observed"].append(empty if run is None else run.worst)
-        times["missed"].append(empty if run is None else missing(run.missed, np.ones(n, np.bool_)))
+        times["late"].append(
+            empty if run is None else missing(run.late_count, np.ones(n, np.bool_))
+        )
 
     def words(given: Sequence[str]) -> npt.NDArray[np.object_]:
         return np.repeat(np.array(given, object), n)

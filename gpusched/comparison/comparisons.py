@@ -257,7 +257,7 @@ class Comparison(Tabular, Saved, Frozen):
         """Return a pandas table with one row per way and task.
 
         The columns are ``way``, ``claim``, ``schedulable``, ``verdict``, ``task``, ``deadline``,
-        ``response``, ``slack``, ``observed``, ``missed`` and ``reason``. Times are in ticks;
+        ``response``, ``slack``, ``observed``, ``late`` and ``reason``. Times are in ticks;
         missing values are NA.
         """
         return frame_of(self._table())
@@ -325,7 +325,7 @@ class Comparison(Tabular, Saved, Frozen):
               ``why_no_simulation``,
               ``seconds``; for each of its tasks ``task``, ``deadline``, ``response``,
               ``bounded`` (whether the response is a bound), ``slack``, ``observed`` (the worst
-              simulated response) and ``missed`` (the number of late jobs).
+              simulated response) and ``late`` (the number of late jobs).
             - ``rules``: those of GPUs that are not documented and on which rows rest: ``name``,
               ``kind`` ("inferred" or "hint"), ``text``, ``settled_by``, ``source``, ``rows``.
             - ``best``, if margins were computed: None, or ``label``, ``way``, ``options``,

@@ -185,10 +185,10 @@ def run_document(run: WorkloadRun) -> Document:
 
     Keys in addition to those of the head: ``label``, ``way``, ``options``, ``schedulable``,
     ``verdict``, ``reason``, ``rules``, ``until``, ``jobs``, ``late``, ``tasks`` (``task``,
-    ``deadline``, ``jobs``, ``worst``, ``missed``), ``assumptions``, ``limits`` (what the run does
+    ``deadline``, ``jobs``, ``worst``, ``late``), ``assumptions``, ``limits`` (what the run does
     not represent), ``seconds``.
     """
-    workload, worst, missed = run.workload, run.worst, run.missed
+    workload, worst, late = run.workload, run.worst, run.late_count
     jobs = np.bincount(run.task, minlength=len(workload))
     return {
         **_head("run", workload, run.platform),
@@ -205,7 +205,7 @@ def run_document(run: WorkloadRun) -> Document:
                 **_task(workload, i),
                 "jobs": int(jobs[i]),
                 "worst": known_at(worst, i),
-                "missed": int(missed[i]),
+                "late": int(late[i]),
             }
             for i in range(len(workload))
         ],
@@ -350,13 +350,13 @@ def _simulation(run: WorkloadRun) -> Document:
 
 def _row(row: Row) -> Document:
     answer, run, workload = row.answer, row.run, row.workload
-    worst, missed = (None, None) if run is None else (run.worst, run.missed)
+    worst, late = (None, None) if run is None else (run.worst, run.late_count)
     tasks = [
         {
             **_task(workload, i),
             **bound,
             "observed": None if worst is None else known_at(worst, i),
-            "missed": None if missed is None else int(missed[i]),
+            "late": None if late is None else int(late[i]),
         }
         for i, bound in enumerate(_bounds(answer, len(workload)))
     ]

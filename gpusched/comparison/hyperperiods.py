@@ -42,7 +42,7 @@ def refuse_unsettled(answer: Edf, text: Callable[[int], str] = str) -> None:
         return
     end = tasks.hyperperiod
     if answer.rejected:
-        if answer.missed[2] <= end:
+        if answer.late_job[2] <= end:
             return
     elif (tasks.offset < tasks.period).all() and answer.schedule is not None:
         if answer.schedule.makespan <= end + int(tasks.offset.min()):

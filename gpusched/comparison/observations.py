@@ -87,7 +87,7 @@ class _Jobs:
     task: Int64Array
     job: Int64Array
     release: Int64Array
-    finish: Int64Array
+    end: Int64Array
     until: int
     now: int
     said: tuple[str, ...]
@@ -113,7 +113,7 @@ def observe(
     ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
     ... ], tick="us")
     >>> run = gs.observe(w, gs.Platform("AGX Orin", cpus=2), "streams", until="1s")
-    >>> len(run), run.worst.tolist(), run.missed.tolist()
+    >>> len(run), run.worst.tolist(), run.late_count.tolist()
     (38, [7000, 17000], [0, 0])
     >>> run.why("planner")
     'planner: job 0, released at 0ns, takes 17ms, within its deadline of 80ms.'
@@ -231,7 +231,7 @@ def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -
         task=frozen(found.task),
         job=frozen(found.job),
         release=frozen(found.release // grain),
-        finish=frozen(np.where(found.finish < 0, -1, ticks_up(found.finish, grain))),
+        end=frozen(np.where(found.end < 0, -1, ticks_up(found.end, grain))),
         now=-(-found.now // grain),
         assumptions=(*found.said, _PERIODIC),
         limits=found.limits,
@@ -312,20 +312,20 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     )
     release = run.release - before[run.task]
     kept = release < until
-    finish = np.where(run.finish < 0, -1, run.finish + (around - before)[run.task])
-    task, release, finish = index[run.task][kept], release[kept], finish[kept]
+    end = np.where(run.end < 0, -1, run.end + (around - before)[run.task])
+    task, release, end = index[run.task][kept], release[kept], end[kept]
     return _Jobs(
         task=task,
         job=run.job[kept],
         release=release,
-        finish=finish,
+        end=end,
         until=until,
         now=run.now,
         said=view.assumptions,
         limits=(
             *_no_cpus(models),
             *_profiles(models),
-            *_overlapping(models, task, release, finish),
+            *_overlapping(models, task, release, end),
             *_asked_order(order),
         ),
         detail=run,
@@ -390,19 +390,19 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
             else "green contexts share their queues"
         )
     release = offset[task] + job * period[task]
-    finish = np.where(least < 0, -1, most + behind[task])
+    end = np.where(least < 0, -1, most + behind[task])
     return _Jobs(
         task=task,
         job=job,
         release=release,
-        finish=finish,
+        end=end,
         until=until,
         now=run.now,
         said=tuple(said),
         limits=(
             *_no_cpus(models),
             *_profiles(models),
-            *_overlapping(models, task, release, finish),
+            *_overlapping(models, task, release, end),
             *(
                 (("fixed order of slices", _FIXED_ORDER),)
                 if several and platform.ring == "fifo"
@@ -456,7 +456,7 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     limits = (*_chosen(models, way, request), *_costs_per_kernel(models, way))
     if way.name in _WITHOUT_ENGINES:
         limits = (*limits, *_no_engines(models))
-    return _Jobs(run.task, run.job, run.release, run.finish, until, run.now, said, limits, run)
+    return _Jobs(run.task, run.job, run.release, run.end, until, run.now, said, limits, run)
 
 
 def _placed(
@@ -525,12 +525,12 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     for part, run in zip(found.parts, runs, strict=True):
         assert isinstance(run.detail, ModelRun)
         details[str(part.instance)] = run.detail
-    open_ends = [run.now for run in runs if (run.finish < 0).any()]
+    open_ends = [run.now for run in runs if (run.end < 0).any()]
     return _Jobs(
         task=np.concatenate([number[run.task] for number, run in both]),
         job=np.concatenate([run.job for run in runs]),
         release=np.concatenate([run.release for run in runs]),
-        finish=np.concatenate([run.finish for run in runs]),
+        end=np.concatenate([run.end for run in runs]),
         until=until,
         now=min(open_ends) if open_ends else max(run.now for run in runs),
         said=tuple(dict.fromkeys(said)),
@@ -558,7 +558,7 @@ def _no_cpus(models: DerivedModels) -> tuple[tuple[str, str], ...]:
 
 
 def _overlapping(
-    models: DerivedModels, task: Int64Array, release: Int64Array, finish: Int64Array
+    models: DerivedModels, task: Int64Array, release: Int64Array, end: Int64Array
 ) -> tuple[tuple[str, str], ...]:
     """That jobs of a task overlap which a thread runs one after the other.
 
@@ -566,8 +566,8 @@ def _overlapping(
     """
     more = [bool(one.cpu_time or models.platform.launch_latency) for one in models.workload]
     following, due = (release + _of_each(models.workload, k)[task] for k in ("period", "deadline"))
-    overlap = ((finish < 0) | (finish > following)) & np.array(more)[task]
-    missed = due[(finish < 0) | (finish > due)]
+    overlap = ((end < 0) | (end > following)) & np.array(more)[task]
+    missed = due[(end < 0) | (end > due)]
     if not overlap.any() or (missed.size and missed.min() <= following[overlap].min()):
         return ()
     text = "jobs of a task overlap in the simulation, and its thread runs one at a time"

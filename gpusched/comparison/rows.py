@@ -213,7 +213,7 @@ def row_of(
         if found is not None:
             instance(found, dict, name)
             with within(name):
-                found = kind._from_fields({"workload": workload, "platform": platform, **found})
+                found = kind._from_file({"workload": workload, "platform": platform, **found})
                 if found.way != way.name or found.workload != workload:
                     raise ValueError(f"way: got another way or workload, expected {way.name}")
         parts[name] = found

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WorkloadRun"]
 
-_OF_JOBS = ("job", "release", "finish")
+_OF_JOBS = ("job", "release", "end")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,9 +74,9 @@ class WorkloadRun(Tabular, Saved, Frozen):
         The way of sharing the GPU, and its options.
     until
         End of the interval of simulated releases in ticks; its jobs were simulated to their end.
-    task, job, release, finish
+    task, job, release, end
         For each job, the index of its task, its number from 0, and the times of its release and of
-        the end of its last segment in ticks; ``finish`` is -1 for a job that did not end.
+        the end of its last segment in ticks; ``end`` is -1 for a job that did not end.
     now
         Time at which the simulation ended.
     assumptions
@@ -91,11 +91,12 @@ class WorkloadRun(Tabular, Saved, Frozen):
         Wall-clock time of the call; not compared by ``==``.
     grain
         Number of finer ticks in a tick. The times of ``detail`` are in finer ticks, in which the
-        times of blocks are whole numbers; usually 1. ``finish`` and ``now`` are in ticks, rounded
+        times of blocks are whole numbers; usually 1. ``end`` and ``now`` are in ticks, rounded
         up.
     """
 
     _KIND: ClassVar[str] = "WorkloadRun"
+    _OLD_NAMES: ClassVar[Mapping[str, str]] = {"finish": "end"}
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (GPU, InstanceRuns, *InstanceRuns._PARTS)
 
     workload: Workload
@@ -106,7 +107,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     task: Int64Array
     job: Int64Array
     release: Int64Array
-    finish: Int64Array
+    end: Int64Array
     now: int
     assumptions: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
@@ -149,7 +150,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
             ("task", 0, len(made.workload)),
             ("job", 0, 2**62),
             ("release", 0, 2**62),
-            ("finish", -1, 2**62),
+            ("end", -1, 2**62),
         ):
             array = getattr(made, name)
             if ((array < least) | (array >= below)).any():
@@ -165,7 +166,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     @property
     def response(self) -> Times:
         """Response time of each job: int64 ticks, masked for a job that did not end."""
-        return missing(self.finish - self.release, self.finish >= 0)
+        return missing(self.end - self.release, self.end >= 0)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -176,7 +177,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     def late(self) -> npt.NDArray[np.bool_]:
         """Whether each job missed its deadline, by ending late or not ending in time: bool."""
         due = self.release + deadlines_of(self.workload)[self.task]
-        found: npt.NDArray[np.bool_] = np.where(self.finish < 0, self.now, self.finish) > due
+        found: npt.NDArray[np.bool_] = np.where(self.end < 0, self.now, self.end) > due
         return found
 
     @property
@@ -186,18 +187,18 @@ class WorkloadRun(Tabular, Saved, Frozen):
         A late job that had not ended when the simulation stopped counts with its time so far.
         """
         found = np.full(len(self.workload), -1, np.int64)
-        counted = (self.finish >= 0) | self.late
+        counted = (self.end >= 0) | self.late
         np.maximum.at(found, self.task[counted], self._so_far[counted])
         return missing(found, found >= 0, -1)
 
     @property
     def _so_far(self) -> Int64Array:
         """Time from the release of each job to its end, or to the end of the simulation."""
-        found: Int64Array = np.where(self.finish < 0, self.now, self.finish) - self.release
+        found: Int64Array = np.where(self.end < 0, self.now, self.end) - self.release
         return found
 
     @property
-    def missed(self) -> Int64Array:
+    def late_count(self) -> Int64Array:
         """Number of late jobs of each task: int64 ``(n,)``."""
         return np.bincount(self.task[self.late], minlength=len(self.workload)).astype(np.int64)
 
@@ -246,14 +247,14 @@ class WorkloadRun(Tabular, Saved, Frozen):
         if number is None:
             return "No job was released."
         name, tick = clip(self.workload.names[number], 60), self.workload.tick_ns
-        mine = np.flatnonzero((self.task == number) & ((self.finish >= 0) | self.late))
+        mine = np.flatnonzero((self.task == number) & ((self.end >= 0) | self.late))
         if not len(mine):
             return f"{name}: no job has ended."
         row = int(mine[np.argmax(self._so_far[mine])])
         took, due = int(self._so_far[row]), self.workload[number].deadline
         side = "within" if took <= due else "more than"
-        takes = "takes" if self.finish[row] >= 0 else "has not ended after"
-        late = int(self.missed[number])
+        takes = "takes" if self.end[row] >= 0 else "has not ended after"
+        late = int(self.late_count[number])
         count = f"; {late} of {int((self.task == number).sum())} jobs are late" if late else ""
         told = (
             f"{name}: job {int(self.job[row])}, released at "
@@ -283,7 +284,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
                 int(self.job[row]),
                 grain * release,
                 grain * (release + int(self._so_far[row])),
-                bool(self.finish[row] >= 0),
+                bool(self.end[row] >= 0),
             )
             self._waits_told[row] = wait_sentence(
                 self.detail, workload, platform, self.options, span
@@ -301,7 +302,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per job.
 
-        The columns are ``task`` (the name), ``job``, ``release``, ``finish``, ``response`` and
+        The columns are ``task`` (the name), ``job``, ``release``, ``end``, ``response`` and
         ``late``. Times are in ticks; missing values are NA.
         """
         return frame_of(self._table())
@@ -312,7 +313,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
             "task": names[self.task],
             "job": self.job,
             "release": self.release,
-            "finish": missing(self.finish, self.finish >= 0),
+            "end": missing(self.end, self.end >= 0),
             "response": self.response,
             "late": self.late,
         }

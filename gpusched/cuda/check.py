@@ -364,7 +364,7 @@ def playing(
     text = (
         f"overhead per frame {median / US:.1f} µs median, {tail / US:.1f} µs at the 99th "
         f"percentile ({'within' if median <= AIM_NS else 'beyond'} the aim of {AIM_NS // US} µs), "
-        f"{played.misses} misses of {len(played.jobs())} jobs"
+        f"{played.late_count} misses of {len(played.jobs())} jobs"
     )
     data = {
         "median_ns": median,
@@ -373,7 +373,7 @@ def playing(
         "from_last_ns": float(np.median(overhead.from_last)),
         "uncertainty_ns": overhead.uncertainty,
         "frames": len(overhead.each),
-        "misses": played.misses,
+        "misses": played.late_count,
         "unsafe": played.unsafe,
         "worst_lateness_ns": int(played.lateness.max(initial=0)),
     }

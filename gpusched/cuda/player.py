@@ -120,15 +120,15 @@ class Played(Tabular):
 
     def __repr__(self) -> str:
         return (
-            f"<Played: {len(self.dispatch)} frames, {len(self.task)} jobs, {self.misses} misses, "
+            f"<Played: {len(self.dispatch)} frames, {len(self.task)} jobs, {self.late_count} late, "
             f"{self.strategy}>"
         )
 
     def jobs(self) -> Jobs:
         """All jobs in ns, ordered by task and number.
 
-        Start and finish are -1 for a job that was not executed. The job of a graph starts and
-        finishes with its frame.
+        Start and end are -1 for a job that was not executed. The job of a graph starts and
+        ends with its frame.
         """
         own = [
             -(-(self.tasks.hyperperiod - offset) // period)
@@ -139,19 +139,19 @@ class Played(Tabular):
         task = np.repeat(np.arange(self.tasks.n), [count * self.cycles for count in own])
         job = np.concatenate([np.arange(count * self.cycles) for count in own])
         first = np.concatenate([[0], np.cumsum([count * self.cycles for count in own])])
-        start, finish = np.full(len(task), -1, np.int64), np.full(len(task), -1, np.int64)
+        start, end = np.full(len(task), -1, np.int64), np.full(len(task), -1, np.int64)
         at = first[self.task] + self.job
         known = self.end >= 0
         start[at] = np.where(known, self.start, self.dispatch[self.frame])
-        finish[at] = np.where(known, self.end, self.done[self.frame])
+        end[at] = np.where(known, self.end, self.done[self.frame])
         cycle, within = np.divmod(job, np.array(own)[task])
         release = cycle * self.tasks.hyperperiod + self.tasks.offset[task]
         release = (release + within * self.tasks.period[task]) * self.tick
         deadline = release + self.tasks.deadline[task] * self.tick
-        return Jobs(task.astype(np.int64), job, release, deadline, start, finish)
+        return Jobs(task.astype(np.int64), job, release, deadline, start, end)
 
     @property
-    def misses(self) -> int:
+    def late_count(self) -> int:
         """Number of jobs that ended late or were not executed."""
         return int(np.count_nonzero(self.jobs().late))
 

@@ -118,7 +118,7 @@ def elliott_fig6(
         )
     fits = analysis.container(tasks, cpus).accepted
     runs = machine.runs(tasks, len(RUN_METHODS) if fits else 2)
-    late = [(one.finish - one.deadline) / tasks.period[one.task] for one in runs]
+    late = [(one.end - one.deadline) / tasks.period[one.task] for one in runs]
     shown = int(runs[1].task[int(late[1].argmax())])
     columns: dict[str, list[Any]] = {"method": [], "release": [], "tardiness": []}
     for method, one, behind in zip(RUN_METHODS, runs, late, strict=False):
@@ -143,7 +143,7 @@ def _grows(tasks: HostTasks, machine: Machine) -> bool:
     late = []
     for methods in (1, 2):  # most sets need only the first
         seen = machine.runs(tasks, methods)[-1]
-        behind = (seen.finish - seen.deadline) / tasks.period[seen.task]
+        behind = (seen.end - seen.deadline) / tasks.period[seen.task]
         half = seen.release < machine.until // 2
         late.append((behind[half].max(initial=0), behind[~half].max(initial=0)))
         if methods == 1 and category_of(tasks, machine.cpus, max(late[0])) < 2:

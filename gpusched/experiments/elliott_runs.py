@@ -279,8 +279,8 @@ def _measured(
         tasks = drawn(scenarios[k % len(scenarios)], seed, k, machine.cpus)
         for m, simulated in enumerate(machine.runs(tasks)):
             periods = tasks.period[simulated.task]
-            late = np.maximum(simulated.finish - simulated.deadline, 0) / periods
-            response[m, i] = ((simulated.finish - simulated.release) / periods).mean()
+            late = np.maximum(simulated.end - simulated.deadline, 0) / periods
+            response[m, i] = ((simulated.end - simulated.release) / periods).mean()
             tardiness[m, i] = late.mean()
             worst[m, i] = late.max()
         category[i] = category_of(tasks, machine.cpus, worst[0, i])

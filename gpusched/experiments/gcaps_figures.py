@@ -302,7 +302,7 @@ def _schedulable(
             cores = int(hosts.core.max(initial=0)) + 1
             until = _HORIZON * hosts.period.max(axis=-1)
             runs = simulate.host_responses(hosts, cores, way, until=until, sms=1, stop=stop)
-            answers[name] = ~runs.missed.any(axis=-1)
+            answers[name] = ~runs.late_count.any(axis=-1)
         else:
             if form == PRINTED:
                 way = way.replace(variant="paper", fixed_point="one_pass")

@@ -49,7 +49,7 @@ class Figure2(Results):
     """Table of ``yang_fig2``; ``run`` is the simulation.
 
     >>> gs.experiments.yang_fig2()
-    <Figure2: 5 rows of kernel, task, job, release, start, dispatched, finish>
+    <Figure2: 5 rows of kernel, task, job, release, start, dispatched, end>
     """
 
     run: FifoRun
@@ -61,7 +61,7 @@ class Figure2(Results):
         )
         labels = {(task, job): kernel for task, job, kernel in names}
         ax = self.run.plot(ax, labels=labels)
-        last = int(self["finish"].max()) // _TENTHS
+        last = int(self["end"].max()) // _TENTHS
         ticks = range(0, last + 1, 2)
         ax.set_xticks([_TENTHS * tick for tick in ticks], [str(tick) for tick in ticks])
         ax.set_xlabel("time (units of the paper)")
@@ -73,11 +73,11 @@ def yang_fig2(order: Order = "hardware") -> Figure2:
 
     The tasks are those of Example 2, all released at 0; K5 is the second job of the first task,
     released at 8. (In Example 1 it waits in its stream for K1, and starts at the same time.)
-    According to the text, K5 starts when K4 finishes. By rule R1, it starts when K3 finishes, at
+    According to the text, K5 starts when K4 ends. By rule R1, it starts when K3 ends, at
     12: at that time 1,536 threads are free, and it needs 1,024.
 
     >>> table = gs.experiments.yang_fig2()
-    >>> table["kernel"].tolist(), table["finish"].tolist()
+    >>> table["kernel"].tolist(), table["end"].tolist()
     (['K1', 'K2', 'K3', 'K4', 'K5'], [38, 98, 120, 172, 158])
 
     Parameters
@@ -89,7 +89,7 @@ def yang_fig2(order: Order = "hardware") -> Figure2:
     -------
     Figure2
         Rows with columns kernel (K1 .. K5), task, job, release, start, dispatched (start of the
-        last block) and finish, in tenths of the paper's unit.
+        last block) and end, in tenths of the paper's unit.
     """
     from gpusched import simulate
     from gpusched.model.kernel_tasks import KernelTasks
@@ -103,7 +103,7 @@ def yang_fig2(order: Order = "hardware") -> Figure2:
     )
     one_of(order, ORDERS, "order")
     run = simulate.fifo(tasks, 4096, order, until=81)
-    names = ("task", "job", "release", "start", "dispatched", "finish")
+    names = ("task", "job", "release", "start", "dispatched", "end")
     columns: dict[str, Any] = {"kernel": [f"K{k + 1}" for k in range(len(run))]}
     return Figure2(columns | {name: getattr(run, name) for name in names}, run)
 
@@ -521,4 +521,4 @@ def _patterns(
     drawn = {"seed": spawn(seed, 2), "first": first}
     yield shifted, {"gap": 0.5, "execution": (0.5, 1.0), "draw": "wave", **drawn}
     for victim in range(tasks.n):
-        yield tasks, {"victim": victim, "triggers": ("head", "tail", "finish")}
+        yield tasks, {"victim": victim, "triggers": ("head", "tail", "end")}

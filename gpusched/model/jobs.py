@@ -30,48 +30,48 @@ class Jobs(Tabular, Frozen):
         Index of the task, and number of the job within the task, from 0.
     release, deadline
         Absolute times of the job's release and deadline.
-    start, finish
-        Times at which the job starts and finishes; -1 if it does not.
+    start, end
+        Times at which the job starts and ends; -1 if it does not.
     """
 
-    COLUMNS: ClassVar[tuple[str, ...]] = ("task", "job", "release", "deadline", "start", "finish")
+    COLUMNS: ClassVar[tuple[str, ...]] = ("task", "job", "release", "deadline", "start", "end")
     """The attributes with an entry per job."""
-    _OPTIONAL: ClassVar[tuple[str, ...]] = ("start", "finish", "response")
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("start", "end", "response")
 
     task: Int64Array
     job: Int64Array
     release: Int64Array
     deadline: Int64Array
     start: Int64Array
-    finish: Int64Array
+    end: Int64Array
 
     def __len__(self) -> int:
         return len(self.task)
 
     @property
     def response(self) -> Int64Array:
-        """Response times, finish - release; -1 for a job that did not finish."""
-        done = self.finish >= 0
-        return np.where(done, self.finish - self.release, np.int64(-1))
+        """Response times, end - release; -1 for a job that did not end."""
+        done = self.end >= 0
+        return np.where(done, self.end - self.release, np.int64(-1))
 
     @property
     def tardiness(self) -> Int64Array:
-        """Time from deadline to finish; 0 for a job in time, -1 for one that did not finish."""
-        return np.where(self.finish >= 0, np.maximum(0, self.finish - self.deadline), np.int64(-1))
+        """Time from deadline to end; 0 for a job in time, -1 for one that did not end."""
+        return np.where(self.end >= 0, np.maximum(0, self.end - self.deadline), np.int64(-1))
 
     @property
     def late(self) -> npt.NDArray[np.bool_]:
-        """Whether each job misses its deadline, by finishing late or not at all."""
-        return (self.finish < 0) | (self.finish > self.deadline)
+        """Whether each job misses its deadline, by ending late or not at all."""
+        return (self.end < 0) | (self.end > self.deadline)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per job: the attributes and ``response``.
 
-        Starts and finishes that did not happen are NA; columns have type Int64. Results of
+        Starts and ends that did not happen are NA; columns have type Int64. Results of
         simulations, which know the tasks, also have the column ``name``.
 
         >>> run = gs.simulate.fifo(gs.KernelTasks([9], [4]), threads=1, until=9)
-        >>> run.to_frame()[["name", "job", "finish", "response"]].values.tolist()
+        >>> run.to_frame()[["name", "job", "end", "response"]].values.tolist()
         [['task 0', 0, 4, 4]]
         """
         return frame_of(self._table())
@@ -106,14 +106,14 @@ class RunJobs(Jobs):
     @property
     def late(self) -> npt.NDArray[np.bool_]:
         """Whether each job is known at time ``now`` to have missed its deadline."""
-        finished = self.finish >= 0
-        return np.where(finished, self.finish > self.deadline, self.now > self.deadline)
+        finished = self.end >= 0
+        return np.where(finished, self.end > self.deadline, self.now > self.deadline)
 
     def responses(self, task: int | str) -> Int64Array:
         """Response times of the finished jobs of a task (given by index or name), in order."""
         number = task_number(task, self.tasks.name)
-        chosen = np.flatnonzero((self.task == number) & (self.finish >= 0))
-        return self.finish[chosen] - self.release[chosen]
+        chosen = np.flatnonzero((self.task == number) & (self.end >= 0))
+        return self.end[chosen] - self.release[chosen]
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,8 +124,8 @@ class KernelRuns(Jobs):
     ----------
     task, job, release, deadline
         The job that the kernel belongs to, as in `Jobs`.
-    start, finish
-        Times at which the kernel starts and finishes.
+    start, end
+        Times at which the kernel starts and ends.
     kernel
         Number of the kernel within the job, from 0.
     """

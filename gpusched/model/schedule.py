@@ -278,7 +278,7 @@ class Schedule(NoArray, Tabular):
 
         >>> chains = gs.KernelChains(period=[8], block_time=[[2, 1]])
         >>> plan = gs.Schedule(start=[0, 2], end=[2, 3], batch=[1, 2], tasks=chains)
-        >>> plan.runs().kernel.tolist(), plan.jobs().finish.tolist()
+        >>> plan.runs().kernel.tolist(), plan.jobs().end.tolist()
         ([0, 1], [3])
         """
         rows = rows_of(self.tasks)
@@ -297,14 +297,14 @@ class Schedule(NoArray, Tabular):
             release=release,
             deadline=release + rows.deadline[row],
             start=self.start[frame],
-            finish=self.end[frame],
+            end=self.end[frame],
             kernel=kernel,
         )
 
-    def missed(self) -> Jobs:
+    def late_jobs(self) -> Jobs:
         """Jobs that miss their deadlines: they end late, or still wait at their deadline.
 
-        Of each task, only the oldest waiting job is listed (start and finish -1). Jobs that are
+        Of each task, only the oldest waiting job is listed (start and end -1). Jobs that are
         released in the hyperperiod and have a deadline up to the makespan are considered. Sorted by
         deadline; empty for a valid schedule.
         """

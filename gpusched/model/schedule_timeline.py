@@ -39,18 +39,18 @@ class Frames(Protocol):
     def members(self, frame: int) -> tuple[int, ...]: ...
     def submitted(self, frame: int) -> tuple[str, ...]: ...
     def runs(self) -> KernelRuns: ...
-    def missed(self) -> Jobs: ...
+    def late_jobs(self) -> Jobs: ...
 
 
 def picture(schedule: Frames, unit: str | None, until: Any) -> Timeline:
     """Timeline of the first frames, or of those before ``until`` (ticks)."""
-    frames, missed = len(schedule), schedule.missed()
+    frames, late = len(schedule), schedule.late_jobs()
     if until is None:
         shown = min(frames, SHOWN_FRAMES)
         whole = shown == frames
         end = schedule.horizon if whole else int(schedule.end[shown - 1])
-        if whole and len(missed):  # a late job's deadline and its end, a waiting one's deadline
-            end = max(end, int(missed.deadline.max()), int(missed.finish.max()))
+        if whole and len(late):  # a late job's deadline and its end, a waiting one's deadline
+            end = max(end, int(late.deadline.max()), int(late.end.max()))
     else:
         end = integer64(until, "until")
         if end < 1:
@@ -61,7 +61,7 @@ def picture(schedule: Frames, unit: str | None, until: Any) -> Timeline:
     marks, most, bare = _arrows(schedule, end)
     crosses = [
         Mark(task + 1, due, "miss", LATE, 0.5, label="" if start >= 0 else "waits", tip=tip)
-        for task, job, _, due, start, _ in _rows(missed)
+        for task, job, _, due, start, _ in _rows(late)
         if due <= end
         for tip in [
             f"{schedule.tasks.name[task][:80]} #{job} "
@@ -124,20 +124,20 @@ def _jobs(schedule: Frames) -> Iterator[Piece]:
     tasks, runs = schedule.tasks, schedule.runs()
     counts = tasks.kernels.tolist() if isinstance(tasks, KernelChains) else [1] * tasks.n
     rows = zip(_rows(runs), runs.kernel.tolist(), strict=True)
-    for (task, job, release, deadline, start, finish), kernel in rows:
+    for (task, job, release, deadline, start, end), kernel in rows:
         times = {"release": release, "deadline": deadline}
         if kernel + 1 == counts[task]:
-            times["response"] = finish - release
+            times["response"] = end - release
         chain = counts[task] > 1
-        args: dict[str, Any] = {"job": job, "missed": finish > deadline}
+        args: dict[str, Any] = {"job": job, "late": end > deadline}
         yield Piece(
             lane=task + 1,
             start=start,
-            end=finish,
+            end=end,
             name=f"{tasks.name[task]} #{job}" + (f", kernel {kernel}" if chain else ""),
             color=task,
             label=f"{job}.{kernel}" if chain else str(job),
-            late=finish > deadline,
+            late=end > deadline,
             times=times,
             args=args | ({"kernel": kernel} if chain else {}),
         )

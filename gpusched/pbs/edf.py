@@ -38,7 +38,7 @@ class Edf(BatchAnswer):
     >>> tasks = gs.KernelTasks(period=[4, 6], wcet=[2, 3])
     >>> table = gs.BatchTable.from_dict(2, {(0,): 2, (1,): 3, (0, 1): 4})
     >>> answer = gs.pbs.edf_serial(tasks, table)
-    >>> answer.schedulable, answer.missed
+    >>> answer.schedulable, answer.late_job
     (True, None)
     >>> answer.response.tolist(), answer.slack.tolist()
     ([4, 5], [0, 1])
@@ -88,7 +88,7 @@ class Edf(BatchAnswer):
         )
 
     @property
-    def missed(self) -> Any:  # a tuple, None or a list, as is_stack says
+    def late_job(self) -> Any:  # a tuple, None or a list, as is_stack says
         """The first job that misses its deadline: (task, job, absolute deadline), or None; a list
         of these for a stack."""
         rows = np.atleast_2d(self._miss).tolist()
@@ -106,7 +106,7 @@ class Edf(BatchAnswer):
         if self.accepted:
             least = self._tightest()
             return f"Every job of the hyperperiod ends in time{f'; {least}' if least else ''}."
-        task, job, deadline = self.missed
+        task, job, deadline = self.late_job
         return f"Job {job} of {self._name(task)} misses its deadline at {time_in_text(deadline)}."
 
     def _columns(self) -> dict[str, npt.NDArray[Any]]:

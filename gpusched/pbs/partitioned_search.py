@@ -150,7 +150,7 @@ with 3 of 4.'
             if schedule is not None:
                 jobs = schedule.jobs()
                 of_task = np.array(self.tasks_on(g))[jobs.task]
-                np.maximum.at(longest, of_task, jobs.finish - jobs.release)
+                np.maximum.at(longest, of_task, jobs.end - jobs.release)
                 known[of_task] = True
         return longest, known
 

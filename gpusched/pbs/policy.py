@@ -9,6 +9,7 @@ strategies of [RTNS24], section 4.1.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -49,9 +50,9 @@ class Play(Tabular, Saved, Frozen):
 
     Attributes
     ----------
-    misses, jobs
+    late_count, jobs
         Number of jobs that ended late or never, and number of executed jobs.
-    frames, finish
+    frames, end
         Number of frames, and end of the last one in ticks.
     response
         Mean response time of the jobs in ticks (float).
@@ -60,17 +61,18 @@ class Play(Tabular, Saved, Frozen):
     """
 
     _KIND: ClassVar[str] = "Play"
+    _OLD_NAMES: ClassVar[Mapping[str, str]] = {"misses": "late_count", "finish": "end"}
 
-    misses: Int64Array
+    late_count: Int64Array
     jobs: Int64Array
     frames: Int64Array
-    finish: Int64Array
+    end: Int64Array
     response: FloatArray
     waited: Int64Array
 
     def __len__(self) -> int:
         """Number of runs."""
-        return len(self.misses)
+        return len(self.late_count)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas table with one row per run."""
@@ -81,8 +83,8 @@ class Play(Tabular, Saved, Frozen):
         return {"run": np.arange(len(self)), **columns}
 
     def __repr__(self) -> str:
-        late, jobs = int(self.misses.sum()), int(self.jobs.sum())
-        return f"<Play: {len(self)} runs, {jobs:,} jobs, {late:,} missed>"
+        late, jobs = int(self.late_count.sum()), int(self.jobs.sum())
+        return f"<Play: {len(self)} runs, {jobs:,} jobs, {late:,} late>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -345,7 +347,7 @@ class Policy(Tabular, Saved):
             ``stop`` was set.
         """
         one_of(strategy, _STRATEGIES, "strategy")
-        misses, jobs, frames, finish, response, waited = self._handle.play(
+        misses, jobs, frames, end, response, waited = self._handle.play(
             strategy=_STRATEGIES.index(strategy),
             start=schedule.start,
             end=schedule.end,
@@ -357,4 +359,4 @@ class Policy(Tabular, Saved):
             stop=stop,
         )
         mean: FloatArray = response / np.maximum(jobs, 1)
-        return Play(misses, jobs, frames, finish, mean, waited)
+        return Play(misses, jobs, frames, end, mean, waited)

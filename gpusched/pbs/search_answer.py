@@ -118,7 +118,7 @@ class BatchAnswer(Answer):
         known = np.zeros(shape, np.bool_)
         if self.schedule is not None and self.accepted:
             jobs = self.schedule.jobs()
-            np.maximum.at(longest, jobs.task, jobs.finish - jobs.release)
+            np.maximum.at(longest, jobs.task, jobs.end - jobs.release)
             known[jobs.task] = True
         return longest, known
 

@@ -77,11 +77,11 @@ class FifoRun(Saved, RunJobs):
 
     Arrays are read-only, with one entry per job (ordered by release) or per task; times are in
     ticks. They are the columns of ``Jobs``, where ``start`` is the start of the first block and
-    ``finish`` the end of the last one (-1 if it did not happen), and:
+    ``end`` the end of the last one (-1 if it did not happen), and:
 
     >>> tasks = gs.KernelTasks([100, 120], block_time=[10, 30], blocks=2, threads=[64, 128])
     >>> run = gs.simulate.fifo(tasks, threads=256, until=200)
-    >>> run.task.tolist(), run.start.tolist(), run.finish.tolist()
+    >>> run.task.tolist(), run.start.tolist(), run.end.tolist()
     ([0, 1, 0, 1], [0, 0, 100, 120], [10, 40, 110, 150])
 
     Attributes
@@ -119,6 +119,7 @@ class FifoRun(Saved, RunJobs):
     _OPTIONAL: ClassVar[tuple[str, ...]] = (*Jobs._OPTIONAL, "dispatched")
     _KIND: ClassVar[str] = "FifoRun"
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (KernelTasks, KernelChains, Waves, GPU)
+    _OLD_NAMES: ClassVar[Mapping[str, str]] = {"finish": "end"}
 
     dispatched: Int64Array
     waves: Waves | None
@@ -171,10 +172,10 @@ class FifoRun(Saved, RunJobs):
         text = run_results.job_text(self, number, row)
         if row is not None:
             release, first = int(self.release[row]), int(self.start[row])
-            last, finish = int(self.dispatched[row]), int(self.finish[row])
+            last, end = int(self.dispatched[row]), int(self.end[row])
             text += (
                 f": {first - release} until its first block starts, {last - first} until its last "
-                f"block starts, {finish - last} until that ends"
+                f"block starts, {end - last} until that ends"
             )
         if self.grows[number]:
             text += "; its responses grow without bound"
@@ -244,7 +245,7 @@ class FifoRun(Saved, RunJobs):
         """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
         The process "jobs" has a lane per task, in which a job extends from the start of its first
-        block to its finish (several lanes if jobs overlap), with release, deadline and response as
+        block to its end (several lanes if jobs overlap), with release, deadline and response as
         arguments. With waves, there is also a process "GPU" with the blocks of each task, or a
         process for each SM with its blocks, and a counter of the busy threads.
 

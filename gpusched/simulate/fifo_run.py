@@ -161,7 +161,7 @@ def fifo(
         and are queued ahead of its jobs. Its own releases do not change.
     triggers
         Events of the victim's jobs at which other tasks release jobs, one or several of: "head" (a
-        job reaches the head of its stream), "tail" (its last block starts), "finish". For chains,
+        job reaches the head of its stream), "tail" (its last block starts), "end". For chains,
         events of every kernel; "head" means that it joins its queue.
     seed, index
         Seed (an int, a ``SeedSequence``, a ``Generator`` or None), and index of the set under it.
@@ -268,7 +268,7 @@ def fifo(
     )
     ended = run_to_end(simulation, budget, progress, stop, total=last, unit="tick")
     verdict, start, length, (worst, finished, grows) = simulation.result()
-    task, job, release, begin, dispatched, finish = simulation.jobs()
+    task, job, release, begin, dispatched, end = simulation.jobs()
     deadline = tasks.deadline[task]
     deadline += release
     known = verdict != OUTCOMES.index("done")
@@ -278,7 +278,7 @@ def fifo(
         release=release,
         deadline=deadline,
         start=begin,
-        finish=finish,
+        end=end,
         dispatched=dispatched,
         waves=_waves(simulation.waves(), chains) if waves else None,
         tasks=tasks,

@@ -76,7 +76,7 @@ class Records(Protocol):
     @property
     def start(self) -> Int64Array: ...
     @property
-    def finish(self) -> Int64Array: ...
+    def end(self) -> Int64Array: ...
     @property
     def dispatched(self) -> Int64Array: ...
     @property
@@ -303,7 +303,7 @@ def _job_columns(run: Records) -> PieceColumns:
     started = np.flatnonzero(run.start >= 0)
     started = started[np.argsort(run.start[started], kind="stable")]
     # A job that has not finished lasts as far as is known.
-    ends = np.where(run.finish >= 0, run.finish, np.maximum(run.now, run.start))
+    ends = np.where(run.end >= 0, run.end, np.maximum(run.now, run.start))
     times = {"release": run.release, "deadline": run.deadline, "dispatched": run.dispatched}
     times["response"] = run.response
     known = {name: time[started] for name, time in times.items()}
@@ -312,7 +312,7 @@ def _job_columns(run: Records) -> PieceColumns:
         start=run.start[started],
         end=ends[started],
         name=_job_name(run, run.task[started], run.job[started]),
-        args={"job": run.job[started], "missed": run.late[started]},
+        args={"job": run.job[started], "late": run.late[started]},
         times={name: np.where(time >= 0, time, NOTHING) for name, time in known.items()},
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -33,12 +34,12 @@ class HostRun(Saved, RunJobs):
 
     Arrays are read-only, with one entry per job (ordered by release) or per task; times are in
     ticks. They are the columns of ``Jobs``, where ``start`` is the time at which the job first ran
-    (or the server accepted its request) and ``finish`` is -1 if it did not happen, and:
+    (or the server accepted its request) and ``end`` is -1 if it did not happen, and:
 
     >>> jobs = [[2, (1, 6, 1), 2], [3, (1, 8, 1), 2]]
     >>> hosts = gs.HostTasks.from_segments([20, 30], jobs, core=[0, 1])
     >>> run = gs.simulate.host(hosts, cpus=2, way="mpcp", until=40)
-    >>> run.task.tolist(), run.release.tolist(), run.finish.tolist()
+    >>> run.task.tolist(), run.release.tolist(), run.end.tolist()
     ([0, 1, 0, 1], [0, 0, 20, 30], [12, 22, 32, 45])
 
     Attributes
@@ -53,7 +54,7 @@ class HostRun(Saved, RunJobs):
         first.
     worst
         For each task, the largest response time; 0 if no job finished.
-    finished, missed
+    finished, late_count
         For each task, the number of finished jobs, and of those that finished after their
         deadlines.
     now
@@ -66,6 +67,7 @@ class HostRun(Saved, RunJobs):
     OUTCOMES: ClassVar[tuple[str, ...]] = ("done", "budget")
     _KIND: ClassVar[str] = "HostRun"
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (HostTasks, Intervals, Way)
+    _OLD_NAMES: ClassVar[Mapping[str, str]] = {"finish": "end", "missed": "late_count"}
 
     intervals: Intervals | None
     tasks: HostTasks
@@ -75,7 +77,7 @@ class HostRun(Saved, RunJobs):
     outcome: str
     worst: Int64Array
     finished: Int64Array
-    missed: Int64Array
+    late_count: Int64Array
     now: int
     reason: str | None
 
@@ -144,10 +146,10 @@ class HostRun(Saved, RunJobs):
         return self.intervals
 
     def waits(self, task: int | str, job: int) -> HostWaits:
-        """Divide a job's time, from release to finish, into its own work and its waits.
+        """Divide a job's time, from release to end, into its own work and its waits.
 
         ``task`` is an index or name, and ``job`` the number of a job, from 0. The lengths add up to
-        the response time; for a job that did not finish, to the time until ``now``. Available for
+        the response time; for a job that did not end, to the time until ``now``. Available for
         partitioned priorities only.
 
         Raises
@@ -159,10 +161,10 @@ class HostRun(Saved, RunJobs):
             raise ValueError(f"policy: got {self.policy!r}, expected 'partitioned'")
         log = self._intervals()
         number, row = self._row(task, job)
-        finish = int(self.finish[row])
-        end = finish if finish >= 0 else self.now
+        end = int(self.end[row])
+        until = end if end >= 0 else self.now
         release = int(self.release[row])
-        return waits_of(self, log, number, int(self.job[row]), release, max(release, end))
+        return waits_of(self, log, number, int(self.job[row]), release, max(release, until))
 
     def _row(self, task: int | str, job: int) -> tuple[int, int]:
         """Number of a task, and the row of one of its jobs."""
@@ -186,7 +188,7 @@ class HostRun(Saved, RunJobs):
             raise ValueError("task: got None, expected a task for its job")
         if job is not None and task is not None:
             number, at = self._row(task, job)
-            if self.finish[at] < 0:
+            if self.end[at] < 0:
                 return f"{named(self.tasks.name[number])}: job {job} has not finished by {self.now}"
             text = run_results.response_text(self, number, at)
             if self.intervals is None or self.policy != "partitioned":
@@ -265,7 +267,7 @@ class HostRun(Saved, RunJobs):
         """Write the run for Perfetto (ui.perfetto.dev) and chrome://tracing.
 
         The process "jobs" has a lane per task, in which a job extends from its release to its
-        finish (several lanes if jobs overlap), with its response and, with intervals, its waits as
+        end (several lanes if jobs overlap), with its response and, with intervals, its waits as
         arguments. With intervals there are also the processes "CPUs" and "GPU", with a lane per
         core, one for the copy engine and one per SM, of at most 1,024. Names are cut after 4,000
         characters.
@@ -305,20 +307,21 @@ class HostResponses(Responses):
     ----------
     worst
         Largest response time of each task in ticks, (N, n); 0 if no job finished.
-    finished, missed
+    finished, late_count
         Number of finished jobs, and of those that finished after their deadlines, (N, n).
     outcome
         One of ``HostRun.OUTCOMES`` per set, (N,); see there.
     """
 
     _KIND: ClassVar[str] = "HostResponses"
+    _OLD_NAMES: ClassVar[Mapping[str, str]] = {"missed": "late_count"}
 
-    missed: Int64Array
+    late_count: Int64Array
 
     def _more(self, task: int) -> str:
-        return f", {self.missed[task]} of them late"
+        return f", {self.late_count[task]} of them late"
 
     def __repr__(self) -> str:
         of = f"{plural(len(self), 'set')} of " if self.is_stack else ""
-        jobs, missed = int(self.finished.sum()), int(self.missed.sum())
-        return f"<HostResponses: {of}{self.worst.shape[-1]} tasks, {jobs} jobs, {missed} late>"
+        jobs, late = int(self.finished.sum()), int(self.late_count.sum())
+        return f"<HostResponses: {of}{self.worst.shape[-1]} tasks, {jobs} jobs, {late} late>"

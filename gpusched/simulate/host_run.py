@@ -278,8 +278,8 @@ def host(
     )
     total = int(last[0]) if releases is None else int(given["release"].max(initial=0))
     ended = run_to_end(simulation, budget, progress, timed, total=total, unit="tick")
-    worst, finished, missed = simulation.result()
-    task, job, release, begin, finish = simulation.jobs()
+    worst, finished, late = simulation.result()
+    task, job, release, begin, end = simulation.jobs()
     deadline = hosts.deadline[task]
     deadline += release
     return HostRun(
@@ -288,7 +288,7 @@ def host(
         release=release,
         deadline=deadline,
         start=begin,
-        finish=finish,
+        end=end,
         intervals=Intervals(*simulation.intervals()) if intervals else None,
         tasks=hosts,
         cpus=integer(cpus, "cpus"),
@@ -297,7 +297,7 @@ def host(
         outcome="done" if ended.reason is None else "budget",
         worst=worst,
         finished=finished,
-        missed=missed,
+        late_count=late,
         now=ended.now,
         reason=ended.reason,
     )
@@ -365,7 +365,7 @@ def host_responses(
     if releases is not None and not is_share(releases):
         raise ValueError("releases: got times, expected None or a share of the period for a stack")
     model = host_model(hosts, cpus, way, sms, execution, releases or 0, victim, sets)
-    worst, finished, missed, status = _core.host_responses(
+    worst, finished, late, status = _core.host_responses(
         **model.arguments,
         until=release_ends(until, sets),
         victim=model.victim,
@@ -379,5 +379,5 @@ def host_responses(
     )
     outcome = np.array(HostRun.OUTCOMES)[np.minimum(status, 1)]
     if not hosts.is_stack:
-        worst, finished, missed, outcome = worst[0], finished[0], missed[0], outcome[0]
-    return HostResponses(worst, finished, np.asarray(outcome), missed)
+        worst, finished, late, outcome = worst[0], finished[0], late[0], outcome[0]
+    return HostResponses(worst, finished, np.asarray(outcome), late)

@@ -74,7 +74,7 @@ class Records(Protocol):
     @property
     def deadline(self) -> Int64Array: ...
     @property
-    def finish(self) -> Int64Array: ...
+    def end(self) -> Int64Array: ...
     @property
     def response(self) -> Int64Array: ...
     @property
@@ -141,7 +141,7 @@ def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
 
 
 def trace(run: Records) -> Timeline:
-    """Timeline of the whole run: jobs from release to finish, and who used what.
+    """Timeline of the whole run: jobs from release to end, and who used what.
 
     At most 1,024 SMs have lanes; "not shown" among the facts says how many there are.
     """
@@ -303,7 +303,7 @@ def _releases(run: Records, places: _Places, since: int, end: int) -> Iterator[M
 
 def _jobs(run: Records) -> Iterator[Piece]:
     spent = run.spent() if run.intervals is not None else {}
-    ends = np.where(run.finish >= 0, run.finish, np.maximum(run.now, run.release))
+    ends = np.where(run.end >= 0, run.end, np.maximum(run.now, run.release))
     response, late = run.response, run.late
     for k in range(len(run.task)):
         task, job = int(run.task[k]), int(run.job[k])
@@ -317,7 +317,7 @@ def _jobs(run: Records) -> Iterator[Piece]:
             name=f"{run.tasks.name[task]} #{job}",
             color=task,
             late=bool(late[k]),
-            unfinished=bool(run.finish[k] < 0),
+            unfinished=bool(run.end[k] < 0),
             times=times,
-            args={"job": job, "missed": bool(late[k])},
+            args={"job": job, "late": bool(late[k])},
         )

@@ -47,7 +47,7 @@ assert WHAT[_KERNEL] == "kernel" and WHAT[_SERVED] == "served"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HostWaits(Table):
-    """Division of the time of a job, from its release to its finish: read-only arrays.
+    """Division of the time of a job, from its release to its end: read-only arrays.
 
     The lengths add up to the response time.
 
@@ -104,11 +104,9 @@ class _Piece(NamedTuple):
     task: int
 
 
-def waits_of(
-    run: _Run, log: Intervals, task: int, job: int, release: int, finish: int
-) -> HostWaits:
-    """The time of a job of a run under partitioned priorities, from release to finish."""
-    near = np.flatnonzero((log.end > release) & (log.start < finish))
+def waits_of(run: _Run, log: Intervals, task: int, job: int, release: int, until: int) -> HostWaits:
+    """The time of a job of a run under partitioned priorities, from release to end."""
+    near = np.flatnonzero((log.end > release) & (log.start < until))
     rows = [
         tuple(
             int(column[k]) for column in (log.task, log.job, log.what, log.core, log.start, log.end)
@@ -116,7 +114,7 @@ def waits_of(
         for k in near.tolist()
     ]
     mine = sorted((r for r in rows if r[:2] == (task, job)), key=lambda r: (r[4], r[2] == _KERNEL))
-    cuts = sorted({release, finish, *(t for r in rows for t in r[4:] if release < t < finish)})
+    cuts = sorted({release, until, *(t for r in rows for t in r[4:] if release < t < until)})
     pieces: list[_Piece] = []
     for start, end in pairwise(cuts):
         now = [r for r in rows if r[4] <= start and r[5] >= end]

@@ -178,12 +178,12 @@ def worst_job(run: Any, task: int | str | None) -> tuple[int, int | None]:
     response, tasks = run.response, run.tasks
     if task is None:
         slack = tasks.deadline - run.worst
-        unfinished = run.late & (run.finish < 0)
+        unfinished = run.late & (run.end < 0)
         slack = np.where(np.bincount(run.task[unfinished], minlength=tasks.n) > 0, -(2**62), slack)
         number = int(np.argmin(slack))
     else:
         number = task_number(task, tasks.name)
-    mine = np.flatnonzero((run.task == number) & (run.finish >= 0))
+    mine = np.flatnonzero((run.task == number) & (run.end >= 0))
     if not len(mine):
         return number, None
     return number, int(mine[np.argmax(response[mine])])
@@ -192,7 +192,7 @@ def worst_job(run: Any, task: int | str | None) -> tuple[int, int | None]:
 def job_text(run: Any, task: int, row: int | None) -> str:
     """The beginning of a sentence about a task's job with the largest response."""
     name = run.tasks.name[task]
-    waiting = np.flatnonzero((run.task == task) & (run.finish < 0) & run.late)
+    waiting = np.flatnonzero((run.task == task) & (run.end < 0) & run.late)
     left = ""
     if len(waiting):
         left = f"; {plural(len(waiting), 'job')} had not finished at {run.now}, after the deadline"

@@ -120,7 +120,7 @@ def block_times(
     Returns
     -------
     int64 array
-        For each block, the cycle in which the last of its warps finishes, (blocks,).
+        For each block, the cycle in which the last of its warps ends, (blocks,).
     """
     count, each = _positive(blocks, "blocks"), _positive(warps, "warps")
     if count * each > 2**24:
@@ -133,8 +133,8 @@ def block_times(
                 f"{name}: got shape {row.shape}, expected one number, or one per warp ({each})"
             )
         rows.append(np.tile(np.broadcast_to(row, (each,)), count))
-    finish = _warps(*rows, schedulers=schedulers, **pipelines)
-    return frozen(finish.reshape(count, each).max(axis=1))
+    end = _warps(*rows, schedulers=schedulers, **pipelines)
+    return frozen(end.reshape(count, each).max(axis=1))
 
 
 _warps = warps

@@ -284,7 +284,7 @@ def test_no_simulated_response_is_above_its_bound() -> None:
                         at += p + rng.randint(0, jitter)
                     releases.append(row)
                 for job in gedf_sim.simulate(tasks, m, releases, lock):
-                    assert job.finish - job.release <= found.exact[job.task]
+                    assert job.end - job.release <= found.exact[job.task]
                     assert job.blocked <= found.blocking[job.task]
                     checked[lock] += 1
     assert min(checked.values()) > 2000

@@ -340,7 +340,7 @@ def test_the_simulator_job_by_job(protocol):
                 **server,
             )
             assert rows == [
-                [j.task, j.number, j.release, -1 if j.start is None else j.start, j.finish]
+                [j.task, j.number, j.release, -1 if j.start is None else j.start, j.end]
                 for j in found
             ]
             jobs += len(rows)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.ways.way import placed_ways
 from gpusched.analysis import TERMS, Verdict
 
 pytestmark = pytest.mark.numbers
@@ -263,7 +264,7 @@ def test_refused_sets(changes: dict[str, Any], message: str) -> None:
         (
             lambda h: gs.analysis.partition(h, 2, "srm"),
             ValueError,
-            "way: got 'srm', expected one of time_slices, gcaps, mpcp, fmlp_plus, gpu_server, stgm",
+            f"way: got 'srm', expected one of {', '.join(placed_ways())}",
         ),
         (
             lambda h: gs.analysis.partition(h, 2, "fmlp_plus", mode="spin"),

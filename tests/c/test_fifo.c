@@ -50,12 +50,12 @@ static void test_paper_example(void)
     for (int64_t k = 2; k < 4; k++) { /* released, but no block has started */
         const gs_simulate_fifo_job_t *job = &fifo.job[k];
         MU_CHECK(job->release == 0 && job->waiting == blocks[k]);
-        MU_CHECK(job->start == -1 && job->dispatched == -1 && job->finish == -1);
+        MU_CHECK(job->start == -1 && job->dispatched == -1 && job->end == -1);
     }
     MU_CHECK(run_to_end(&fifo, &ctx, 1) == GS_OK && fifo.job_count == 5);
-    const int64_t start[5] = {0, 0, 60, 60, 120}, finish[5] = {38, 98, 120, 172, 158};
+    const int64_t start[5] = {0, 0, 60, 60, 120}, end[5] = {38, 98, 120, 172, 158};
     for (int k = 0; k < 5; k++) {
-        MU_CHECK(fifo.job[k].start == start[k] && fifo.job[k].finish == finish[k]);
+        MU_CHECK(fifo.job[k].start == start[k] && fifo.job[k].end == end[k]);
     }
     MU_CHECK(fifo.job[1].dispatched == 38 && fifo.job[4].task == 0 && fifo.job[4].release == 80);
     const gs_simulate_fifo_wave_t second = {1, 0, 6, 0, 60};
@@ -88,9 +88,9 @@ static void test_diverges(void)
         int64_t seen = 0;
         for (int64_t j = 0; j < fifo.job_count && grows; j++) {
             const gs_simulate_fifo_job_t *job = &fifo.job[j];
-            if (job->task == 1 && job->finish >= 0 && seen < 5) {
+            if (job->task == 1 && job->end >= 0 && seen < 5) {
                 int64_t growth = attack[k] - 10;
-                MU_CHECK(job->finish - job->release == 100 + growth * ++seen);
+                MU_CHECK(job->end - job->release == 100 + growth * ++seen);
             }
         }
         gs_simulate_fifo_free(&fifo, &ctx);
@@ -223,7 +223,7 @@ static void test_sms(void)
         model.placement = placement;
         MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
         MU_CHECK(run_to_end(&fifo, &ctx, 1) == GS_OK && fifo.job_count == 1);
-        MU_CHECK(fifo.job[0].dispatched == 10 && fifo.job[0].finish == 20);
+        MU_CHECK(fifo.job[0].dispatched == 10 && fifo.job[0].end == 20);
         MU_CHECK(fifo.wave_count == 4 && fifo.wave_sm[0] != fifo.wave_sm[1]);
         int64_t first = 0, second = 0;
         for (int64_t w = 0; w < fifo.wave_count; w++) {
@@ -241,7 +241,7 @@ static void test_releases(void)
 {
     const int64_t period[2] = {10, 10}, time[2] = {4, 6}, ones[2] = {1, 1};
     const int64_t begin[3] = {0, 3, 4}, release[4] = {2, 12, 30, 3}, given[4] = {4, 1, 2, 6};
-    const int64_t finish[4] = {6, 12, 13, 32}, task[4] = {0, 1, 0, 0};
+    const int64_t end[4] = {6, 12, 13, 32}, task[4] = {0, 1, 0, 0};
     gs_context_t ctx;
     gs_simulate_fifo_t fifo;
     gs_context_init(&ctx);
@@ -253,7 +253,7 @@ static void test_releases(void)
     MU_CHECK(gs_simulate_fifo_init(&fifo, &ctx, &model) == GS_OK);
     MU_CHECK(run_to_end(&fifo, &ctx, 1) == GS_OK && fifo.job_count == 4);
     for (int k = 0; k < 4; k++) {
-        MU_CHECK(fifo.job[k].task == task[k] && fifo.job[k].finish == finish[k]);
+        MU_CHECK(fifo.job[k].task == task[k] && fifo.job[k].end == end[k]);
     }
     gs_simulate_fifo_free(&fifo, &ctx);
     model.until = 12;
@@ -317,7 +317,7 @@ static void test_chains(void)
         MU_CHECK(status == GS_OK || (status == GS_ERR_MEMORY && at > 0));
         if (status == GS_OK) {
             ended = at > 0;
-            MU_CHECK(fifo.job_count == 6 && fifo.job[0].finish == 33 && fifo.worst[1] == 13);
+            MU_CHECK(fifo.job_count == 6 && fifo.job[0].end == 33 && fifo.worst[1] == 13);
             MU_CHECK(fifo.wave_kernel[1] == 0 && fifo.wave_kernel[3] == 1);
         }
         gs_simulate_fifo_free(&fifo, &ctx);

@@ -231,10 +231,10 @@ static void test_suspend_by_hand(void)
     MU_CHECK(has(&host, 3, GS_SIMULATE_HOST_DOES_CPU, 1, 7, 13) &&
              has(&host, 3, GS_SIMULATE_HOST_DOES_WAIT_SM, -1, 15, 18));
     MU_CHECK(has(&host, 3, GS_SIMULATE_HOST_DOES_KERNEL, -1, 18, 28));
-    const int64_t finish[4] = {13, 20, 17, 39};
+    const int64_t end[4] = {13, 20, 17, 39};
     for (int k = 0; k < 4; k++) {
         MU_CHECK(host.job[GS_SIMULATE_HOST_JOB_TASK][k] == k &&
-                 host.job[GS_SIMULATE_HOST_JOB_FINISH][k] == finish[k]);
+                 host.job[GS_SIMULATE_HOST_JOB_END][k] == end[k]);
     }
     gs_simulate_host_free(&host, &ctx);
 }
@@ -265,9 +265,9 @@ static void test_server_by_hand(void)
     MU_CHECK(has(&host, 2, GS_SIMULATE_HOST_DOES_OVERHEAD, 0, 19, 21));
     MU_CHECK(has(&host, 1, GS_SIMULATE_HOST_DOES_SERVED, -1, 4, 13));
     MU_CHECK(has(&host, 2, GS_SIMULATE_HOST_DOES_WAIT_GPU, -1, 4, 13));
-    const int64_t finish[3] = {31, 13, 22};
+    const int64_t end[3] = {31, 13, 22};
     for (int k = 0; k < 3; k++) {
-        MU_CHECK(host.job[GS_SIMULATE_HOST_JOB_FINISH][k] == finish[k]);
+        MU_CHECK(host.job[GS_SIMULATE_HOST_JOB_END][k] == end[k]);
     }
     gs_simulate_host_free(&host, &ctx);
 }

@@ -160,7 +160,7 @@ static void call_policy(digest_t *digest, gs_context_t *ctx)
         gs_rng_init(&rng, KEY, 7, GS_RNG_STREAM_EXECUTION);
         if (fine(digest, gs_pbs_dispatch(ctx, feasible, strategy, schedule->frames, schedule->count,
                                          &rng, 0.3, 1, &play))) {
-            add(digest, play.finish);
+            add(digest, play.end);
             add(digest, play.response_total);
         }
     }

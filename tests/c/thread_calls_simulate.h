@@ -239,9 +239,9 @@ static void call_warps(digest_t *digest, gs_context_t *ctx)
     static const int64_t scheduler[] = {0, 1, 0, 1}, integer[] = {9, 0, 5, 1},
                          floating[] = {0, 9, 5, 9};
     static const gs_simulate_warps_t warps = {4, scheduler, integer, floating, 2, 4, true};
-    int64_t finish[4];
-    if (fine(digest, gs_simulate_warps_run(ctx, &warps, finish))) {
-        add_all(digest, finish, 4);
+    int64_t end[4];
+    if (fine(digest, gs_simulate_warps_run(ctx, &warps, end))) {
+        add_all(digest, end, 4);
     }
 }
 

@@ -151,7 +151,7 @@ def test_simulate_has_two_statuses(folder: Path, name: str, status: int) -> None
     assert text.returncode == status
     document = json.loads(text.stdout)
     assert [task["worst"] for task in document["tasks"]] == found.worst.tolist()
-    assert [task["missed"] for task in document["tasks"]] == found.missed.tolist()
+    assert [task["late"] for task in document["tasks"]] == found.late_count.tolist()
 
 
 @pytest.mark.long
@@ -388,8 +388,8 @@ def test_the_document_of_a_comparison(folder: Path) -> None:
             slack = None if row.answer is None else row.answer.slack.tolist()[i]
             assert (task["response"], task["slack"]) == (response, slack)
             worst = None if row.run is None else row.run.worst.tolist()[i]
-            missed = None if row.run is None else int(row.run.missed[i])
-            assert (task["observed"], task["missed"]) == (worst, missed)
+            missed = None if row.run is None else int(row.run.late_count[i])
+            assert (task["observed"], task["late"]) == (worst, missed)
         if row.answer is not None:
             assert found["assumptions"] == list(row.answer.assumptions)
     best = c.best()

@@ -171,7 +171,7 @@ def test_a_run_has_whole_jobs() -> None:
     for way in ("one_stream", "streams", "priority_streams", "mpcp", "srm", "driver"):
         run = gs.observe(w[["b"]], ORIN, way, until=200)
         assert run.release.tolist() == [0, 80, 160], way
-        assert run.finish.tolist() == [23, 103, 183], way
+        assert run.end.tolist() == [23, 103, 183], way
         assert run.worst.tolist() == [23], way
         assert run.schedulable is None
 
@@ -186,7 +186,7 @@ def test_a_missed_deadline_is_seen() -> None:
     run = c["one_stream"].run
     assert run is not None
     assert "later than" not in run.why() and "more than its deadline" in run.why("b")
-    assert run.missed[1] == (run.task == 1).sum()
+    assert run.late_count[1] == (run.task == 1).sum()
 
 
 def test_time_slices_and_priorities_are_played() -> None:

@@ -103,7 +103,7 @@ def test_a_preemption_costs_two_switches(mode: str, named: bool) -> None:
     answer = gs.analyze(w, platform, "gcaps", mode=mode)
     assert not answer.accepted and answer.detail.terms["own"][0] == 1 + 5 + 10
     run = gs.observe(w, platform, "gcaps", mode=mode, until=1000)
-    assert run.missed[0] == 10 and run.worst.tolist()[1] == 12
+    assert run.late_count[0] == 10 and run.worst.tolist()[1] == 12
     free = gs.analyze(w, platform.replace(context_switch=0), "gcaps", mode=mode)
     assert free.accepted and free.response.tolist() == [7 + (mode == "busy"), 2]
 

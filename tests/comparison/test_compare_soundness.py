@@ -194,7 +194,7 @@ def test_impossible_cpu_work_is_late_in_a_simulation() -> None:
         w, platform = gs.Workload(tasks), gs.Platform("AGX Orin", cpus=int(chance.integers(1, 4)))
         if gs.compare(w, platform, ways=["driver"], until=1).impossible:
             late += 1
-            assert gs.observe(w, platform, "driver", until=1).missed.any()
+            assert gs.observe(w, platform, "driver", until=1).late_count.any()
     assert late > 50
 
 

@@ -196,7 +196,7 @@ def test_a_late_task_is_the_tightest() -> None:
          gs.Task("slack", 1000, [gs.Kernel(1, blocks=1, threads=64)], deadline=2, offset=900)],
     )  # fmt: skip
     run = gs.observe(w, XAVIER, "streams", until=1000)
-    assert run.missed.tolist() == [1, 1, 0]
+    assert run.late_count.tolist() == [1, 1, 0]
     assert run.tightest == 1  # 10 of 4, 600 of 500
     assert run.why().startswith("fast: job 0")
 
@@ -204,12 +204,12 @@ def test_a_late_task_is_the_tightest() -> None:
 def test_jobs_that_did_not_end_count_with_their_time_so_far() -> None:
     w = gs.Workload([gs.Task("a", 10, [gs.CPU(4)]), gs.Task("b", 40, [gs.CPU(9)], deadline=30)])
     run = gs.observe(w, gs.Platform("Xavier"), "driver", until=400)
-    finish = run.finish.copy()
+    finish = run.end.copy()
     last = int(np.flatnonzero(run.task == 1)[-1])
     finish[last] = -1
-    cut = replace(run, finish=finish, now=int(run.release[last]) + 31)
-    assert cut.late[last] and cut.worst[1] == 31 and cut.missed[1] == 1
+    cut = replace(run, end=finish, now=int(run.release[last]) + 31)
+    assert cut.late[last] and cut.worst[1] == 31 and cut.late_count[1] == 1
     assert cut.tightest == 1
     assert "has not ended after 31ns, more than its deadline of 30ns" in cut.why()
-    early = replace(run, finish=finish, now=int(run.release[last]) + 29)
+    early = replace(run, end=finish, now=int(run.release[last]) + 29)
     assert not early.late[last] and early.worst[1] == run.worst[1]

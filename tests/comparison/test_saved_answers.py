@@ -463,8 +463,8 @@ HOSTILE = {
             "task: got entries out of range, expected 0 to 1",
         ),
         (
-            lambda m: m.update({"finish.npy": m["finish.npy"][:-8] + b"\xfe" + b"\xff" * 7}),
-            "finish: got entries out of range",
+            lambda m: m.update({"end.npy": m["end.npy"][:-8] + b"\xfe" + b"\xff" * 7}),
+            "end: got entries out of range",
         ),
     ],
     "run, mig": [

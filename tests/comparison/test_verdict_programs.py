@@ -246,12 +246,12 @@ def test_row_23_the_tightest_task_is_one_that_is_late() -> None:
     c = gs.compare(w, gs.Platform("AGX Orin", cpus=3))
     for row in c:
         if row.run is not None and row.schedulable is False and not row.impossible:
-            assert row.tightest is not None and row.run.missed[row.tightest] > 0
+            assert row.tightest is not None and row.run.late_count[row.tightest] > 0
             name = w.names[row.tightest]
             assert name in row.why()
             document = next(d for d in c.document(margin=False)["rows"] if d["label"] == row.label)
             assert document["tightest"] == name
-            late = sum(task["missed"] for task in document["tasks"])
+            late = sum(task["late"] for task in document["tasks"])
             assert late == document["simulation"]["late"] == int(row.run.late.sum())
 
 
@@ -380,7 +380,7 @@ def test_green_contexts_share_the_channels_of_the_gpu() -> None:
     with pytest.raises(gs.NotApplicable, match="got 5 streams in green contexts, expected at most"):
         gs.analyze(w, p, "green_contexts")
     run = gs.observe(w, p, "green_contexts", until=400)
-    assert run.missed[-1] > 0 and run.schedulable is False  # under both readings of channels
+    assert run.late_count[-1] > 0 and run.schedulable is False  # under both readings of channels
     for wide in (p.replace(channels=5), p.replace(workqueue="balanced")):
         assert gs.analyze(w, wide, "green_contexts").accepted
         assert not gs.observe(w, wide, "green_contexts", until=400).late.any()
@@ -420,8 +420,8 @@ def test_jobs_that_have_not_ended_in_finer_ticks() -> None:
     few = gs.observe(
         w, gs.Platform(one, 2, slowdown=None), "one_stream", until=200, budget=gs.Budget(states=8)
     )
-    assert few.grain == 3 and (few.finish >= 0).any() and (few.finish == -1).any()
-    assert (few.finish > few.release)[few.finish != -1].all()
+    assert few.grain == 3 and (few.end >= 0).any() and (few.end == -1).any()
+    assert (few.end > few.release)[few.end != -1].all()
 
 
 def test_copies_without_kernels_are_gpu_work_too() -> None:

@@ -114,7 +114,7 @@ def test_graphs(device: Device, standin: Standin) -> None:
     assert abs(measured.samples[4, 0] - 200 * US) < 10 * US
     schedule = gs.pbs.search(tasks, measured.table()).schedule
     played = gs.cuda.play(schedule, device, graphs=graphs)
-    assert played.misses == 0
+    assert played.late_count == 0
     assert set(played.task[played.end < 0].tolist()) == {0, 2}
     assert len(played.overhead().each) == sum(int(b) == 2 for b in played.batch)
     with pytest.raises(CudaError, match=r"cuGraphLaunch: .*400"):
@@ -144,10 +144,10 @@ def test_play(device: Device, strategy: str, wait: Any) -> None:
     found = planned(device)
     plan = found.policy if strategy == "policy" else found.schedule
     played = gs.cuda.play(plan, device, cycles=3, wait=wait, strategy=strategy)  # type: ignore[arg-type]
-    assert played.misses == 0 and played.unsafe == 0
+    assert played.late_count == 0 and played.unsafe == 0
     jobs = played.jobs()
     assert len(jobs) == len(played.task) == 3 * (5 + 4 + 2)
-    assert (jobs.start >= jobs.release).all() and (jobs.finish <= jobs.deadline).all()
+    assert (jobs.start >= jobs.release).all() and (jobs.end <= jobs.deadline).all()
     low, high = played.clock_offset
     assert low <= -1_000_000_007 <= high + 32 and high - low < 10_000
     overhead = played.overhead()
@@ -173,7 +173,7 @@ def test_reclaim_uses_what_jobs_leave_over(device: Device) -> None:
     table = gs.cuda.play(found.schedule, device, kernels=short)
     reclaim = gs.cuda.play(found.schedule, device, kernels=short, strategy="reclaim")
     policy = gs.cuda.play(found.policy, device, kernels=short)
-    assert table.misses == reclaim.misses == policy.misses == 0
+    assert table.late_count == reclaim.late_count == policy.late_count == 0
     assert reclaim.done[-1] < table.done[-1] and (table.dispatch >= table.planned).all()
     assert (reclaim.dispatch >= reclaim.due).all()
 
@@ -182,9 +182,9 @@ def test_an_overrun_is_a_miss(device: Device) -> None:
     found = planned(device)
     long = [Operation(i, 4, 256, ns=390 * US) for i in range(3)]
     played = gs.cuda.play(found.schedule, device, kernels=long)
-    assert played.misses > 0 and played.lateness.max() > 100 * US
+    assert played.late_count > 0 and played.lateness.max() > 100 * US
     followed = gs.cuda.play(found.policy, device, kernels=long)
-    assert followed.misses > 0 and followed.unsafe > 0
+    assert followed.late_count > 0 and followed.unsafe > 0
     assert len(followed.jobs()) == len(followed.task)  # late, but all of them ran
 
 
@@ -233,7 +233,7 @@ def test_more_frames_than_jobs(device: Device) -> None:
 def test_real_time_that_is_not_granted(device: Device) -> None:
     with pytest.raises(OSError, match="realtime: the system grants no such real-time priority"):
         gs.cuda.play(planned(device).schedule, device, realtime=1000)
-    assert gs.cuda.play(planned(device).schedule, device).misses == 0
+    assert gs.cuda.play(planned(device).schedule, device).late_count == 0
 
 
 def test_a_play_can_be_stopped(device: Device) -> None:
@@ -290,7 +290,7 @@ def test_errors_of_a_play(device: Device, standin: Standin, function: str) -> No
             play()
         assert standin.live == before
     standin.fail(function, 0, 0)
-    assert play().misses == 0 and count > 0
+    assert play().late_count == 0 and count > 0
 
 
 def test_a_fault_during_a_play(device: Device, standin: Standin) -> None:
@@ -321,14 +321,14 @@ def test_clocks_that_drift_apart(standin: Standin, drift: int, resolution: int) 
     assert (played.start >= played.dispatch[played.frame] - resolution).all()
     assert (played.end <= played.done[played.frame]).all()
     assert (played.done[played.frame] - played.end).max() < 20 * US
-    assert played.misses == 0
+    assert played.late_count == 0
 
 
 def test_a_graph_alone_says_nothing_of_the_clocks(standin: Standin, device: Device) -> None:
     tasks = small(period=[10**6], wcet=[10**5], blocks=[1], threads=[32])
     schedule = gs.pbs.search(tasks, gs.BatchTable([0, 2 * 10**5])).schedule
     played = gs.cuda.play(schedule, device, graphs={0: standin.graph(10**5)})
-    assert played.end.tolist() == [-1] and played.misses == 0
+    assert played.end.tolist() == [-1] and played.late_count == 0
     assert len(played.overhead().each) == 0
 
 

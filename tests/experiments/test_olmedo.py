@@ -86,7 +86,7 @@ def test_ecrts_2017() -> None:
     at = [ours[kernel] for kernel in threads["kernel"].tolist()]
     assert table["first"][at].tolist() == threads["start"].tolist() == [0, 0, 60, 60, 120]
     assert table["dispatched"][at].tolist() == threads["dispatched"].tolist()
-    assert table["end"][at].tolist() == threads["finish"].tolist() == [38, 98, 120, 172, 158]
+    assert table["end"][at].tolist() == threads["end"].tolist() == [38, 98, 120, 172, 158]
     assert_legible(table.plot().figure)
 
 

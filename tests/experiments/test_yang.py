@@ -31,7 +31,7 @@ def test_figure_2():
     assert table["kernel"].tolist() == ["K1", "K2", "K3", "K4", "K5"]
     assert table["start"].tolist() == [0, 0, 60, 60, 120]
     assert table["dispatched"].tolist() == [0, 38, 60, 60, 120]
-    assert table["finish"].tolist() == [38, 98, 120, 172, 158]
+    assert table["end"].tolist() == [38, 98, 120, 172, 158]
     assert table.run.order == "hardware" and table.run.outcome == "done"
     again = pickle.loads(pickle.dumps(table))
     assert again == table and again.run == table.run
@@ -40,7 +40,7 @@ def test_figure_2():
     assert "time (units of the paper)" in shown
     assert {"0", "12", "16", "4096"} <= set(shown)
     for order in ("release", "strict", "overlap"):
-        assert experiments.yang_fig2(order)["finish"].tolist() == table["finish"].tolist()
+        assert experiments.yang_fig2(order)["end"].tolist() == table["end"].tolist()
 
 
 def test_figure_3():

@@ -126,7 +126,7 @@ static inline void fuzz_hosts_logs(const gs_simulate_host_t *run)
     for (int64_t k = 0; k < run->job_count; k++) {
         int64_t release = job[GS_SIMULATE_HOST_JOB_RELEASE][k];
         int64_t start = job[GS_SIMULATE_HOST_JOB_START][k];
-        int64_t finish = job[GS_SIMULATE_HOST_JOB_FINISH][k];
+        int64_t finish = job[GS_SIMULATE_HOST_JOB_END][k];
         FUZZ_CHECK(k == 0 || job[GS_SIMULATE_HOST_JOB_RELEASE][k - 1] <= release);
         FUZZ_CHECK(start == -1 || start >= release);
         int64_t task = job[GS_SIMULATE_HOST_JOB_TASK][k];

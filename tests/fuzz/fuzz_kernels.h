@@ -112,8 +112,8 @@ static inline void fuzz_kernels_logs(const gs_simulate_fifo_t *run)
         const gs_simulate_fifo_job_t *job = &run->job[k];
         FUZZ_CHECK(job->start == -1 || job->start >= job->release);
         FUZZ_CHECK(job->dispatched == -1 || job->dispatched >= job->start);
-        FUZZ_CHECK(job->finish == -1 || job->finish > job->dispatched);
-        FUZZ_CHECK(job->finish == -1 || job->finish - job->release <= run->worst[job->task]);
+        FUZZ_CHECK(job->end == -1 || job->end > job->dispatched);
+        FUZZ_CHECK(job->end == -1 || job->end - job->release <= run->worst[job->task]);
     }
     int64_t count = run->wave_count < 120 ? run->wave_count : 120;
     for (int64_t a = 0; a < count && run->model.log_waves; a++) {

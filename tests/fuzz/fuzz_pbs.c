@@ -122,7 +122,7 @@ static void check_policy(fuzz_t *f, gs_context_t *ctx, const set_t *s, const gs_
     int status = gs_pbs_dispatch(ctx, &found->feasible, GS_PBS_DISPATCH_POLICY, NULL, 0, &rng,
                                  0.1 * (double)fuzz_below(f, 11), 1.0, &result);
     if (fuzz_done(ctx, status) && exact && found->answer == 1) {
-        FUZZ_CHECK(result.misses == 0);
+        FUZZ_CHECK(result.late_count == 0);
     }
 }
 

@@ -135,9 +135,9 @@ def test_a_schedule_knows_job_and_kernel(tmp_path: Path) -> None:
     assert (len(runs), len(jobs)) == (6, 3)
     ran = sorted(zip(runs.task.tolist(), runs.job.tolist(), runs.kernel.tolist(), strict=True))
     assert ran == [(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (1, 0, 0), (1, 0, 1)]
-    for task, job, start, finish in zip(jobs.task, jobs.job, jobs.start, jobs.finish, strict=True):
+    for task, job, start, finish in zip(jobs.task, jobs.job, jobs.start, jobs.end, strict=True):
         own = np.flatnonzero((runs.task == task) & (runs.job == job))
-        assert (start, finish) == (runs.start[own].min(), runs.finish[own].max())
+        assert (start, finish) == (runs.start[own].min(), runs.end[own].max())
     frame = made.to_frame()
     assert len(frame) == len(made)
     assert [len(x) for x in frame["kernels"]] == [len(x) for x in frame["tasks"]]
@@ -145,7 +145,7 @@ def test_a_schedule_knows_job_and_kernel(tmp_path: Path) -> None:
     assert gs.Schedule.load(tmp_path / "plan.json") == made
     assert pickle.loads(pickle.dumps(made)) == made
     assert repr(made).startswith("<Schedule: ")
-    assert len(made.missed()) == 0
+    assert len(made.late_jobs()) == 0
     assert made.horizon == 20
     assert made.runs().to_frame()["kernel"].tolist() == runs.kernel.tolist()
 

@@ -140,7 +140,7 @@ def test_no_simulated_response_above_its_bound(name: str) -> None:
         if not answer.accepted:
             continue
         run = gs.observe(w, platform, "mig", until=3000)
-        assert run.missed.sum() == 0
+        assert run.late_count.sum() == 0
         worst = run.worst
         assert (worst.compressed() <= answer.response[~np.ma.getmaskarray(worst)]).all()
         jobs = [max(0, -(-(3000 - task.offset) // task.period)) for task in w]

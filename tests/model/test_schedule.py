@@ -43,9 +43,9 @@ def test_the_papers_schedules_are_valid(frames):
     assert s.validate() is s
     jobs = s.jobs()
     assert len(jobs) == 11, "J1 to J11 of section 3.1"
-    assert len(s.missed()) == 0
+    assert len(s.late_jobs()) == 0
     assert not jobs.late.any()
-    assert np.array_equal(jobs.response, jobs.finish - jobs.release)
+    assert np.array_equal(jobs.response, jobs.end - jobs.release)
     assert s.makespan == frames[-1][1]
     assert s.horizon == 20
     assert s.idle == 20 - sum(end - start for start, end, _ in frames)
@@ -65,7 +65,7 @@ def test_jobs_of_a_schedule():
     assert jobs.release.tolist() == [0, 0, 0, 4, 5]
     assert jobs.deadline.tolist() == [4, 5, 10, 8, 10]
     assert jobs.start.tolist() == [0, 1, 1, 5, 6]
-    assert jobs.finish.tolist() == [1, 5, 5, 6, 9]
+    assert jobs.end.tolist() == [1, 5, 5, 6, 9]
 
 
 def test_tardiness_and_a_table_for_notebooks():
@@ -73,10 +73,10 @@ def test_tardiness_and_a_table_for_notebooks():
     jobs = Jobs(
         **{k: np.array(v) for k, v in times.items()},
         start=np.array([0, 4, -1]),
-        finish=np.array([4, 12, -1]),
+        end=np.array([4, 12, -1]),
     )
     assert jobs.tardiness.tolist() == [0, 3, -1] and jobs.late.tolist() == [False, True, True]
-    assert "<th>finish</th><th>response</th>" in jobs._repr_html_()
+    assert "<th>end</th><th>response</th>" in jobs._repr_html_()
     assert "<td>12</td><td>7</td>" in jobs._repr_html_()
     many = Jobs(*(np.zeros(10**5, np.int64) for _ in Jobs.COLUMNS))
     assert len(many._repr_html_()) < 10_000 and "and 99960 more rows" in many._repr_html_()
@@ -85,13 +85,13 @@ def test_tardiness_and_a_table_for_notebooks():
     assert run.tardiness.tolist() == [0, 0]
 
 
-def test_missed_jobs_end_late_or_wait_at_their_deadline():
-    rows = schedule(frames_of(1, 6, 3)).missed().to_frame()
-    assert rows[["task", "job", "deadline", "finish"]].values.tolist() == [[0, 1, 8, 9]]
-    waiting = schedule([(0, 3, 2), (3, 6, 4)]).missed()
+def test_late_jobs_end_late_or_wait_at_their_deadline():
+    rows = schedule(frames_of(1, 6, 3)).late_jobs().to_frame()
+    assert rows[["task", "job", "deadline", "end"]].values.tolist() == [[0, 1, 8, 9]]
+    waiting = schedule([(0, 3, 2), (3, 6, 4)]).late_jobs()
     frame = waiting.to_frame()
     assert frame[["task", "job", "deadline"]].values.tolist() == [[0, 0, 4]]
-    assert frame[["start", "finish", "response"]].isna().all(axis=None)
+    assert frame[["start", "end", "response"]].isna().all(axis=None)
     assert waiting.response.tolist() == [-1]
 
 
@@ -182,14 +182,14 @@ def test_missed_jobs_of_both_edf_strategies():
     period = TASKS.period.tolist()
     ok, frames = edf.edf_serial(period, period, COMPLETION)
     assert not ok
-    missed = schedule(frames).missed()
+    late = schedule(frames).late_jobs()
     # J10 and J7 are both due at 10 and cannot both make it: the tie decides which one is late.
-    assert missed.to_frame()[["task", "job", "deadline"]].values.tolist() == [[2, 0, 10]]
+    assert late.to_frame()[["task", "job", "deadline"]].values.tolist() == [[2, 0, 10]]
     ok, frames = edf.edf_parallel(period, period, COMPLETION)
     assert not ok
-    missed = schedule(frames).missed()
-    assert missed.task.tolist() == [0, 1]
-    assert missed.finish.tolist() == [6, 6]
+    late = schedule(frames).late_jobs()
+    assert late.task.tolist() == [0, 1]
+    assert late.end.tolist() == [6, 6]
 
 
 def test_members_are_in_submission_order():

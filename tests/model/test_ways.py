@@ -15,7 +15,6 @@ from commands import run
 import gpusched as gs
 from gpusched import _core
 from gpusched._support.saved_files import save_arrays
-from gpusched.cli.way_options import PLACED
 from gpusched.simulate.challenge_result import LateJobs
 from gpusched.ways.old_values import OldSharing
 from gpusched.ways.way import placed_ways
@@ -165,7 +164,6 @@ def test_names_are_those_of_the_package(tmp_path: Path) -> None:
     assert list(dict.fromkeys(row.way for row in rows)) == list(gs.ways.WAYS)
     document = json.loads(run(tmp_path, "methods", "--json").stdout)
     assert [way["name"] for way in document["ways"]] == list(WAYS)
-    assert tuple(sorted(PLACED.split(", "))) == tuple(sorted(placed_ways()))
     tests = {way.test for way in gs.ways.WAYS} - {None}
     assert tests.isdisjoint(gs.ways.OUTSIDE)
     assert tests | set(gs.ways.OUTSIDE) == {method.name for method in gs.methods()}
@@ -346,7 +344,35 @@ def test_runs_of_old_files(way: gs.ways.Way, old: dict[str, Any], tmp_path: Path
     kept = way.without("timeslice")  # which runs did not keep
     assert found.way == kept and found.policy == run.policy == (fields | old)["policy"]
     assert (found.mode, found.server) == (run.mode, run.server)
-    assert (found.finish == run.finish).all() and found.intervals == run.intervals
+    assert (found.end == run.end).all() and found.intervals == run.intervals
+
+
+def test_ends_and_late_jobs_of_old_files(tmp_path: Path) -> None:
+    """Ends were called finish, and numbers of late jobs missed or misses."""
+    kernels = gs.KernelTasks([4, 6], wcet=[1, 3])
+    table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
+    search = gs.pbs.search(kernels, table, policy=True)
+    tasks = [gs.Task(name, 9, [gs.CPU(3), gs.Kernel(7, blocks=1, threads=32)]) for name in "ab"]
+    observed = gs.observe(gs.Workload(tasks), gs.Platform("xavier", cpus=1), "mpcp")
+    assert observed.late.any() and isinstance(observed.detail, gs.simulate.HostRun)
+    runs: list[tuple[Any, dict[str, str]]] = [
+        (gs.simulate.fifo(kernels, 32, until=12), {"end": "finish"}),
+        (gs.simulate.host(HOSTS, 2, "mpcp", until=99), {"end": "finish", "late_count": "missed"}),
+        (gs.simulate.host_responses(HOSTS, 2, "mpcp", until=99), {"late_count": "missed"}),
+        (search.policy.play(search.schedule), {"end": "finish", "late_count": "misses"}),
+        (observed, {"end": "finish"}),
+    ]
+    for made, names in runs:
+        fields = {names.get(key, key): value for key, value in made._fields().items()}
+        assert len(set(fields) - set(made._fields())) == len(names)
+        save_arrays(tmp_path / "old", made._KIND, 1, fields)
+        assert type(made).load(tmp_path / "old") == made
+    compared = gs.compare(observed.workload, observed.platform, ways=["mpcp"])
+    fields = compared._fields()
+    of_run = fields["rows"][0]["run"]
+    of_run["finish"] = of_run.pop("end")
+    save_arrays(tmp_path / "old", compared._KIND, 1, fields)
+    assert gs.Comparison.load(tmp_path / "old") == compared
 
 
 def test_factors_of_old_files(tmp_path: Path) -> None:

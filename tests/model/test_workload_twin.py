@@ -181,7 +181,7 @@ def test_jobs_in_one_stream_end_one_after_the_other() -> None:
                 free = max(free, time) + (stated_time(p.gpu, segment) if kernel else segment.time)
             expected[i, job] = free + behind
         found = dict(
-            zip(zip(run.task.tolist(), run.job.tolist(), strict=True), run.finish.tolist(),
+            zip(zip(run.task.tolist(), run.job.tolist(), strict=True), run.end.tolist(),
                 strict=True)
         )  # fmt: skip
         assert found == expected, seed

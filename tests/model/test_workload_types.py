@@ -21,7 +21,7 @@ EXPRESSIONS = (
     *("answer", "answer.schedulable", "answer.response", "answer.slack", "answer.bounded"),
     *("answer.deadline", "answer.tightest", "answer.assumptions", "answer.why('a')"),
     *("answer.schedule", "answer.certificate", "answer.options", "answer.claim", "answer.detail"),
-    *("run", "run.response", "run.worst", "run.late", "run.missed", "run.finish", "run.detail"),
+    *("run", "run.response", "run.worst", "run.late", "run.late_count", "run.end", "run.detail"),
     *("run.schedulable", "run.why('a')", "gs.margin(w, p, 'mpcp').factor"),
     *("gs.analyze(w, p, 'mpcp', mode='busy').response", "gs.observe(w, p, 'mpcp').worst"),
 )

@@ -85,9 +85,9 @@ def test_nothing_misses_when_jobs_end_early(strategy):
         found = gs.pbs.search(tasks[i], table[i], policy=True)
         for actual in ((0.05, 1.0), (0.9, 1.0), (1.0, 1.0)):
             play = found.policy.play(found.schedule, strategy, actual=actual, runs=34, seed=int(i))
-            assert (play.misses == 0).all()
+            assert (play.late_count == 0).all()
             assert (play.jobs == (tasks.hyperperiod[i] // tasks.period[i]).sum()).all()
-            assert (play.finish <= tasks.hyperperiod[i]).all()
+            assert (play.end <= tasks.hyperperiod[i]).all()
             runs += 34
     assert runs >= 1000
 
@@ -100,7 +100,7 @@ def test_ending_early_can_hurt_a_scheduler_that_never_idles():
     for i in np.flatnonzero(gs.pbs.search(tasks, table).schedulable == 1):
         found = gs.pbs.search(tasks[i], table[i], policy=True)
         play = found.policy.play(found.schedule, "policy", actual=(0.1, 1.0), runs=20, seed=1)
-        assert (play.misses == 0).all()
+        assert (play.late_count == 0).all()
         waited += int((play.waited > 0).sum())
     assert waited > 0
 
@@ -110,8 +110,8 @@ def test_exact_execution_plays_the_table():
     jobs = found.schedule.jobs()
     for strategy in ("table", "reclaim"):
         play = found.policy.play(found.schedule, strategy, actual=(1, 1), runs=3, seed=0)
-        assert play.finish.tolist() == [found.schedule.end[-1]] * 3
-        assert play.response == pytest.approx(np.mean(jobs.finish - jobs.release))
+        assert play.end.tolist() == [found.schedule.end[-1]] * 3
+        assert play.response == pytest.approx(np.mean(jobs.end - jobs.release))
         assert play.frames.tolist() == [len(found.schedule)] * 3
 
 
@@ -119,7 +119,7 @@ def test_overruns_are_reported():
     found = gs.pbs.search(EXAMPLE, TABLE, policy=True)
     for strategy in ("table", "reclaim", "policy"):
         play = found.policy.play(found.schedule, strategy, actual=(3, 4), runs=5, seed=0)
-        assert (play.misses > 0).all()
+        assert (play.late_count > 0).all()
 
 
 def test_a_limited_policy_is_still_safe():
@@ -136,7 +136,7 @@ def test_a_limited_policy_is_still_safe():
         if few.safe(0, everything):
             schedule = gs.pbs.search(tasks[i], table[i]).schedule
             play = few.play(schedule, actual=(0.3, 1.0), runs=20, seed=int(i))
-            assert (play.misses == 0).all()
+            assert (play.late_count == 0).all()
     assert smaller > 0
 
 
@@ -147,7 +147,7 @@ def test_a_limited_policy_holds_the_start():
     found = gs.pbs.search(tasks, table, policy=1)
     assert found.schedulable and found.policy.safe(0, 0b111)
     play = found.policy.play(found.schedule, actual=(0.2, 1.0), runs=50, seed=1)
-    assert (play.misses == 0).all()
+    assert (play.late_count == 0).all()
 
 
 def test_a_policy_does_not_depend_on_the_callers_arrays():

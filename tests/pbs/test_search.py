@@ -55,7 +55,7 @@ def test_example_of_section_3_1():
     serial = gs.pbs.edf_serial(EXAMPLE, TABLE)
     parallel = gs.pbs.edf_parallel(EXAMPLE, TABLE)
     assert serial.schedulable is False and parallel.schedulable is False
-    assert parallel.missed == (0, 0, 4)  # Figure 2b: J1 runs until 6
+    assert parallel.late_job == (0, 0, 4)  # Figure 2b: J1 runs until 6
     found = gs.pbs.search(EXAMPLE, TABLE)
     assert found.schedulable is True and found.repeats is True
     found.schedule.validate()
@@ -65,9 +65,9 @@ def test_example_of_section_3_1():
 def test_which_job_misses_under_edf_serial_depends_on_the_tie():
     """J7 and J10 are both due at 10. The paper's Figure 2a lets J10 go first, so that J7 misses;
     ties to the smaller index let J7 go first, and J10 misses."""
-    assert gs.pbs.edf_serial(EXAMPLE, TABLE).missed == (2, 0, 10)
+    assert gs.pbs.edf_serial(EXAMPLE, TABLE).late_job == (2, 0, 10)
     exchanged = gs.KernelTasks(period=[4, 10, 5], wcet=[1, 3, 3])
-    assert gs.pbs.edf_serial(exchanged, TABLE).missed == (2, 1, 10)
+    assert gs.pbs.edf_serial(exchanged, TABLE).late_job == (2, 1, 10)
 
 
 @pytest.mark.parametrize("pairs", [((0, 1), (4, 8)), ((0, 1), (4, 8), (10, 14))])
@@ -198,7 +198,7 @@ def test_stacks_say_in_a_line_what_they_hold():
     assert repr(edf) == "<Edf: 0 of 3 sets schedulable, 3 not (EDFserial)>"
     frame = pytest.importorskip("pandas") and edf.to_frame()
     assert frame.columns.tolist() == ["set", "schedulable", "task", "job", "deadline"]
-    assert list(zip(frame.task, frame.job, frame.deadline, strict=True)) == edf.missed
+    assert list(zip(frame.task, frame.job, frame.deadline, strict=True)) == edf.late_job
     assert frame.set.tolist() == [0, 1, 2]
 
 

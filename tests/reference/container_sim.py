@@ -30,7 +30,7 @@ class Job:
             else:
                 self.parts[-1][1] += after
         self.waits = False  # for the GPU
-        self.finish = None
+        self.end = None
 
     @property
     def what(self):
@@ -102,7 +102,7 @@ class Container:
         while True:
             for queue in pending:
                 while queue and queue[0].done:
-                    queue.pop(0).finish = now
+                    queue.pop(0).end = now
             current = [queue[0] for queue in pending if queue]
             here = [job for job in current if self.inside[job.task]]
             if not here:
@@ -159,5 +159,5 @@ class Container:
                 if queue:
                     self.skip(queue[0])
                 while queue and queue[0].done:
-                    queue.pop(0).finish = now
+                    queue.pop(0).end = now
         return jobs

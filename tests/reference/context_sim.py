@@ -124,7 +124,7 @@ class Contexts:
         self.go(job, ran)
 
     def finish(self, job):
-        job.state, job.finish = "done", self.now
+        job.state, job.end = "done", self.now
         assert self.pending[job.task].pop(0) is job
         self.done.append(job)
         if self.pending[job.task]:
@@ -316,5 +316,5 @@ def responses(tasks, releases, execution=None, **options):
     """The longest response of each task, None for one without jobs."""
     longest = [None] * len(tasks)
     for job in simulate(tasks, releases, execution, **options):
-        longest[job.task] = max(longest[job.task] or 0, job.finish - job.release)
+        longest[job.task] = max(longest[job.task] or 0, job.end - job.release)
     return longest

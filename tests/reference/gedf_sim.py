@@ -14,7 +14,7 @@ class Job:
         self.before, self.copy, self.kernel, self.after = parts[1:]
         self.priority = (release + parts[0], task)
         self.locks = self.copy + self.kernel > 0
-        self.state, self.finish, self.blocked = BEFORE, None, 0
+        self.state, self.end, self.blocked = BEFORE, None, 0
 
 
 class Lock:
@@ -43,7 +43,7 @@ class Lock:
 
 
 def simulate(tasks, m, releases, lock="fmlp"):
-    """Jobs with ``finish`` and ``blocked`` (ticks of suspension-oblivious priority-inversion
+    """Jobs with ``end`` and ``blocked`` (ticks of suspension-oblivious priority-inversion
     blocking: it waits for the lock while fewer than m jobs of higher priority are pending)."""
     todo = [[Job(i, k, r, task) for k, r in enumerate(releases[i])] for i, task in enumerate(tasks)]
     jobs = [job for row in todo for job in row]
@@ -71,7 +71,7 @@ def simulate(tasks, m, releases, lock="fmlp"):
         step(pending, gpu)
         for row in todo:
             while row and row[0].state == DONE:
-                row[0].finish = now
+                row[0].end = now
                 row.pop(0)
     return jobs
 

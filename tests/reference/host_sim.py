@@ -42,7 +42,7 @@ class Job:
         self.segment = 0  # GPU segments done
         self.state = "ready"  # or: engine, in, launched, kernel, out, lock, served, done
         self.left = self.cpu[0]
-        self.start = self.finish = None
+        self.start = self.end = None
 
 
 def worst(task, k):
@@ -165,7 +165,7 @@ class Simulation:
             self.finish(job)
 
     def finish(self, job):
-        job.state, job.finish = "done", self.now
+        job.state, job.end = "done", self.now
         assert self.pending[job.task].pop(0) is job
         self.done.append(job)
 
@@ -361,5 +361,5 @@ def responses(tasks, cpus, releases, execution=None, **options):
     """The longest response of each task, None for one without jobs."""
     longest = [None] * len(tasks)
     for job in simulate(tasks, cpus, releases, execution, **options):
-        longest[job.task] = max(longest[job.task] or 0, job.finish - job.release)
+        longest[job.task] = max(longest[job.task] or 0, job.end - job.release)
     return longest

@@ -132,7 +132,7 @@ class Job:
     at: int = 0
     open: int = 0
     start: int = -1
-    finish: int = -1
+    end: int = -1
     waiter: Thread | None = None
 
 
@@ -210,7 +210,7 @@ class Run:
 
     def response(self, job: Job) -> int:
         """Response from the arrival; of a job that has not ended the time so far."""
-        return (job.finish if job.finish >= 0 else self.until) - job.arrival
+        return (job.end if job.end >= 0 else self.until) - job.arrival
 
     @property
     def worst(self) -> list[int]:
@@ -221,7 +221,7 @@ class Run:
         return found
 
     @property
-    def missed(self) -> list[tuple[int, int]]:
+    def late_jobs(self) -> list[tuple[int, int]]:
         """Jobs (task, number) that ended late, or are open beyond their deadlines."""
         deadlines = [task.deadline for task in self.workload]
         return [(j.task, j.number) for j in self.jobs if self.response(j) > deadlines[j.task]]
@@ -229,7 +229,7 @@ class Run:
     def finishes(self, task: int | str) -> list[int]:
         """Finish of each job of a task, -1 for those that have not ended."""
         index = self.workload.index(task)
-        return [job.finish for job in self.jobs if job.task == index]
+        return [job.end for job in self.jobs if job.task == index]
 
     def why(self, task: int | str, job: int) -> str:
         """Life of a job, of its operations, and of the CPUs and the GPU meanwhile, line by line."""
@@ -244,7 +244,7 @@ class Run:
                     f"{op.ended}, blocks (number, SMs, from, to) {op.blocks}"
                 )
         found = next(j for j in self.jobs if (j.task, j.number) == (i, job))
-        end = found.finish if found.finish >= 0 else self.until
+        end = found.end if found.end >= 0 else self.until
         for cpu, t, n, _, what, a, b in self.cpu:
             if a < end and b > found.arrival:
                 lines.append(f"{a}-{b} CPU {cpu}: {what} of {names[t]} {n}")
@@ -663,7 +663,7 @@ class Machine:
                         self.suspend(th, "its operations")
                     return
             else:
-                job.finish = self.now
+                job.end = self.now
                 th.state, th.cpu, th.boost = "idle", -1, None
                 self._take_job(th)
                 return

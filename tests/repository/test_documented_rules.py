@@ -278,7 +278,7 @@ def test_unknown_copy_engines_are_said() -> None:
     assert [condition.premise for condition in streams.conditions] == ["copy_engines"]
     late = w.replace(tasks=[task.replace(deadline="4ms") for task in tasks])
     run = gs.observe(late, platform.replace(copy_engines=1), "streams")
-    assert run.missed[1] > 0 and run.schedulable is False
+    assert run.late_count[1] > 0 and run.schedulable is False
     run = gs.observe(late, platform, "streams")
     assert run.schedulable is None and run.limits[0][0] == "rule copy_engines"
 

@@ -107,7 +107,7 @@ def test_the_simulator_job_by_job(protocol, mode):
                 **{"protocol": protocol, "mode": MODES[mode], **twin},
             )
             assert rows == [
-                [j.task, j.number, j.release, -1 if j.start is None else j.start, j.finish]
+                [j.task, j.number, j.release, -1 if j.start is None else j.start, j.end]
                 for j in found
             ]
             jobs += len(rows)

@@ -271,7 +271,7 @@ def test_both_simulations_of_time_slices_agree(mode: str) -> None:
         )
         if (run.worst >= hosts.period).any():  # a job that waits for the one before launches later
             continue
-        jobs = sorted(zip(run.task.tolist(), run.job.tolist(), run.finish.tolist(), strict=True))
+        jobs = sorted(zip(run.task.tolist(), run.job.tolist(), run.end.tolist(), strict=True))
         assert jobs == by_launches(w, platform, until)
         same += 1
     assert same > 100 or QUICK
@@ -290,7 +290,7 @@ def test_offsets_of_two_kernels() -> None:
         hosts = w.hosts(platform, sms="all").tasks
         way = gs.ways.TimeSlices(timeslice=3, context_switch=1, ring="cyclic")
         run = gs.simulate.host(hosts, 2, way, until=50)
-        jobs = sorted(zip(run.task.tolist(), run.job.tolist(), run.finish.tolist(), strict=True))
+        jobs = sorted(zip(run.task.tolist(), run.job.tolist(), run.end.tolist(), strict=True))
         assert jobs == by_launches(w, platform, 50)
         bound = gs.analysis.time_slices(hosts, 2, timeslice=3, context_switch=1)
         assert (run.worst <= bound.response).all()

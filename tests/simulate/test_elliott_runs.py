@@ -56,8 +56,8 @@ def test_rows_are_means_of_sets(table):
     )  # fmt: skip
     run = gs.simulate.host(tasks, 4, "driver", until=10**10, intervals=False)
     periods = tasks.period[run.task]
-    assert table.response[k, 1] == ((run.finish - run.release) / periods).mean()
-    assert table.worst[k, 1] == (np.maximum(run.finish - run.deadline, 0) / periods).max()
+    assert table.response[k, 1] == ((run.end - run.release) / periods).mean()
+    assert table.worst[k, 1] == (np.maximum(run.end - run.deadline, 0) / periods).max()
     assert table.fits[k] == gs.analysis.container(tasks, 4).accepted
     easy = gs.analysis.srm(tasks, 4).accepted
     assert table.category[k] == (0 if easy else 1 if table.worst[k, 0] <= 1 else 2)
@@ -96,7 +96,7 @@ def test_readings_of_the_table(table):
         for name in ("cpu", "copy_in", "kernel", "copy_out")
     })  # fmt: skip
     run = gs.simulate.host(longer, 4, gs.ways.Srm(lock="omlp"), until=10**10, intervals=False)
-    assert over.response[3, 0] == ((run.finish - run.release) / tasks.period[run.task]).mean()
+    assert over.response[3, 0] == ((run.end - run.release) / tasks.period[run.task]).mean()
     assert over.settings["overrun"] == 0.1 and over.settings["waiting"] == "spin"
 
 

@@ -55,7 +55,7 @@ def test_a_run_is_replayed() -> None:
     """The jobs of a counterexample, with the numbers that it drew."""
     tasks = gs.KernelTasks([110, 100], block_time=[20, 90], blocks=[2, 1])
     options: dict[str, Any] = {"execution": (0.5, 1), "draw": "block", "seed": 4}
-    run = simulate.fifo(tasks, 2, until=900, victim=1, triggers="finish", **options)
+    run = simulate.fifo(tasks, 2, until=900, victim=1, triggers="end", **options)
     again = simulate.fifo(tasks, 2, releases=run, **options)
     # The victim goes behind the others at one instant.
     behind = simulate.fifo(tasks.replace(priority=[0, 1]), 2, releases=run, **options)

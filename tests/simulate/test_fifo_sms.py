@@ -18,7 +18,7 @@ from gpusched.simulate.fifo_result import ORDERS
 
 pytestmark = pytest.mark.numbers
 
-JOBS = ("task", "job", "release", "start", "dispatched", "finish")
+JOBS = ("task", "job", "release", "start", "dispatched", "end")
 WAVES = ("task", "job", "blocks", "start", "end", "sm")
 """Columns in the order of the twin's rows."""
 
@@ -142,7 +142,7 @@ def test_agrees_with_the_hierarchy_simulation(policy: str) -> None:
             duration=tasks.block_time,
         )
         other = simulate.hierarchy(launches, gpu, placement=policy)
-        assert run.finish[np.argsort(run.task)].tolist() == other.end.tolist()
+        assert run.end[np.argsort(run.task)].tolist() == other.end.tolist()
         assert run.start[np.argsort(run.task)].tolist() == other.first.tolist()
         blocks = {(k, sm, t): 0 for k, sm, t in rows(other.blocks, "kernel", "sm", "start")}
         for key in rows(other.blocks, "kernel", "sm", "start"):
@@ -177,7 +177,7 @@ def test_a_kernel_alone_ends_at_the_same_tick_in_every_model(name: str) -> None:
         hosts = gs.HostTasks([2 * time], cpu=[[0, 0]], kernel=[[time]], core=[0])
         host = simulate.host(hosts, 1, "mpcp", until=1)
         table = gs.BatchTable.from_gpu(tasks, gpu)
-        ends = [run.finish[0], hierarchy.end[0], host.finish[0], table.completion[1]]
+        ends = [run.end[0], hierarchy.end[0], host.end[0], table.completion[1]]
         assert ends == [time] * 4
 
 

@@ -154,7 +154,7 @@ def test_paper_000(gpu: gs.GPU) -> None:
     assert run.dispatched.tolist() == [0, 38, 60, 60, 120]
     fifo = gs.simulate.fifo(tasks, 4096, until=81)
     assert run.first.tolist() == fifo.start.tolist()
-    assert run.end.tolist() == fifo.finish.tolist()
+    assert run.end.tolist() == fifo.end.tolist()
 
 
 # Agreement with other parts
@@ -207,7 +207,7 @@ def test_one_sm_is_the_fifo_model() -> None:
         assert run.outcome == "done"
         assert run.launches.time.tolist() == fifo.release.tolist()
         assert run.launches.stream.tolist() == fifo.task.tolist()
-        for ours, theirs in (("first", "start"), ("dispatched", "dispatched"), ("end", "finish")):
+        for ours, theirs in (("first", "start"), ("dispatched", "dispatched"), ("end", "end")):
             assert getattr(run, ours).tolist() == getattr(fifo, theirs).tolist()
         backlogs += bool((run.head > run.launches.time).any())
     assert backlogs > 10

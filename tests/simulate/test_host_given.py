@@ -36,7 +36,7 @@ def test_a_run_replays_from_its_own_releases(way: gs.ways.Way) -> None:
         replays: list[Any] = [{}, {"execution": worst}]
         for given in (*({"releases": rows} | more for more in replays), {"releases": drawn}):
             again = gs.simulate.host(hosts, 2, way, **given)
-            assert (again.worst == drawn.worst).all() and (again.finish == drawn.finish).all()
+            assert (again.worst == drawn.worst).all() and (again.end == drawn.end).all()
 
 
 def _worst(hosts: gs.HostTasks, i: int, jobs: int, sms: int, way: str) -> Any:

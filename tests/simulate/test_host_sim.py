@@ -92,7 +92,7 @@ def test_counterexamples(name):
 def test_counterexample_a5():
     hosts = gs.HostTasks([4, 10], cpu=[2, 5], core=0)
     run = gs.simulate.host(hosts, 1, until=9)
-    assert run.worst.tolist() == [2, 11] and run.missed.tolist() == [0, 1]
+    assert run.worst.tolist() == [2, 11] and run.late_count.tolist() == [0, 1]
     assert run.late.tolist() == [False, True, False, False]
 
 
@@ -149,8 +149,8 @@ def test_like_the_twin(way):
         jobs = twin(
             system, cpus, releases, sms=sms, protocol=protocol, mode=mode, server=server, eps=eps
         )
-        finish = {(job.task, job.number): job.finish for job in jobs}
-        ours = zip(run.task.tolist(), run.job.tolist(), run.finish.tolist(), strict=True)
+        finish = {(job.task, job.number): job.end for job in jobs}
+        ours = zip(run.task.tolist(), run.job.tolist(), run.end.tolist(), strict=True)
         assert {(task, job): end for task, job, end in ours} == finish
 
 
@@ -195,7 +195,7 @@ def test_intervals(way):
     first = np.full(len(run), 0)
     for k in range(len(run)):
         before = (run.task == run.task[k]) & (run.job == run.job[k] - 1)
-        first[k] = max(run.release[k], run.finish[before].max(initial=0))
+        first[k] = max(run.release[k], run.end[before].max(initial=0))
     own = sum(time for word, time in spent.items() if word not in ("served", "overhead"))
     beside = (
         {"stgm": "kernel", "gpu_server": ""}.get(protocol, "kernel") if mode != "suspend" else ""
@@ -208,7 +208,7 @@ def test_intervals(way):
         own = own + spent["overhead"]
     if beside:
         own = own - spent["kernel"]
-    assert (own == run.finish - first).all()
+    assert (own == run.end - first).all()
     most = hosts.cpu_time[run.task]
     parts = -(-hosts.cpu * 2 // 5)
     assert (spent["cpu"] <= most).all() and (spent["cpu"] >= parts.sum(-1)[run.task]).all()
@@ -224,7 +224,7 @@ def test_stacks(way):
     for i in (0, 3):
         run = gs.simulate.host(stack[i], 2, index=i, intervals=i == 0, **more)
         one = gs.simulate.host_responses(stack[i], 2, first=i, **more)
-        for name in ("worst", "finished", "missed"):
+        for name in ("worst", "finished", "late_count"):
             assert (getattr(run, name) == getattr(many, name)[i]).all()
             assert (getattr(one, name) == getattr(many, name)[i]).all()
         assert (run.worst == [run.responses(j).max() for j in range(6)]).all()
@@ -248,7 +248,7 @@ def test_what_is_drawn_depends_on_the_task_alone():
     assert (one.release[order[0]] == two.release[order[1]]).all()
     for word in ("cpu", "copy in", "kernel", "copy out"):
         assert (one.spent()[word][order[0]] == two.spent()[word][order[1]]).all()
-    assert (one.finish[order[0]] != two.finish[order[1]]).any()
+    assert (one.end[order[0]] != two.end[order[1]]).any()
 
 
 def test_shares_are_exact():
@@ -262,7 +262,7 @@ def test_shares_are_exact():
     assert set(np.diff(run.release).tolist()) == set(range(100, 106))
 
 
-@pytest.mark.parametrize("moment", ["release", "request", "resume", "finish"])
+@pytest.mark.parametrize("moment", ["release", "request", "resume", "end"])
 def test_victim(moment):
     hosts = gs.HostTasks.from_segments(
         [200, 30, 30], [[2, (1, 4, 1), 3], [(3, 5, 2)], [7]],
@@ -273,7 +273,7 @@ def test_victim(moment):
     log = run.intervals
     copied = log.end[(log.task == 0) & (log.label == "copy out")]
     moments = {"release": mine, "request": mine + 2, "resume": copied}
-    moments["finish"] = run.finish[run.task == 0]
+    moments["end"] = run.end[run.task == 0]
     assert others.tolist() == moments[moment].tolist()
     # Alone 10; requests after the others', who copy for 3 and run a kernel for 5, and more.
     alone, asked_late = 10, 2 + 3 + 5 + 4 + 1 + 3
@@ -283,10 +283,10 @@ def test_victim(moment):
 def test_overload_and_budget():
     hosts = gs.HostTasks([10, 10], cpu=[8, 8], core=0)
     run = gs.simulate.host(hosts, 1, until=1000)
-    assert run.worst[1] > 500 and run.missed.tolist() == [0, 100] and run.outcome == "done"
+    assert run.worst[1] > 500 and run.late_count.tolist() == [0, 100] and run.outcome == "done"
     run = gs.simulate.host(hosts, 1, until=1000, budget=gs.pbs.Budget(states=50))
     assert (run.outcome, run.reason, len(run)) == ("budget", "states", 50)
-    assert "budget (states)" in repr(run) and (run.finish < 0).any()
+    assert "budget (states)" in repr(run) and (run.end < 0).any()
     kept = gs.simulate.host_responses(hosts, 1, until=1000, budget=gs.pbs.Budget(states=50))
     assert kept.outcome == "budget" and (kept.worst == run.worst).all()
     run = gs.simulate.host(hosts, 1, until=10**9, budget=gs.pbs.Budget(bytes=10**6))
@@ -313,7 +313,7 @@ def test_a_run_is_a_value():
     assert list(run.to_frame().columns)[:3] == ["task", "name", "job"]
     assert frame["core"].isna().tolist() == (run.intervals.core < 0).tolist()
     bare = gs.simulate.host(VECTOR_A, 2, until=200, intervals=False)
-    assert bare.intervals is None and (bare.finish == run.finish).all()
+    assert bare.intervals is None and (bare.end == run.end).all()
     for call in (bare.spent, bare.to_svg, bare.plot):
         with pytest.raises(
             ValueError,
@@ -531,8 +531,8 @@ def srm_example():
 @pytest.mark.parametrize("lock", ["fmlp", "omlp"])
 def test_figure_2(lock):
     run = gs.simulate.host(srm_example(), 4, gs.ways.Srm(lock=lock), until=30)
-    assert run.finish.max() == 21  # as printed
-    assert run.finish.tolist() == [5, 5, 5, 9, 13, 17, 21]
+    assert run.end.max() == 21  # as printed
+    assert run.end.tolist() == [5, 5, 5, 9, 13, 17, 21]
     log = run.intervals
     copies = (log.label == "copy in") | (log.label == "copy out")
     late = (log.core >= 0) & (log.start >= 5)
@@ -561,7 +561,7 @@ def test_inheritance():
     hosts = gs.HostTasks.from_segments([1000] * 3, jobs, deadline=[900, 300, 600], offset=[0, 3, 5])
     run = gs.simulate.host(hosts, 1, gs.ways.Srm(lock="fmlp"), until=10)
     # Holds the lock at 2, copies 2..3, kernel 3..6; task 1 asks at 4, and task 2 runs 5..6 only.
-    assert run.finish.tolist() == [10, 13, 31]
+    assert run.end.tolist() == [10, 13, 31]
 
 
 def test_driver():
@@ -570,10 +570,10 @@ def test_driver():
     hosts = gs.HostTasks.from_segments([1000] * 3, jobs, deadline=[900, 300, 600], offset=[0, 3, 5])
     run = gs.simulate.host(hosts, 1, "driver", until=10)
     # Task 0's segment is 2..10; task 1 spins from 4 to 13, and then task 2 runs.
-    assert run.mode == "spin" and run.finish.tolist() == [10, 13, 33]
+    assert run.mode == "spin" and run.end.tolist() == [10, 13, 33]
     assert run.spent()["spin"].tolist() == [1, 9, 0]
     run = gs.simulate.host(srm_example(), 4, "driver", until=30)
-    assert run.finish.max() == 21
+    assert run.end.max() == 21
     assert run.spent()["spin"].sum() > 0
 
 
@@ -591,19 +591,19 @@ def test_driver_whose_jobs_suspend():
         run = gs.simulate.host(hosts, m, gs.ways.Driver(mode="suspend"), until=240)
         hosts = gs.HostTasks.from_segments(period, whole, offset=offset)
         twin = gs.simulate.host(hosts, m, gs.ways.Srm(lock="fmlp"), until=240)
-        assert run.mode == "suspend" and run.finish.tolist() == twin.finish.tolist()
+        assert run.mode == "suspend" and run.end.tolist() == twin.end.tolist()
         assert not run.spent()["spin"].any()
     jobs = [[2, (1, 3, 4)], [1, (1, 1, 1)], [20]]
     hosts = gs.HostTasks.from_segments([1000] * 3, jobs, deadline=[900, 300, 600], offset=[0, 3, 5])
     run = gs.simulate.host(hosts, 1, gs.ways.Driver(mode="suspend"), until=10)
     # Segments 2..10 and 10..13; task 2 has the CPU from 5 on.
-    assert run.finish.tolist() == [10, 13, 25]
+    assert run.end.tolist() == [10, 13, 25]
 
 
 def test_global_edf_without_a_gpu():
     hosts = gs.HostTasks([4, 4, 4], cpu=[3, 3, 2], deadline=[4, 4, 4])
     run = gs.simulate.host(hosts, 2, "srm", until=12)
-    assert run.worst.tolist() == [3, 4, 5] and run.missed.tolist() == [0, 0, 3]
+    assert run.worst.tolist() == [3, 4, 5] and run.late_count.tolist() == [0, 0, 3]
     log = run.intervals
     for core in (0, 1):
         rows = np.flatnonzero(log.core == core)
@@ -619,7 +619,7 @@ def test_global_edf_without_a_gpu():
 def test_figure_4():
     """As printed: the last job ends at 25; and at 21 when the server does not wait for kernels."""
     run = gs.simulate.host(srm_example(), 4, gs.ways.Container(mode="busy"), until=30)
-    assert run.finish.tolist() == [5, 5, 5, 10, 15, 20, 25] and run.way.server_period == 30
+    assert run.end.tolist() == [5, 5, 5, 10, 15, 20, 25] and run.way.server_period == 30
     svg = run.to_svg()
     assert ">copies<" in svg and ">spins, overhead<" in svg
     log = run.intervals
@@ -627,7 +627,7 @@ def test_figure_4():
     assert np.unique(log.core[gpu]).size == 1  # "isolated to a single (logical) processor"
     assert run.spent()["spin"].tolist() == [0, 0, 2, 2, 2, 2, 2]
     run = gs.simulate.host(srm_example(), 4, "container", until=30)
-    assert run.mode == "suspend" and run.finish.tolist() == [5, 5, 5, 9, 13, 17, 21]
+    assert run.mode == "suspend" and run.end.tolist() == [5, 5, 5, 9, 13, 17, 21]
     assert run.spent()["spin"].sum() == 0
 
 
@@ -637,13 +637,13 @@ def test_a_budget_is_used_up():
         srm_example(), 4, gs.ways.Container(mode="busy", server_period=6), until=30
     )
     # The third kernel goes on from 11 to 12, while the server has no budget: a tick is saved.
-    assert run.finish.tolist() == [5, 5, 5, 11, 17, 23, 29]
+    assert run.end.tolist() == [5, 5, 5, 11, 17, 23, 29]
     jobs = [[4], [(0, 4, 1)], [(0, 4, 1)]]
     hosts = gs.HostTasks.from_segments([20, 20, 20], jobs, priority=[0, 1, 2], offset=[0, 0, 3])
     # On one CPU the server, whose deadline is 20 as well, is behind task 0; it suspends from 4 to
     # 8, has used 5 of its 10 ticks at 9, and the other 5 at 14.
     run = gs.simulate.host(hosts, 1, "container", until=20)
-    assert run.finish.tolist() == [4, 9, 14]
+    assert run.end.tolist() == [4, 9, 14]
 
 
 @pytest.mark.parametrize("mode", ["busy", "suspend"])
@@ -652,7 +652,7 @@ def test_a_container_ends_with_its_last_job(mode):
     for period in (6, 30, 1000, 2**59 - 2):
         way = gs.ways.Container(mode=mode, server_period=period)
         run = gs.simulate.host(srm_example(), 4, way, until=30)
-        assert run.now == run.finish.max() < 60
+        assert run.now == run.end.max() < 60
 
 
 def random_container_tasks(chance, n):
@@ -693,8 +693,8 @@ def test_containers_are_like_the_twin(mode):
         run = gs.simulate.host(hosts, m, way, until=120, releases=chance.choice([0, 0.4]), seed=k)
         releases = [run.release[run.task == i].tolist() for i in range(hosts.n)]
         jobs = Container(tasks, m, period, mode == "busy").run(releases)
-        finish = {(job.task, job.number): job.finish for job in jobs}
-        ours = zip(run.task.tolist(), run.job.tolist(), run.finish.tolist(), strict=True)
+        finish = {(job.task, job.number): job.end for job in jobs}
+        ours = zip(run.task.tolist(), run.job.tolist(), run.end.tolist(), strict=True)
         assert {(task, job): end for task, job, end in ours} == finish
         waited += int((run.spent()["wait for core"] > 0).sum())
     assert waited > 500

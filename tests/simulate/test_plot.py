@@ -62,7 +62,7 @@ def test_gantt_chart_shows_every_job_where_it_runs():
     found = sorted(
         (p.get_x(), p.get_width(), int((p.get_y() + p.get_height() / 2) // 34)) for p in bars
     )
-    rows = zip(jobs.start, jobs.finish - jobs.start, jobs.task, strict=True)
+    rows = zip(jobs.start, jobs.end - jobs.start, jobs.task, strict=True)
     assert found == sorted((int(a), int(b), int(c)) for a, b, c in rows)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == list(TASKS.name)
 

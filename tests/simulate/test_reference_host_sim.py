@@ -141,7 +141,7 @@ def test_the_server():
         ("tell", 1, 1, 13, 14),
     ]
     assert [
-        (job.start, job.finish)
+        (job.start, job.end)
         for job in simulate(tasks, 2, [[0], [0], [0]], protocol="gpu_server", server=1, eps=1)
     ] == [(0, 10), (1, 15), (0, 17)]
 

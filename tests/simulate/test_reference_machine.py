@@ -166,19 +166,19 @@ def check(run: Run, made: gs.Workload, on: gs.Platform, way: str) -> None:
         assert all(one[1] <= other[0] for one, other in itertools.pairwise(rows))
     if way != "gpu_server":  # there, copies by the CPU are work of the server
         for job in run.jobs:
-            if job.finish >= 0:
+            if job.end >= 0:
                 assert worked[job.task, job.number] == made[job.task].cpu_time
     for job in run.jobs:
         done = [op for op in run.operations if (op.task, op.job) == (job.task, job.number)]
-        if job.finish >= 0:
+        if job.end >= 0:
             expected = sum(
                 1 for _, s in made[job.task].steps() if getattr(s, "by", "engine") == "engine"
             ) - sum(isinstance(s, gs.CPU) for _, s in made[job.task].steps())
-            assert len(done) == expected and all(0 <= op.ended <= job.finish for op in done)
+            assert len(done) == expected and all(0 <= op.ended <= job.end for op in done)
             states = [row for row in run.states if row[:2] == [job.task, job.number]]
             assert all(a[3] == b[2] for a, b in itertools.pairwise(states))  # without gaps
             if states:
-                assert states[0][2] >= job.release and states[-1][3] == job.finish
+                assert states[0][2] >= job.release and states[-1][3] == job.end
         assert all(a.ended <= b.first for a, b in itertools.pairwise(done) if b.first >= 0)
     copies = [op for op in run.operations if op.kind == "copy" and op.first >= 0]
     for inward in (True, False):
@@ -455,7 +455,7 @@ SHORT = gs.Task("B", 100, [kernel(1)])
 @pytest.mark.parametrize("way", ["streams", "priority_streams", "mps", "edf_serial", "pbs"])
 def test_program_1_cpu_work_alone_is_late(way: str) -> None:
     run = play(CONTROL, platform(8), way, until=100, table=[(0, 1, [("det", 0, 0)])])
-    assert run.worst == [6, 1] and len(run.missed) == 10
+    assert run.worst == [6, 1] and len(run.late_jobs) == 10
 
 
 @pytest.mark.parametrize("way", ["streams", "mps"])

@@ -103,7 +103,7 @@ def test_fifo_runs_say_why() -> None:
     text = run.why("detection")
     row = int(np.argmax(np.where(run.task == 1, run.response, -1)))
     parts = [run.start[row] - run.release[row], run.dispatched[row] - run.start[row]]
-    parts.append(run.finish[row] - run.dispatched[row])
+    parts.append(run.end[row] - run.dispatched[row])
     assert sum(parts) == run.worst[1]
     assert text == (
         f"detection: job {run.job[row]}, released at {run.release[row]}, has the largest response, "

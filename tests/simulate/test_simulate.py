@@ -59,7 +59,7 @@ def rows(table: Any, *names: str) -> list[tuple[int, ...]]:
     return list(zip(*(getattr(table, name).tolist() for name in names), strict=True))
 
 
-JOBS = ("task", "job", "release", "start", "dispatched", "finish")
+JOBS = ("task", "job", "release", "start", "dispatched", "end")
 WAVES = ("task", "job", "blocks", "start", "end")
 
 
@@ -76,7 +76,7 @@ def check(run: Any) -> None:
     assert (waves.end > waves.start).all()
     assert (run.release[1:] >= run.release[:-1]).all()
     assert ((run.release <= run.start) & (run.start <= run.dispatched)).all()
-    assert (run.dispatched < run.finish).all()
+    assert (run.dispatched < run.end).all()
     by_job: dict[tuple[int, int], list[Any]] = {}
     for task, job, blocks, start, end in rows(waves, *WAVES):
         by_job.setdefault((task, job), []).append((blocks, start, end))
@@ -91,12 +91,12 @@ def check(run: Any) -> None:
         assert run.job[mine].tolist() == list(range(mine.sum()))
         assert (np.diff(run.release[mine]) >= tasks.period[task]).all()
         if run.order != "overlap":
-            assert (run.start[mine][1:] >= run.finish[mine][:-1]).all()
+            assert (run.start[mine][1:] >= run.end[mine][:-1]).all()
         assert run.worst[task] == run.response[mine].max(initial=0)
         assert run.finished[task] == mine.sum()
         assert run.responses(task).tolist() == run.response[mine].tolist()
     np.testing.assert_array_equal(run.deadline, run.release + tasks.deadline[run.task])
-    np.testing.assert_array_equal(run.late, run.finish > run.deadline)
+    np.testing.assert_array_equal(run.late, run.end > run.deadline)
 
 
 # The paper's examples
@@ -116,7 +116,7 @@ def test_examples_1_and_2() -> None:
     assert run.late.tolist() == [False] * 5
     check(run)
     with_k5 = simulate.fifo(EXAMPLE, threads=4096, until=81, waves=False)
-    assert with_k5.waves is None and with_k5.finish.tolist() == run.finish.tolist()
+    assert with_k5.waves is None and with_k5.end.tolist() == run.end.tolist()
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -253,7 +253,7 @@ def test_an_adversary_against_the_twin(order: Any) -> None:
         tasks = random_tasks(chance, n, m)
         victim = int(chance.integers(0, n))
         run = simulate.fifo(
-            *(tasks, m, order, 90), victim=victim, triggers=["head", "finish"], index=index
+            *(tasks, m, order, 90), victim=victim, triggers=["head", "end"], index=index
         )
         check(run)
         releases = [run.release[run.task == i].tolist() for i in range(n)]
@@ -263,15 +263,15 @@ def test_an_adversary_against_the_twin(order: Any) -> None:
         expected = twin_of(run, 90, releases=releases, priority=priority.tolist())
         assert sorted(rows(run, *JOBS)) == sorted(expected["jobs"])
         own = run.task == victim
-        moments = {int(run.finish[k]) for k in np.flatnonzero(own)}
+        moments = {int(run.end[k]) for k in np.flatnonzero(own)}
         begins = [int(run.release[own][0])]
-        begins += np.maximum(run.release[own][1:], run.finish[own][:-1]).tolist()
+        begins += np.maximum(run.release[own][1:], run.end[own][:-1]).tolist()
         for i in set(range(n)) - {victim}:
             assert set(releases[i]) <= moments | set(begins)
         assert releases[victim] == list(range(int(tasks.offset[victim]), 90, tasks.period[victim]))
 
 
-@pytest.mark.parametrize("trigger", ["head", "tail", "finish"])
+@pytest.mark.parametrize("trigger", ["head", "tail", "end"])
 def test_triggers(trigger: str) -> None:
     """A victim of two blocks one after the other, and one that delays it."""
     tasks = gs.KernelTasks(period=[100, 7], block_time=[10, 30], blocks=[2, 1], threads=[3, 2])
@@ -280,9 +280,9 @@ def test_triggers(trigger: str) -> None:
         assert run.start[run.task == 0].tolist() == [30, 130]
     if trigger == "tail":
         assert run.start[run.task == 0].tolist() == [0, 100]
-    expected = {"head": [0, 100], "tail": [10, 110], "finish": [20, 120]}[trigger]
+    expected = {"head": [0, 100], "tail": [10, 110], "end": [20, 120]}[trigger]
     assert run.release[run.task == 1].tolist() == expected
-    both = simulate.fifo(tasks, 4, until=150, victim=0, triggers={"tail", "finish"})
+    both = simulate.fifo(tasks, 4, until=150, victim=0, triggers={"tail", "end"})
     assert both.release[both.task == 1].tolist() == [10, 20, 110, 120]
 
 
@@ -325,7 +325,7 @@ def test_what_is_said_about_all_jobs_is_seen_later(order: Any) -> None:
             assert (further.worst > later.worst)[run.grows].all()
         noted = simulate.fifo(tasks, m, order, far, settle="note", waves=False)
         assert noted.outcome == run.outcome and noted.cycle_length == length
-        np.testing.assert_array_equal(noted.finish, later.finish)
+        np.testing.assert_array_equal(noted.end, later.end)
     assert {"repeats", "diverges"} <= seen
 
 
@@ -402,10 +402,10 @@ def test_a_backlog_from_before_other_tasks_of_the_stream() -> None:
 
 def test_a_run_that_stops_early_knows_what_is_late() -> None:
     run = simulate.fifo(X1, 2)
-    pending = run.finish < 0
+    pending = run.end < 0
     assert pending.any() and (run.response[pending] == -1).all()
     np.testing.assert_array_equal(run.late[pending], run.now > run.deadline[pending])
-    assert run.late[~pending].tolist() == (run.finish > run.deadline)[~pending].tolist()
+    assert run.late[~pending].tolist() == (run.end > run.deadline)[~pending].tolist()
 
 
 # Stacks
@@ -499,8 +499,8 @@ def test_budgets() -> None:
     assert plain.outcome == "budget" and plain.reason == "states" and len(plain) == 100
     longer = simulate.fifo(X1, 2, until=10**6, settle="no", budget=gs.pbs.Budget(states=200))
     np.testing.assert_array_equal(longer.release[:100], plain.release)
-    done = plain.finish >= 0
-    np.testing.assert_array_equal(longer.finish[:100][done], plain.finish[done])
+    done = plain.end >= 0
+    np.testing.assert_array_equal(longer.end[:100][done], plain.end[done])
     assert "budget (states)" in repr(plain)
     by_bytes = simulate.fifo(X1, 2, until=10**9, budget=gs.pbs.Budget(bytes=100_000))
     assert by_bytes.reason == "bytes"
@@ -590,7 +590,7 @@ def test_chrome_trace(tmp_path: Any) -> None:
         busy = [e["args"]["busy"] for e in events if e["ph"] == "C"]
         assert 0 <= min(busy) and 0 < max(busy) <= run.threads and busy[-1] == 0
         first = jobs[0]["args"]
-        assert first["response"] == 1000 * run.response[0] and first["missed"] == run.late[0]
+        assert first["response"] == 1000 * run.response[0] and first["late"] == run.late[0]
     with pytest.raises(ValueError, match="tick: got 0, expected at least 1 ns"):
         run.to_chrome_trace(path, tick=0)
     simulate.fifo(X1, 2, waves=False).to_chrome_trace(path)
@@ -666,7 +666,7 @@ def test_stopped_by_another_thread() -> None:
         ({"victim": -1}, ValueError, "victim: got -1"),
         ({"victim": 0.0}, TypeError, r"victim: got 0\.0, expected an integer"),
         ({"triggers": "tale"}, ValueError, "triggers: got 'tale', expected one of head, tail,"),
-        ({"triggers": []}, ValueError, "triggers: got none, expected some of head, tail, finish"),
+        ({"triggers": []}, ValueError, "triggers: got none, expected some of head, tail, end"),
         ({"stream": [0, 1]}, ValueError, r"stream: got shape \(2,\), expected one number per task"),
         ({"stream": [0.5] * 4}, ValueError, r"stream\[0\]: got 0\.5, expected a whole number"),
         (
@@ -701,7 +701,7 @@ def test_streams_that_are_not_shared_are_as_none() -> None:
     assert simulate.fifo(X1, 2, until=1000, stream=[7, -3]) == run
     assert simulate.fifo(X1, 2, "overlap", until=90, stream=[7, -3]).order == "overlap"
     shared = simulate.fifo(X1, 2, until=1000, stream=[5, 5])
-    assert (shared.start[1:] >= shared.finish[:-1]).all()
+    assert (shared.start[1:] >= shared.end[:-1]).all()
 
 
 def test_sets_that_cannot_be_simulated() -> None:
@@ -751,7 +751,7 @@ def test_sets_that_cannot_be_simulated() -> None:
 
 def test_gs_simulate() -> None:
     assert gs.simulate is simulate
-    assert gs.simulate.fifo(EXAMPLE, threads=4096, until=81).finish[0] == 38
+    assert gs.simulate.fifo(EXAMPLE, threads=4096, until=81).end[0] == 38
 
 
 def test_responses_are_of_a_task_that_there_is() -> None:

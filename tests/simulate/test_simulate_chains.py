@@ -55,7 +55,7 @@ def test_the_twin_agrees(pool):
             )
         ends = {(i, job): end for i, job, _, end in expected.jobs}
         assert {
-            (i, j): end for i, j, end in zip(run.task, run.job, run.finish, strict=True)
+            (i, j): end for i, j, end in zip(run.task, run.job, run.end, strict=True)
         } == ends, (tasks, threads, releases)
         assert run.worst.tolist() == expected.worst(len(tasks))
         assert kernels_of(run) == {
@@ -123,8 +123,8 @@ def test_no_response_above_its_bound():
         for victim in (None, *range(len(tasks))):
             for options in (
                 {"execution": (0.1, 1), "draw": "block", "latency": (0, 1)},
-                {"triggers": rng.choice(["head", "tail", "finish"])},
-                {"triggers": ("head", "finish"), "gap": 0.3},
+                {"triggers": rng.choice(["head", "tail", "end"])},
+                {"triggers": ("head", "end"), "gap": 0.3},
             ):
                 offset = [rng.randrange(40) for _ in tasks]
                 until = 20 * int(given.period.max())
@@ -149,7 +149,7 @@ def test_single_kernels_run_as_in_fifo_order():
     tasks = gs.KernelTasks([9, 14, 20], block_time=[2, 3, 5], blocks=[3, 2, 4], threads=[2, 1, 2])
     fifo = gs.simulate.fifo(tasks, 4, until=500)
     ours = gs.simulate.fifo(gs.KernelChains.from_tasks(tasks), 4, until=500)
-    assert ours.finish.tolist() == fifo.finish.tolist()
+    assert ours.end.tolist() == fifo.end.tolist()
     assert ours.waves.kernel.tolist() == [0] * len(ours.waves)
     assert fifo.waves.kernel is None
 

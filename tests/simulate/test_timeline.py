@@ -195,12 +195,12 @@ def test_an_interrupt_while_columns_are_written(tmp_path: Path) -> None:
 
 
 def test_times_of_a_trace_are_in_its_unit() -> None:
-    piece = Piece(0, 3, 5, "x", 0, times={"release": 1, "finish": None}, args={"job": 7})
+    piece = Piece(0, 3, 5, "x", 0, times={"release": 1, "end": None}, args={"job": 7})
     count = Counter("GPU", "busy", 4, {"busy": 2})
     line = Timeline((Lane("x", "GPU"),), (piece,), counters=(count,))
     event, counter = events_of(line, 1000)[-2:]
     assert (event["ts"], event["dur"]) == (3, 2) and counter["ts"] == 4
-    assert event["args"] == {"job": 7, "release": 1000, "finish": None}
+    assert event["args"] == {"job": 7, "release": 1000, "end": None}
 
 
 @pytest.mark.long

@@ -42,8 +42,8 @@ def _sequential(size: Size) -> Finding:
         for i in range(tasks.n):
             rows = np.flatnonzero(run.task == i)
             rows = rows[np.argsort(run.job[rows])]
-            overlaps += int((run.start[rows[1:]] < run.finish[rows[:-1]]).sum())
-            wrong += int(run.worst[i] != (run.finish - run.release)[rows].max())
+            overlaps += int((run.start[rows[1:]] < run.end[rows[:-1]]).sum())
+            wrong += int(run.worst[i] != (run.end - run.release)[rows].max())
     return found(
         overlaps == wrong == 0,
         f"Of {jobs} jobs of {len(sets)} random sets {overlaps} start before the previous job of "

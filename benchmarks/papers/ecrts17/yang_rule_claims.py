@@ -134,7 +134,7 @@ def _example(regs: int, smem: int) -> Hierarchy:
 
 def _threads_only(size: Size) -> Finding:
     figure = yang_fig2()
-    threads = [figure[name].tolist() for name in ("start", "dispatched", "finish")]
+    threads = [figure[name].tolist() for name in ("start", "dispatched", "end")]
     same = {}
     for regs, smem in ((32, 8192), (33, 8192), (32, 24 * 1024)):
         name = f"{regs} registers, {smem} bytes"
@@ -216,20 +216,20 @@ def _figure_1(size: Size) -> Finding:
 
 def _figure_2(size: Size) -> Finding:
     run = yang_fig2()
-    start, finish = run["start"][:4].tolist(), run["finish"][:4].tolist()
+    start, finish = run["start"][:4].tolist(), run["end"][:4].tolist()
     agrees = start == [0, 0, 60, 60] and finish == [38, 98, 120, 172]
     return found(
         agrees and run["dispatched"][1] == 38,
         "K1 runs from 0 to 3.8; six blocks of K2 start at 0, the seventh at 3.8; K3 starts at "
         f"{start[2] / 10}, K4 at {start[3] / 10}; they end at {[f / 10 for f in finish]}.",
-        {"start": start, "finish": finish},
+        {"start": start, "end": finish},
         figure_svg(run.plot),
     )
 
 
 def _k5(size: Size) -> Finding:
     run = yang_fig2()
-    start, ends = int(run["start"][4]), run["finish"].tolist()
+    start, ends = int(run["start"][4]), run["end"].tolist()
     return found(
         start == ends[3],
         f"K3 ends at {ends[2] / 10}; beside K4's 2,560 threads 1,536 are free then, K5 needs 1,024 "
@@ -280,7 +280,7 @@ def _eligible(run: FifoRun) -> Int64Array:
     for i in set(run.task.tolist()):
         rows = np.flatnonzero(run.task == i)
         rows = rows[np.argsort(run.job[rows])]
-        eligible[rows[1:]] = np.maximum(run.release[rows[1:]], run.finish[rows[:-1]])
+        eligible[rows[1:]] = np.maximum(run.release[rows[1:]], run.end[rows[:-1]])
     return eligible
 
 

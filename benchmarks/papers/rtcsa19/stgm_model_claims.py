@@ -169,7 +169,7 @@ def at_once(size: Size) -> Finding:
     for sets in ([[0], [1]], [[0], [0]]):
         pair = HostTasks.from_segments([100, 100], jobs, core=[0, 1], sm=sets)
         run = simulate.host(pair, 2, "stgm", until=100)
-        finish.append(run.finish.tolist())
+        finish.append(run.end.tolist())
     text = (
         f"jobs of 12 end at {listed(finish[0])} with SMs of their own and at {listed(finish[1])} "
         "with one SM"
@@ -190,9 +190,9 @@ def boosted(size: Size) -> Finding:
     assert log is not None
     own = log.task == 0
     starts = log.start[own & (log.what == 1)].tolist()
-    finish = int(run.finish[run.task == 0][0])
+    finish = int(run.end[run.task == 0][0])
     text = f"the more urgent task is released at 1 and ends at {finish}, after both copies of 4"
-    return found(finish == 1 + 5 + 8 - 1, text, {"finish": finish, "starts": starts})
+    return found(finish == 1 + 5 + 8 - 1, text, {"end": finish, "starts": starts})
 
 
 MODEL_CLAIMS = (

@@ -69,7 +69,7 @@ def box_example(size: Size) -> Finding:
 def figure_4(size: Size) -> Finding:
     run = simulate.host(example(), 4, ways.Container(mode="busy", server_period=30), until=30)
     lock = simulate.host(example(), 4, ways.Srm(lock="fmlp"), until=30)
-    last, other = int(run.finish.max()), int(lock.finish.max())
+    last, other = int(run.end.max()), int(lock.end.max())
     text = f"the last job ends at {last}, and at {other} with the lock"
     return found(last == 25 > other, text, {"last": last, "lock": other}, figure_svg(run.plot))
 
@@ -82,11 +82,11 @@ def work_conserving(size: Size) -> Finding:
     for mode in ("suspend", "busy"):
         way = ways.Container(mode=mode)
         run = simulate.host(example(), 4, way.replace(server_period=30), until=30)
-        last[mode] = int(run.finish.max())
+        last[mode] = int(run.end.max())
         behind = []
         for k in fits:
             one = simulate.host(sets[k], 4, way, until=10**9, intervals=False)
-            behind.append(float((np.maximum(one.finish - one.deadline, 0)).mean()) / 1e3)
+            behind.append(float((np.maximum(one.end - one.deadline, 0)).mean()) / 1e3)
         late[mode] = float(np.mean(behind))
     text = (
         f"example: the last job ends at {last['suspend']} and, with a container that idles, at "
@@ -133,7 +133,7 @@ def both_methods(size: Size) -> Finding:
         simulate.host(example(), 4, ways.Srm(lock="fmlp"), until=30),
         simulate.host(example(), 4, ways.Container(mode="busy", server_period=30), until=30),
     ]
-    last = [int(run.finish.max()) for run in runs]
+    last = [int(run.end.max()) for run in runs]
     text = (
         f"GPU: {lock:.2f} with the lock, {box:.2f} in the container; CPUs: {cpus[0]:.2f} and "
         f"{cpus[1]:.3f}; last job at {last[0]} and {last[1]}"

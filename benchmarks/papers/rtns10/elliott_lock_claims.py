@@ -140,7 +140,7 @@ def figure_2(size: Size) -> Finding:
     assert log is not None
     late = (log.core >= 0) & (log.end > 5)
     busy = [int(((log.start <= t) & (log.end > t))[late].sum()) for t in range(5, 21)]
-    last = int(run.finish.max())
+    last = int(run.end.max())
     text = f"the last job ends at {last}; at most {max(busy)} CPU is busy from 5 on"
     return found(
         last == 21 and max(busy) == 1, text, {"last": last, "busy": busy}, figure_svg(run.plot)

@@ -176,7 +176,7 @@ def equal_tardiness(size: Size) -> Finding:
     late: dict[str, list[float]] = {}
     for name, way in PLAYED.items():
         run = simulate.host(tasks, 4, way, until=until, intervals=False)
-        behind = np.maximum(run.finish - run.deadline, 0) / 1e6
+        behind = np.maximum(run.end - run.deadline, 0) / 1e6
         late[name] = [round(float(behind[run.task == i].max()), 1) for i in range(tasks.n)]
     lock, driver = late["omlp"], late["driver"]
     text = (

@@ -227,13 +227,13 @@ static PyObject *policy_choose(PyObject *object, PyObject *const *args, Py_ssize
 }
 
 /* Columns of a play. */
-enum { MISSES, JOBS, FRAMES, FINISH, RESPONSE, WAITED, PLAY_COLUMNS };
+enum { LATE_COUNT, JOBS, FRAMES, END, RESPONSE, WAITED, PLAY_COLUMNS };
 
 GS_PYTHON_SIGNATURE(policy_play,
                     "play($self, start, end, batch, *, strategy, runs, key, low, high, stop)",
                     "AAAiLAddS", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]",
                     "Plays hyperperiods (gs_pbs_dispatch), run i with stream i of the key (4\n"
-                    "words). Returns the columns (misses, jobs, frames, finish, response total,\n"
+                    "words). Returns the columns (late_count, jobs, frames, end, response total,\n"
                     "waited) of length runs.");
 
 static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
@@ -300,10 +300,10 @@ static PyObject *policy_play(PyObject *object, PyObject *const *args, Py_ssize_t
         gs_rng_init(&rng, key, (uint64_t)run, GS_RNG_STREAM_EXECUTION);
         status = gs_pbs_dispatch(&call.ctx, &self->feasible, strategy, frames, count, &rng, low,
                                  high, &play);
-        gs_python_i64(out[MISSES])[run] = play.misses;
+        gs_python_i64(out[LATE_COUNT])[run] = play.late_count;
         gs_python_i64(out[JOBS])[run] = play.jobs;
         gs_python_i64(out[FRAMES])[run] = play.frames;
-        gs_python_i64(out[FINISH])[run] = play.finish;
+        gs_python_i64(out[END])[run] = play.end;
         gs_python_i64(out[RESPONSE])[run] = play.response_total;
         gs_python_i64(out[WAITED])[run] = play.waited;
     }

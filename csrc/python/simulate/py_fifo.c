@@ -297,7 +297,7 @@ static void job_row(const void *of, int64_t k, int64_t *row)
     row[2] = job->release;
     row[3] = job->start;
     row[4] = job->dispatched;
-    row[5] = job->finish;
+    row[5] = job->end;
 }
 
 static PyObject *jobs_of(PyObject *Py_UNUSED(handle), void *simulation)
@@ -308,7 +308,7 @@ static PyObject *jobs_of(PyObject *Py_UNUSED(handle), void *simulation)
 
 static GS_PYTHON_DOC(fifo_jobs, "jobs($self)", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]",
                      "The jobs in order of release: (task, job, release, start, dispatched,\n"
-                     "finish), with -1 for what has not happened.");
+                     "end), with -1 for what has not happened.");
 
 static PyObject *fifo_jobs(PyObject *object, PyObject *Py_UNUSED(none))
 {

@@ -133,7 +133,7 @@ static PyObject *jobs_of(PyObject *Py_UNUSED(handle), void *simulation)
 }
 
 static GS_PYTHON_DOC(host_jobs, "jobs($self)", "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
-                     "The jobs in order of release: (task, job, release, start, finish), with -1\n"
+                     "The jobs in order of release: (task, job, release, start, end), with -1\n"
                      "for what has not happened. The arrays take the simulation's own memory,\n"
                      "which cannot go on then.");
 

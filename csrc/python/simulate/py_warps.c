@@ -26,7 +26,7 @@ static PyObject *warps_run(PyObject *module, PyObject *const *args, Py_ssize_t n
     if (!gs_python_call_init(&call, stop, 0, 0)) {
         return NULL;
     }
-    PyArrayObject *column[COLUMNS] = {NULL}, *finish = NULL;
+    PyArrayObject *column[COLUMNS] = {NULL}, *end = NULL;
     npy_intp count = 0;
     for (int i = 0; i < COLUMNS; i++) {
         if ((column[i] = gs_python_int64(in[i], names[i], 1)) == NULL ||
@@ -35,7 +35,7 @@ static PyObject *warps_run(PyObject *module, PyObject *const *args, Py_ssize_t n
         }
         count = PyArray_DIM(column[0], 0);
     }
-    if ((finish = gs_python_new(1, &count, NPY_INT64)) == NULL) {
+    if ((end = gs_python_new(1, &count, NPY_INT64)) == NULL) {
         goto out;
     }
     gs_simulate_warps_t warps = {
@@ -48,10 +48,10 @@ static PyObject *warps_run(PyObject *module, PyObject *const *args, Py_ssize_t n
         .separate = separate != 0,
     };
     gs_python_release(&call);
-    int status = gs_simulate_warps_run(&call.ctx, &warps, gs_python_i64(finish));
+    int status = gs_simulate_warps_run(&call.ctx, &warps, gs_python_i64(end));
     gs_python_acquire(&call);
     if (status != GS_OK) {
-        Py_CLEAR(finish);
+        Py_CLEAR(end);
         gs_python_raise(module, &call, status);
     }
 out:
@@ -59,7 +59,7 @@ out:
         Py_XDECREF((PyObject *)column[i]);
     }
     gs_python_call_free(&call);
-    return (PyObject *)finish;
+    return (PyObject *)end;
 }
 
 PyMethodDef gs_python_warps_methods[] = {

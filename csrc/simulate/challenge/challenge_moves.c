@@ -134,11 +134,11 @@ static void retime_job(scenario_t *scenario, const space_t *space, gs_rng_t *rng
 static int64_t worst_row(const gs_simulate_host_t *run, int64_t target)
 {
     const int64_t *release = run->job[GS_SIMULATE_HOST_JOB_RELEASE];
-    const int64_t *finish = run->job[GS_SIMULATE_HOST_JOB_FINISH];
+    const int64_t *end = run->job[GS_SIMULATE_HOST_JOB_END];
     int64_t best = -1;
     for (int64_t k = 0; k < run->job_count; k++) {
         if (run->job[GS_SIMULATE_HOST_JOB_TASK][k] == target &&
-            (best < 0 || finish[k] - release[k] > finish[best] - release[best])) {
+            (best < 0 || end[k] - release[k] > end[best] - release[best])) {
             best = k;
         }
     }
@@ -160,14 +160,14 @@ static int64_t first_row(const gs_simulate_host_t *run, int64_t instant)
     return low;
 }
 
-/* The release, start or finish of a job in the log that is released in an interval. */
+/* The release, start or end of a job in the log that is released in an interval. */
 static int64_t event(const gs_simulate_host_t *run, gs_rng_t *rng, int64_t since, int64_t until)
 {
     int64_t low = first_row(run, since), high = first_row(run, until + 1);
     if (low >= high) {
         return since;
     }
-    int64_t column = draw(rng, GS_SIMULATE_HOST_JOB_RELEASE, GS_SIMULATE_HOST_JOB_FINISH);
+    int64_t column = draw(rng, GS_SIMULATE_HOST_JOB_RELEASE, GS_SIMULATE_HOST_JOB_END);
     return run->job[column][draw(rng, low, high - 1)];
 }
 
@@ -217,7 +217,7 @@ void gs_simulate_challenge_change(scenario_t *scenario, const space_t *space, gs
     int64_t row = worst_row(last, target), since = 0, until = space->end;
     if (row >= 0) {
         since = last->job[GS_SIMULATE_HOST_JOB_RELEASE][row];
-        until = last->job[GS_SIMULATE_HOST_JOB_FINISH][row];
+        until = last->job[GS_SIMULATE_HOST_JOB_END][row];
     }
     do {
         int64_t i = draw(rng, 0, space->n - 1);

@@ -160,7 +160,7 @@ static int release(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t task)
     self->job[job] = (gs_simulate_fifo_job_t){.release = self->now,
                                               .start = -1,
                                               .dispatched = -1,
-                                              .finish = -1,
+                                              .end = -1,
                                               .number = self->released[task]++,
                                               .waiting = self->model.kernels.blocks[kernel],
                                               .serial = self->serial++,
@@ -221,12 +221,12 @@ int gs_simulate_fifo_jobs_release_due(gs_simulate_fifo_t *self, gs_context_t *ct
     return release(self, ctx, task);
 }
 
-static int finish(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
+static int end_job(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
 {
     gs_simulate_fifo_job_t *record = &self->job[job];
     int64_t task = record->task, response = self->now - record->release;
     gs_simulate_fifo_stream_t *stream = &self->stream[self->task_stream[task]];
-    record->finish = self->now;
+    record->end = self->now;
     self->finished[task]++;
     if (response > self->worst[task]) {
         self->worst[task] = response;
@@ -237,7 +237,7 @@ static int finish(gs_simulate_fifo_t *self, gs_context_t *ctx, int64_t job)
         self->job_free = job;
     }
     stream->pending--;
-    int status = gs_simulate_fifo_jobs_trigger(self, ctx, task, GS_SIMULATE_FIFO_AT_FINISH);
+    int status = gs_simulate_fifo_jobs_trigger(self, ctx, task, GS_SIMULATE_FIFO_AT_END);
     if (status != GS_OK || self->model.order == GS_FIFO_ORDER_OVERLAP) {
         return status;
     }
@@ -257,9 +257,9 @@ int gs_simulate_fifo_jobs_end_kernel(gs_simulate_fifo_t *self, gs_context_t *ctx
     gs_simulate_fifo_job_t *record = &self->job[job];
     const gs_kernel_chains_t *chains = self->model.chains;
     if (chains == NULL || record->kernel + 1 == chains->begin[record->task + 1]) {
-        return finish(self, ctx, job);
+        return end_job(self, ctx, job);
     }
     record->kernel++;
-    int status = gs_simulate_fifo_jobs_trigger(self, ctx, record->task, GS_SIMULATE_FIFO_AT_FINISH);
+    int status = gs_simulate_fifo_jobs_trigger(self, ctx, record->task, GS_SIMULATE_FIFO_AT_END);
     return status == GS_OK ? launch(self, ctx, job) : status;
 }

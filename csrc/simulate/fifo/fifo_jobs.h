@@ -1,4 +1,4 @@
-/* Jobs of the FIFO simulator, from release to finish: when they are released, reach the head of
+/* Jobs of the FIFO simulator, from release to end: when they are released, reach the head of
  * their stream and enter the queue. */
 #ifndef GS_SIMULATE_FIFO_FIFO_JOBS_H
 #define GS_SIMULATE_FIFO_FIFO_JOBS_H

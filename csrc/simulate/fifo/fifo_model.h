@@ -22,8 +22,8 @@ enum {
 enum {
     GS_SIMULATE_FIFO_AT_HEAD =
         1, /* a job of the task under analysis reaches the head of its stream */
-    GS_SIMULATE_FIFO_AT_TAIL = 2,  /* its last block starts */
-    GS_SIMULATE_FIFO_AT_FINISH = 4 /* it finishes */
+    GS_SIMULATE_FIFO_AT_TAIL = 2, /* its last block starts */
+    GS_SIMULATE_FIFO_AT_END = 4   /* it finishes */
 };
 
 /* Detection of the behaviour over an infinite horizon (see gs_simulate_fifo_cycle_t). */

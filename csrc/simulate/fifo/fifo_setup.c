@@ -141,10 +141,10 @@ static int check_options(gs_context_t *ctx, const gs_simulate_fifo_model_t *mode
         return gs_fail(ctx, GS_ERR_VALUE, "victim", -1, model->victim,
                        "the index of a task, or -1");
     }
-    int64_t all = GS_SIMULATE_FIFO_AT_HEAD | GS_SIMULATE_FIFO_AT_TAIL | GS_SIMULATE_FIFO_AT_FINISH;
+    int64_t all = GS_SIMULATE_FIFO_AT_HEAD | GS_SIMULATE_FIFO_AT_TAIL | GS_SIMULATE_FIFO_AT_END;
     if (model->victim >= 0 && (model->triggers < 1 || model->triggers > all)) {
         return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
-                       "some of head, tail and finish for an adversary");
+                       "some of head, tail and end for an adversary");
     }
     if (model->settle != GS_SIMULATE_FIFO_SETTLE_NO &&
         (model->victim >= 0 || model->release_begin != NULL || is_random(model))) {

@@ -17,7 +17,7 @@ typedef struct {
     int64_t release;
     int64_t start;      /* of the first block, -1 before */
     int64_t dispatched; /* start of the last block, -1 before */
-    int64_t finish;     /* -1 before */
+    int64_t end;        /* -1 before */
     int64_t number;     /* from 0 */
     int64_t waiting;    /* blocks that have not started */
     int64_t running;    /* blocks that have not ended */

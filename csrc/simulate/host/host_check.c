@@ -58,7 +58,7 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
     const gs_simulate_host_way_t *way = model->way;
     int status;
     int64_t all = GS_SIMULATE_HOST_AT_RELEASE | GS_SIMULATE_HOST_AT_REQUEST |
-                  GS_SIMULATE_HOST_AT_RESUME | GS_SIMULATE_HOST_AT_FINISH;
+                  GS_SIMULATE_HOST_AT_RESUME | GS_SIMULATE_HOST_AT_END;
     if (way == NULL) {
         return gs_fail(ctx, GS_ERR_VALUE, "way", -1, 0, "a known protocol");
     }
@@ -78,7 +78,7 @@ static int check_options(gs_context_t *ctx, const gs_simulate_host_model_t *mode
     if (model->victim >= 0 && model->release == NULL &&
         (model->triggers < 1 || model->triggers > all)) {
         return gs_fail(ctx, GS_ERR_VALUE, "triggers", -1, model->triggers,
-                       "some of release, request, resume and finish for an adversary");
+                       "some of release, request, resume and end for an adversary");
     }
     if (way->modes[model->policy] == 0) {
         return gs_fail(ctx, GS_ERR_VALUE, "policy", -1, model->policy,

@@ -1,4 +1,4 @@
-/* Jobs of the host simulator: their parts from release to finish. */
+/* Jobs of the host simulator: their parts from release to end. */
 #include "core/vector.h"
 #include "simulate/host/host_parts.h"
 
@@ -55,7 +55,7 @@ static inline void trigger(gs_simulate_host_state_t *self, int32_t r, int64_t mo
 }
 
 /* Ends the current job of a thread, whose next job begins if it is released. */
-static void finish(gs_simulate_host_state_t *self, int32_t r);
+static void end_job(gs_simulate_host_state_t *self, int32_t r);
 
 /* The thread begins a CPU segment, at its own priority. */
 static void go_on(gs_simulate_host_state_t *self, int32_t r)
@@ -63,7 +63,7 @@ static void go_on(gs_simulate_host_state_t *self, int32_t r)
     gs_simulate_host_thread_t *t = &self->thread[r];
     int64_t work = gs_simulate_host_time(self, t, t->part);
     if (work == 0 && t->part == t->last_part) {
-        finish(self, r);
+        end_job(self, r);
     } else if (t->by_way) {
         self->way->enter(self, r, work);
     } else {
@@ -84,7 +84,7 @@ static void start_job(gs_simulate_host_state_t *self, int32_t r, int64_t job)
     trigger(self, r, GS_SIMULATE_HOST_AT_RELEASE);
 }
 
-static void finish(gs_simulate_host_state_t *self, int32_t r)
+static void end_job(gs_simulate_host_state_t *self, int32_t r)
 {
     gs_simulate_host_t *host = self->host;
     gs_simulate_host_thread_t *t = &self->thread[r];
@@ -96,7 +96,7 @@ static void finish(gs_simulate_host_state_t *self, int32_t r)
         gs_simulate_host_leave(self, r, GS_SIMULATE_HOST_DOES_NOTHING);
     }
     if (self->log_jobs) {
-        *gs_simulate_host_logged(self, t, GS_SIMULATE_HOST_JOB_FINISH) = self->now;
+        *gs_simulate_host_logged(self, t, GS_SIMULATE_HOST_JOB_END) = self->now;
     }
     host->finished[t->task]++;
     host->late[t->task] += response > host->model.hosts.deadline[t->task];
@@ -106,7 +106,7 @@ static void finish(gs_simulate_host_state_t *self, int32_t r)
     record->next = self->job_free;
     self->job_free = t->job;
     t->job = -1;
-    trigger(self, r, GS_SIMULATE_HOST_AT_FINISH);
+    trigger(self, r, GS_SIMULATE_HOST_AT_END);
     if (next >= 0) {
         start_job(self, r, next);
     }
@@ -212,7 +212,7 @@ void gs_simulate_host_end_cpu_segment(gs_simulate_host_state_t *self, int32_t r)
 {
     const gs_simulate_host_thread_t *t = &self->thread[r];
     if (t->part == t->last_part) {
-        finish(self, r);
+        end_job(self, r);
     } else if (self->way->at_end_of_work) {
         gs_simulate_host_begin(self, r);
     } else { /* its GPU segment begins when it is dispatched */

@@ -40,7 +40,7 @@ int64_t gs_simulate_host_log_job(gs_simulate_host_state_t *self, const gs_simula
     host->job[GS_SIMULATE_HOST_JOB_NUMBER][k] = number;
     host->job[GS_SIMULATE_HOST_JOB_RELEASE][k] = self->now;
     host->job[GS_SIMULATE_HOST_JOB_START][k] = -1;
-    host->job[GS_SIMULATE_HOST_JOB_FINISH][k] = -1;
+    host->job[GS_SIMULATE_HOST_JOB_END][k] = -1;
     return host->job_count++;
 }
 

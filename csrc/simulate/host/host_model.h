@@ -17,7 +17,7 @@ enum {
     GS_SIMULATE_HOST_AT_RELEASE = 1, /* a job of the task under analysis becomes its current job */
     GS_SIMULATE_HOST_AT_REQUEST = 2, /* a GPU segment of it begins */
     GS_SIMULATE_HOST_AT_RESUME = 4,  /* a GPU segment of it has ended */
-    GS_SIMULATE_HOST_AT_FINISH = 8   /* it finishes */
+    GS_SIMULATE_HOST_AT_END = 8      /* it finishes */
 };
 
 /* A share as a fraction, over / under. */

@@ -2,7 +2,7 @@
  * host_state.h for the state.
  *
  *   host.c            instants
- *   host_jobs.c       jobs: their parts from release to finish
+ *   host_jobs.c       jobs: their parts from release to end
  *   host_dispatch.c   dispatching: ready threads get CPUs
  *   host_cpu.c        CPUs: ready and running threads
  *   host_stgm.c       copy engine and shared SMs

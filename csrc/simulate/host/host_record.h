@@ -27,9 +27,9 @@ enum {
     GS_SIMULATE_HOST_JOB_TASK,
     GS_SIMULATE_HOST_JOB_NUMBER, /* from 0 */
     GS_SIMULATE_HOST_JOB_RELEASE,
-    GS_SIMULATE_HOST_JOB_START,  /* of its first part (in the server's hands, or its own), -1 before
-                                  */
-    GS_SIMULATE_HOST_JOB_FINISH, /* -1 before */
+    GS_SIMULATE_HOST_JOB_START, /* of its first part (in the server's hands, or its own), -1 before
+                                 */
+    GS_SIMULATE_HOST_JOB_END,   /* -1 before */
     GS_SIMULATE_HOST_JOB_COLUMNS
 };
 

@@ -88,7 +88,7 @@ def _repeated(
     before = np.flatnonzero((run.task == task) & (run.job == span.job))
     if len(row) != 1 or len(before) != 1:
         return None
-    if span.has_ended and again.finish[row[0]] != run.finish[before[0]]:
+    if span.has_ended and again.end[row[0]] != run.end[before[0]]:
         return None
     return again
 

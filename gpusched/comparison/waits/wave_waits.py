@@ -36,14 +36,14 @@ def wave_waits(run: FifoRun, span: JobSpan) -> list[Waited] | None:
         return None
     row = int(rows[0])
     release = int(run.release[row])
-    end = int(run.finish[row]) if run.finish[row] >= 0 else run.now
+    end = int(run.end[row]) if run.end[row] >= 0 else run.now
     waves = run.waves if run.waves is not None else _repeated(run, row, end)
     if waves is None:
         return None
     ready = release
     before = np.flatnonzero((run.task == task) & (run.job == span.job - 1))
     if len(before):
-        last = int(run.finish[before[0]])
+        last = int(run.end[before[0]])
         ready = max(release, min(end, run.now if last < 0 else last))
     begun = int(run.start[row]) if run.start[row] >= 0 else end
     full = int(run.dispatched[row]) if run.dispatched[row] >= 0 else end

@@ -41,7 +41,7 @@ class Victim:
     triggers
         Events of the task's jobs at which other tasks release jobs, one or several of: "release" (a
         job becomes the current one of its task), "request" (a GPU segment begins), "resume" (a GPU
-        segment has ended), "finish". Default: "request".
+        segment has ended), "end". Default: "request".
     """
 
     def __init__(self, task: Any, *triggers: str) -> None:
