@@ -40,7 +40,7 @@ FEW = 20_000  # blocks of the slow forms
 FUNCTIONS = {
     "rules": ["gs_io_rules_check"],
     "trace": ["gs_io_row_text_write", "gs_io_free_lanes_find"],
-    "occupancy": ["gs_simulate_occupancy_init", "gs_simulate_occupancy_write"],
+    "occupancy": ["gs_simulate_sm_usage_init", "gs_simulate_sm_usage_write"],
 }
 
 

@@ -19,9 +19,9 @@ static const char *const MODEL_FIFO_ORDER[] = {
 };
 
 static const char *const MODEL_GPU_LIMIT[] = {
-    [GS_GPU_LIMIT_WARPS] = "warps",     [GS_GPU_LIMIT_BLOCKS] = "blocks",
-    [GS_GPU_LIMIT_REGS] = "registers",  [GS_GPU_LIMIT_SMEM] = "shared memory",
-    [GS_GPU_LIMIT_THREADS] = "threads", [GS_GPU_LIMIT_CARVEOUT] = "carve-out",
+    [GS_OCCUPANCY_LIMIT_WARPS] = "warps",     [GS_OCCUPANCY_LIMIT_BLOCKS] = "blocks",
+    [GS_OCCUPANCY_LIMIT_REGS] = "registers",  [GS_OCCUPANCY_LIMIT_SMEM] = "shared memory",
+    [GS_OCCUPANCY_LIMIT_THREADS] = "threads", [GS_OCCUPANCY_LIMIT_CARVEOUT] = "carve-out",
 };
 
 static const char *const MODEL_CARVEOUT_RULE[] = {
@@ -31,9 +31,9 @@ static const char *const MODEL_CARVEOUT_RULE[] = {
 };
 
 static const char *const MODEL_PLACEMENT[] = {
-    [GS_PLACEMENT_MOST_ROOM] = "most_room",
-    [GS_PLACEMENT_OLMEDO] = "olmedo",
-    [GS_PLACEMENT_ROUND_ROBIN] = "round_robin",
+    [GS_BLOCK_PLACEMENT_MOST_ROOM] = "most_room",
+    [GS_BLOCK_PLACEMENT_OLMEDO] = "olmedo",
+    [GS_BLOCK_PLACEMENT_ROUND_ROBIN] = "round_robin",
 };
 
 static const char *const MODEL_REPLAY_RULE[] = {
@@ -258,9 +258,9 @@ _Static_assert(GS_SIMULATE_FIFO_AT_HEAD == 1 << 0, "bit 0 of simulate.fifo_trigg
 _Static_assert(GS_SIMULATE_FIFO_AT_TAIL == 1 << 1, "bit 1 of simulate.fifo_trigger");
 _Static_assert(GS_SIMULATE_FIFO_AT_END == 1 << 2, "bit 2 of simulate.fifo_trigger");
 static const char *const SIMULATE_FIFO_TRIGGER[] = {
-    "head",   /* GS_SIMULATE_FIFO_AT_HEAD */
-    "tail",   /* GS_SIMULATE_FIFO_AT_TAIL */
-    "end", /* GS_SIMULATE_FIFO_AT_END */
+    "head", /* GS_SIMULATE_FIFO_AT_HEAD */
+    "tail", /* GS_SIMULATE_FIFO_AT_TAIL */
+    "end",  /* GS_SIMULATE_FIFO_AT_END */
 };
 
 static const char *const SIMULATE_FIFO_SETTLE[] = {
@@ -299,7 +299,7 @@ static const char *const SIMULATE_HOST_TRIGGER[] = {
     "release", /* GS_SIMULATE_HOST_AT_RELEASE */
     "request", /* GS_SIMULATE_HOST_AT_REQUEST */
     "resume",  /* GS_SIMULATE_HOST_AT_RESUME */
-    "end",  /* GS_SIMULATE_HOST_AT_END */
+    "end",     /* GS_SIMULATE_HOST_AT_END */
 };
 
 static const char *const SIMULATE_HOST_ACTIVITY[] = {

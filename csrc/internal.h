@@ -25,6 +25,6 @@
 #include "io/json_tokens.h"
 #include "io/row_text.h"
 #include "io/text_codes.h"
-#include "simulate/occupancy.h"
+#include "simulate/sm_usage.h"
 
 #endif

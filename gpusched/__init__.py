@@ -74,14 +74,16 @@ if TYPE_CHECKING:
     from gpusched.comparison.margins import Margin as Margin
     from gpusched.comparison.margins import margin as margin
     from gpusched.comparison.observations import observe as observe
-    from gpusched.comparison.verdicts.conditions import Condition as Condition
     from gpusched.comparison.verdicts.gpu_rules import Rule as Rule
+    from gpusched.comparison.verdicts.premises import Condition as Condition
     from gpusched.comparison.verdicts.premises import NotApplicable as NotApplicable
     from gpusched.comparison.workload_answer import WorkloadAnswer as WorkloadAnswer
     from gpusched.comparison.workload_run import WorkloadRun as WorkloadRun
     from gpusched.model import profiles as profiles
     from gpusched.model.batch_function import BatchFunction as BatchFunction
     from gpusched.model.batch_table import BatchTable as BatchTable
+    from gpusched.model.block_placement import Placement as Placement
+    from gpusched.model.block_placement import place as place
     from gpusched.model.gpu import GPU as GPU
     from gpusched.model.gpu import occupancy as occupancy
     from gpusched.model.gpus.mps_shares import SMs as SMs
@@ -89,8 +91,6 @@ if TYPE_CHECKING:
     from gpusched.model.kernel_chains import KernelChains as KernelChains
     from gpusched.model.kernel_tasks import KernelTasks as KernelTasks
     from gpusched.model.launches import Launches as Launches
-    from gpusched.model.placement import Placement as Placement
-    from gpusched.model.placement import place as place
     from gpusched.model.schedule import Schedule as Schedule
     from gpusched.model.schedule import ScheduleError as ScheduleError
     from gpusched.model.workload.periodic_task import Task as Task
@@ -128,7 +128,7 @@ _MEMBERS = {
     "BatchTable": "model.batch_table",
     "Budget": "_support.budget",
     "Advice": "comparison.advice",
-    "Condition": "comparison.verdicts.conditions",
+    "Condition": "comparison.verdicts.premises",
     "NotApplicable": "comparison.verdicts.premises",
     "CompareSliders": "comparison.compare_sliders",
     "Comparison": "comparison.comparisons",
@@ -138,7 +138,7 @@ _MEMBERS = {
     "KernelChains": "model.kernel_chains",
     "KernelTasks": "model.kernel_tasks",
     "Launches": "model.launches",
-    "Placement": "model.placement",
+    "Placement": "model.block_placement",
     "Rule": "comparison.verdicts.gpu_rules",
     "Schedule": "model.schedule",
     "ScheduleError": "model.schedule",
@@ -171,7 +171,7 @@ _MEMBERS = {
     "methods": "_support.registry",
     "mig": "comparison.instances.mig_choice",
     "open_store": "study.stored_study",
-    "place": "model.placement",
+    "place": "model.block_placement",
     "sweep": "study.sweeps",
 }
 

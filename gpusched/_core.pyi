@@ -410,9 +410,9 @@ def host_responses(
     gpu_priority: _In | None = None, switch: int = 0
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...
 
-# py_occupancy.c
+# py_sm_usage.c
 
-def sm_occupancy(
+def sm_usage(
     sms: int, sm: _In, start: _In, end: _In, threads: _In
 ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
 

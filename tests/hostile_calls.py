@@ -340,7 +340,7 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"ranges": np.array(pairs), "ticks": 1000}
     if name == "row_text":
         values["kind"] = np.array([2, 3])
-    if name == "sm_occupancy":
+    if name == "sm_usage":
         values |= {"sms": 8, "sm": np.arange(9) % 3, "threads": 32 + np.arange(9)}
     if name == "priority_streams":
         chains = {"period": [[90, 60, 40]], "level": [[0, 1, 1]]}

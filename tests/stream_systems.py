@@ -11,7 +11,7 @@ import numpy as np
 from reference.priority_streams import task
 
 import gpusched as gs
-from gpusched.model.placement import PLACEMENTS
+from gpusched.model.block_placement import PLACEMENTS
 
 KINDS = ("own", "shared", "limits")
 

@@ -117,7 +117,7 @@ static int module_exec(PyObject *module)
         gs_python_hierarchy_methods,
         gs_python_warps_methods,
         gs_python_event_scan_methods,
-        gs_python_occupancy_methods,
+        gs_python_sm_usage_methods,
         gs_python_rules_methods,
         gs_python_row_text_methods,
         gs_python_host_tests_methods,

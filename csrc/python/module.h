@@ -79,7 +79,7 @@ extern PyMethodDef gs_python_fifo_methods[];
 extern PyMethodDef gs_python_hierarchy_methods[];
 extern PyMethodDef gs_python_warps_methods[];
 extern PyMethodDef gs_python_event_scan_methods[];
-extern PyMethodDef gs_python_occupancy_methods[];
+extern PyMethodDef gs_python_sm_usage_methods[];
 extern PyMethodDef gs_python_rules_methods[];
 extern PyMethodDef gs_python_row_text_methods[];
 extern PyMethodDef gs_python_host_tests_methods[];

@@ -167,7 +167,7 @@ def trace_columns(log: BlockColumns) -> list[PieceColumns | CounterColumns]:
     block, start, end = block[order], start[order], end[order]
     kernel = log.kernel[block]
     threads: Int64Array = log.threads[kernel]
-    sm, time, warps, *_ = _core.sm_occupancy(log.sms, log.sm[block], start, end, threads)
+    sm, time, warps, *_ = _core.sm_usage(log.sms, log.sm[block], start, end, threads)
     groups = tuple(f"SM {number}" for number in used.tolist())
     return [
         PieceColumns(

@@ -40,7 +40,7 @@ from gpusched.comparison.margins import Margin
 from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row, row_of, row_values
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
-from gpusched.comparison.verdicts.conditions import Condition
+from gpusched.comparison.verdicts.premises import Condition
 from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.platforms import Platform

@@ -21,7 +21,7 @@ from gpusched.comparison.advice import Advice
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
 from gpusched.comparison.rows import Row
-from gpusched.comparison.verdicts.conditions import conditions_values
+from gpusched.comparison.verdicts.premises import conditions_values
 from gpusched.comparison.workload_answer import WorkloadAnswer, known_at
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.gpus.mps_shares import share_values

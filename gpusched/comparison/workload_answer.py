@@ -20,8 +20,8 @@ from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
-from gpusched.comparison.verdicts.conditions import Condition, conditions_of, conditions_values
 from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
+from gpusched.comparison.verdicts.premises import Condition, conditions_of, conditions_values
 from gpusched.model.answer import Claim, Flags, Times, missing
 from gpusched.model.gpu import GPU
 from gpusched.model.schedule import Schedule

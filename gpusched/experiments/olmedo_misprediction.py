@@ -95,8 +95,8 @@ def olmedo_fig3(
     >>> bool(table["rate"][0] < 0.3 < 0.9 < table["rate"][1])
     True
     """
+    from gpusched.model.block_placement import PLACEMENTS, place
     from gpusched.model.gpu import as_gpu
-    from gpusched.model.placement import PLACEMENTS, place
 
     device = as_gpu(gpu)
     drawn = integer(count, "count")

@@ -158,8 +158,8 @@ def olmedo_table4(
 def _shared(
     gpu: GPU | str, placement: str, most: int, before: tuple[int, ...], against: str | None
 ) -> SharedSMs:
+    from gpusched.model.block_placement import PLACEMENTS
     from gpusched.model.gpu import as_gpu
-    from gpusched.model.placement import PLACEMENTS
 
     device = as_gpu(gpu)
     top = integer(most, "most")
@@ -175,7 +175,7 @@ def _shared(
 
 def _pairs(device: GPU, placement: str, top: int, before: tuple[int, ...]) -> dict[str, Any]:
     """The columns of a table with one placement."""
-    from gpusched.model.placement import place
+    from gpusched.model.block_placement import place
 
     rows = []
     mw = device.warps_per_sm

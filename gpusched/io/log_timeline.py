@@ -338,7 +338,7 @@ def _columns(log: Recorded, gpu: GPU | str | None, origin: int) -> BlockColumns:
             raise ValueError(f"gpu: got {known.sms} SMs, expected {sms} at least, as in the log")
         sms, warps = known.sms, known.warps_per_sm
     ran = np.flatnonzero(log.end > log.start)
-    held = _core.sm_occupancy(
+    held = _core.sm_usage(
         sms, log.sm[ran], log.start[ran], log.end[ran], log.threads[log.kernel[ran]]
     )
     peak = int(held[2].max(initial=1))

@@ -17,11 +17,11 @@ from gpusched import _core
 from gpusched._support.arguments import Int64Array, flag, integer, one_of, seed_key, set_number
 from gpusched._support.budget import Budget, as_budget, within_seconds
 from gpusched._support.progress import Progress
+from gpusched.model.block_placement import PLACEMENTS
 from gpusched.model.fifo_model import ORDERS, Order, refuse_derived_block_time
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.placement import PLACEMENTS
 from gpusched.simulate.arguments.fifo_arguments import (
     DRAWS,
     LATEST,

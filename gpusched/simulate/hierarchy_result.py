@@ -279,7 +279,7 @@ class Hierarchy(Tabular, Saved, Frozen):
         still, *pieces = self._pieces()
         blocks, start, end = (column[~still] for column in pieces)
         threads = self.launches.threads[log.kernel[blocks]]
-        rows = _core.sm_occupancy(self.gpu.sms, log.sm[blocks], start, end, threads)
+        rows = _core.sm_usage(self.gpu.sms, log.sm[blocks], start, end, threads)
         return Occupancy(*rows)
 
     def _log(self) -> Blocks:

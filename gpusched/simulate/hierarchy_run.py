@@ -21,10 +21,10 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.budget import Budget, as_budget, within_seconds
 from gpusched._support.progress import Progress
+from gpusched.model.block_placement import PLACEMENTS
 from gpusched.model.gpu import GPU, as_gpu
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
-from gpusched.model.placement import PLACEMENTS
 from gpusched.simulate.arguments.hierarchy_arguments import (
     DIRECTION_NUMBERS,
     Engines,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.ways.way import placed_ways
 from gpusched.analysis import TERMS, Verdict
+from gpusched.ways.way import placed_ways
 
 pytestmark = pytest.mark.numbers
 

@@ -1,6 +1,6 @@
 /* Comparisons whose two sides are equal: parts that other tests reach, but not at their limits. */
 #include "minunit.h"
-#include "model/placement.h"
+#include "model/block_placement.h"
 #include "pbs/reductions.h"
 
 /* Blocks resumed on freed SMs begin with the SM after the last one, itself among them. */
@@ -16,7 +16,7 @@ static void test_round_robin_on_freed_sms(void)
                           .reg_unit = 256,
                           .partitions = 4};
     const gs_gpu_kernel_t kernel = {1, 32, 0, 0};
-    const gs_gpu_footprint_t take = {.warps = 1};
+    const gs_occupancy_footprint_t take = {.warps = 1};
     static const int32_t all[] = {0, 1, 2, 3}, early[] = {0, 1}, late[] = {2, 3};
     const struct {
         const int32_t *at;
@@ -25,16 +25,17 @@ static void test_round_robin_on_freed_sms(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
-        gs_placement_t placer;
+        gs_block_placement_t placer;
         int32_t sm = -1;
         int64_t placed = 0;
-        MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, GS_PLACEMENT_ROUND_ROBIN) == GS_OK);
-        MU_CHECK(gs_placement_kernel(&placer, &ctx, &kernel, 0, &sm, &placed) == GS_OK);
+        MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, GS_BLOCK_PLACEMENT_ROUND_ROBIN) ==
+                 GS_OK);
+        MU_CHECK(gs_block_placement_kernel(&placer, &ctx, &kernel, 0, &sm, &placed) == GS_OK);
         MU_CHECK(placed == 1 && sm == 0); /* so the next one is SM 1 */
-        MU_CHECK(gs_placement_resume(&placer, &ctx, &take, 1, cases[i].at, cases[i].count, &sm,
-                                     &placed) == GS_OK);
+        MU_CHECK(gs_block_placement_resume(&placer, &ctx, &take, 1, cases[i].at, cases[i].count,
+                                           &sm, &placed) == GS_OK);
         MU_CHECK(placed == 1 && sm == cases[i].expected);
-        gs_placement_free(&placer, &ctx);
+        gs_block_placement_free(&placer, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
 }

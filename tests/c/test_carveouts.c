@@ -1,7 +1,7 @@
 /* Tests of the carve-outs for shared memory: of a kernel, of an SM, in placement, batches and
  * saturation, refusals. */
 #include "analysis/fifo/saturation.h"
-#include "model/placement.h"
+#include "model/block_placement.h"
 #include "pbs/oracle/oracle.h"
 
 #include "minunit.h"
@@ -40,11 +40,11 @@ static int64_t carveout(const gs_gpu_t *gpu, int64_t threads, int64_t regs, int6
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_gpu_kernel_t kernel = {1, threads, regs, smem};
-    gs_gpu_footprint_t take;
+    gs_occupancy_footprint_t take;
     int64_t blocks;
     int limit;
     MU_CHECK(gs_gpu_check(&ctx, gpu) == GS_OK);
-    MU_CHECK(gs_gpu_footprint(&ctx, gpu, &kernel, 0, &take, &blocks, &limit) == GS_OK);
+    MU_CHECK(gs_occupancy_footprint(&ctx, gpu, &kernel, 0, &take, &blocks, &limit) == GS_OK);
     MU_CHECK(blocks > 0);
     return take.carveout;
 }
@@ -81,10 +81,11 @@ static void test_kernels(void)
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
-        gs_gpu_footprint_t take;
+        gs_occupancy_footprint_t take;
         int64_t blocks = -1;
         int limit;
-        MU_CHECK(gs_gpu_footprint(&ctx, &volta, &none[i], 0, &take, &blocks, &limit) == GS_OK);
+        MU_CHECK(gs_occupancy_footprint(&ctx, &volta, &none[i], 0, &take, &blocks, &limit) ==
+                 GS_OK);
         MU_CHECK(blocks == 0 && take.smem == 0 && take.carveout == 0);
     }
 }
@@ -92,26 +93,26 @@ static void test_kernels(void)
 static void test_sizes(void)
 {
     gs_gpu_t gpu = device(GS_GPU_CARVEOUT_MATCH, false);
-    MU_CHECK(gs_gpu_carveout(&gpu, 0) == 0);
-    MU_CHECK(gs_gpu_carveout(&gpu, 1) == 8 * KB);
-    MU_CHECK(gs_gpu_carveout(&gpu, 64 * KB) == 64 * KB);
-    MU_CHECK(gs_gpu_carveout(&gpu, INT64_MAX) == 96 * KB);
+    MU_CHECK(gs_occupancy_carveout(&gpu, 0) == 0);
+    MU_CHECK(gs_occupancy_carveout(&gpu, 1) == 8 * KB);
+    MU_CHECK(gs_occupancy_carveout(&gpu, 64 * KB) == 64 * KB);
+    MU_CHECK(gs_occupancy_carveout(&gpu, INT64_MAX) == 96 * KB);
     for (int r = 0; r < 3; r++) {
         gpu.carveout_rule = RULES[r];
-        MU_CHECK(gs_gpu_carveout_suits(&gpu, 8, 8));
-        MU_CHECK(gs_gpu_carveout_suits(&gpu, 16, 8) == (r != 1));
-        MU_CHECK(gs_gpu_carveout_suits(&gpu, 0, 8) == (r == 0));
+        MU_CHECK(gs_occupancy_carveout_suits(&gpu, 8, 8));
+        MU_CHECK(gs_occupancy_carveout_suits(&gpu, 16, 8) == (r != 1));
+        MU_CHECK(gs_occupancy_carveout_suits(&gpu, 0, 8) == (r == 0));
     }
 }
 
-static int64_t place(gs_placement_t *placer, int64_t blocks, int64_t threads, int64_t smem,
+static int64_t place(gs_block_placement_t *placer, int64_t blocks, int64_t threads, int64_t smem,
                      int32_t *sm)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_gpu_kernel_t kernel = {blocks, threads, 0, smem};
     int64_t placed;
-    MU_CHECK(gs_placement_kernel(placer, &ctx, &kernel, 0, sm, &placed) == GS_OK);
+    MU_CHECK(gs_block_placement_kernel(placer, &ctx, &kernel, 0, sm, &placed) == GS_OK);
     return placed;
 }
 
@@ -122,29 +123,30 @@ static void test_placement(int policy)
         gs_context_t ctx;
         gs_context_init(&ctx);
         gs_gpu_t gpu = device(RULES[r], false);
-        gs_placement_t placer;
+        gs_block_placement_t placer;
         int32_t sm[SMS];
-        gs_gpu_footprint_t none, some;
+        gs_occupancy_footprint_t none, some;
         gs_gpu_kernel_t without = {SMS, 1024, 0, 0}, with = {1, 1024, 0, 8 * KB};
         int64_t blocks;
         int limit;
-        gs_gpu_footprint(&ctx, &gpu, &without, 0, &none, &blocks, &limit);
-        gs_gpu_footprint(&ctx, &gpu, &with, 0, &some, &blocks, &limit);
-        MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
+        gs_occupancy_footprint(&ctx, &gpu, &without, 0, &none, &blocks, &limit);
+        gs_occupancy_footprint(&ctx, &gpu, &with, 0, &some, &blocks, &limit);
+        MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
         MU_CHECK(place(&placer, SMS, 1024, 0, sm) == SMS);
         MU_CHECK(placer.load[1].carveout == (r == 0 ? -1 : 0));
-        MU_CHECK(gs_placement_lack(&placer, 1, &some) == (r == 0 ? -1 : GS_GPU_LIMIT_CARVEOUT));
+        MU_CHECK(gs_block_placement_lack(&placer, 1, &some) ==
+                 (r == 0 ? -1 : GS_OCCUPANCY_LIMIT_CARVEOUT));
         MU_CHECK(place(&placer, 1, 1024, 8 * KB, sm) == (r == 0));
-        gs_placement_clear(&placer);
+        gs_block_placement_clear(&placer);
         MU_CHECK(place(&placer, SMS, 1024, 8 * KB, sm) == SMS);
         MU_CHECK(place(&placer, 1, 1024, 0, sm) == (r != 1));
-        gs_placement_clear(&placer);
+        gs_block_placement_clear(&placer);
         MU_CHECK(place(&placer, SMS, 1024, 0, sm) == SMS);
-        gs_placement_remove(&placer, 2, &none, 1);
+        gs_block_placement_remove(&placer, 2, &none, 1);
         MU_CHECK(placer.load[2].carveout == -1);
         MU_CHECK(place(&placer, 1, 1024, 8 * KB, sm) == 1);
         MU_CHECK(r == 0 || sm[0] == 2);
-        gs_placement_free(&placer, &ctx);
+        gs_block_placement_free(&placer, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
 }
@@ -156,38 +158,38 @@ static void test_the_first_block_decides(void)
     gs_context_init(&ctx);
     gs_gpu_t gpu = device(GS_GPU_CARVEOUT_AT_LEAST, false);
     gpu.sms = 1;
-    gs_placement_t placer;
+    gs_block_placement_t placer;
     int32_t sm;
-    gs_gpu_footprint_t first;
+    gs_occupancy_footprint_t first;
     gs_gpu_kernel_t large = {1, 512, 0, 16 * KB};
     int64_t blocks;
     int limit;
-    gs_gpu_footprint(&ctx, &gpu, &large, 0, &first, &blocks, &limit);
-    MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, GS_PLACEMENT_MOST_ROOM) == GS_OK);
+    gs_occupancy_footprint(&ctx, &gpu, &large, 0, &first, &blocks, &limit);
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, GS_BLOCK_PLACEMENT_MOST_ROOM) == GS_OK);
     MU_CHECK(place(&placer, 1, 512, 16 * KB, &sm) == 1); /* 64 KB, for four blocks */
     MU_CHECK(place(&placer, 1, 32, 0, &sm) == 1);
-    gs_placement_remove(&placer, 0, &first, 1);
+    gs_block_placement_remove(&placer, 0, &first, 1);
     MU_CHECK(placer.load[0].carveout == 64 * KB);
     MU_CHECK(place(&placer, 1, 512, 16 * KB, &sm) == 1);
-    gs_placement_clear(&placer);
+    gs_block_placement_clear(&placer);
     MU_CHECK(place(&placer, 1, 32, 0, &sm) == 1);
     MU_CHECK(place(&placer, 1, 512, 16 * KB, &sm) == 0);
 
     /* A load without a carve-out takes any block, whose carve-out it has from then on; that of an
      * SM without blocks does not count. */
-    gs_placement_sm_load_t load = {.warps = 1, .blocks = 1, .carveout = -1};
-    MU_CHECK(gs_placement_set(&placer, &ctx, &load) == GS_OK);
+    gs_block_placement_sm_load_t load = {.warps = 1, .blocks = 1, .carveout = -1};
+    MU_CHECK(gs_block_placement_set(&placer, &ctx, &load) == GS_OK);
     MU_CHECK(place(&placer, 1, 512, 16 * KB, &sm) == 1 && placer.load[0].carveout == 64 * KB);
     load.carveout = 0;
-    MU_CHECK(gs_placement_set(&placer, &ctx, &load) == GS_OK);
+    MU_CHECK(gs_block_placement_set(&placer, &ctx, &load) == GS_OK);
     MU_CHECK(place(&placer, 1, 512, 16 * KB, &sm) == 0);
     load.blocks = 0;
-    MU_CHECK(gs_placement_set(&placer, &ctx, &load) == GS_OK);
+    MU_CHECK(gs_block_placement_set(&placer, &ctx, &load) == GS_OK);
     MU_CHECK(place(&placer, 1, 512, 16 * KB, &sm) == 1);
     load.carveout = -2;
-    MU_CHECK(gs_placement_set(&placer, &ctx, &load) == GS_ERR_VALUE);
+    MU_CHECK(gs_block_placement_set(&placer, &ctx, &load) == GS_ERR_VALUE);
     MU_CHECK(strcmp(ctx.fault.field, "load.carveout") == 0);
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
 }
 
 /* Two kernels with different carve-outs in one batch: on SMs of their own. */
@@ -265,7 +267,8 @@ int main(void)
 {
     test_kernels();
     test_sizes();
-    for (int policy = GS_PLACEMENT_MOST_ROOM; policy <= GS_PLACEMENT_ROUND_ROBIN; policy++) {
+    for (int policy = GS_BLOCK_PLACEMENT_MOST_ROOM; policy <= GS_BLOCK_PLACEMENT_ROUND_ROBIN;
+         policy++) {
         test_placement(policy);
     }
     test_the_first_block_decides();

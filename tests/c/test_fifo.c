@@ -216,7 +216,7 @@ static void test_sms(void)
     gs_context_t ctx;
     gs_simulate_fifo_t fifo;
     gs_context_init(&ctx);
-    for (int placement = GS_PLACEMENT_MOST_ROOM; placement <= GS_PLACEMENT_ROUND_ROBIN;
+    for (int placement = GS_BLOCK_PLACEMENT_MOST_ROOM; placement <= GS_BLOCK_PLACEMENT_ROUND_ROBIN;
          placement++) {
         gs_simulate_fifo_model_t model =
             on_sms(model_of(1, period, time, blocks, threads, 0, placement, 1), &SMALL);

@@ -39,7 +39,7 @@ static void system_init(system_t *self, int64_t streams)
                 .smem_unit = 256,
                 .reg_unit = 256,
                 .partitions = 4},
-        .policy = GS_PLACEMENT_MOST_ROOM,
+        .policy = GS_BLOCK_PLACEMENT_MOST_ROOM,
         .engines = 1,
         .engine_directions = ENGINE,
         .contexts = 1,

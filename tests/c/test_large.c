@@ -141,18 +141,19 @@ static void check_order(const gs_gpu_t *small, const gs_gpu_kernel_t *some, uint
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_placement_t placer;
+    gs_block_placement_t placer;
     uint64_t seen = 0;
-    MU_CHECK(gs_placement_init(&placer, &ctx, small, GS_PLACEMENT_MOST_ROOM) == GS_OK);
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, small, GS_BLOCK_PLACEMENT_MOST_ROOM) == GS_OK);
     for (int p = 0; p < __builtin_popcountll(batch); p++) {
         int64_t placed;
         MU_CHECK(order[p] >= 0 && (batch & ~seen) >> order[p] & 1);
         seen |= UINT64_C(1) << order[p];
-        MU_CHECK(gs_placement_kernel(&placer, &ctx, &some[order[p]], 0, NULL, &placed) == GS_OK);
+        MU_CHECK(gs_block_placement_kernel(&placer, &ctx, &some[order[p]], 0, NULL, &placed) ==
+                 GS_OK);
         MU_CHECK(placed == some[order[p]].blocks);
     }
     MU_CHECK(seen == batch);
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 }
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "model/placement.h"
+#include "model/block_placement.h"
 
 enum { MOST = 5, SETS = 1 << MOST };
 
@@ -25,7 +25,7 @@ static gs_gpu_t device(int32_t sms, int32_t warps, int32_t slots)
 
 /* The number of orders of a set that fit, and of all orders; each placed from the start. */
 typedef struct {
-    gs_placement_t placer;
+    gs_block_placement_t placer;
     const gs_gpu_kernel_t *kernels;
     int8_t order[MOST];
     int tried;
@@ -36,11 +36,11 @@ static bool fits(brute_t *self, const int8_t *order, int count)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_placement_clear(&self->placer);
+    gs_block_placement_clear(&self->placer);
     for (int p = 0; p < count; p++) {
         const gs_gpu_kernel_t *kernel = &self->kernels[order[p]];
         int64_t placed = -1;
-        MU_CHECK(gs_placement_kernel(&self->placer, &ctx, kernel, 0, NULL, &placed) == GS_OK);
+        MU_CHECK(gs_block_placement_kernel(&self->placer, &ctx, kernel, 0, NULL, &placed) == GS_OK);
         if (placed < kernel->blocks) {
             return false;
         }
@@ -91,11 +91,11 @@ static void check_demand(const gs_gpu_t *gpu, const gs_gpu_kernel_t *kernels, br
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_gpu_footprint_t take[MOST];
+    gs_occupancy_footprint_t take[MOST];
     int64_t per_sm[MOST];
     for (int i = 0; i < MOST; i++) {
         int limit;
-        MU_CHECK(gs_gpu_footprint(&ctx, gpu, &kernels[i], i, &take[i], &per_sm[i], &limit) ==
+        MU_CHECK(gs_occupancy_footprint(&ctx, gpu, &kernels[i], i, &take[i], &per_sm[i], &limit) ==
                  GS_OK);
         MU_CHECK(per_sm[i] > 0);
     }
@@ -134,7 +134,8 @@ static void test_against_all_orders(void)
         gs_context_t ctx;
         gs_context_init(&ctx);
         brute_t brute = {.kernels = kernels};
-        MU_CHECK(gs_placement_init(&brute.placer, &ctx, &gpu, GS_PLACEMENT_MOST_ROOM) == GS_OK);
+        MU_CHECK(gs_block_placement_init(&brute.placer, &ctx, &gpu, GS_BLOCK_PLACEMENT_MOST_ROOM) ==
+                 GS_OK);
         check_demand(&gpu, kernels, &brute, verdicts);
 
         int64_t completion[SETS], undecided[SETS];
@@ -161,7 +162,7 @@ static void test_against_all_orders(void)
             MU_CHECK(!eligible || members == mask);
             MU_CHECK(!eligible || count == 1 || fits(&brute, row, count));
         }
-        gs_placement_free(&brute.placer, &ctx);
+        gs_block_placement_free(&brute.placer, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
     }
     /* The draws must cover every case. */

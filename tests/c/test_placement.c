@@ -1,5 +1,5 @@
 /* Tests of block placement: placements reported in the papers, limits of an SM. */
-#include "model/placement.h"
+#include "model/block_placement.h"
 
 #include "minunit.h"
 
@@ -27,17 +27,18 @@ static gs_gpu_t device(int32_t sms, int32_t warps, int32_t slots, int32_t *order
 }
 
 /* Places blocks of so many warps, all of which must fit. */
-static void put(gs_placement_t *placer, int64_t blocks, int64_t warps, int32_t *sm)
+static void put(gs_block_placement_t *placer, int64_t blocks, int64_t warps, int32_t *sm)
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_gpu_kernel_t kernel = {blocks, 32 * warps, 0, 0};
     int64_t placed = -1;
-    MU_CHECK(gs_placement_kernel(placer, &ctx, &kernel, 0, sm, &placed) == GS_OK);
+    MU_CHECK(gs_block_placement_kernel(placer, &ctx, &kernel, 0, sm, &placed) == GS_OK);
     MU_CHECK(placed == blocks);
 }
 
-static void expect(gs_placement_t *placer, int64_t blocks, int64_t warps, const int32_t *expected)
+static void expect(gs_block_placement_t *placer, int64_t blocks, int64_t warps,
+                   const int32_t *expected)
 {
     int32_t sm[MOST_SMS];
     put(placer, blocks, warps, sm);
@@ -65,11 +66,11 @@ static void test_tables(int32_t mw, int32_t slots, int policy)
     gs_context_init(&ctx);
     int32_t order[8], sm;
     gs_gpu_t gpu = device(8, mw, slots, order);
-    gs_placement_t placer;
-    MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
+    gs_block_placement_t placer;
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
     for (int64_t x = 1; x <= 32; x++) {
         for (int64_t y = 1; y <= 32; y++) {
-            gs_placement_clear(&placer);
+            gs_block_placement_clear(&placer);
             put(&placer, 1, x, &sm);
             MU_CHECK(sm == 0);
             MU_CHECK(mw - placer.load[0].warps == mw - x);
@@ -77,7 +78,7 @@ static void test_tables(int32_t mw, int32_t slots, int policy)
             MU_CHECK(sm == (definition_2(mw, 0, x, y) ? 0 : 2));
         }
     }
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
 }
 
 /* III.2: the same when every SM held z warps before. */
@@ -87,14 +88,14 @@ static void test_definition_2(int32_t mw, int policy)
     gs_context_init(&ctx);
     int32_t order[8], sm;
     gs_gpu_t gpu = device(8, mw, 64, order); /* slots do not bind */
-    gs_placement_t placer;
-    MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
+    gs_block_placement_t placer;
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
     int64_t feasible = 0;
     for (int64_t z = 1; z <= 32; z++) {
         for (int64_t x = 1; x <= 32 && z + x <= mw; x++) {
             for (int64_t y = 1; y <= 32 && z + y <= mw; y++) {
                 int32_t before[8];
-                gs_placement_clear(&placer);
+                gs_block_placement_clear(&placer);
                 put(&placer, 8, z, before);
                 put(&placer, 1, x, &sm);
                 MU_CHECK(sm == 0);
@@ -106,7 +107,7 @@ static void test_definition_2(int32_t mw, int policy)
         }
     }
     MU_CHECK(feasible == (mw == 64 ? 32 * 32 * 32 : 31 * 32 * 63 / 6));
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
 }
 
 /* III.3: all SMs but the last one hold one block of z warps, that one a block of x. In how many
@@ -118,25 +119,26 @@ static int64_t differences_3(int32_t mw, int32_t slots)
     gs_context_init(&ctx);
     int32_t order[8], sm;
     gs_gpu_t gpu = device(8, mw, slots, order);
-    gs_placement_t placer;
-    MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, GS_PLACEMENT_MOST_ROOM) == GS_OK);
+    gs_block_placement_t placer;
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, GS_BLOCK_PLACEMENT_MOST_ROOM) == GS_OK);
     int64_t differ = 0;
     for (int64_t z = 1; z <= mw; z++) {
         for (int64_t x = 1; x <= mw; x++) {
             for (int64_t y = 1; y <= 32; y++) {
-                gs_placement_sm_load_t load[8];
+                gs_block_placement_sm_load_t load[8];
                 for (int s = 0; s < 8; s++) {
-                    load[s] = (gs_placement_sm_load_t){s == 7 ? x : z, 1, 0, 0, -1};
+                    load[s] = (gs_block_placement_sm_load_t){s == 7 ? x : z, 1, 0, 0, -1};
                 }
-                MU_CHECK(gs_placement_set(&placer, &ctx, load) == GS_OK);
+                MU_CHECK(gs_block_placement_set(&placer, &ctx, load) == GS_OK);
                 gs_gpu_kernel_t kernel = {1, 32 * y, 0, 0};
                 int64_t placed;
-                MU_CHECK(gs_placement_kernel(&placer, &ctx, &kernel, 0, &sm, &placed) == GS_OK);
+                MU_CHECK(gs_block_placement_kernel(&placer, &ctx, &kernel, 0, &sm, &placed) ==
+                         GS_OK);
                 differ += (sm == 7) != definition_3(mw, z, x, y);
             }
         }
     }
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
     return differ;
 }
 
@@ -147,22 +149,22 @@ static void test_xavier(int policy)
     gs_context_init(&ctx);
     int32_t order[8], sm[16];
     gs_gpu_t gpu = device(8, 64, 32, order);
-    gs_placement_t placer;
-    MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
+    gs_block_placement_t placer;
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
 
     expect(&placer, 4, 4, (int32_t[]){0, 2, 4, 6});
     expect(&placer, 4, 4, (int32_t[]){1, 3, 5, 7});
-    gs_placement_clear(&placer);
+    gs_block_placement_clear(&placer);
     expect(&placer, 4, 4, (int32_t[]){0, 2, 4, 6});
     expect(&placer, 4, 5, (int32_t[]){0, 2, 4, 6});
 
-    gs_placement_clear(&placer);
+    gs_block_placement_clear(&placer);
     put(&placer, 6, 16, sm); /* SMs 5 and 7 stay empty */
     put(&placer, 16, 2, sm);
     for (int b = 0; b < 16; b++) {
         MU_CHECK(sm[b] == (b % 2 == 0 ? 5 : 7));
     }
-    gs_placement_clear(&placer);
+    gs_block_placement_clear(&placer);
     put(&placer, 6, 16, sm);
     put(&placer, 16, 4, sm);
     for (int b = 0; b < 8; b++) {
@@ -171,7 +173,7 @@ static void test_xavier(int policy)
     for (int b = 8; b < 16; b++) {
         MU_CHECK(sm[b] == order[b - 8]);
     }
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
 }
 
 /* Five SMs in ascending order, all but SM 0 loaded; 68 SMs, all but the last loaded. */
@@ -180,29 +182,31 @@ static void test_other_gpus(void)
     gs_context_t ctx;
     gs_context_init(&ctx);
     int32_t order[MOST_SMS];
-    gs_placement_sm_load_t load[MOST_SMS];
+    gs_block_placement_sm_load_t load[MOST_SMS];
     gs_gpu_t pascal = device(5, 64, 32, order);
     pascal.sm_order = NULL; /* ascending */
-    gs_placement_t placer;
-    MU_CHECK(gs_placement_init(&placer, &ctx, &pascal, GS_PLACEMENT_MOST_ROOM) == GS_OK);
+    gs_block_placement_t placer;
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &pascal, GS_BLOCK_PLACEMENT_MOST_ROOM) ==
+             GS_OK);
     for (int64_t warps = 8; warps <= 32; warps += 24) {
         for (int s = 0; s < 5; s++) {
-            load[s] =
-                s == 0 ? (gs_placement_sm_load_t){0} : (gs_placement_sm_load_t){warps, 1, 0, 0, -1};
+            load[s] = s == 0 ? (gs_block_placement_sm_load_t){0}
+                             : (gs_block_placement_sm_load_t){warps, 1, 0, 0, -1};
         }
-        MU_CHECK(gs_placement_set(&placer, &ctx, load) == GS_OK);
+        MU_CHECK(gs_block_placement_set(&placer, &ctx, load) == GS_OK);
         if (warps == 8) {
             expect(&placer, 3, 5, (int32_t[]){0, 0, 1});
         } else {
             expect(&placer, 3, 1, (int32_t[]){0, 0, 1});
-            MU_CHECK(gs_placement_set(&placer, &ctx, load) == GS_OK);
+            MU_CHECK(gs_block_placement_set(&placer, &ctx, load) == GS_OK);
             expect(&placer, 3, 2, (int32_t[]){0, 0, 0});
         }
     }
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
 
     gs_gpu_t turing = device(68, 32, 16, order);
-    MU_CHECK(gs_placement_init(&placer, &ctx, &turing, GS_PLACEMENT_MOST_ROOM) == GS_OK);
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &turing, GS_BLOCK_PLACEMENT_MOST_ROOM) ==
+             GS_OK);
     int32_t sm[MOST_SMS];
     put(&placer, 67, 16, sm);
     MU_CHECK(placer.load[67].blocks == 0);
@@ -210,10 +214,10 @@ static void test_other_gpus(void)
     for (int b = 0; b < 9; b++) {
         MU_CHECK(sm[b] == (b < 8 ? 67 : 0));
     }
-    gs_placement_clear(&placer);
+    gs_block_placement_clear(&placer);
     put(&placer, 67, 16, sm);
     expect(&placer, 5, 1, (int32_t[]){67, 0, 2, 4, 6});
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
 }
 
 /* n - 1 blocks of 6 warps, one of 1 and one of 11: on a GPU the last block tells the rules apart.
@@ -225,16 +229,16 @@ static void test_probe(void)
     int32_t order[8], sm[8];
     gs_gpu_t gpu = device(8, 64, 32, order);
     int32_t last[2];
-    for (int policy = GS_PLACEMENT_MOST_ROOM; policy <= GS_PLACEMENT_OLMEDO; policy++) {
-        gs_placement_t placer;
-        MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
+    for (int policy = GS_BLOCK_PLACEMENT_MOST_ROOM; policy <= GS_BLOCK_PLACEMENT_OLMEDO; policy++) {
+        gs_block_placement_t placer;
+        MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
         put(&placer, 7, 6, sm);
         put(&placer, 1, 1, &last[policy]);
         put(&placer, 1, 11, &last[policy]);
-        gs_placement_free(&placer, &ctx);
+        gs_block_placement_free(&placer, &ctx);
     }
-    MU_CHECK(last[GS_PLACEMENT_MOST_ROOM] == 0);
-    MU_CHECK(last[GS_PLACEMENT_OLMEDO] == 7);
+    MU_CHECK(last[GS_BLOCK_PLACEMENT_MOST_ROOM] == 0);
+    MU_CHECK(last[GS_BLOCK_PLACEMENT_OLMEDO] == 7);
 }
 
 /* The pointer goes on over kernels and passes over SMs without room. */
@@ -244,14 +248,14 @@ static void test_round_robin(void)
     gs_context_init(&ctx);
     int32_t order[8];
     gs_gpu_t gpu = device(8, 32, 16, order);
-    gs_placement_t placer;
-    MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, GS_PLACEMENT_ROUND_ROBIN) == GS_OK);
+    gs_block_placement_t placer;
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, GS_BLOCK_PLACEMENT_ROUND_ROBIN) == GS_OK);
     expect(&placer, 3, 20, (int32_t[]){0, 2, 4});
     expect(&placer, 6, 1, (int32_t[]){6, 1, 3, 5, 7, 0});
     expect(&placer, 4, 13, (int32_t[]){6, 1, 3, 5}); /* 12 warps are left on 2 and 4 */
-    gs_placement_clear(&placer);
+    gs_block_placement_clear(&placer);
     expect(&placer, 1, 1, (int32_t[]){0});
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
 }
 
 /* Rule 1 of olmedo remembers the kernel before beside the blocks of the present one. */
@@ -261,15 +265,15 @@ static void test_olmedo_memory(void)
     gs_context_init(&ctx);
     int32_t order[8];
     gs_gpu_t gpu = device(8, 64, 32, order);
-    gs_placement_t placer;
-    MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, GS_PLACEMENT_OLMEDO) == GS_OK);
+    gs_block_placement_t placer;
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, GS_BLOCK_PLACEMENT_OLMEDO) == GS_OK);
     expect(&placer, 1, 4, (int32_t[]){0});
     /* 60 >= 12 * 5; then x = 5, z = 4: 55 >= 60 does not hold */
     expect(&placer, 2, 5, (int32_t[]){0, 2});
     /* SM 0: x = 5, z = 4: 55 >= 8 * 7 does not hold; SM 2: x = 5, z = 0: 59 >= 9 * 7 neither. */
     expect(&placer, 1, 7, (int32_t[]){4});
     expect(&placer, 2, 19, (int32_t[]){4, 6}); /* 57 >= 3 * 19; then 38 >= 57 does not hold */
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
 }
 
 /* Seven SMs with 6 warps each, a block of x warps, then one of y: in how many of the pairs that
@@ -282,20 +286,21 @@ static void test_differences(int32_t mw, int64_t pairs, int64_t by_rule, int64_t
     int32_t order[8], sm[8];
     gs_gpu_t gpu = device(8, mw, 64, order);
     int64_t counted = 0, rule = 0, policy = 0;
-    gs_placement_t placer[2];
-    MU_CHECK(gs_placement_init(&placer[0], &ctx, &gpu, GS_PLACEMENT_MOST_ROOM) == GS_OK);
-    MU_CHECK(gs_placement_init(&placer[1], &ctx, &gpu, GS_PLACEMENT_OLMEDO) == GS_OK);
+    gs_block_placement_t placer[2];
+    MU_CHECK(gs_block_placement_init(&placer[0], &ctx, &gpu, GS_BLOCK_PLACEMENT_MOST_ROOM) ==
+             GS_OK);
+    MU_CHECK(gs_block_placement_init(&placer[1], &ctx, &gpu, GS_BLOCK_PLACEMENT_OLMEDO) == GS_OK);
     for (int64_t x = 1; x <= 32; x++) {
         for (int64_t y = 1; y <= 32; y++) {
             int32_t of_x[2], of_y[2];
             int64_t placed[2];
             for (int i = 0; i < 2; i++) {
-                gs_placement_clear(&placer[i]);
+                gs_block_placement_clear(&placer[i]);
                 put(&placer[i], 7, 6, sm);
                 put(&placer[i], 1, x, &of_x[i]);
                 gs_gpu_kernel_t kernel = {1, 32 * y, 0, 0};
-                MU_CHECK(gs_placement_kernel(&placer[i], &ctx, &kernel, 0, &of_y[i], &placed[i]) ==
-                         GS_OK);
+                MU_CHECK(gs_block_placement_kernel(&placer[i], &ctx, &kernel, 0, &of_y[i],
+                                                   &placed[i]) == GS_OK);
             }
             MU_CHECK(of_x[0] == of_x[1]);
             MU_CHECK(placed[0] == placed[1]);
@@ -311,8 +316,8 @@ static void test_differences(int32_t mw, int64_t pairs, int64_t by_rule, int64_t
     MU_CHECK(counted == pairs);
     MU_CHECK(rule == by_rule);
     MU_CHECK(policy == by_policy);
-    gs_placement_free(&placer[0], &ctx);
-    gs_placement_free(&placer[1], &ctx);
+    gs_block_placement_free(&placer[0], &ctx);
+    gs_block_placement_free(&placer[1], &ctx);
 }
 
 static uint64_t random_state = 88172645463325252u;
@@ -326,8 +331,8 @@ static int64_t random_below(int64_t n)
 }
 
 /* Number of further blocks that fit, one after the other. */
-static int64_t count_room(const gs_gpu_t *gpu, gs_placement_sm_load_t load,
-                          const gs_gpu_footprint_t *take)
+static int64_t count_room(const gs_gpu_t *gpu, gs_block_placement_sm_load_t load,
+                          const gs_occupancy_footprint_t *take)
 {
     int64_t room = 0;
     for (;;) {
@@ -362,22 +367,25 @@ static void test_random(void)
             order[i] = order[j];
             order[j] = kept;
         }
-        gs_placement_t placer, blind;
-        MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, GS_PLACEMENT_MOST_ROOM) == GS_OK);
-        MU_CHECK(gs_placement_init(&blind, &ctx, &gpu, GS_PLACEMENT_MOST_ROOM) == GS_OK);
+        gs_block_placement_t placer, blind;
+        MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, GS_BLOCK_PLACEMENT_MOST_ROOM) ==
+                 GS_OK);
+        MU_CHECK(gs_block_placement_init(&blind, &ctx, &gpu, GS_BLOCK_PLACEMENT_MOST_ROOM) ==
+                 GS_OK);
         bool wrong = false, over = false;
         for (int k = 0; k < 6; k++) {
             gs_gpu_kernel_t kernel = {1 + random_below(random_below(4) == 0 ? MOST_BLOCKS : 20),
                                       1 + random_below(512), random_below(3) * random_below(128),
                                       random_below(2) * random_below(20000)};
-            gs_gpu_footprint_t take;
+            gs_occupancy_footprint_t take;
             int64_t per_sm, placed, blindly;
             int limit;
-            MU_CHECK(gs_gpu_footprint(&ctx, &gpu, &kernel, k, &take, &per_sm, &limit) == GS_OK);
-            gs_placement_sm_load_t load[MOST_SMS];
+            MU_CHECK(gs_occupancy_footprint(&ctx, &gpu, &kernel, k, &take, &per_sm, &limit) ==
+                     GS_OK);
+            gs_block_placement_sm_load_t load[MOST_SMS];
             memcpy(load, placer.load, (size_t)sms * sizeof *load);
-            MU_CHECK(gs_placement_kernel(&placer, &ctx, &kernel, k, sm, &placed) == GS_OK);
-            MU_CHECK(gs_placement_kernel(&blind, &ctx, &kernel, k, NULL, &blindly) == GS_OK);
+            MU_CHECK(gs_block_placement_kernel(&placer, &ctx, &kernel, k, sm, &placed) == GS_OK);
+            MU_CHECK(gs_block_placement_kernel(&blind, &ctx, &kernel, k, NULL, &blindly) == GS_OK);
             MU_CHECK(placed == blindly);
             for (int64_t b = 0; b < kernel.blocks; b++) {
                 int32_t best = -1;
@@ -405,8 +413,8 @@ static void test_random(void)
         }
         MU_CHECK(!wrong);
         MU_CHECK(!over);
-        gs_placement_free(&placer, &ctx);
-        gs_placement_free(&blind, &ctx);
+        gs_block_placement_free(&placer, &ctx);
+        gs_block_placement_free(&blind, &ctx);
     }
     MU_CHECK(ctx.bytes_used == 0);
 }
@@ -423,14 +431,15 @@ static void test_capacity(void)
         for (int64_t regs = 0; regs <= 255; regs += 5) {
             gs_gpu_kernel_t kernel = {INT64_MAX, threads, regs, 0};
             int64_t per_sm, placed;
-            MU_CHECK(gs_gpu_occupancy(&ctx, &gpu, &kernel, 0, &per_sm, NULL) == GS_OK);
-            for (int policy = GS_PLACEMENT_MOST_ROOM; policy <= GS_PLACEMENT_ROUND_ROBIN;
-                 policy++) {
-                gs_placement_t placer;
-                MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
-                MU_CHECK(gs_placement_kernel(&placer, &ctx, &kernel, 0, NULL, &placed) == GS_OK);
+            MU_CHECK(gs_occupancy_blocks(&ctx, &gpu, &kernel, 0, &per_sm, NULL) == GS_OK);
+            for (int policy = GS_BLOCK_PLACEMENT_MOST_ROOM;
+                 policy <= GS_BLOCK_PLACEMENT_ROUND_ROBIN; policy++) {
+                gs_block_placement_t placer;
+                MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
+                MU_CHECK(gs_block_placement_kernel(&placer, &ctx, &kernel, 0, NULL, &placed) ==
+                         GS_OK);
                 MU_CHECK(placed == 3 * per_sm);
-                gs_placement_free(&placer, &ctx);
+                gs_block_placement_free(&placer, &ctx);
             }
         }
     }
@@ -440,12 +449,13 @@ static void refused(const gs_gpu_t *gpu, const char *field, int64_t row, int64_t
 {
     gs_context_t ctx;
     gs_context_init(&ctx);
-    gs_placement_t placer;
-    MU_CHECK(gs_placement_init(&placer, &ctx, gpu, GS_PLACEMENT_MOST_ROOM) == GS_ERR_VALUE);
+    gs_block_placement_t placer;
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, gpu, GS_BLOCK_PLACEMENT_MOST_ROOM) ==
+             GS_ERR_VALUE);
     MU_CHECK(strcmp(ctx.fault.field, field) == 0);
     MU_CHECK(ctx.fault.row == row);
     MU_CHECK(ctx.fault.value == value);
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 }
 
@@ -472,12 +482,12 @@ static void test_refusals(void)
     refused(&good, "sm_order", 5, 0);
     device(8, 64, 32, order);
 
-    gs_placement_t placer;
-    MU_CHECK(gs_placement_init(&placer, &ctx, &good, 3) == GS_ERR_VALUE);
+    gs_block_placement_t placer;
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &good, 3) == GS_ERR_VALUE);
     MU_CHECK(strcmp(ctx.fault.field, "policy") == 0);
-    gs_placement_free(&placer, &ctx);
+    gs_block_placement_free(&placer, &ctx);
 
-    MU_CHECK(gs_placement_init(&placer, &ctx, &good, GS_PLACEMENT_OLMEDO) == GS_OK);
+    MU_CHECK(gs_block_placement_init(&placer, &ctx, &good, GS_BLOCK_PLACEMENT_OLMEDO) == GS_OK);
     const struct {
         gs_gpu_kernel_t kernel;
         const char *field;
@@ -490,7 +500,7 @@ static void test_refusals(void)
     int64_t placed;
     int32_t sm;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        MU_CHECK(gs_placement_kernel(&placer, &ctx, &kernels[i].kernel, 7, &sm, &placed) ==
+        MU_CHECK(gs_block_placement_kernel(&placer, &ctx, &kernels[i].kernel, 7, &sm, &placed) ==
                  GS_ERR_VALUE);
         MU_CHECK(strcmp(ctx.fault.field, kernels[i].field) == 0);
         MU_CHECK(ctx.fault.row == 7);
@@ -498,18 +508,18 @@ static void test_refusals(void)
     const gs_gpu_kernel_t huge[] = {
         {1, INT64_MAX, 0, 0}, {1, 1, INT64_MAX, 0}, {1, 1, 0, INT64_MAX}, {1, 1025, 0, 0}};
     for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
-        MU_CHECK(gs_placement_kernel(&placer, &ctx, &huge[i], 0, &sm, &placed) == GS_OK);
+        MU_CHECK(gs_block_placement_kernel(&placer, &ctx, &huge[i], 0, &sm, &placed) == GS_OK);
         MU_CHECK(placed == 0);
         MU_CHECK(sm == -1);
     }
-    gs_placement_sm_load_t load[8] = {{0}};
+    gs_block_placement_sm_load_t load[8] = {{0}};
     load[3].regs = 65537;
-    MU_CHECK(gs_placement_set(&placer, &ctx, load) == GS_ERR_VALUE);
+    MU_CHECK(gs_block_placement_set(&placer, &ctx, load) == GS_ERR_VALUE);
     MU_CHECK(strcmp(ctx.fault.field, "load.regs") == 0);
     MU_CHECK(ctx.fault.row == 3);
     load[3].regs = -1;
-    MU_CHECK(gs_placement_set(&placer, &ctx, load) == GS_ERR_VALUE);
-    gs_placement_free(&placer, &ctx);
+    MU_CHECK(gs_block_placement_set(&placer, &ctx, load) == GS_ERR_VALUE);
+    gs_block_placement_free(&placer, &ctx);
     MU_CHECK(ctx.bytes_used == 0);
 }
 
@@ -518,16 +528,17 @@ static void test_memory(void)
 {
     int32_t order[8];
     gs_gpu_t gpu = device(8, 64, 32, order);
-    for (int policy = GS_PLACEMENT_MOST_ROOM; policy <= GS_PLACEMENT_ROUND_ROBIN; policy++) {
+    for (int policy = GS_BLOCK_PLACEMENT_MOST_ROOM; policy <= GS_BLOCK_PLACEMENT_ROUND_ROBIN;
+         policy++) {
         int failures = 0;
         for (int64_t fail_at = 1;; fail_at++) {
             gs_context_t ctx;
             gs_context_init(&ctx);
             ctx.fail_at = fail_at;
-            gs_placement_t placer;
-            int status = gs_placement_init(&placer, &ctx, &gpu, policy);
-            gs_placement_free(&placer, &ctx);
-            gs_placement_free(&placer, &ctx); /* twice is safe */
+            gs_block_placement_t placer;
+            int status = gs_block_placement_init(&placer, &ctx, &gpu, policy);
+            gs_block_placement_free(&placer, &ctx);
+            gs_block_placement_free(&placer, &ctx); /* twice is safe */
             MU_CHECK(ctx.bytes_used == 0);
             if (status == GS_OK) {
                 break;
@@ -535,9 +546,9 @@ static void test_memory(void)
             MU_CHECK(status == GS_ERR_MEMORY);
             failures++;
         }
-        MU_CHECK(failures == (policy == GS_PLACEMENT_MOST_ROOM ? 4
-                              : policy == GS_PLACEMENT_OLMEDO  ? 3
-                                                               : 2));
+        MU_CHECK(failures == (policy == GS_BLOCK_PLACEMENT_MOST_ROOM ? 4
+                              : policy == GS_BLOCK_PLACEMENT_OLMEDO  ? 3
+                                                                     : 2));
     }
 }
 
@@ -552,24 +563,25 @@ static void test_poll(void)
 {
     int32_t order[8];
     gs_gpu_t gpu = device(8, INT32_MAX, INT32_MAX, order);
-    for (int policy = GS_PLACEMENT_OLMEDO; policy <= GS_PLACEMENT_ROUND_ROBIN; policy++) {
+    for (int policy = GS_BLOCK_PLACEMENT_OLMEDO; policy <= GS_BLOCK_PLACEMENT_ROUND_ROBIN;
+         policy++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
         ctx.poll = give_up;
-        gs_placement_t placer;
+        gs_block_placement_t placer;
         gs_gpu_kernel_t kernel = {INT64_MAX, 1, 0, 0};
         int64_t placed;
-        MU_CHECK(gs_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
-        MU_CHECK(gs_placement_kernel(&placer, &ctx, &kernel, 0, NULL, &placed) ==
+        MU_CHECK(gs_block_placement_init(&placer, &ctx, &gpu, policy) == GS_OK);
+        MU_CHECK(gs_block_placement_kernel(&placer, &ctx, &kernel, 0, NULL, &placed) ==
                  GS_ERR_INTERRUPTED);
         MU_CHECK(placed > 0);
-        gs_placement_free(&placer, &ctx);
+        gs_block_placement_free(&placer, &ctx);
     }
 }
 
 int main(void)
 {
-    for (int policy = GS_PLACEMENT_MOST_ROOM; policy <= GS_PLACEMENT_OLMEDO; policy++) {
+    for (int policy = GS_BLOCK_PLACEMENT_MOST_ROOM; policy <= GS_BLOCK_PLACEMENT_OLMEDO; policy++) {
         test_tables(64, 32, policy);
         test_tables(32, 16, policy);
         test_definition_2(64, policy);

@@ -3,7 +3,7 @@
 
 #include "io/free_lanes.h"
 #include "io/row_text.h"
-#include "simulate/occupancy.h"
+#include "simulate/sm_usage.h"
 
 #include "minunit.h"
 
@@ -143,7 +143,7 @@ static void test_occupancy(void)
 {
     const int64_t sm[] = {1, 1, 0, 1, 1, 1}, start[] = {10, 0, 3, 10, 15, 12};
     const int64_t end[] = {20, 10, 4, 15, 20, 12}, threads[] = {33, 32, 64, 1, 1, 99};
-    const gs_simulate_occupancy_spans_t spans = {6, 2, sm, start, end, threads};
+    const gs_simulate_sm_usage_spans_t spans = {6, 2, sm, start, end, threads};
     const int64_t rows[5][5] = {
         {0, 3, 2, 64, 1}, {0, 4, 0, 0, 0}, {1, 0, 1, 32, 1}, {1, 10, 3, 34, 2}, {1, 20, 0, 0, 0}};
     int64_t column[5][8], failed = 0;
@@ -152,12 +152,12 @@ static void test_occupancy(void)
         gs_context_t ctx;
         gs_context_init(&ctx);
         ctx.fail_at = at;
-        gs_simulate_occupancy_t self;
-        int status = gs_simulate_occupancy_init(&self, &ctx, &spans);
+        gs_simulate_sm_usage_t self;
+        int status = gs_simulate_sm_usage_init(&self, &ctx, &spans);
         if (status == GS_OK) {
-            MU_CHECK(self.rows == 5 && gs_simulate_occupancy_write(&self, &ctx, columns) == GS_OK);
+            MU_CHECK(self.rows == 5 && gs_simulate_sm_usage_write(&self, &ctx, columns) == GS_OK);
         }
-        gs_simulate_occupancy_free(&self, &ctx);
+        gs_simulate_sm_usage_free(&self, &ctx);
         MU_CHECK(ctx.bytes_used == 0);
         if (status == GS_OK) {
             break;
@@ -171,16 +171,16 @@ static void test_occupancy(void)
         }
     }
     const int64_t many[] = {33, 32, 64, 1, 1, INT64_MAX};
-    gs_simulate_occupancy_spans_t wrong[] = {spans, spans, spans};
+    gs_simulate_sm_usage_spans_t wrong[] = {spans, spans, spans};
     wrong[0].sms = 1;
     wrong[1].end = start, wrong[1].start = end;
     wrong[2].threads = many;
     for (int k = 0; k < 3; k++) {
         gs_context_t ctx;
         gs_context_init(&ctx);
-        gs_simulate_occupancy_t self;
-        MU_CHECK(gs_simulate_occupancy_init(&self, &ctx, &wrong[k]) == GS_ERR_VALUE);
-        gs_simulate_occupancy_free(&self, &ctx);
+        gs_simulate_sm_usage_t self;
+        MU_CHECK(gs_simulate_sm_usage_init(&self, &ctx, &wrong[k]) == GS_ERR_VALUE);
+        gs_simulate_sm_usage_free(&self, &ctx);
     }
 }
 

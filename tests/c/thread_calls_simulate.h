@@ -200,7 +200,7 @@ static void call_hierarchy(digest_t *digest, gs_context_t *ctx)
     static const int64_t least[] = {80, 80, 80, 80}, most[] = {100, 100, 100, 100};
     static const int64_t engines[] = {3};
     const gs_simulate_hierarchy_model_t model = {.gpu = DEVICE,
-                                                 .policy = GS_PLACEMENT_MOST_ROOM,
+                                                 .policy = GS_BLOCK_PLACEMENT_MOST_ROOM,
                                                  .engines = 1,
                                                  .engine_directions = engines,
                                                  .contexts = 1,

@@ -7,7 +7,7 @@ enum { SMS = 6, BLOCKS = 64 };
 typedef struct {
     gs_gpu_t gpu;
     int32_t order[SMS];
-    gs_placement_sm_load_t load[SMS];
+    gs_block_placement_sm_load_t load[SMS];
 } device_t;
 
 /* A number of units, of 0 .. most or extreme. */
@@ -62,10 +62,10 @@ static gs_gpu_kernel_t read_kernel(fuzz_t *f)
                              fuzz_number(f, 0, 80), amount(f, 150, 128)};
 }
 
-static void check_loads(const gs_placement_t *placer, const gs_gpu_t *gpu)
+static void check_loads(const gs_block_placement_t *placer, const gs_gpu_t *gpu)
 {
     for (int32_t sm = 0; sm < gpu->sms; sm++) {
-        const gs_placement_sm_load_t *load = &placer->load[sm];
+        const gs_block_placement_sm_load_t *load = &placer->load[sm];
         FUZZ_CHECK(0 <= load->warps && load->warps <= gpu->warps_per_sm);
         FUZZ_CHECK(0 <= load->blocks && load->blocks <= gpu->blocks_per_sm);
         FUZZ_CHECK(0 <= load->regs && load->regs <= gpu->regs_per_sm);
@@ -74,19 +74,19 @@ static void check_loads(const gs_placement_t *placer, const gs_gpu_t *gpu)
 }
 
 /* Places one kernel twice: with its SMs, and counted only. */
-static void place(fuzz_t *f, gs_placement_t *placer, gs_placement_t *counter, const device_t *d,
-                  bool empty)
+static void place(fuzz_t *f, gs_block_placement_t *placer, gs_block_placement_t *counter,
+                  const device_t *d, bool empty)
 {
     gs_context_t ctx;
     fuzz_context(f, &ctx);
     gs_gpu_kernel_t kernel = read_kernel(f);
-    gs_gpu_footprint_t take;
+    gs_occupancy_footprint_t take;
     int64_t most = -1, placed = -1, counted = -1;
     int limit = -1;
-    int status = gs_gpu_footprint(&ctx, &d->gpu, &kernel, 3, &take, &most, &limit);
+    int status = gs_occupancy_footprint(&ctx, &d->gpu, &kernel, 3, &take, &most, &limit);
     if (fuzz_done(&ctx, status)) {
         FUZZ_CHECK(0 <= most && most <= d->gpu.blocks_per_sm);
-        FUZZ_CHECK(0 <= limit && limit < GS_GPU_LIMITS);
+        FUZZ_CHECK(0 <= limit && limit < GS_OCCUPANCY_LIMITS);
     }
     if (status != GS_OK || kernel.blocks > BLOCKS) {
         fuzz_end(&ctx);
@@ -95,12 +95,12 @@ static void place(fuzz_t *f, gs_placement_t *placer, gs_placement_t *counter, co
     int32_t sm[BLOCKS];
     int64_t room = 0;
     for (int32_t s = 0; s < d->gpu.sms && most > 0; s++) {
-        int64_t more = gs_placement_room(placer, s, &take);
+        int64_t more = gs_block_placement_room(placer, s, &take);
         FUZZ_CHECK(0 <= more && more <= most);
-        FUZZ_CHECK((more == 0) == (gs_placement_lack(placer, s, &take) >= 0));
+        FUZZ_CHECK((more == 0) == (gs_block_placement_lack(placer, s, &take) >= 0));
         room += more;
     }
-    status = gs_placement_kernel(placer, &ctx, &kernel, 3, sm, &placed);
+    status = gs_block_placement_kernel(placer, &ctx, &kernel, 3, sm, &placed);
     bool done = fuzz_done(&ctx, status);
     check_loads(placer, &d->gpu);
     if (done) {
@@ -111,14 +111,14 @@ static void place(fuzz_t *f, gs_placement_t *placer, gs_placement_t *counter, co
             FUZZ_CHECK(b < placed ? 0 <= sm[b] && sm[b] < d->gpu.sms : sm[b] == -1);
         }
     }
-    status = gs_placement_kernel(counter, &ctx, &kernel, 3, NULL, &counted);
+    status = gs_block_placement_kernel(counter, &ctx, &kernel, 3, NULL, &counted);
     if (fuzz_done(&ctx, status) && done) {
         FUZZ_CHECK(counted == placed);
         FUZZ_CHECK(memcmp(placer->load, counter->load, (size_t)d->gpu.sms * sizeof *placer->load) ==
                    0);
         for (int64_t b = placed - 1; fuzz_one_in(f, 2) && b >= 0; b--) {
-            gs_placement_remove(placer, sm[b], &take, 1);
-            gs_placement_remove(counter, sm[b], &take, 1);
+            gs_block_placement_remove(placer, sm[b], &take, 1);
+            gs_block_placement_remove(counter, sm[b], &take, 1);
         }
         check_loads(placer, &d->gpu);
     }
@@ -133,25 +133,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int policy = (int)fuzz_number(&f, 0, 2);
     gs_context_t ctx;
     fuzz_context(&f, &ctx);
-    gs_placement_t placer, counter;
-    int status = gs_placement_init(&placer, &ctx, &d.gpu, policy);
-    int other = gs_placement_init(&counter, &ctx, &d.gpu, policy);
+    gs_block_placement_t placer, counter;
+    int status = gs_block_placement_init(&placer, &ctx, &d.gpu, policy);
+    int other = gs_block_placement_init(&counter, &ctx, &d.gpu, policy);
     if (fuzz_done(&ctx, status) && other == GS_OK) {
         bool empty = true;
         for (int64_t k = fuzz_below(&f, 8); k >= 0; k--) {
             int64_t kind = fuzz_below(&f, 8);
             if (kind == 0) {
-                gs_placement_clear(&placer);
-                gs_placement_clear(&counter);
+                gs_block_placement_clear(&placer);
+                gs_block_placement_clear(&counter);
                 empty = true;
             } else if (kind == 1) {
                 for (int32_t sm = 0; sm < d.gpu.sms; sm++) {
-                    d.load[sm] = (gs_placement_sm_load_t){
+                    d.load[sm] = (gs_block_placement_sm_load_t){
                         fuzz_number(&f, 0, 64), fuzz_number(&f, 0, 32), amount(&f, 255, 64),
                         amount(&f, 200, 256), fuzz_number(&f, -1, 3)};
                 }
-                bool set = fuzz_done(&ctx, gs_placement_set(&placer, &ctx, d.load));
-                FUZZ_CHECK(set == (gs_placement_set(&counter, &ctx, d.load) == GS_OK));
+                bool set = fuzz_done(&ctx, gs_block_placement_set(&placer, &ctx, d.load));
+                FUZZ_CHECK(set == (gs_block_placement_set(&counter, &ctx, d.load) == GS_OK));
                 empty = false;
             } else {
                 place(&f, &placer, &counter, &d, empty);
@@ -159,8 +159,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             }
         }
     }
-    gs_placement_free(&placer, &ctx);
-    gs_placement_free(&counter, &ctx);
+    gs_block_placement_free(&placer, &ctx);
+    gs_block_placement_free(&counter, &ctx);
     fuzz_end(&ctx);
     return 0;
 }

@@ -13,7 +13,7 @@ from reference.hierarchy import carveout, footprint
 
 import gpusched as gs
 from gpusched import simulate
-from gpusched.model.placement import PLACEMENTS
+from gpusched.model.block_placement import PLACEMENTS
 from gpusched.simulate.fifo_result import ORDERS
 
 pytestmark = pytest.mark.numbers

@@ -219,9 +219,7 @@ def test_occupancy_as_the_twin() -> None:
         n = int(rng.integers(0, 30))
         sm, start = rng.integers(0, 4, n), rng.integers(-9, 9, n)
         end, threads = start + rng.integers(0, 6, n), rng.integers(1, 100, n)
-        rows = zip(
-            *(c.tolist() for c in _core.sm_occupancy(4, sm, start, end, threads)), strict=True
-        )
+        rows = zip(*(c.tolist() for c in _core.sm_usage(4, sm, start, end, threads)), strict=True)
         spans = zip(*(c.tolist() for c in (sm, start, end, threads)), strict=True)
         assert list(rows) == occupancy.occupancy(spans)
 

@@ -309,7 +309,7 @@ def test_every_color_is_seen_on_dark_pages() -> None:
     """A contrast of 3 to the background, which WCAG 2.1 (1.4.11) asks of graphics."""
     from gpusched._draw.axes import PALETTE
     from gpusched._draw.svg import _DARK, DARK_PAPER
-    from gpusched.model.placement import _COLORS
+    from gpusched.model.block_placement import _COLORS
     from gpusched.simulate.hierarchy_timeline import _WAITS
 
     for color in (*PALETTE, *_COLORS, *_WAITS.values()):

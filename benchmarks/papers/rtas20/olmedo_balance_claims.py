@@ -32,7 +32,7 @@ def _worked(size: Size) -> Finding:
     left, right = 64 - 4, ((64 - 0 - 5) // 5 + 1) * 5
     again = ((64 - 4 - 5) // 5 + 1) * 5
     second = (64 - 4) - 5 >= again
-    from gpusched.model.placement import place
+    from gpusched.model.block_placement import place
 
     sms = place("Xavier", [4, 4], [128, 160]).sms(1).tolist()
     idle = 8 - len(set(sms) | {0, 2, 4, 6})
@@ -45,7 +45,7 @@ def _worked(size: Size) -> Finding:
 
 
 def _one_idle(size: Size) -> Finding:
-    from gpusched.model.placement import place
+    from gpusched.model.block_placement import place
 
     filled = set(place("Xavier", 7, 192).sm.tolist())
     joined, wrong = [], []
@@ -84,7 +84,7 @@ def _table_4(size: Size) -> Finding:
 
 
 def _balance(size: Size) -> Finding:
-    from gpusched.model.placement import place
+    from gpusched.model.block_placement import place
 
     counts = {}
     first: list[int] = []
@@ -105,8 +105,8 @@ def _balance(size: Size) -> Finding:
 
 def _definition_3(size: Size) -> Finding:
     """One SM with x warps, z' on the others, with and without a limit of blocks per SM."""
+    from gpusched.model.block_placement import place
     from gpusched.model.gpu import GPU
-    from gpusched.model.placement import place
 
     step = size.count(4, 1)
     wrong = {64: 0, 32: 0}

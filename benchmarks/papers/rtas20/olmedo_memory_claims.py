@@ -158,7 +158,7 @@ def _figure_9(size: Size) -> Finding:
 
 
 def _gpcs(size: Size) -> Finding:
-    from gpusched.model.placement import place
+    from gpusched.model.block_placement import place
 
     sms = place("Xavier", [4, 1], [256, 256]).sm.tolist()
     gpcs = [sm // 2 for sm in sms]
@@ -171,8 +171,8 @@ def _gpcs(size: Size) -> Finding:
 
 
 def _mitigates(size: Size) -> Finding:
+    from gpusched.model.block_placement import place
     from gpusched.model.gpu import GPU
-    from gpusched.model.placement import place
 
     shared: dict[str, list[int]] = {}
     for name, gpu in (
@@ -192,7 +192,7 @@ def _mitigates(size: Size) -> Finding:
 
 
 def _dimensions(size: Size) -> Finding:
-    from gpusched.model.placement import place
+    from gpusched.model.block_placement import place
 
     sms = [place("Xavier", [4, 4], [128, threads]).sms(1).tolist() for threads in (128, 160)]
     return found(

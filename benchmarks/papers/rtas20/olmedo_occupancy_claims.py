@@ -20,7 +20,7 @@ _TABLE_1 = {
 
 
 def _one_stream(size: Size) -> Finding:
-    from gpusched.model.placement import place
+    from gpusched.model.block_placement import place
 
     sms = place("Xavier", 8, 128).sm.tolist()
     again = place("Xavier", 24, 128).sm.tolist()
@@ -153,7 +153,7 @@ def _threshold(size: Size) -> Finding:
 
 def _beside_shared_memory(size: Size) -> Finding:
     """A block of 1 warp with shared memory, then one of 3 warps without: SMs of both."""
-    from gpusched.model.placement import place
+    from gpusched.model.block_placement import place
 
     amounts = (0, 1, 256, KB, 3 * KB - 1, 3 * KB, 4 * KB, 8 * KB)
     shared = {}

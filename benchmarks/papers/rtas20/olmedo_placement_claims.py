@@ -95,8 +95,8 @@ def _table_3(size: Size) -> Finding:
 
 def _definition_2(size: Size) -> Finding:
     """Blocks of x and y warps where every SM holds z warps; without a limit of blocks per SM."""
+    from gpusched.model.block_placement import place
     from gpusched.model.gpu import GPU
-    from gpusched.model.placement import place
 
     gpu = GPU.preset("Xavier").replace(blocks_per_sm=64)
     step = size.count(5, 1)
@@ -122,8 +122,8 @@ def _definition_2(size: Size) -> Finding:
 
 
 def _turing(size: Size) -> Finding:
+    from gpusched.model.block_placement import place
     from gpusched.model.gpu import GPU
-    from gpusched.model.placement import place
 
     volta = GPU.preset("Xavier").replace(blocks_per_sm=64)
     turing = volta.replace(threads_per_sm=1024)

@@ -128,8 +128,8 @@ def _gpc(size: Size) -> Finding:
 
 
 def _warps(size: Size) -> Finding:
+    from gpusched.model.block_placement import place
     from gpusched.model.gpu import occupancy
-    from gpusched.model.placement import place
 
     wrong = 0
     for threads in range(1, 1025):

@@ -11,9 +11,9 @@ from benchmarks.papers.claim_pictures import figure_svg
 from benchmarks.papers.rtcsa19.stgm_example import example, listed
 from gpusched import generate, simulate
 from gpusched.model import profiles
+from gpusched.model.block_placement import place
 from gpusched.model.gpu import GPU
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.placement import place
 
 __all__ = ["MODEL_CLAIMS"]
 

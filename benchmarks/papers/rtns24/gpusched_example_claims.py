@@ -17,9 +17,9 @@ from benchmarks.papers.rtns24.gpusched_shared import (
     named,
 )
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.block_placement import place
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.placement import place
 from gpusched.model.schedule import Schedule
 
 __all__ = ["EXAMPLE_CLAIMS"]

@@ -17,10 +17,10 @@ from benchmarks.papers.rtns24.gpusched_shared import (
     schedules_of,
 )
 from gpusched.model.batch_table import BatchTable
+from gpusched.model.block_placement import place
 from gpusched.model.gpu import GPU
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
-from gpusched.model.placement import place
 
 __all__ = ["MODEL_CLAIMS"]
 

@@ -128,10 +128,10 @@ static int read_demands(gs_context_t *ctx, const gs_kernel_tasks_t *kernels, con
 {
     for (int64_t i = 0; i < kernels->n; i++) {
         gs_gpu_kernel_t kernel = {kernels->blocks[i], kernels->threads[i], regs[i], smem[i]};
-        gs_gpu_footprint_t take;
+        gs_occupancy_footprint_t take;
         int64_t resident;
         int limit;
-        int status = gs_gpu_footprint(ctx, gpu, &kernel, i, &take, &resident, &limit);
+        int status = gs_occupancy_footprint(ctx, gpu, &kernel, i, &take, &resident, &limit);
         if (status != GS_OK) {
             return status;
         }
@@ -209,7 +209,7 @@ static int other_carveouts(gs_context_t *ctx, const gs_gpu_t *gpu, demand_t *dem
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
             if (demands[j].warps < demands[i].from &&
-                !gs_gpu_carveout_suits(gpu, demands[j].carveout, demands[i].carveout)) {
+                !gs_occupancy_carveout_suits(gpu, demands[j].carveout, demands[i].carveout)) {
                 demands[i].from = demands[j].warps;
             }
         }

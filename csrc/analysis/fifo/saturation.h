@@ -9,7 +9,7 @@
 #ifndef GS_ANALYSIS_FIFO_SATURATION_H
 #define GS_ANALYSIS_FIFO_SATURATION_H
 
-#include "model/gpu.h"
+#include "model/occupancy.h"
 #include "model/kernel_tasks.h"
 
 /* Largest m / gcd(block sizes) that is searched (2 MiB of bits). */
@@ -31,9 +31,9 @@ int64_t gs_analysis_fifo_saturation_paper(const gs_kernel_tasks_t *kernels, int6
  * fractional knapsack, for the threads themselves by the subset sums of
  * gs_analysis_fifo_saturation. regs (per thread) and smem (bytes per block) have one entry per
  * task. A task waits only if the blocks of one job of every task, without one of its own blocks,
- * occupy all SMs to that extent; 0 when no task ever waits. Blocks fit as in model/placement.h.
- * Errors: those of gs_gpu_check and gs_gpu_footprint; GS_ERR_VALUE for a block that does not fit an
- * idle SM. */
+ * occupy all SMs to that extent; 0 when no task ever waits. Blocks fit as in
+ * model/block_placement.h. Errors: those of gs_gpu_check and gs_occupancy_footprint; GS_ERR_VALUE
+ * for a block that does not fit an idle SM. */
 int gs_analysis_fifo_saturation_gpu(gs_context_t *ctx, const gs_kernel_tasks_t *kernels,
                                     const gs_gpu_t *gpu, const int64_t *regs, const int64_t *smem,
                                     bool overlap, int64_t *beta);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/priority_streams/chain_state.h"
+#include "model/occupancy.h"
 
 /* Rounds over all levels in which bounds of less urgent tasks are used; the bounds are valid after
  * each. */
@@ -156,7 +157,7 @@ static int places_of(const gs_analysis_priority_streams_t *self, gs_context_t *c
     *places = self->threads / self->sms / c->threads[j];
     if (device != NULL) {
         gs_gpu_kernel_t kernel = {c->blocks[j], c->threads[j], device->regs[j], device->smem[j]};
-        status = gs_gpu_occupancy(ctx, device->gpu, &kernel, j, places, NULL);
+        status = gs_occupancy_blocks(ctx, device->gpu, &kernel, j, places, NULL);
     }
     *places *= gs_analysis_priority_streams_sms(self, 0);
     return status;

@@ -17,10 +17,10 @@ enum {
 
 #define GS_IO_RULES_DETAILS 5
 
-/* detail: grids, the kernels that run and the limit; limits, the SM, the resource (GS_GPU_LIMIT_*),
- * what is taken of it, what the block needs, what the SM has; placement, the SM, its room, the
- * better SM, its room; priority and queue, the other kernel; stream, the kernel before, -1 for the
- * launch; idle, the block's start. */
+/* detail: grids, the kernels that run and the limit; limits, the SM, the resource
+ * (GS_OCCUPANCY_LIMIT_*), what is taken of it, what the block needs, what the SM has; placement,
+ * the SM, its room, the better SM, its room; priority and queue, the other kernel; stream, the
+ * kernel before, -1 for the launch; idle, the block's start. */
 typedef struct {
     int32_t rule;
     int32_t kernel;

@@ -325,7 +325,7 @@ static int check_block(state_t *self, gs_io_rules_state_t *state, gs_context_t *
     }
     if (state->gpu->carveout_rule == GS_GPU_CARVEOUT_MATCH &&
         !gs_io_rules_room_suits(state, shape, &load)) {
-        finding.detail[1] = GS_GPU_LIMIT_CARVEOUT;
+        finding.detail[1] = GS_OCCUPANCY_LIMIT_CARVEOUT;
         return gs_io_rules_add(state->findings, ctx, finding);
     }
     if (!state->options->placement) {

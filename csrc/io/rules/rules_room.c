@@ -4,11 +4,11 @@
 int64_t gs_io_rules_room_limit(const gs_io_rules_state_t *state, int32_t shape, int resource)
 {
     switch (resource) {
-    case GS_GPU_LIMIT_WARPS:
+    case GS_OCCUPANCY_LIMIT_WARPS:
         return state->gpu->warps_per_sm;
-    case GS_GPU_LIMIT_BLOCKS:
+    case GS_OCCUPANCY_LIMIT_BLOCKS:
         return state->gpu->blocks_per_sm;
-    case GS_GPU_LIMIT_REGS:
+    case GS_OCCUPANCY_LIMIT_REGS:
         return state->shape[shape].regs_usable;
     default:
         return state->gpu->smem_per_sm;
@@ -17,13 +17,13 @@ int64_t gs_io_rules_room_limit(const gs_io_rules_state_t *state, int32_t shape, 
 
 int64_t gs_io_rules_room_take(const gs_io_rules_state_t *state, int32_t shape, int resource)
 {
-    const gs_gpu_footprint_t *take = &state->shape[shape];
+    const gs_occupancy_footprint_t *take = &state->shape[shape];
     switch (resource) {
-    case GS_GPU_LIMIT_WARPS:
+    case GS_OCCUPANCY_LIMIT_WARPS:
         return take->warps;
-    case GS_GPU_LIMIT_BLOCKS:
+    case GS_OCCUPANCY_LIMIT_BLOCKS:
         return 1;
-    case GS_GPU_LIMIT_REGS:
+    case GS_OCCUPANCY_LIMIT_REGS:
         return take->regs;
     default:
         return take->smem;
@@ -39,17 +39,18 @@ static int64_t quotient(int64_t free, int64_t take)
 int32_t gs_io_rules_room_left(const gs_io_rules_state_t *state, int32_t shape,
                               const gs_io_rules_load_t *load)
 {
-    const gs_gpu_footprint_t *take = &state->shape[shape];
+    const gs_occupancy_footprint_t *take = &state->shape[shape];
     const gs_gpu_t *gpu = state->gpu;
-    int64_t room = gpu->blocks_per_sm - load->amount[GS_GPU_LIMIT_BLOCKS];
-    int64_t most = quotient(gpu->warps_per_sm - load->amount[GS_GPU_LIMIT_WARPS], take->warps);
+    int64_t room = gpu->blocks_per_sm - load->amount[GS_OCCUPANCY_LIMIT_BLOCKS];
+    int64_t most =
+        quotient(gpu->warps_per_sm - load->amount[GS_OCCUPANCY_LIMIT_WARPS], take->warps);
     room = most < room ? most : room;
     if (take->regs > 0) {
-        most = quotient(take->regs_usable - load->amount[GS_GPU_LIMIT_REGS], take->regs);
+        most = quotient(take->regs_usable - load->amount[GS_OCCUPANCY_LIMIT_REGS], take->regs);
         room = most < room ? most : room;
     }
     if (take->smem > 0) {
-        most = quotient(gpu->smem_per_sm - load->amount[GS_GPU_LIMIT_SMEM], take->smem);
+        most = quotient(gpu->smem_per_sm - load->amount[GS_OCCUPANCY_LIMIT_SMEM], take->smem);
         room = most < room ? most : room;
     }
     /* No kernel has as many blocks: with those of its own added it is still negative. */

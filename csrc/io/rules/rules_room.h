@@ -12,7 +12,7 @@
 
 /* Resources that blocks hold on an SM, and the numbers of blocks with each carve-out. */
 typedef struct {
-    int64_t amount[4]; /* by GS_GPU_LIMIT_* */
+    int64_t amount[4]; /* by GS_OCCUPANCY_LIMIT_* */
     int32_t of_carveout[GS_GPU_MAX_CARVEOUTS];
 } gs_io_rules_load_t;
 
@@ -36,11 +36,11 @@ typedef struct {
 static inline void gs_io_rules_load_add(gs_io_rules_load_t *load, const gs_io_rules_state_t *state,
                                         int32_t shape, int32_t blocks)
 {
-    const gs_gpu_footprint_t *take = &state->shape[shape];
-    load->amount[GS_GPU_LIMIT_WARPS] += blocks * take->warps;
-    load->amount[GS_GPU_LIMIT_BLOCKS] += blocks;
-    load->amount[GS_GPU_LIMIT_REGS] += blocks * take->regs;
-    load->amount[GS_GPU_LIMIT_SMEM] += blocks * take->smem;
+    const gs_occupancy_footprint_t *take = &state->shape[shape];
+    load->amount[GS_OCCUPANCY_LIMIT_WARPS] += blocks * take->warps;
+    load->amount[GS_OCCUPANCY_LIMIT_BLOCKS] += blocks;
+    load->amount[GS_OCCUPANCY_LIMIT_REGS] += blocks * take->regs;
+    load->amount[GS_OCCUPANCY_LIMIT_SMEM] += blocks * take->smem;
     if (state->carveout[shape] >= 0) {
         load->of_carveout[state->carveout[shape]] += blocks;
     }

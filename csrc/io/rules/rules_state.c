@@ -93,7 +93,7 @@ static int ranks(gs_context_t *ctx, const int64_t *value, int32_t count, int32_t
     return status;
 }
 
-static bool same_shape(const gs_gpu_footprint_t *a, const gs_gpu_footprint_t *b)
+static bool same_shape(const gs_occupancy_footprint_t *a, const gs_occupancy_footprint_t *b)
 {
     return a->warps == b->warps && a->regs == b->regs && a->smem == b->smem &&
            a->regs_usable == b->regs_usable && a->carveout == b->carveout;
@@ -121,10 +121,10 @@ static int find_shapes(gs_io_rules_state_t *self, gs_context_t *ctx)
     for (int32_t k = 0; k < self->kernels && status == GS_OK; k++) {
         const gs_io_rules_log_t *log = self->log;
         const gs_gpu_kernel_t grid = {1, log->threads[k], log->regs[k], log->smem[k]};
-        gs_gpu_footprint_t take;
+        gs_occupancy_footprint_t take;
         int64_t fit;
         int limit;
-        status = gs_gpu_footprint(ctx, self->gpu, &grid, k, &take, &fit, &limit);
+        status = gs_occupancy_footprint(ctx, self->gpu, &grid, k, &take, &fit, &limit);
         if (status == GS_OK && fit == 0) {
             status = gs_fail(ctx, GS_ERR_VALUE, "threads", k, log->threads[k],
                              "a block that fits an SM");

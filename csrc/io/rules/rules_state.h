@@ -4,6 +4,7 @@
 
 #include "io/rules/rules_findings.h"
 #include "io/rules/rules_log.h"
+#include "model/occupancy.h"
 
 /* A block, in the order of (context, start, the kernel's rank, number). */
 typedef struct {
@@ -40,22 +41,22 @@ typedef struct {
     gs_io_rules_findings_t *findings;
     int32_t blocks, kernels, contexts, shapes, priorities;
     bool exact; /* times and joins are exact: blocks that start together are in the order of ties */
-    gs_io_rules_item_t *item;     /* blocks */
-    int32_t *by_end;              /* items, by (context, end) */
-    int32_t *grouped;             /* items by (kernel, start, number) */
-    int32_t *numbered;            /* positions in grouped, by (kernel, number) */
-    gs_io_rules_kernel_t *kernel; /* kernels, one more whose begin is the number of blocks */
-    gs_gpu_footprint_t *shape;    /* footprints, by number of the shape */
-    int32_t *carveout;            /* by shape: its place among the GPU's, -1 if they do not count */
-    int32_t *by_joined;           /* kernels, by (context, priority, joined, row) */
-    int32_t *by_ready;            /* kernels, by (context, priority, ready, row) */
-    int32_t *ready_order;         /* kernels, by (context, ready, row) */
-    int32_t *by_first;            /* kernels, by (context, first, row); NULL: the limit of resident
-                                     grids is not below the number of kernels */
-    int32_t *by_ended;            /* kernels, by (context, ended, row); NULL with by_first */
-    gs_io_rules_part_t *part;     /* contexts */
-    int32_t *sm_at;               /* SM by its place in the device's order */
-    int32_t *at_of;               /* place in the device's order by SM */
+    gs_io_rules_item_t *item;        /* blocks */
+    int32_t *by_end;                 /* items, by (context, end) */
+    int32_t *grouped;                /* items by (kernel, start, number) */
+    int32_t *numbered;               /* positions in grouped, by (kernel, number) */
+    gs_io_rules_kernel_t *kernel;    /* kernels, one more whose begin is the number of blocks */
+    gs_occupancy_footprint_t *shape; /* footprints, by number of the shape */
+    int32_t *carveout;        /* by shape: its place among the GPU's, -1 if they do not count */
+    int32_t *by_joined;       /* kernels, by (context, priority, joined, row) */
+    int32_t *by_ready;        /* kernels, by (context, priority, ready, row) */
+    int32_t *ready_order;     /* kernels, by (context, ready, row) */
+    int32_t *by_first;        /* kernels, by (context, first, row); NULL: the limit of resident
+                                 grids is not below the number of kernels */
+    int32_t *by_ended;        /* kernels, by (context, ended, row); NULL with by_first */
+    gs_io_rules_part_t *part; /* contexts */
+    int32_t *sm_at;           /* SM by its place in the device's order */
+    int32_t *at_of;           /* place in the device's order by SM */
 } gs_io_rules_state_t;
 
 int gs_io_rules_state_init(gs_io_rules_state_t *self, gs_context_t *ctx, const gs_gpu_t *gpu,

@@ -13,7 +13,7 @@ int gs_pbs_large_placement_init(gs_pbs_large_placement_t *self, gs_context_t *ct
                                 const gs_gpu_t *gpu, int32_t n, const gs_gpu_kernel_t *kernels)
 {
     *self = (gs_pbs_large_placement_t){.n = n, .kernels = kernels};
-    int status = gs_placement_init(&self->placer, ctx, gpu, GS_PLACEMENT_MOST_ROOM);
+    int status = gs_block_placement_init(&self->placer, ctx, gpu, GS_BLOCK_PLACEMENT_MOST_ROOM);
     if (status == GS_OK) {
         status = gs_pbs_oracle_kernels_read(ctx, gpu, n, kernels, self->take, self->per_sm);
     }
@@ -28,7 +28,7 @@ int gs_pbs_large_placement_init(gs_pbs_large_placement_t *self, gs_context_t *ct
 
 void gs_pbs_large_placement_free(gs_pbs_large_placement_t *self, gs_context_t *ctx)
 {
-    gs_placement_free(&self->placer, ctx);
+    gs_block_placement_free(&self->placer, ctx);
     gs_free(ctx, self->loads);
     self->loads = NULL;
 }
@@ -37,7 +37,7 @@ void gs_pbs_large_placement_free(gs_pbs_large_placement_t *self, gs_context_t *c
 static int place(gs_pbs_large_placement_t *self, gs_context_t *ctx, int32_t i, bool *fits)
 {
     int64_t placed;
-    int status = gs_placement_kernel(&self->placer, ctx, &self->kernels[i], i, NULL, &placed);
+    int status = gs_block_placement_kernel(&self->placer, ctx, &self->kernels[i], i, NULL, &placed);
     *fits = status == GS_OK && placed == self->kernels[i].blocks;
     return status == GS_OK ? gs_poll(ctx, self->placer.gpu->sms) : status;
 }
@@ -49,7 +49,7 @@ static int try_sort(gs_pbs_large_placement_t *self, gs_context_t *ctx, uint64_t 
     int status = GS_OK;
     int32_t placed = 0;
     *fits = true;
-    gs_placement_clear(&self->placer);
+    gs_block_placement_clear(&self->placer);
     for (int32_t p = 0; p < self->n && *fits && status == GS_OK; p++) {
         int8_t i = self->sorted[sort * self->n + p];
         if ((batch >> i & 1) != 0) {
@@ -65,7 +65,7 @@ static int try_all(gs_pbs_large_placement_t *self, gs_context_t *ctx, uint64_t l
                    bool *fits)
 {
     size_t sms = (size_t)self->placer.gpu->sms;
-    gs_placement_sm_load_t *before = self->loads + sms * (size_t)depth;
+    gs_block_placement_sm_load_t *before = self->loads + sms * (size_t)depth;
     *fits = left == 0;
     if (*fits) {
         return GS_OK;
@@ -93,7 +93,7 @@ static bool never_stuck(const gs_pbs_large_placement_t *self, uint64_t batch)
     int64_t demand[4] = {0}, carveout = self->take[__builtin_ctzll(batch)].carveout;
     for (uint64_t rest = batch; rest != 0; rest &= rest - 1) {
         int32_t i = __builtin_ctzll(rest);
-        const gs_gpu_footprint_t *take = &self->take[i];
+        const gs_occupancy_footprint_t *take = &self->take[i];
         if (take->carveout != carveout) {
             return false;
         }
@@ -103,7 +103,7 @@ static bool never_stuck(const gs_pbs_large_placement_t *self, uint64_t batch)
         demand[3] += self->kernels[i].blocks * take->smem;
     }
     for (uint64_t rest = batch; rest != 0; rest &= rest - 1) {
-        const gs_gpu_footprint_t *take = &self->take[__builtin_ctzll(rest)];
+        const gs_occupancy_footprint_t *take = &self->take[__builtin_ctzll(rest)];
         const int64_t need[4] = {take->warps, 1, take->regs, take->smem};
         const int64_t room[4] = {gpu->warps_per_sm, gpu->blocks_per_sm, take->regs_usable,
                                  gpu->smem_per_sm};
@@ -134,7 +134,7 @@ int gs_pbs_large_placement_decide(gs_pbs_large_placement_t *self, gs_context_t *
         }
     }
     if (status == GS_OK && !fits && all) {
-        gs_placement_clear(&self->placer);
+        gs_block_placement_clear(&self->placer);
         status = try_all(self, ctx, batch, 0, &fits);
     }
     *verdict = fits  ? GS_PBS_LARGE_PLACEMENT_FITS

@@ -11,7 +11,7 @@
 
 #include "core/rng.h"
 #include "model/periodic_tasks.h"
-#include "model/placement.h"
+#include "model/block_placement.h"
 #include "pbs/oracle/oracle.h"
 #include "pbs/prices.h"
 #include "pbs/reductions.h"
@@ -36,12 +36,12 @@ enum {
 typedef struct {
     int32_t n;
     const gs_gpu_kernel_t *kernels; /* borrowed */
-    gs_placement_t placer;
-    gs_gpu_footprint_t take[GS_PBS_LARGE_TASKS];
+    gs_block_placement_t placer;
+    gs_occupancy_footprint_t take[GS_PBS_LARGE_TASKS];
     int64_t per_sm[GS_PBS_LARGE_TASKS];
     int8_t sorted[GS_PBS_ORACLE_KERNELS_ORDERS * GS_PBS_LARGE_TASKS]; /* rows of n */
-    int8_t order[GS_PBS_LARGE_TASKS]; /* of the batch decided last, where it fits */
-    gs_placement_sm_load_t *loads;    /* owned: of the SMs, before each kernel of an order */
+    int8_t order[GS_PBS_LARGE_TASKS];    /* of the batch decided last, where it fits */
+    gs_block_placement_sm_load_t *loads; /* owned: of the SMs, before each kernel of an order */
 } gs_pbs_large_placement_t;
 
 /* n is 1 to GS_PBS_LARGE_TASKS; gpu and kernels must outlive self. Free self in every case. Errors:

@@ -9,7 +9,7 @@
 
 #include "core/context.h"
 #include "core/rng.h"
-#include "model/gpu.h"
+#include "model/occupancy.h"
 #include "model/periodic_tasks.h"
 
 /* Factors are in billionths, so that a factor like 1.1 is exact. */
@@ -55,8 +55,8 @@ typedef struct {
  * GS_PBS_ORACLE_EXHAUSTIVE kernels and for larger ones with at most 720 distinct orders (identical
  * kernels); for other sets the order found for a subset and a few sorted orders are tried.
  *
- * Errors: those of gs_gpu_check and gs_gpu_footprint; a kernel of which no block fits an idle SM
- * (field: the resource, row: the task). Cost: 2^n steps of a few additions where demand alone
+ * Errors: those of gs_gpu_check and gs_occupancy_footprint; a kernel of which no block fits an idle
+ * SM (field: the resource, row: the task). Cost: 2^n steps of a few additions where demand alone
  * decides; for each other set a placement of one or two kernels, 2,000 at most. */
 int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n,
                                const gs_gpu_kernel_t *kernels, int64_t *completion,
@@ -68,16 +68,16 @@ int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n
 /* Number of sorted orders. */
 #define GS_PBS_ORACLE_KERNELS_ORDERS 7
 
-/* Footprints and occupancies (at least 1) of n kernels. Errors: those of gs_gpu_footprint; a kernel
- * of which no block fits an idle SM (field: the resource, row: the task). */
+/* Footprints and occupancies (at least 1) of n kernels. Errors: those of gs_occupancy_footprint; a
+ * kernel of which no block fits an idle SM (field: the resource, row: the task). */
 int gs_pbs_oracle_kernels_read(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n,
-                               const gs_gpu_kernel_t *kernels, gs_gpu_footprint_t *take,
+                               const gs_gpu_kernel_t *kernels, gs_occupancy_footprint_t *take,
                                int64_t *per_sm);
 
 /* The kernels, at most 127, by each of the sort keys: GS_PBS_ORACLE_KERNELS_ORDERS rows of n. The
  * first goes by warps, descending, the second is the increasing index. */
 void gs_pbs_oracle_kernels_sort(const gs_gpu_t *gpu, int32_t n, const gs_gpu_kernel_t *kernels,
-                                const gs_gpu_footprint_t *take, int8_t *sorted);
+                                const gs_occupancy_footprint_t *take, int8_t *sorted);
 
 /* Total resource demand of sets of kernels, and eligibility decided by it alone.
  *
@@ -129,7 +129,7 @@ typedef struct {
 int gs_pbs_oracle_resource_demand_init(gs_pbs_oracle_resource_demand_t *self, gs_context_t *ctx,
                                        const gs_gpu_t *gpu, int32_t n,
                                        const gs_gpu_kernel_t *kernels,
-                                       const gs_gpu_footprint_t *take, const int64_t *per_sm);
+                                       const gs_occupancy_footprint_t *take, const int64_t *per_sm);
 void gs_pbs_oracle_resource_demand_free(gs_pbs_oracle_resource_demand_t *self, gs_context_t *ctx);
 
 /* Classifies a set of two or more kernels: no order places it

@@ -23,7 +23,7 @@ static int64_t gcd(int64_t a, int64_t b)
 }
 
 static void read_resource(resource_t *self, int which, const gs_gpu_t *gpu, int32_t n,
-                          const gs_gpu_footprint_t *take)
+                          const gs_occupancy_footprint_t *take)
 {
     int64_t unit = 0;
     for (int32_t i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ static void add_up(gs_pbs_oracle_resource_demand_sums_t *sums, int32_t count,
 int gs_pbs_oracle_resource_demand_init(gs_pbs_oracle_resource_demand_t *self, gs_context_t *ctx,
                                        const gs_gpu_t *gpu, int32_t n,
                                        const gs_gpu_kernel_t *kernels,
-                                       const gs_gpu_footprint_t *take, const int64_t *per_sm)
+                                       const gs_occupancy_footprint_t *take, const int64_t *per_sm)
 {
     memset(self, 0, sizeof *self);
     self->n = n;

@@ -69,8 +69,8 @@ static PyObject *occupancy(PyObject *module, PyObject *const *args, Py_ssize_t n
     for (npy_intp k = 0; status == GS_OK && k < count; k++) {
         gs_gpu_kernel_t kernel = kernel_at(columns, k);
         int which = 0;
-        status =
-            gs_gpu_occupancy(&call.ctx, &device.gpu, &kernel, k, &gs_python_i64(blocks)[k], &which);
+        status = gs_occupancy_blocks(&call.ctx, &device.gpu, &kernel, k, &gs_python_i64(blocks)[k],
+                                     &which);
         gs_python_i64(limit)[k] = which;
         if (status == GS_OK) {
             status = gs_poll(&call.ctx, 10);
@@ -113,8 +113,8 @@ static bool count_blocks(PyArrayObject *blocks, npy_intp *total)
 }
 
 /* Places kernel after kernel; the first block without room stops all that is behind it. */
-static int place_all(gs_context_t *ctx, gs_placement_t *placer, PyArrayObject *const columns[4],
-                     int32_t *sm, npy_intp total)
+static int place_all(gs_context_t *ctx, gs_block_placement_t *placer,
+                     PyArrayObject *const columns[4], int32_t *sm, npy_intp total)
 {
     npy_intp done = 0;
     bool stuck = false;
@@ -124,9 +124,9 @@ static int place_all(gs_context_t *ctx, gs_placement_t *placer, PyArrayObject *c
         int status;
         if (stuck) { /* still refuse what is no kernel */
             int64_t per_sm;
-            status = gs_gpu_occupancy(ctx, placer->gpu, &kernel, k, &per_sm, NULL);
+            status = gs_occupancy_blocks(ctx, placer->gpu, &kernel, k, &per_sm, NULL);
         } else {
-            status = gs_placement_kernel(placer, ctx, &kernel, k, sm + done, &placed);
+            status = gs_block_placement_kernel(placer, ctx, &kernel, k, sm + done, &placed);
             done += status == GS_OK ? (npy_intp)kernel.blocks : 0;
             stuck = status == GS_OK && placed < kernel.blocks;
         }
@@ -165,7 +165,7 @@ static PyObject *place(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         return NULL;
     }
     gs_python_device_t device;
-    gs_placement_t placer = {0};
+    gs_block_placement_t placer = {0};
     PyArrayObject *columns[4] = {NULL}, *resident = NULL, *sm = NULL, *after = NULL;
     PyObject *result = NULL;
     if (!gs_python_device_init(&device, limits, order) || !read_kernels(columns, in)) {
@@ -179,7 +179,7 @@ static PyObject *place(PyObject *module, PyObject *const *args, Py_ssize_t nargs
             goto out;
         }
     }
-    int status = gs_placement_init(&placer, &call.ctx, &device.gpu, policy);
+    int status = gs_block_placement_init(&placer, &call.ctx, &device.gpu, policy);
     if (status != GS_OK) {
         gs_python_raise(module, &call, status);
         goto out;
@@ -188,12 +188,12 @@ static PyObject *place(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         (after = gs_python_new(2, shape, NPY_INT64)) == NULL) {
         goto out;
     }
-    _Static_assert(sizeof(gs_placement_sm_load_t) == 5 * sizeof(int64_t),
+    _Static_assert(sizeof(gs_block_placement_sm_load_t) == 5 * sizeof(int64_t),
                    "a load is a row of five");
     gs_python_release(&call);
     if (resident != NULL) {
-        status = gs_placement_set(&placer, &call.ctx,
-                                  (const gs_placement_sm_load_t *)PyArray_DATA(resident));
+        status = gs_block_placement_set(
+            &placer, &call.ctx, (const gs_block_placement_sm_load_t *)PyArray_DATA(resident));
     }
     if (status == GS_OK) {
         status = place_all(&call.ctx, &placer, columns, PyArray_DATA(sm), total);
@@ -203,10 +203,11 @@ static PyObject *place(PyObject *module, PyObject *const *args, Py_ssize_t nargs
         gs_python_raise(module, &call, status);
         goto out;
     }
-    memcpy(PyArray_DATA(after), placer.load, (size_t)shape[0] * sizeof(gs_placement_sm_load_t));
+    memcpy(PyArray_DATA(after), placer.load,
+           (size_t)shape[0] * sizeof(gs_block_placement_sm_load_t));
     result = Py_BuildValue("OO", sm, after);
 out:
-    gs_placement_free(&placer, &call.ctx);
+    gs_block_placement_free(&placer, &call.ctx);
     Py_XDECREF((PyObject *)resident);
     Py_XDECREF((PyObject *)sm);
     Py_XDECREF((PyObject *)after);

@@ -58,7 +58,7 @@ typedef struct {
     const gs_gpu_t *gpu;  /* blocks need room on an SM; NULL: one pool of threads */
     const int64_t *regs;  /* with gpu: per thread */
     const int64_t *smem;  /* with gpu: bytes per block */
-    int placement;        /* with gpu: GS_PLACEMENT_MOST_ROOM, ... */
+    int placement;        /* with gpu: GS_BLOCK_PLACEMENT_MOST_ROOM, ... */
     int64_t m;            /* threads; ignored with gpu */
     int order;            /* GS_FIFO_ORDER_HARDWARE, ... */
     int draw;             /* GS_SIMULATE_FIFO_PER_JOB, ... */

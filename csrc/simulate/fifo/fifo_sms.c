@@ -12,8 +12,8 @@ static int read_footprints(gs_simulate_fifo_t *self, gs_context_t *ctx)
                                         model->smem[i]};
         int64_t resident;
         int limit;
-        int status =
-            gs_gpu_footprint(ctx, model->gpu, &kernel, i, &self->sms.take[i], &resident, &limit);
+        int status = gs_occupancy_footprint(ctx, model->gpu, &kernel, i, &self->sms.take[i],
+                                            &resident, &limit);
         if (status != GS_OK) {
             return status;
         }
@@ -31,7 +31,7 @@ int gs_simulate_fifo_sms_init(gs_simulate_fifo_t *self, gs_context_t *ctx)
     const gs_gpu_t *gpu = self->model.gpu;
     const size_t kernels = (size_t)gs_simulate_fifo_kernel_count(&self->model);
     sms->placed = sms->stuck = -1;
-    int status = gs_placement_init(&sms->placer, ctx, gpu, self->model.placement);
+    int status = gs_block_placement_init(&sms->placer, ctx, gpu, self->model.placement);
     if (status != GS_OK) {
         return status;
     }
@@ -45,7 +45,7 @@ int gs_simulate_fifo_sms_init(gs_simulate_fifo_t *self, gs_context_t *ctx)
 void gs_simulate_fifo_sms_free(gs_simulate_fifo_t *self, gs_context_t *ctx)
 {
     gs_simulate_fifo_sms_t *sms = &self->sms;
-    gs_placement_free(&sms->placer, ctx);
+    gs_block_placement_free(&sms->placer, ctx);
     gs_free(ctx, sms->take);
     gs_free(ctx, sms->of_flight);
     gs_free(ctx, sms->at);
@@ -83,10 +83,10 @@ static int place(gs_simulate_fifo_t *self, gs_context_t *ctx, const gs_simulate_
     }
     const bool changed = sms->placed != job->serial;
     if (changed) {
-        gs_placement_change_kernel(&sms->placer);
+        gs_block_placement_change_kernel(&sms->placer);
     }
-    status = gs_placement_resume(&sms->placer, ctx, &sms->take[job->kernel], job->waiting, NULL, 0,
-                                 sms->at, &placed);
+    status = gs_block_placement_resume(&sms->placer, ctx, &sms->take[job->kernel], job->waiting,
+                                       NULL, 0, sms->at, &placed);
     if (placed > 0) {
         sms->placed = job->serial;
     } else if (changed) { /* a kernel without running blocks does not count as the previous one */
@@ -166,8 +166,8 @@ int gs_simulate_fifo_sms_note(gs_simulate_fifo_t *self, gs_context_t *ctx, int64
 void gs_simulate_fifo_sms_remove(gs_simulate_fifo_t *self, int32_t kernel, int64_t flight,
                                  int64_t blocks)
 {
-    gs_placement_remove(&self->sms.placer, self->sms.of_flight[flight], &self->sms.take[kernel],
-                        blocks);
+    gs_block_placement_remove(&self->sms.placer, self->sms.of_flight[flight],
+                              &self->sms.take[kernel], blocks);
     self->sms.stuck = -1;
 }
 
@@ -188,7 +188,7 @@ int64_t gs_simulate_fifo_sms_words(const gs_simulate_fifo_t *self)
 }
 
 /* Number of kernels since this one; from 2 on it does not matter. */
-static int64_t kernels_since(const gs_placement_t *placer, int64_t kernel)
+static int64_t kernels_since(const gs_block_placement_t *placer, int64_t kernel)
 {
     int64_t since = placer->kernels - kernel;
     return since < 2 ? since : 2;
@@ -196,7 +196,7 @@ static int64_t kernels_since(const gs_placement_t *placer, int64_t kernel)
 
 int64_t *gs_simulate_fifo_sms_write(const gs_simulate_fifo_t *self, int64_t *word)
 {
-    const gs_placement_t *placer = &self->sms.placer;
+    const gs_block_placement_t *placer = &self->sms.placer;
     int64_t stream = -1; /* of the job that was placed last, if it is at the head of its stream */
     for (int64_t s = 0; s < self->model.kernels.n; s++) {
         int64_t head = self->stream[s].head;
@@ -207,7 +207,7 @@ int64_t *gs_simulate_fifo_sms_write(const gs_simulate_fifo_t *self, int64_t *wor
     *word++ = stream;
     *word++ = placer->next;
     for (int32_t s = 0; placer->last != NULL && s < self->model.gpu->sms; s++) {
-        const gs_placement_sm_last_t *last = &placer->last[s];
+        const gs_block_placement_sm_last_t *last = &placer->last[s];
         int64_t since = kernels_since(placer, last->kernel);
         *word++ = since;
         *word++ = since < 2 ? kernels_since(placer, last->kernel_before) : 2;

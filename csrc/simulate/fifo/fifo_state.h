@@ -3,7 +3,7 @@
 #define GS_SIMULATE_FIFO_FIFO_STATE_H
 
 #include "core/heap.h"
-#include "model/placement.h"
+#include "model/block_placement.h"
 #include "simulate/fifo/fifo_model.h"
 
 /* Verdict on all later jobs. */
@@ -93,9 +93,9 @@ typedef struct {
 
 /* Blocks on SMs; all zero for a pool of threads. */
 typedef struct {
-    gs_placement_t placer;
-    gs_gpu_footprint_t *take; /* per task, with chains per kernel */
-    int64_t placed;           /* serial of the job whose blocks were placed last, -1: none */
+    gs_block_placement_t placer;
+    gs_occupancy_footprint_t *take; /* per task, with chains per kernel */
+    int64_t placed;                 /* serial of the job whose blocks were placed last, -1: none */
     int64_t stuck;      /* serial of a job that has no room as long as no block ends, -1: none */
     int32_t *of_flight; /* SM of each running wave */
     int64_t flight_room, wave_room;

@@ -161,7 +161,7 @@ static int end_blocks(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
             continue;
         }
         self->flight_free[self->flight_free_count++] = slot;
-        gs_placement_remove(&context->placer, flight->sm, &op->take, flight->blocks);
+        gs_block_placement_remove(&context->placer, flight->sm, &op->take, flight->blocks);
         gs_simulate_hierarchy_note_freed(self, context, flight->sm);
         if (op->is_confined) {
             gs_simulate_hierarchy_release(self, flight->op, flight->sm, flight->blocks);

@@ -255,7 +255,7 @@ static inline int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
     }
     const bool changed = context->placed_op != op;
     if (changed) {
-        gs_placement_change_kernel(&context->placer);
+        gs_block_placement_change_kernel(&context->placer);
     }
     const int32_t *freed = known ? group->freed : NULL;
     int64_t waiting = self->op[op].waiting, placed = 0;
@@ -264,8 +264,8 @@ static inline int start_head(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
         status = self->op[op].is_confined
                      ? gs_simulate_hierarchy_place(self, ctx, context, op, freed,
                                                    group->freed_count, &placed)
-                     : gs_placement_resume(&context->placer, ctx, &self->op[op].take, waiting,
-                                           freed, group->freed_count, self->sm, &placed);
+                     : gs_block_placement_resume(&context->placer, ctx, &self->op[op].take, waiting,
+                                                 freed, group->freed_count, self->sm, &placed);
     }
     forget_freed(group, op);
     if (placed > 0) {

@@ -76,19 +76,20 @@ static int scarce(const gs_simulate_hierarchy_t *self,
 {
     const int64_t partition = self->model.partition[self->model.stream[op]];
     const bool *is_in_set = self->partition[partition].is_in_set;
-    int64_t lacks[GS_GPU_LIMITS] = {0};
+    int64_t lacks[GS_OCCUPANCY_LIMITS] = {0};
     for (int32_t s = 0; s < self->model.gpu.sms; s++) {
-        int lack = gs_placement_lack(&context->placer, s, &self->op[op].take);
+        int lack = gs_block_placement_lack(&context->placer, s, &self->op[op].take);
         if (lack >= 0 && (is_in_set == NULL || is_in_set[self->position[s]])) {
             lacks[lack]++;
         }
     }
-    int most = GS_GPU_LIMIT_WARPS;
-    for (int r = GS_GPU_LIMIT_WARPS; r <= GS_GPU_LIMIT_SMEM; r++) {
+    int most = GS_OCCUPANCY_LIMIT_WARPS;
+    for (int r = GS_OCCUPANCY_LIMIT_WARPS; r <= GS_OCCUPANCY_LIMIT_SMEM; r++) {
         most = lacks[r] > lacks[most] ? r : most;
     }
-    return lacks[GS_GPU_LIMIT_CARVEOUT] > lacks[most] ? GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT
-                                                      : GS_SIMULATE_HIERARCHY_WAIT_WARPS + most;
+    return lacks[GS_OCCUPANCY_LIMIT_CARVEOUT] > lacks[most]
+               ? GS_SIMULATE_HIERARCHY_WAIT_CARVEOUT
+               : GS_SIMULATE_HIERARCHY_WAIT_WARPS + most;
 }
 
 int gs_simulate_hierarchy_explain(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_t context,

@@ -32,7 +32,7 @@ enum {
 /* System to simulate. All arrays belong to the caller and must outlive the simulation. */
 typedef struct {
     gs_gpu_t gpu;
-    int policy; /* GS_PLACEMENT_* */
+    int policy; /* GS_BLOCK_PLACEMENT_* */
     /* SMs of each GPC, which have consecutive ids, for interference and clusters; NULL: all SMs are
      * one GPC. */
     const int64_t *gpc_sms;

@@ -168,7 +168,7 @@ void gs_simulate_hierarchy_free_partitions(gs_simulate_hierarchy_t *self, gs_con
 int gs_simulate_hierarchy_make_starts(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
 void gs_simulate_hierarchy_free_starts(gs_simulate_hierarchy_t *self, gs_context_t *ctx);
 
-/* Like gs_placement_resume for the waiting blocks of a confined kernel. at, count: positions
+/* Like gs_block_placement_resume for the waiting blocks of a confined kernel. at, count: positions
  * outside which no SM has become free since it found no room; NULL: not known. */
 int gs_simulate_hierarchy_place(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
                                 gs_simulate_hierarchy_context_t *context, int64_t op,

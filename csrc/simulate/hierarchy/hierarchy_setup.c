@@ -318,7 +318,8 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         }
         gs_gpu_kernel_t kernel = {model->blocks[i], model->threads[i], model->regs[i],
                                   model->smem[i]};
-        int status = gs_gpu_footprint(ctx, &model->gpu, &kernel, i, &op->take, &blocks, &limit);
+        int status =
+            gs_occupancy_footprint(ctx, &model->gpu, &kernel, i, &op->take, &blocks, &limit);
         if (status != GS_OK) {
             return status;
         }
@@ -334,7 +335,7 @@ static int measure_kernels(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
         }
         if (model->carveout != NULL && model->carveout[i] >= 0) {
             int64_t least = kernel.smem == 0 ? 0 : op->take.smem;
-            op->take.carveout = gs_gpu_carveout(
+            op->take.carveout = gs_occupancy_carveout(
                 &model->gpu, model->carveout[i] > least ? model->carveout[i] : least);
         }
         op->waiting = kernel.blocks;
@@ -347,7 +348,7 @@ static int make_context(gs_simulate_hierarchy_t *self, gs_context_t *ctx, int64_
     gs_simulate_hierarchy_context_t *context = &self->context[c];
     context->placed_op = -1;
     context->places = self->model.resident_grids > 0 ? self->model.resident_grids : INT64_MAX;
-    return gs_placement_init(&context->placer, ctx, &self->model.gpu, self->model.policy);
+    return gs_block_placement_init(&context->placer, ctx, &self->model.gpu, self->model.policy);
 }
 
 static int prepare(gs_simulate_hierarchy_t *self, gs_context_t *ctx)
@@ -416,7 +417,7 @@ int gs_simulate_hierarchy_init(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 
 static void free_context(gs_context_t *ctx, gs_simulate_hierarchy_context_t *context)
 {
-    gs_placement_free(&context->placer, ctx);
+    gs_block_placement_free(&context->placer, ctx);
     gs_heap_free(&context->ends, ctx);
     for (int64_t level = 0; context->queue != NULL && level < context->levels; level++) {
         gs_free(ctx, context->queue[level].op);

@@ -51,8 +51,8 @@ static int place_at(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
 {
     partition_t *partition = partition_of(self, op);
     int64_t done = 0;
-    int status = gs_placement_resume(&context->placer, ctx, &self->op[op].take, blocks,
-                                     self->starts.at, count, self->sm + *placed, &done);
+    int status = gs_block_placement_resume(&context->placer, ctx, &self->op[op].take, blocks,
+                                           self->starts.at, count, self->sm + *placed, &done);
     for (int64_t b = 0; b < done; b++) {
         hold(partition, self->sm[*placed + b], 1);
     }
@@ -67,10 +67,10 @@ static void find_rooms(gs_simulate_hierarchy_t *self,
     const gs_gpu_t *gpu = &self->model.gpu;
     const partition_t *partition = partition_of(self, op);
     for (int32_t p = 0; p < gpu->sms; p++) {
-        self->starts.room[p] =
-            is_in_set(partition, p)
-                ? gs_placement_room(&context->placer, gs_gpu_sm_at(gpu, p), &self->op[op].take)
-                : 0;
+        self->starts.room[p] = is_in_set(partition, p)
+                                   ? gs_block_placement_room(&context->placer, gs_gpu_sm_at(gpu, p),
+                                                             &self->op[op].take)
+                                   : 0;
     }
 }
 
@@ -236,7 +236,7 @@ static int place_clusters(gs_simulate_hierarchy_t *self, gs_context_t *ctx,
         for (int32_t k = 0; k < count; k++) {
             int32_t p = starts->at[k];
             starts->room[p] =
-                gs_placement_room(&context->placer, gs_gpu_sm_at(gpu, p), &self->op[op].take);
+                gs_block_placement_room(&context->placer, gs_gpu_sm_at(gpu, p), &self->op[op].take);
         }
     }
     return status;
@@ -314,7 +314,7 @@ int gs_simulate_hierarchy_lack_of_room(const gs_simulate_hierarchy_t *self,
     bool elsewhere = false;
     for (int32_t p = 0; p < gpu->sms; p++) {
         int32_t sm = gs_gpu_sm_at(gpu, p);
-        if (gs_placement_room(&context->placer, sm, &self->op[op].take) == 0) {
+        if (gs_block_placement_room(&context->placer, sm, &self->op[op].take) == 0) {
             continue;
         }
         if (full ? partition->blocks[sm] > 0 : is_in_set(partition, p)) {

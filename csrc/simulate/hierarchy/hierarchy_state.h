@@ -3,7 +3,7 @@
 #define GS_SIMULATE_HIERARCHY_HIERARCHY_STATE_H
 
 #include "core/heap.h"
-#include "model/placement.h"
+#include "model/block_placement.h"
 #include "simulate/hierarchy/hierarchy_model.h"
 
 /* Reason for which an operation waits. */
@@ -19,7 +19,7 @@ enum {
     GS_SIMULATE_HIERARCHY_WAIT_PRIORITY = 5, /* for a more urgent queue to become empty */
     GS_SIMULATE_HIERARCHY_WAIT_QUEUE = 6,    /* for an earlier kernel of its queue */
     GS_SIMULATE_HIERARCHY_WAIT_WARPS =
-        7, /* at the head of the queue, for warps of an SM (order of GS_GPU_LIMIT_*) */
+        7, /* at the head of the queue, for warps of an SM (order of GS_OCCUPANCY_LIMIT_*) */
     GS_SIMULATE_HIERARCHY_WAIT_BLOCKS = 8,       /* for block slots */
     GS_SIMULATE_HIERARCHY_WAIT_REGS = 9,         /* for registers */
     GS_SIMULATE_HIERARCHY_WAIT_SMEM = 10,        /* for shared memory */
@@ -52,7 +52,7 @@ typedef struct {
                                the NULL stream, -1: none */
     int64_t waiter;         /* first of the heads that wait for it by `after`, -1: none */
     int64_t next_waiter;    /* next one of those that wait for the same operation, -1: none */
-    gs_gpu_footprint_t take;
+    gs_occupancy_footprint_t take;
     bool is_confined; /* hierarchy_starts.c finds its SMs: it is cooperative or has clusters, or its
                          partition has a set or a limit */
     int32_t why;      /* reason of its current wait, GS_SIMULATE_HIERARCHY_WAIT_*; -1: none */
@@ -161,7 +161,7 @@ typedef struct {
 } gs_simulate_hierarchy_starts_t;
 
 typedef struct {
-    gs_placement_t placer;
+    gs_block_placement_t placer;
     gs_heap_t ends;                       /* on the clock of the context; item: flight */
     gs_simulate_hierarchy_queue_t *queue; /* per group, per priority level, most urgent first */
     int64_t levels;

@@ -15,8 +15,8 @@ from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, escape, plural
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
-from gpusched.comparison.verdicts.conditions import Condition, conditions_of, conditions_values
 from gpusched.comparison.verdicts.gpu_rules import Rule
+from gpusched.comparison.verdicts.premises import Condition, conditions_of, conditions_values
 from gpusched.comparison.workload_answer import (
     CLAIMS,
     WorkloadAnswer,

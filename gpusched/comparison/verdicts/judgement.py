@@ -13,9 +13,9 @@ from gpusched._support.text import clip
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.verdicts.conditions import Condition
 from gpusched.comparison.verdicts.premises import (
     Case,
+    Condition,
     cpu_side,
     jobs_that_overlap,
     needs_cpus,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from gpusched._support.budget import BudgetSpent
-from gpusched.comparison.verdicts.conditions import Condition
 from gpusched.comparison.verdicts.gpu_rules import Rule
+from gpusched.comparison.verdicts.premises import Condition
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.platforms import Platform

@@ -15,8 +15,8 @@ import numpy as np
 
 from gpusched.cuda.device import Operation, Run
 from gpusched.cuda.probes.bench import MS, Bench, Finding
+from gpusched.model.block_placement import PLACEMENTS, place
 from gpusched.model.gpu import GPU
-from gpusched.model.placement import PLACEMENTS, place
 
 
 def timer(bench: Bench) -> Finding:

@@ -11,8 +11,8 @@ from typing import Any
 
 from gpusched.cuda.device import Operation
 from gpusched.cuda.probes.bench import MS, Bench, Finding
+from gpusched.model.block_placement import place
 from gpusched.model.gpu import CARVEOUT_RULES, GPU, WARP_THREADS, occupancy
-from gpusched.model.placement import place
 
 KB = 1024
 SIZES = (0, 8 * KB, 40 * KB, 96 * KB)

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from gpusched._support.text import plural, shown
-from gpusched.io.traces.kineto_columns import (
+from gpusched.io.traces.kineto_document import (
+    NotJson,
+    Selection,
+    Taken,
+    decoded,
+    read_document,
+    whole,
+)
+from gpusched.io.traces.kineto_events import (
     BACKWARD,
     CALL_CATEGORIES,
     CALL_FIELDS,
@@ -24,14 +32,6 @@ from gpusched.io.traces.kineto_columns import (
     OTHERS,
     BesideKernels,
     Kernels,
-)
-from gpusched.io.traces.kineto_document import (
-    NotJson,
-    Selection,
-    Taken,
-    decoded,
-    read_document,
-    whole,
 )
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_events import NO_CALL, TraceEvents

@@ -17,10 +17,10 @@ from gpusched._support.arguments import (
     ticks,
 )
 from gpusched._support.registry import enumeration, limit
+from gpusched.model.block_placement import PLACEMENTS
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
-from gpusched.model.placement import PLACEMENTS
 from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
 from gpusched.simulate.fifo_releases import GivenReleases, read_releases
 

@@ -2,22 +2,22 @@
 #include "python/support/parameters.h"
 
 GS_PYTHON_SIGNATURE(
-    sm_occupancy, "sm_occupancy(sms, sm, start, end, threads)", "LAAAA",
+    sm_usage, "sm_usage(sms, sm, start, end, threads)", "LAAAA",
     "tuple[_Ints, _Ints, _Ints, _Ints, _Ints]",
     "(sm, time, warps, threads, blocks), int64: one row per change, by SM and time\n"
-    "(gs_simulate_occupancy_write). sm, start, end, threads: of each block, int64.");
+    "(gs_simulate_sm_usage_write). sm, start, end, threads: of each block, int64.");
 
 /* The rows as a tuple of columns. */
 static PyObject *write_rows(PyObject *module, gs_python_call_t *call,
-                            const gs_simulate_occupancy_t *occupancy)
+                            const gs_simulate_sm_usage_t *usage)
 {
-    PyArrayObject *column[GS_SIMULATE_OCCUPANCY_COLUMNS];
-    int64_t *data[GS_SIMULATE_OCCUPANCY_COLUMNS];
-    if (!gs_python_new_columns(column, GS_SIMULATE_OCCUPANCY_COLUMNS, (npy_intp)occupancy->rows)) {
+    PyArrayObject *column[GS_SIMULATE_SM_USAGE_COLUMNS];
+    int64_t *data[GS_SIMULATE_SM_USAGE_COLUMNS];
+    if (!gs_python_new_columns(column, GS_SIMULATE_SM_USAGE_COLUMNS, (npy_intp)usage->rows)) {
         return NULL;
     }
-    PyObject *result = PyTuple_New(GS_SIMULATE_OCCUPANCY_COLUMNS);
-    for (int i = 0; i < GS_SIMULATE_OCCUPANCY_COLUMNS; i++) {
+    PyObject *result = PyTuple_New(GS_SIMULATE_SM_USAGE_COLUMNS);
+    for (int i = 0; i < GS_SIMULATE_SM_USAGE_COLUMNS; i++) {
         data[i] = gs_python_i64(column[i]);
         if (result == NULL) {
             Py_DECREF((PyObject *)column[i]);
@@ -29,7 +29,7 @@ static PyObject *write_rows(PyObject *module, gs_python_call_t *call,
         return NULL;
     }
     gs_python_release(call);
-    int status = gs_simulate_occupancy_write(occupancy, &call->ctx, data);
+    int status = gs_simulate_sm_usage_write(usage, &call->ctx, data);
     gs_python_acquire(call);
     if (status != GS_OK) {
         Py_CLEAR(result);
@@ -38,13 +38,13 @@ static PyObject *write_rows(PyObject *module, gs_python_call_t *call,
     return result;
 }
 
-static PyObject *sm_occupancy(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *kwnames)
+static PyObject *sm_usage(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *kwnames)
 {
     static const char *const names[] = {"sm", "start", "end", "threads"};
     long long sms;
     PyObject *given[4], *result = NULL;
-    if (!gs_python_parse(&sm_occupancy_signature, args, nargs, kwnames, &sms, &given[0], &given[1],
+    if (!gs_python_parse(&sm_usage_signature, args, nargs, kwnames, &sms, &given[0], &given[1],
                          &given[2], &given[3])) {
         return NULL;
     }
@@ -59,17 +59,17 @@ static PyObject *sm_occupancy(PyObject *module, PyObject *const *args, Py_ssize_
             goto out;
         }
     }
-    const gs_simulate_occupancy_spans_t spans = {
+    const gs_simulate_sm_usage_spans_t spans = {
         PyArray_DIM(column[0], 0), sms,
         gs_python_i64(column[0]),  gs_python_i64(column[1]),
         gs_python_i64(column[2]),  gs_python_i64(column[3])};
-    gs_simulate_occupancy_t occupancy;
+    gs_simulate_sm_usage_t usage;
     gs_python_release(&call);
-    int status = gs_simulate_occupancy_init(&occupancy, &call.ctx, &spans);
+    int status = gs_simulate_sm_usage_init(&usage, &call.ctx, &spans);
     gs_python_acquire(&call);
-    result = status == GS_OK ? write_rows(module, &call, &occupancy)
+    result = status == GS_OK ? write_rows(module, &call, &usage)
                              : gs_python_raise(module, &call, status);
-    gs_simulate_occupancy_free(&occupancy, &call.ctx);
+    gs_simulate_sm_usage_free(&usage, &call.ctx);
 out:
     for (int i = 0; i < 4; i++) {
         Py_XDECREF((PyObject *)column[i]);
@@ -78,7 +78,7 @@ out:
     return result;
 }
 
-PyMethodDef gs_python_occupancy_methods[] = {
-    GS_PYTHON_FUNCTION("sm_occupancy", sm_occupancy),
+PyMethodDef gs_python_sm_usage_methods[] = {
+    GS_PYTHON_FUNCTION("sm_usage", sm_usage),
     {NULL, NULL, 0, NULL},
 };

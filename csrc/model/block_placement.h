@@ -4,10 +4,10 @@
  * 2020). Only the kernel at the head of the queue is considered: once one of its blocks fits no SM,
  * that block and all later ones wait.
  */
-#ifndef GS_MODEL_PLACEMENT_H
-#define GS_MODEL_PLACEMENT_H
+#ifndef GS_MODEL_BLOCK_PLACEMENT_H
+#define GS_MODEL_BLOCK_PLACEMENT_H
 
-#include "model/gpu.h"
+#include "model/occupancy.h"
 
 /* Choice of the SM of a block of kernel k among the SMs on which it fits; a tie goes to the first
  * SM in the device's order.
@@ -25,7 +25,11 @@
  *   3. the SM with the fewest warps.
  *
  * round_robin: the next SM, in cyclic order, after the one used last (by any kernel). */
-enum { GS_PLACEMENT_MOST_ROOM = 0, GS_PLACEMENT_OLMEDO = 1, GS_PLACEMENT_ROUND_ROBIN = 2 };
+enum {
+    GS_BLOCK_PLACEMENT_MOST_ROOM = 0,
+    GS_BLOCK_PLACEMENT_OLMEDO = 1,
+    GS_BLOCK_PLACEMENT_ROUND_ROBIN = 2
+};
 
 /* Load of one SM. */
 typedef struct {
@@ -34,7 +38,7 @@ typedef struct {
     int64_t regs;
     int64_t smem;     /* bytes, including those reserved per block */
     int64_t carveout; /* bytes; -1: none, as on an empty SM, or unknown: the SM takes any block */
-} gs_placement_sm_load_t;
+} gs_block_placement_sm_load_t;
 
 /* State of one SM under olmedo: the last two kernels with blocks on it (numbered in dispatch order)
  * and the last block placed on it. */
@@ -43,61 +47,67 @@ typedef struct {
     int64_t kernel_before;
     int64_t x; /* its warps */
     int64_t z; /* warps on the SM before it */
-} gs_placement_sm_last_t;
+} gs_block_placement_sm_last_t;
 
 /* State of all SMs between blocks; one per device, reusable. */
 typedef struct {
     const gs_gpu_t *gpu; /* borrowed */
     int policy;
-    gs_placement_sm_load_t *load; /* owned, one per SM */
-    int64_t kernels;              /* dispatched so far */
-    int32_t next;                 /* round_robin: first position to try in the SM order */
-    gs_placement_sm_last_t *last; /* olmedo: owned, one per SM; NULL for the others */
+    gs_block_placement_sm_load_t *load; /* owned, one per SM */
+    int64_t kernels;                    /* dispatched so far */
+    int32_t next;                       /* round_robin: first position to try in the SM order */
+    gs_block_placement_sm_last_t *last; /* olmedo: owned, one per SM; NULL for the others */
     int64_t *room;   /* most_room: scratch, one per position in the SM order; NULL for others */
     int32_t *active; /* most_room: scratch, SM ids */
-} gs_placement_t;
+} gs_block_placement_t;
 
 /* Checks the GPU, which must outlive the object. Safe to free after a failure. */
-int gs_placement_init(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_t *gpu, int policy);
-void gs_placement_free(gs_placement_t *self, gs_context_t *ctx);
+int gs_block_placement_init(gs_block_placement_t *self, gs_context_t *ctx, const gs_gpu_t *gpu,
+                            int policy);
+void gs_block_placement_free(gs_block_placement_t *self, gs_context_t *ctx);
 
 /* Empties all SMs and resets the history. */
-void gs_placement_clear(gs_placement_t *self);
+void gs_block_placement_clear(gs_block_placement_t *self);
 
 /* Clears, then sets the load of the SMs, one entry per SM id. Refuses loads that are negative or
  * above the limits of the GPU (field: the resource, row: the SM). */
-int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement_sm_load_t *load);
+int gs_block_placement_set(gs_block_placement_t *self, gs_context_t *ctx,
+                           const gs_block_placement_sm_load_t *load);
 
 /* Places the blocks of one kernel in order. sm (blocks entries, or NULL) receives the SM of each
  * block, -1 from the first block that fits no SM; *placed the number of blocks placed.
  *
  * Cost with b blocks placed: most_room at most about sms * (1 + sqrt(2b)) without sm (in practice
  * sms times the number of different rooms, whatever b), plus b with it; the others b * sms.
- * Errors: those of gs_gpu_footprint; a poll's. */
-int gs_placement_kernel(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_kernel_t *kernel,
-                        int64_t row, int32_t *sm, int64_t *placed);
+ * Errors: those of gs_occupancy_footprint; a poll's. */
+int gs_block_placement_kernel(gs_block_placement_t *self, gs_context_t *ctx,
+                              const gs_gpu_kernel_t *kernel, int64_t row, int32_t *sm,
+                              int64_t *placed);
 
 /* Functions for a simulation over time (simulate/hierarchy/hierarchy.h): the blocks of a kernel are
- * placed in several calls, with a footprint from gs_gpu_footprint, and removed when they end. */
+ * placed in several calls, with a footprint from gs_occupancy_footprint, and removed when they end.
+ */
 
 /* The following blocks belong to a new kernel. */
-void gs_placement_change_kernel(gs_placement_t *self);
+void gs_block_placement_change_kernel(gs_block_placement_t *self);
 
-/* Like gs_placement_kernel for blocks of the current kernel: places as many as fit on the SMs at
- * the positions `at` in the SM order, ascending (NULL: all). */
-int gs_placement_resume(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_footprint_t *take,
-                        int64_t blocks, const int32_t *at, int32_t count, int32_t *sm,
-                        int64_t *placed);
+/* Like gs_block_placement_kernel for blocks of the current kernel: places as many as fit on the SMs
+ * at the positions `at` in the SM order, ascending (NULL: all). */
+int gs_block_placement_resume(gs_block_placement_t *self, gs_context_t *ctx,
+                              const gs_occupancy_footprint_t *take, int64_t blocks,
+                              const int32_t *at, int32_t count, int32_t *sm, int64_t *placed);
 
 /* Number of further blocks that an SM can host. */
-int64_t gs_placement_room(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take);
+int64_t gs_block_placement_room(const gs_block_placement_t *self, int32_t sm,
+                                const gs_occupancy_footprint_t *take);
 
 /* Removes blocks of a footprint from an SM that holds them. */
-void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take,
-                         int64_t blocks);
+void gs_block_placement_remove(gs_block_placement_t *self, int32_t sm,
+                               const gs_occupancy_footprint_t *take, int64_t blocks);
 
-/* The first resource (GS_GPU_LIMIT_*) that an SM lacks for one more block, -1 when it fits; another
- * carve-out before all. */
-int gs_placement_lack(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take);
+/* The first resource (GS_OCCUPANCY_LIMIT_*) that an SM lacks for one more block, -1 when it fits;
+ * another carve-out before all. */
+int gs_block_placement_lack(const gs_block_placement_t *self, int32_t sm,
+                            const gs_occupancy_footprint_t *take);
 
 #endif

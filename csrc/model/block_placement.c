@@ -1,12 +1,13 @@
 /* Placement of blocks on SMs. */
-#include "model/placement.h"
+#include "model/block_placement.h"
 
 #include <string.h>
 
-int gs_placement_init(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_t *gpu, int policy)
+int gs_block_placement_init(gs_block_placement_t *self, gs_context_t *ctx, const gs_gpu_t *gpu,
+                            int policy)
 {
-    *self = (gs_placement_t){.gpu = gpu, .policy = policy};
-    if (policy < GS_PLACEMENT_MOST_ROOM || policy > GS_PLACEMENT_ROUND_ROBIN) {
+    *self = (gs_block_placement_t){.gpu = gpu, .policy = policy};
+    if (policy < GS_BLOCK_PLACEMENT_MOST_ROOM || policy > GS_BLOCK_PLACEMENT_ROUND_ROBIN) {
         return gs_fail(ctx, GS_ERR_VALUE, "policy", -1, policy, "a known placement policy");
     }
     int status = gs_gpu_check(ctx, gpu);
@@ -17,24 +18,24 @@ int gs_placement_init(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_t *g
     if ((self->load = gs_alloc(ctx, sms, sizeof *self->load)) == NULL) {
         goto out;
     }
-    if (policy == GS_PLACEMENT_OLMEDO &&
+    if (policy == GS_BLOCK_PLACEMENT_OLMEDO &&
         (self->last = gs_alloc(ctx, sms, sizeof *self->last)) == NULL) {
         goto out;
     }
-    if (policy == GS_PLACEMENT_MOST_ROOM &&
+    if (policy == GS_BLOCK_PLACEMENT_MOST_ROOM &&
         ((self->room = gs_alloc(ctx, sms, sizeof *self->room)) == NULL ||
          (self->active = gs_alloc(ctx, sms, sizeof *self->active)) == NULL)) {
         goto out;
     }
-    gs_placement_clear(self);
+    gs_block_placement_clear(self);
     return GS_OK;
 out:
     status = ctx->status;
-    gs_placement_free(self, ctx);
+    gs_block_placement_free(self, ctx);
     return status;
 }
 
-void gs_placement_free(gs_placement_t *self, gs_context_t *ctx)
+void gs_block_placement_free(gs_block_placement_t *self, gs_context_t *ctx)
 {
     gs_free(ctx, self->load);
     gs_free(ctx, self->last);
@@ -46,20 +47,21 @@ void gs_placement_free(gs_placement_t *self, gs_context_t *ctx)
     self->active = NULL;
 }
 
-void gs_placement_clear(gs_placement_t *self)
+void gs_block_placement_clear(gs_block_placement_t *self)
 {
     for (int32_t s = 0; s < self->gpu->sms; s++) {
-        self->load[s] = (gs_placement_sm_load_t){.carveout = -1};
+        self->load[s] = (gs_block_placement_sm_load_t){.carveout = -1};
     }
     self->kernels = 0;
     self->next = 0;
     for (int32_t s = 0; self->last != NULL && s < self->gpu->sms; s++) {
         self->last[s] =
-            (gs_placement_sm_last_t){-2, -2, 0, 0}; /* the kernel before kernel 0 is -1 */
+            (gs_block_placement_sm_last_t){-2, -2, 0, 0}; /* the kernel before kernel 0 is -1 */
     }
 }
 
-int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement_sm_load_t *load)
+int gs_block_placement_set(gs_block_placement_t *self, gs_context_t *ctx,
+                           const gs_block_placement_sm_load_t *load)
 {
     const gs_gpu_t *gpu = self->gpu;
     for (int32_t s = 0; s < gpu->sms; s++) {
@@ -88,7 +90,7 @@ int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement
                            "bytes of at least 0, or -1");
         }
     }
-    gs_placement_clear(self);
+    gs_block_placement_clear(self);
     for (int32_t s = 0; s < gpu->sms; s++) {
         self->load[s] = load[s];
         self->load[s].carveout = load[s].blocks == 0 ? -1 : load[s].carveout;
@@ -96,7 +98,8 @@ int gs_placement_set(gs_placement_t *self, gs_context_t *ctx, const gs_placement
     return GS_OK;
 }
 
-static void add(gs_placement_sm_load_t *load, const gs_gpu_footprint_t *take, int64_t blocks)
+static void add(gs_block_placement_sm_load_t *load, const gs_occupancy_footprint_t *take,
+                int64_t blocks)
 {
     load->warps += blocks * take->warps;
     load->blocks += blocks;
@@ -105,48 +108,51 @@ static void add(gs_placement_sm_load_t *load, const gs_gpu_footprint_t *take, in
 }
 
 /* Puts at least one block on an SM. */
-static void put(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take, int64_t blocks)
+static void put(gs_block_placement_t *self, int32_t sm, const gs_occupancy_footprint_t *take,
+                int64_t blocks)
 {
-    gs_placement_sm_load_t *load = &self->load[sm];
+    gs_block_placement_sm_load_t *load = &self->load[sm];
     add(load, take, blocks);
     if (load->carveout < 0) {
         load->carveout = take->carveout;
     }
 }
 
-static bool refuses(const gs_placement_t *self, const gs_placement_sm_load_t *load,
-                    const gs_gpu_footprint_t *take)
+static bool refuses(const gs_block_placement_t *self, const gs_block_placement_sm_load_t *load,
+                    const gs_occupancy_footprint_t *take)
 {
-    return load->carveout >= 0 && !gs_gpu_carveout_suits(self->gpu, load->carveout, take->carveout);
+    return load->carveout >= 0 &&
+           !gs_occupancy_carveout_suits(self->gpu, load->carveout, take->carveout);
 }
 
-int gs_placement_lack(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
+int gs_block_placement_lack(const gs_block_placement_t *self, int32_t sm,
+                            const gs_occupancy_footprint_t *take)
 {
-    const gs_placement_sm_load_t *load = &self->load[sm];
+    const gs_block_placement_sm_load_t *load = &self->load[sm];
     if (refuses(self, load, take)) {
-        return GS_GPU_LIMIT_CARVEOUT;
+        return GS_OCCUPANCY_LIMIT_CARVEOUT;
     }
     if (load->warps + take->warps > self->gpu->warps_per_sm) {
-        return GS_GPU_LIMIT_WARPS;
+        return GS_OCCUPANCY_LIMIT_WARPS;
     }
     if (load->blocks >= self->gpu->blocks_per_sm) {
-        return GS_GPU_LIMIT_BLOCKS;
+        return GS_OCCUPANCY_LIMIT_BLOCKS;
     }
     if (take->regs != 0 && load->regs + take->regs > take->regs_usable) {
-        return GS_GPU_LIMIT_REGS;
+        return GS_OCCUPANCY_LIMIT_REGS;
     }
-    return load->smem + take->smem > self->gpu->smem_per_sm ? GS_GPU_LIMIT_SMEM : -1;
+    return load->smem + take->smem > self->gpu->smem_per_sm ? GS_OCCUPANCY_LIMIT_SMEM : -1;
 }
 
-static bool fits(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
+static bool fits(const gs_block_placement_t *self, int32_t sm, const gs_occupancy_footprint_t *take)
 {
-    return gs_placement_lack(self, sm, take) < 0;
+    return gs_block_placement_lack(self, sm, take) < 0;
 }
 
-static inline int64_t room_on(const gs_placement_t *self, int32_t sm,
-                              const gs_gpu_footprint_t *take)
+static inline int64_t room_on(const gs_block_placement_t *self, int32_t sm,
+                              const gs_occupancy_footprint_t *take)
 {
-    const gs_placement_sm_load_t *load = &self->load[sm];
+    const gs_block_placement_sm_load_t *load = &self->load[sm];
     int64_t warps = self->gpu->warps_per_sm - load->warps;
     int64_t room = self->gpu->blocks_per_sm - load->blocks;
     if (warps < take->warps || room <= 0 || refuses(self, load, take)) {
@@ -171,14 +177,14 @@ static inline int64_t room_on(const gs_placement_t *self, int32_t sm,
  * Blocks are therefore dealt in levels: the SMs with the largest room R get one block each, in
  * order, then have room R - 1 like those that had R - 1 before, and so on. Between two different
  * rooms the SMs of a level stay the same, and their rounds are dealt at once. */
-static int place_most_room(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_footprint_t *take,
-                           int64_t blocks, const int32_t *at, int32_t sms, int32_t *sm,
-                           int64_t *placed)
+static int place_most_room(gs_block_placement_t *self, gs_context_t *ctx,
+                           const gs_occupancy_footprint_t *take, int64_t blocks, const int32_t *at,
+                           int32_t sms, int32_t *sm, int64_t *placed)
 {
     int64_t level = 0, done = 0;
     for (int32_t p = 0; p < sms; p++) {
         self->room[p] =
-            gs_placement_room(self, gs_gpu_sm_at(self->gpu, at == NULL ? p : at[p]), take);
+            gs_block_placement_room(self, gs_gpu_sm_at(self->gpu, at == NULL ? p : at[p]), take);
         level = self->room[p] > level ? self->room[p] : level;
     }
     while (done < blocks && level > 0) {
@@ -218,7 +224,7 @@ static int place_most_room(gs_placement_t *self, gs_context_t *ctx, const gs_gpu
 
 /* The SM of the next block under round_robin, -1 when it fits none: of the positions `at`, in
  * cyclic order. */
-static int32_t choose_round_robin(gs_placement_t *self, const gs_gpu_footprint_t *take,
+static int32_t choose_round_robin(gs_block_placement_t *self, const gs_occupancy_footprint_t *take,
                                   const int32_t *at, int32_t count)
 {
     int32_t first = at == NULL ? self->next : 0; /* the first entry from `next` on */
@@ -237,18 +243,18 @@ static int32_t choose_round_robin(gs_placement_t *self, const gs_gpu_footprint_t
 }
 
 /* Whether the SM holds a block of the kernel dispatched before this one. */
-static bool holds_previous(const gs_placement_t *self, int32_t sm)
+static bool holds_previous(const gs_block_placement_t *self, int32_t sm)
 {
-    const gs_placement_sm_last_t *last = &self->last[sm];
+    const gs_block_placement_sm_last_t *last = &self->last[sm];
     int64_t previous = self->kernels - 1;
     return last->kernel == previous ||
            (last->kernel == self->kernels && last->kernel_before == previous);
 }
 
 /* The SM that carries fewer warps than all others, which carry the same number; -1 if none. */
-static int32_t lone_sm(const gs_placement_t *self, int64_t *others)
+static int32_t lone_sm(const gs_block_placement_t *self, int64_t *others)
 {
-    const gs_placement_sm_load_t *load = self->load;
+    const gs_block_placement_sm_load_t *load = self->load;
     const int32_t sms = self->gpu->sms;
     if (sms < 2) {
         return -1;
@@ -278,7 +284,7 @@ static bool is_among(const gs_gpu_t *gpu, const int32_t *at, int32_t count, int3
 }
 
 /* The SM of the next block under olmedo, -1 when it fits none of the positions `at`. */
-static int32_t choose_olmedo(const gs_placement_t *self, const gs_gpu_footprint_t *take,
+static int32_t choose_olmedo(const gs_block_placement_t *self, const gs_occupancy_footprint_t *take,
                              const int32_t *at, int32_t count)
 {
     const gs_gpu_t *gpu = self->gpu;
@@ -313,9 +319,9 @@ static int32_t choose_olmedo(const gs_placement_t *self, const gs_gpu_footprint_
     return best < 0 ? passed_over : best;
 }
 
-static void remember(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
+static void remember(gs_block_placement_t *self, int32_t sm, const gs_occupancy_footprint_t *take)
 {
-    gs_placement_sm_last_t *last = &self->last[sm];
+    gs_block_placement_sm_last_t *last = &self->last[sm];
     if (last->kernel != self->kernels) {
         last->kernel_before = last->kernel;
         last->kernel = self->kernels;
@@ -324,17 +330,18 @@ static void remember(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t 
     last->z = self->load[sm].warps;
 }
 
-static int place_one_by_one(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_footprint_t *take,
-                            int64_t blocks, const int32_t *at, int32_t sms, int32_t *sm,
-                            int64_t *placed)
+static int place_one_by_one(gs_block_placement_t *self, gs_context_t *ctx,
+                            const gs_occupancy_footprint_t *take, int64_t blocks, const int32_t *at,
+                            int32_t sms, int32_t *sm, int64_t *placed)
 {
     while (*placed < blocks) {
-        int32_t s = self->policy == GS_PLACEMENT_OLMEDO ? choose_olmedo(self, take, at, sms)
-                                                        : choose_round_robin(self, take, at, sms);
+        int32_t s = self->policy == GS_BLOCK_PLACEMENT_OLMEDO
+                        ? choose_olmedo(self, take, at, sms)
+                        : choose_round_robin(self, take, at, sms);
         if (s < 0) {
             break;
         }
-        if (self->policy == GS_PLACEMENT_OLMEDO) {
+        if (self->policy == GS_BLOCK_PLACEMENT_OLMEDO) {
             remember(self, s, take);
         }
         put(self, s, take, 1);
@@ -350,19 +357,20 @@ static int place_one_by_one(gs_placement_t *self, gs_context_t *ctx, const gs_gp
     return GS_OK;
 }
 
-int gs_placement_kernel(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_kernel_t *kernel,
-                        int64_t row, int32_t *sm, int64_t *placed)
+int gs_block_placement_kernel(gs_block_placement_t *self, gs_context_t *ctx,
+                              const gs_gpu_kernel_t *kernel, int64_t row, int32_t *sm,
+                              int64_t *placed)
 {
-    gs_gpu_footprint_t take;
+    gs_occupancy_footprint_t take;
     int64_t per_sm;
     int limit;
     *placed = 0;
-    int status = gs_gpu_footprint(ctx, self->gpu, kernel, row, &take, &per_sm, &limit);
+    int status = gs_occupancy_footprint(ctx, self->gpu, kernel, row, &take, &per_sm, &limit);
     if (status != GS_OK) {
         return status;
     }
     if (per_sm > 0) {
-        status = self->policy == GS_PLACEMENT_MOST_ROOM
+        status = self->policy == GS_BLOCK_PLACEMENT_MOST_ROOM
                      ? place_most_room(self, ctx, &take, kernel->blocks, NULL, self->gpu->sms, sm,
                                        placed)
                      : place_one_by_one(self, ctx, &take, kernel->blocks, NULL, self->gpu->sms, sm,
@@ -376,31 +384,32 @@ int gs_placement_kernel(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_ke
     return status;
 }
 
-void gs_placement_change_kernel(gs_placement_t *self)
+void gs_block_placement_change_kernel(gs_block_placement_t *self)
 {
     self->kernels++;
 }
 
-int gs_placement_resume(gs_placement_t *self, gs_context_t *ctx, const gs_gpu_footprint_t *take,
-                        int64_t blocks, const int32_t *at, int32_t count, int32_t *sm,
-                        int64_t *placed)
+int gs_block_placement_resume(gs_block_placement_t *self, gs_context_t *ctx,
+                              const gs_occupancy_footprint_t *take, int64_t blocks,
+                              const int32_t *at, int32_t count, int32_t *sm, int64_t *placed)
 {
     int32_t sms = at == NULL ? self->gpu->sms : count;
     *placed = 0;
-    return self->policy == GS_PLACEMENT_MOST_ROOM
+    return self->policy == GS_BLOCK_PLACEMENT_MOST_ROOM
                ? place_most_room(self, ctx, take, blocks, at, sms, sm, placed)
                : place_one_by_one(self, ctx, take, blocks, at, sms, sm, placed);
 }
 
-int64_t gs_placement_room(const gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take)
+int64_t gs_block_placement_room(const gs_block_placement_t *self, int32_t sm,
+                                const gs_occupancy_footprint_t *take)
 {
     return room_on(self, sm, take);
 }
 
-void gs_placement_remove(gs_placement_t *self, int32_t sm, const gs_gpu_footprint_t *take,
-                         int64_t blocks)
+void gs_block_placement_remove(gs_block_placement_t *self, int32_t sm,
+                               const gs_occupancy_footprint_t *take, int64_t blocks)
 {
-    gs_placement_sm_load_t *load = &self->load[sm];
+    gs_block_placement_sm_load_t *load = &self->load[sm];
     add(load, take, -blocks);
     if (load->blocks == 0) {
         load->carveout = -1;

@@ -1,10 +1,10 @@
-/* Occupancy of SMs over time: the starts and ends of each SM, merged. */
-#include "simulate/occupancy.h"
+/* Usage of SMs over time: the starts and ends of each SM, merged. */
+#include "simulate/sm_usage.h"
 
 #include "core/radix_sort.h"
 #include "model/gpu.h"
 
-static int check(gs_context_t *ctx, const gs_simulate_occupancy_spans_t *spans)
+static int check(gs_context_t *ctx, const gs_simulate_sm_usage_spans_t *spans)
 {
     if (spans->count > INT32_MAX) {
         return gs_fail(ctx, GS_ERR_OVERFLOW, "spans", -1, spans->count, "less than 2**31");
@@ -25,10 +25,10 @@ static int check(gs_context_t *ctx, const gs_simulate_occupancy_spans_t *spans)
 }
 
 /* Writes the rows, or counts them where there are no columns. */
-static int merge(const gs_simulate_occupancy_t *self, gs_context_t *ctx, int64_t *const *column,
+static int merge(const gs_simulate_sm_usage_t *self, gs_context_t *ctx, int64_t *const *column,
                  int64_t *rows)
 {
-    const gs_simulate_occupancy_spans_t *spans = self->spans;
+    const gs_simulate_sm_usage_spans_t *spans = self->spans;
     int64_t starts = 0, ends = 0, sm = -1;
     int64_t warps = 0, threads = 0, blocks = 0;
     *rows = 0;
@@ -62,11 +62,11 @@ static int merge(const gs_simulate_occupancy_t *self, gs_context_t *ctx, int64_t
         }
         if (warps != before[0] || threads != before[1] || blocks != before[2]) {
             if (column != NULL) {
-                column[GS_SIMULATE_OCCUPANCY_SM][*rows] = sm;
-                column[GS_SIMULATE_OCCUPANCY_TIME][*rows] = time;
-                column[GS_SIMULATE_OCCUPANCY_WARPS][*rows] = warps;
-                column[GS_SIMULATE_OCCUPANCY_THREADS][*rows] = threads;
-                column[GS_SIMULATE_OCCUPANCY_BLOCKS][*rows] = blocks;
+                column[GS_SIMULATE_SM_USAGE_SM][*rows] = sm;
+                column[GS_SIMULATE_SM_USAGE_TIME][*rows] = time;
+                column[GS_SIMULATE_SM_USAGE_WARPS][*rows] = warps;
+                column[GS_SIMULATE_SM_USAGE_THREADS][*rows] = threads;
+                column[GS_SIMULATE_SM_USAGE_BLOCKS][*rows] = blocks;
             }
             (*rows)++;
         }
@@ -78,10 +78,10 @@ static int merge(const gs_simulate_occupancy_t *self, gs_context_t *ctx, int64_t
     return GS_OK;
 }
 
-int gs_simulate_occupancy_init(gs_simulate_occupancy_t *self, gs_context_t *ctx,
-                               const gs_simulate_occupancy_spans_t *spans)
+int gs_simulate_sm_usage_init(gs_simulate_sm_usage_t *self, gs_context_t *ctx,
+                              const gs_simulate_sm_usage_spans_t *spans)
 {
-    *self = (gs_simulate_occupancy_t){.spans = spans};
+    *self = (gs_simulate_sm_usage_t){.spans = spans};
     int status = check(ctx, spans);
     if (status != GS_OK) {
         return status;
@@ -102,14 +102,14 @@ int gs_simulate_occupancy_init(gs_simulate_occupancy_t *self, gs_context_t *ctx,
     return merge(self, ctx, NULL, &self->rows);
 }
 
-int gs_simulate_occupancy_write(const gs_simulate_occupancy_t *self, gs_context_t *ctx,
-                                int64_t *const column[GS_SIMULATE_OCCUPANCY_COLUMNS])
+int gs_simulate_sm_usage_write(const gs_simulate_sm_usage_t *self, gs_context_t *ctx,
+                               int64_t *const column[GS_SIMULATE_SM_USAGE_COLUMNS])
 {
     int64_t rows;
     return merge(self, ctx, column, &rows);
 }
 
-void gs_simulate_occupancy_free(gs_simulate_occupancy_t *self, gs_context_t *ctx)
+void gs_simulate_sm_usage_free(gs_simulate_sm_usage_t *self, gs_context_t *ctx)
 {
     gs_free(ctx, self->by_start);
     gs_free(ctx, self->by_end);
