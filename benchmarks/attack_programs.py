@@ -469,6 +469,7 @@ def general(rng: Random) -> Case:
         for place, name in enumerate(users):
             groups[place if place < 2 else rng.randrange(2)].append(name)
         more["green_contexts"] = {tuple(group): 1 for group in groups if group}
+        more["mps_partitions"] = more["green_contexts"]  # a task is a client of its name
     if rng.random() < 0.2:
         tasks = [one.replace(process=one.name) for one in tasks]
         more["mps"] = {one.name: rng.choice((30, 50, 70, 100)) for one in tasks}

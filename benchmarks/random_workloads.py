@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import gpusched as gs
+from gpusched.model.gpus.capabilities import static_partition_unit
 
 PERIODS = (6, 8, 10, 12, 15, 16, 20, 24, 30, 40, 48, 60, 80, 120)
 STYLES = ("single", "single", "pipeline", "chain", "facts")
@@ -98,6 +99,11 @@ def divided(random: Random, workload: gs.Workload, platform: gs.Platform) -> gs.
     assert gpu is not None
     changes: dict[str, Any] = {}
     processes = sorted({task.process for task in workload if task.process is not None})
+    chunk = static_partition_unit(gpu.cc)
+    if processes and chunk and len(processes) * chunk <= gpu.sms:
+        changes["mps_partitions"] = dict.fromkeys(
+            processes, gpu.sms // len(processes) // chunk * chunk
+        )
     if processes and random.random() < 0.5:
         changes["mps"] = {name: random.choice((25, 50, 70, 100)) for name in processes}
     users = [

@@ -61,6 +61,8 @@ PLAYED = (
     "gpu_server", "stgm", "srm", "driver", "edf_serial",
 )  # fmt: skip
 """Ways that can be played for any program without an answer."""
+PARTS = {"green_contexts": "green_contexts", "mps_static": "mps_partitions"}
+"""Ways with parts of the GPU, and the facts of a platform that have them."""
 APART = ("mpcp", "fmlp_plus", "gpu_server", "srm", "edf_serial", "priority_streams", "streams")
 """Ways in whose runs kernels may well run one at a time."""
 WITH_CORES = ("gcaps", "mpcp", "fmlp_plus", "gpu_server", "time_slices")  # tests that choose cores
@@ -263,7 +265,7 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
         options["within"] = detail.within
         options["instances"] = [place.get(i, 0) for i in range(len(workload))]
         return Played(workload, platform.replace(mig=profiles), way, options)
-    if way == "green_contexts" and platform.green_contexts is None:
+    if way in PARTS and getattr(platform, PARTS[way]) is None:
         return None
     hosts = getattr(detail, "hosts", None)
     if isinstance(detail, gs.analysis.Verdict):
@@ -564,11 +566,11 @@ def possible(case: Case, rng: Random, why: str) -> tuple[str, str] | None:
         until = length(w)
         pinned = any(task.core is not None for task in w)
         for way in WAYS:
-            if way.name not in PLAYED and way.name != "green_contexts":
+            if way.name not in PLAYED and way.name not in PARTS:
                 continue
             if pinned and way.name in ("srm", "driver"):  # which choose where tasks run
                 continue
-            if way.name == "green_contexts" and p.green_contexts is None:
+            if way.name in PARTS and getattr(p, PARTS[way.name]) is None:
                 continue
             for cores in cores_of((w, p), rng, 4):
                 played = Played(w, p, way.name, {} if cores is None else {"cores": cores})
@@ -741,7 +743,7 @@ def smaller(case: Case) -> Iterator[Case]:
     for name in ("launch_latency", "context_switch", "update_cost", "server_overhead"):
         if getattr(at, name):
             yield w, p.replace(**{name: 0})
-    for name in ("mps", "green_contexts"):
+    for name in ("mps", "mps_partitions", "green_contexts"):
         if getattr(p, name) is not None:
             yield w, p.replace(**{name: None})
 

@@ -42,7 +42,8 @@ from gpusched.ways import WAYS
 
 VERDICTS = ("guaranteed", "conditional", "undecided", "not schedulable", "not applicable", "cut")
 DEPLOYABLE = (
-    "one_stream", "streams", "priority_streams", "mps", "time_slices", "green_contexts",
+    "one_stream", "streams", "priority_streams", "mps", "mps_static", "time_slices",
+    "green_contexts",
 )  # fmt: skip
 LABELS = tuple(
     f"{way.name} ({mode})" if mode else way.name for way in WAYS for mode in way.modes or ("",)

@@ -8,6 +8,7 @@ extern const gs_ways_way_t gs_ways_one_stream;
 extern const gs_ways_way_t gs_ways_streams;
 extern const gs_ways_way_t gs_ways_priority_streams;
 extern const gs_ways_way_t gs_ways_mps;
+extern const gs_ways_way_t gs_ways_mps_static;
 extern const gs_ways_way_t gs_ways_green_contexts;
 extern const gs_ways_way_t gs_ways_time_slices;
 extern const gs_ways_way_t gs_ways_gcaps;
@@ -28,6 +29,7 @@ const gs_ways_way_t *const gs_ways_table[] = {
     &gs_ways_streams,
     &gs_ways_priority_streams,
     &gs_ways_mps,
+    &gs_ways_mps_static,
     &gs_ways_green_contexts,
     &gs_ways_time_slices,
     &gs_ways_gcaps,

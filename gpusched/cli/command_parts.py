@@ -154,16 +154,16 @@ def engines(text: str) -> int | list[str]:
     return natural(text) if text.lstrip("-").isdecimal() else text.split(",")
 
 
-def green_contexts(text: str) -> list[tuple[tuple[str, ...], int]]:
-    """SMs of green contexts: TASK+TASK=SMS,..."""
+def partitions(text: str) -> list[tuple[tuple[str, ...], int]]:
+    """SMs of parts of the GPU: NAME+NAME=SMS,..."""
     found = []
     for part in text.split(","):
-        tasks, _, sms = part.rpartition("=")
-        if not tasks or not sms.isdecimal():
+        names, _, sms = part.rpartition("=")
+        if not names or not sms.isdecimal():
             raise argparse.ArgumentTypeError(
-                f"got {text!r}, expected TASK=SMS,... or TASK+TASK=SMS"
+                f"got {text!r}, expected NAME=SMS,... or NAME+NAME=SMS"
             )
-        found.append((tuple(tasks.split("+")), int(sms)))
+        found.append((tuple(names.split("+")), int(sms)))
     return found
 
 

@@ -7,9 +7,9 @@ import argparse
 from gpusched.cli.command_parts import (
     Refusal,
     engines,
-    green_contexts,
     natural,
     option_head,
+    partitions,
     positive,
     shares,
     slowdown,
@@ -108,8 +108,14 @@ def add_platform(command: argparse.ArgumentParser) -> None:
         "camera=50,planner=16SMs (default: all)",
     )
     group.add_argument(
+        "--mps-partitions",
+        type=partitions,
+        metavar="PROCESS=SMS,...",
+        help="SMs of static partitions of MPS for mps_static, such as camera=16,planner+map=24",
+    )
+    group.add_argument(
         "--green-contexts",
-        type=green_contexts,
+        type=partitions,
         metavar="TASK=SMS,...",
         help="SMs of green contexts for green_contexts, such as camera=16,planner+map=24",
     )
@@ -148,8 +154,8 @@ def workload_of(options: argparse.Namespace) -> Workload:
 def platform_of(options: argparse.Namespace) -> Platform:
     """The platform of the options; ``Refusal`` that names the one that is wrong."""
     names = ("gpu", "cpus", *(name for name, _ in _TIMES))
-    names += ("priority_levels", "slowdown", "copy_engines", "mig", "mps", "green_contexts")
-    names += ("channels", "workqueue", "sm_coscheduling")
+    names += ("priority_levels", "slowdown", "copy_engines", "mig", "mps")
+    names += ("mps_partitions", "green_contexts", "channels", "workqueue", "sm_coscheduling")
     given = {name: value for name in names if (value := getattr(options, name)) is not None}
     try:
         return Platform(**given)
@@ -163,6 +169,7 @@ def program_of(options: argparse.Namespace) -> tuple[Workload, Platform]:
     workload, platform = workload_of(options), platform_of(options)
     for option, found in (
         ("mps", unknown_clients(workload, platform)),
+        ("mps-partitions", unknown_clients(workload, platform, static=True)),
         ("green-contexts", unknown_tasks(workload, platform)),
     ):
         if found:

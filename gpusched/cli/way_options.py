@@ -10,6 +10,7 @@ from gpusched.ways.way import Way, as_way
 
 __all__ = ["add_way", "asked_way", "not_applicable"]
 
+
 def add_way(command: argparse.ArgumentParser) -> None:
     """Add ``--way``, ``--mode`` and ``--option``."""
     command.add_argument(

@@ -174,7 +174,7 @@ def _more_channels(tried: Tried) -> list[Change]:
     gpu, count = tried.platform.gpu, sum(bool(task.kernels) for task in tried.workload)
     if gpu is None or count > 32:
         return []
-    of_client = tried.way.name == "mps"
+    of_client = tried.way.name in ("mps", "mps_static")
     channels = DerivedModels(tried.workload, tried.platform).channels(of_client=of_client)
     if not channels or channels >= count:
         return []

@@ -29,6 +29,7 @@ from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import allocated, inner_way
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.tasks_in_parts import PartForm
 from gpusched.comparison.verdicts.gpu_rules import readings_of
 from gpusched.comparison.verdicts.judgement import Found, judged
 from gpusched.comparison.verdicts.premises import (
@@ -118,9 +119,9 @@ def analyze(
         GPU, CPU cores and overheads.
     way
         A way of sharing the GPU (``gs.ways``), or its name in `compare` ("streams",
-        "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp", "fmlp_plus",
-        "gpu_server", "stgm", "mig", "srm", "container", "edf_serial", "edf_parallel", "pbs"). Costs
-        that it states win over those of the platform.
+        "priority_streams", "mps", "mps_static", "green_contexts", "time_slices", "gcaps", "mpcp",
+        "fmlp_plus", "gpu_server", "stgm", "mig", "srm", "container", "edf_serial", "edf_parallel",
+        "pbs"). Costs that it states win over those of the platform.
     gaps
         Treatment of CPU work between two GPU segments of a job by the methods that schedule jobs as
         units (PBS): ``"occupy"`` (it counts as GPU time) or ``"refuse"``.
@@ -362,18 +363,17 @@ def _mps(models: DerivedModels, way: Way, request: Request, options: dict[str, A
     return Found(answer, view, bool(answer.accepted), (said, shares), slower)
 
 
-def _green_contexts(
-    models: DerivedModels, way: Way, request: Request, options: dict[str, Any]
-) -> Found:
-    """Green contexts: parts of the GPU with SMs of their own, and streams in each."""
+def _in_parts(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
+    """Parts of the GPU with SMs of their own, and streams in each, of one process or several."""
     models, slower = models.side_by_side()
-    green = models.in_green_contexts(test=True)
-    view = models.chains("green_contexts")
+    form: PartForm = "green_contexts" if way.name == "green_contexts" else "mps_static"
+    parts = models.in_parts(form, test=True)
+    view = models.chains(form)
     answer = analysis.priority_streams(
         view.tasks,
         gpu=models.gpu(),
-        partition=green.partition(view.tasks.name),
-        partition_sms=[len(sms) for sms in green.sms],
+        partition=parts.partition(view.tasks.name),
+        partition_sms=[len(sms) for sms in parts.sms],
         stop=request.stop,
         **options,
     )
@@ -579,7 +579,8 @@ _TESTS: dict[str, Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]
     "streams": _streams,
     "priority_streams": _priority_streams,
     "mps": _mps,
-    "green_contexts": _green_contexts,
+    "mps_static": _in_parts,
+    "green_contexts": _in_parts,
     "time_slices": _placed(
         lambda models: models.hosts("all", waits=True, split=True, switches=False)
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
@@ -19,10 +20,12 @@ from gpusched.comparison.finer_ticks import (
     in_finer_ticks,
     instance_times,
 )
-from gpusched.comparison.green_context_tasks import (
-    GREEN_SENTENCES,
-    GreenContextTasks,
-    in_green_contexts,
+from gpusched.comparison.tasks_in_parts import (
+    PART_SENTENCES,
+    PartForm,
+    TasksInParts,
+    in_parts,
+    part_homes,
 )
 from gpusched.comparison.verdicts.necessary_conditions import (
     broken_conditions,
@@ -64,7 +67,13 @@ _WHOLE_GPU = frozenset(w.name for w in WAYS if w.simulator == "host" and not w.d
 
 Gaps = Literal["refuse", "occupy"]
 StreamForm = Literal[
-    "one_stream", "streams", "priority_streams", "mps", "green_contexts", "time_slices"
+    "one_stream",
+    "streams",
+    "priority_streams",
+    "mps",
+    "mps_static",
+    "green_contexts",
+    "time_slices",
 ]
 Made = TypeVar("Made")
 
@@ -186,13 +195,12 @@ class DerivedModels:
                 free |= frozenset(limits)
             single = not self.has_chains()
             return Sharing(slowed=slowed, single=single, free=free, limits=limits)
-        if way == "green_contexts" and self.platform.green_contexts is not None:
-            home = green_sms(self.platform.green_contexts, self.gpu())
-            limits, together = {}, frozenset[str]()
-            for (tasks, _), sms in zip(self.platform.green_contexts, home, strict=True):
-                limits |= {task: len(sms) for task in tasks}
-                here = names.intersection(tasks)
-                together |= here if len(here) > 1 else frozenset()
+        if way in PART_SENTENCES and (found := part_homes(self.workload, self.platform, way)):
+            entries, home = found
+            sms = [len(part) for part in green_sms(entries, self.gpu())]
+            limits = {task: sms[part] for task, part in home.items()}
+            users_of = Counter(home[name] for name in names if name in home)
+            together = {name for name in names if users_of[home.get(name, -1)] > 1}
             return Sharing(slowed=slowed, free=free & together, limits=limits)
         return Sharing()
 
@@ -242,15 +250,18 @@ class DerivedModels:
         return self.once("kernels", lambda: self.workload.kernels(self.platform, chains="refuse"))
 
     def chains(
-        self, form: Literal["streams", "priority_streams", "green_contexts"]
+        self, form: Literal["streams", "priority_streams", "green_contexts", "mps_static"]
     ) -> View[KernelChains]:
         """Jobs of several kernels, in streams of one priority or of different priorities.
 
-        In green contexts, their times are those on the SMs of the green contexts.
+        In parts of the GPU, their times are those on the SMs of the parts.
         """
 
         def make() -> View[KernelChains]:
             streamed, said = self._streamed(form, test=True)
+            if form == "mps_static":  # clients delay each other as streams of one process do
+                tasks = [task.replace(process=None) for task in streamed]
+                streamed = streamed.replace(tasks=tasks)
             view = streamed.chains(self.platform)
             return View(view.tasks, (*view.assumptions, *said))
 
@@ -319,8 +330,8 @@ class DerivedModels:
             self.refuse_unknown_clients()
             launches, more = self._as_clients(streamed, launches)
             said = (*said, *more)
-        elif form == "green_contexts":
-            launches = self.in_green_contexts().confined(launches)
+        elif form in PART_SENTENCES:
+            launches = self.in_parts(form).confined(launches)
         return LaunchView(launches, view.task, view.job, (*view.assumptions, *said))
 
     def _as_clients(
@@ -365,15 +376,23 @@ class DerivedModels:
             lambda task, of: of.block_on(limits[task.name]) if task.name in limits else None,
         )
 
-    def in_green_contexts(self, *, test: bool = False) -> GreenContextTasks:
-        """The tasks in the green contexts of the platform; see `in_green_contexts`.
+    def in_parts(self, way: PartForm, *, test: bool = False) -> TasksInParts:
+        """The tasks in the green contexts or static partitions of the platform; see `in_parts`.
 
         ``test``: kernels with profiles take the longest times that they may, beside others.
         """
         free = test and not self._keeps_profiles
         return self.once(
-            ("in_green_contexts", free),
-            lambda: in_green_contexts(self.workload, self.platform, self.gpu(), free=free),
+            ("in_parts", way, free),
+            lambda: in_parts(self.workload, self.platform, self.gpu(), way, free=free),
+        )
+
+    def has_several_clients_in_a_part(self) -> bool:
+        """Whether a static partition of MPS has tasks of several processes."""
+        part = self.in_parts("mps_static").part
+        users = [task for task in self.workload if task.name in part]
+        return len({(part[task.name], task.process or task.name) for task in users}) > len(
+            set(part.values())
         )
 
     def in_one_process(self) -> DerivedModels:
@@ -465,15 +484,15 @@ class DerivedModels:
         """The workload with the processes and stream priorities of a form, and what was chosen."""
         workload = self.workload
         said: tuple[str, ...] = ()
-        if form == "green_contexts":
-            workload, said = self.in_green_contexts(test=test).workload, GREEN_SENTENCES
+        if form in PART_SENTENCES:
+            workload, said = self.in_parts(form, test=test).workload, PART_SENTENCES[form]
         tasks = list(workload.tasks)
         processes = {task.process for task in tasks if task.kernels}
-        if form in ("time_slices", "mps"):
+        if form in ("time_slices", "mps", "mps_static"):
             if processes == {None}:
                 tasks = [task.replace(process=task.name) for task in tasks]
-                said = ("each task is a process of its own",)
-            if form == "mps" and any(task.stream_priority is not None for task in tasks):
+                said = (*said, "each task is a process of its own")
+            if form != "time_slices" and any(task.stream_priority is not None for task in tasks):
                 tasks = [task.replace(stream_priority=None) for task in tasks]
                 said = (*said, "priorities of streams are not used")
         elif len(processes) > 1:

@@ -298,17 +298,18 @@ def _platform(platform: Platform) -> Document:
         "copy_engines": _plain(platform.copy_engines),
         "mig": _plain(platform.mig),
         "mps": None if platform.mps is None else share_values(platform.mps),
-        "green_contexts": _green_contexts(platform),
+        "mps_partitions": _parts(platform.mps_partitions),
+        "green_contexts": _parts(platform.green_contexts),
         "channels": platform.channels,
         "workqueue": platform.workqueue,
         "sm_coscheduling": platform.sm_coscheduling,
     }
 
 
-def _green_contexts(platform: Platform) -> list[object] | None:
-    if platform.green_contexts is None:
+def _parts(entries: Sequence[tuple[tuple[str, ...], object]] | None) -> list[object] | None:
+    if entries is None:
         return None
-    return [[list(tasks), _plain(sms)] for tasks, sms in platform.green_contexts]
+    return [[list(names), _plain(sms)] for names, sms in entries]
 
 
 def _plain(value: object) -> object:

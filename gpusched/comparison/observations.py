@@ -45,6 +45,7 @@ from gpusched.comparison.simulation_lengths import (
     refuse_long_service,
     refuse_many,
 )
+from gpusched.comparison.tasks_in_parts import PART_SENTENCES
 from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
 from gpusched.comparison.verdicts.readings import open_reading
@@ -126,14 +127,14 @@ def observe(
         GPU, CPU cores and overheads.
     way
         A way of sharing the GPU (``gs.ways``) that has a simulation, or its name: "one_stream",
-        "streams", "priority_streams", "mps", "green_contexts", "time_slices", "gcaps", "mpcp",
-        "fmlp_plus", "gpu_server", "stgm", "mig", "srm", "container" or "driver". "streams" is
-        simulated by ``gs.simulate.fifo``, which has the model of the bounds; if that model does not
-        apply, for example to jobs of several kernels, to copies on engines, or to more streams than
-        the GPU has channels or runs kernels at once, it is simulated by ``gs.simulate.hierarchy``.
-        "time_slices" is simulated by ``gs.simulate.host``, with CPUs, or, if tasks have copies on
-        engines or share a process, by ``gs.simulate.hierarchy``. "mig" simulates each GPU instance
-        separately, with the simulation of its way ``within``.
+        "streams", "priority_streams", "mps", "mps_static", "green_contexts", "time_slices",
+        "gcaps", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig", "srm", "container" or "driver".
+        "streams" is simulated by ``gs.simulate.fifo``, which has the model of the bounds; if that
+        model does not apply, for example to jobs of several kernels, to copies on engines, or to
+        more streams than the GPU has channels or runs kernels at once, it is simulated by
+        ``gs.simulate.hierarchy``. "time_slices" is simulated by ``gs.simulate.host``, with CPUs,
+        or, if tasks have copies on engines or share a process, by ``gs.simulate.hierarchy``. "mig"
+        simulates each GPU instance separately, with the simulation of its way ``within``.
     until
         End of the interval in which jobs are released, as ticks or text with a unit; these jobs
         run to completion. Default: ten hyperperiods or 10 s, whichever is shorter, but at most
@@ -332,6 +333,21 @@ def _fifo(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     )
 
 
+def _channels(models: DerivedModels, form: StreamForm) -> int:
+    """Channels of a context, of a client of MPS, or of all clients in a static partition."""
+    if form != "mps_static":
+        return models.channels(of_client=form == "mps")
+    if not models.streams_beyond_channels(of_process=True):
+        return 0  # as many as streams
+    if models.has_several_clients_in_a_part():
+        raise ValueError(
+            "tasks: got a client with more streams than channels beside others in a static "
+            "partition, expected channels for all of its streams (--channels), or one client in "
+            "each partition"
+        )
+    return models.channels(of_client=True)
+
+
 def _asked_order(order: str | None) -> tuple[tuple[str, str], ...]:
     """The limit of a simulation in an order of kernels that is not the one observed on GPUs."""
     if order in (None, "hardware"):
@@ -342,9 +358,10 @@ def _asked_order(order: str | None) -> tuple[tuple[str, str], ...]:
 def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """Streams and contexts: the launches of all jobs."""
     workload, platform = models.workload, models.platform
-    queues: Any = request.options.get("queues", "own") if way.name == "green_contexts" else None
     form: StreamForm = way.name  # type: ignore[assignment]
-    if form == "mps":
+    queues: Any = request.options.get("queues", "own") if form in PART_SENTENCES else None
+    of_client = form in ("mps", "mps_static")
+    if of_client:
         refuse_many_clients(models)
     if watch.until is None:
         refuse_many(workload, launches_of, MOST_LAUNCHES, "repeat")
@@ -358,7 +375,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         view.launches,
         models.gpu(),
         copy_engines=engine_directions(platform.copy_engines) or None,
-        channels=models.channels(of_client=form == "mps"),
+        channels=_channels(models, form),
         channel_release=models._channel_release,
         shared_channels=form == "green_contexts" and platform.workqueue == "shared",
         timeslice=platform.timeslice if several else None,
@@ -384,11 +401,9 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     if several:
         said.append(_FIXED_ORDER)
     if queues is not None:
-        said.append(
-            "green contexts have queues of their own"
-            if queues == "own"
-            else "green contexts share their queues"
-        )
+        parts = "green contexts" if form == "green_contexts" else "static partitions of MPS"
+        have = "have queues of their own" if queues == "own" else "share their queues"
+        said.append(f"{parts} {have}")
     release = offset[task] + job * period[task]
     end = np.where(least < 0, -1, most + behind[task])
     return _Jobs(

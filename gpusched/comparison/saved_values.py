@@ -72,7 +72,12 @@ def _platform_of(values: object) -> Platform:
     given = FieldValues(values)
     keys = [key.removeprefix("_") for key in Platform._KEYS]
     # Files of versions before these facts lack them.
-    added = {"channels": None, "workqueue": "shared", "sm_coscheduling": True}
+    added = {
+        "mps_partitions": None,
+        "channels": None,
+        "workqueue": "shared",
+        "sm_coscheduling": True,
+    }
     lacking = {key: value for key, value in added.items() if key not in values}
     tick = given.take("tick")
     arguments = lacking | {key: given.take(key) for key in keys if key not in lacking}

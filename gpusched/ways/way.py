@@ -246,7 +246,7 @@ OUTSIDE = {
     "gedf_tardiness": "it takes the time that jobs wait for the GPU from srm or container",
     "cpu_only": "it has kernels run on the CPUs, whose times a workload does not state",
     "fifo": "it plays the way streams",
-    "hierarchy": "it plays one_stream, priority_streams, mps, green_contexts and time_slices",
+    "hierarchy": "it plays streams of one process or several, and time slices",
     "host": "it plays gcaps, locks, servers, divided SMs and global EDF",
     "pbs_partition": "it is about several GPUs, and a platform has one; ask gs.pbs.partition",
 }

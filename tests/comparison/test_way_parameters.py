@@ -43,8 +43,11 @@ def workload() -> gs.Workload:
 def platform(way: Way) -> gs.Platform:
     if way.name == "mig":
         return gs.Platform("A100", cpus=2, mig=["3g.20gb", "3g.20gb"])
-    green = {"camera": 8, "planner": 8} if way.name == "green_contexts" else None
-    return gs.Platform("AGX Orin", cpus=2, green_contexts=green)
+    parts = {"green_contexts": "green_contexts", "mps_static": "mps_partitions"}
+    given: dict[str, Any] = {}
+    if way.name in parts:
+        given[parts[way.name]] = {"camera": 8, "planner": 8}
+    return gs.Platform("AGX Orin", cpus=2, **given)
 
 
 @pytest.mark.parametrize(("way", "name"), CASES, ids=lambda case: str(case))

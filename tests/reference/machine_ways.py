@@ -200,6 +200,30 @@ class GreenContexts(Way):
         return Room(stream=task, group=len(entries), sms=rest or (0,))
 
 
+class MpsStatic(Way):
+    """Clients of MPS in static partitions: SM sets with queues of their own, channels per client.
+
+    A task without a process is a process of its name. Priorities of streams are not used.
+    """
+
+    name = "mps_static"
+    channels = 2
+
+    def room(self, m: Machine, task: int) -> Room:
+        entries = m.platform.mps_partitions
+        if entries is None or m.platform.gpu is None:
+            raise ValueError("mps_partitions: got None, expected static partitions of the platform")
+        sets = green_sms(entries, m.platform.gpu)
+        client = process_of(m, task)
+        name = client if isinstance(client, str) else m.workload[task].name
+        for group, (names, _) in enumerate(entries):
+            if name in names:
+                return Room(stream=task, group=group, sms=tuple(sets[group]), client=client)
+        if m.workload[task].kernels:
+            raise ValueError(f"mps_partitions: got no SMs for {name}")
+        return Room(stream=task, group=len(entries), sms=(0,), client=client)
+
+
 class TimeSlices(Way):
     """A context per process (per task without one), in turns of at most a slice.
 
@@ -694,7 +718,18 @@ class Mig(Way):
 WAYS: dict[str, type[Way]] = {
     way.name: way
     for way in (
-        *(Way, OneStream, PriorityStreams, Mps, GreenContexts, TimeSlices, Gcaps, Mpcp, FmlpPlus),
+        *(
+            Way,
+            OneStream,
+            PriorityStreams,
+            Mps,
+            MpsStatic,
+            GreenContexts,
+            TimeSlices,
+            Gcaps,
+            Mpcp,
+            FmlpPlus,
+        ),
         *(Srm, Driver, EdfSerial, Stgm, GpuServer, Pbs, Mig),
     )
 }

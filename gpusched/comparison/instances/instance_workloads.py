@@ -22,7 +22,8 @@ def platform_of_instance(platform: Platform, part: GPU) -> Platform:
     engines = None
     if platform.gpu is not None and platform.copy_engines != platform.gpu.copy_engines:
         engines = fewer_engines(platform.copy_engines, part.copy_engines)
-    return platform.replace(gpu=part, copy_engines=engines, mig=None, mps=None, green_contexts=None)
+    whole = platform.replace(mig=None, mps=None, mps_partitions=None, green_contexts=None)
+    return whole.replace(gpu=part, copy_engines=engines)
 
 
 def task_in_instance(

@@ -8,7 +8,7 @@ from gpusched._support.text import clip, xml
 from gpusched.comparison.findings import Findings
 from gpusched.model.gpus.copy_engines import engines_text
 from gpusched.model.gpus.mps_shares import share_text
-from gpusched.model.workload.platforms import Platform, green_context_text
+from gpusched.model.workload.platforms import Platform, parts_text
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workload_document import head_document, task_documents
 from gpusched.model.workload.workload_files import toml_lines
@@ -52,14 +52,16 @@ def platform_html(found: Findings) -> str:
             ("registers of an SM", f"{gpu.regs_per_sm:,}"),
             ("shared memory of an SM", f"{gpu.smem_per_sm:,} bytes"),
         ]
+    static = platform.mps_partitions
     levels, update = platform.priority_levels, platform.update_cost
     shares = ", ".join(f"{process} {share_text(share)}" for process, share in platform.mps or ())
     rows += [
         ("copy engines", engines_text(platform.copy_engines)),
         ("GPU instances", _instances(platform)),
         ("shares of MPS clients", shares or "all SMs"),
+        *([("static partitions of MPS", clip(parts_text(static), 200))] if static else []),
         *([] if platform.channels is None else [("channels", f"{platform.channels:,}")]),
-        ("green contexts", clip(green_context_text(platform.green_contexts or ()), 200) or "none"),
+        ("green contexts", clip(parts_text(platform.green_contexts or ()), 200) or "none"),
         *([("their channels", platform.workqueue)] if platform.green_contexts else []),
         ("CPUs", f"{platform.cpus:,}"),
         ("launch latency", time_with_unit(platform.launch_latency, tick)),

@@ -198,6 +198,13 @@ def _several_green_contexts(models: DerivedModels) -> bool:
     return len(homes) > 1
 
 
+def _several_static_partitions(models: DerivedModels) -> bool:
+    try:
+        return len(models.in_parts("mps_static").sms) > 1
+    except ValueError:  # which the way refuses
+        return False
+
+
 def _priorities_differ(models: DerivedModels) -> bool:
     given = [task.stream_priority for task in models.workload if task.kernels]
     if len(given) < 2:
@@ -242,7 +249,7 @@ def _beyond_client_channels(models: DerivedModels) -> bool:
 
 def _beyond_green_channels(models: DerivedModels) -> bool:
     try:
-        green = models.in_green_contexts()
+        green = models.in_parts("green_contexts")
     except ValueError:  # which the way refuses
         return False
     try:
@@ -275,7 +282,9 @@ _SERIAL = ("H100", "H200")
 _MEASURED_SHARES = ("AGX Orin", "Thor")
 """GPUs on which the rounding of shares was seen."""
 
-_SIDE_BY_SIDE = ("streams", "priority_streams", "mps", "green_contexts", "edf_parallel", "pbs")
+_SIDE_BY_SIDE = (
+    *("streams", "priority_streams", "mps", "mps_static", "green_contexts", "edf_parallel", "pbs"),
+)
 _ON_ENGINES = (*_SIDE_BY_SIDE, "time_slices", "gcaps", "stgm")
 _CHECK = "gpusched gpu-check, probe '{}'".format
 
@@ -333,6 +342,20 @@ _ENTRIES = (
         ),
         ("mps",),
         _several_clients,
+    ),
+    _Entry(
+        Rule(
+            "mps_static_queues",
+            "inferred",
+            "kernels in different static partitions of MPS start blocks beside each other, from "
+            "queues of their own",
+            "clients in two partitions, one with more blocks than its SMs hold, with the times of "
+            "their blocks",
+            "NVIDIA Multi-Process Service guide, static SM partitioning: SMs are reserved; that "
+            "the queues are those of the partitions is inferred",
+        ),
+        ("mps_static",),
+        _several_static_partitions,
     ),
     _Entry(
         Rule(
@@ -404,7 +427,13 @@ _ENTRIES = (
         _released_at_end,
         only_runs=True,
     ),
-    _Entry(_CHANNEL_RELEASE, ("mps",), _beyond_client_channels, _released_at_end, only_runs=True),
+    _Entry(
+        _CHANNEL_RELEASE,
+        ("mps", "mps_static"),
+        _beyond_client_channels,
+        _released_at_end,
+        only_runs=True,
+    ),
     _Entry(
         _CHANNEL_RELEASE,
         ("green_contexts",),
@@ -420,7 +449,7 @@ _ENTRIES = (
             "more kernels of one block than the GPU runs at once, with the times of their blocks",
             "CUDA C++ Programming Guide (the number); what happens beyond it is inferred",
         ),
-        ("streams", "priority_streams", "mps", "green_contexts"),
+        ("streams", "priority_streams", "mps", "mps_static", "green_contexts"),
         _beyond_grids,
         only_runs=True,
     ),

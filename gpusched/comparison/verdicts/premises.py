@@ -323,7 +323,7 @@ def _refuse_channels_of_green_contexts(case: Case) -> None:
     models = case.models
     balanced = models.platform.workqueue == "balanced"
     others = len(models.gpu_users()) - models.kernel_users()
-    green = models.in_green_contexts()
+    green = models.in_parts("green_contexts")
     green.refuse_shared_channels(models.channels(), others, balanced=balanced)
 
 

@@ -154,6 +154,22 @@ def partition_unit(cc: tuple[int, int] | None, *, together: bool = True) -> int:
     return 8 if together and cc[0] >= 9 and cc != _TEGRA else 2
 
 
+def static_partition_unit(cc: tuple[int, int] | None) -> int:
+    """SMs of a chunk, of which static partitions of MPS consist; 0 where there are none.
+
+    NVIDIA Multi-Process Service guide, static SM partitioning: from Ampere on, chunks of 4 SMs, of
+    8 from Hopper on, and of 2 on integrated GPUs (8.7, 11.0). 1 if the compute capability is
+    unknown.
+    """
+    if cc is None:
+        return 1
+    if cc < (8, 0):
+        return 0
+    if cc in ((8, 7), _TEGRA):
+        return 2
+    return 8 if cc >= (9, 0) else 4
+
+
 def block_memory_of(cc: tuple[int, int] | None) -> int | None:
     """Bytes of shared memory that one block may opt in to; None if unknown."""
     return _CAPABILITIES[cc][3] * KB if cc in _CAPABILITIES else None

@@ -11,7 +11,7 @@ from gpusched._support.arguments import flag, integer, is_sequence, one_of
 from gpusched._support.text import clip, escape, named, shown
 from gpusched.model.batches import ONE, factors
 from gpusched.model.gpu import GPU, as_gpu
-from gpusched.model.gpus.capabilities import partition_unit
+from gpusched.model.gpus.capabilities import partition_unit, static_partition_unit
 from gpusched.model.gpus.copy_engines import CopyEngines, copy_engines_of
 from gpusched.model.gpus.mps_shares import Share, SMs, has_shares, share_of, share_text
 from gpusched.model.workload.facts import Facts, count, label
@@ -30,8 +30,8 @@ from gpusched.model.workload.time_units import (
 __all__ = [
     "ON_PLATFORM",
     "Platform",
-    "green_context_text",
     "green_sms",
+    "parts_text",
     "unknown_clients",
     "unknown_tasks",
 ]
@@ -43,6 +43,11 @@ GreenContexts = (
 )
 """Argument of a platform: a task or several, and the number of SMs or the SMs themselves."""
 
+StaticPartitions = (
+    Mapping[str | tuple[str, ...], int] | Sequence[tuple[str | Sequence[str], int]] | None
+)
+"""Argument of a platform: a process or several, and their number of SMs."""
+
 Entry = tuple[tuple[str, ...], int | tuple[int, ...]]
 
 
@@ -53,27 +58,67 @@ def green_contexts_of(given: Any, gpu: GPU | None, *, together: bool = True) -> 
 
     Raises ValueError and TypeError, with the task.
     """
-    if gpu is None:
-        raise ValueError(f"green_contexts: got {shown(given)} without a GPU, expected one")
-    if not isinstance(given, Mapping) and not is_sequence(given):
-        raise TypeError(
-            f"green_contexts: got {shown(given)}, expected SMs by task, as {{'camera': 8}}"
-        )
-    rows = list(given.items()) if isinstance(given, Mapping) else [_pair(row) for row in given]
-    found = [(_tasks(tasks), sms) for tasks, sms in rows]
-    if not found:
-        raise ValueError("green_contexts: got none, expected at least one, or None")
-    seen: set[str] = set()
-    for tasks, _ in found:
-        for task in tasks:
-            if task in seen:
-                raise ValueError(
-                    f"green_contexts: got {shown(task)} twice, expected each task in one of them"
-                )
-            seen.add(task)
-    entries = tuple((tasks, _sms(tasks, sms, gpu)) for tasks, sms in found)
-    _refuse_misfits(entries, gpu, partition_unit(gpu.cc, together=together))
+    found, device = _parts(given, gpu, "green_contexts", "task")
+    entries = tuple(
+        (tasks, _sms(_where(tasks, "green_contexts"), sms, device)) for tasks, sms in found
+    )
+    _refuse_misfits(entries, device, partition_unit(device.cc, together=together))
     return entries
+
+
+def static_partitions_of(given: Any, gpu: GPU | None) -> tuple[tuple[tuple[str, ...], int], ...]:
+    """Processes and SMs of each static partition of MPS, checked: they fit the GPU together.
+
+    Raises ValueError and TypeError, with the process.
+    """
+    found, device = _parts(given, gpu, "mps_partitions", "process")
+    unit, total = static_partition_unit(device.cc), 0
+    if not unit:
+        has = ".".join(map(str, device.cc or ()))
+        raise ValueError(
+            f"mps_partitions: got {shown(given)}, expected none; MPS has static partitions from "
+            f"compute capability 8.0 on, and {named(device.name) or 'the GPU'} has {has}"
+        )
+    entries = []
+    for processes, sms in found:
+        where = _where(processes, "mps_partitions")
+        count = integer(sms, where)
+        if count < 1 or count % unit:
+            raise ValueError(
+                f"{where}: got {count} SMs, expected a positive multiple of {unit}, the SMs of a "
+                "chunk of this GPU"
+            )
+        total += count
+        _refuse_too_many(where, count, total, device)
+        entries.append((processes, count))
+    return tuple(entries)
+
+
+def _parts(
+    given: Any, gpu: GPU | None, name: str, what: str
+) -> tuple[list[tuple[tuple[str, ...], Any]], GPU]:
+    """Keys and SMs of the parts of a GPU, each key in one of them, and the GPU."""
+    if gpu is None:
+        raise ValueError(f"{name}: got {shown(given)} without a GPU, expected one")
+    if not isinstance(given, Mapping) and not is_sequence(given):
+        raise TypeError(f"{name}: got {shown(given)}, expected SMs by {what}, as {{'camera': 8}}")
+    rows = (
+        list(given.items())
+        if isinstance(given, Mapping)
+        else [_pair(row, name, what) for row in given]
+    )
+    found = [(_keys(keys, name), sms) for keys, sms in rows]
+    if not found:
+        raise ValueError(f"{name}: got none, expected at least one, or None")
+    seen: set[str] = set()
+    for keys, _ in found:
+        for key in keys:
+            if key in seen:
+                raise ValueError(
+                    f"{name}: got {shown(key)} twice, expected each {what} in one of them"
+                )
+            seen.add(key)
+    return found, gpu
 
 
 def green_sms(entries: Sequence[Entry], gpu: GPU) -> list[tuple[int, ...]]:
@@ -85,30 +130,34 @@ def green_sms(entries: Sequence[Entry], gpu: GPU) -> list[tuple[int, ...]]:
     ]
 
 
-def green_context_text(entries: Sequence[Entry]) -> str:
-    """Tasks and SMs of all green contexts, in a line."""
+def parts_text(entries: Sequence[Entry]) -> str:
+    """Tasks or processes and SMs of all parts of a GPU, in a line."""
     parts = []
-    for tasks, sms in entries:
+    for keys, sms in entries:
         count = sms if isinstance(sms, int) else len(sms)
-        parts.append(f"{' + '.join(tasks)} {count} SMs")
+        parts.append(f"{' + '.join(keys)} {count} SMs")
     return ", ".join(parts)
 
 
-def _pair(row: Any) -> tuple[Any, Any]:
+def _pair(row: Any, name: str, what: str) -> tuple[Any, Any]:
     if isinstance(row, str) or not is_sequence(row) or len(row := list(row)) != 2:
-        raise TypeError(f"green_contexts: got {shown(row)}, expected a pair of tasks and SMs")
-    tasks, sms = row
-    return tasks, sms
+        plural = "tasks" if what == "task" else "processes"
+        raise TypeError(f"{name}: got {shown(row)}, expected a pair of {plural} and SMs")
+    keys, sms = row
+    return keys, sms
 
 
-def _tasks(given: Any) -> tuple[str, ...]:
-    if is_sequence(given) and (tasks := list(given)):
-        return tuple(label(task, "green_contexts") for task in tasks)
-    return (label(given, "green_contexts"),)
+def _keys(given: Any, name: str) -> tuple[str, ...]:
+    if is_sequence(given) and (keys := list(given)):
+        return tuple(label(key, name) for key in keys)
+    return (label(given, name),)
 
 
-def _sms(tasks: tuple[str, ...], given: Any, gpu: GPU) -> int | tuple[int, ...]:
-    where = f"green_contexts[{shown(tasks[0] if len(tasks) == 1 else tasks)}]"
+def _where(keys: tuple[str, ...], name: str) -> str:
+    return f"{name}[{shown(keys[0] if len(keys) == 1 else keys)}]"
+
+
+def _sms(where: str, given: Any, gpu: GPU) -> int | tuple[int, ...]:
     if not is_sequence(given):
         count = integer(given, where)
         if not 1 <= count <= gpu.sms:
@@ -125,6 +174,15 @@ def _sms(tasks: tuple[str, ...], given: Any, gpu: GPU) -> int | tuple[int, ...]:
     return found
 
 
+def _refuse_too_many(where: str, count: int, total: int, gpu: GPU) -> None:
+    """Raise ValueError if ``total`` SMs with these exceed those of the GPU."""
+    if total > gpu.sms:
+        raise ValueError(
+            f"{where}: got {count} SMs, expected at most {gpu.sms - total + count}, those that "
+            "others leave"
+        )
+
+
 def _refuse_misfits(entries: tuple[Entry, ...], gpu: GPU, unit: int) -> None:
     """Raise ValueError for SMs in two green contexts, and for impossible numbers of SMs.
 
@@ -134,14 +192,10 @@ def _refuse_misfits(entries: tuple[Entry, ...], gpu: GPU, unit: int) -> None:
     taken: set[int] = set()
     total, odd = 0, []
     for tasks, sms in entries:
-        where = f"green_contexts[{shown(tasks[0] if len(tasks) == 1 else tasks)}]"
+        where = _where(tasks, "green_contexts")
         count = sms if isinstance(sms, int) else len(sms)
         total += count
-        if total > gpu.sms:
-            raise ValueError(
-                f"{where}: got {count} SMs, expected at most {gpu.sms - total + count}, those that "
-                "others leave"
-            )
+        _refuse_too_many(where, count, total, gpu)
         for sm in () if isinstance(sms, int) else sms:
             if sm in taken:
                 raise ValueError(f"{where}: got SM {sm}, expected SMs of no other green context")
@@ -179,6 +233,7 @@ class _Changes(TypedDict, total=False):
     copy_engines: int | Sequence[str] | None
     mig: Sequence[str] | None
     mps: Shares
+    mps_partitions: StaticPartitions
     green_contexts: GreenContexts
     channels: int | None
     workqueue: Literal["shared", "balanced"]
@@ -235,6 +290,11 @@ class Platform(Facts):
         which is rounded down to whole SMs, or a number of SMs (execution affinity, also as text,
         "16 SMs"). All SMs for processes that are not listed. Used by the way "mps". A share is an
         upper limit and does not reserve SMs. It needs compute capability 7.0 (Volta) or later.
+    mps_partitions
+        SMs of static partitions of MPS, keyed by the processes that belong to them, such as
+        ``{"perception": 64, ("planner", "logger"): 32}``. Used by the way "mps_static". A partition
+        reserves its SMs: a multiple of 8 from compute capability 9.0 on, of 4 on 8.x, and of 2 on
+        integrated GPUs (8.7, 11.0). It needs 8.0 (Ampere) or later, and MPS of CUDA 13.1 or later.
     green_contexts
         SMs of green contexts, keyed by the names of the tasks whose streams belong to them. The
         value is a number of SMs or a list of SMs, such as
@@ -269,7 +329,7 @@ class Platform(Facts):
     __slots__ = (
         *("_context_switch", "_copy_engines", "_launch_latency", "_server_overhead", "_timeslice"),
         *("_update_cost", "channels", "cpus", "gpu", "green_contexts", "mig", "mps"),
-        *("priority_levels", "ring", "slowdown", "sm_coscheduling", "workqueue"),
+        *("mps_partitions", "priority_levels", "ring", "slowdown", "sm_coscheduling", "workqueue"),
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
@@ -282,6 +342,7 @@ class Platform(Facts):
             "_copy_engines",
             "mig",
             "mps",
+            "mps_partitions",
             "green_contexts",
             "channels",
             "workqueue",
@@ -299,6 +360,7 @@ class Platform(Facts):
     slowdown: tuple[float, float]
     mig: tuple[str, ...] | None
     mps: tuple[tuple[str, int | SMs], ...] | None
+    mps_partitions: tuple[tuple[tuple[str, ...], int], ...] | None
     green_contexts: tuple[tuple[tuple[str, ...], int | tuple[int, ...]], ...] | None
     _launch_latency: Stored
     _context_switch: Stored
@@ -326,6 +388,7 @@ class Platform(Facts):
         copy_engines: int | Sequence[str] | None = None,
         mig: Sequence[str] | None = None,
         mps: Shares = None,
+        mps_partitions: StaticPartitions = None,
         green_contexts: GreenContexts = None,
         channels: int | None = None,
         workqueue: Literal["shared", "balanced"] = "shared",
@@ -354,6 +417,7 @@ class Platform(Facts):
                 copy_engines_of(copy_engines),
                 None if mig is None else _instances(mig, device),
                 None if mps is None else _shares(mps, device),
+                None if mps_partitions is None else static_partitions_of(mps_partitions, device),
                 None
                 if green_contexts is None
                 else green_contexts_of(green_contexts, device, together=together),
@@ -456,8 +520,10 @@ class Platform(Facts):
                 text = ", ".join(self.mig)
             elif key == "mps" and self.mps is not None:
                 text = ", ".join(f"{process} {share_text(share)}" for process, share in self.mps)
+            elif key == "mps_partitions" and self.mps_partitions is not None:
+                text = parts_text(self.mps_partitions)
             elif key == "green_contexts" and self.green_contexts is not None:
-                text = green_context_text(self.green_contexts)
+                text = parts_text(self.green_contexts)
             else:
                 text = self._argument(key) or shown(getattr(self, key))
             rows.append(
@@ -510,12 +576,15 @@ def _shares(mps: Any, gpu: GPU | None) -> tuple[tuple[str, Share], ...]:
     return tuple(sorted(found, key=lambda pair: pair[0]))
 
 
-def unknown_clients(tasks: Collection[Task], platform: Platform) -> str:
-    """Sentence on a process with a share of the SMs under MPS that no task belongs to; "" if none.
+def unknown_clients(tasks: Collection[Task], platform: Platform, *, static: bool = False) -> str:
+    """Sentence on a process with SMs under MPS that no task belongs to; "" if there is none.
 
-    Without processes in the workload, each task is a process of its name.
+    Those of shares, or with ``static`` those of partitions. Without processes in the workload, each
+    task is a process of its name.
     """
     given = [process for process, _ in platform.mps or ()]
+    if static:
+        given = [name for names, _ in platform.mps_partitions or () for name in names]
     if all(task.process is None for task in tasks if task.kernels):
         return _unknown(given, [task.name for task in tasks], "tasks, each a process of its own")
     known = [task.process for task in tasks if task.process is not None]

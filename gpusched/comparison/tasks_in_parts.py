@@ -1,0 +1,176 @@
+"""Tasks of a workload in parts of a GPU with SMs of their own: green contexts, MPS partitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array
+from gpusched.comparison.instances.instance_workloads import task_in_instance
+from gpusched.model.gpu import GPU
+from gpusched.model.launches import Launches
+from gpusched.model.workload.platforms import (
+    Platform,
+    green_sms,
+    unknown_clients,
+    unknown_tasks,
+)
+from gpusched.model.workload.workloads import Workload
+
+__all__ = ["PART_SENTENCES", "PartForm", "TasksInParts", "in_parts", "part_homes"]
+
+PartForm = Literal["green_contexts", "mps_static"]
+"""A way in which tasks have parts of the GPU with SMs of their own."""
+
+PART_SENTENCES: dict[PartForm, tuple[str, ...]] = {
+    "green_contexts": (
+        "a block takes as long in a green context as on the whole GPU, although others use caches "
+        "and memory bandwidth; a kernel with a profile takes the time on as many SMs",
+        "the SMs of a green context are its own, and no other process uses the GPU",
+    ),
+    "mps_static": (
+        "a block takes as long in a static partition as on the whole GPU, although others use "
+        "caches and memory bandwidth; a kernel with a profile takes the time on as many SMs",
+        "the server of MPS is that of CUDA 13.1 or later, with static partitions; no other process "
+        "uses the GPU",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class TasksInParts:
+    """A workload whose kernels have their times on the SMs of their part of the GPU.
+
+    ``part`` maps the name of each task with kernels to its part; ``sms`` has the SMs of each part
+    with such a task.
+    """
+
+    workload: Workload
+    part: dict[str, int]
+    sms: tuple[tuple[int, ...], ...]
+
+    def partition(self, names: tuple[str, ...]) -> Int64Array:
+        """The part of each of these tasks."""
+        return np.array([self.part[name] for name in names], np.int64)
+
+    def confined(self, launches: Launches) -> Launches:
+        """Launches with a stream for each task, in partitions of one context."""
+        home = [self.part.get(name, 0) for name in launches.stream_name]
+        return launches.replace(
+            stream_context=np.zeros(launches.streams, np.int64),
+            stream_partition=np.array(home, np.int64),
+            partition_sms=self.sms,
+            partition_name=[self._named(p) for p in range(len(self.sms))],
+        )
+
+    def refuse_shared_channels(self, channels: int, others: int, *, balanced: bool) -> None:
+        """Raise ValueError for more streams than channels (0: no limit).
+
+        The channels are those of each green context (``balanced``), or of all of them together,
+        with ``others`` streams of tasks without kernels.
+        """
+        of_part = Counter(self.part.values())
+        most = max(of_part.values()) if balanced else len(self.part) + others
+        if not channels or most <= channels:
+            return
+        if balanced:
+            raise ValueError(
+                f"tasks: got {most} streams in a green context, expected at most {channels}, its "
+                "channels (CUDA_DEVICE_MAX_CONNECTIONS, --channels); streams that share a channel "
+                "also wait for each other's kernels to start"
+            )
+        raise ValueError(
+            f"tasks: got {most} streams in green contexts, expected at most {channels}, the "
+            "channels that all of them share (--channels; or channels of its own for each, from "
+            "CUDA 13.1 on: workqueue='balanced', --workqueue balanced); streams that share a "
+            "channel also wait for each other's kernels to start"
+        )
+
+    def _named(self, part: int) -> str:
+        return " + ".join(name for name, of in self.part.items() if of == part)
+
+
+def part_homes(
+    workload: Workload, platform: Platform, way: PartForm
+) -> tuple[Sequence[tuple[tuple[str, ...], Any]], dict[str, int]] | None:
+    """The parts of a GPU that a way has, and the index of that of each task in one; None: none.
+
+    Without processes, each task is a client of MPS of its name.
+    """
+    if way == "green_contexts":
+        entries: Any = platform.green_contexts
+        home = {task: i for i, (tasks, _) in enumerate(entries or ()) for task in tasks}
+    else:
+        entries = platform.mps_partitions
+        of_process = {name: i for i, (names, _) in enumerate(entries or ()) for name in names}
+        alone = all(task.process is None for task in workload if task.kernels)
+        processes = {task.name: task.name if alone else task.process for task in workload}
+        home = {name: of_process[of] for name, of in processes.items() if of in of_process}
+    return None if entries is None else (entries, home)
+
+
+def in_parts(
+    workload: Workload, platform: Platform, gpu: GPU, way: PartForm, *, free: bool = False
+) -> TasksInParts:
+    """The tasks in green contexts or static partitions; times are in ticks of the workload.
+
+    ``free``: of a part with several tasks, kernels with profiles have the longest time of a block
+    that they have on any number of its SMs; else, the time on all of its SMs.
+
+    Raises ValueError if the platform has no such parts, for a task with kernels that belongs to
+    none of them, and for a kernel whose time on its SMs cannot be derived.
+    """
+    name, what, unknown = (
+        ("green_contexts", "green contexts", unknown_tasks(workload, platform))
+        if way == "green_contexts"
+        else (
+            "mps_partitions",
+            "static partitions of MPS",
+            unknown_clients(workload, platform, static=True),
+        )
+    )
+    found = part_homes(workload, platform, way)
+    if found is None:
+        option = name.replace("_", "-")
+        raise ValueError(
+            f"{name}: got None, expected the SMs of {what} (gs.Platform({name}=), --{option})"
+        )
+    if unknown:
+        raise ValueError(f"{name}: {unknown}")
+    entries, home = found
+    users = [task.name for task in workload if task.kernels]
+    if not users:
+        raise ValueError("tasks: got none with kernels, expected at least one")
+    for user in users:
+        if user not in home:
+            raise ValueError(f"{user}: {_OUTSIDE[way]}")
+    sets = green_sms(entries, gpu)
+    used = sorted({home[user] for user in users})
+    parts = [gpu.replace(sms=len(sets[i]), sm_order="ascending") for i in used]
+    part = {user: used.index(home[user]) for user in users}
+    times = workload.kernel_times(platform)
+    users_of = Counter(part.values())
+    tasks = [
+        task_in_instance(
+            task,
+            of,
+            parts[part[task.name]],
+            keep=False,
+            free=free and users_of[part[task.name]] > 1,
+        )
+        if task.kernels
+        else task
+        for task, of in zip(workload, times, strict=True)
+    ]
+    return TasksInParts(workload.replace(tasks=tasks), part, tuple(tuple(sets[i]) for i in used))
+
+
+_OUTSIDE: dict[PartForm, str] = {
+    "green_contexts": "got no green context, expected one for every task with kernels; those "
+    "outside run on the SMs of all",
+    "mps_static": "got no static partition, expected one for every process with kernels",
+}
