@@ -185,6 +185,7 @@ ARGUMENTS: dict[str, Any] = {
     "methods": 30,
     "mode": 0,
     "most": 19 * 10**8,
+    "crowd": 128,
     "n": 3,
     "ns": np.array([100, 0]),
     "offset": np.zeros((1, 3), np.int64),

@@ -54,6 +54,22 @@ def cores() -> str:
     return "shown"
 
 
+def table_of_24_tasks() -> str:
+    """16 million sets of which some thousands fit the GPU at once."""
+    shapes = [12 + 2 * (i % 4) for i in range(24)]
+    tasks = gs.KernelTasks([6000] * 24, wcet=range(30, 54), blocks=shapes, threads=256)
+    table = gs.BatchTable.from_gpu(tasks, "xavier", slowdown=1.4)
+    assert 10**4 < (table.completion > 0).sum() < 10**5
+    assert gs.pbs.search(tasks, table).schedulable
+    return "shown"
+
+
+def table_from_a_dict() -> str:
+    table = gs.BatchTable.from_dict(24, {1 << i: 5 for i in range(24)} | {(3, 1): 9})
+    assert table.submission_order(10) == (3, 1) and table.submission_order(4) == (2,)
+    return "shown"
+
+
 def placement() -> str:
     mpl.use("Agg")
     placed = gs.place(gs.GPU(65536, 2048, 32), blocks=[10**6] * 3, threads=32)
@@ -108,6 +124,8 @@ CASES: dict[str, tuple[Callable[[], str], str]] = {
     "cores": (cores, "shown"),
     "placement": (placement, "shown"),
     "names": (names, "shown"),
+    "table of 24 tasks": (table_of_24_tasks, "shown"),
+    "table from a dict": (table_from_a_dict, "shown"),
     "blanks": (lambda: unpacked(b"", b" ", b""), "got nothing but blanks, expected a trace"),
     "lines": (lambda: unpacked(b"\n", b"\r\n", b"\t"), "got nothing but blanks, expected a trace"),
     "blanks before": (

@@ -5,8 +5,9 @@
 #include "model/periodic_tasks.h"
 
 enum {
-    SHARE = 16, /* a list holds at most one entry of the table in so many */
-    SLICE = 4096
+    SHARE = 16,   /* a list holds at most one entry of the table in so many */
+    SLICE = 4096, /* polls of a pass over a table that is listed have so many entries */
+    STRETCH = 64
 };
 
 int gs_batch_table_check(gs_context_t *ctx, const gs_batch_table_t *table)
@@ -102,19 +103,32 @@ static int combine(gs_batch_table_list_t *self, gs_context_t *ctx, int32_t n, ui
     return status;
 }
 
+/* Whether some of these entries are not 0. Without a branch per entry: most stretches of a large
+ * table are empty. */
+static bool any(const int64_t *entry, uint32_t count)
+{
+    int64_t all = 0;
+    for (uint32_t j = 0; j < count; j++) {
+        all |= entry[j];
+    }
+    return all != 0;
+}
+
 /* Sets with a time, in increasing order. Stops with more than `most`. */
 static int collect(gs_batch_table_list_t *self, gs_context_t *ctx, const gs_batch_table_t *table,
                    int64_t most)
 {
+    uint32_t size = UINT32_C(1) << table->n;
     int status = GS_OK;
-    for (uint32_t b = 1; b < UINT32_C(1) << table->n && status == GS_OK && self->count <= most;
-         b++) {
-        if (table->completion[b] != 0) {
-            status = append(self, ctx, b);
+    for (uint32_t begin = 0; begin < size && status == GS_OK && self->count <= most;
+         begin += SLICE) {
+        for (uint32_t b = begin; b < begin + SLICE; b += STRETCH) {
+            uint32_t end = any(table->completion + b, STRETCH) ? b + STRETCH : b;
+            for (uint32_t at = b; at < end && status == GS_OK; at++) {
+                status = table->completion[at] == 0 ? GS_OK : append(self, ctx, at);
+            }
         }
-        if (status == GS_OK && b % SLICE == 0) {
-            status = gs_poll(ctx, SLICE);
-        }
+        status = status == GS_OK ? gs_poll(ctx, SLICE) : status;
     }
     return status;
 }

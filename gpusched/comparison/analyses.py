@@ -501,7 +501,7 @@ def _batches(models: DerivedModels, request: Request, *, waits: bool = True) -> 
 
 def _refuse_table(rows: int, request: Request) -> None:
     """Raise `BudgetSpent` if a table, which a search copies, does not fit."""
-    size = (3 * 8 + rows) << min(rows, MAX_TASKS)
+    size = 3 * 8 << min(rows, MAX_TASKS)  # times, those of undecided batches, and both together
     if request.memory is not None and size > request.memory:
         raise spent("bytes")
 

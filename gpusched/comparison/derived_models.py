@@ -121,6 +121,13 @@ class DerivedModels:
         made._channel_release = self._channel_release
         return made
 
+    def forget(self) -> None:
+        """Let go of all that was derived; views and tables of large workloads take much memory.
+
+        Models made from these refer to them, so that only the collection of cycles would free them.
+        """
+        self._made.clear()
+
     # Ticks
 
     @classmethod

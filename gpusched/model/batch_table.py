@@ -29,18 +29,18 @@ from gpusched.model.batches import (
     MAX_TASKS,
     Collected,
     Orders,
-    ascending,
+    OrdersAt,
+    ascending_rows,
     by_index,
     check_orders,
-    check_singletons,
-    check_times,
+    check_tables,
     completion_time,
     factors,
     key_order,
     mask_of,
     members,
     order_text,
-    refuse,
+    orders_by_index,
     set_text,
     task_count,
     tasks_of,
@@ -115,7 +115,7 @@ class BatchTable(NoArray, Tabular):
 
     completion: Int64Array
     undecided: Int64Array | None
-    order: Orders | None
+    _orders: OrdersAt | None  # of batches that are not submitted by increasing index
 
     def __init__(
         self,
@@ -125,8 +125,6 @@ class BatchTable(NoArray, Tabular):
     ) -> None:
         times = int_array(completion, "completion")
         n = tasks_of(times)
-        check_times(times, "completion")
-        check_singletons(times, n)
         rest = None
         if undecided is not None:
             rest = int_array(undecided, "undecided")
@@ -134,26 +132,55 @@ class BatchTable(NoArray, Tabular):
                 raise ValueError(
                     f"undecided: got shape {rest.shape}, expected that of completion, {times.shape}"
                 )
-            check_times(rest, "undecided")
-            refuse((rest > 0) & (times > 0), rest, "undecided", "0 as the batch is eligible")
-        orders = None if order is None else check_orders(order, times, n)
+        check_tables(times, rest, n)
+        orders = None
+        if order is not None:
+            rows = check_orders(order, times, n).reshape(-1, n)
+            at = np.flatnonzero(~ascending_rows(rows))
+            orders = at, rows[at]
         self._set(times, rest, orders)
 
-    def _set(self, completion: Int64Array, undecided: Any, order: Any) -> None:
+    def _set(self, completion: Int64Array, undecided: Any, orders: OrdersAt | None) -> None:
         """Store checked arrays; those that hold nothing but the usual become None."""
         if undecided is not None and not undecided.any():
             undecided = None
-        if order is not None and ascending(order):
-            order = None
-        for name, array in (("completion", completion), ("undecided", undecided), ("order", order)):
+        for name, array in (("completion", completion), ("undecided", undecided)):
             object.__setattr__(self, name, None if array is None else frozen(array))
+        if orders is not None:
+            orders = (frozen(orders[0]), frozen(orders[1])) if len(orders[0]) else None
+        object.__setattr__(self, "_orders", orders)
 
     @classmethod
-    def _make(cls, completion: Any, undecided: Any, order: Any) -> BatchTable:
-        """Make a table from arrays that are known to be valid."""
+    def _make(cls, completion: Any, undecided: Any, orders: OrdersAt | None) -> BatchTable:
+        """Make a table from arrays that are known to be valid.
+
+        ``orders``: of the batches that are not submitted by increasing index, the flat indices in
+        ``completion``, ascending, and the orders.
+        """
         table = object.__new__(cls)
-        table._set(completion, undecided, order)
+        table._set(completion, undecided, orders)
         return table
+
+    @property
+    def order(self) -> Orders | None:
+        """The orders of submission as an array; made at each access, n bytes for each batch."""
+        if self._orders is None:
+            return None
+        found: Orders = np.full((self.completion.size, self.n), -1, np.int8)
+        at = np.flatnonzero(self.completion.ravel())
+        found[at] = self._submissions(at)
+        shaped: Orders = found.reshape(*self.completion.shape, self.n)
+        return frozen(shaped)
+
+    def _submissions(self, at: Int64Array) -> Orders:
+        """Orders of submission of batches, by their flat indices in ``completion``: (m, n)."""
+        found = orders_by_index(at & (1 << self.n) - 1, self.n)
+        if self._orders is not None:
+            others, orders = self._orders
+            place = np.minimum(np.searchsorted(others, at), len(others) - 1)
+            given = others[place] == at
+            found[given] = orders[place[given]]
+        return found
 
     # Making tables ---------------------------------------------------------------------
 
@@ -191,7 +218,14 @@ class BatchTable(NoArray, Tabular):
             what = f"batch {key!r}"
             order = key_order(by_index(key, names, what) if names else key, count, what)
             collected.add(order, completion_time(value, what))
-        return cls(*collected.arrays())
+        return cls._of(collected)
+
+    @classmethod
+    def _of(cls, collected: Collected) -> BatchTable:
+        """The table or stack of batches that were gathered; raises as the class does."""
+        completion, undecided = collected.times()
+        check_tables(completion, undecided, tasks_of(completion))
+        return cls._make(completion, undecided, collected.orders())
 
     @classmethod
     def from_gpu(
@@ -263,10 +297,9 @@ class BatchTable(NoArray, Tabular):
             from gpusched.model.chain_tables import place_chains
 
             key, number = seed_key(seed), set_number(first)
-            placed = place_chains(tasks, device, (least, most), key, number, stop)
-            return cls._make(*_without_crowds(device.resident_grids, *placed))
+            return cls._make(*place_chains(tasks, device, (least, most), key, number, stop))
         _check_tasks(tasks)
-        completion, undecided, order = _core.oracle_by_placement(
+        completion, undecided, *orders = _core.oracle_by_placement(
             device._limits,
             device.sm_order,
             np.atleast_2d(tasks.blocks),
@@ -278,10 +311,10 @@ class BatchTable(NoArray, Tabular):
             first=set_number(first),
             least=least,
             most=most,
+            crowd=device.resident_grids,
             stop=stop,
         )
-        few = _without_crowds(device.resident_grids, completion, undecided, order)
-        return cls._of_stack(tasks, *few)
+        return cls._of_stack(tasks, completion, undecided, tuple(orders))
 
     @classmethod
     def from_utilization(
@@ -372,10 +405,12 @@ class BatchTable(NoArray, Tabular):
         return cls._make(slowed_batches(tasks, slowdown), None, None)
 
     @classmethod
-    def _of_stack(cls, tasks: KernelTasks, *arrays: Any) -> BatchTable:
-        if not tasks.is_stack:
-            arrays = tuple(None if array is None else array[0] for array in arrays)
-        return cls._make(*arrays)
+    def _of_stack(
+        cls, tasks: KernelTasks, completion: Any, undecided: Any, orders: Any
+    ) -> BatchTable:
+        if tasks.is_stack:
+            return cls._make(completion, undecided, orders)
+        return cls._make(completion[0], None if undecided is None else undecided[0], orders)
 
     @classmethod
     def from_file(
@@ -442,7 +477,7 @@ class BatchTable(NoArray, Tabular):
         """
         from gpusched.model.batch_table_file import read
 
-        return read(path, statistic, tasks, BatchTable, max_bytes)
+        return read(path, statistic, tasks, BatchTable._of, max_bytes)
 
     def to_file(
         self, path: str | os.PathLike[str], tasks: KernelTasks | Sequence[str] | None = None
@@ -461,7 +496,7 @@ class BatchTable(NoArray, Tabular):
         arrays: dict[str, Any] = {"format": np.array(_FORMAT), "completion": self.completion}
         if self.undecided is not None:
             arrays["undecided"] = self.undecided
-        if self.order is not None:
+        if self._orders is not None:
             arrays["order"] = self.order
         with replacing(path) as file:
             np.savez_compressed(file, **arrays)
@@ -514,7 +549,17 @@ class BatchTable(NoArray, Tabular):
 
     def _sets(self, index: Any) -> BatchTable:
         """Tables of a stack by an index that was checked: a number, a slice or numbers."""
-        return self._make(*(None if a is None else a[index].copy() for a in self._arrays()))
+        orders, n = None, self.n
+        if self._orders is not None:
+            at, rows = self._orders
+            chosen = np.atleast_1d(np.arange(len(self))[index])
+            first, end = (np.searchsorted(at, chosen + k << n) for k in (0, 1))
+            places = [np.arange(*span) for span in zip(first, end, strict=True)]
+            moved = np.repeat(np.arange(len(chosen)) - chosen << n, end - first)
+            kept = np.concatenate([np.zeros(0, np.int64), *places])
+            orders = at[kept] + moved, rows[kept]
+        undecided = None if self.undecided is None else self.undecided[index].copy()
+        return self._make(self.completion[index].copy(), undecided, orders)
 
     def batch_mask(self, members: Iterable[int]) -> int:
         """Bit mask of a set of tasks: ``batch_mask([0, 2])`` is 5."""
@@ -534,9 +579,7 @@ class BatchTable(NoArray, Tabular):
         number = self._mask(mask)
         if self.completion[number] == 0:
             raise ValueError(f"mask: got batch {set_text(number)}, expected an eligible one")
-        if self.order is None:
-            return members(number)
-        return tuple(int(i) for i in self.order[number] if i >= 0)
+        return tuple(int(i) for i in self._submissions(np.array([number]))[0] if i >= 0)
 
     def _mask(self, mask: Any) -> int:
         number = integer(mask, "mask")
@@ -544,21 +587,21 @@ class BatchTable(NoArray, Tabular):
             raise ValueError(f"mask: got {shown(number)}, expected a set of {self.n} tasks")
         return number
 
-    def _arrays(self) -> tuple[Any, Any, Any]:
-        return self.completion, self.undecided, self.order
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BatchTable):
             return NotImplemented
+        ours, theirs = (
+            (t.completion, t.undecided, *(t._orders or (None, None))) for t in (self, other)
+        )
         return all(
             (a is None) == (b is None) and (a is None or np.array_equal(a, b))
-            for a, b in zip(self._arrays(), other._arrays(), strict=True)
+            for a, b in zip(ours, theirs, strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
-        return (BatchTable._make, self._arrays())
+        return (BatchTable._make, (self.completion, self.undecided, self._orders))
 
     def to_frame(self, names: Sequence[str] | None = None) -> pd.DataFrame:
         """Return a pandas table with one row per eligible or undecided batch.
@@ -624,9 +667,9 @@ class BatchTable(NoArray, Tabular):
         >>> gs.BatchTable.from_frame(table.to_frame()) == table
         True
         """
-        from gpusched.model.batch_table_file import arrays_of
+        from gpusched.model.batch_table_file import collected_from
 
-        return cls(*arrays_of(frame))
+        return cls._of(collected_from(frame))
 
     def __repr__(self) -> str:
         if self.is_stack:
@@ -659,14 +702,3 @@ def _check_tasks(tasks: Any) -> None:
     instance(tasks, KernelTasks, "tasks")
     if tasks.n > MAX_TASKS:
         raise ValueError(f"tasks: got {tasks.n} in a set, expected at most {MAX_TASKS}")
-
-
-def _without_crowds(most: int, completion: Any, undecided: Any, order: Any) -> tuple[Any, Any, Any]:
-    """Arrays of tables without the batches of more kernels than a GPU runs at once."""
-    masks = np.arange(completion.shape[-1])
-    crowded = np.bitwise_count(masks) > most
-    if crowded.any():
-        completion = np.where(crowded, 0, completion)
-        undecided = None if undecided is None else np.where(crowded, 0, undecided)
-        order = None if order is None else np.where(crowded[:, None], -1, order)
-    return completion, undecided, order

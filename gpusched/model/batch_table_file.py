@@ -26,7 +26,7 @@ from gpusched.model.batches import (
     MAX_TASKS,
     Collected,
     Orders,
-    ascending_rows,
+    OrdersAt,
     completion_time,
     key_order,
     members,
@@ -96,7 +96,7 @@ def read(
         time = _time(row, statistic)
         collected.add(order, 0 if row.eligible is False else time, row.eligible != _UNKNOWN)
     try:
-        return make(*collected.arrays())
+        return make(collected)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
 
@@ -391,7 +391,8 @@ class Batches(Protocol):
     @property
     def undecided(self) -> Int64Array | None: ...
     @property
-    def order(self) -> Orders | None: ...
+    def _orders(self) -> OrdersAt | None: ...
+    def _submissions(self, at: Int64Array) -> Orders: ...
     @property
     def n(self) -> int: ...
     @property
@@ -429,15 +430,15 @@ def _submissions(
     different = np.flatnonzero(np.bincount(masks, minlength=len(by_index)))
     by_index[different] = order_tuples(orders_by_index(different, table.n))
     tasks: npt.NDArray[np.object_] = by_index[masks]
-    if table.order is not None:
-        orders = table.order.reshape(-1, *table.order.shape[-2:])[sets, masks]
-        other = np.flatnonzero(decided & ~ascending_rows(orders))
-        tasks[other] = order_tuples(orders[other])
+    if table._orders is not None:
+        at = sets * len(by_index) + masks
+        other = np.flatnonzero(decided & np.isin(at, table._orders[0]))
+        tasks[other] = order_tuples(table._submissions(at[other]))
     return tasks
 
 
-def arrays_of(frame: pd.DataFrame) -> tuple[Any, ...]:
-    """Completion times, those of undecided batches and orders, of one table or of a stack."""
+def collected_from(frame: pd.DataFrame) -> Collected:
+    """The batches of one table or of a stack."""
     known = ["set", "mask", "size", "tasks", "undecided"]
     rows = Table(frame, ["completion"], known, ["set"])
     if "tasks" not in rows and "mask" not in rows:
@@ -449,7 +450,7 @@ def arrays_of(frame: pd.DataFrame) -> tuple[Any, ...]:
     sets = rows.whole("set") if "set" in rows else [0] * rows.length
     if sorted(set(sets)) != list(range(max(sets) + 1)):
         raise ValueError("frame: got sets that are not numbered from 0, expected all of them")
-    collected = [Collected(n) for _ in range(max(sets) + 1)]
+    collected = Collected(n, max(sets) + 1 if "set" in rows else None)
     seen = set()
     times, undecided = rows.whole("completion"), rows.entries("undecided")
     for row, key in enumerate(keys):
@@ -464,11 +465,8 @@ def arrays_of(frame: pd.DataFrame) -> tuple[Any, ...]:
             raise ValueError(f"{what}: got undecided = {undecided[row]!r:.60}, expected a bool")
         seen.add((sets[row], mask))
         time = completion_time(times[row], what)
-        collected[sets[row]].add(order, time, not undecided[row])
-    parts = [one.arrays() for one in collected]
-    if "set" not in rows:
-        return parts[0]
-    return tuple(np.stack(arrays) for arrays in zip(*parts, strict=True))
+        collected.add(order, time, not undecided[row], sets[row])
+    return collected
 
 
 def _largest_task(key: Any, row: int) -> int:

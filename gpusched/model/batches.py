@@ -15,6 +15,8 @@ from gpusched._support.registry import limit
 from gpusched._support.text import clip, shown
 
 Orders = npt.NDArray[np.int8]
+OrdersAt = tuple[Int64Array, Orders]
+"""Flat indices of batches in the completion times of a table or stack, ascending, and orders."""
 
 _TASK_BITS = 5  # of -1 or a task
 _CHUNK = 1 << 16  # rows of orders checked at once
@@ -134,27 +136,40 @@ def completion_time(value: Any, what: str) -> int:
 
 
 class Collected:
-    """Batches of one table, gathered row by row in any order of submission."""
+    """Batches of one table or of a stack, gathered row by row in any order of submission."""
 
-    def __init__(self, n: int) -> None:
-        self.completion: Int64Array = np.zeros(1 << n, dtype=np.int64)
-        self.undecided: Int64Array = np.zeros(1 << n, dtype=np.int64)
-        self.order: Orders = np.full((1 << n, n), -1, dtype=np.int8)
+    def __init__(self, n: int, sets: int | None = None) -> None:
+        shape = (1 << n,) if sets is None else (sets, 1 << n)
+        self._n = n
+        self.completion: Int64Array = np.zeros(shape, np.int64)
+        self.undecided: Int64Array = np.zeros(shape, np.int64)
+        self._orders: dict[int, Sequence[int]] = {}  # by flat index
 
-    def add(self, order: Sequence[int], time: int, decided: bool = True) -> None:
-        """Add an order with its time (0: not eligible); a batch keeps its shortest time."""
-        mask = sum(1 << task for task in order)
-        times = self.completion if decided else self.undecided
-        if time == 0 or 0 < times[mask] <= time:
+    def add(self, order: Sequence[int], time: int, decided: bool = True, number: int = 0) -> None:
+        """Add an order with its time (0: not eligible); a batch keeps its shortest time.
+
+        ``number``: of the set in a stack.
+        """
+        at = number << self._n | sum(1 << task for task in order)
+        times = (self.completion if decided else self.undecided).ravel()
+        if time == 0 or 0 < times[at] <= time:
             return
-        times[mask] = time
+        times[at] = time
         if decided:
-            self.order[mask, : len(order)] = order
+            self._orders[at] = order
 
-    def arrays(self) -> tuple[Int64Array, Int64Array, Orders]:
-        """Completion, undecided times and orders, as `BatchTable` takes them."""
+    def times(self) -> tuple[Int64Array, Int64Array]:
+        """Completion and undecided times, as `BatchTable` takes them."""
         self.undecided[self.completion > 0] = 0
-        return self.completion, self.undecided, self.order
+        return self.completion, self.undecided
+
+    def orders(self) -> OrdersAt:
+        """The orders of batches that are not submitted by increasing index."""
+        others = sorted(at for at, order in self._orders.items() if list(order) != sorted(order))
+        found: Orders = np.full((len(others), self._n), -1, np.int8)
+        for row, at in enumerate(others):
+            found[row, : len(self._orders[at])] = self._orders[at]
+        return np.array(others, np.int64), found
 
 
 # Whole tables: refusals name the batch.
@@ -174,16 +189,24 @@ def tasks_of(completion: Int64Array) -> int:
     return size.bit_length() - 1
 
 
-def check_times(times: Int64Array, name: str) -> None:
+def check_tables(completion: Int64Array, undecided: Int64Array | None, n: int) -> None:
+    """Refuse times that no table or stack of n tasks has."""
+    _check_times(completion, "completion")
+    _check_singletons(completion, n)
+    if undecided is not None:
+        _check_times(undecided, "undecided")
+        both = (undecided > 0) & (completion > 0)
+        refuse(both, undecided, "undecided", "0 as the batch is eligible")
+
+
+def _check_times(times: Int64Array, name: str) -> None:
     """Refuse times that are negative or too large, and one of the empty batch."""
     refuse(times < 0, times, name, "a non-negative number")
     refuse(times >= MAX_TIME, times, name, "less than 2**60 - 1 ticks", OverflowError)
-    empty = np.zeros(times.shape, dtype=bool)
-    empty[..., 0] = times[..., 0] != 0
-    refuse(empty, times, name, "0 for the empty batch")
+    refuse(times[..., :1] != 0, times, name, "0 for the empty batch")
 
 
-def check_singletons(completion: Int64Array, n: int) -> None:
+def _check_singletons(completion: Int64Array, n: int) -> None:
     """Refuse a table in which a task alone is not eligible."""
     never = np.argwhere(completion[..., [1 << i for i in range(n)]] == 0)
     if len(never):
@@ -230,13 +253,8 @@ def check_orders(order: Any, completion: Int64Array, n: int) -> Orders:
     return given.astype(np.int8)
 
 
-def ascending(order: Orders) -> bool:
-    """Whether every batch is submitted by increasing index."""
-    return bool(ascending_rows(order).all())
-
-
 def ascending_rows(order: Orders) -> npt.NDArray[np.bool_]:
-    """The same for each batch."""
+    """Whether each batch is submitted by increasing index."""
     later, earlier = order[..., 1:], order[..., :-1]
     return np.asarray(((later > earlier) | (later < 0)).all(axis=-1))
 

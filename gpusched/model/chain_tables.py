@@ -25,7 +25,6 @@ from gpusched.model.batches import (
     ONE,
     Orders,
     billionths,
-    orders_by_index,
     set_text,
 )
 from gpusched.model.gpu import GPU, occupancy
@@ -36,8 +35,8 @@ __all__ = ["alone_on", "place_chains", "slowed_batches"]
 
 _ENTRIES = 1 << 18  # batches placed in one call
 
-Tables = tuple[Any, Any, Any]
-"""Completion, undecided times or None, orders or None."""
+Tables = tuple[Any, Any, tuple[Int64Array, Orders]]
+"""Completion, undecided times or None, and orders as `BatchTable._make` takes them."""
 
 
 def alone_on(rows: KernelTasks, gpu: GPU) -> KernelTasks:
@@ -76,21 +75,22 @@ def place_chains(
         for i, part in enumerate(chains)
     ]
     completion = np.array([part[0] for part in parts], np.int64).reshape(len(parts), 1 << rows.n)
-    undecided = order = None
+    undecided = None
     if any(part[1] is not None for part in parts):
         undecided = np.stack([np.zeros_like(done) if left is None else left
                               for done, left, _ in parts])  # fmt: skip
-    if any(part[2] is not None for part in parts):
-        order = np.stack([_ascending(done, rows.n) if orders is None else orders
-                          for done, _, orders in parts])  # fmt: skip
-    return completion, undecided, order
+    others = [
+        ((i << rows.n) + at, orders) for i, (_, _, (at, orders)) in enumerate(parts) if len(at)
+    ]
+    return completion, undecided, _joined(others, rows.n)
 
 
-def _ascending(completion: Int64Array, n: int) -> Orders:
-    order = np.full((1 << n, n), -1, np.int8)
-    masks = np.flatnonzero(completion)
-    order[masks] = orders_by_index(masks, n)
-    return order
+def _joined(others: list[tuple[Int64Array, Orders]], n: int) -> tuple[Int64Array, Orders]:
+    """Batches and orders of several parts, by rising index."""
+    at = np.concatenate([np.zeros(0, np.int64), *(at for at, _ in others)])
+    orders = np.concatenate([np.zeros((0, n), np.int8), *(orders for _, orders in others)])
+    rising = np.argsort(at)
+    return at[rising], orders[rising]
 
 
 def _check_size(tasks: KernelTasks | KernelChains) -> None:
@@ -112,13 +112,13 @@ def _place_set(
     n, m = len(kernels), rows.n
     begin = np.cumsum([0, *kernels[:-1]])
     completion, undecided = np.zeros((2, 1 << m), np.int64)
-    other: list[tuple[Int64Array, Any]] = []  # masks and orders that are not by increasing index
+    others: list[tuple[Int64Array, Orders]] = []
     member = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1  # of the batches of a choice
     number = first * prod(kernels)
     for part in _choices(kernels, max(1, _ENTRIES >> n)):
         row = part + begin  # (choices, n): the kernel of each task
         columns = ("blocks", "threads", "regs", "smem", "wcet")
-        times, left, orders = _core.oracle_by_placement(
+        times, left, at, orders = _core.oracle_by_placement(
             gpu._limits,
             gpu.sm_order,
             *(np.ascontiguousarray(getattr(rows, name)[row]) for name in columns),
@@ -126,23 +126,25 @@ def _place_set(
             first=set_number(number),
             least=factors[0],
             most=factors[1],
+            crowd=gpu.resident_grids,
             stop=stop,
         )
         number += len(part)
+        ends = np.searchsorted(at, np.arange(len(part) + 1) << n)
         for c, kernel in enumerate(part):
-            own = np.flatnonzero((member | (kernel == 0)).all(axis=1))
+            represented = (member | (kernel == 0)).all(axis=1)
+            own = np.flatnonzero(represented)
             masks = (member[own] << row[c]).sum(axis=1)
             completion[masks] = times[c, own]
             if left is not None:
                 undecided[masks] = left[c, own]
-            if orders is not None:
-                found = orders[c, own]
-                other.append((masks, np.where(found < 0, -1, row[c][np.maximum(found, 0)])))
-    order = _ascending(completion, m) if other else None
-    for masks, found in other:
-        assert order is not None
-        order[masks, :n] = found
-    return completion, undecided if undecided.any() else None, order
+            batch, found = at[ends[c] : ends[c + 1]] - (c << n), orders[ends[c] : ends[c + 1]]
+            if (kept := represented[batch]).any():
+                found = found[kept]
+                wide = np.full((len(found), m), -1, np.int8)
+                wide[:, :n] = np.where(found < 0, -1, row[c][np.maximum(found, 0)])
+                others.append(((member[batch[kept]] << row[c]).sum(axis=1), wide))
+    return completion, undecided if undecided.any() else None, _joined(others, m)
 
 
 def _choices(kernels: list[int], count: int) -> Iterator[Int64Array]:

@@ -277,12 +277,13 @@ def table_of_part(table: BatchTable, tasks: Sequence[int]) -> BatchTable:
     for task in tasks:
         masks = np.concatenate([masks, masks | 1 << task])
     undecided = None if table.undecided is None else table.undecided[masks]
-    order = None
-    if table.order is not None:
+    completion, order = table.completion[masks], None
+    if table._orders is not None:
         position = np.full(table.n + 1, -1, np.int8)  # the last for -1, which ends an order
         position[list(tasks)] = np.arange(len(tasks))
-        order = position[table.order[masks][:, : len(tasks)]]
-    return BatchTable(table.completion[masks], undecided, order)
+        order = position[table._submissions(masks)[:, : len(tasks)]]
+        order[completion == 0] = -1
+    return BatchTable(completion, undecided, order)
 
 
 def table_of_gpu(table: BatchTable, gpu: int) -> BatchTable:

@@ -158,7 +158,7 @@ class _Excess:
             return found if most is None else np.minimum(found, most)
 
         undecided = None if self.table.undecided is None else times_of(self.table.undecided)
-        return BatchTable(times_of(self.table.completion), undecided, self.table.order)
+        return BatchTable._make(times_of(self.table.completion), undecided, self.table._orders)
 
     def without(self) -> BatchTable:
         """The table without the batches that have an excess."""
@@ -167,10 +167,11 @@ class _Excess:
             for a in (self.table.completion, self.table.undecided)
             if a is not None
         ]
-        order = self.table.order
-        if order is not None:
-            order = np.where((keeps[0] > 0)[:, None], order, np.int8(-1))
-        return BatchTable(keeps[0], keeps[1] if len(keeps) > 1 else None, order)
+        orders = self.table._orders
+        if orders is not None:
+            kept = keeps[0][orders[0]] > 0
+            orders = orders[0][kept], orders[1][kept]
+        return BatchTable._make(keeps[0], keeps[1] if len(keeps) > 1 else None, orders)
 
 
 class _Growth:

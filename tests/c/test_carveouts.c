@@ -4,6 +4,7 @@
 #include "model/block_placement.h"
 #include "pbs/oracle/oracle.h"
 
+#include "dense_tables.h"
 #include "minunit.h"
 
 #include <string.h>
@@ -203,12 +204,12 @@ static void test_batches(void)
         const gs_gpu_kernel_t full[] = {{1, 256, 0, 0}, {8 * (SMS - 1) + 1, 256, 0, 8 * KB}};
         int64_t completion[4] = {0, 5, 7, 7}, undecided[4];
         int8_t order[8];
-        gs_pbs_oracle_found_t found;
-        MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 2, apart, completion, undecided, order,
-                                            &found) == GS_OK);
+        dense_t found;
+        MU_CHECK(dense_by_placement(&ctx, &gpu, 2, apart, completion, undecided, order, &found) ==
+                 GS_OK);
         MU_CHECK(completion[3] == 7);
-        MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 2, full, completion, undecided, order,
-                                            &found) == GS_OK);
+        MU_CHECK(dense_by_placement(&ctx, &gpu, 2, full, completion, undecided, order, &found) ==
+                 GS_OK);
         MU_CHECK(completion[3] == (r == GS_GPU_CARVEOUT_MATCH ? 0 : 7));
         MU_CHECK(undecided[3] == 0);
         MU_CHECK(r != GS_GPU_CARVEOUT_AT_LEAST || order[6] == 1); /* the larger one first */

@@ -1,6 +1,7 @@
 /* Eligibility by placement and by utilization: the library against all orders of every set. */
 #include "pbs/oracle/oracle.h"
 
+#include "dense_tables.h"
 #include "faults.h"
 #include "minunit.h"
 
@@ -140,10 +141,10 @@ static void test_against_all_orders(void)
 
         int64_t completion[SETS], undecided[SETS];
         int8_t order[SETS * MOST];
-        gs_pbs_oracle_found_t found;
+        dense_t found;
         MU_CHECK(gs_pbs_oracle_times(&ctx, MOST, wcet, none, NULL, completion) == GS_OK);
-        MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, MOST, kernels, completion, undecided, order,
-                                            &found) == GS_OK);
+        MU_CHECK(dense_by_placement(&ctx, &gpu, MOST, kernels, completion, undecided, order,
+                                    &found) == GS_OK);
         MU_CHECK(found.undecided == 0);
         for (uint32_t mask = 1; mask < SETS; mask++) {
             int count = __builtin_popcount(mask);
@@ -181,9 +182,9 @@ static void test_example(void)
     gs_context_init(&ctx);
     int64_t completion[4] = {0, 3, 4, 7}, undecided[4];
     int8_t order[8];
-    gs_pbs_oracle_found_t found;
-    MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 2, EXAMPLE, completion, undecided, order,
-                                        &found) == GS_OK);
+    dense_t found;
+    MU_CHECK(dense_by_placement(&ctx, &gpu, 2, EXAMPLE, completion, undecided, order, &found) ==
+             GS_OK);
     MU_CHECK(completion[1] == 3 && completion[2] == 4 && completion[3] == 7);
     MU_CHECK(order[6] == 1 && order[7] == 0);
     MU_CHECK(order[2] == 0 && order[3] == -1 && order[4] == 1 && order[5] == -1);
@@ -207,13 +208,13 @@ static void test_undecided(void)
     gs_gpu_kernel_t kernels[7];
     int64_t completion[128], undecided[128];
     int8_t order[128 * 7];
-    gs_pbs_oracle_found_t found;
+    dense_t found;
     puzzle(kernels);
     for (int mask = 0; mask < 128; mask++) {
         completion[mask] = mask;
     }
-    MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 7, kernels, completion, undecided, order,
-                                        &found) == GS_OK);
+    MU_CHECK(dense_by_placement(&ctx, &gpu, 7, kernels, completion, undecided, order, &found) ==
+             GS_OK);
     MU_CHECK(found.undecided == 1);
     MU_CHECK(completion[127] == 0 && undecided[127] == 127 && order[127 * 7] == -1);
     for (int mask = 0; mask < 127; mask++) {
@@ -225,8 +226,8 @@ static void test_undecided(void)
         completion[127] = 127;
     }
     gpu.warps_per_sm = 10;
-    MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 7, kernels, completion, undecided, order,
-                                        &found) == GS_OK);
+    MU_CHECK(dense_by_placement(&ctx, &gpu, 7, kernels, completion, undecided, order, &found) ==
+             GS_OK);
     MU_CHECK(found.undecided == 0 && completion[127] == 0);
 }
 
@@ -242,17 +243,18 @@ static void test_failures(void)
     gs_gpu_kernel_t kernels[7];
     int64_t completion[128] = {0}, undecided[128];
     int8_t order[128 * 7];
-    gs_pbs_oracle_found_t found;
+    dense_t found;
     puzzle(kernels);
     for (int kind = 0; kind < FAULT_KINDS; kind++) {
         for (fault_t fault = fault_first(kind); fault_next(&fault);) {
-            int status = gs_pbs_oracle_by_placement(&fault.ctx, &gpu, 7, kernels, completion,
-                                                    undecided, order, &found);
+            int status = dense_by_placement(&fault.ctx, &gpu, 7, kernels, completion, undecided,
+                                            order, &found);
             fault_check(&fault, status);
         }
     }
 
     /* 20 kernels in 2^20 sets: every loop can be interrupted. */
+    gs_gpu_t wide = device(16, 64, 32);
     gs_gpu_kernel_t many[20];
     for (int i = 0; i < 20; i++) {
         many[i] = (gs_gpu_kernel_t){1 + i % 3, 96 + 32 * i, 8, 256 * i};
@@ -263,13 +265,13 @@ static void test_failures(void)
     int64_t *open = gs_alloc(&big, (size_t)1 << 20, sizeof *open);
     int8_t *orders = gs_alloc(&big, (size_t)20 << 20, 1);
     MU_CHECK(times != NULL && open != NULL && orders != NULL);
-    for (int polls = 0; polls < 30; polls += 3) {
+    for (int polls = 0; polls < 20; polls += 2) {
         gs_context_t ctx;
         gs_context_init(&ctx);
         int left = polls;
         ctx.poll = give_up;
         ctx.poll_arg = &left;
-        MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 20, many, times, open, orders, &found) ==
+        MU_CHECK(dense_by_placement(&ctx, &wide, 20, many, times, open, orders, &found) ==
                  GS_ERR_INTERRUPTED);
         MU_CHECK(ctx.bytes_used == 0 && left == -1);
     }
@@ -284,11 +286,11 @@ static void refused(gs_gpu_kernel_t kernel, const char *field)
     gs_gpu_kernel_t kernels[2] = {{1, 32, 0, 0}, kernel};
     int64_t completion[4] = {0, 1, 1, 1}, undecided[4];
     int8_t order[8];
-    gs_pbs_oracle_found_t found;
+    dense_t found;
     gs_context_t ctx;
     gs_context_init(&ctx);
-    MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 2, kernels, completion, undecided, order,
-                                        &found) == GS_ERR_VALUE);
+    MU_CHECK(dense_by_placement(&ctx, &gpu, 2, kernels, completion, undecided, order, &found) ==
+             GS_ERR_VALUE);
     MU_CHECK(strcmp(ctx.fault.field, field) == 0 && ctx.fault.row == 1);
     MU_CHECK(ctx.bytes_used == 0);
 }
@@ -304,10 +306,8 @@ static void test_refusals(void)
     gs_context_t ctx;
     gs_context_init(&ctx);
     gs_gpu_t gpu = device(0, 16, 32);
-    MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 2, EXAMPLE, NULL, NULL, NULL, NULL) ==
-             GS_ERR_VALUE);
-    MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 21, EXAMPLE, NULL, NULL, NULL, NULL) ==
-             GS_ERR_VALUE);
+    MU_CHECK(dense_by_placement(&ctx, &gpu, 2, EXAMPLE, NULL, NULL, NULL, NULL) == GS_ERR_VALUE);
+    MU_CHECK(dense_by_placement(&ctx, &gpu, 21, EXAMPLE, NULL, NULL, NULL, NULL) == GS_ERR_VALUE);
 }
 
 static void test_large_grids(void)
@@ -316,11 +316,11 @@ static void test_large_grids(void)
     const gs_gpu_kernel_t kernels[3] = {{INT64_MAX, 512, 0, 0}, {32, 32, 0, 0}, {33, 32, 0, 0}};
     int64_t completion[8] = {0, 1, 2, 3, 4, 5, 6, 7}, undecided[8];
     int8_t order[24];
-    gs_pbs_oracle_found_t found;
+    dense_t found;
     gs_context_t ctx;
     gs_context_init(&ctx);
-    MU_CHECK(gs_pbs_oracle_by_placement(&ctx, &gpu, 3, kernels, completion, undecided, order,
-                                        &found) == GS_OK);
+    MU_CHECK(dense_by_placement(&ctx, &gpu, 3, kernels, completion, undecided, order, &found) ==
+             GS_OK);
     for (int mask = 0; mask < 8; mask++) {
         bool single = (mask & (mask - 1)) == 0;
         MU_CHECK(completion[mask] == (single ? mask : 0));

@@ -19,6 +19,7 @@
 #include "simulate/challenge/challenge.h"
 #include "ways/ways.h"
 
+#include "dense_tables.h"
 #include "host_sets.h"
 
 typedef struct {
@@ -219,12 +220,12 @@ static void call_oracle(digest_t *digest, gs_context_t *ctx)
     static const gs_pbs_oracle_slowdown_t slowdown = {1100000000, 1900000000};
     int64_t completion[8], undecided[8];
     int8_t order[8 * 3];
-    gs_pbs_oracle_found_t found;
+    dense_t found;
     gs_rng_t rng;
     gs_rng_init(&rng, KEY, 3, GS_RNG_STREAM_SLOWDOWN);
     if (fine(digest, gs_pbs_oracle_times(ctx, 3, WCET, slowdown, &rng, completion)) &&
-        fine(digest, gs_pbs_oracle_by_placement(ctx, &DEVICE, 3, KERNELS, completion, undecided,
-                                                order, &found))) {
+        fine(digest,
+             dense_by_placement(ctx, &DEVICE, 3, KERNELS, completion, undecided, order, &found))) {
         add_all(digest, completion, 8);
         add(digest, found.undecided);
     }

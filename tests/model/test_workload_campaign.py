@@ -40,7 +40,7 @@ def test_no_observed_response_exceeds_a_bound() -> None:
     lines = campaign("rows", 2)
     assert "no response above a bound" in lines[0]
     rows = {line[2:22].strip(): line[22:].split() for line in lines[2:-1]}
-    assert len(rows) == 23
+    assert len(rows) == 24
     for name in ("streams", "mpcp (suspend)", "fmlp_plus (busy)", "gpu_server", "stgm (busy)"):
         accepted, conditional, _, _, _, hostile, compared, reached, _ = rows[name]
         assert int(accepted) + int(conditional) > 5 and int(hostile) > 20 and int(compared) > 50, (

@@ -405,7 +405,7 @@ def test_utilization_of_exactly_one() -> None:
 LIMITS = np.array([2, 8, 16, 65536, 65536, 65536, 0, 256, 256, 4, 0, 0])
 KEY = np.arange(4, dtype=np.uint64)
 ROW = np.ones((1, 2), dtype=np.int64)
-GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9)
+GOOD = (LIMITS, None, ROW, ROW, ROW, ROW, ROW, KEY, 0, 10**9, 10**9, 2)
 
 
 @pytest.mark.parametrize(
@@ -440,11 +440,11 @@ def test_module_refuses(position: int, value: Any, message: str) -> None:
         positional(_core.oracle_by_placement)(*arguments)
     if position >= 6:
         with pytest.raises((ValueError, TypeError), match=message):
-            positional(_core.oracle_by_utilization)(ROW, *arguments[6:])
+            positional(_core.oracle_by_utilization)(ROW, *arguments[6:11])
 
 
 def test_module_refuses_periods() -> None:
-    good = (ROW, *GOOD[6:])
+    good = (ROW, *GOOD[6:11])
     assert positional(_core.oracle_by_utilization)(*good).shape == (1, 4)
     for period, message in (
         (ROW * 0, r"period\[0\]: got 0, expected a positive number"),

@@ -114,7 +114,7 @@ def test_calls_without_time_say_so() -> None:
     with pytest.raises(gs.Cancelled, match="budget of bytes was spent"):
         gs.observe(workload(2), XAVIER, "streams", until="1s", budget=gs.Budget(bytes=1000))
     with pytest.raises(gs.Cancelled, match="budget of bytes was spent"):
-        gs.analyze(workload(), XAVIER, "pbs", budget=gs.Budget(bytes=200))
+        gs.analyze(workload(), XAVIER, "pbs", budget=gs.Budget(bytes=100))
     with pytest.raises(TypeError, match="budget: got int"):
         gs.compare(workload(), XAVIER, budget=3)  # type: ignore[arg-type]
 

@@ -39,28 +39,56 @@ int gs_pbs_oracle_times(gs_context_t *ctx, int32_t n, const int64_t *wcet,
 int gs_pbs_oracle_by_utilization(gs_context_t *ctx, const gs_periodic_tasks_t *tasks,
                                  const int64_t *wcet, int64_t *completion);
 
-/* Result of gs_pbs_oracle_by_placement. */
-typedef struct {
-    bool ascending;    /* every stored order is by increasing index */
-    int64_t undecided; /* number of sets left undecided */
-} gs_pbs_oracle_found_t;
+/* Submissions of batches: numbers of rows of orders, or one of these. */
+enum {
+    GS_PBS_ORACLE_BATCHES_ASCENDING = -1, /* by increasing index */
+    GS_PBS_ORACLE_BATCHES_OPEN = -2,      /* no order found, and not all were tried */
+    GS_PBS_ORACLE_BATCHES_NONE = -3       /* no order places it */
+};
 
-/* Sets to 0 the completion of the batches that no order of submission places on the idle GPU with
- * all blocks of all kernels resident at once (Definition 2.3), blocks going to SMs by the most-room
- * rule. A single kernel is always eligible, also when its grid needs several waves.
+/* Batches that total demand does not exclude, by rising mask; all others are not eligible. */
+typedef struct {
+    int32_t n;
+    int64_t count;
+    int64_t capacity;
+    uint32_t *mask;      /* owned */
+    int32_t *submission; /* owned */
+    int8_t *orders;      /* owned: rows of n entries, padded with -1, none of them ascending */
+    int64_t order_count;
+    int64_t order_capacity;
+    int64_t open; /* number of batches left undecided */
+} gs_pbs_oracle_batches_t;
+
+/* Finds the batches of at most `most` kernels that an order of submission places on the idle GPU
+ * with all blocks of all kernels resident at once (Definition 2.3), blocks going to SMs by the
+ * most-room rule. A single kernel is always eligible, also when its grid needs several waves.
  *
- * completion: 2^n times. undecided: 2^n entries, 0 except for the sets that no tried order places
- * and for which not every order was tried: there, the time. order: 2^n rows of n entries, the order
- * found for each eligible set, padded with -1. Every order is tried for sets of up to
- * GS_PBS_ORACLE_EXHAUSTIVE kernels and for larger ones with at most 720 distinct orders (identical
- * kernels); for other sets the order found for a subset and a few sorted orders are tried.
+ * Every order is tried for sets of up to GS_PBS_ORACLE_EXHAUSTIVE kernels and for larger ones with
+ * at most 720 distinct orders (identical kernels); for other sets the order found for a subset and
+ * a few sorted orders are tried.
  *
- * Errors: those of gs_gpu_check and gs_occupancy_footprint; a kernel of which no block fits an idle
- * SM (field: the resource, row: the task). Cost: 2^n steps of a few additions where demand alone
- * decides; for each other set a placement of one or two kernels, 2,000 at most. */
-int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n,
-                               const gs_gpu_kernel_t *kernels, int64_t *completion,
-                               int64_t *undecided, int8_t *order, gs_pbs_oracle_found_t *found);
+ * Free self in every case. Errors: those of gs_gpu_check and gs_occupancy_footprint; a kernel of
+ * which no block fits an idle SM (field: the resource, row: the task). Cost: a few additions for
+ * each set that total demand does not exclude, and for each kernel behind its last one; for each
+ * set that demand alone does not decide a placement of one or two kernels, 2,000 at most. */
+int gs_pbs_oracle_batches_init(gs_pbs_oracle_batches_t *self, gs_context_t *ctx,
+                               const gs_gpu_t *gpu, int32_t n, const gs_gpu_kernel_t *kernels,
+                               int64_t most);
+void gs_pbs_oracle_batches_free(gs_pbs_oracle_batches_t *self, gs_context_t *ctx);
+
+/* Times of the listed batches, all with one factor; entries of other batches are left as they are
+ * (times, open: 2^n entries). Errors: those of
+ * gs_pbs_oracle_times. */
+int gs_pbs_oracle_times_of(gs_context_t *ctx, const gs_pbs_oracle_batches_t *batches,
+                           const int64_t *wcet, int64_t factor, int64_t *times, int64_t *open);
+
+/* Sets the times of batches that are not eligible to 0, and moves those of open ones there (2^n
+ * entries, zeros). */
+void gs_pbs_oracle_keep_eligible(const gs_pbs_oracle_batches_t *batches, int64_t *times,
+                                 int64_t *open);
+
+/* Whether batch number k is eligible; then its order of submission, padded with -1. */
+bool gs_pbs_oracle_batches_order(const gs_pbs_oracle_batches_t *self, int64_t k, int8_t *order);
 
 /* Kernels whose batches are asked about: what their blocks take, and orders of submission to try.
  */

@@ -1,7 +1,12 @@
-/* Eligibility by placement: a search for an order of submission with all blocks resident at
- * once. */
+/* Eligibility by placement: a search for an order of submission with all blocks resident at once.
+ *
+ * Total demand grows with a set, so the sets that it does not exclude are found from their subsets,
+ * and only they are kept.
+ */
 #include "pbs/oracle/oracle.h"
 
+#include "core/radix_sort.h"
+#include "core/vector.h"
 #include "model/block_placement.h"
 
 #include <string.h>
@@ -125,9 +130,7 @@ typedef struct {
     int32_t placed;
     int32_t stuck;
     gs_block_placement_sm_load_t *loads;
-    uint8_t *verdict; /* per set, GS_PBS_ORACLE_RESOURCE_DEMAND_* */
-    int8_t *order;    /* the caller's: n entries per set */
-    bool ascending;
+    gs_pbs_oracle_batches_t *found;
 } search_t;
 
 /* Whether this order fits; continues from the prefix shared with the order tried before. */
@@ -164,14 +167,31 @@ static int try_order(search_t *self, const int8_t *order, int32_t count, bool *f
     return gs_poll(self->ctx, 1);
 }
 
-static void keep(search_t *self, uint32_t mask, const int8_t *order, int32_t count)
+/* The submission of set number k, from now on. */
+static int keep(search_t *self, int64_t k, const int8_t *order, int32_t count)
 {
-    int8_t *row = self->order + (size_t)mask * (size_t)self->n;
-    for (int32_t p = 0; p < count; p++) {
-        row[p] = order[p];
-        self->ascending = self->ascending && (p == 0 || order[p - 1] < order[p]);
+    gs_pbs_oracle_batches_t *found = self->found;
+    bool ascending = true;
+    for (int32_t p = 1; p < count; p++) {
+        ascending = ascending && order[p - 1] < order[p];
     }
-    self->verdict[mask] = GS_PBS_ORACLE_RESOURCE_DEMAND_FITS;
+    found->open--;
+    if (ascending) {
+        found->submission[k] = GS_PBS_ORACLE_BATCHES_ASCENDING;
+        return GS_OK;
+    }
+    size_t width = (size_t)self->n;
+    int8_t *orders = gs_vector_reserve(self->ctx, found->orders, &found->order_capacity,
+                                       found->order_count + 1, width);
+    if (orders == NULL) {
+        return self->ctx->status;
+    }
+    found->orders = orders;
+    int8_t *row = orders + (size_t)found->order_count * width;
+    memset(row, -1, width);
+    memcpy(row, order, (size_t)count);
+    found->submission[k] = (int32_t)found->order_count++;
+    return GS_OK;
 }
 
 /* The members of a set in one of the sorted orders. */
@@ -187,16 +207,13 @@ static int32_t members(const search_t *self, uint32_t mask, int sort, int8_t *or
     return count;
 }
 
-static int try_sort(search_t *self, uint32_t mask, int sort)
+static int try_sort(search_t *self, int64_t k, int sort)
 {
     int8_t order[GS_PERIODIC_TASKS_MAX];
     bool fits;
-    int32_t count = members(self, mask, sort, order);
+    int32_t count = members(self, self->found->mask[k], sort, order);
     int status = try_order(self, order, count, &fits);
-    if (status == GS_OK && fits) {
-        keep(self, mask, order, count);
-    }
-    return status;
+    return status == GS_OK && fits ? keep(self, k, order, count) : status;
 }
 
 static bool same_block(const search_t *self, int32_t a, int32_t b)
@@ -210,21 +227,29 @@ static bool same_block(const search_t *self, int32_t a, int32_t b)
  * sets share the beginning of their order. */
 static int try_first_sort(search_t *self)
 {
-    uint32_t sets = UINT32_C(1) << self->n;
-    for (uint32_t v = 1; v < sets; v++) {
-        uint32_t mask = 0;
-        for (uint32_t rest = v; rest != 0; rest &= rest - 1) {
-            /* The kernel first in the sort is the highest bit of v, which changes least often. */
-            mask |= UINT32_C(1) << self->sorted[self->n - 1 - __builtin_ctz(rest)];
+    gs_pbs_oracle_batches_t *found = self->found;
+    int64_t open = found->open, *key = gs_alloc(self->ctx, (size_t)found->count, sizeof *key);
+    int32_t *set = gs_alloc(self->ctx, (size_t)open, sizeof *set);
+    int status = key == NULL || set == NULL ? self->ctx->status : GS_OK;
+    for (int64_t k = 0, at = 0; status == GS_OK && at < open; k++) {
+        if (found->submission[k] != GS_PBS_ORACLE_BATCHES_OPEN) {
+            continue;
         }
-        int status = self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED
-                         ? try_sort(self, mask, 0)
-                         : gs_poll(self->ctx, self->n);
-        if (status != GS_OK) {
-            return status;
+        /* The kernel first in the sort is the highest bit, which changes least often. */
+        for (int32_t p = 0; p < self->n; p++) {
+            key[k] = key[k] << 1 | (found->mask[k] >> self->sorted[p] & 1);
         }
+        set[at++] = (int32_t)k;
     }
-    return GS_OK;
+    if (status == GS_OK) {
+        status = gs_radix_sort(self->ctx, key, open, set);
+    }
+    for (int64_t at = 0; status == GS_OK && at < open; at++) {
+        status = try_sort(self, set[at], 0);
+    }
+    gs_free(self->ctx, key);
+    gs_free(self->ctx, set);
+    return status;
 }
 
 /* The number of distinct orders of a set, identical kernels being interchangeable; at most
@@ -256,11 +281,10 @@ static bool is_redundant(const search_t *self, int8_t i, uint32_t left, const in
 }
 
 /* Tries every order of the kernels left, after the first depth ones of order. */
-static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, int32_t depth)
+static int try_all(search_t *self, int64_t k, uint32_t left, int8_t *order, int32_t depth)
 {
     if (left == 0) {
-        keep(self, mask, order, depth);
-        return GS_OK;
+        return keep(self, k, order, depth);
     }
     for (int32_t p = 0; p < self->n; p++) {
         int8_t i = self->sorted[p];
@@ -271,32 +295,51 @@ static int try_all(search_t *self, uint32_t mask, uint32_t left, int8_t *order, 
         order[depth] = i;
         int status = try_order(self, order, depth + 1, &fits);
         if (status == GS_OK && fits) {
-            status = try_all(self, mask, left & ~(UINT32_C(1) << i), order, depth + 1);
+            status = try_all(self, k, left & ~(UINT32_C(1) << i), order, depth + 1);
         }
-        if (status != GS_OK || self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
+        if (status != GS_OK || self->found->submission[k] != GS_PBS_ORACLE_BATCHES_OPEN) {
             return status;
         }
     }
     return GS_OK;
 }
 
-/* Tries the order found for a subset with one kernel less, followed by that kernel. */
-static int try_extensions(search_t *self, uint32_t mask)
+/* The number of a set among those before the first k; -1 where it is not kept. */
+static int64_t number_of(const gs_pbs_oracle_batches_t *found, uint32_t mask, int64_t k)
 {
-    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    int64_t low = 0;
+    while (low < k) {
+        int64_t middle = low + (k - low) / 2;
+        if (found->mask[middle] == mask) {
+            return middle;
+        }
+        if (found->mask[middle] < mask) {
+            low = middle + 1;
+        } else {
+            k = middle;
+        }
+    }
+    return -1;
+}
+
+/* Tries the order found for a subset with one kernel less, followed by that kernel. */
+static int try_extensions(search_t *self, int64_t k)
+{
+    const gs_pbs_oracle_batches_t *found = self->found;
+    for (uint32_t rest = found->mask[k]; rest != 0; rest &= rest - 1) {
         int last = __builtin_ctz(rest);
-        uint32_t others = mask & ~(UINT32_C(1) << last);
-        if (self->verdict[others] != GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
+        uint32_t others = found->mask[k] & ~(UINT32_C(1) << last);
+        int64_t part = number_of(found, others, k);
+        int8_t order[GS_PERIODIC_TASKS_MAX];
+        if (part < 0 || !gs_pbs_oracle_batches_order(found, part, order)) {
             continue;
         }
         int32_t count = __builtin_popcount(others);
-        int8_t order[GS_PERIODIC_TASKS_MAX];
-        memcpy(order, self->order + (size_t)others * (size_t)self->n, (size_t)count);
         order[count] = (int8_t)last;
         bool fits;
         int status = try_order(self, order, count + 1, &fits);
         if (status == GS_OK && fits) {
-            keep(self, mask, order, count + 1);
+            status = keep(self, k, order, count + 1);
         }
         if (status != GS_OK || fits) {
             return status;
@@ -305,19 +348,25 @@ static int try_extensions(search_t *self, uint32_t mask)
     return GS_OK;
 }
 
-/* Decides a set that the first sort does not place; *decided: whether every order is covered. */
-static int try_other_orders(search_t *self, uint32_t mask, bool *decided)
+/* Decides a set that the first sort does not place, if every order of it is covered. */
+static int try_other_orders(search_t *self, int64_t k)
 {
-    *decided = __builtin_popcount(mask) <= GS_PBS_ORACLE_EXHAUSTIVE ||
-               count_orders(self, mask) <= MOST_ORDERS;
-    if (*decided) {
+    gs_pbs_oracle_batches_t *found = self->found;
+    uint32_t mask = found->mask[k];
+    if (__builtin_popcount(mask) <= GS_PBS_ORACLE_EXHAUSTIVE ||
+        count_orders(self, mask) <= MOST_ORDERS) {
         int8_t order[GS_PERIODIC_TASKS_MAX];
-        return try_all(self, mask, mask, order, 0);
+        int status = try_all(self, k, mask, order, 0);
+        if (status == GS_OK && found->submission[k] == GS_PBS_ORACLE_BATCHES_OPEN) {
+            found->submission[k] = GS_PBS_ORACLE_BATCHES_NONE;
+            found->open--;
+        }
+        return status;
     }
-    int status = try_extensions(self, mask);
+    int status = try_extensions(self, k);
     for (int sort = 1; sort < SORTS; sort++) {
-        if (status == GS_OK && self->verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED) {
-            status = try_sort(self, mask, sort);
+        if (status == GS_OK && found->submission[k] == GS_PBS_ORACLE_BATCHES_OPEN) {
+            status = try_sort(self, k, sort);
         }
     }
     return status;
@@ -353,28 +402,52 @@ static bool has_one_carveout(const search_t *self, uint32_t mask)
     return true;
 }
 
-/* Classifies every set by total demand; *open: number of sets left open. */
-static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *demand,
-                        int64_t *open)
+static int add(search_t *self, uint32_t mask, int32_t submission)
 {
-    int8_t order[GS_PERIODIC_TASKS_MAX];
-    uint32_t sets = UINT32_C(1) << self->n;
-    memset(self->order, -1, (size_t)sets * (size_t)self->n);
-    *open = 0;
-    for (uint32_t mask = 1; mask < sets; mask++) {
-        bool single = (mask & (mask - 1)) == 0;
-        int verdict = single ? GS_PBS_ORACLE_RESOURCE_DEMAND_FITS
-                             : gs_pbs_oracle_resource_demand_classify(demand, mask);
-        if (verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS && !has_one_carveout(self, mask)) {
-            verdict = GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED;
+    gs_pbs_oracle_batches_t *found = self->found;
+    if (found->count == found->capacity) {
+        int64_t capacity = found->capacity;
+        uint32_t *masks =
+            gs_vector_reserve(self->ctx, found->mask, &capacity, found->count + 1, sizeof *masks);
+        if (masks == NULL) {
+            return self->ctx->status;
         }
-        self->verdict[mask] = (uint8_t)verdict;
-        if (verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS) {
-            int32_t count = members(self, mask, 1, order);
-            keep(self, mask, order, count);
+        found->mask = masks;
+        int32_t *submissions = gs_vector_reserve(self->ctx, found->submission, &found->capacity,
+                                                 found->count + 1, sizeof *submissions);
+        if (submissions == NULL) {
+            return self->ctx->status;
         }
-        *open += verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED;
-        int status = gs_poll(self->ctx, self->n);
+        found->submission = submissions;
+    }
+    found->mask[found->count] = mask;
+    found->submission[found->count++] = submission;
+    found->open += submission == GS_PBS_ORACLE_BATCHES_OPEN;
+    return GS_OK;
+}
+
+/* The sets of at most so many kernels that total demand does not exclude, by rising mask: those
+ * with kernel i as their last one come from all those before it. */
+static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *demand, int64_t most)
+{
+    gs_pbs_oracle_batches_t *found = self->found;
+    for (int32_t i = 0; i < self->n; i++) {
+        int status = add(self, UINT32_C(1) << i, GS_PBS_ORACLE_BATCHES_ASCENDING);
+        for (int64_t k = 0, before = found->count - 1; status == GS_OK && k < before; k++) {
+            uint32_t mask = found->mask[k] | UINT32_C(1) << i;
+            int verdict = __builtin_popcount(mask) > most
+                              ? GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE
+                              : gs_pbs_oracle_resource_demand_classify(demand, mask);
+            if (verdict != GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE) {
+                bool fits =
+                    verdict == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS && has_one_carveout(self, mask);
+                status = add(self, mask,
+                             fits ? GS_PBS_ORACLE_BATCHES_ASCENDING : GS_PBS_ORACLE_BATCHES_OPEN);
+            }
+            if (status == GS_OK) {
+                status = gs_poll(self->ctx, self->n);
+            }
+        }
         if (status != GS_OK) {
             return status;
         }
@@ -382,52 +455,65 @@ static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *d
     return GS_OK;
 }
 
-int gs_pbs_oracle_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int32_t n,
-                               const gs_gpu_kernel_t *kernels, int64_t *completion,
-                               int64_t *undecided, int8_t *order, gs_pbs_oracle_found_t *found)
+bool gs_pbs_oracle_batches_order(const gs_pbs_oracle_batches_t *self, int64_t k, int8_t *order)
 {
-    search_t self = {.ctx = ctx, .kernels = kernels, .n = n, .stuck = -1, .order = order};
+    int32_t submission = self->submission[k];
+    if (submission >= 0) {
+        memcpy(order, self->orders + (size_t)submission * (size_t)self->n, (size_t)self->n);
+    } else if (submission == GS_PBS_ORACLE_BATCHES_ASCENDING) {
+        int32_t count = 0;
+        for (uint32_t rest = self->mask[k]; rest != 0; rest &= rest - 1) {
+            order[count++] = (int8_t)__builtin_ctz(rest);
+        }
+        memset(order + count, -1, (size_t)(self->n - count));
+    }
+    return submission >= 0 || submission == GS_PBS_ORACLE_BATCHES_ASCENDING;
+}
+
+void gs_pbs_oracle_batches_free(gs_pbs_oracle_batches_t *self, gs_context_t *ctx)
+{
+    gs_free(ctx, self->mask);
+    gs_free(ctx, self->submission);
+    gs_free(ctx, self->orders);
+    *self = (gs_pbs_oracle_batches_t){0};
+}
+
+int gs_pbs_oracle_batches_init(gs_pbs_oracle_batches_t *self, gs_context_t *ctx,
+                               const gs_gpu_t *gpu, int32_t n, const gs_gpu_kernel_t *kernels,
+                               int64_t most)
+{
+    *self = (gs_pbs_oracle_batches_t){.n = n};
+    search_t search = {.ctx = ctx, .kernels = kernels, .n = n, .stuck = -1, .found = self};
     gs_pbs_oracle_resource_demand_t demand = {0};
-    int64_t per_sm[GS_PERIODIC_TASKS_MAX], open;
-    self.ascending = true;
+    int64_t per_sm[GS_PERIODIC_TASKS_MAX];
     if (n < 1 || n > GS_PERIODIC_TASKS_MAX) {
         return gs_fail(ctx, GS_ERR_VALUE, "tasks", -1, n, "1 to 24 tasks");
     }
-    int status = gs_block_placement_init(&self.placer, ctx, gpu, GS_BLOCK_PLACEMENT_MOST_ROOM);
-    if (status != GS_OK || (status = read_kernels(&self, gpu, per_sm)) != GS_OK ||
-        (status = gs_pbs_oracle_resource_demand_init(&demand, ctx, gpu, n, kernels, self.take,
+    int status = gs_block_placement_init(&search.placer, ctx, gpu, GS_BLOCK_PLACEMENT_MOST_ROOM);
+    if (status != GS_OK || (status = read_kernels(&search, gpu, per_sm)) != GS_OK ||
+        (status = gs_pbs_oracle_resource_demand_init(&demand, ctx, gpu, n, kernels, search.take,
                                                      per_sm)) != GS_OK) {
         goto out;
     }
-    self.sms = (size_t)gpu->sms;
-    self.loads = gs_alloc(ctx, ((size_t)n + 1) * self.sms, sizeof *self.loads);
-    self.verdict = gs_alloc(ctx, (size_t)1 << n, sizeof *self.verdict);
-    if (self.loads == NULL || self.verdict == NULL) {
+    search.sms = (size_t)gpu->sms;
+    search.loads = gs_alloc(ctx, ((size_t)n + 1) * search.sms, sizeof *search.loads);
+    if (search.loads == NULL) {
         status = ctx->status;
         goto out;
     }
-    memcpy(self.loads, self.placer.load, self.sms * sizeof *self.loads); /* of idle SMs */
-    status = classify_all(&self, &demand, &open);
-    if (status == GS_OK && open > 0) {
-        status = try_first_sort(&self);
+    memcpy(search.loads, search.placer.load, search.sms * sizeof *search.loads); /* of idle SMs */
+    status = classify_all(&search, &demand, most);
+    if (status == GS_OK && self->open > 0) {
+        status = try_first_sort(&search);
     }
-    *found = (gs_pbs_oracle_found_t){true, 0};
-    for (uint32_t mask = 1; status == GS_OK && mask < UINT32_C(1) << n; mask++) {
-        bool decided = true;
-        if (self.verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_UNDECIDED) {
-            status = try_other_orders(&self, mask, &decided);
+    for (int64_t k = 0; status == GS_OK && k < self->count; k++) {
+        if (self->submission[k] == GS_PBS_ORACLE_BATCHES_OPEN) {
+            status = try_other_orders(&search, k);
         }
-        bool fits = self.verdict[mask] == GS_PBS_ORACLE_RESOURCE_DEMAND_FITS;
-        undecided[mask] = fits || decided ? 0 : completion[mask];
-        completion[mask] = fits ? completion[mask] : 0;
-        found->undecided += undecided[mask] != 0;
     }
-    undecided[0] = 0;
-    found->ascending = self.ascending;
 out:
-    gs_free(ctx, self.loads);
-    gs_free(ctx, self.verdict);
+    gs_free(ctx, search.loads);
     gs_pbs_oracle_resource_demand_free(&demand, ctx);
-    gs_block_placement_free(&self.placer, ctx);
+    gs_block_placement_free(&search.placer, ctx);
     return status;
 }

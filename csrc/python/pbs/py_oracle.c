@@ -1,5 +1,6 @@
 /* The oracle for Python: the tables of a stack of task sets in one call. */
 
+#include "core/vector.h"
 #include "python/support/gpu_arguments.h"
 #include "python/support/parameters.h"
 
@@ -112,45 +113,108 @@ out:
 GS_PYTHON_SIGNATURE(
     by_placement,
     "oracle_by_placement(limits, sm_order, blocks, threads, regs, smem, wcet, *, key, "
-    "first, least, most, stop=None)",
-    "AAAAAAAALLLS", "tuple[_Ints, _Ints | None, npt.NDArray[np.int8] | None]",
-    "(completion, undecided, order) of batches that fit the GPU at once: int64\n"
-    "(sets, 2**n), the same or None when nothing is undecided, int8 (sets, 2**n, n) or\n"
-    "None when every order is by increasing index. blocks, threads, regs, smem: int64\n"
-    "(sets, n); the others as in occupancy and oracle_by_utilization.");
+    "first, least, most, crowd, stop=None)",
+    "AAAAAAAALLLLS", "tuple[_Ints, _Ints | None, _Ints, npt.NDArray[np.int8]]",
+    "(completion, undecided, at, order) of batches of at most crowd kernels that fit the\n"
+    "GPU at once: int64 (sets, 2**n), the same or None when nothing is undecided, and of\n"
+    "the m batches that are not submitted by increasing index, the flat index in\n"
+    "completion, ascending, int64 (m,), and the order, int8 (m, n). blocks, threads, regs,\n"
+    "smem: int64 (sets, n); the others as in occupancy and oracle_by_utilization.");
 
 enum { BLOCKS, THREADS, REGS, SMEM, COLUMNS };
 
-/* The tables of all sets. Without the GIL. */
-static int place_all(const times_t *times, gs_context_t *ctx, const gs_gpu_t *gpu,
-                     PyArrayObject *const columns[COLUMNS], PyArrayObject *const out[3],
-                     gs_pbs_oracle_found_t *found)
+/* The tables of a stack, and what is submitted in other orders. */
+typedef struct {
+    PyArrayObject *completion;
+    PyArrayObject *undecided;
+    bool open;     /* whether an entry of undecided is set */
+    int64_t *at;   /* owned, flat */
+    int8_t *order; /* owned, rows of n */
+    int64_t count;
+    int64_t at_capacity;
+    int64_t order_capacity;
+} placed_t;
+
+static int keep_orders(placed_t *self, gs_context_t *ctx, const gs_pbs_oracle_batches_t *batches,
+                       int64_t begin)
 {
-    *found = (gs_pbs_oracle_found_t){true, 0};
-    int status = GS_OK;
-    for (npy_intp set = 0; status == GS_OK && set < times->sets; set++) {
-        gs_gpu_kernel_t kernels[GS_PERIODIC_TASKS_MAX];
-        for (npy_intp i = 0; i < times->n; i++) {
-            npy_intp at = set * times->n + i;
-            kernels[i] = (gs_gpu_kernel_t){
-                gs_python_i64(columns[BLOCKS])[at], gs_python_i64(columns[THREADS])[at],
-                gs_python_i64(columns[REGS])[at], gs_python_i64(columns[SMEM])[at]};
-        }
-        npy_intp at = set << times->n;
-        int64_t *completion = gs_python_i64(out[0]) + at;
-        gs_pbs_oracle_found_t one;
-        status = draw_times(times, ctx, set, completion);
-        if (status == GS_OK) {
-            status = gs_pbs_oracle_by_placement(
-                ctx, gpu, times->n, kernels, completion, gs_python_i64(out[1]) + at,
-                (int8_t *)PyArray_DATA(out[2]) + at * times->n, &one);
-        }
-        if (status == GS_OK) {
-            found->ascending = found->ascending && one.ascending;
-            found->undecided += one.undecided;
+    int64_t needed = self->count + batches->order_count;
+    if (batches->order_count == 0) {
+        return GS_OK;
+    }
+    int64_t *at = gs_vector_reserve(ctx, self->at, &self->at_capacity, needed, sizeof *at);
+    if (at == NULL) {
+        return ctx->status;
+    }
+    self->at = at;
+    int8_t *order =
+        gs_vector_reserve(ctx, self->order, &self->order_capacity, needed, (size_t)batches->n);
+    if (order == NULL) {
+        return ctx->status;
+    }
+    self->order = order;
+    for (int64_t k = 0; k < batches->count; k++) {
+        if (batches->submission[k] >= 0) {
+            at[self->count] = begin + batches->mask[k];
+            gs_pbs_oracle_batches_order(batches, k, order + self->count++ * batches->n);
         }
     }
+    return GS_OK;
+}
+
+/* The table of a set; completion and undecided are zeros. Without the GIL. */
+static int place_one(const times_t *times, gs_context_t *ctx, const gs_gpu_t *gpu,
+                     PyArrayObject *const columns[COLUMNS], int64_t crowd, npy_intp set,
+                     placed_t *out)
+{
+    gs_gpu_kernel_t kernels[GS_PERIODIC_TASKS_MAX];
+    for (npy_intp i = 0; i < times->n; i++) {
+        npy_intp at = set * times->n + i;
+        kernels[i] = (gs_gpu_kernel_t){
+            gs_python_i64(columns[BLOCKS])[at], gs_python_i64(columns[THREADS])[at],
+            gs_python_i64(columns[REGS])[at], gs_python_i64(columns[SMEM])[at]};
+    }
+    ctx->fault.set = times->sets > 1 ? set : -1;
+    npy_intp begin = set << times->n;
+    int64_t *completion = gs_python_i64(out->completion) + begin;
+    int64_t *undecided = gs_python_i64(out->undecided) + begin;
+    bool drawn = times->slowdown.least != times->slowdown.most;
+    gs_pbs_oracle_batches_t batches;
+    int status = gs_pbs_oracle_batches_init(&batches, ctx, gpu, times->n, kernels, crowd);
+    if (status == GS_OK && drawn) {
+        status = draw_times(times, ctx, set, completion);
+    } else if (status == GS_OK) {
+        status = gs_pbs_oracle_times_of(ctx, &batches, gs_python_i64(times->wcet) + set * times->n,
+                                        times->slowdown.least, completion, undecided);
+    }
+    if (status == GS_OK && drawn) {
+        gs_pbs_oracle_keep_eligible(&batches, completion, undecided);
+    }
+    out->open = out->open || batches.open > 0;
+    if (status == GS_OK) {
+        status = keep_orders(out, ctx, &batches, begin);
+    }
+    gs_pbs_oracle_batches_free(&batches, ctx);
     return status;
+}
+
+static PyObject *placed_tuple(const placed_t *self, int32_t n)
+{
+    npy_intp shape[2] = {(npy_intp)self->count, n};
+    PyArrayObject *at = gs_python_new(1, shape, NPY_INT64),
+                  *order = at == NULL ? NULL : gs_python_new(2, shape, NPY_INT8);
+    PyObject *result = NULL;
+    if (order != NULL) {
+        if (self->count > 0) {
+            memcpy(PyArray_DATA(at), self->at, (size_t)self->count * sizeof *self->at);
+            memcpy(PyArray_DATA(order), self->order, (size_t)self->count * (size_t)n);
+        }
+        result = Py_BuildValue("OOOO", self->completion,
+                               self->open ? (PyObject *)self->undecided : Py_None, at, order);
+    }
+    Py_XDECREF((PyObject *)at);
+    Py_XDECREF((PyObject *)order);
+    return result;
 }
 
 static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
@@ -158,11 +222,11 @@ static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_
 {
     static const char *const names[COLUMNS] = {"blocks", "threads", "regs", "smem"};
     PyObject *limits, *sm_order, *in[COLUMNS], *wcet, *key, *stop = Py_None;
-    long long least, most;
+    long long least, most, crowd;
     times_t times = {0};
     if (!gs_python_parse(&by_placement_signature, args, nargs, kwnames, &limits, &sm_order,
                          &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM], &wcet, &key, &times.first,
-                         &least, &most, &stop)) {
+                         &least, &most, &crowd, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -170,7 +234,8 @@ static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_
         return NULL;
     }
     gs_python_device_t device = {0};
-    PyArrayObject *columns[COLUMNS] = {NULL}, *out[3] = {NULL};
+    PyArrayObject *columns[COLUMNS] = {NULL};
+    placed_t placed = {0};
     PyObject *result = NULL;
     if (!times_init(&times, wcet, key, least, most) ||
         !gs_python_device_init(&device, limits, sm_order)) {
@@ -183,26 +248,27 @@ static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_
             goto out;
         }
     }
-    npy_intp shape[3] = {times.sets, (npy_intp)1 << times.n, times.n};
-    if ((out[0] = gs_python_new(2, shape, NPY_INT64)) == NULL ||
-        (out[1] = gs_python_new(2, shape, NPY_INT64)) == NULL ||
-        (out[2] = gs_python_new(3, shape, NPY_INT8)) == NULL) {
+    npy_intp shape[2] = {times.sets, (npy_intp)1 << times.n};
+    if ((placed.completion = gs_python_new(2, shape, NPY_INT64)) == NULL ||
+        (placed.undecided = gs_python_new(2, shape, NPY_INT64)) == NULL) {
         goto out;
     }
-    gs_pbs_oracle_found_t found;
+    int status = GS_OK;
     gs_python_release(&call);
-    int status = place_all(&times, &call.ctx, &device.gpu, columns, out, &found);
+    for (npy_intp set = 0; status == GS_OK && set < times.sets; set++) {
+        status = place_one(&times, &call.ctx, &device.gpu, columns, crowd, set, &placed);
+    }
     gs_python_acquire(&call);
     if (status != GS_OK) {
         gs_python_raise(module, &call, status);
         goto out;
     }
-    result = Py_BuildValue("OOO", out[0], found.undecided > 0 ? (PyObject *)out[1] : Py_None,
-                           found.ascending ? Py_None : (PyObject *)out[2]);
+    result = placed_tuple(&placed, times.n);
 out:
-    for (int i = 0; i < 3; i++) {
-        Py_XDECREF((PyObject *)out[i]);
-    }
+    gs_free(&call.ctx, placed.at);
+    gs_free(&call.ctx, placed.order);
+    Py_XDECREF((PyObject *)placed.completion);
+    Py_XDECREF((PyObject *)placed.undecided);
     for (int i = 0; i < COLUMNS; i++) {
         Py_XDECREF((PyObject *)columns[i]);
     }
