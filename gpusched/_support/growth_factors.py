@@ -9,6 +9,7 @@ __all__ = ["factor_in_steps", "factor_text", "grown_time", "grown_times", "large
 
 _MOST = Fraction(64)
 _ONE = Fraction(1)
+_NEAR = Fraction(1, 256)
 _STEP = Fraction(1, 100)
 _GROWTH = Fraction(21, 20)
 
@@ -20,19 +21,35 @@ def largest_factor(
 
     Times t are scaled to ``ceil(factor t)``, which is constant for factors above (m - 1) / t up to
     m / t. Each tested factor therefore represents the range between two such fractions. The test
-    must fail at some factor. A guess is tested first; if it is right, only the guess and the next
-    fraction are tested.
+    must fail at some factor. A guess is tested first, and then factors beside it, at distances that
+    double; if it is right, only the guess and the next fraction are tested.
     """
-    if guess is not None:
-        guess = _range_of(guess, times)[1]
-        above = min(Fraction(guess * time // 1 + 1, time) for time in times)
-        if accepts(guess) and not accepts(above):
-            return guess
-    most = _MOST
-    while accepts(most):
-        most *= 1024
     least = Fraction(0)  # accepted, or 0
-    most = _range_of(most, times)[0]  # what is above fails
+    most: Fraction | None = None  # what is above fails
+    if guess is not None:
+        guess, distance = _range_of(guess, times)[1], _NEAR
+        if accepts(guess):
+            least = guess
+            above = min(Fraction(guess * time // 1 + 1, time) for time in times)
+            if not accepts(above):
+                return guess
+            least, tried = above, above
+            while most is None and (tried := tried * (1 + distance)) < _MOST:
+                below, above = _range_of(tried, times)
+                least, most = (above, None) if accepts(tried) else (least, below)
+                distance *= 2
+        else:
+            most = _range_of(guess, times)[0]
+            while least == 0 and distance < 1 and most > 0:
+                tried = most * (1 - distance)
+                below, above = _range_of(tried, times)
+                least, most = (above, most) if accepts(tried) else (least, below)
+                distance *= 2
+    if most is None:
+        most = max(_MOST, 2 * least)
+        while accepts(most):
+            most *= 1024
+        most = _range_of(most, times)[0]
     while least < most:
         middle = _between(least, most)
         below, above = _range_of(middle, times)

@@ -87,6 +87,7 @@ class Request:
     stop: Any = None
     allocation: Allocation | None = None
     memory: int | None = None  # most bytes of a table of batches
+    reasons: bool = True  # False: only whether the test accepts is asked, not why it does not
 
 
 def analyze(
@@ -271,7 +272,14 @@ def _analyzed(
     def again(other: DerivedModels) -> tuple[DerivedModels, Found]:
         return _found(other, way, request, options, inner)
 
-    means = judged(models, way.replace(**options), found, again, shared_cpus=shared_cpus)
+    means = judged(
+        models,
+        way.replace(**options),
+        found,
+        again,
+        shared_cpus=shared_cpus,
+        reasons=request.reasons,
+    )
     answer, view = found.answer, found.view
     return WorkloadAnswer(
         workload=given.workload,

@@ -202,17 +202,23 @@ class Growth:
         what: str,
         *,
         conditional: bool = False,
+        answer: WorkloadAnswer | None = None,
     ) -> None:
-        """``conditional``: a factor that the test accepts under conditions only counts, too."""
+        """``conditional``: a factor that the test accepts under conditions only counts, too.
+
+        ``answer``: that for the workload itself, if it is known.
+        """
         limits = as_budget(request.budget)
-        request = replace(request, stop=within_seconds(request.stop, limits.seconds))
+        stop = within_seconds(request.stop, limits.seconds)
+        request = replace(request, stop=stop, reasons=False)
         self.tested = 0
         self._failed: list[Fraction] = []
         self._spent = False  # the time of a test
         self._times = growing_times(workload, what)
         self._asked = (workload, platform, way, what)
-        models = DerivedModels(workload, platform)
-        answer = self._within(lambda asked: analyzed(models, way, asked), request)
+        if answer is None:
+            models = DerivedModels(workload, platform)
+            answer = self._within(lambda asked: analyzed(models, way, asked), request)
         self._options = request.options if answer is None else answer.options
         self._conditional = conditional or (answer is not None and answer.conditional)
         self._under: dict[Fraction, bool] = {}  # factors accepted under conditions only
@@ -234,7 +240,10 @@ class Growth:
 
         def tested(asked: Request) -> WorkloadAnswer:
             models = DerivedModels(_grown(workload, what, factor), platform)
-            return analyzed(models, way, asked)
+            try:
+                return analyzed(models, way, asked)
+            finally:
+                models.forget()
 
         if is_late(self._request.stop):
             self._spent = True

@@ -159,7 +159,7 @@ class Row(Frozen):
     def growth(self, what: str = "all") -> Growth:
         """The test as a function of the factor by which times grow."""
         request = Request(self.options, self.gaps, self.budget)
-        return Growth(self.workload, self.platform, self.way, request, what)
+        return Growth(self.workload, self.platform, self.way, request, what, answer=self.answer)
 
     def margin(self, what: str = "all") -> Margin:
         """Factor by which times can grow while the test accepts; see ``gs.margin``."""

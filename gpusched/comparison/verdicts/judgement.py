@@ -68,11 +68,13 @@ def judged(
     again: Callable[[DerivedModels], tuple[DerivedModels, Found]],
     *,
     shared_cpus: bool,
+    reasons: bool = True,
 ) -> Judged:
     """The verdict for the workload: for all of its tasks, on the whole machine.
 
     ``fine`` are the models of the test, whose ticks may be finer than those of the workload;
     ``again`` runs the test for other models. ``shared_cpus`` is False for a part of the workload.
+    With ``reasons`` False, a workload that is not accepted is not said to be late or impossible.
     """
     models, grain = fine.given, fine.grain
     answer, workload = found.answer, models.workload
@@ -107,18 +109,20 @@ def judged(
         else open_conditions(way, Case(models, answer, found.view), cpus=shared_cpus)
     )
     # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
-    impossible = models.impossible() if shared_cpus and (conditions or not holds) else ()
+    asked = shared_cpus and (bool(conditions) if holds else reasons)
+    impossible = models.impossible() if asked else ()
     if conditions and (impossible or not holds):
         bounded[:], conditions = False, ()  # what is not shown for all is not said of some
     if impossible:
         text = f"No way keeps all deadlines: {impossible[0]}."
         return Judged(False, True, True, (), response, frozen(bounded), text, said, grain)
-    if not holds and way.in_turns and shared_cpus and models.too_much_in_turns():
+    explained = reasons and shared_cpus and not holds
+    if explained and way.in_turns and models.too_much_in_turns():
         text = f"{models.too_much_in_turns()[0]}."
         return Judged(False, True, False, (), response, frozen(bounded), text, said, grain)
     accepted = holds and not conditions
     shown = False
-    if answer.rejected and not holds and shared_cpus:
+    if explained and answer.rejected:
         doubt = _doubt_about_rejection(fine, way, again)
         shown = not doubt
         if doubt and not reason:
