@@ -341,6 +341,26 @@ def many_kernels(rng: Random) -> Case:
     return gs.Workload(tasks), p
 
 
+def networks(rng: Random) -> Case:
+    """Jobs of more kernels than a batch table has rows, of several shapes, beside frequent ones."""
+    p = platform(rng, 5, rng.choice((2, 4)), slowdown=rng.choice((None, 1.3)))
+    tasks = []
+    for i in range(rng.randint(1, 2)):
+        count = rng.randint(13, 40)
+        kernels = [kernel(rng, rng.randint(1, 3)) for _ in range(count)]
+        if rng.random() < 0.3:
+            kernels[rng.randrange(count)] = kernel(rng, 2).replace(repeat=rng.randint(2, 9))
+        period = rng.choice((240, 480))
+        tasks.append(task(rng, f"net{i}", period, [*kernels]))
+    for i in range(rng.randint(1, 3)):
+        time = rng.randint(1, 6)
+        period = rng.choice((30, 40, 60))
+        tasks.append(
+            task(rng, f"t{i}", period, [kernel(rng, time)], deadline=rng.randint(12, period))
+        )
+    return gs.Workload(tasks), p
+
+
 def long_kernel_copy(rng: Random) -> Case:
     """A kernel and a copy out whose sum is around the period."""
     period = rng.randint(8, 14)
@@ -509,10 +529,11 @@ KINDS: Mapping[str, Callable[[Random], Case]] = {
         copies_around, engine_overload, long_copy, camera_recorder, many_copies, batch_copies,
         switches, profile_share, tight_lock, coarse_ticks, fine_ticks, cpu_partition, cpu_between,
         many_kernels, long_kernel_copy, early_end, block_time, late_many, general, costs, instances,
+        networks,
     )
 }  # fmt: skip
-"""Kinds by name: rows 1 to 23 of the list of programs with wrong verdicts, in its order, and all
-facts at once."""
+"""Kinds by name: rows 1 to 23 of the list of programs with wrong verdicts, in its order, all facts
+at once, and jobs of many kernels."""
 
 
 def attack_program(kind: str, index: int) -> Case:

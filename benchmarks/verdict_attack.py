@@ -199,18 +199,17 @@ def length(w: gs.Workload, hyperperiods: int = 2) -> int:
     return start + found * (3 if any(task.deadline > task.period for task in w) else 1)
 
 
-def frames(w: gs.Workload, schedule: gs.Schedule, until: int) -> list[Any]:
+def frames(answer: gs.WorkloadAnswer, until: int) -> list[Any]:
     """The frames of a schedule up to a time, with the kernels of each: task, job, kernel."""
+    schedule, w = answer.schedule, answer.workload
     tasks = schedule.tasks
-    chains = isinstance(tasks, gs.KernelChains)
-    names = tasks.name
     rows: list[tuple[str, tuple[int, ...]]] = []
-    if chains:
-        of, kernel = tasks.places
-        rows = [(names[i], (int(k),)) for i, k in zip(of.tolist(), kernel.tolist(), strict=True)]
-    else:
-        count = {one.name: sum(each.repeat for each in one.kernels) for one in w}
-        rows = [(name, tuple(range(count[name]))) for name in names]
+    for name in tasks.name:
+        count = sum(each.repeat for each in w[name].kernels)
+        first = 0
+        for size in answer.units.get(name, (1,) * count):
+            rows.append((name, tuple(range(first, first + size))))
+            first += size
     plan = list(
         zip(schedule.start.tolist(), schedule.end.tolist(), schedule.batch.tolist(), strict=True)
     )
@@ -252,9 +251,7 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
         if detail is None or answer.schedule is None:
             return None
         long = 2 * length(workload)
-        return Played(
-            workload, platform, way, {**options, "table": frames(workload, answer.schedule, long)}
-        )
+        return Played(workload, platform, way, {**options, "table": frames(answer, long)})
     if way == "mig":
         if detail is None or not detail.parts:
             return None

@@ -298,7 +298,7 @@ def oracle_by_utilization(
 ) -> _Ints: ...
 def oracle_by_placement(
     limits: _In, sm_order: _In, blocks: _In, threads: _In, regs: _In, smem: _In, wcet: _In, *,
-    key: _In, first: int, least: int, most: int, crowd: int, stop: _Stop = None
+    key: _In, first: int, least: int, most: int, crowd: int, chained: int = 0, stop: _Stop = None
 ) -> tuple[_Ints, _Ints | None, _Ints, npt.NDArray[np.int8]]: ...
 
 # py_partition.c

@@ -330,7 +330,7 @@ def arguments(name: str) -> dict[str, Any]:
     values = ARGUMENTS | {"limits": gpu._limits}
     if name == "oracle_by_placement":
         shape = {"blocks": [[4, 4, 4]], "threads": [[32] * 3], "regs": [[8] * 3], "smem": [[0] * 3]}
-        values |= {key: np.array(value) for key, value in shape.items()}
+        values |= {key: np.array(value) for key, value in shape.items()} | {"chained": 0}
     if name == "rules_check":
         kernels = ([0, 1], [0, 3], [0, 3], [32, 64], [8, 0], [0, 9], [0, -1], [0, 0])
         blocks = ([0, 0, 1], [1, 0, 0], [0, 1, 2], [0, 0, 4], [9, 8, 7])

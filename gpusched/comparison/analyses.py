@@ -301,7 +301,20 @@ def _analyzed(
         detail=answer,
         seconds=perf_counter() - began,
         grain=means.grain,
+        units={} if view is None else _units_of(given.workload, view),
     )  # fmt: skip
+
+
+def _units_of(workload: Workload, view: View[Any]) -> dict[str, tuple[int, ...]]:
+    """Numbers of kernels in the units of batches, of the tasks that have units of several."""
+    if isinstance(view, ChainBatchView):
+        found = dict(zip(view.tasks.name, view.units, strict=True))
+    elif isinstance(view, BatchView):
+        names = view.tasks.name
+        found = {n: (sum(kernel.repeat for kernel in workload[n].kernels),) for n in names}
+    else:
+        return {}
+    return {name: sizes for name, sizes in found.items() if max(sizes) > 1}
 
 
 def _found(
@@ -517,21 +530,18 @@ def _refuse_table(rows: int, request: Request) -> None:
 def _search(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
     """Search for a schedule, or for one that repeats if that is a different question.
 
-    Jobs of several kernels run kernel by kernel; if no such schedule is found, also as units.
+    Jobs of several kernels run kernel by kernel, or unit by unit where they have more kernels than
+    a table has rows; if no such schedule is found, each job also as one unit.
     """
-    if not models.has_chains():
-        return _searched(_batches(models, request), request, options)
     kernels = sum(kernel.repeat for task in models.workload for kernel in task.kernels)
-    if kernels > MAX_TASKS:
-        said = (f"batches of single kernels are left out: the jobs have {kernels:,} kernels, and a "
-                f"table has at most {MAX_TASKS}",)  # fmt: skip
-        return _searched(_batches(models, request), request, options, said)
-    if options.get("method") == "graph":
+    if not models.has_chains() or options.get("method") == "graph":
         return _searched(_batches(models, request), request, options)
     half = replace(request, stop=share_of(request.stop, 2))
     try:
         _refuse_table(kernels, half)
-        apart = _searched(models.chain_batches(request.gaps, stop=half.stop), half, options)
+        few = kernels <= MAX_TASKS
+        view = models.chain_batches(request.gaps, chains="keep" if few else "cut", stop=half.stop)
+        apart = _searched(view, half, options)
     except BudgetSpent:
         units = _searched(_batches(models, request), request, options)
         if units.accepted:

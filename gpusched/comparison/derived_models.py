@@ -282,12 +282,14 @@ class DerivedModels:
             lambda: self.workload.batches(self.platform, gaps=gaps, waits=waits, stop=stop),
         )
 
-    def chain_batches(self, gaps: Gaps, *, stop: Any = None) -> ChainBatchView:
-        """Jobs as chains of kernels, and the batches of these."""
+    def chain_batches(
+        self, gaps: Gaps, *, chains: Literal["keep", "cut"] = "keep", stop: Any = None
+    ) -> ChainBatchView:
+        """Jobs as chains of kernels, or of units of them, and the batches of these."""
         return self.once(
-            ("chain_batches", gaps),
+            ("chain_batches", gaps, chains),
             lambda: self.workload.batches(
-                self.platform, gaps=gaps, chains="keep", waits=self._copies_wait, stop=stop
+                self.platform, gaps=gaps, chains=chains, waits=self._copies_wait, stop=stop
             ),
         )
 
@@ -566,7 +568,7 @@ class DerivedModels:
             if not serial and any(map(uses_engine, inner)):
                 return "copies count as GPU time"
         if not serial and self.has_chains():
-            return "each kernel of a job was a batch of its own, or all of them one unit"
+            return "each kernel of a job was a batch of its own, or consecutive ones were one unit"
         return ""
 
     def copies_meet(self) -> bool:

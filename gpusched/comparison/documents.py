@@ -83,7 +83,8 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     ``options``, ``claim``, ``schedulable``, ``verdict``, ``conditions`` (``premise``, ``text``,
     ``tasks``, ``remedy``), ``rules`` (those of GPUs that are not documented: ``name``, ``kind``,
     ``text``, ``settled_by``, ``source``), ``tightest`` (the name of a task), ``reason``, ``setup``
-    (sentences on cores, SMs and priorities chosen by the test), ``tasks`` (``task``,
+    (sentences on cores, SMs and priorities chosen by the test), ``units`` (by task, the numbers of
+    kernels in the units of a job that a dispatcher launches), ``tasks`` (``task``,
     ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``, ``seconds``,
     and ``margin``, which is like ``best`` in ``Comparison.document``.
     """
@@ -102,6 +103,7 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
         "tightest": None if answer.tightest is None else workload.names[answer.tightest],
         "reason": answer.why(),
         "setup": list(answer.setup),
+        "units": {name: list(sizes) for name, sizes in answer.units.items()},
         "tasks": [
             {**_task(workload, i), **bound, "reason": answer.why(i)}
             for i, bound in enumerate(_bounds(answer, len(workload)))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, frozen, instance
 from gpusched._support.saved import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of
-from gpusched._support.text import UNITS, clip, plural
+from gpusched._support.text import UNITS, clip, plural, shown
 from gpusched.analysis.fifo_answer import FifoBound
 from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.priority_answer import PriorityStreamsBound
@@ -83,6 +83,19 @@ class Detail(Protocol):
     def _repr_html_(self) -> str: ...
 
 
+def _check_units(workload: Workload, name: object, sizes: Any) -> None:
+    """Raise ValueError unless these are numbers of kernels that make up a job of a task."""
+    if not isinstance(name, str) or name not in workload:
+        raise ValueError(f"units: got {shown(name)}, expected a task of the workload")
+    count = sum(kernel.repeat for kernel in workload[name].kernels)
+    whole = isinstance(sizes, tuple) and all(type(size) is int and size > 0 for size in sizes)
+    if not whole or sum(sizes) != count:
+        raise ValueError(
+            f"units[{shown(name)}]: got {shown(sizes)}, expected numbers that add up to the "
+            f"{count} kernels of a job"
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class WorkloadAnswer(Tabular, Saved, Frozen):
     """Answer of one method for a workload of n tasks on a platform; see ``gs.analyze``.
@@ -136,6 +149,10 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     grain
         Number of finer ticks in a tick. The times of ``detail`` are in finer ticks, in which the
         times of blocks are whole numbers; usually 1. ``response`` is in ticks, rounded up.
+    units
+        Of batches: for each task whose schedule runs kernels of a job as units, the number of
+        consecutive kernels in each unit. The guarantee is for a dispatcher that launches unit by
+        unit. Tasks whose kernels run one by one are left out.
     """
 
     _KIND: ClassVar[str] = "WorkloadAnswer"
@@ -163,6 +180,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     detail: Detail = field(repr=False)
     seconds: float = field(compare=False)
     grain: int = 1
+    units: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def _fields(self) -> dict[str, Any]:
         known = ~np.ma.getmaskarray(self.response)
@@ -171,6 +189,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             "workload": workload_values(self.workload),
             "platform": platform_values(self.platform),
             "options": dict(self.options),
+            "units": dict(self.units),
             "conditions": conditions_values(self.conditions),
             "response": self.response.filled(0),
             "known": known,
@@ -200,8 +219,12 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             detail=given.take("detail"),
             seconds=given.seconds(),
             grain=given.grain(),
+            units=given.take("units") if "units" in values else {},  # none in version 0.1
         )
         given.done()
+        instance(made.units, dict, "units")
+        for name, sizes in made.units.items():
+            _check_units(made.workload, name, sizes)
         if made.accepted and made.rejected:
             raise ValueError("rejected: got True of an accepted answer, expected False")
         if made.impossible and not made.rejected:

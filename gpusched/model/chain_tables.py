@@ -34,6 +34,7 @@ from gpusched.model.kernel_tasks import KernelTasks
 __all__ = ["alone_on", "place_chains", "slowed_batches"]
 
 _ENTRIES = 1 << 18  # batches placed in one call
+_SHAPE = ("blocks", "threads", "regs", "smem", "wcet")
 
 Tables = tuple[Any, Any, tuple[Int64Array, Orders]]
 """Completion, undecided times or None, and orders as `BatchTable._make` takes them."""
@@ -109,6 +110,8 @@ def _place_set(
     first: int,
     stop: Any,
 ) -> Tables:
+    if factors[0] == factors[1]:  # nothing is drawn: each batch is placed once
+        return _place_rows(rows, kernels, gpu, factors[0], key, stop)
     n, m = len(kernels), rows.n
     begin = np.cumsum([0, *kernels[:-1]])
     completion, undecided = np.zeros((2, 1 << m), np.int64)
@@ -117,11 +120,10 @@ def _place_set(
     number = first * prod(kernels)
     for part in _choices(kernels, max(1, _ENTRIES >> n)):
         row = part + begin  # (choices, n): the kernel of each task
-        columns = ("blocks", "threads", "regs", "smem", "wcet")
         times, left, at, orders = _core.oracle_by_placement(
             gpu._limits,
             gpu.sm_order,
-            *(np.ascontiguousarray(getattr(rows, name)[row]) for name in columns),
+            *(np.ascontiguousarray(getattr(rows, name)[row]) for name in _SHAPE),
             key=key,
             first=set_number(number),
             least=factors[0],
@@ -145,6 +147,27 @@ def _place_set(
                 wide[:, :n] = np.where(found < 0, -1, row[c][np.maximum(found, 0)])
                 others.append(((member[batch[kept]] << row[c]).sum(axis=1), wide))
     return completion, undecided if undecided.any() else None, _joined(others, m)
+
+
+def _place_rows(
+    rows: KernelTasks, kernels: list[int], gpu: GPU, factor: int, key: Any, stop: Any
+) -> Tables:
+    """The same with one factor for all batches."""
+    last = np.cumsum(kernels) - 1
+    chained = (1 << rows.n) - 1 & ~sum(1 << int(row) for row in last)
+    completion, undecided, at, orders = _core.oracle_by_placement(
+        gpu._limits,
+        gpu.sm_order,
+        *(np.atleast_2d(getattr(rows, name)) for name in _SHAPE),
+        key=key,
+        first=0,
+        least=factor,
+        most=factor,
+        crowd=gpu.resident_grids,
+        chained=chained,
+        stop=stop,
+    )
+    return completion[0], None if undecided is None else undecided[0], (at, orders)
 
 
 def _choices(kernels: list[int], count: int) -> Iterator[Int64Array]:

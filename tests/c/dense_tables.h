@@ -17,7 +17,8 @@ static inline int dense_by_placement(gs_context_t *ctx, const gs_gpu_t *gpu, int
                                      int64_t *undecided, int8_t *order, dense_t *found)
 {
     gs_pbs_oracle_batches_t batches;
-    int status = gs_pbs_oracle_batches_init(&batches, ctx, gpu, n, kernels, INT64_MAX);
+    const gs_pbs_oracle_limits_t none = {.crowd = INT64_MAX};
+    int status = gs_pbs_oracle_batches_init(&batches, ctx, gpu, n, kernels, &none);
     if (status == GS_OK) {
         size_t sets = (size_t)1 << n;
         memset(undecided, 0, sets * sizeof *undecided);

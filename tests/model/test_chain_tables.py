@@ -246,7 +246,7 @@ def test_units_stay_where_kernels_are_too_many_or_worse() -> None:
         many.batches(PLATFORM, chains="keep")
     answer = gs.analyze(many, PLATFORM, "pbs")
     assert answer.schedulable is True
-    assert any("batches of single kernels are left out" in said for said in answer.assumptions)
+    assert answer.units == {"a": (25,)} and answer.detail.schedule.batch.tolist() == [1]
     # As units both run beside each other for 21; kernel by kernel 22 are needed.
     other = gs.Workload(
         [

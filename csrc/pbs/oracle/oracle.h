@@ -59,7 +59,13 @@ typedef struct {
     int64_t open; /* number of batches left undecided */
 } gs_pbs_oracle_batches_t;
 
-/* Finds the batches of at most `most` kernels that an order of submission places on the idle GPU
+/* Sets of kernels that are no batches. */
+typedef struct {
+    int64_t crowd;    /* those of more kernels */
+    uint32_t chained; /* bit i: kernels i and i + 1 are of one chain; those with two of one chain */
+} gs_pbs_oracle_limits_t;
+
+/* Finds the batches within the limits that an order of submission places on the idle GPU
  * with all blocks of all kernels resident at once (Definition 2.3), blocks going to SMs by the
  * most-room rule. A single kernel is always eligible, also when its grid needs several waves.
  *
@@ -73,7 +79,7 @@ typedef struct {
  * set that demand alone does not decide a placement of one or two kernels, 2,000 at most. */
 int gs_pbs_oracle_batches_init(gs_pbs_oracle_batches_t *self, gs_context_t *ctx,
                                const gs_gpu_t *gpu, int32_t n, const gs_gpu_kernel_t *kernels,
-                               int64_t most);
+                               const gs_pbs_oracle_limits_t *limits);
 void gs_pbs_oracle_batches_free(gs_pbs_oracle_batches_t *self, gs_context_t *ctx);
 
 /* Times of the listed batches, all with one factor; entries of other batches are left as they are

@@ -426,16 +426,20 @@ static int add(search_t *self, uint32_t mask, int32_t submission)
     return GS_OK;
 }
 
-/* The sets of at most so many kernels that total demand does not exclude, by rising mask: those
- * with kernel i as their last one come from all those before it. */
-static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *demand, int64_t most)
+/* The sets that total demand does not exclude, by rising mask: those with kernel i as their last
+ * one come from all those before it, or before its chain. */
+static int classify_all(search_t *self, const gs_pbs_oracle_resource_demand_t *demand,
+                        const gs_pbs_oracle_limits_t *limits)
 {
     gs_pbs_oracle_batches_t *found = self->found;
+    int64_t before = 0;
     for (int32_t i = 0; i < self->n; i++) {
+        bool next = i > 0 && (limits->chained >> (i - 1) & 1) != 0; /* kernel of the same chain */
+        before = next ? before : found->count;
         int status = add(self, UINT32_C(1) << i, GS_PBS_ORACLE_BATCHES_ASCENDING);
-        for (int64_t k = 0, before = found->count - 1; status == GS_OK && k < before; k++) {
+        for (int64_t k = 0; status == GS_OK && k < before; k++) {
             uint32_t mask = found->mask[k] | UINT32_C(1) << i;
-            int verdict = __builtin_popcount(mask) > most
+            int verdict = __builtin_popcount(mask) > limits->crowd
                               ? GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE
                               : gs_pbs_oracle_resource_demand_classify(demand, mask);
             if (verdict != GS_PBS_ORACLE_RESOURCE_DEMAND_TOO_LARGE) {
@@ -480,7 +484,7 @@ void gs_pbs_oracle_batches_free(gs_pbs_oracle_batches_t *self, gs_context_t *ctx
 
 int gs_pbs_oracle_batches_init(gs_pbs_oracle_batches_t *self, gs_context_t *ctx,
                                const gs_gpu_t *gpu, int32_t n, const gs_gpu_kernel_t *kernels,
-                               int64_t most)
+                               const gs_pbs_oracle_limits_t *limits)
 {
     *self = (gs_pbs_oracle_batches_t){.n = n};
     search_t search = {.ctx = ctx, .kernels = kernels, .n = n, .stuck = -1, .found = self};
@@ -502,7 +506,7 @@ int gs_pbs_oracle_batches_init(gs_pbs_oracle_batches_t *self, gs_context_t *ctx,
         goto out;
     }
     memcpy(search.loads, search.placer.load, search.sms * sizeof *search.loads); /* of idle SMs */
-    status = classify_all(&search, &demand, most);
+    status = classify_all(&search, &demand, limits);
     if (status == GS_OK && self->open > 0) {
         status = try_first_sort(&search);
     }

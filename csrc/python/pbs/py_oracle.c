@@ -113,13 +113,15 @@ out:
 GS_PYTHON_SIGNATURE(
     by_placement,
     "oracle_by_placement(limits, sm_order, blocks, threads, regs, smem, wcet, *, key, "
-    "first, least, most, crowd, stop=None)",
-    "AAAAAAAALLLLS", "tuple[_Ints, _Ints | None, _Ints, npt.NDArray[np.int8]]",
+    "first, least, most, crowd, chained=0, stop=None)",
+    "AAAAAAAALLLLLS", "tuple[_Ints, _Ints | None, _Ints, npt.NDArray[np.int8]]",
     "(completion, undecided, at, order) of batches of at most crowd kernels that fit the\n"
     "GPU at once: int64 (sets, 2**n), the same or None when nothing is undecided, and of\n"
     "the m batches that are not submitted by increasing index, the flat index in\n"
     "completion, ascending, int64 (m,), and the order, int8 (m, n). blocks, threads, regs,\n"
-    "smem: int64 (sets, n); the others as in occupancy and oracle_by_utilization.");
+    "smem: int64 (sets, n); chained: bit i is set where kernels i and i + 1 are of one\n"
+    "chain, of which no two are in a batch; the others as in occupancy and\n"
+    "oracle_by_utilization.");
 
 enum { BLOCKS, THREADS, REGS, SMEM, COLUMNS };
 
@@ -164,8 +166,8 @@ static int keep_orders(placed_t *self, gs_context_t *ctx, const gs_pbs_oracle_ba
 
 /* The table of a set; completion and undecided are zeros. Without the GIL. */
 static int place_one(const times_t *times, gs_context_t *ctx, const gs_gpu_t *gpu,
-                     PyArrayObject *const columns[COLUMNS], int64_t crowd, npy_intp set,
-                     placed_t *out)
+                     PyArrayObject *const columns[COLUMNS], const gs_pbs_oracle_limits_t *limits,
+                     npy_intp set, placed_t *out)
 {
     gs_gpu_kernel_t kernels[GS_PERIODIC_TASKS_MAX];
     for (npy_intp i = 0; i < times->n; i++) {
@@ -180,7 +182,7 @@ static int place_one(const times_t *times, gs_context_t *ctx, const gs_gpu_t *gp
     int64_t *undecided = gs_python_i64(out->undecided) + begin;
     bool drawn = times->slowdown.least != times->slowdown.most;
     gs_pbs_oracle_batches_t batches;
-    int status = gs_pbs_oracle_batches_init(&batches, ctx, gpu, times->n, kernels, crowd);
+    int status = gs_pbs_oracle_batches_init(&batches, ctx, gpu, times->n, kernels, limits);
     if (status == GS_OK && drawn) {
         status = draw_times(times, ctx, set, completion);
     } else if (status == GS_OK) {
@@ -222,11 +224,11 @@ static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_
 {
     static const char *const names[COLUMNS] = {"blocks", "threads", "regs", "smem"};
     PyObject *limits, *sm_order, *in[COLUMNS], *wcet, *key, *stop = Py_None;
-    long long least, most, crowd;
+    long long least, most, crowd, chained = 0;
     times_t times = {0};
     if (!gs_python_parse(&by_placement_signature, args, nargs, kwnames, &limits, &sm_order,
                          &in[BLOCKS], &in[THREADS], &in[REGS], &in[SMEM], &wcet, &key, &times.first,
-                         &least, &most, &crowd, &stop)) {
+                         &least, &most, &crowd, &chained, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -253,10 +255,16 @@ static PyObject *by_placement(PyObject *module, PyObject *const *args, Py_ssize_
         (placed.undecided = gs_python_new(2, shape, NPY_INT64)) == NULL) {
         goto out;
     }
+    if (chained < 0 || chained >= INT64_C(1) << times.n) {
+        PyErr_Format(PyExc_ValueError, "chained: got %lld, expected a set of the %d kernels",
+                     chained, times.n);
+        goto out;
+    }
+    const gs_pbs_oracle_limits_t within = {.crowd = crowd, .chained = (uint32_t)chained};
     int status = GS_OK;
     gs_python_release(&call);
     for (npy_intp set = 0; status == GS_OK && set < times.sets; set++) {
-        status = place_one(&times, &call.ctx, &device.gpu, columns, crowd, set, &placed);
+        status = place_one(&times, &call.ctx, &device.gpu, columns, &within, set, &placed);
     }
     gs_python_acquire(&call);
     if (status != GS_OK) {

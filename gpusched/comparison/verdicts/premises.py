@@ -23,9 +23,8 @@ from gpusched.comparison.saved_values import FieldValues, within
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, most_clients
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.schedule import Schedule
-from gpusched.model.views.derived_view import runs_on_cpu, uses_engine
+from gpusched.model.views.derived_view import ChainBatchView, runs_on_cpu, uses_engine
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 from gpusched.ways.way import WAYS, Way
@@ -423,9 +422,9 @@ def _rows_that_start_late(case: Case) -> dict[int, str]:
     """Rows of the batch table whose kernels start later in a batch, with the names of the tasks."""
     found: dict[int, str] = {}
     row = 0
-    chains = isinstance(case.view.tasks, KernelChains)
+    chains = isinstance(case.view, ChainBatchView)
     workload = case.models.workload
-    for name in case.view.tasks.name:
+    for at, name in enumerate(case.view.tasks.name):
         segments = workload[name].segments
         places = [i for i, part in enumerate(segments) if isinstance(part, Kernel)]
         between = segments[places[0] : places[-1] + 1]
@@ -435,15 +434,19 @@ def _rows_that_start_late(case: Case) -> dict[int, str]:
                 found[row] = name
             row += 1
             continue
-        gap = False
+        late, gap = list[bool](), False  # of each kernel: whether work is before it
         for part in between:
             if not isinstance(part, Kernel):
                 gap = True
                 continue
-            if gap:
-                found[row] = name
+            late += [gap, *[False] * (part.repeat - 1)]
             gap = False
-            row += part.repeat
+        first = 0
+        for size in case.view.units[at]:
+            if late[first] or size > 1:  # the later kernels of a unit, too
+                found[row] = name
+            first += size
+            row += 1
     return found
 
 

@@ -320,7 +320,8 @@ class BatchView(View[KernelTasks]):
 class ChainBatchView(View[KernelChains]):
     """Chains of kernels, and the completion times of batches of their kernels.
 
-    Made by ``Workload.batches(..., chains="keep")``.
+    Made by ``Workload.batches(..., chains="keep")``, or with units of consecutive kernels by
+    ``chains="cut"``.
 
     Parameters
     ----------
@@ -328,9 +329,12 @@ class ChainBatchView(View[KernelChains]):
         As in `View`.
     table
         Batch table of the kernels, which are the rows of ``tasks.rows``.
+    units
+        For each task, the number of kernels of the workload in each kernel of the chain.
     """
 
     table: BatchTable
+    units: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)

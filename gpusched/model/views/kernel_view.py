@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpusched._support.text import named
+from gpusched._support.text import named, plural
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.gpu import GPU, WARP_THREADS, occupancy
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.views.cut_points import cut_points
 from gpusched.model.views.derived_view import (
     COPY_WAITS,
     BatchView,
@@ -148,16 +150,23 @@ class _Chain:
     before: int = 0
     after: int = 0
 
+    def times(self) -> list[int]:
+        """Time of each kernel, with what keeps the GPU before it."""
+        return [of.time + gap for of, gap in zip(self.kernels, self.latency, strict=True)]
+
 
 def chain_batch_view(
-    source: Source, *, occupy: bool, waits: bool, stop: Any = None
+    source: Source, *, occupy: bool, waits: bool, cuts: int | None = None, stop: Any = None
 ) -> ChainBatchView:
-    """Chains of kernels, and batches of these; see ``Workload.batches``."""
+    """Chains of kernels, and batches of these; see ``Workload.batches``.
+
+    ``cuts``: the most units, if consecutive kernels of a job are units; None: each kernel is one.
+    """
     gpu = _gpu_of_batches(source)
     source.refuse_jitter()
     source.refuse_processes(_ONE_CONTEXT)
     count = sum(kernel.repeat for task in source.tasks for kernel in task.kernels)
-    if count > MAX_TASKS:
+    if count > MAX_TASKS and cuts is None:
         raise ValueError(
             f"tasks: got {count:,} kernels in the jobs of all tasks, expected at most {MAX_TASKS}; "
             "batches of single kernels have a table entry for each set of kernels"
@@ -178,6 +187,11 @@ def chain_batch_view(
         bounds.append(_bounds(source, task, around, found))
     if not tasks:
         raise ValueError("tasks: got none with GPU segments, expected at least one")
+    units = [[1] * len(chain.kernels) for chain in chains]
+    if cuts is not None:
+        units = cut_points([chain.times() for chain in chains], [due for _, due in bounds], cuts)
+        for task, chain, sizes in zip(tasks, chains, units, strict=True):
+            _in_units(chain, sizes, gpu, task, found)
     shapes = [[of.kernel for of in chain.kernels] for chain in chains]
     derived = KernelChains(
         period=[task.period for task in tasks],
@@ -200,7 +214,30 @@ def chain_batch_view(
             f"a batch, with at most one kernel of a task, takes {_times(most)}as long as the "
             "longest of its kernels alone"
         )
-    return ChainBatchView(derived, (*source.assumptions, *said), table)
+    for task, sizes in zip(tasks, units, strict=True):
+        if max(sizes) > 1:
+            said.append(
+                f"{named(task.name)}: the {sum(sizes):,} kernels of a job run in "
+                f"{plural(len(sizes), 'unit')} of {', '.join(map(str, sizes))}; a unit has the "
+                "time of its kernels together and the largest footprint of each resource"
+            )
+    return ChainBatchView(derived, (*source.assumptions, *said), table, tuple(map(tuple, units)))
+
+
+def _in_units(chain: _Chain, sizes: Sequence[int], gpu: GPU, task: Task, found: _Found) -> None:
+    """Put units of so many consecutive kernels in the place of a chain's kernels."""
+    kernels, latency, times, at = [], [], chain.times(), 0
+    for number, size in enumerate(sizes):
+        if size == 1:
+            kernels.append(chain.kernels[at])
+            latency.append(chain.latency[at])
+        else:
+            where = f"{named(task.name)}: its unit {number} of {size} kernels"
+            parts = [of.kernel for of in chain.kernels[at : at + size]]
+            kernels.append(_fused(gpu, sum(times[at : at + size]), parts, where, task, found))
+            latency.append(0)
+        at += size
+    chain.kernels, chain.latency = kernels, latency
 
 
 def _chain(
@@ -318,7 +355,13 @@ def _unit(
         return _alone(gpu, total, where, task, found)
     if not (several or parts.copies or parts.between or latency):
         return kernels[0]
-    shapes = [of.kernel for of in kernels]
+    return _fused(gpu, total, [of.kernel for of in kernels], where, task, found)
+
+
+def _fused(
+    gpu: GPU, total: int, shapes: Sequence[Kernel], where: str, task: Task, found: _Found
+) -> KernelTimes:
+    """Kernels as one of the time ``total``, with the largest footprint of each resource."""
     unit = Kernel(
         total,
         blocks=max(shape.blocks or 0 for shape in shapes),
@@ -326,7 +369,7 @@ def _unit(
         regs=max(shape.regs for shape in shapes),
         smem=max(shape.smem for shape in shapes),
     )
-    if several and not occupancy(gpu, unit.threads or 0, unit.regs, unit.smem):
+    if len(shapes) > 1 and not occupancy(gpu, unit.threads or 0, unit.regs, unit.smem):
         if (whole := _whole_gpu(gpu, unit.time)) is not None:
             found.whole.append(task.name)
             unit = whole

@@ -19,6 +19,7 @@ from gpusched._support.arguments import (
 )
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, named, shown
+from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
@@ -619,7 +620,7 @@ class Workload(NoArray, Tabular):
         platform: Platform,
         *,
         gaps: Literal["refuse", "occupy"] = "refuse",
-        chains: Literal["keep"],
+        chains: Literal["keep", "cut"],
         waits: bool = True,
         stop: Stop = None,
     ) -> ChainBatchView: ...
@@ -628,7 +629,7 @@ class Workload(NoArray, Tabular):
         platform: Platform,
         *,
         gaps: Literal["refuse", "occupy"] = "refuse",
-        chains: Literal["fuse", "keep"] = "fuse",
+        chains: Literal["fuse", "keep", "cut"] = "fuse",
         waits: bool = True,
         stop: Stop = None,
     ) -> BatchView | ChainBatchView:
@@ -647,6 +648,12 @@ class Workload(NoArray, Tabular):
         ``repeat``. ``stop`` is a writable buffer of one byte; the call ends when another thread
         sets the byte to 1.
 
+        With ``chains="cut"``, consecutive kernels of a job are units, at most 24 of all tasks, each
+        with the time of its kernels together and the largest footprint of each resource. Jobs are
+        cut so that the longest unit, relative to the least slack of the other tasks (the deadline
+        less the job's own time), is as short as possible. The guarantee is for a dispatcher that
+        launches unit by unit; ``units`` of the view has their sizes.
+
         >>> w = gs.Workload([gs.Task(name, 90, [gs.Kernel(20, blocks=4, threads=512)])
         ...                  for name in ("a", "b")])
         >>> view = w.batches(gs.Platform("Xavier", slowdown=1.5))
@@ -654,10 +661,11 @@ class Workload(NoArray, Tabular):
         (True, [0, 20, 20, 30])
         """
         one_of(gaps, ("refuse", "occupy"), "gaps")
-        one_of(chains, ("fuse", "keep"), "chains")
+        one_of(chains, ("fuse", "keep", "cut"), "chains")
         source, occupy, waits = self._source(platform), gaps == "occupy", flag(waits, "waits")
-        if chains == "keep":
-            return chain_batch_view(source, occupy=occupy, waits=waits, stop=stop)
+        if chains != "fuse":
+            cuts = MAX_TASKS if chains == "cut" else None  # rows of a table
+            return chain_batch_view(source, occupy=occupy, waits=waits, cuts=cuts, stop=stop)
         return batch_view(source, occupy=occupy, waits=waits, stop=stop)
 
     def hosts(
