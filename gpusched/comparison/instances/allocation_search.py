@@ -11,7 +11,7 @@ from gpusched._support.budget import Budget
 from gpusched._support.registry import methods
 from gpusched._support.text import clip
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.instances.instance_search import MOST_EXACT, Found, search_instances
+from gpusched.comparison.instances.instance_assignment import MOST_EXACT, Found, search_instances
 from gpusched.comparison.instances.instance_tests import InstanceTests, Spent, Test, bits
 from gpusched.comparison.instances.mig_allocation import MigAllocation, MigPart
 from gpusched.comparison.verdicts.premises import cpu_side, needs_cpus

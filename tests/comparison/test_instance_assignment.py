@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.comparison.instances import instance_search
-from gpusched.comparison.instances.instance_search import (
+from gpusched.comparison.instances import instance_assignment
+from gpusched.comparison.instances.instance_assignment import (
     Found,
     Ranked,
     _exhausted,
@@ -101,7 +101,7 @@ def test_many_units_are_not_exhausted() -> None:
         def accepts(self, kind: int, masks: Sequence[int]) -> list[bool]:
             return [False] * len(masks)
 
-    units = instance_search.MOST_EXACT + 1
+    units = instance_assignment.MOST_EXACT + 1
     found = search_instances(units, [(2,)], [1], [1.0] * units, Nothing(np.zeros((1, 1))))
     assert found == Found(None)
 
@@ -133,4 +133,4 @@ def test_parts_of_configurations() -> None:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(instance_search).failed == 0
+    assert doctest.testmod(instance_assignment).failed == 0
