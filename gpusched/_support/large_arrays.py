@@ -77,12 +77,10 @@ def spread(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
     ValueError
         A shape that it cannot be broadcast to.
     """
-    wide = np.broadcast_to(array, shape)
-    if wide.size <= PIECE:
-        return np.ascontiguousarray(wide)
     if array.shape == shape and array.flags.c_contiguous:
         return array
-    return copied(wide, wide.dtype)
+    wide = np.broadcast_to(array, shape)
+    return np.ascontiguousarray(wide) if wide.size <= PIECE else copied(wide, wide.dtype)
 
 
 def held_bytes(*objects: object) -> int:
@@ -130,6 +128,8 @@ def first_where(
     >>> first_where(np.array([[3, 1], [0, 0]]), lambda part: part < 1)
     (1, 0)
     """
+    if array.size <= PIECE and not wrong(array).any():  # nearly always
+        return None
     for part in parts(array.shape):
         found = wrong(array[part])
         if np.any(found):

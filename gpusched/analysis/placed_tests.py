@@ -252,7 +252,7 @@ def refuse_one_time(hosts: HostTasks, sms: int) -> None:
 
 def _value(way: Way, name: str, missing: Any) -> Any:
     """The value of a parameter; ``missing`` for a way that does not have it."""
-    return getattr(way, name) if any(o.name == name for o in way.parameters) else missing
+    return getattr(way, name) if name in way._options else missing
 
 
 def _ticks(way: Way, name: str) -> int:
@@ -269,7 +269,7 @@ def _whole(way: Way) -> Way:
 
 
 def _has_server(way: Way) -> bool:
-    return any(option.name == "server" for option in way.parameters)
+    return "server" in way._options
 
 
 def _cores(hosts: HostTasks, cpus: int | None) -> tuple[Int64Array, int]:

@@ -124,7 +124,7 @@ def assign_priorities(
 
 def _refuse_without_levels(way: Way) -> None:
     """Raise ValueError for tests whose GPU priorities cannot be chosen."""
-    if not any(option.name == "gpu_priority" for option in way.parameters):
+    if "gpu_priority" not in way._options:
         raise ValueError(f"of: got 'gpu' for {way.name}, expected 'cpu'; gcaps has GPU priorities")
     for name in ("order_free", "stall"):
         if way.given.get(name):

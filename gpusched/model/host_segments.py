@@ -244,6 +244,8 @@ def rows_below(sizes: Int64Array, n: int) -> BoolArray:
 def blank_rows(arrays: dict[str, npt.NDArray[Any]], is_task: BoolArray) -> None:
     """Put 0 (core: -1) into unused rows; arrays without a row for each task are not changed."""
     beyond = ~is_task
+    if not beyond.any():
+        return
     for key, array in arrays.items():
         if array.shape[: array.ndim - _tail(key, array.ndim)] == is_task.shape:
             array[beyond] = -1 if key == "core" else 0

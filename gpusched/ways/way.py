@@ -88,6 +88,7 @@ class Way(Saved):
     modes: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[tuple[Option, ...]] = ()
     premises: ClassVar[tuple[str, ...]] = ()
+    _options: ClassVar[Mapping[str, Option]] = {}  # parameters by name
 
     given: Mapping[str, Any]
 
@@ -96,7 +97,7 @@ class Way(Saved):
 
         ValueError for one that the way lacks, and for a value that is not allowed.
         """
-        known = {option.name: option for option in self.parameters}
+        known = self._options
         given: dict[str, Any] = {}
         for name, value in parameters.items():
             if name not in known:
@@ -138,13 +139,13 @@ class Way(Saved):
 
     def __getattr__(self, name: str) -> Any:
         """The value of a parameter: the given one, or the default."""
-        for option in type(self).parameters:
-            if option.name == name:
-                return self.given[name] if name in self.given else option.standard
+        option = type(self)._options.get(name)
+        if option is not None:
+            return self.given[name] if name in self.given else option.standard
         raise AttributeError(f"{type(self).__name__} has no parameter {name!r}")
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(option.name for option in self.parameters)})
+        return sorted({*super().__dir__(), *self._options})
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{name}: a way of sharing the GPU cannot be changed; use replace()")
@@ -306,6 +307,7 @@ def _class_of(row: dict[str, Any]) -> type[Way]:
             "divided": row["family"] == "divided",
             "modes": _modes(row),
             "parameters": parameters,
+            "_options": {option.name: option for option in parameters},
             "premises": tuple(row["premises"]),
             "__doc__": _docstring(row, parameters),
             "__module__": "gpusched.ways",

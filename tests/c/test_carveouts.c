@@ -204,7 +204,7 @@ static void test_batches(void)
         const gs_gpu_kernel_t full[] = {{1, 256, 0, 0}, {8 * (SMS - 1) + 1, 256, 0, 8 * KB}};
         int64_t completion[4] = {0, 5, 7, 7}, undecided[4];
         int8_t order[8];
-        dense_t found;
+        dense_t found = {0};
         MU_CHECK(dense_by_placement(&ctx, &gpu, 2, apart, completion, undecided, order, &found) ==
                  GS_OK);
         MU_CHECK(completion[3] == 7);

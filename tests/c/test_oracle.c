@@ -141,7 +141,7 @@ static void test_against_all_orders(void)
 
         int64_t completion[SETS], undecided[SETS];
         int8_t order[SETS * MOST];
-        dense_t found;
+        dense_t found = {0};
         MU_CHECK(gs_pbs_oracle_times(&ctx, MOST, wcet, none, NULL, completion) == GS_OK);
         MU_CHECK(dense_by_placement(&ctx, &gpu, MOST, kernels, completion, undecided, order,
                                     &found) == GS_OK);
@@ -182,7 +182,7 @@ static void test_example(void)
     gs_context_init(&ctx);
     int64_t completion[4] = {0, 3, 4, 7}, undecided[4];
     int8_t order[8];
-    dense_t found;
+    dense_t found = {0};
     MU_CHECK(dense_by_placement(&ctx, &gpu, 2, EXAMPLE, completion, undecided, order, &found) ==
              GS_OK);
     MU_CHECK(completion[1] == 3 && completion[2] == 4 && completion[3] == 7);
@@ -208,7 +208,7 @@ static void test_undecided(void)
     gs_gpu_kernel_t kernels[7];
     int64_t completion[128], undecided[128];
     int8_t order[128 * 7];
-    dense_t found;
+    dense_t found = {0};
     puzzle(kernels);
     for (int mask = 0; mask < 128; mask++) {
         completion[mask] = mask;
@@ -243,7 +243,7 @@ static void test_failures(void)
     gs_gpu_kernel_t kernels[7];
     int64_t completion[128] = {0}, undecided[128];
     int8_t order[128 * 7];
-    dense_t found;
+    dense_t found = {0};
     puzzle(kernels);
     for (int kind = 0; kind < FAULT_KINDS; kind++) {
         for (fault_t fault = fault_first(kind); fault_next(&fault);) {
@@ -286,7 +286,7 @@ static void refused(gs_gpu_kernel_t kernel, const char *field)
     gs_gpu_kernel_t kernels[2] = {{1, 32, 0, 0}, kernel};
     int64_t completion[4] = {0, 1, 1, 1}, undecided[4];
     int8_t order[8];
-    dense_t found;
+    dense_t found = {0};
     gs_context_t ctx;
     gs_context_init(&ctx);
     MU_CHECK(dense_by_placement(&ctx, &gpu, 2, kernels, completion, undecided, order, &found) ==
@@ -316,7 +316,7 @@ static void test_large_grids(void)
     const gs_gpu_kernel_t kernels[3] = {{INT64_MAX, 512, 0, 0}, {32, 32, 0, 0}, {33, 32, 0, 0}};
     int64_t completion[8] = {0, 1, 2, 3, 4, 5, 6, 7}, undecided[8];
     int8_t order[24];
-    dense_t found;
+    dense_t found = {0};
     gs_context_t ctx;
     gs_context_init(&ctx);
     MU_CHECK(dense_by_placement(&ctx, &gpu, 3, kernels, completion, undecided, order, &found) ==

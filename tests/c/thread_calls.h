@@ -220,7 +220,7 @@ static void call_oracle(digest_t *digest, gs_context_t *ctx)
     static const gs_pbs_oracle_slowdown_t slowdown = {1100000000, 1900000000};
     int64_t completion[8], undecided[8];
     int8_t order[8 * 3];
-    dense_t found;
+    dense_t found = {0};
     gs_rng_t rng;
     gs_rng_init(&rng, KEY, 3, GS_RNG_STREAM_SLOWDOWN);
     if (fine(digest, gs_pbs_oracle_times(ctx, 3, WCET, slowdown, &rng, completion)) &&

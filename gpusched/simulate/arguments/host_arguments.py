@@ -120,7 +120,7 @@ def host_model(
 
 
 def _has(way: Way, name: str) -> bool:
-    return any(option.name == name for option in way.parameters)
+    return name in way._options
 
 
 def _protocol(way: Way) -> str:
