@@ -52,6 +52,7 @@ from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.gpus.copy_engines import engine_directions
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import COPY_WAITS, listed, uses_engine, work_behind
 from gpusched.model.views.launch_view import PERIODIC_RELEASES
 from gpusched.model.workload.platforms import Platform
@@ -370,14 +371,15 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
     _refuse_launches(models, until, watch)
     view = models.launches(form, until)
-    several = view.launches.contexts > 1
+    several, channels = view.launches.contexts > 1, _channels(models, form)
+    shared_channels = form == "green_contexts" and platform.workqueue == "shared"
     run = simulate.hierarchy(
         view.launches,
         models.gpu(),
         copy_engines=engine_directions(platform.copy_engines) or None,
-        channels=_channels(models, form),
+        channels=channels,
         channel_release=models._channel_release,
-        shared_channels=form == "green_contexts" and platform.workqueue == "shared",
+        shared_channels=shared_channels,
         timeslice=platform.timeslice if several else None,
         context_switch=platform.context_switch if several else 0,
         queues=queues,
@@ -386,6 +388,8 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         progress=False,
         stop=watch.stop,
     )
+    apart = form != "one_stream" and not several
+    apart = apart and not _channels_are_full(view.launches, channels, shared_channels)
     jobs = np.zeros(len(workload), np.int64)
     np.maximum.at(jobs, view.task, view.job + 1)
     first = np.concatenate([[0], np.cumsum(jobs)])
@@ -417,7 +421,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         limits=(
             *_no_cpus(models),
             *_profiles(models),
-            *_overlapping(models, task, release, end),
+            *_overlapping(models, task, release, end, apart=apart),
             *(
                 (("fixed order of slices", _FIXED_ORDER),)
                 if several and platform.ring == "fifo"
@@ -572,14 +576,28 @@ def _no_cpus(models: DerivedModels) -> tuple[tuple[str, str], ...]:
     return (("CPUs not shared", text),)
 
 
+def _channels_are_full(launches: Launches, channels: int, shared: bool) -> bool:
+    """Whether streams have channels in common (0: as many channels as streams)."""
+    streams = [launches.streams] if shared else np.bincount(launches.stream_partition)
+    return channels > 0 and max(streams, default=0) > channels
+
+
 def _overlapping(
-    models: DerivedModels, task: Int64Array, release: Int64Array, end: Int64Array
+    models: DerivedModels,
+    task: Int64Array,
+    release: Int64Array,
+    end: Int64Array,
+    *,
+    apart: bool = True,
 ) -> tuple[tuple[str, str], ...]:
     """That jobs of a task overlap which a thread runs one after the other.
 
-    A job whose deadline passes before the first of them is late all the same.
+    Where streams are ``apart``, kernels and copies launched behind those of the job before change
+    nothing; otherwise others wait for them. A job whose deadline passes before the first of them
+    is late all the same.
     """
-    more = [bool(one.cpu_time or models.platform.launch_latency) for one in models.workload]
+    later = models.platform.launch_latency > 0
+    more = [not apart or later or one.cpu_time > 0 for one in models.workload]
     following, due = (release + _of_each(models.workload, k)[task] for k in ("period", "deadline"))
     overlap = ((end < 0) | (end > following)) & np.array(more)[task]
     missed = due[(end < 0) | (end > due)]

@@ -6,11 +6,17 @@ slowdown; ``k(t)`` is a kernel of t ticks, one block of 256 threads.
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
+from native import CSRC
 
 import gpusched as gs
 from gpusched.ways import WAYS
+
+sys.path.append(str(CSRC.parent))
+from tests.reference.machine_ways import play
 
 SMALL = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
 CPU, IN, OUT, Task = gs.CPU, gs.CopyIn, gs.CopyOut, gs.Task
@@ -411,6 +417,22 @@ def test_jobs_of_a_thread_do_not_overlap() -> None:
     tight = w.replace(tasks=[w[0].replace(deadline=10), *w[1:]])  # late before the next release
     run = gs.observe(tight, gs.Platform(one, 3, slowdown=None), "streams")
     assert run.limits == () and run.schedulable is False
+
+
+@pytest.mark.parametrize("way", ["one_stream", "streams"])
+def test_jobs_that_overlap_in_a_queue_with_others(way: str) -> None:
+    """The thread of a launches its second job after c, behind its first one."""
+    full = [gs.Kernel(t, blocks=1, threads=1024) for t in (2, 15, 1)]
+    w = gs.Workload([
+        Task("a", 10, [full[0]], offset=1, deadline=30),
+        Task("b", 100, [full[1]]),
+        Task("c", 100, [full[2]], offset=12, deadline=7),
+    ])  # fmt: skip
+    one = gs.Platform(gs.GPU(1, 1024, 32, cc=(8, 0), channels=1), 3, slowdown=None)
+    assert play(w, one, way, until=300, cores=[0, 1, 2]).worst == [16, 15, 6]
+    run = gs.observe(w, one, way)
+    assert run.worst[2] == 8 and run.schedulable is None
+    assert gs.compare(w, one, ways=[way])[0].verdict != "not schedulable"
 
 
 def test_jobs_that_have_not_ended_in_finer_ticks() -> None:
