@@ -42,6 +42,7 @@ from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
+from gpusched.model.views.kernel_view import MOST_CUT
 from gpusched.model.workload.platforms import ON_PLATFORM, Platform
 from gpusched.model.workload.time_units import as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
@@ -531,11 +532,15 @@ def _search(models: DerivedModels, way: Way, request: Request, options: dict[str
     """Search for a schedule, or for one that repeats if that is a different question.
 
     Jobs of several kernels run kernel by kernel, or unit by unit where they have more kernels than
-    a table has rows; if no such schedule is found, each job also as one unit.
+    a table has rows; if no such schedule is found, each job also as one unit. With more kernels
+    than `MOST_CUT`, only that.
     """
     kernels = sum(kernel.repeat for task in models.workload for kernel in task.kernels)
     if not models.has_chains() or options.get("method") == "graph":
         return _searched(_batches(models, request), request, options)
+    if kernels > MOST_CUT:
+        said = f"each job is one unit; more than {MOST_CUT:,} kernels are not cut into units"
+        return _searched(_batches(models, request), request, options, (said,))
     half = replace(request, stop=share_of(request.stop, 2))
     try:
         _refuse_table(kernels, half)

@@ -188,3 +188,13 @@ def test_files_with_other_units_are_refused(units: object, message: str, tmp_pat
     save_arrays(tmp_path / "answer", answer._KIND, 1, {**answer._fields(), "units": units})
     with pytest.raises(ValueError, match=message):
         gs.WorkloadAnswer.load(tmp_path / "answer")
+
+
+def test_jobs_of_millions_of_kernels_are_not_cut() -> None:
+    kernel = gs.Kernel("1us", blocks=1, threads=32, repeat=1_000_000)
+    w = gs.Workload([gs.Task(f"t{i}", "20s", [kernel]) for i in range(8)], "us")
+    with pytest.raises(ValueError, match="got 8,000,000 kernels in the jobs of all tasks, expect"):
+        w.batches(gs.Platform("Xavier"), chains="cut")
+    answer = gs.analyze(w, gs.Platform("Xavier", cpus=8, launch_latency=0), "pbs")
+    assert answer.schedulable and answer.units == {task.name: (1_000_000,) for task in w}
+    assert any("more than 10,000 kernels are not cut" in text for text in answer.assumptions)

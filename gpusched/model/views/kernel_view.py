@@ -29,7 +29,10 @@ from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes, kern
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
 
-__all__ = ["batch_view", "chain_batch_view", "kernel_view"]
+__all__ = ["MOST_CUT", "batch_view", "chain_batch_view", "kernel_view"]
+
+MOST_CUT = 10_000
+"""Kernels of the jobs of all tasks that are cut into units, each looked at many times."""
 
 _ONE_CONTEXT = "kernels of different contexts do not run at the same time"
 
@@ -170,6 +173,11 @@ def chain_batch_view(
         raise ValueError(
             f"tasks: got {count:,} kernels in the jobs of all tasks, expected at most {MAX_TASKS}; "
             "batches of single kernels have a table entry for each set of kernels"
+        )
+    if count > MOST_CUT:
+        raise ValueError(
+            f"tasks: got {count:,} kernels in the jobs of all tasks, expected at most {MOST_CUT:,} "
+            'to cut them into units (chains="fuse" takes each job as one)'
         )
     found = _Found()
     if waits:

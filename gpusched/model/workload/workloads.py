@@ -652,7 +652,8 @@ class Workload(NoArray, Tabular):
         with the time of its kernels together and the largest footprint of each resource. Jobs are
         cut so that the longest unit, relative to the least slack of the other tasks (the deadline
         less the job's own time), is as short as possible. The guarantee is for a dispatcher that
-        launches unit by unit; ``units`` of the view has their sizes.
+        launches unit by unit; ``units`` of the view has their sizes. Raises ValueError for more
+        than 10,000 kernels in total.
 
         >>> w = gs.Workload([gs.Task(name, 90, [gs.Kernel(20, blocks=4, threads=512)])
         ...                  for name in ("a", "b")])
