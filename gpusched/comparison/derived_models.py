@@ -49,7 +49,12 @@ from gpusched.model.views.derived_view import (
 )
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
-from gpusched.model.workload.platforms import Platform, green_sms, unknown_clients
+from gpusched.model.workload.platforms import (
+    Platform,
+    green_sms,
+    process_of_each,
+    unknown_clients,
+)
 from gpusched.model.workload.segments import Kernel, Segment
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -398,11 +403,8 @@ class DerivedModels:
 
     def has_several_clients_in_a_part(self) -> bool:
         """Whether a static partition of MPS has tasks of several processes."""
-        part = self.in_parts("mps_static").part
-        users = [task for task in self.workload if task.name in part]
-        return len({(part[task.name], task.process or task.name) for task in users}) > len(
-            set(part.values())
-        )
+        part, of_each = self.in_parts("mps_static").part, process_of_each(self.workload)
+        return len({of_each[name] for name in part}) > len(set(part.values()))
 
     def in_one_process(self) -> DerivedModels:
         """The models of the tasks as if all belonged to one process."""
@@ -498,8 +500,9 @@ class DerivedModels:
         tasks = list(workload.tasks)
         processes = {task.process for task in tasks if task.kernels}
         if form in ("time_slices", "mps", "mps_static"):
-            if processes == {None}:
-                tasks = [task.replace(process=task.name) for task in tasks]
+            of_each = process_of_each(tasks)
+            if any(of_each[task.name] != task.process for task in tasks):
+                tasks = [task.replace(process=of_each[task.name]) for task in tasks]
                 said = (*said, "each task is a process of its own")
             if form != "time_slices" and any(task.stream_priority is not None for task in tasks):
                 tasks = [task.replace(stream_priority=None) for task in tasks]
@@ -588,10 +591,9 @@ class DerivedModels:
         """
         if self._channels_are_apart:
             return 0
-        users = [task.process for task in self.gpu_users()]
-        most = max(map(users.count, users), default=0) if of_process else len(users)
-        if of_process and set(users) == {None}:
-            most = 1  # each task is a process of its own
+        users, of_each = self.gpu_users(), process_of_each(self.workload)
+        of_client = Counter(of_each[task.name] for task in users)
+        most = max(of_client.values(), default=0) if of_process else len(users)
         channels = self.channels(of_client=of_process)
         return most if channels and most > channels else 0
 

@@ -13,9 +13,11 @@ from gpusched._support.arguments import Int64Array
 from gpusched.comparison.instances.instance_workloads import task_in_instance
 from gpusched.model.gpu import GPU
 from gpusched.model.launches import Launches
+from gpusched.model.views.derived_view import runs_on_cpu
 from gpusched.model.workload.platforms import (
     Platform,
     green_sms,
+    process_of_each,
     unknown_clients,
     unknown_tasks,
 )
@@ -46,12 +48,14 @@ class TasksInParts:
     """A workload whose kernels have their times on the SMs of their part of the GPU.
 
     ``part`` maps the name of each task with kernels to its part; ``sms`` has the SMs of each part
-    with such a task.
+    with such a task. ``copies_of`` maps the name of each task that only copies to its part, or to
+    a number beyond these: a client or a context that has channels and no SMs.
     """
 
     workload: Workload
     part: dict[str, int]
     sms: tuple[tuple[int, ...], ...]
+    copies_of: dict[str, int]
 
     def partition(self, names: tuple[str, ...]) -> Int64Array:
         """The part of each of these tasks."""
@@ -59,27 +63,31 @@ class TasksInParts:
 
     def confined(self, launches: Launches) -> Launches:
         """Launches with a stream for each task, in partitions of one context."""
-        home = [self.part.get(name, 0) for name in launches.stream_name]
+        of_stream = self.part | self.copies_of
+        home = [of_stream[name] for name in launches.stream_name]
+        outside = max(home, default=-1) + 1 - len(self.sms)
         return launches.replace(
             stream_context=np.zeros(launches.streams, np.int64),
             stream_partition=np.array(home, np.int64),
-            partition_sms=self.sms,
-            partition_name=[self._named(p) for p in range(len(self.sms))],
+            partition_sms=(*self.sms, *[None] * outside),
+            partition_name=[self._named(p) for p in range(len(self.sms) + outside)],
         )
 
-    def refuse_shared_channels(self, channels: int, others: int, *, balanced: bool) -> None:
+    def refuse_shared_channels(self, channels: int, *, balanced: bool) -> None:
         """Raise ValueError for more streams than channels (0: no limit).
 
-        The channels are those of each green context (``balanced``), or of all of them together,
-        with ``others`` streams of tasks without kernels.
+        The channels are those of each green context (``balanced``), and those of the context of
+        the streams outside of them; or of all together.
         """
-        of_part = Counter(self.part.values())
-        most = max(of_part.values()) if balanced else len(self.part) + others
+        of_stream = self.part | self.copies_of
+        [(fullest, most)] = Counter(of_stream.values()).most_common(1)
+        most = most if balanced else len(of_stream)
         if not channels or most <= channels:
             return
         if balanced:
+            where = "in a green context" if fullest < len(self.sms) else "outside of all of them"
             raise ValueError(
-                f"tasks: got {most} streams in a green context, expected at most {channels}, its "
+                f"tasks: got {most} streams {where}, expected at most {channels}, the context's "
                 "channels (CUDA_DEVICE_MAX_CONNECTIONS, --channels); streams that share a channel "
                 "also wait for each other's kernels to start"
             )
@@ -91,7 +99,8 @@ class TasksInParts:
         )
 
     def _named(self, part: int) -> str:
-        return " + ".join(name for name, of in self.part.items() if of == part)
+        inside = self.part if part < len(self.sms) else self.copies_of
+        return " + ".join(name for name, of in inside.items() if of == part)
 
 
 def part_homes(
@@ -107,9 +116,8 @@ def part_homes(
     else:
         entries = platform.mps_partitions
         of_process = {name: i for i, (names, _) in enumerate(entries or ()) for name in names}
-        alone = all(task.process is None for task in workload if task.kernels)
-        processes = {task.name: task.name if alone else task.process for task in workload}
-        home = {name: of_process[of] for name, of in processes.items() if of in of_process}
+        of_client = process_of_each(workload)
+        home = {name: of_process[of] for name, of in of_client.items() if of in of_process}
     return None if entries is None else (entries, home)
 
 
@@ -166,7 +174,35 @@ def in_parts(
         else task
         for task, of in zip(workload, times, strict=True)
     ]
-    return TasksInParts(workload.replace(tasks=tasks), part, tuple(tuple(sets[i]) for i in used))
+    return TasksInParts(
+        workload.replace(tasks=tasks),
+        part,
+        tuple(tuple(sets[i]) for i in used),
+        _copies_of(workload, part, way),
+    )
+
+
+def _copies_of(workload: Workload, part: dict[str, int], way: PartForm) -> dict[str, int]:
+    """The part of each stream without kernels, or a number beyond the parts.
+
+    Under MPS, at the kernels of their process, or in a client of their process alone; otherwise in
+    the context that has no SMs set apart.
+    """
+    copiers = [
+        task.name
+        for task in workload
+        if task.name not in part and not all(map(runs_on_cpu, task.segments))
+    ]
+    beyond = len(set(part.values()))
+    if way == "green_contexts":
+        return dict.fromkeys(copiers, beyond)
+    of_client = process_of_each(workload)
+    found = {of_client[name]: at for name, at in part.items()}
+    for name in copiers:
+        if of_client[name] not in found:
+            found[of_client[name]] = beyond
+            beyond += 1
+    return {name: found[of_client[name]] for name in copiers}
 
 
 _OUTSIDE: dict[PartForm, str] = {

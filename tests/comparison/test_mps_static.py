@@ -17,6 +17,7 @@ from native import CSRC
 
 import gpusched as gs
 from gpusched.cli.main import main
+from gpusched.comparison.derived_models import DerivedModels
 from gpusched.model.gpus.capabilities import static_partition_unit
 
 sys.path.append(str(CSRC.parent))
@@ -230,6 +231,67 @@ def test_more_clients_than_a_server_takes() -> None:
     platform = gs.Platform("H100", cpus=128, mps_partitions=parts)
     with pytest.raises(gs.NotApplicable, match="got 61 processes, expected at most 60"):
         gs.analyze(gs.Workload(tasks, "us"), platform, "mps_static")
+
+
+@pytest.mark.parametrize("with_kernels", [False, True])
+def test_copies_use_the_channels_of_their_own_process(with_kernels: bool) -> None:
+    def one(time: int) -> gs.Kernel:
+        return gs.Kernel(block_time=time, blocks=1, threads=32)
+
+    gpu = gs.GPU(sms=16, threads_per_sm=1024, blocks_per_sm=4, cc=(9, 0), copy_engines=2)
+    tasks = [
+        gs.Task("a", 100, [one(10), one(10)], process="P"),
+        gs.Task("x", 100, [gs.CopyIn(1)], process="Q", offset=60),
+        gs.Task("b", 100, [one(1)], process="P", deadline=5, offset=1),
+        gs.Task("c", 100, [one(1)], process="P", offset=50),
+    ]
+    parts = {"P": 8}
+    if with_kernels:
+        tasks.append(gs.Task("d", 100, [one(1)], process="Q", offset=70))
+        parts["Q"] = 8
+    w, platform = gs.Workload(tasks), gs.Platform(gpu, cpus=5, mps_partitions=parts)
+    run = gs.observe(w, platform, "mps_static")
+    twin = play(w, platform, "mps_static", until=300, cores=list(range(len(tasks))))
+    assert run.worst.tolist() == twin.worst == [20, 1, 1, 1, 1][: len(tasks)]
+    assert gs.compare(w, platform, ways=["mps_static"])[0].verdict != "not schedulable"
+
+
+def test_copies_outside_of_all_green_contexts_take_none_of_their_channels() -> None:
+    tasks = [
+        gs.Task(name, 100, [gs.Kernel(block_time=9, blocks=1, threads=32)] * 2) for name in "ab"
+    ]
+    tasks += [gs.Task(f"c{i}", 100, [gs.CopyIn(1)]) for i in range(2)]
+    gpu = gs.GPU(16, 1024, 4, cc=(9, 0), copy_engines=2, channels=2)
+    platform = gs.Platform(gpu, cpus=4, green_contexts={("a", "b"): 8}, workqueue="balanced")
+    w = gs.Workload(tasks)
+    models = DerivedModels(w, platform)
+    launches = models.launches("green_contexts", 100).launches
+    assert launches.stream_partition.tolist() == [0, 0, 1, 1]
+    assert launches.partition_name == ("a + b", "c0 + c1")
+    models.in_parts("green_contexts").refuse_shared_channels(2, balanced=True)
+    with pytest.raises(ValueError, match="got 4 streams in green contexts, expected at most 2"):
+        models.in_parts("green_contexts").refuse_shared_channels(2, balanced=False)
+    more = w.replace(tasks=[*w, gs.Task("c2", 100, [gs.CopyIn(1)])])
+    parts = DerivedModels(more, platform.replace(cpus=5)).in_parts("green_contexts")
+    with pytest.raises(
+        ValueError, match="got 3 streams outside of all of them, expected at most 2"
+    ):
+        parts.refuse_shared_channels(2, balanced=True)
+
+
+def test_processes_are_those_of_the_tasks_with_kernels() -> None:
+    tasks = [gs.Task(f"t{i}", "1ms", [kernel("10us", 1)]) for i in range(3)]
+    copies = gs.Task("copies", "1ms", [gs.CopyIn("1us")], process="R")
+    w = gs.Workload([*tasks, copies], "us")
+    platform = gs.Platform("H100", cpus=4, mps_partitions={("t0", "t1", "t2"): 64})
+    models = DerivedModels(w, platform)
+    assert models.streams_beyond_channels(of_process=True) == 0  # not 3 streams in one client
+    models.refuse_shared_channels(of_process=True)
+    assert gs.observe(w, platform, "mps_static").late_count.sum() == 0
+    alone = gs.Workload([copies], "us")
+    for given, what in (({"R": 64}, "got none with kernels"), ({"S": 64}, "processes: R")):
+        with pytest.raises(ValueError, match=what):
+            gs.observe(alone, platform.replace(mps_partitions=given), "mps_static")
 
 
 def test_no_response_on_the_whole_machine_exceeds_a_bound() -> None:

@@ -18,6 +18,7 @@ from gpusched.model.gpus.copy_engines import possible_directions
 from gpusched.model.gpus.gpu_presets import preset_of_name
 from gpusched.model.gpus.mps_shares import SMs
 from gpusched.model.views.derived_view import uses_engine
+from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import CopyIn, CopyOut
 
 __all__ = ["Rule", "known_rules", "readings_of", "rules_of"]
@@ -185,8 +186,8 @@ def _units_of_two(models: DerivedModels) -> Iterator[Reading]:
 
 
 def _several_clients(models: DerivedModels) -> bool:
-    users = [task.process for task in models.workload if task.kernels]
-    return len(users) > 1 if set(users) == {None} else len(set(users)) > 1
+    of_each = process_of_each(models.workload)
+    return len({of_each[task.name] for task in models.workload if task.kernels}) > 1
 
 
 def _several_green_contexts(models: DerivedModels) -> bool:
@@ -254,8 +255,7 @@ def _beyond_green_channels(models: DerivedModels) -> bool:
         return False
     try:
         balanced = models.platform.workqueue == "balanced"
-        others = len(models.gpu_users()) - models.kernel_users()
-        green.refuse_shared_channels(models.channels(), others, balanced=balanced)
+        green.refuse_shared_channels(models.channels(), balanced=balanced)
     except ValueError:
         return True
     return False

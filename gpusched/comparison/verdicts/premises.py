@@ -26,6 +26,7 @@ from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.views.derived_view import ChainBatchView, runs_on_cpu, uses_engine
 from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import Kernel
 from gpusched.ways.way import WAYS, Way
 
@@ -321,9 +322,8 @@ def _refuse_channels_of_clients(case: Case) -> None:
 def _refuse_channels_of_green_contexts(case: Case) -> None:
     models = case.models
     balanced = models.platform.workqueue == "balanced"
-    others = len(models.gpu_users()) - models.kernel_users()
     green = models.in_parts("green_contexts")
-    green.refuse_shared_channels(models.channels(), others, balanced=balanced)
+    green.refuse_shared_channels(models.channels(), balanced=balanced)
 
 
 def _refuse_many_clients(case: Case) -> None:
@@ -366,8 +366,8 @@ def _many_clients(case: Case) -> Condition | None:
 
 def _clients(models: DerivedModels) -> int:
     """Processes that use the GPU."""
-    users = [task.process for task in models.gpu_users()]
-    return len(users) if set(users) == {None} else len(set(users))
+    of_each = process_of_each(models.workload)
+    return len({of_each[task.name] for task in models.gpu_users()})
 
 
 def _refuse_many_kernels(case: Case) -> None:

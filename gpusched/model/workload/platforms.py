@@ -32,6 +32,7 @@ __all__ = [
     "Platform",
     "green_sms",
     "parts_text",
+    "process_of_each",
     "unknown_clients",
     "unknown_tasks",
 ]
@@ -585,10 +586,20 @@ def unknown_clients(tasks: Collection[Task], platform: Platform, *, static: bool
     given = [process for process, _ in platform.mps or ()]
     if static:
         given = [name for names, _ in platform.mps_partitions or () for name in names]
-    if all(task.process is None for task in tasks if task.kernels):
-        return _unknown(given, [task.name for task in tasks], "tasks, each a process of its own")
-    known = [task.process for task in tasks if task.process is not None]
-    return _unknown(given, list(dict.fromkeys(known)), "processes")
+    of_each = process_of_each(tasks)
+    known = [of for of in dict.fromkeys(of_each.values()) if of is not None]
+    alone = list(of_each) == list(of_each.values())
+    return _unknown(given, known, "tasks, each a process of its own" if alone else "processes")
+
+
+def process_of_each(tasks: Collection[Task]) -> dict[str, str | None]:
+    """The process of each task, by name; without processes, each task is one of its own.
+
+    Those of the tasks with kernels decide, if there are any.
+    """
+    users = [task for task in tasks if task.kernels] or tasks
+    alone = all(task.process is None for task in users)
+    return {task.name: task.name if alone else task.process for task in tasks}
 
 
 def unknown_tasks(tasks: Collection[Task], platform: Platform) -> str:
