@@ -522,6 +522,35 @@ def instances(rng: Random) -> Case:
     return gs.Workload(tasks), p
 
 
+def copying_clients(rng: Random) -> Case:
+    """Tasks that only copy, in processes of kernels or of their own; few channels, much room."""
+    named = rng.random() < 0.7
+
+    def part(time: int, number: int = 1) -> list[gs.Segment]:
+        return [gs.Kernel(time, blocks=1, threads=32) for _ in range(number)]
+
+    users: list[tuple[str, list[gs.Segment], int | None]]
+    users = [("P", part(rng.randint(6, 10), 2), None)]
+    for _ in range(rng.randint(1, 2)):
+        time = rng.randint(1, 3)
+        users.append(("P", part(time), rng.choice((None, time + rng.randint(0, 3)))))
+    if rng.random() < 0.5:
+        users.append(("Q", part(rng.randint(1, 4)), None))
+    for _ in range(rng.randint(1, 2)):
+        users.append((rng.choice("PQR"), [gs.CopyIn(rng.randint(1, 4))], None))
+    rng.shuffle(users)
+    tasks, groups = [], dict[str, list[str]]()
+    for i, (of, segments, due) in enumerate(users):
+        process = of if named else None
+        tasks.append(task(rng, f"t{i}", 80, segments, process=process, offset=i, deadline=due))
+        if tasks[-1].kernels:
+            groups.setdefault(of, []).append(f"t{i}")
+    parts = {(of,) if named else tuple(names): 1 for of, names in groups.items()}
+    more: dict[str, Any] = {} if named else {"green_contexts": parts, "workqueue": "balanced"}
+    p = platform(rng, len(tasks), sms=2, mps_partitions=parts, **more)
+    return gs.Workload(tasks), p.replace(gpu=p.gpu.replace(channels=2))
+
+
 KINDS: Mapping[str, Callable[[Random], Case]] = {
     kind.__name__: kind
     for kind in (
@@ -529,11 +558,11 @@ KINDS: Mapping[str, Callable[[Random], Case]] = {
         copies_around, engine_overload, long_copy, camera_recorder, many_copies, batch_copies,
         switches, profile_share, tight_lock, coarse_ticks, fine_ticks, cpu_partition, cpu_between,
         many_kernels, long_kernel_copy, early_end, block_time, late_many, general, costs, instances,
-        networks,
+        networks, copying_clients,
     )
 }  # fmt: skip
 """Kinds by name: rows 1 to 23 of the list of programs with wrong verdicts, in its order, all facts
-at once, and jobs of many kernels."""
+at once, jobs of many kernels, and tasks that only copy."""
 
 
 def attack_program(kind: str, index: int) -> Case:

@@ -7,6 +7,7 @@ slowdown; ``k(t)`` is a kernel of t ticks, one block of 256 threads.
 from __future__ import annotations
 
 import sys
+from random import Random
 
 import numpy as np
 import pytest
@@ -464,3 +465,42 @@ def test_every_way_has_premises() -> None:
     for premises in PREMISES.values():
         for premise in premises:
             assert premise.text and (premise.refuse is None) != (premise.doubt is None)
+
+
+@pytest.mark.parametrize("way", ["one_stream", "streams", "priority_streams", "mps"])
+def test_runs_without_limits_are_those_of_the_whole_machine(way: str) -> None:
+    """With deadlines beyond periods and two channels; no two jobs are released together."""
+    compared = limited = 0
+    for seed in range(150):
+        random = Random(seed)
+        n = random.randrange(3, 6)
+        offsets = random.sample(range(20), n)
+        tasks = []
+        for i in range(n):
+            segments: list[gs.Segment] = [
+                gs.Kernel(block_time=random.randrange(1, 8), blocks=random.randrange(1, 12),
+                          threads=random.choice((256, 1024)))
+                for _ in range(random.randrange(1, 3))
+            ]  # fmt: skip
+            if random.random() < 0.3:
+                segments.insert(0, random.choice((IN, OUT))(random.randrange(1, 4)))
+            period = random.choice((40, 60, 80))
+            more = {"stream_priority": -random.randrange(3)} if way == "priority_streams" else {}
+            tasks.append(
+                Task(f"t{i}", period, segments, offset=offsets[i], deadline=2 * period,
+                     process="P" if way == "mps" else None, **more)
+            )  # fmt: skip
+        gpu = gs.GPU(3, 1024, 8, cc=(8, 0), channels=2)
+        p = gs.Platform(gpu, n, slowdown=None, copy_engines=2, channels=2)
+        w = gs.Workload(tasks)
+        run = gs.observe(w, p, way, until=480)
+        if "jobs overlap" in [short for short, _ in run.limits]:
+            limited += 1
+            continue
+        compared += 1
+        twin = play(w, p, way, until=480, cores=list(range(n)))
+        ends = zip(run.task.tolist(), run.job.tolist(), run.end.tolist(), strict=True)
+        assert sorted(one for one in ends if 0 <= one[2] <= 480) == sorted(
+            (job.task, job.number, job.end) for job in twin.jobs if 0 <= job.end <= 480
+        ), seed
+    assert compared > 40 and limited > 10

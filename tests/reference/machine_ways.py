@@ -187,17 +187,18 @@ class GreenContexts(Way):
         entries = m.platform.green_contexts
         if entries is None or m.platform.gpu is None:
             raise ValueError("green_contexts: got None, expected green contexts of the platform")
-        sets = green_sms(entries, m.platform.gpu)
+        sets, balanced = green_sms(entries, m.platform.gpu), m.platform.workqueue == "balanced"
         for group, (names, _) in enumerate(entries):
             if m.workload[task].name in names:
-                own = group if m.platform.workqueue == "balanced" else 0
+                own = group if balanced else 0
                 return Room(stream=task, group=group, sms=tuple(sets[group]), client=own)
         taken = {sm for one in sets for sm in one}
         rest = tuple(sm for sm in range(m.platform.gpu.sms) if sm not in taken)
         has_kernels = bool(m.workload[task].kernels)
         if has_kernels and not rest:
             raise ValueError(f"green_contexts: got no SMs for {m.workload[task].name}")
-        return Room(stream=task, group=len(entries), sms=rest or (0,))
+        own = len(entries) if balanced else 0
+        return Room(stream=task, group=len(entries), sms=rest or (0,), client=own)
 
 
 class MpsStatic(Way):
