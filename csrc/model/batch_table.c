@@ -10,6 +10,9 @@ enum {
     STRETCH = 64
 };
 
+_Static_assert((1 << GS_BATCH_TABLE_UNLISTED) % SLICE == 0 && SLICE % STRETCH == 0,
+               "a table that is listed has whole slices, and a slice whole stretches");
+
 int gs_batch_table_check(gs_context_t *ctx, const gs_batch_table_t *table)
 {
     if (table->n < 1 || table->n > GS_PERIODIC_TASKS_MAX) {
