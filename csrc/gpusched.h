@@ -9,9 +9,9 @@
  *               partitioned/ (several GPUs); proof/ (check of proofs that there is no
  *               schedule) [RTNS24]
  *
- *   analysis/   fifo/ [ECRTS17]; priority_streams/; partitioned/, allocation/ [RTCSA19];
- *               contexts/ [ECRTS24]; global_edf/ [RTNS10]; common/; placed/ (any of these tests
- *               by name), sensitivity/ and priorities/ on top of it
+ *   analysis/   fifo/ [ECRTS17]; priority_streams/; global_edf/ [RTNS10]; placed_test: the tests
+ *               of tasks on cores, of partitioned/ [RTCSA19] and contexts/ [ECRTS24], by their row;
+ *               breakdown, priorities/ and allocation/ [RTCSA19] on top of it
  *
  *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], challenge/ (search for late jobs of
  *               host/), hierarchy/ and warps [RTAS20]
@@ -46,8 +46,6 @@
 #include "analysis/allocation/stgm_allocate.h"
 #include "analysis/allocation/stgm_exhaustive.h"
 #include "analysis/breakdown.h"
-#include "analysis/contexts/gcaps.h"
-#include "analysis/contexts/time_slices.h"
 #include "analysis/demand.h"
 #include "analysis/fifo/fifo_bound.h"
 #include "analysis/fifo/saturation.h"
@@ -55,10 +53,6 @@
 #include "analysis/global_edf/elliott_study.h"
 #include "analysis/global_edf/srm.h"
 #include "analysis/global_edf/tardiness.h"
-#include "analysis/partitioned/fmlp_plus.h"
-#include "analysis/partitioned/gpu_server.h"
-#include "analysis/partitioned/mpcp.h"
-#include "analysis/partitioned/stgm.h"
 #include "analysis/placed_test.h"
 #include "analysis/priorities/assign_priorities.h"
 #include "analysis/priority_streams/priority_streams.h"

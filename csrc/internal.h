@@ -7,7 +7,13 @@
 #include "gpusched.h"
 
 #include "analysis/contexts/context_test.h"
+#include "analysis/contexts/gcaps.h"
+#include "analysis/contexts/time_slices.h"
+#include "analysis/partitioned/fmlp_plus.h"
+#include "analysis/partitioned/gpu_server.h"
 #include "analysis/partitioned/lock_test.h"
+#include "analysis/partitioned/mpcp.h"
+#include "analysis/partitioned/stgm.h"
 #include "core/heap.h"
 #include "core/index_set.h"
 #include "core/int128.h"

@@ -1,7 +1,7 @@
 /* Host tasks: every test for tasks with cores, and the simulator of the protocol it assumes. */
 #include "fuzz.h"
 #include "fuzz_hosts.h"
-#include "gpusched.h"
+#include "internal.h"
 #include "ways/ways.h"
 
 typedef struct {
