@@ -55,6 +55,7 @@ sys.path.insert(0, str(ROOT))
 from tests.reference.machine_ways import play  # noqa: E402
 
 TABLES = ("pbs", "edf_parallel")  # ways that are played by the frames of a schedule
+IN_CHANNELS = ("streams", "priority_streams", "mps", "mps_static", "green_contexts")
 STATED = (*TABLES, "edf_serial")  # ways whose tests hold for the stated releases
 PLAYED = (
     "one_stream", "streams", "priority_streams", "mps", "time_slices", "gcaps", "mpcp", "fmlp_plus",
@@ -91,13 +92,15 @@ class Pattern:
     """Variation of a run: first releases, gaps, times, ties.
 
     ``first`` None: the stated offsets; ``gap``: largest addition to a period; ``early``: seed of
-    shorter times, None for whole ones; ``seed``: of gaps and ties, None for ties by index.
+    shorter times, None for whole ones; ``seed``: of gaps and ties, None for ties by index;
+    ``ended``: channels let go of kernels when these have ended, not when they are dispatched.
     """
 
     first: tuple[int, ...] | None = None
     gap: int = 0
     early: int | None = None
     seed: int | None = None
+    ended: bool = False
 
 
 def early(seed: int) -> Callable[[int, int, int, int, int], int]:
@@ -131,6 +134,8 @@ def arguments(played: Played, pattern: Pattern, until: int) -> dict[str, Any]:
     if played.way in TABLES:
         found["repeat"] = 2 * until + 1
         found["table"] = [row for row in found["table"] if row[0] < until]
+    if pattern.ended:
+        found["channel_release"] = "ended"
     given = releases(played.workload, pattern, until)
     return found | {
         key: value for key, value in (("releases", given), ("seed", pattern.seed)) if value
@@ -280,7 +285,22 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
             options["sms"] = [tuple(one) if one else None for one in sets]
         if way == "gpu_server" and detail.server is not None and int(detail.server) < platform.cpus:
             options["server_core"] = int(detail.server)
-    if way == "priority_streams" and detail is not None:
+    if isinstance(detail, gs.analysis.HolisticBound):
+        tasks = detail.tasks
+        options["cores"] = tasks.core.tolist()
+        ranked = [
+            task.replace(priority=priority, core=None)
+            for task, priority in zip(workload, tasks.priority.tolist(), strict=True)
+        ]
+        workload = workload.replace(tasks=ranked)
+        if way == "priority_streams":
+            ranked = [
+                task.replace(stream_priority=level)
+                for task, level in zip(workload, tasks.level.tolist(), strict=True)
+            ]
+            workload = workload.replace(tasks=ranked)
+            platform = platform.replace(priority_levels=None)
+    elif way == "priority_streams" and detail is not None:
         level = dict(zip(detail._tasks.name, detail._tasks.priority.tolist(), strict=True))
         last = 1 + max(level.values())
         tasks = [task.replace(stream_priority=level.get(task.name, last)) for task in workload]
@@ -330,7 +350,8 @@ def patterns(w: gs.Workload, way: str, rng: Random) -> Iterator[Pattern]:
         first = tuple(rng.randrange(task.period) for task in w)
         gap = rng.choice((0, 0, 2, 9))
         soon = rng.randrange(10**6) if number % 2 else None
-        yield Pattern(first, gap, soon, rng.randrange(10**6) if gap or number > 1 else None)
+        drawn = rng.randrange(10**6) if gap or number > 1 else None
+        yield Pattern(first, gap, soon, drawn, way in IN_CHANNELS and rng.random() < 0.5)
 
 
 def closest(run: Any, limits: Sequence[int]) -> float:

@@ -38,6 +38,8 @@ from random_workloads import random_case
 
 import gpusched as gs
 from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.whole_programs import whole_program
+from gpusched.ways import as_way
 
 Lines = list[str]
 EXACT = ("mpcp", "fmlp_plus", "gpu_server", "stgm", "time_slices", "gcaps")
@@ -476,12 +478,18 @@ def times_of(w: gs.Workload, what: str) -> set[int]:
 def accepts(w: gs.Workload, p: gs.Platform, first: Any, what: str, factor: Fraction) -> bool:
     """Whether the test accepts, with the cores and SMs that ``first`` has chosen."""
     detail = first.detail
-    models = DerivedModels(grown(w, what, factor), p).refined(first.way, test=True)
+    given = DerivedModels(grown(w, what, factor), p)
+    models = given.refined(first.way, test=True)
+    if isinstance(detail, gs.analysis.HolisticBound):
+        found = whole_program(models, as_way(first.way), detail.tasks.core, None)
+        if found.answer.accepted:
+            return True
     waits, split = first.way in ("stgm", "gcaps", "time_slices"), first.way == "time_slices"
     switches = first.way not in ("gcaps", "time_slices")
     sms = "divided" if first.way == "stgm" else "all"
     view = models.hosts(sms, waits=waits, split=split, switches=switches)
-    hosts = view.tasks.replace(core=detail.hosts.core)
+    whole = isinstance(detail, gs.analysis.HolisticBound)
+    hosts = view.tasks.replace(core=detail.tasks.core if whole else detail.hosts.core)
     if first.way == "stgm":
         hosts = hosts.replace(sm=detail.hosts.sm)
         return bool(gs.analysis.stgm(hosts, p.cpus, detail.sms, mode=detail.mode).accepted)
@@ -493,7 +501,9 @@ def accepts(w: gs.Workload, p: gs.Platform, first: Any, what: str, factor: Fract
         "gcaps": {"update_cost": p.update_cost, "context_switch": p.context_switch},
     }.get(first.way, {})
     test = getattr(gs.analysis, first.way)
-    return bool(test(hosts, p.cpus, mode=detail.mode, **costs).accepted)
+    if whole and (hosts.deadline > hosts.period).any():
+        return False  # which the other test refuses
+    return bool(test(hosts, p.cpus, mode=getattr(detail, "mode", "suspend"), **costs).accepted)
 
 
 def margins(seed: int, share: float) -> Lines:

@@ -145,6 +145,32 @@ static const char *const ANALYSIS_PRIORITY_STREAMS_THEOREM[] = {
     [GS_ANALYSIS_PRIORITY_STREAMS_O] = "O",   [GS_ANALYSIS_PRIORITY_STREAMS_ALONE] = "alone",
 };
 
+static const char *const MODEL_SEGMENT_KIND[] = {
+    [GS_PROGRAMS_CPU] = "cpu",
+    [GS_PROGRAMS_COPY] = "copy",
+    [GS_PROGRAMS_KERNEL] = "kernel",
+};
+
+static const char *const ANALYSIS_HOLISTIC_RULE[] = {
+    [GS_ANALYSIS_HOLISTIC_ONE_STREAM] = "one_stream",
+    [GS_ANALYSIS_HOLISTIC_STREAMS] = "streams",
+    [GS_ANALYSIS_HOLISTIC_TIME_SLICES] = "time_slices",
+};
+
+static const char *const ANALYSIS_HOLISTIC_PARTS[] = {
+    [GS_ANALYSIS_HOLISTIC_WHOLE] = "",
+    [GS_ANALYSIS_HOLISTIC_OWN_QUEUES] = "own",
+    [GS_ANALYSIS_HOLISTIC_ALL_QUEUES] = "shared",
+    [GS_ANALYSIS_HOLISTIC_OWN_BLOCKS] = "own_blocks",
+    [GS_ANALYSIS_HOLISTIC_LIMITS] = "limits",
+};
+
+static const char *const ANALYSIS_HOLISTIC_TERM[] = {
+    [GS_ANALYSIS_HOLISTIC_OWN] = "own",         [GS_ANALYSIS_HOLISTIC_CPU] = "cpu",
+    [GS_ANALYSIS_HOLISTIC_COPY] = "copy",       [GS_ANALYSIS_HOLISTIC_GPU] = "gpu",
+    [GS_ANALYSIS_HOLISTIC_CHANNEL] = "channel",
+};
+
 static const char *const ANALYSIS_PRIORITY_STREAMS_PARTITIONS[] = {
     [GS_ANALYSIS_PRIORITY_STREAMS_OWN] = "own",
     [GS_ANALYSIS_PRIORITY_STREAMS_SHARED] = "shared",
@@ -406,6 +432,8 @@ static const gs_enumeration_t ALL[] = {
     {"model.carveout_rule", MODEL_CARVEOUT_RULE,
      sizeof MODEL_CARVEOUT_RULE / sizeof *MODEL_CARVEOUT_RULE},
     {"model.placement", MODEL_PLACEMENT, sizeof MODEL_PLACEMENT / sizeof *MODEL_PLACEMENT},
+    {"model.segment_kind", MODEL_SEGMENT_KIND,
+     sizeof MODEL_SEGMENT_KIND / sizeof *MODEL_SEGMENT_KIND},
     {"model.replay_rule", MODEL_REPLAY_RULE, sizeof MODEL_REPLAY_RULE / sizeof *MODEL_REPLAY_RULE},
     {"generate.rounding", GENERATE_ROUNDING, sizeof GENERATE_ROUNDING / sizeof *GENERATE_ROUNDING},
     {"generate.fate", GENERATE_FATE, sizeof GENERATE_FATE / sizeof *GENERATE_FATE},
@@ -422,6 +450,12 @@ static const gs_enumeration_t ALL[] = {
      sizeof ANALYSIS_PRIORITY_STREAMS_THEOREM / sizeof *ANALYSIS_PRIORITY_STREAMS_THEOREM},
     {"analysis.priority_streams_partitions", ANALYSIS_PRIORITY_STREAMS_PARTITIONS,
      sizeof ANALYSIS_PRIORITY_STREAMS_PARTITIONS / sizeof *ANALYSIS_PRIORITY_STREAMS_PARTITIONS},
+    {"analysis.holistic_rule", ANALYSIS_HOLISTIC_RULE,
+     sizeof ANALYSIS_HOLISTIC_RULE / sizeof *ANALYSIS_HOLISTIC_RULE},
+    {"analysis.holistic_parts", ANALYSIS_HOLISTIC_PARTS,
+     sizeof ANALYSIS_HOLISTIC_PARTS / sizeof *ANALYSIS_HOLISTIC_PARTS},
+    {"analysis.holistic_term", ANALYSIS_HOLISTIC_TERM,
+     sizeof ANALYSIS_HOLISTIC_TERM / sizeof *ANALYSIS_HOLISTIC_TERM},
     {"analysis.fifo_status", ANALYSIS_FIFO_STATUS,
      sizeof ANALYSIS_FIFO_STATUS / sizeof *ANALYSIS_FIFO_STATUS},
     {"analysis.fifo_reason", ANALYSIS_FIFO_REASON,

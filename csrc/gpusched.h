@@ -9,9 +9,10 @@
  *               partitioned/ (several GPUs); proof/ (check of proofs that there is no
  *               schedule) [RTNS24]
  *
- *   analysis/   fifo/ [ECRTS17]; priority_streams/; global_edf/ [RTNS10]; placed_test: the tests
- *               of tasks on cores, of partitioned/ [RTCSA19] and contexts/ [ECRTS24], by their row;
- *               breakdown, priorities/ and allocation/ [RTCSA19] on top of it
+ *   analysis/   fifo/ [ECRTS17]; priority_streams/; holistic/ (whole programs); global_edf/
+ *               [RTNS10]; placed_test: the tests of tasks on cores, of partitioned/ [RTCSA19] and
+ *               contexts/ [ECRTS24], by their row; breakdown, priorities/ and allocation/ [RTCSA19]
+ *               on top of it
  *
  *   simulate/   fifo/ [ECRTS17], host/ [RTCSA19, RTNS10], challenge/ (search for late jobs of
  *               host/), hierarchy/ and warps [RTAS20]
@@ -53,6 +54,7 @@
 #include "analysis/global_edf/elliott_study.h"
 #include "analysis/global_edf/srm.h"
 #include "analysis/global_edf/tardiness.h"
+#include "analysis/holistic/holistic.h"
 #include "analysis/placed_test.h"
 #include "analysis/priorities/assign_priorities.h"
 #include "analysis/priority_streams/priority_streams.h"
@@ -72,6 +74,7 @@
 #include "model/kernel_tasks.h"
 #include "model/occupancy.h"
 #include "model/periodic_tasks.h"
+#include "model/programs.h"
 #include "model/schedule.h"
 #include "pbs/edf.h"
 #include "pbs/graph/graph.h"

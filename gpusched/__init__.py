@@ -6,6 +6,7 @@ Import the package with ``import gpusched as gs``. Inputs:
     gs.KernelTasks, gs.BatchTable     periodic kernels, and completion times of batches of them
                                       (gs.BatchFunction for more than 24 tasks)
     gs.HostTasks                      tasks with alternating CPU and GPU segments
+    gs.Programs                       tasks with CPU work, copies and kernels in any order
     gs.Launches                       kernels and copies in streams, as launched by programs
     gs.Workload, gs.Task, gs.Platform a program and its hardware, described once for all methods
     gs.generate                       random task sets, any number in one call
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from gpusched.model.kernel_chains import KernelChains as KernelChains
     from gpusched.model.kernel_tasks import KernelTasks as KernelTasks
     from gpusched.model.launches import Launches as Launches
+    from gpusched.model.programs import Programs as Programs
     from gpusched.model.schedule import Schedule as Schedule
     from gpusched.model.schedule import ScheduleError as ScheduleError
     from gpusched.model.workload.periodic_task import Task as Task
@@ -139,6 +141,7 @@ _MEMBERS = {
     "KernelTasks": "model.kernel_tasks",
     "Launches": "model.launches",
     "Placement": "model.block_placement",
+    "Programs": "model.programs",
     "Rule": "comparison.verdicts.gpu_rules",
     "Schedule": "model.schedule",
     "ScheduleError": "model.schedule",

@@ -144,6 +144,16 @@ def srm_blocking(
     hosts: _Hosts, *, cpus: int, sms: int, lock: int, paper: int, stop: _Stop
 ) -> _Ints: ...
 
+# py_holistic.c
+
+def holistic(
+    period: _In, deadline: _In, jitter: _In, core: _In, priority: _In, level: _In, channel: _In,
+    part: _In, *, kind: _In, time: _In, engine: _In, blocks: _In, threads: _In, block_time: _In,
+    regs: _In, smem: _In, rule: int, graph: bool, busy: bool, latency: int, timeslice: int,
+    context_switch: int, sms: int, sm_threads: int, limits: _In | None, parts: int,
+    part_sms: _In | None, channel_ended: bool, whole_ticks: bool, stop: _Stop
+) -> tuple[_Ints, _Ints, _Ints]: ...
+
 # py_host_tests.c
 
 def host_stgm_exhaustive(

@@ -83,8 +83,22 @@ HOSTS = (
     np.array([3, 2]),
 )  # fmt: skip
 
+# Two tasks, with CPU work, copies and kernels.
+PROGRAM = {
+    "period": [90, 120], "deadline": [90, 200], "jitter": [0, 5], "core": [0, 0],
+    "priority": [0, 1], "level": [0, 1], "channel": [0, 0], "part": [0, 1],
+    "kind": [[0, 1, 2, 1], [2, 2, 0, 0]], "time": [[2, 2, 4, 1], [10, 3, 2, 0]],
+    "engine": [[0, 0, 0, 1], [0, 0, 0, 0]], "blocks": [[0, 0, 2, 0], [3, 1, 0, 0]],
+    "threads": [[0, 0, 32, 0], [64, 32, 0, 0]], "block_time": [[0, 0, 4, 0], [5, 3, 0, 0]],
+    "regs": [[0, 0, 8, 0], [0, 0, 0, 0]], "smem": [[0, 0, 0, 0], [0, 64, 0, 0]],
+}  # fmt: skip
+
 # A good argument for every name of a parameter, and for the functions that mean another thing.
 ARGUMENTS: dict[str, Any] = {
+    "part": np.array([[0, 1]]),
+    "part_sms": np.array([1, 1]),
+    "parts": 2,
+    "rule": 1,
     "shares": np.array([1, 2, 1, 1, 1, 4]),  # low, high, gap of a simulation of hosts
     "after": np.array([0, 1]),
     "after_begin": np.array([0, 0, 1, 2]),
@@ -102,6 +116,8 @@ ARGUMENTS: dict[str, Any] = {
     "bytes": 1 << 20,
     "capacity": 256,
     "chained": np.array([0]),
+    "channel": np.array([[0, 0]]),
+    "channel_ended": True,
     "channels": 1,
     "closer": False,
     "cluster": np.array([2, 1, 1]),
@@ -127,6 +143,7 @@ ARGUMENTS: dict[str, Any] = {
     "empty": True,
     "driver": None,
     "end": END,
+    "engine": np.array([[[0]]]),
     "even": False,
     "even_copy": True,
     "events": 0,
@@ -217,6 +234,7 @@ ARGUMENTS: dict[str, Any] = {
     "round": 0,
     "rounding": 0,
     "rate": np.array([1, 1]),
+    "whole_ticks": False,
     "work": np.array([1, 2]),
     "realtime": 0,
     "proof": True,
@@ -343,6 +361,10 @@ def arguments(name: str) -> dict[str, Any]:
         values["kind"] = np.array([2, 3])
     if name == "sm_usage":
         values |= {"sms": 8, "sm": np.arange(9) % 3, "threads": 32 + np.arange(9)}
+    if name == "holistic":
+        values |= {key: np.array([column]) for key, column in PROGRAM.items()}
+        values |= {"sms": 2, "sm_threads": 64, "limits": None, "rule": 1, "graph": True}
+        values |= {"latency": 1, "timeslice": 3, "context_switch": 1}
     if name == "priority_streams":
         chains = {"period": [[90, 60, 40]], "level": [[0, 1, 1]]}
         columns = {"blocks": [2, 1], "threads": [64, 32], "block_time": [3, 5]}

@@ -114,6 +114,7 @@ static int module_exec(PyObject *module)
         gs_python_fifo_methods,
         gs_python_fifo_bound_methods,
         gs_python_priority_streams_methods,
+        gs_python_holistic_methods,
         gs_python_hierarchy_methods,
         gs_python_warps_methods,
         gs_python_event_scan_methods,

@@ -75,6 +75,7 @@ extern PyMethodDef gs_python_proof_methods[];
 extern PyMethodDef gs_python_partition_methods[];
 extern PyMethodDef gs_python_fifo_bound_methods[];
 extern PyMethodDef gs_python_priority_streams_methods[];
+extern PyMethodDef gs_python_holistic_methods[];
 extern PyMethodDef gs_python_fifo_methods[];
 extern PyMethodDef gs_python_hierarchy_methods[];
 extern PyMethodDef gs_python_warps_methods[];

@@ -1,10 +1,18 @@
 /* All kernels and copies go into one stream, in the order of their launches. */
 #include "ways/way.h"
 
+#include "analysis/holistic/holistic.h"
+
+static const char *const WITHOUT[] = {"rule",      "launches",        "mode",     "latency",
+                                      "timeslice", "context_switch",  "part_sms", "part_limit",
+                                      "queues",    "channel_release", NULL};
+
 const gs_ways_way_t gs_ways_one_stream = {
     .name = "one_stream",
     .title = "all kernels and copies in one stream",
     .source = "NVIDIA, CUDA C++ Programming Guide: streams; [RTAS20]",
+    .test = &gs_analysis_holistic_method,
+    .without = WITHOUT,
     .in_turns = true,
     .simulator = "hierarchy",
 };

@@ -6,6 +6,9 @@
 
 `priority_streams`: chains of kernels in streams of different priorities.
 
+`holistic`: whole programs, with CPU work, copies and kernels anywhere in a job, in one stream, in
+streams or in time slices.
+
 `stgm`, `mpcp`, `fmlp_plus`, `gpu_server`: tasks with CPU and GPU segments under partitioned fixed
 priorities, in which tasks use different SMs, or one task at a time uses the whole GPU; compared in
 [RTCSA19] (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management for Real-Time Tasks").
@@ -39,6 +42,8 @@ from gpusched.analysis.fifo_bounds import fifo_bound
 from gpusched.analysis.fifo_limits import FifoLimit, fifo_limit
 from gpusched.analysis.global_edf import GEDF_METHODS, container, cpu_only, gedf_tardiness, srm
 from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
+from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound
+from gpusched.analysis.holistic_bounds import holistic
 from gpusched.analysis.partitioned import *  # noqa: F403
 from gpusched.analysis.priority_answer import PRIORITY_TERMS, PriorityStreamsBound
 from gpusched.analysis.priority_assignment import assign_priorities
@@ -53,6 +58,7 @@ __all__ = [
     *partitioned.__all__,
     "GEDF_BOUNDS",
     "GEDF_METHODS",
+    "HOLISTIC_TERMS",
     "LOCKS",
     "ORDERS",
     "PRIORITY_TERMS",
@@ -66,6 +72,7 @@ __all__ = [
     "FifoBound",
     "FifoLimit",
     "GedfVerdict",
+    "HolisticBound",
     "PriorityStreamsBound",
     "Verdict",
     "assign_priorities",
@@ -75,6 +82,7 @@ __all__ = [
     "fifo_bound",
     "fifo_limit",
     "gedf_tardiness",
+    "holistic",
     "partition",
     "priority_streams",
     "schedulability",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gpusched._support.budget import (
     within_seconds,
 )
 from gpusched.analysis.global_edf_verdict import GedfVerdict
+from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.placed_tests import run_test
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
@@ -38,6 +39,7 @@ from gpusched.comparison.verdicts.premises import (
     refuse_false_premises,
 )
 from gpusched.comparison.verdicts.readings import under_all_readings
+from gpusched.comparison.whole_programs import WHOLE_PROGRAMS, takes_options, whole_program
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
@@ -71,8 +73,10 @@ class Allocation:
     server: int | None = None
 
     @classmethod
-    def of(cls, verdict: Verdict) -> Allocation:
+    def of(cls, verdict: Verdict | HolisticBound) -> Allocation:
         """The allocation of a verdict."""
+        if isinstance(verdict, HolisticBound):
+            return cls(verdict.tasks.core)
         hosts = verdict.hosts
         server = None if verdict.server is None else int(verdict.server)
         return cls(hosts.core, hosts.sm if verdict.test == "stgm" else None, server)
@@ -88,6 +92,7 @@ class Request:
     stop: Any = None
     allocation: Allocation | None = None
     memory: int | None = None  # most bytes of a table of batches
+    whole: bool = True  # False: only the other test is asked of a way that has the holistic one
     reasons: bool = True  # False: only whether the test accepts is asked, not why it does not
 
 
@@ -250,28 +255,86 @@ def analyzed(
 def _analyzed(
     models: DerivedModels, way: Way, request: Request, *, shared_cpus: bool
 ) -> WorkloadAnswer:
-    """The answer under one reading of the rules of GPUs."""
-    method = way.test_method
-    if method is None:
+    """The answer under one reading of the rules of GPUs.
+
+    Of a way with two tests, that of the GPU alone comes first. What it does not guarantee the
+    holistic one may, which counts CPUs, copies and channels itself.
+    """
+    if way.test_method is None:
         raise ValueError(
             f"way: got {way.name!r}, which has no test in this package, expected another way; "
             "gs.observe (gpusched simulate) simulates it"
         )
-    inner = as_way(request.options.get("within", way.within)) if way.name == "mig" else None
     raise_if_stopped(request.stop)
+    answer = whole = refused = None
+    if way.family == "lock" or way.name in _TESTS:
+        try:
+            answer = _answered(models, way, request, shared_cpus=shared_cpus)
+        except NotApplicable as error:
+            refused = error
+    settled = answer is not None and (answer.accepted or answer.impossible)
+    asks_whole = shared_cpus and (request.whole or way.name not in _TESTS) and not settled
+    if asks_whole and way.name in WHOLE_PROGRAMS:
+        try:
+            whole = _whole_answer(models, way, request)
+        except NotApplicable as error:
+            refused = refused or error
+    if answer is None:
+        if whole is None:
+            assert refused is not None
+            raise refused
+        return whole
+    if whole is None:
+        return answer
+    if whole.accepted or not (answer.conditions or answer.rejected):
+        more = whole.accepted or whole.bounded.sum() > answer.bounded.sum()
+        return whole if more else answer
+    return answer
+
+
+Test: TypeAlias = "Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]"
+
+
+def _whole_answer(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswer | None:
+    """The answer of the holistic test of a way; None where an option belongs to the other test."""
+    if not takes_options(way, request.options):
+        return None
+
+    def test(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
+        kept = None if request.allocation is None else request.allocation.core
+        found = whole_program(models, way, kept, request.stop)
+        answer, view = found.answer, found.view
+        return Found(answer, view, bool(answer.accepted), found.said, found.slower)
+
+    return _answered(models, way, request, shared_cpus=True, test=test)
+
+
+def _answered(
+    models: DerivedModels,
+    way: Way,
+    request: Request,
+    *,
+    shared_cpus: bool,
+    test: Test | None = None,
+) -> WorkloadAnswer:
+    """The answer of a test; None: that of the way, which is not the holistic one."""
+    method = way.test_method
+    assert method is not None
+    inner = as_way(request.options.get("within", way.within)) if way.name == "mig" else None
     options = dict(request.options)
     if way.modes:
         options.setdefault("mode", way.modes[0])
     began = perf_counter()
     given = models.given
+    run = _test_of(way) if test is None else test
     try:
-        refuse_false_premises(way.name, Case(given))
-        models, found = _found(given, way, request, options, inner)
+        refuse_false_premises(way.name, Case(given), whole=test is not None)
+        models, found = _found(given, way, request, options, inner, run)
     except ValueError as error:
         raise NotApplicable(*error.args).with_traceback(error.__traceback__) from None
 
     def again(other: DerivedModels) -> tuple[DerivedModels, Found]:
-        return _found(other, way, request, options, inner)
+        return _found(other, way, request, options, inner, run)
 
     means = judged(
         models,
@@ -286,7 +349,7 @@ def _analyzed(
         workload=given.workload,
         platform=given.platform,
         way=way.name,
-        method="priority_streams" if isinstance(answer, PriorityStreamsBound) else method.name,
+        method=_NAMES.get(type(answer), method.name),
         options=options,
         claim=answer.claim,
         accepted=means.accepted,
@@ -306,6 +369,13 @@ def _analyzed(
     )  # fmt: skip
 
 
+_NAMES: dict[type[Any], str] = {
+    PriorityStreamsBound: "priority_streams",
+    HolisticBound: "holistic",
+}
+"""Tests by the class of their answers, of ways with several."""
+
+
 def _units_of(workload: Workload, view: View[Any]) -> dict[str, tuple[int, ...]]:
     """Numbers of kernels in the units of batches, of the tasks that have units of several."""
     if isinstance(view, ChainBatchView):
@@ -319,18 +389,23 @@ def _units_of(workload: Workload, view: View[Any]) -> dict[str, tuple[int, ...]]
 
 
 def _found(
-    models: DerivedModels, way: Way, request: Request, options: dict[str, Any], inner: Any
+    models: DerivedModels,
+    way: Way,
+    request: Request,
+    options: dict[str, Any],
+    inner: Any,
+    test: Test,
 ) -> tuple[DerivedModels, Found]:
     """The answer of a way's test, and its models: those in finer ticks, if needed."""
     within = "" if inner is None else inner.name
     fine = models.refined(way.name, test=True, within=within)
     try:
-        return fine, _test_of(way)(fine, way, request, options)
+        return fine, test(fine, way, request, options)
     except OverflowError:  # of times that are short enough in the given ticks
         if fine.grain == 1:
             raise
     coarse = fine.given.unrefined()
-    return coarse, _test_of(way)(coarse, way, request, options)
+    return coarse, test(coarse, way, request, options)
 
 
 # Tests --------------------------------------------------------------------------------------------
@@ -598,7 +673,7 @@ def instances_for(
     return allocated(models, within, inner, test, as_budget(request.budget), request.stop, report)
 
 
-_TESTS: dict[str, Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]] = {
+_TESTS: dict[str, Test] = {
     "streams": _streams,
     "priority_streams": _priority_streams,
     "mps": _mps,
@@ -616,9 +691,9 @@ _TESTS: dict[str, Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]
     "edf_parallel": _dispatcher(pbs.edf_parallel, waits=True),
     "pbs": _search,
 }
-"""Tests of ways, but for those in which one task at a time uses the GPU."""
+"""Tests of ways, but for the holistic one and those of locks."""
 
 
-def _test_of(way: Way) -> Callable[[DerivedModels, Way, Request, dict[str, Any]], Found]:
+def _test_of(way: Way) -> Test:
     """The test of a way with the model that its proof is about, which only locks share."""
     return _placed(_locked) if way.family == "lock" else _TESTS[way.name]

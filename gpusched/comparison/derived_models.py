@@ -37,6 +37,7 @@ from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.launches import Launches
+from gpusched.model.programs import Programs
 from gpusched.model.views.derived_view import (
     BatchView,
     ChainBatchView,
@@ -108,7 +109,7 @@ class DerivedModels:
         self._made: dict[object, object] = {}
         self._channels_are_apart = False  # of streams, whatever their number
         self._copies_wait = True
-        self._channel_release: Literal["dispatched", "ended"] = "dispatched"
+        self.channel_release: Literal["dispatched", "ended"] = "dispatched"
         self._share_unit: int | None = None  # SMs to which shares of MPS clients are rounded
         self._is_settled = False  # has its ticks
         self._keeps_profiles = False  # times of kernels are those on all SMs
@@ -123,7 +124,7 @@ class DerivedModels:
         made._keeps_profiles = self._keeps_profiles
         made._copies_wait = self._copies_wait
         made._share_unit = self._share_unit
-        made._channel_release = self._channel_release
+        made.channel_release = self.channel_release
         return made
 
     def forget(self) -> None:
@@ -314,22 +315,38 @@ class DerivedModels:
         waits = waits and self._copies_wait
 
         def make() -> View[HostTasks]:
-            workload = self.workload if sms == "divided" else self._stated()
+            workload = self.workload if sms == "divided" else self._stated(self.workload)
             return workload.hosts(
                 self.platform, sms=sms, waits=waits, split=split, switches=switches
             )
 
         return self.once(("hosts", sms, waits, split, switches), make)
 
-    def _stated(self) -> Workload:
+    def _stated(self, workload: Workload) -> Workload:
         """The workload with stated times of kernels on all SMs, which no waves round up."""
-        times = self.workload.kernel_times(self.platform)
-        return self.workload.replace(
+        times = workload.kernel_times(self.platform)
+        return workload.replace(
             tasks=[
                 task.replace(segments=list(map(_as_stated, task.segments, of_task)))
-                for task, of_task in zip(self.workload, times, strict=True)
+                for task, of_task in zip(workload, times, strict=True)
             ]
         )
+
+    def programs(self, form: StreamForm) -> View[Programs]:
+        """Whole programs, with streams and hardware channels as a form has them.
+
+        In parts of the GPU, the times of kernels are those on the SMs of the parts.
+        """
+
+        def make() -> View[Programs]:
+            streamed, said = self._streamed(form, test=True)
+            shapes = form not in ("one_stream", "time_slices")
+            view = (streamed if shapes else self._stated(streamed)).programs(
+                self.platform, shapes=shapes
+            )
+            return View(view.tasks, (*view.assumptions, *said))
+
+        return self.once(("programs", form), make)
 
     def launches(self, form: StreamForm, until: int) -> LaunchView:
         """Launches of the jobs released before ``until``, in the given form of streams."""

@@ -19,6 +19,7 @@ from gpusched._support.budget import (
 from gpusched._support.growth_factors import factor_in_steps, factor_text, largest_factor
 from gpusched._support.saved import Saved
 from gpusched._support.text import clip, shown
+from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.sensitivity import breakdown
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import (
@@ -225,7 +226,9 @@ class Growth:
         exact = way.monotone and request.options.get("variant", "sound") == "sound"
         detail, kept = None if answer is None else answer.detail, None
         self._verdict = detail if isinstance(detail, Verdict) else None
-        if exact and isinstance(detail, Verdict):
+        if isinstance(detail, HolisticBound):  # of which waits for SMs are rounded to ticks
+            exact = exact and detail.rule != "streams"
+        if exact and isinstance(detail, (Verdict, HolisticBound)):
             kept = Allocation.of(detail)
             exact = not (kept.core < 0).any()  # otherwise there is no allocation to keep
         self._exact = exact

@@ -23,6 +23,7 @@ from gpusched._support.budget import (
     within_seconds,
 )
 from gpusched.analysis.global_edf_verdict import GedfVerdict
+from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import (
     Request,
@@ -249,7 +250,8 @@ def _found(
     """The simulated jobs, and the models that they are of: those in finer ticks, if needed."""
     assert way.simulator is not None
     simulation = _SIMULATIONS[way.simulator]
-    if way.name == "time_slices" and not any(task.copy_time for task in models.workload):
+    copies = any(task.copy_time for task in models.workload)
+    if way.name == "time_slices" and not copies and not models.platform.launch_latency:
         with contextlib.suppress(ValueError):  # else processes of several tasks, or no cores
             turns = models.refined(way.name, test=True)
             return turns, _host(turns, way, request, watch)
@@ -378,7 +380,7 @@ def _hierarchy(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         models.gpu(),
         copy_engines=engine_directions(platform.copy_engines) or None,
         channels=channels,
-        channel_release=models._channel_release,
+        channel_release=models.channel_release,
         shared_channels=shared_channels,
         timeslice=platform.timeslice if several else None,
         context_switch=platform.context_switch if several else 0,
@@ -492,6 +494,10 @@ def _placed(
         own = "lock" if way.name == "srm" else "server_period"
         played = way.replace(**request.options).without(*_OF_TESTS)
         return verdict.hosts, said, played.replace(**{own: getattr(verdict, own)}), None
+    if isinstance(verdict, HolisticBound):
+        hosts = models.hosts("all", waits=False, split=True, switches=False).tasks
+        played = with_platform(way.replace(**request.options), models)
+        return hosts.replace(core=verdict.tasks.core), said, played, None
     assert isinstance(verdict, Verdict)
     hosts = verdict.hosts
     nowhere = np.flatnonzero(hosts.core < 0)

@@ -13,7 +13,8 @@ from gpusched.analysis.breakdown_answer import Breakdown
 from gpusched.analysis.priority_assignment import assign_priorities
 from gpusched.analysis.sensitivity import breakdown
 from gpusched.analysis.verdict import Verdict
-from gpusched.comparison.analyses import analyze
+from gpusched.comparison.analyses import Request, analyzed, options_of, with_costs
+from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.answer import missing
@@ -60,7 +61,8 @@ def placed(
     Raises ValueError for another way, for a task that gets no core, and the errors of `analyze`.
     """
     way = placed_way(way, **options)
-    answer = analyze(workload, platform, way, stop=stop)
+    models = DerivedModels(workload, with_costs(platform, way))
+    answer = analyzed(models, way, Request(options_of(way), stop=stop, whole=False))
     verdict = answer.detail
     assert isinstance(verdict, Verdict)
     without = np.flatnonzero(verdict.hosts.core < 0)

@@ -16,6 +16,7 @@ from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import UNITS, clip, plural, shown
 from gpusched.analysis.fifo_answer import FifoBound
 from gpusched.analysis.global_edf_verdict import GedfVerdict
+from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels
@@ -43,7 +44,7 @@ __all__ = ["WorkloadAnswer"]
 CLAIMS = ("exact", "sufficient", "necessary", "simulation")
 """Values of ``claim``."""
 
-_DETAILS = (Verdict, GedfVerdict, FifoBound, PriorityStreamsBound, Edf, Search)
+_DETAILS = (Verdict, GedfVerdict, FifoBound, PriorityStreamsBound, HolisticBound, Edf, Search)
 _DETAIL_KINDS = (*(detail._KIND for detail in _DETAILS), "MigAllocation")
 
 
@@ -329,6 +330,14 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
         Empty for methods that choose nothing. The batches of PBS are in ``schedule``.
         """
+        if isinstance(self.detail, HolisticBound):
+            tasks = self.detail.tasks
+            return tuple(
+                f"{clip(name, 60)}: core {core}, priority {priority}"
+                for name, core, priority in zip(
+                    tasks.name, tasks.core.tolist(), tasks.priority.tolist(), strict=True
+                )
+            )
         if not isinstance(self.detail, Verdict):
             chosen: tuple[str, ...] = getattr(self.detail, "setup", ())
             return chosen

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gpusched.model.host_tasks import HostTasks
     from gpusched.model.kernel_chains import KernelChains
     from gpusched.model.kernel_tasks import KernelTasks
+    from gpusched.model.programs import Programs
 
 __all__ = ["Answer", "Claim", "Flags", "Ticks", "Times", "missing", "part_of", "sets_at", "sets_of"]
 
@@ -192,7 +193,7 @@ class Answer(Tabular, Saved, Frozen, ABC):
 
     @property
     @abstractmethod
-    def _tasks(self) -> KernelTasks | KernelChains | HostTasks:
+    def _tasks(self) -> KernelTasks | KernelChains | HostTasks | Programs:
         """The task set, or the stack of them."""
 
     @property

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from gpusched._support.arguments import Int64Array, at_least, frozen, int_array, task_names
 from gpusched._support.large_arrays import spread
 from gpusched._support.tabular import frame_of
-from gpusched._support.text import TICKS, clip, escape, plural, shown
+from gpusched._support.text import TICKS, clip, escape, plural
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.padded_columns import Column, padded, refuse_gaps
 from gpusched.model.task_sets import TaskSet, unless_derived
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ _OF_TASK = ("period", "deadline", "offset", "priority")
 _OF_KERNEL = ("block_time", "blocks", "threads", "latency", "regs", "smem")
 _LEAST = {"offset": 0, "latency": 0, "regs": 0, "smem": 0}
 _ROWS = 40
-
-Column = npt.ArrayLike | Sequence[Any]
 
 
 class _Changes(TypedDict, total=False):
@@ -160,10 +159,10 @@ class KernelChains(TaskSet):
         columns |= {"latency": latency, "regs": regs, "smem": smem}
         has: npt.NDArray[np.bool_] | None = None
         for key in _OF_KERNEL:
-            array = _padded(columns[key], key, times.shape, has)
+            array = padded(columns[key], key, times.shape, has, ("block_time", "kernel"))
             if has is None:
                 has = array > 0
-                _refuse_gaps(array, has)
+                refuse_gaps(array, has, ("block_time", "kernel"))
             at_least(np.where(has, array, 1), _LEAST.get(key, 1), key)
             object.__setattr__(self, key, frozen(np.where(has, array, 0)))
         object.__setattr__(self, "name", task_names(name, times.shape[-1]))
@@ -341,69 +340,6 @@ class KernelChains(TaskSet):
         )
         note = f"<p>and {self.n - _ROWS} more tasks</p>" if self.n > _ROWS else ""
         return f"<table>{TICKS}<tr><th></th>{head}</tr>{rows}</table>{note}"
-
-
-def _padded(
-    column: Any, key: str, shape: tuple[int, ...], has: npt.NDArray[np.bool_] | None
-) -> Int64Array:
-    """A column of kernels with one row per task, 0 beyond the last kernel of a task.
-
-    ``has``: which entries are kernels; None for the column that says so.
-    """
-    if len(shape) == 2 or isinstance(column, np.ndarray):
-        array = int_array(column, key)
-        if has is None and (array.ndim != len(shape) + 1 or array.shape[:-1] != shape):
-            raise ValueError(
-                f"{key}: got shape {array.shape}, expected {shape} and an axis for the kernels"
-            )
-        try:
-            return array if has is None else np.broadcast_to(array, has.shape).copy()
-        except ValueError:
-            assert has is not None
-            raise ValueError(
-                f"{key}: got shape {array.shape}, expected {has.shape} as of block_time"
-            ) from None
-    if has is None and (not _is_list(column) or len(column) != shape[0]):
-        raise ValueError(f"{key}: got {shown(column)}, expected a sequence for each task")
-    if not _is_list(column):
-        column = [column] * shape[0]
-    if len(column) != shape[0]:
-        raise ValueError(f"{key}: got {len(column)} entries, expected {shape[0]}, one per task")
-    rows = []
-    for i, row in enumerate(column):
-        count = None if has is None else int(has[i].sum())
-        if has is not None and not _is_list(row):
-            row = [row] * int(has[i].sum())
-        if not _is_list(row) or len(row) == 0:
-            raise ValueError(
-                f"{key}[{i}]: got {shown(row)}, expected the numbers of the task's kernels"
-            )
-        numbers = int_array(row, f"{key}[{i}]")
-        if numbers.ndim != 1 or (count is not None and len(numbers) != count):
-            raise ValueError(
-                f"{key}[{i}]: got {len(numbers)} numbers, expected {count}, one per kernel"
-            )
-        if has is None:
-            at_least(numbers, 1, f"{key}[{i}]")
-        rows.append(numbers)
-    most = max(map(len, rows)) if has is None else has.shape[-1]
-    return np.array([np.pad(row, (0, most - len(row))) for row in rows], np.int64)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (str, bytes))
-
-
-def _refuse_gaps(array: Int64Array, has: npt.NDArray[np.bool_]) -> None:
-    """Refuse negative times, tasks without kernels, and kernels behind a 0."""
-    at_least(array, 0, "block_time")
-    wrong = np.argwhere(~has[..., :1].all(axis=-1) | (has[..., 1:] & ~has[..., :-1]).any(axis=-1))
-    if len(wrong):
-        where = tuple(wrong[0].tolist())
-        raise ValueError(
-            f"block_time{list(where)}: got {shown(array[where].tolist())}, expected the times of "
-            "at least one kernel, and 0 behind the last one only"
-        )
 
 
 def rows_of(tasks: KernelTasks | KernelChains) -> KernelTasks:

@@ -265,7 +265,7 @@ def _parameters(row: dict[str, Any]) -> tuple[Option, ...]:
 
 
 def _modes(row: dict[str, Any]) -> tuple[str, ...]:
-    single = row["test"] is None or row["one_row"]
+    single = row["test"] is None or row["one_row"] or "mode" in row["without"]
     return () if single else methods()[row["test"]].choices("mode")
 
 

@@ -134,11 +134,14 @@ def test_reasons_of_derived_models_say_times_in_units() -> None:
 
 
 def test_tasks_that_a_model_leaves_out_have_a_response() -> None:
-    """On a CPU that no other task uses, or under the condition that they are not delayed."""
+    """On a CPU that no other task uses, or with a bound that counts who shares its CPU."""
     w = single() + gs.Workload([gs.Task("cpu", 50, [gs.CPU(1)])])
     answer = gs.analyze(w, ORIN.replace(cpus=3), "streams")
     assert answer.accepted and answer.response[2] == 1 and answer.bounded.all()
     answer = gs.analyze(w, ORIN, "streams")
+    assert answer.accepted and answer.method == "holistic" and answer.bounded.all()
+    assert 1 <= answer.response[2] <= 50
+    answer = gs.analyze(w, ORIN, "pbs")
     assert answer.verdict == "conditional" and answer.response[2] == 1 and answer.bounded.all()
     assert "under the conditions" in answer.why("cpu")
     assert any("left out" in text for text in answer.assumptions)
@@ -225,7 +228,9 @@ def test_a_comparison_has_a_row_for_every_way_and_mode() -> None:
         assert c[row.label] is row
         assert row.why()
     assert c["mpcp"].label == "mpcp (suspend)"
-    assert c["streams"].answer.method == "priority_streams"  # a job has two kernels
+    assert c["streams"].answer.method == "holistic"  # tasks share CPUs
+    alone = gs.compare(pipeline(), ORIN.replace(cpus=3), ways=["streams"])[0]
+    assert alone.answer.method == "priority_streams"  # a job has two kernels
     with pytest.raises(KeyError, match="expected one of one_stream"):
         c["gedf"]
     assert "mpcp (busy)" in str(c) and "mpcp (busy)" in c._repr_html_()
@@ -237,7 +242,10 @@ def test_a_comparison_has_a_row_for_every_way_and_mode() -> None:
 def test_a_comparison_without_any_model() -> None:
     """A workload that no model expresses has reasons, and no answer."""
     w = gs.Workload([gs.Task("a", 40, [gs.Kernel(3)], jitter=2)])
+    whole = ("one_stream", "time_slices")  # kernels one after the other need no SMs
     c = gs.compare(w, gs.Platform())
+    assert {row.label for row in c if row.verdict == "guaranteed"} == {*whole}
+    c = gs.compare(w, gs.Platform(), ways=[way.name for way in WAYS if way.name not in whole])
     assert c.schedulable is None and c.best() is None
     for row in c:
         assert row.verdict == "not applicable"

@@ -121,7 +121,7 @@ def test_overloaded_cpus_are_impossible(method: str) -> None:
     assert "needs 2.4 CPUs" in reason(busy)
 
 
-@pytest.mark.parametrize("method", ["streams", *BATCHES])
+@pytest.mark.parametrize("method", BATCHES)
 def test_a_condition_that_is_not_shown_is_named(method: str) -> None:
     tasks = [gs.Task(name, 100, [gs.CPU(8), whole(1)]) for name in "abc"]
 

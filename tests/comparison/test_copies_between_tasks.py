@@ -35,7 +35,8 @@ def test_a_short_copy_waits_for_a_long_one() -> None:
     ])  # fmt: skip
     for way in (*IN_CONTEXTS, *UNDER_LOCKS, "streams", "priority_streams", "mps", "pbs"):
         found = answer(w, way)
-        assert found is None or (not found.accepted and not found.bounded[1]), way
+        assert found is None or not found.accepted, way
+        assert found is None or not found.bounded[1] or found.response[1] > 50, way
     for mode in ("suspend", "busy"):
         found = answer(w.with_task(w["b"].replace(period=400, deadline=100)), "gcaps", mode=mode)
         assert found is not None and found.accepted and found.response[1] == 52

@@ -26,16 +26,18 @@ def test_clients_are_bounded_as_streams():
         gs.analyze(workload(), platform, "streams")
 
 
-def test_streams_that_share_channels_have_no_bound():
-    """Xavier has two channels: the test refuses a third stream, which the simulation knows."""
+def test_streams_that_share_channels_wait_for_each_other():
+    """Xavier has two channels: the holistic test counts them, and the simulation knows them."""
     kernel = gs.Kernel(10, blocks=1, threads=32)
     tasks = [gs.Task(f"t{i}", 1000, [kernel]) for i in range(3)]
     two, three = gs.Workload(tasks[:2]), gs.Workload(tasks)
     platform = gs.Platform("Xavier", cpus=3)
     for way in ("streams", "priority_streams"):
         assert gs.analyze(two, platform, way).schedulable
-        with pytest.raises(ValueError, match="tasks: got 3 streams, expected at most 2"):
-            gs.analyze(three, platform, way)
+        shared = gs.analyze(three, platform, way)
+        assert shared.accepted and shared.method == "holistic"
+        assert [rule.name for rule in shared.rules] == ["channel_release"]
+        assert shared.response[0] > gs.analyze(two, platform, way).response[0]
     assert gs.analyze(three, platform, "mps").schedulable  # a process each, with its channels
     assert isinstance(gs.observe(two, platform, "streams").detail, gs.simulate.FifoRun)
     run = gs.observe(three, platform, "streams").detail

@@ -83,7 +83,8 @@ ANSWERS = {
     "gpu_server": lambda: gs.analyze(program(), ORIN, "gpu_server"),
     "stgm": lambda: gs.analyze(program(), ORIN, "stgm"),
     "srm": lambda: gs.analyze(program(), ORIN, "srm", lock="omlp"),
-    "streams": lambda: gs.analyze(program(), ORIN, "streams"),
+    "streams": lambda: gs.analyze(program(), ORIN.replace(cpus=3), "streams"),
+    "whole programs": lambda: gs.analyze(program(), ORIN, "one_stream"),
     "fifo": lambda: gs.analyze(plain(), ORIN.replace(slowdown=None), "streams"),
     "edf_serial": lambda: gs.analyze(plain(), ORIN, "edf_serial"),
     "pbs": lambda: gs.analyze(plain(), ORIN, "pbs"),
@@ -190,7 +191,7 @@ def test_answers_of_every_kind_are_among_them() -> None:
     details = {type(made(f"answer, {name}").detail).__name__ for name in ANSWERS}
     assert details == {
         *("Verdict", "GedfVerdict", "PriorityStreamsBound", "FifoBound", "Edf", "Search"),
-        "MigAllocation",
+        *("MigAllocation", "HolisticBound"),
     }
     runs = {type(made(f"run, {name}").detail).__name__ for name in RUNS}
     assert runs == {"FifoRun", "HostRun", "Hierarchy", "InstanceRuns"}

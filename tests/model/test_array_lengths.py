@@ -20,6 +20,7 @@ OWN_OF: dict[str, set[tuple[str, int]]] = {
     "generate_kernels": {("utilization", 0), ("periods", 0)},
     "generate_uunifast": {("utilization", 0)},
     "hierarchy_open": {("copy_engines", 0), ("runlist", 0)},
+    "holistic": {("part_sms", 0)},
     "host_assign_priorities": {("sm", 2)},
     "host_breakdown": {("sm", 2)},
     "host_partition": {("sm", 2)},

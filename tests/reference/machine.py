@@ -10,7 +10,8 @@ Choices where the rules leave one:
 
 - A call that follows CPU work is the last instruction of that work, in all ways; what follows a
   WAIT needs a CPU again, but for a STOP (and an END that costs nothing, in front of a STOP).
-- A channel is a FIFO of kernels by arrival in their streams; a kernel leaves it when dispatched.
+- A channel is a FIFO of kernels by arrival in their streams; a kernel leaves it when dispatched, or
+  with ``channel_release="ended"`` when it ends.
 - Every operation arrives `launch_latency` after its call, copies too; calls do not wait for it.
 - A kernel without a shape takes all SMs that it may use, when all of them are empty.
 - Two engines or more are one per direction, an unknown number is one. Copies go on while contexts
@@ -371,7 +372,9 @@ class Machine:
         launches: str = "async",
         launch_cpu: int = 0,
         lone_copies: str = "section",
+        channel_release: str = "dispatched",
     ) -> None:
+        self.channel_release = channel_release
         self.workload, self.way, self.until = workload, way, until
         self.platform = platform = platform.at(workload.tick)
         self.times, self.seed, self.cpu_policy = times, seed, cpu
@@ -560,6 +563,8 @@ class Machine:
         op.running -= 1
         assert op.shape is not None
         if op.running == 0 and op.started == op.shape.blocks:
+            if self.channel_release == "ended":
+                device.channels[self.channel(op.room)].remove(op)
             self._op_ends(device, op)
             self.way.kernel_ended(self, device, context)
 
@@ -830,7 +835,8 @@ class Machine:
                     return started  # it blocks all behind it and all lower levels
                 op.dispatched = self.now
                 queue.pop(0)
-                device.channels[self.channel(op.room)].remove(op)
+                if self.channel_release == "dispatched":
+                    device.channels[self.channel(op.room)].remove(op)
         return started
 
     def _grid_fits(self, device: Device, op: Op) -> bool:

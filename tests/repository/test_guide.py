@@ -131,8 +131,8 @@ def test_rules_of_ways(site: None) -> None:
     assert head == ["rule", "kind", "source", "what would settle it"]
     assert [rule.text, "hint", rule.source, rule.settled_by] in rows
     assert len(rows) == len(known_rules("priority_streams"))
-    (channels,) = (row for row in rows if row[0].startswith("a kernel that shares a channel"))
-    assert channels[0].endswith(" (simulations; tests refuse this)")
+    (grids,) = (row for row in rows if row[0].startswith("a kernel beyond the number"))
+    assert grids[0].endswith(" (simulations; tests refuse this)")
     head, _, *rows = table("`streams`, `mps`")
     assert head[-1] == "ways" and len({row[0] for row in rows}) == len(rows)
     ways = {row[0]: row[-1] for row in rows}

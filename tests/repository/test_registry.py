@@ -59,7 +59,8 @@ def test_names_are_unique_and_found() -> None:
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_descriptor_agrees_with_the_function(method: gs.Method) -> None:
     parameters = inspect.signature(function_of(method)).parameters
-    models = ("KernelTasks", "KernelChains", "BatchTable", "HostTasks", "Launches", "Workload")
+    models = ("KernelTasks", "KernelChains", "BatchTable", "HostTasks", "Programs", "Launches")
+    models += ("Workload",)
     assert method.model in models
     assert method.claim in ("exact", "sufficient", "necessary", "simulation")
     assert method.source and method.summary.endswith(".")

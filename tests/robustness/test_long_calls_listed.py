@@ -24,6 +24,7 @@ LONG = {
     "analysis.gpu_server": "host_test",
     "analysis.mpcp": "host_test",
     "analysis.partition": "host_allocation",
+    "analysis.holistic": "comparison",
     "analysis.priority_streams": "comparison",
     "analysis.srm": "srm",
     "analysis.stgm": "stgm",

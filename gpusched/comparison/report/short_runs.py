@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Allocation, Request
 from gpusched.comparison.derived_models import DerivedModels
@@ -57,7 +58,7 @@ def short_runs(rows: Sequence[Row], workload: Workload) -> list[ShortRun]:
         if row.run is None:
             continue
         detail = None if row.answer is None else row.answer.detail
-        kept = Allocation.of(detail) if isinstance(detail, Verdict) else None
+        kept = Allocation.of(detail) if isinstance(detail, (Verdict, HolisticBound)) else None
         timeline = blocks <= _MOST_BLOCKS or row.way.simulator == "host"
         watch = Watch(until, timeline)
         try:

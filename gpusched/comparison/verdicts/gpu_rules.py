@@ -263,7 +263,7 @@ def _beyond_green_channels(models: DerivedModels) -> bool:
 
 def _released_at_end(models: DerivedModels) -> Iterator[Reading]:
     made = models._with(models.workload)
-    made._channel_release = "ended"
+    made.channel_release = "ended"
     yield "a kernel that shares a channel waits until those before it have ended", made
 
 
@@ -425,21 +425,18 @@ _ENTRIES = (
         ("streams", "priority_streams"),
         _beyond_channels,
         _released_at_end,
-        only_runs=True,
     ),
     _Entry(
         _CHANNEL_RELEASE,
         ("mps", "mps_static"),
         _beyond_client_channels,
         _released_at_end,
-        only_runs=True,
     ),
     _Entry(
         _CHANNEL_RELEASE,
         ("green_contexts",),
         _beyond_green_channels,
         _released_at_end,
-        only_runs=True,
     ),
     _Entry(
         Rule(

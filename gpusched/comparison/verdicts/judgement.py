@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched._support.arguments import frozen
 from gpusched._support.text import clip
+from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
@@ -26,6 +27,7 @@ from gpusched.model.answer import Answer, Times, missing
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.programs import Programs
 from gpusched.model.views.derived_view import View
 from gpusched.model.workload.time_units import tick_length, time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -40,7 +42,7 @@ class Found:
 
     answer: Answer | MigAllocation
     # None: the answer is one for the workload
-    view: View[HostTasks] | View[KernelTasks] | View[KernelChains] | None
+    view: View[HostTasks] | View[KernelTasks] | View[KernelChains] | View[Programs] | None
     accepted: bool
     said: tuple[str, ...] = ()
     slower: tuple[str, ...] = ()  # how the slowdown was counted, in times that are upper bounds
@@ -87,7 +89,8 @@ def judged(
     values, known = response.filled(0), ~np.ma.getmaskarray(response)
     bounded, reason = np.array(bounded), ""
     said: tuple[str, ...] = ()
-    if needs_cpus(way.name):
+    whole = isinstance(answer, HolisticBound)
+    if needs_cpus(way.name) and not whole:
         overlap = jobs_that_overlap(models, values, known)
         if overlap:
             bounded[:] = False
@@ -106,7 +109,7 @@ def judged(
     conditions = (
         answer.conditions
         if isinstance(answer, MigAllocation)
-        else open_conditions(way, Case(models, answer, found.view), cpus=shared_cpus)
+        else open_conditions(way, Case(models, answer, found.view), cpus=shared_cpus, whole=whole)
     )
     # A guarantee excludes that no way can meet the deadlines; the search for a reason takes time.
     asked = shared_cpus and (bool(conditions) if holds else reasons)
@@ -197,7 +200,7 @@ def _in_ticks(response: Times, grain: int) -> Times:
 def _by_task(
     workload: Workload,
     answer: Answer,
-    view: View[HostTasks] | View[KernelTasks] | View[KernelChains],
+    view: View[HostTasks] | View[KernelTasks] | View[KernelChains] | View[Programs],
 ) -> tuple[Times, Any]:
     """Responses of whole jobs, and whether they are bounded, for all tasks of the workload.
 

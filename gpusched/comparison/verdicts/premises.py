@@ -37,6 +37,7 @@ __all__ = [
     "CpuSide",
     "NotApplicable",
     "Premise",
+    "by_core",
     "conditions_of",
     "conditions_values",
     "cpu_side",
@@ -53,7 +54,7 @@ class NotApplicable(ValueError):
 
     >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2)])])
     >>> try:
-    ...     gs.analyze(w, gs.Platform("Xavier"), "streams")
+    ...     gs.analyze(w, gs.Platform("Xavier"), "pbs")
     ... except gs.NotApplicable as error:
     ...     print(error)
     tasks: got none with GPU segments, expected at least one
@@ -180,7 +181,7 @@ def _cpu_side(models: DerivedModels) -> CpuSide:
         found = _responses(alone, rest, cpus - rest) if rest >= 0 else None
         if found is not None:
             core = own | found[1]
-            said = (f"each task has a core: {_by_core(core)}",) if len(core) > 1 else ()
+            said = (f"each task has a core: {by_core(core)}",) if len(core) > 1 else ()
             return CpuSide(None, found[0], core, said)
     elif None not in cores:
         free = not _disturbed(threads, list(workload))
@@ -250,7 +251,7 @@ def _responses(
     return dict(zip(hosts.name, answer.response.tolist(), strict=True)), core
 
 
-def _by_core(core: dict[str, int]) -> str:
+def by_core(core: dict[str, int]) -> str:
     """Names of tasks by core: "0: camera; 1: map, log"."""
     groups: dict[int, list[str]] = {}
     for name, at in core.items():
@@ -521,18 +522,32 @@ process for all tasks that use the GPU. Those of mig are those of the way within
 that its instances share."""
 
 
-def refuse_false_premises(way: str, case: Case) -> None:
-    """Raise ValueError for a premise of a way that is false."""
-    for premise in PREMISES[way]:
+_COUNTED_IN_WHOLE = (_CPUS, _CHANNEL, _CHANNEL_OF_CLIENT, _CHANNEL_OF_GREEN)
+"""Premises of tests of the GPU alone, which tests of whole programs do without."""
+
+
+def _premises_of(way: str, whole: bool) -> tuple[Premise, ...]:
+    found = PREMISES[way]
+    return tuple(one for one in found if one not in _COUNTED_IN_WHOLE) if whole else found
+
+
+def refuse_false_premises(way: str, case: Case, *, whole: bool = False) -> None:
+    """Raise ValueError for a premise of a way that is false; ``whole``: of its holistic test."""
+    for premise in _premises_of(way, whole):
         if premise.refuse is not None:
             premise.refuse(case)
 
 
-def open_conditions(way: Way, case: Case, *, cpus: bool = True) -> tuple[Condition, ...]:
-    """Conditions of an accepting test of a way; ``cpus``: whether those of CPUs are wanted."""
+def open_conditions(
+    way: Way, case: Case, *, cpus: bool = True, whole: bool = False
+) -> tuple[Condition, ...]:
+    """Conditions of an accepting test of a way.
+
+    ``cpus``: whether those of CPUs are wanted; ``whole``: the test is the holistic one.
+    """
     found = [
         premise.doubt(case)
-        for premise in (_WORK, *PREMISES[way.name])
+        for premise in (_WORK, *_premises_of(way.name, whole))
         if premise.doubt is not None and (cpus or premise is not _CPUS)
     ]
     found += [_unproven(way, name, text) for name, text in _UNPROVEN.items()]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._support.arguments import frozen
 from gpusched._support.budget import BudgetSpent
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.verdicts.premises import Condition
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.answer import missing
 from gpusched.model.workload.platforms import Platform
 
 __all__ = ["open_reading", "under_all_readings"]
@@ -40,7 +45,37 @@ def under_all_readings(
         if answer.rejected and (other is None or not other.rejected):
             reason = f"{answer.why()} That is open if {_and(changes)}."
             return replace(answer, rejected=False, impossible=False, reason=reason)
-    return answer
+    return answer if answer.rejected else _over_all(answer, [other for _, other in rest])
+
+
+def _over_all(answer: WorkloadAnswer, others: Sequence[WorkloadAnswer | None]) -> WorkloadAnswer:
+    """The answer with the largest bounds, of tasks that have bounds under all readings.
+
+    The detail is that of the reading with the least slack of a task.
+    """
+    found = [answer, *(other for other in others if other is not None)]
+    if len(found) == 1:
+        return answer if len(others) == 0 else replace(answer, bounded=_none_of(answer))
+    tightest = min(found, key=lambda one: int(one.slack.min()) if one.slack.count() else 0)
+    response = np.max([one.response.filled(0) for one in found], axis=0)
+    known = np.all([~np.ma.getmaskarray(one.response) for one in found], axis=0)
+    bounded = np.all([one.bounded for one in found], axis=0)
+    if len(found) <= len(others):  # under a reading the test does not apply
+        bounded = _none_of(answer)
+    return replace(
+        answer,
+        response=missing(response, known),
+        bounded=frozen(bounded),
+        detail=tightest.detail,
+        derivation=tightest.derivation,
+        reason=tightest.reason,
+        grain=tightest.grain,
+        method=tightest.method,
+    )
+
+
+def _none_of(answer: WorkloadAnswer) -> npt.NDArray[np.bool_]:
+    return frozen(np.zeros(len(answer.workload), np.bool_))
 
 
 def _on_condition(
@@ -56,16 +91,19 @@ def _on_condition(
     """
     conditions = [*answer.conditions, *(_condition(rule, text) for rule, text in changes)]
     settled = {rule for rule, _ in changes}
+    holding = []
     for more, other in choices:
         added = [rule for rule, _ in more if rule not in settled]
         if not set(changes) <= set(more) or len(added) < len(more) - len(changes):
             continue  # excluded by the conditions
         if other is not None and _holds(other):
             conditions += other.conditions
+            holding.append(other)
             continue
         conditions += [_condition(rule, rule.text) for rule in added]
         settled.update(added)
     found = tuple(dict.fromkeys(conditions))
+    answer = _over_all(answer, [other for other in holding if other is not answer])
     if found == answer.conditions:
         return answer
     said = (f"an answer that holds only if {_and(changes)}",) if changes else ()

@@ -61,7 +61,7 @@ class Task(Facts):
         Releases per second as text, such as ``"30Hz"``, given instead of the period. The
         resulting period is rounded down to a whole tick.
     deadline
-        Relative deadline. Default: the period.
+        Relative deadline, from the arrival. Default: the period.
     offset
         Time of the first release.
     jitter

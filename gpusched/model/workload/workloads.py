@@ -23,11 +23,13 @@ from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
+from gpusched.model.programs import Programs
 from gpusched.model.views.chain_view import chain_view
 from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, Source, View
 from gpusched.model.views.host_view import host_view
 from gpusched.model.views.kernel_view import batch_view, chain_batch_view, kernel_view
 from gpusched.model.views.launch_view import launch_view
+from gpusched.model.views.program_view import program_view
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.periodic_task import Task
@@ -735,6 +737,43 @@ class Workload(NoArray, Tabular):
             split=flag(split, "split"),
             switches=flag(switches, "switches"),
         )
+
+    def programs(self, platform: Platform, *, shapes: bool = True) -> View[Programs]:
+        """Derive programs: CPU work, copies and kernels of each job, for `gs.analysis.holistic`.
+
+        Nothing is left out or made longer: copies are requests of an engine, one for both
+        directions or one for each as the platform says; a segment that is repeated is as many.
+        Levels are the priorities of streams, and each task has a hardware channel.
+
+        Parameters
+        ----------
+        platform
+            The platform. It needs a GPU with ``shapes``.
+        shapes
+            Whether kernels share the SMs, by their blocks. False: kernels have their times on all
+            SMs, for rules by which they run one after the other.
+
+        Returns
+        -------
+        View
+            ``tasks`` (`Programs`) and ``assumptions``.
+
+        Raises
+        ------
+        ValueError
+            The model cannot express the workload: with ``shapes``, there is no GPU, or a kernel has
+            no blocks and threads; priorities of threads or streams are given for some tasks only;
+            or jobs have too many segments.
+        OverflowError
+            A time is 2**60 ticks or more.
+
+        >>> w = gs.Workload([gs.Task("a", 90, [
+        ...     gs.CPU(5), gs.CopyIn(2), gs.Kernel(20, blocks=64, threads=512), gs.CPU(3)])])
+        >>> tasks = w.programs(gs.Platform("Xavier")).tasks
+        >>> tasks.time.tolist(), tasks.blocks.tolist(), tasks.block_time.tolist()
+        ([[5, 2, 20, 3]], [[0, 0, 64, 0]], [[0, 0, 10, 0]])
+        """
+        return program_view(self._source(platform), shapes=flag(shapes, "shapes"))
 
     def launches(
         self, platform: Platform, until: Time, *, streams: Literal["task", "one"] = "task"

@@ -1,0 +1,261 @@
+/* The joint fixed point of a holistic test. */
+#include "analysis/holistic/holistic.h"
+
+#include <string.h>
+
+#include "analysis/holistic/holistic_state.h"
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    return gs_analysis_holistic_plus(a, b);
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return gs_analysis_holistic_times(a, b);
+}
+
+static int64_t sum_of(const int64_t *terms)
+{
+    int64_t sum = 0;
+    for (int t = 0; t < GS_ANALYSIS_HOLISTIC_TERMS; t++) {
+        sum = plus(sum, terms[t]);
+    }
+    return sum;
+}
+
+/* F_i(q, w) and its terms. */
+static int64_t demand(const gs_analysis_holistic_t *self, int64_t i, int64_t q, int64_t window,
+                      int64_t *terms)
+{
+    const bool queue = self->options->rule != GS_ANALYSIS_HOLISTIC_STREAMS;
+    int64_t of_group[GS_ANALYSIS_HOLISTIC_TERMS] = {0}, sum, together;
+    memset(terms, 0, sizeof of_group);
+    terms[GS_ANALYSIS_HOLISTIC_OWN] = times(q, self->task[i].cpu);
+    terms[GS_ANALYSIS_HOLISTIC_CPU] = gs_analysis_holistic_cpu(self, i, q, window);
+    self->gpu(self, i, q, window, terms);
+    sum = sum_of(terms);
+    if (!self->options->busy || !queue) {
+        return sum;
+    }
+    gs_analysis_holistic_group(self, i, q, window, of_group);
+    together = sum_of(of_group);
+    if (together < sum) {
+        memcpy(terms, of_group, sizeof of_group);
+        sum = together;
+    }
+    return sum;
+}
+
+/* A bound from the bounds so far, no less than the one that there is. */
+static int bound(gs_analysis_holistic_t *self, int64_t i, gs_analysis_holistic_answer_t *answer)
+{
+    const gs_programs_t *p = self->programs;
+    int64_t most = times(4, p->period[i] + p->deadline[i] + p->jitter[i]);
+    int64_t window = self->window[i], worst = 0;
+    int64_t terms[GS_ANALYSIS_HOLISTIC_TERMS];
+    int status = gs_analysis_holistic_cpu_start(self, i);
+    for (int64_t q = 1; status == GS_OK; q++) {
+        int64_t next = demand(self, i, q, window, terms);
+        while (next > window && next <= most && status == GS_OK) {
+            window = next;
+            next = demand(self, i, q, window, terms);
+            status = gs_poll(self->ctx, 10 * p->n);
+        }
+        if (next > most) {
+            self->response[i] = GS_ANALYSIS_COMMON_LIMIT;
+            return status;
+        }
+        if (q == 1) {
+            self->window[i] = window;
+        }
+        int64_t ended = p->jitter[i] + window, response = ended - (q - 1) * p->period[i];
+        if (response > worst) {
+            worst = response;
+            answer->jobs[i] = q;
+            memcpy(answer->terms + i * GS_ANALYSIS_HOLISTIC_TERMS, terms, sizeof terms);
+        }
+        if (ended <= q * p->period[i]) {
+            break;
+        }
+    }
+    self->response[i] = worst;
+    return status;
+}
+
+/* The least joint fixed point. */
+static int solve(gs_analysis_holistic_t *self, gs_analysis_holistic_answer_t *answer)
+{
+    const gs_programs_t *p = self->programs;
+    int status = GS_OK;
+    for (int64_t i = 0; i < p->n; i++) {
+        self->response[i] = p->jitter[i] + self->task[i].cpu;
+    }
+    for (bool changed = true; changed && status == GS_OK;) {
+        changed = false;
+        for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
+            int64_t before = self->response[i];
+            if (before < GS_ANALYSIS_COMMON_LIMIT) {
+                status = bound(self, i, answer);
+                changed = changed || self->response[i] != before;
+            }
+        }
+    }
+    for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
+        answer->response[i] = self->response[i];
+        if (self->response[i] >= GS_ANALYSIS_COMMON_LIMIT) {
+            answer->response[i] = -1;
+            answer->jobs[i] = 0;
+            memset(answer->terms + i * GS_ANALYSIS_HOLISTIC_TERMS, 0,
+                   GS_ANALYSIS_HOLISTIC_TERMS * sizeof *answer->terms);
+        }
+    }
+    return status;
+}
+
+static int check_parts(gs_context_t *ctx, const gs_programs_t *programs,
+                       const gs_analysis_holistic_options_t *options)
+{
+    if (options->parts == GS_ANALYSIS_HOLISTIC_WHOLE) {
+        return GS_OK;
+    }
+    for (int64_t part = 0; part < options->part_count; part++) {
+        if (options->part_sms[part] < 1 || options->part_sms[part] > options->sms) {
+            return gs_fail(ctx, GS_ERR_VALUE, "part_sms", part, options->part_sms[part],
+                           "at least one SM, and at most those of the GPU");
+        }
+    }
+    for (int64_t i = 0; i < programs->n; i++) {
+        if (programs->part[i] >= options->part_count) {
+            return gs_fail(ctx, GS_ERR_VALUE, "part", i, programs->part[i],
+                           "the number of a part, from 0");
+        }
+    }
+    return GS_OK;
+}
+
+/* Whoever spins keeps its core, which ties leave open. */
+static int check_priorities(gs_context_t *ctx, const gs_programs_t *p)
+{
+    for (int64_t i = 0; i < p->n; i++) {
+        for (int64_t k = 0; k < i; k++) {
+            if (p->core[i] == p->core[k] && p->priority[i] == p->priority[k]) {
+                return gs_fail(ctx, GS_ERR_VALUE, "priority", i, p->priority[i],
+                               "another priority for each task of a core whose tasks spin");
+            }
+        }
+    }
+    return GS_OK;
+}
+
+static int check(gs_context_t *ctx, const gs_programs_t *programs,
+                 const gs_analysis_holistic_options_t *options)
+{
+    const bool streams = options->rule == GS_ANALYSIS_HOLISTIC_STREAMS;
+    if (options->rule < 0 || options->rule >= GS_ANALYSIS_HOLISTIC_RULES) {
+        return gs_fail(ctx, GS_ERR_VALUE, "rule", -1, options->rule, "a rule of the GPU");
+    }
+    if (options->parts < 0 || options->parts >= GS_ANALYSIS_HOLISTIC_PARTS ||
+        (options->parts != GS_ANALYSIS_HOLISTIC_WHOLE && !streams)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "parts", -1, options->parts,
+                       "a kind of parts, for streams alone");
+    }
+    if (options->latency < 0 || options->latency >= GS_ANALYSIS_COMMON_LIMIT) {
+        return gs_fail(ctx, GS_ERR_VALUE, "latency", -1, options->latency,
+                       "a time of at least 0 and below 2**60 - 1 ticks");
+    }
+    if (options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES &&
+        (options->timeslice < 1 || options->timeslice >= GS_ANALYSIS_COMMON_LIMIT)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "timeslice", -1, options->timeslice,
+                       "a positive time below 2**60 - 1 ticks");
+    }
+    if (options->context_switch < 0 || options->context_switch >= GS_ANALYSIS_COMMON_LIMIT) {
+        return gs_fail(ctx, GS_ERR_VALUE, "context_switch", -1, options->context_switch,
+                       "a time of at least 0 and below 2**60 - 1 ticks");
+    }
+    if (streams && (options->sms < 1 || options->sm_threads < 1 ||
+                    options->sm_threads > INT32_MAX / options->sms)) {
+        return gs_fail(ctx, GS_ERR_VALUE, "sms", -1, options->sms,
+                       "a positive number, and below 2**31 threads in all");
+    }
+    int status = gs_programs_check(ctx, programs, streams ? options->sm_threads : 0);
+    if (status == GS_OK) {
+        status = check_parts(ctx, programs, options);
+    }
+    return status == GS_OK && options->busy ? check_priorities(ctx, programs) : status;
+}
+
+static int allocate(gs_analysis_holistic_t *self)
+{
+    size_t n = (size_t)self->programs->n, segments = (size_t)self->programs->begin[n];
+    bool ok = (self->task = gs_alloc(self->ctx, n, sizeof *self->task)) != NULL &&
+              (self->item = gs_alloc(self->ctx, 8 * segments + n, sizeof *self->item)) != NULL &&
+              (self->response = gs_alloc(self->ctx, 4 * n, sizeof *self->response)) != NULL;
+    if (!ok) {
+        return self->ctx->status;
+    }
+    self->window = self->response + n;
+    self->ready = self->response + 2 * n;
+    self->spinning = self->response + 3 * n;
+    return GS_OK;
+}
+
+int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
+                               const gs_analysis_holistic_options_t *options,
+                               gs_analysis_holistic_answer_t *answer)
+{
+    const bool streams = options->rule == GS_ANALYSIS_HOLISTIC_STREAMS;
+    gs_analysis_holistic_t self = {.ctx = ctx, .programs = programs, .options = options};
+    int status = check(ctx, programs, options);
+    if (status != GS_OK) {
+        return status;
+    }
+    self.gpu = streams ? gs_analysis_holistic_streams : gs_analysis_holistic_queue;
+    status = allocate(&self);
+    if (status == GS_OK) {
+        status = gs_analysis_holistic_facts(&self);
+    }
+    if (status == GS_OK && streams) {
+        status = gs_analysis_holistic_streams_start(&self);
+    }
+    if (status == GS_OK) {
+        status = solve(&self, answer);
+    }
+    gs_analysis_holistic_streams_free(&self);
+    gs_free(ctx, self.task);
+    gs_free(ctx, self.item);
+    gs_free(ctx, self.response);
+    return status;
+}
+
+static const char *const RULES[] = {"one_stream", "streams", "time_slices", NULL};
+static const char *const LAUNCHES[] = {"graph", "sync", NULL};
+static const char *const MODES[] = {"suspend", "busy", NULL};
+static const char *const QUEUES[] = {"own", "shared", "own_blocks", NULL};
+static const char *const RELEASES[] = {"dispatched", "ended", NULL};
+static const gs_method_option_t OPTIONS[] = {
+    {"rule", "choice", RULES, NULL, "how the GPU is shared"},
+    {"launches", "choice", LAUNCHES, "graph",
+     "operations without CPU work between in one go, or one after the other"},
+    {"mode", "choice", MODES, "suspend", "use of the core while a section is with the GPU"},
+    {"latency", "time", NULL, "0", "time from a launch until it takes effect"},
+    {"timeslice", "positive time", NULL, NULL, "most time of a context while others wait"},
+    {"context_switch", "time", NULL, "0", "time to switch to another context"},
+    {"part_sms", "integers", NULL, NULL, "SMs of each part of the GPU"},
+    {"part_limit", "integers", NULL, NULL, "most SMs of each client at once"},
+    {"queues", "choice", QUEUES, "own", "queues and channels of parts, or queues alone"},
+    {"channel_release", "choice", RELEASES, "dispatched",
+     "when a channel lets the next kernel join its queue"},
+};
+
+const gs_method_t gs_analysis_holistic_method = {
+    .name = "holistic",
+    .model = "Programs",
+    .function = "analysis.holistic",
+    .claim = "sufficient",
+    .source = "developed here; Tindell and Clark 1994 (joint fixed point)",
+    .summary = "Response times of whole programs: CPUs, copy engines and the GPU in one fixed "
+               "point.",
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof *OPTIONS,
+};

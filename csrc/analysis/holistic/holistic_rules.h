@@ -1,0 +1,57 @@
+/* Rules of the GPU that a holistic test knows, its options, and the terms of its bounds. */
+#ifndef GS_ANALYSIS_HOLISTIC_HOLISTIC_RULES_H
+#define GS_ANALYSIS_HOLISTIC_HOLISTIC_RULES_H
+
+#include "model/gpu.h"
+#include "model/programs.h"
+
+enum {
+    GS_ANALYSIS_HOLISTIC_ONE_STREAM = 0,  /* all sections in one stream */
+    GS_ANALYSIS_HOLISTIC_STREAMS = 1,     /* a stream for each task, with levels and channels */
+    GS_ANALYSIS_HOLISTIC_TIME_SLICES = 2, /* a context for each task, in turns */
+    GS_ANALYSIS_HOLISTIC_RULES = 3
+};
+
+/* Parts of the GPU, with streams. */
+enum {
+    GS_ANALYSIS_HOLISTIC_WHOLE = 0,      /* none */
+    GS_ANALYSIS_HOLISTIC_OWN_QUEUES = 1, /* SMs, queues and channels of their own */
+    GS_ANALYSIS_HOLISTIC_ALL_QUEUES = 2, /* SMs of their own, queues and channels in common */
+    GS_ANALYSIS_HOLISTIC_OWN_BLOCKS = 3, /* SMs and queues of their own, channels in common */
+    GS_ANALYSIS_HOLISTIC_LIMITS = 4,     /* blocks of a part on so many SMs at once at most */
+    GS_ANALYSIS_HOLISTIC_PARTS = 5
+};
+
+/* The terms of a bound, in ticks: they add up to the window of the job with the largest response,
+ * counted from the start of its run. */
+enum {
+    GS_ANALYSIS_HOLISTIC_OWN = 0,     /* own work and operations, latencies, own switches */
+    GS_ANALYSIS_HOLISTIC_CPU = 1,     /* other tasks on the core */
+    GS_ANALYSIS_HOLISTIC_COPY = 2,    /* copies of other tasks on the engines */
+    GS_ANALYSIS_HOLISTIC_GPU = 3,     /* kernels, sections or slices of other tasks */
+    GS_ANALYSIS_HOLISTIC_CHANNEL = 4, /* channels that wait for copies and last blocks in them */
+    GS_ANALYSIS_HOLISTIC_TERMS = 5
+};
+
+typedef struct {
+    int64_t rule;
+    bool graph;
+    bool busy;
+    int64_t latency;
+    int64_t timeslice;      /* time slices: at least 1 */
+    int64_t context_switch; /* time slices */
+    /* Streams. gpu: resources of an SM, and how many there are; NULL: sms SMs with sm_threads
+     * threads each, the only resource. */
+    const gs_gpu_t *gpu;
+    int64_t sms, sm_threads;
+    int64_t parts; /* GS_ANALYSIS_HOLISTIC_WHOLE, ... */
+    int64_t part_count;
+    const int64_t *part_sms;
+    bool channel_ended; /* a channel lets a kernel join its queue when those before it have ended,
+                           not when all their blocks have started */
+    /* Waits for SMs are rounded down: sound only where all times are whole ticks at run time, too;
+     * else up. */
+    bool whole_ticks;
+} gs_analysis_holistic_options_t;
+
+#endif

@@ -1,0 +1,225 @@
+/* State of a holistic test, for the files of this folder: facts of each task, bounds so far, terms.
+ *
+ * Numbers are in 0..LIMIT (GS_ANALYSIS_COMMON_LIMIT) and saturate there: a response of LIMIT is one
+ * without a bound, a window of LIMIT one without an end.
+ */
+#ifndef GS_ANALYSIS_HOLISTIC_HOLISTIC_STATE_H
+#define GS_ANALYSIS_HOLISTIC_HOLISTIC_STATE_H
+
+#include "analysis/common/host_test.h"
+#include "analysis/holistic/holistic_rules.h"
+#include "analysis/priority_streams/chain_saturation.h"
+
+/* So many items of a job that take so long each, or do so much work. */
+typedef struct {
+    int64_t value, count;
+} gs_analysis_holistic_item_t;
+
+typedef struct {
+    gs_analysis_holistic_item_t *item; /* of the state's memory; largest first once sorted */
+    int64_t kinds;
+    int64_t sum;     /* of all items of a job */
+    int64_t section; /* largest sum of those of one section */
+} gs_analysis_holistic_list_t;
+
+/* Facts of a task that follow from its program. */
+typedef struct {
+    int64_t cpu; /* CPU work of a job */
+    gs_analysis_holistic_list_t
+        piece; /* CPU work before each section, 0 included, and at the end */
+    int64_t sections;
+    int64_t kernel_sections; /* those with kernels */
+    int64_t kernels;
+    int64_t most_kernels; /* of a section */
+    int64_t copies[GS_PROGRAMS_ENGINES];
+    int64_t copies_ahead[GS_PROGRAMS_ENGINES]; /* most before the last kernel of a section */
+    gs_analysis_holistic_list_t copy[GS_PROGRAMS_ENGINES];
+    int64_t copy_time; /* of all engines */
+    /* One stream: sections, by the time of their operations. Time slices: slices with their
+     * switches. */
+    gs_analysis_holistic_list_t turn;
+    int64_t turns; /* of a job */
+    int64_t alone; /* time of the kernels of a job, alone on all SMs */
+    /* Streams: work in thread-ticks, times of last blocks. */
+    gs_analysis_holistic_list_t work;         /* of kernels */
+    gs_analysis_holistic_list_t section_work; /* of sections with kernels */
+    gs_analysis_holistic_list_t hold; /* per section: last blocks of all kernels, the last one only
+                                         with channel_ended, and copies before the last kernel */
+    int64_t rest;  /* thread-ticks of a job without the last block of each kernel */
+    int64_t tails; /* ticks of these last blocks */
+    int64_t width; /* most threads that it occupies at once */
+    int64_t carry; /* least time in which it does the work of a job, rounded down */
+} gs_analysis_holistic_task_t;
+
+/* Lower tasks that are counted by the work of their jobs, and what is left of the others: blocks
+ * that run when a kernel joins its queue. */
+typedef struct {
+    bool *counted;  /* per task */
+    int64_t last;   /* threads that are busy while a kernel waits and no such block is left; 0: then
+                       none waits */
+    int64_t *slope; /* per step: threads that are busy besides these blocks */
+    int64_t *length; /* of the step, ticks */
+    int64_t steps;
+} gs_analysis_holistic_choice_t;
+
+/* Kernels of levels up to one that wait for the SMs of a part, or of all parts. */
+typedef struct {
+    int64_t part; /* -1: of all */
+    int64_t level;
+    bool waits;                            /* false: none ever does */
+    gs_analysis_holistic_choice_t *choice; /* owned */
+    int64_t choices;
+} gs_analysis_holistic_heads_t;
+
+typedef struct gs_analysis_holistic_test gs_analysis_holistic_t;
+
+/* The share of other tasks in the waiting of a task on its core: all of it; none; of one section,
+ * all that is left of a less urgent task of a core that is never given up. */
+enum {
+    GS_ANALYSIS_HOLISTIC_ALL = 0,
+    GS_ANALYSIS_HOLISTIC_NONE = 1,
+    GS_ANALYSIS_HOLISTIC_SECTION = 2
+};
+
+/* Ticks of the first q jobs of a run of task i in a window of length w in which its sections are
+ * with the GPU; adds its parts to the terms. */
+typedef void gs_analysis_holistic_gpu_t(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
+                                        int64_t window, int64_t *terms);
+
+struct gs_analysis_holistic_test {
+    gs_context_t *ctx;
+    const gs_programs_t *programs;
+    const gs_analysis_holistic_options_t *options;
+    gs_analysis_holistic_gpu_t *gpu;
+    gs_analysis_holistic_task_t *task; /* owned */
+    gs_analysis_holistic_item_t *item; /* owned: of all lists */
+    int64_t *response;                 /* owned: bounds so far */
+    int64_t *window;                   /* owned: of one job, in the last round */
+    int64_t *ready;      /* owned, scratch: per more urgent task, its jobs in the ready
+                            intervals of a job; LIMIT: not known */
+    int64_t *spinning;   /* owned, scratch: per more urgent task, G_h */
+    int64_t switch_cost; /* time slices; 0 for a single context */
+    /* Streams. */
+    gs_kernel_chains_t chains;                    /* kernels of all tasks, which may have none */
+    int64_t *column;                              /* owned: of the chains */
+    const int64_t *width;                         /* of column: most threads of a kernel at once */
+    gs_analysis_priority_streams_device_t device; /* with registers and shared memory in column */
+    gs_analysis_priority_streams_saturation_t saturation;
+    bool *flags;                         /* owned, scratch: heads and busy tasks */
+    gs_analysis_holistic_heads_t *heads; /* owned */
+    int64_t heads_count;
+    int64_t *worst_level; /* owned, per task: p*, the least urgent level of its channel */
+};
+
+static inline int64_t gs_analysis_holistic_plus(int64_t a, int64_t b)
+{
+    return gs_analysis_common_saturating_add(a, b);
+}
+
+static inline int64_t gs_analysis_holistic_times(int64_t a, int64_t b)
+{
+    return gs_analysis_common_saturating_mul(a, b);
+}
+
+static inline int64_t gs_analysis_holistic_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t gs_analysis_holistic_jobs(int64_t length, int64_t period)
+{
+    return length / period + (length % period != 0);
+}
+
+/* n_k: jobs of k that do anything in a window. */
+static inline int64_t gs_analysis_holistic_open(const gs_analysis_holistic_t *self, int64_t k,
+                                                int64_t window)
+{
+    int64_t response = self->response[k];
+    return response >= GS_ANALYSIS_COMMON_LIMIT || window >= GS_ANALYSIS_COMMON_LIMIT
+               ? GS_ANALYSIS_COMMON_LIMIT
+               : gs_analysis_holistic_jobs(window + response, self->programs->period[k]);
+}
+
+/* N: of jobs of k that do at most x of something, as many as their share of a window amounts to. */
+static inline int64_t gs_analysis_holistic_carried(const gs_analysis_holistic_t *self, int64_t k,
+                                                   int64_t x, int64_t window)
+{
+    int64_t response = self->response[k];
+    if (response >= GS_ANALYSIS_COMMON_LIMIT || window >= GS_ANALYSIS_COMMON_LIMIT) {
+        return GS_ANALYSIS_COMMON_LIMIT;
+    }
+    return gs_analysis_holistic_jobs(window + response - gs_analysis_holistic_least(x, response),
+                                     self->programs->period[k]);
+}
+
+/* S: the `most` largest items of n jobs. */
+int64_t gs_analysis_holistic_largest(const gs_analysis_holistic_list_t *list, int64_t n,
+                                     int64_t most);
+
+/* The share of k in the waiting of i: GS_ANALYSIS_HOLISTIC_ALL, ... */
+static inline int gs_analysis_holistic_share(const gs_analysis_holistic_t *self, int64_t i,
+                                             int64_t k)
+{
+    const gs_programs_t *p = self->programs;
+    if (!self->options->busy || p->core[k] != p->core[i]) {
+        return GS_ANALYSIS_HOLISTIC_ALL;
+    }
+    return p->priority[k] <= p->priority[i] ? GS_ANALYSIS_HOLISTIC_NONE
+                                            : GS_ANALYSIS_HOLISTIC_SECTION;
+}
+
+/* Whether h is more urgent than i on the same core, or as urgent. */
+static inline bool gs_analysis_holistic_is_higher(const gs_analysis_holistic_t *self, int64_t h,
+                                                  int64_t i)
+{
+    const gs_programs_t *p = self->programs;
+    return h != i && p->core[h] == p->core[i] && p->priority[h] <= p->priority[i];
+}
+
+/* program_facts.c */
+
+/* Fills in the facts; the rest is zero. Errors: GS_ERR_VALUE for a block that fits no SM,
+ * GS_ERR_MEMORY. */
+int gs_analysis_holistic_facts(gs_analysis_holistic_t *self);
+
+/* The most SMs that hold blocks of a task at once. */
+int64_t gs_analysis_holistic_sms(const gs_analysis_holistic_t *self, int64_t i);
+
+/* Threads of a block, on a GPU in whole warps; the most threads that blocks of kernel j of task i
+ * hold at once. Errors: as above. */
+int64_t gs_analysis_holistic_threads(const gs_analysis_holistic_t *self, int64_t j);
+int gs_analysis_holistic_width(const gs_analysis_holistic_t *self, int64_t i, int64_t j,
+                               int64_t *width);
+
+/* cpu_terms.c */
+
+/* Fills in what the CPU terms of a task need, from the bounds so far. */
+int gs_analysis_holistic_cpu_start(gs_analysis_holistic_t *self, int64_t i);
+
+/* CPU_i; with busy the whole of more urgent jobs, their sections included. */
+int64_t gs_analysis_holistic_cpu(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
+                                 int64_t window);
+
+/* COPY_i; extra: requests on each engine besides those of the q jobs. */
+int64_t gs_analysis_holistic_copy(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
+                                  const int64_t *extra, int64_t window);
+
+/* queue_terms.c */
+
+gs_analysis_holistic_gpu_t gs_analysis_holistic_queue;
+
+/* F_i(q, w) of a core that is never given up, its more urgent jobs and the q own ones counted
+ * together: sets all terms, which are 0. */
+gs_analysis_holistic_gpu_t gs_analysis_holistic_group;
+
+/* stream_terms.c */
+
+gs_analysis_holistic_gpu_t gs_analysis_holistic_streams;
+
+/* Saturation of the SMs for each set of heads. Errors: GS_ERR_VALUE for block sizes of too many
+ * combinations, GS_ERR_MEMORY. */
+int gs_analysis_holistic_streams_start(gs_analysis_holistic_t *self);
+void gs_analysis_holistic_streams_free(gs_analysis_holistic_t *self);
+
+#endif

@@ -1,0 +1,295 @@
+/* Facts of each task: its sections, and lists of what other tasks may wait for. */
+#include "analysis/holistic/holistic_state.h"
+
+#include "model/occupancy.h"
+
+#include <stdlib.h>
+
+/* Work of one section. */
+typedef struct {
+    int64_t time, kernels, work, turns;
+    int64_t run; /* of kernels that follow each other without a copy, alone */
+    int64_t copies[GS_PROGRAMS_ENGINES], copy_time[GS_PROGRAMS_ENGINES];
+    /* Before its last kernel, and since. */
+    int64_t held, tail, ahead[GS_PROGRAMS_ENGINES], copied;
+} section_t;
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    return gs_analysis_holistic_plus(a, b);
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return gs_analysis_holistic_times(a, b);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = ((const gs_analysis_holistic_item_t *)a)->value;
+    int64_t y = ((const gs_analysis_holistic_item_t *)b)->value;
+    return (x < y) - (x > y);
+}
+
+/* Sorts the items, the largest first, and makes one of equal ones. */
+static void sort(gs_analysis_holistic_list_t *list)
+{
+    int64_t kinds = 0;
+    if (list->kinds > 1) {
+        qsort(list->item, (size_t)list->kinds, sizeof *list->item, by_value);
+    }
+    for (int64_t c = 0; c < list->kinds; c++) {
+        if (kinds > 0 && list->item[kinds - 1].value == list->item[c].value) {
+            list->item[kinds - 1].count += list->item[c].count;
+        } else {
+            list->item[kinds++] = list->item[c];
+        }
+    }
+    list->kinds = kinds;
+}
+
+static void add(gs_analysis_holistic_list_t *list, int64_t value, int64_t count)
+{
+    if (list->kinds > 0 && list->item[list->kinds - 1].value == value) {
+        list->item[list->kinds - 1].count += count;
+    } else {
+        list->item[list->kinds++] = (gs_analysis_holistic_item_t){value, count};
+    }
+    list->sum = plus(list->sum, times(value, count));
+}
+
+int64_t gs_analysis_holistic_largest(const gs_analysis_holistic_list_t *list, int64_t n,
+                                     int64_t most)
+{
+    int64_t sum = 0;
+    for (int64_t c = 0; c < list->kinds && most > 0; c++) {
+        int64_t count = gs_analysis_holistic_least(times(list->item[c].count, n), most);
+        sum = plus(sum, times(list->item[c].value, count));
+        most -= count;
+    }
+    return sum;
+}
+
+int64_t gs_analysis_holistic_sms(const gs_analysis_holistic_t *self, int64_t i)
+{
+    const gs_analysis_holistic_options_t *options = self->options;
+    return options->parts == GS_ANALYSIS_HOLISTIC_WHOLE
+               ? options->sms
+               : options->part_sms[self->programs->part[i]];
+}
+
+int64_t gs_analysis_holistic_threads(const gs_analysis_holistic_t *self, int64_t j)
+{
+    const int64_t warp = GS_GPU_WARP_THREADS, threads = self->programs->threads[j];
+    return self->options->gpu == NULL ? threads : (threads + warp - 1) / warp * warp;
+}
+
+int gs_analysis_holistic_width(const gs_analysis_holistic_t *self, int64_t i, int64_t j,
+                               int64_t *width)
+{
+    const gs_programs_t *p = self->programs;
+    int64_t threads = gs_analysis_holistic_threads(self, j);
+    int64_t places = self->options->sm_threads / threads;
+    if (self->options->gpu != NULL) {
+        gs_gpu_kernel_t kernel = {p->blocks[j], p->threads[j], p->regs[j], p->smem[j]};
+        int status = gs_occupancy_blocks(self->ctx, self->options->gpu, &kernel, j, &places, NULL);
+        if (status != GS_OK) {
+            return status;
+        }
+    }
+    if (places == 0) {
+        return gs_fail(self->ctx, GS_ERR_VALUE, "blocks", j, p->blocks[j],
+                       "blocks that fit an empty SM");
+    }
+    places = times(places, gs_analysis_holistic_sms(self, i));
+    *width = times(threads, gs_analysis_holistic_least(p->blocks[j], places));
+    return GS_OK;
+}
+
+/* Ends a run of kernels: the slices that it takes. */
+static void end_run(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t,
+                    section_t *s)
+{
+    int64_t slice = self->options->timeslice, rest;
+    if (self->options->rule != GS_ANALYSIS_HOLISTIC_TIME_SLICES || s->run == 0) {
+        return;
+    }
+    rest = s->run % slice;
+    if (s->run >= slice) {
+        add(&t->turn, plus(self->switch_cost, slice), s->run / slice);
+    }
+    if (rest > 0) {
+        add(&t->turn, plus(self->switch_cost, rest), 1);
+    }
+    int64_t turns = s->run / slice + (rest > 0);
+    t->turns = plus(t->turns, turns);
+    s->turns = plus(s->turns, plus(s->run, times(turns, self->switch_cost)));
+    s->run = 0;
+}
+
+static void largest(int64_t *most, int64_t value)
+{
+    *most = value > *most ? value : *most;
+}
+
+static void end_section(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t,
+                        section_t *s)
+{
+    end_run(self, t, s);
+    t->sections++;
+    for (int e = 0; e < GS_PROGRAMS_ENGINES; e++) {
+        largest(&t->copy[e].section, s->copy_time[e]);
+        largest(&t->copies_ahead[e], s->ahead[e]);
+    }
+    if (self->options->rule == GS_ANALYSIS_HOLISTIC_ONE_STREAM) {
+        add(&t->turn, s->time, 1);
+        t->turns++;
+        largest(&t->turn.section, s->time);
+    } else {
+        largest(&t->turn.section, s->turns);
+    }
+    if (s->kernels > 0) {
+        t->kernel_sections++;
+        if (self->options->channel_ended) {
+            s->held = plus(s->held, s->tail);
+        }
+        largest(&t->most_kernels, s->kernels);
+        add(&t->section_work, s->work, 1);
+        largest(&t->work.section, s->work);
+        add(&t->hold, s->held, 1);
+        largest(&t->hold.section, s->held);
+    }
+    *s = (section_t){0};
+}
+
+static void add_copy(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t,
+                     section_t *s, int64_t j)
+{
+    int64_t engine = self->programs->engine[j], time = self->programs->time[j];
+    end_run(self, t, s);
+    add(&t->copy[engine], time, 1);
+    t->copies[engine]++;
+    t->copy_time = plus(t->copy_time, time);
+    s->copies[engine]++;
+    s->copy_time[engine] = plus(s->copy_time[engine], time);
+    s->copied = plus(s->copied, time);
+}
+
+/* Work, last block and room of a kernel. */
+static int add_kernel(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t,
+                      section_t *s, int64_t i, int64_t j)
+{
+    const gs_programs_t *p = self->programs;
+    t->kernels++;
+    t->alone = plus(t->alone, p->time[j]);
+    s->kernels++;
+    s->run = plus(s->run, p->time[j]);
+    if (self->options->rule != GS_ANALYSIS_HOLISTIC_STREAMS) {
+        return GS_OK;
+    }
+    int64_t blocks = p->blocks[j], threads = gs_analysis_holistic_threads(self, j), width;
+    int status = gs_analysis_holistic_width(self, i, j, &width);
+    if (status != GS_OK) {
+        return status;
+    }
+    int64_t tail = p->block_time[j], block = times(threads, tail);
+    int64_t work = times(block, blocks);
+    add(&t->work, work, 1);
+    t->rest = plus(t->rest, times(block, blocks - 1));
+    t->tails = plus(t->tails, tail);
+    largest(&t->width, width);
+    s->work = plus(s->work, work);
+    s->held = plus(plus(s->held, s->copied), s->tail);
+    s->tail = tail;
+    s->copied = 0;
+    for (int e = 0; e < GS_PROGRAMS_ENGINES; e++) {
+        s->ahead[e] = s->copies[e];
+    }
+    return GS_OK;
+}
+
+static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t, int64_t i)
+{
+    const gs_programs_t *p = self->programs;
+    section_t section = {0};
+    bool open = false;
+    int64_t cpu = 0;
+    int status = GS_OK;
+    for (int64_t j = p->begin[i]; j < p->begin[i + 1] && status == GS_OK; j++) {
+        if (p->kind[j] == GS_PROGRAMS_CPU) {
+            if (open) {
+                end_section(self, t, &section);
+                open = false;
+            }
+            cpu += p->time[j];
+            t->cpu += p->time[j];
+            continue;
+        }
+        if (open && !self->options->graph) {
+            end_section(self, t, &section);
+            open = false;
+        }
+        if (!open) {
+            add(&t->piece, cpu, 1);
+            cpu = 0;
+            open = true;
+        }
+        section.time = plus(section.time, p->time[j]);
+        if (p->kind[j] == GS_PROGRAMS_COPY) {
+            add_copy(self, t, &section, j);
+        } else {
+            status = add_kernel(self, t, &section, i, j);
+        }
+    }
+    if (open) {
+        end_section(self, t, &section);
+    }
+    if (cpu > 0) {
+        add(&t->piece, cpu, 1);
+    }
+    t->carry = t->width > 0 ? t->work.sum / t->width : 0;
+    return status;
+}
+
+/* Time slices: a context for each task; without a second one there is no switch. */
+static int64_t switch_cost(const gs_analysis_holistic_t *self)
+{
+    const gs_programs_t *p = self->programs;
+    int64_t users = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t kernels = 0;
+        for (int64_t j = p->begin[i]; j < p->begin[i + 1]; j++) {
+            kernels += p->kind[j] == GS_PROGRAMS_KERNEL;
+        }
+        users += kernels > 0;
+    }
+    const bool slices = self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES;
+    return slices && users > 1 ? self->options->context_switch : 0;
+}
+
+int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
+{
+    const gs_programs_t *p = self->programs;
+    gs_analysis_holistic_item_t *item = self->item;
+    int status = GS_OK;
+    self->switch_cost = switch_cost(self);
+    for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
+        gs_analysis_holistic_task_t *t = &self->task[i];
+        gs_analysis_holistic_list_t *lists[] = {
+            &t->piece, &t->turn, &t->work, &t->section_work, &t->hold, &t->copy[0], &t->copy[1]};
+        int64_t segments = p->begin[i + 1] - p->begin[i];
+        const size_t count = sizeof lists / sizeof *lists;
+        for (size_t l = 0; l < count; l++) {
+            lists[l]->item = item;
+            item += l == 1 ? 2 * segments : segments + (l == 0);
+        }
+        status = facts_of(self, t, i);
+        for (size_t l = 0; l < count; l++) {
+            sort(lists[l]);
+        }
+        if (status == GS_OK) {
+            status = gs_poll(self->ctx, 10 * segments);
+        }
+    }
+    return status;
+}

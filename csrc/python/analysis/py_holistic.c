@@ -1,0 +1,214 @@
+/* Response-time bounds of whole programs for Python: stacks of sets in arrays. */
+#include "python/support/gpu_arguments.h"
+#include "python/support/parameters.h"
+
+#include "analysis/holistic/holistic.h"
+
+/* Columns of shape (sets, n), then those of shape (sets, n, q), 0 beyond the segments of a task. */
+enum {
+    PERIOD,
+    DEADLINE,
+    JITTER,
+    CORE,
+    PRIORITY,
+    LEVEL,
+    CHANNEL,
+    PART,
+    KIND,
+    TIME,
+    ENGINE,
+    BLOCKS,
+    THREADS,
+    BLOCK_TIME,
+    REGS,
+    SMEM,
+    COLUMNS
+};
+static const char *const NAMES[COLUMNS] = {
+    "period", "deadline", "jitter", "core",   "priority", "level",      "channel", "part",
+    "kind",   "time",     "engine", "blocks", "threads",  "block_time", "regs",    "smem"};
+
+typedef struct {
+    PyArrayObject *columns[COLUMNS];
+    npy_intp sets, n, most; /* segments of a task at most */
+    int64_t *begin;         /* of one set: offsets into its segments, and their columns */
+    int64_t *segment[COLUMNS];
+} stack_t;
+
+/* Reads the columns; false with an exception set. Free in every case. */
+static bool stack_init(stack_t *self, PyObject *module, gs_python_call_t *call,
+                       PyObject *const in[COLUMNS])
+{
+    memset(self, 0, sizeof *self);
+    for (int i = 0; i < COLUMNS; i++) {
+        int axes = i < KIND ? 2 : 3;
+        self->columns[i] = gs_python_int64(in[i], NAMES[i], axes);
+        if (self->columns[i] == NULL) {
+            return false;
+        }
+        if (i == 0) {
+            self->sets = PyArray_DIM(self->columns[0], 0);
+            self->n = PyArray_DIM(self->columns[0], 1);
+        } else if (i == KIND) {
+            self->most = PyArray_DIM(self->columns[i], 2);
+        }
+        if (!gs_python_length(self->columns[i], NAMES[i], 0, self->sets) ||
+            !gs_python_length(self->columns[i], NAMES[i], 1, self->n) ||
+            (axes == 3 && !gs_python_length(self->columns[i], NAMES[i], 2, self->most))) {
+            return false;
+        }
+    }
+    size_t n = (size_t)self->n, segments = n * (size_t)self->most;
+    bool ok = (self->begin = gs_alloc(&call->ctx, n + 1, sizeof(int64_t))) != NULL;
+    for (int i = KIND; i < COLUMNS && ok; i++) {
+        ok = (self->segment[i] = gs_alloc(&call->ctx, segments, sizeof(int64_t))) != NULL;
+    }
+    if (!ok) {
+        gs_python_raise(module, call, call->ctx.status);
+    }
+    return ok;
+}
+
+static void stack_free(stack_t *self, gs_python_call_t *call)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        Py_XDECREF((PyObject *)self->columns[i]);
+        gs_free(&call->ctx, self->segment[i]);
+    }
+    gs_free(&call->ctx, self->begin);
+}
+
+/* The programs of a set; a segment without a time, and those behind it, are none. */
+static gs_programs_t programs_at(stack_t *self, npy_intp set)
+{
+    int64_t count = 0;
+    const int64_t *of[COLUMNS];
+    for (npy_intp i = 0; i < self->n; i++) {
+        npy_intp row = (set * self->n + i) * self->most;
+        self->begin[i] = count;
+        for (npy_intp j = 0; j < self->most && gs_python_i64(self->columns[TIME])[row + j] != 0;
+             j++) {
+            for (int c = KIND; c < COLUMNS; c++) {
+                self->segment[c][count] = gs_python_i64(self->columns[c])[row + j];
+            }
+            count++;
+        }
+    }
+    self->begin[self->n] = count;
+    for (int c = 0; c < COLUMNS; c++) {
+        of[c] = c < KIND ? gs_python_i64(self->columns[c]) + set * self->n : self->segment[c];
+    }
+    return (gs_programs_t){.n = self->n,
+                           .period = of[PERIOD],
+                           .deadline = of[DEADLINE],
+                           .jitter = of[JITTER],
+                           .core = of[CORE],
+                           .priority = of[PRIORITY],
+                           .level = of[LEVEL],
+                           .channel = of[CHANNEL],
+                           .part = of[PART],
+                           .begin = self->begin,
+                           .kind = of[KIND],
+                           .time = of[TIME],
+                           .engine = of[ENGINE],
+                           .blocks = of[BLOCKS],
+                           .threads = of[THREADS],
+                           .block_time = of[BLOCK_TIME],
+                           .regs = of[REGS],
+                           .smem = of[SMEM]};
+}
+
+GS_PYTHON_SIGNATURE(
+    holistic,
+    "holistic(period, deadline, jitter, core, priority, level, channel, part, *, kind, time, "
+    "engine, "
+    "blocks, threads, block_time, regs, smem, rule, graph, busy, latency, timeslice, "
+    "context_switch, sms, sm_threads, limits, parts, part_sms, channel_ended, whole_ticks, stop)",
+    "AAAAAAAAAAAAAAAALppLLLLLNLNppS", "tuple[_Ints, _Ints, _Ints]",
+    "Bounds of whole programs (gs_analysis_holistic_bound) for a stack of N sets: eight\n"
+    "arrays of shape (N, n), then arrays of shape (N, n, q), 0 beyond the segments\n"
+    "of a task. Returns the bounds, -1 without one, and the jobs of the run, (N, n)\n"
+    "each, and the terms, (N, n, 5). limits: None, or the SMs of a GPU, whose\n"
+    "numbers are sms and sm_threads. part_sms: None without parts.");
+
+static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                          PyObject *kwnames)
+{
+    PyObject *in[COLUMNS], *limits, *part_sms, *stop, *result = NULL;
+    long long rule, latency, timeslice, context_switch, sms, sm_threads, parts;
+    int graph, busy, channel_ended, whole_ticks;
+    if (!gs_python_parse(&holistic_signature, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
+                         &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
+                         &in[13], &in[14], &in[15], &rule, &graph, &busy, &latency, &timeslice,
+                         &context_switch, &sms, &sm_threads, &limits, &parts, &part_sms,
+                         &channel_ended, &whole_ticks, &stop)) {
+        return NULL;
+    }
+    gs_python_call_t call;
+    if (!gs_python_call_init(&call, stop, 0, 0)) {
+        return NULL;
+    }
+    stack_t stack = {0};
+    gs_python_device_t of = {0};
+    PyArrayObject *response = NULL, *jobs = NULL, *terms = NULL, *of_parts = NULL;
+    if (limits != Py_None && !gs_python_device_init(&of, limits, Py_None)) {
+        goto out;
+    }
+    if ((part_sms != Py_None && (of_parts = gs_python_int64(part_sms, "part_sms", 1)) == NULL) ||
+        !stack_init(&stack, module, &call, in)) {
+        goto out;
+    }
+    npy_intp shape[3] = {stack.sets, stack.n, GS_ANALYSIS_HOLISTIC_TERMS};
+    if ((response = gs_python_new(2, shape, NPY_INT64)) == NULL ||
+        (jobs = gs_python_new(2, shape, NPY_INT64)) == NULL ||
+        (terms = gs_python_new(3, shape, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    const gs_analysis_holistic_options_t options = {
+        .rule = rule,
+        .graph = graph != 0,
+        .busy = busy != 0,
+        .latency = latency,
+        .timeslice = timeslice,
+        .context_switch = context_switch,
+        .gpu = limits == Py_None ? NULL : &of.gpu,
+        .sms = sms,
+        .sm_threads = sm_threads,
+        .parts = parts,
+        .part_count = of_parts == NULL ? 0 : PyArray_DIM(of_parts, 0),
+        .part_sms = gs_python_i64(of_parts),
+        .channel_ended = channel_ended != 0,
+        .whole_ticks = whole_ticks != 0};
+    int status = GS_OK;
+    gs_python_release(&call);
+    for (npy_intp set = 0; set < stack.sets && status == GS_OK; set++) {
+        npy_intp first = set * stack.n;
+        gs_programs_t programs = programs_at(&stack, set);
+        gs_analysis_holistic_answer_t answer = {
+            gs_python_i64(response) + first, gs_python_i64(jobs) + first,
+            gs_python_i64(terms) + first * GS_ANALYSIS_HOLISTIC_TERMS};
+        status = gs_analysis_holistic_bound(&call.ctx, &programs, &options, &answer);
+        if (status == GS_OK) {
+            status = gs_poll(&call.ctx, 100);
+        } else {
+            call.ctx.fault.set = stack.sets > 1 ? set : -1;
+        }
+    }
+    gs_python_acquire(&call);
+    result = status == GS_OK ? Py_BuildValue("OOO", response, jobs, terms)
+                             : gs_python_raise(module, &call, status);
+out:
+    Py_XDECREF((PyObject *)response);
+    Py_XDECREF((PyObject *)jobs);
+    Py_XDECREF((PyObject *)terms);
+    Py_XDECREF((PyObject *)of_parts);
+    stack_free(&stack, &call);
+    gs_python_device_free(&of);
+    gs_python_call_free(&call);
+    return result;
+}
+
+PyMethodDef gs_python_holistic_methods[] = {
+    GS_PYTHON_FUNCTION("holistic", holistic),
+    {NULL, NULL, 0, NULL},
+};

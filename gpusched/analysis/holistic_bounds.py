@@ -1,0 +1,226 @@
+"""Response-time bounds of whole programs: CPUs, copy engines and the GPU in one fixed point."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
+from gpusched._support.arguments import (
+    Int64Array,
+    at_least,
+    frozen,
+    instance,
+    int_array,
+    integer,
+    one_of,
+)
+from gpusched._support.registry import enumeration
+from gpusched.analysis.fifo_threads import refuse_many_streams
+from gpusched.analysis.holistic_answer import HolisticBound
+from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
+from gpusched.model.programs import Programs
+
+__all__ = ["holistic"]
+
+_RULES = enumeration("analysis.holistic_rule")
+_PARTS = enumeration("analysis.holistic_parts")
+_QUEUES = ("own", "shared", "own_blocks")
+
+
+def holistic(
+    tasks: Programs,
+    rule: Literal["one_stream", "streams", "time_slices"],
+    *,
+    gpu: GPU | str | None = None,
+    threads: int | None = None,
+    sms: int = 1,
+    launches: Literal["graph", "sync"] = "graph",
+    mode: Literal["suspend", "busy"] = "suspend",
+    latency: int = 0,
+    timeslice: int | None = None,
+    context_switch: int = 0,
+    part_sms: npt.ArrayLike | None = None,
+    part_limit: npt.ArrayLike | None = None,
+    queues: Literal["own", "shared", "own_blocks"] = "own",
+    channel_release: Literal["dispatched", "ended"] = "dispatched",
+    stop: Any = None,
+) -> HolisticBound:
+    """Bound response times of whole programs: CPU work, copies and kernels anywhere in a job.
+
+    All tasks have their bounds in one fixed point, which counts that threads share cores, copies
+    share engines, and sections share the GPU. A section is what a thread launches in one go.
+
+    >>> tasks = gs.Programs(
+    ...     period=[90, 120, 150], jitter=[0, 0, 5], core=[0, 0, 1],
+    ...     kind=[["cpu", "copy", "kernel", "copy", "cpu"], ["cpu", "kernel", "kernel", "cpu"],
+    ...           ["cpu", "copy", "kernel", "copy"]],
+    ...     time=[[2, 2, 4, 1, 1], [3, 10, 3, 2], [1, 3, 12, 2]],
+    ...     blocks=[[0, 0, 2, 0, 0], [0, 3, 1, 0], [0, 0, 4, 0]],
+    ...     threads=[[0, 0, 3, 0, 0], [0, 2, 4, 0], [0, 0, 2, 0]],
+    ...     block_time=[[0, 0, 4, 0, 0], [0, 5, 3, 0], [0, 0, 6, 0]])
+    >>> gs.analysis.holistic(tasks, "streams", threads=4, sms=2).response.tolist()
+    [38, 39, 43]
+    >>> gs.analysis.holistic(tasks, "time_slices", timeslice=3, context_switch=1).accepted
+    True
+
+    Parameters
+    ----------
+    tasks
+        One set, or a stack. Streams share the SMs by the shapes of kernels, ``blocks``, ``threads``
+        and ``block_time``; one stream and time slices need the ``time`` of kernels alone.
+    rule
+        "one_stream": all sections are in one stream. "streams": each task has a stream, with its
+        ``level`` and hardware ``channel``; kernels run side by side. "time_slices": each task that
+        uses the GPU is a process; the GPU serves these in turn.
+    gpu
+        With streams, GPU whose SMs hold the blocks.
+    threads, sms
+        Without ``gpu``: number of SMs, and threads of each.
+    launches
+        "graph": copies and kernels without CPU work between them are one section. "sync": each is a
+        section of its own.
+    mode
+        "suspend": a thread leaves its core until its section has ended. "busy": it keeps the core,
+        at its priority.
+    latency
+        Maximum number of ticks from a launch until the section is in its stream.
+    timeslice, context_switch
+        With time slices: longest turn of a process while others wait, and ticks that it takes to
+        switch to another process.
+    part_sms
+        With streams: number of SMs of each part, which only its tasks use.
+    part_limit
+        With streams: number of SMs that hold blocks of each part at once, at most.
+    queues
+        With ``part_sms``: "own": parts have queues and channels of their own. "own_blocks": they
+        share channels, but not the queues of blocks. "shared": a kernel that does not fit its part
+        keeps kernels of all other parts waiting.
+    channel_release
+        With streams that share a channel: whether a kernel may join its queue once all blocks of
+        the kernels before it in the channel have started ("dispatched"), or have ended ("ended").
+    stop
+        Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
+        sets the byte to 1.
+
+    Returns
+    -------
+    HolisticBound
+        Sufficient: accepted or undecided.
+
+    Raises
+    ------
+    ValueError
+        A kernel has no shape although streams need one, or a block fits no SM; a part does not
+        exist; tasks of one core have equal priorities with ``mode="busy"``; an option belongs to
+        another rule; or there are more tasks than kernels that ``gpu`` runs at once.
+    OverflowError
+        Times exceed 2**60 ticks.
+    gpusched.Cancelled
+        ``stop`` was set.
+
+    Source: developed for this package, with the proofs in csrc/analysis/holistic/. The joint fixed
+    point over several resources is that of Tindell and Clark, "Holistic Schedulability Analysis for
+    Distributed Hard Real-Time Systems", 1994.
+    """
+    instance(tasks, Programs, "tasks")
+    one_of(rule, _RULES, "rule")
+    one_of(launches, ("graph", "sync"), "launches")
+    one_of(mode, ("suspend", "busy"), "mode")
+    one_of(channel_release, ("dispatched", "ended"), "channel_release")
+    began = perf_counter()
+    streams = rule == "streams"
+    _refuse_others(rule, gpu, threads, timeslice, context_switch, part_sms, part_limit)
+    limits, per_sm, count = _device(tasks, gpu, threads, sms) if streams else (None, 1, 1)
+    sharing, parts = _parts(part_sms, part_limit, queues, count)
+    columns = tasks._arrays()
+    stack = {name: column if tasks.is_stack else column[None] for name, column in columns.items()}
+    bound, jobs, terms = _core.holistic(
+        **stack,
+        rule=_RULES.index(rule),
+        graph=launches == "graph",
+        busy=mode == "busy",
+        latency=integer(latency, "latency"),
+        timeslice=0 if timeslice is None else integer(timeslice, "timeslice"),
+        context_switch=integer(context_switch, "context_switch"),
+        sms=count,
+        sm_threads=per_sm,
+        limits=limits,
+        parts=_PARTS.index(sharing),
+        part_sms=parts,
+        channel_ended=channel_release == "ended",
+        whole_ticks=False,
+        stop=stop,
+    )
+    return HolisticBound(
+        tasks=tasks,
+        rule=rule,
+        launches=launches,
+        mode=mode,
+        bound=frozen(bound if tasks.is_stack else bound[0]),
+        jobs=frozen(jobs if tasks.is_stack else jobs[0]),
+        terms=frozen(terms if tasks.is_stack else terms[0]),
+        sharing=sharing,
+        seconds=perf_counter() - began,
+    )
+
+
+def _refuse_others(
+    rule: str, gpu: Any, threads: Any, timeslice: Any, switch: Any, *parts: Any
+) -> None:
+    """Raise for options of another rule, and for those that the rule lacks."""
+    if rule != "streams":
+        named = {"gpu": gpu, "threads": threads, "part_sms": parts[0], "part_limit": parts[1]}
+        for name, value in named.items():
+            if value is not None:
+                raise ValueError(f"{name}: got it with {rule!r}, expected it with 'streams' alone")
+    if rule == "time_slices" and timeslice is None:
+        raise TypeError("timeslice: got None, expected the longest turn of a process")
+    if rule != "time_slices" and (timeslice is not None or switch != 0):
+        name = "context_switch" if timeslice is None else "timeslice"
+        raise ValueError(f"{name}: got it with {rule!r}, expected it with 'time_slices' alone")
+
+
+def _device(tasks: Programs, gpu: Any, threads: Any, sms: Any) -> tuple[Any, int, int]:
+    """Limits of an SM or None, threads of an SM, number of SMs."""
+    if gpu is None:
+        if threads is None:
+            raise TypeError("threads: got None, expected the number of threads of an SM, or gpu=")
+        per_sm, count = integer(threads, "threads"), integer(sms, "sms")
+        for name, value in (("threads", per_sm), ("sms", count)):
+            if not 1 <= value < 2**31:
+                raise ValueError(f"{name}: got {value}, expected a positive number below 2**31")
+        return None, per_sm, count
+    if threads is not None or sms != 1:
+        raise ValueError("threads: got both threads or sms and gpu, expected one of them")
+    device = as_gpu(gpu)
+    kernels = np.atleast_2d((tasks.kind == 2).any(axis=-1)).sum(axis=-1)
+    refuse_many_streams(int(kernels.max()), device)
+    return device._limits, device.warps_per_sm * WARP_THREADS, device.sms
+
+
+def _parts(sms: Any, limit: Any, queues: Any, gpu_sms: int) -> tuple[str, Int64Array | None]:
+    """The queues of parts, "" without parts, and the SMs of each."""
+    one_of(queues, _QUEUES, "queues")
+    if sms is not None and limit is not None:
+        raise ValueError("part_sms: got both part_sms and part_limit, expected one of them")
+    if queues != "own" and sms is None:
+        raise ValueError(f"queues: got {queues!r} without part_sms, expected both")
+    if sms is None and limit is None:
+        return "", None
+    name, given = ("part_sms", sms) if limit is None else ("part_limit", limit)
+    column = int_array(given, name)
+    if column.ndim != 1 or len(column) == 0:
+        raise ValueError(f"{name}: got shape {column.shape}, expected one number per part")
+    at_least(column, 1, name)
+    if limit is not None:
+        return "limits", np.minimum(column, gpu_sms)
+    if int(column.sum()) > gpu_sms:
+        raise ValueError(
+            f"part_sms: got {int(column.sum())} SMs in all, expected at most the {gpu_sms} of the "
+            "GPU"
+        )
+    return queues, column

@@ -1,0 +1,222 @@
+"""Tests of whole programs: the bounds of `gs.analysis.holistic` for the ways that have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gpusched import analysis
+from gpusched._support.arguments import Int64Array
+from gpusched.analysis.holistic_answer import HolisticBound
+from gpusched.comparison.core_choice import with_cores
+from gpusched.comparison.derived_models import DerivedModels, StreamForm
+from gpusched.comparison.verdicts.premises import by_core
+from gpusched.model.host_tasks import HostTasks
+from gpusched.model.programs import Programs
+from gpusched.model.views.derived_view import View
+from gpusched.model.workload.platforms import process_of_each
+from gpusched.ways.way import Way
+
+__all__ = ["WHOLE_PROGRAMS", "WholeProgram", "takes_options", "whole_program"]
+
+_MOST_ASSIGNMENTS = 200
+"""Number of assignments of tasks to cores up to which all are tried."""
+
+
+@dataclass(frozen=True)
+class WholeProgram:
+    """The answer of the holistic test for the tasks of a workload, and what it was derived under.
+
+    ``slower``: how the slowdown was counted.
+    """
+
+    answer: HolisticBound
+    view: View[Programs]
+    said: tuple[str, ...]
+    slower: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """Programs under a way, with the arguments of the test."""
+
+    models: DerivedModels
+    view: View[Programs]
+    arguments: dict[str, Any]
+    said: tuple[str, ...] = ()
+    slower: tuple[str, ...] = ()
+
+
+def _one_stream(models: DerivedModels, way: Way) -> _Case:
+    return _Case(models, models.programs("one_stream"), {"rule": "one_stream"})
+
+
+def _time_slices(models: DerivedModels, way: Way) -> _Case:
+    platform = models.platform
+    arguments: dict[str, Any] = {"rule": "time_slices", "timeslice": platform.timeslice}
+    arguments["context_switch"] = platform.context_switch
+    said = models.own_processes()
+    mode = way.given.get("mode") or "suspend"
+    return _Case(models, models.programs("time_slices"), {**arguments, "mode": mode}, said)
+
+
+def _of_streams(models: DerivedModels) -> dict[str, Any]:
+    release = models.channel_release
+    return {"rule": "streams", "gpu": models.gpu(), "channel_release": release}
+
+
+def _streams(form: StreamForm) -> Callable[[DerivedModels, Way], _Case]:
+    def case(models: DerivedModels, way: Way) -> _Case:
+        models, slower = models.on_free_sms()
+        view = models.programs(form)
+        users = {task.name for task in models.gpu_users()}
+        view, said = _in_channels(view, dict.fromkeys(users, ""), models.channels())
+        return _Case(models, view, _of_streams(models), said, slower)
+
+    return case
+
+
+def _mps(models: DerivedModels, way: Way) -> _Case:
+    models.refuse_unknown_clients()
+    client, limits = models.client_limits([task.name for task in models.gpu_users()])
+    of_user = dict(zip((task.name for task in models.gpu_users()), client, strict=True))
+    one, slower = models.in_one_process().on_free_sms(models.share_limits())
+    view = one.programs("streams")
+    view, said = _in_channels(view, of_user, models.channels(of_client=True))
+    arguments = _of_streams(models)
+    if any(limit < models.gpu().sms for limit in limits):
+        view = _in_parts_of(view, of_user)
+        arguments["part_limit"] = limits
+        said = (
+            *said,
+            "a client with a share has blocks on so many SMs at most, whichever these are",
+        )
+    said = ("clients of MPS delay each other as streams of one process do", *said)
+    return _Case(one, view, arguments, said, slower)
+
+
+def _in_parts(models: DerivedModels, way: Way) -> _Case:
+    models, slower = models.side_by_side()
+    green = way.name == "green_contexts"
+    parts = models.in_parts("green_contexts" if green else "mps_static", test=True)
+    view = models.programs("green_contexts" if green else "mps_static")
+    home = parts.part | parts.copies_of
+    if not green:
+        of_client = process_of_each(models.workload)
+        owner: dict[str, Hashable] = {name: of_client[name] for name in home}
+    elif models.platform.workqueue == "balanced":
+        owner = dict(home)
+    else:
+        owner = dict.fromkeys(home, "")
+    channels = models.channels(of_client=not green)
+    view, said = _in_channels(_in_parts_of(view, parts.part), owner, channels)
+    queues = "own_blocks" if green and models.platform.workqueue != "balanced" else "own"
+    arguments = _of_streams(models) | {"queues": queues}
+    arguments["part_sms"] = [len(sms) for sms in parts.sms]
+    return _Case(models, view, arguments, said, slower)
+
+
+WHOLE_PROGRAMS: dict[str, Callable[[DerivedModels, Way], _Case]] = {
+    "one_stream": _one_stream,
+    "streams": _streams("streams"),
+    "priority_streams": _streams("priority_streams"),
+    "mps": _mps,
+    "mps_static": _in_parts,
+    "green_contexts": _in_parts,
+    "time_slices": _time_slices,
+}
+"""Ways whose guarantee for a whole program the holistic test can give."""
+
+
+_TAKEN = {"time_slices": frozenset({"mode", "ring"})}
+"""Options of the other test of a way that the holistic one takes, too."""
+
+
+def takes_options(way: Way, options: Iterable[str]) -> bool:
+    """Whether the holistic test of a way has these options."""
+    return set(options) <= _TAKEN.get(way.name, frozenset())
+
+
+def whole_program(
+    models: DerivedModels, way: Way, core: Int64Array | None, stop: Any
+) -> WholeProgram:
+    """The answer of the holistic test for a way.
+
+    Without ``core``, tasks that have none get those of worst fit, or the first ones that the test
+    accepts.
+    """
+    case = WHOLE_PROGRAMS[way.name](models, way)
+    arguments = case.arguments | {"latency": models.platform.launch_latency}
+    view, tasks, said = case.view, case.view.tasks, case.said
+
+    def tested(programs: Programs) -> HolisticBound:
+        return analysis.holistic(programs, **arguments, stop=stop)
+
+    if core is not None:
+        tasks = tasks.replace(core=core)
+    elif not models.has_cores() and tasks.n > 1:
+        core, sentence = _cores(case, tested)
+        tasks = tasks.replace(core=core)
+        at = dict(zip(tasks.name, core.tolist(), strict=True))
+        said = (*said, f"each task has a core: {by_core(at)}", sentence)
+    return WholeProgram(tested(tasks), View(tasks, view.assumptions), said, case.slower)
+
+
+def _cores(case: _Case, tested: Callable[[Programs], HolisticBound]) -> tuple[Int64Array, str]:
+    """Cores of the tasks, and how they were chosen."""
+    tasks, cpus = case.view.tasks, case.models.platform.cpus
+    hosts = HostTasks(
+        period=tasks.period,
+        cpu=np.maximum(tasks.cpu_time, 1),
+        deadline=np.minimum(tasks.deadline, tasks.period),
+        name=tasks.name,
+    )
+    one = Programs.stack([tasks])
+
+    def of_stack(stack: HostTasks, server: Any) -> Any:
+        rows = one[np.zeros(len(stack), np.int64)]
+        return tested(rows.replace(core=stack.core))
+
+    choice = with_cores(
+        hosts, cpus, of_stack, analysis.partition(hosts, cpus), most=_MOST_ASSIGNMENTS
+    )
+    return choice.core, choice.sentence
+
+
+def _in_channels(
+    view: View[Programs], owner: Mapping[str, Hashable], channels: int
+) -> tuple[View[Programs], tuple[str, ...]]:
+    """Programs whose streams have the channels of their owners, and a sentence where some share.
+
+    ``owner`` has the owner of the channels of each task with a stream: a process, a context, or one
+    for all. A stream has the channel of its number among those of its owner, modulo ``channels``
+    (0: one for each).
+    """
+    found: dict[tuple[Hashable, int], int] = {}
+    seen: Counter[Hashable] = Counter()
+    numbers, shared = [], False
+    for name in view.tasks.name:
+        if name not in owner:
+            numbers.append(-1)
+            continue
+        place = seen[owner[name]]
+        seen[owner[name]] += 1
+        key = (owner[name], place % channels if channels else place)
+        shared = shared or key in found
+        numbers.append(found.setdefault(key, len(found)))
+    said = (
+        (f"streams are created in the order of the tasks, and have {channels} channels in turn",)
+        if shared
+        else ()
+    )
+    return View(view.tasks.replace(channel=numbers), view.assumptions), said
+
+
+def _in_parts_of(view: View[Programs], part: Mapping[str, int]) -> View[Programs]:
+    """Programs in parts of the GPU; tasks without kernels are in any."""
+    parts = [part.get(name, 0) for name in view.tasks.name]
+    return replace(view, tasks=view.tasks.replace(part=parts))

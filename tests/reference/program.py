@@ -1,0 +1,763 @@
+"""Response-time bounds of whole programs: shared CPUs, copies on engines, kernels on a shared GPU.
+
+A job is a sequence of CPU work, copies and kernels, run by one thread, one job of a task at a time.
+CPUs are scheduled by fixed priorities with preemption, engines serve copies in the order in which
+they reach the heads of streams, and the GPU is shared in one of the ways of `WAYS`.  A *section* is
+what is launched in one go, after which the thread waits until all of it has ended: one operation
+(launches="sync"), or all operations up to the next CPU work (launches="graph").  While it waits,
+the thread is off its core (waiting="suspend") or keeps it (waiting="spin").
+
+Slow and plain: every term is written out, and the responses of all tasks are found together, from
+below.  Times are integers, responses count from the arrival of a job, and a job is released up to
+`jitter` later.  `inf` stands for the response of a task without a bound.
+
+Names: q jobs of a run of task i (a time in which it always has a job), w the length of the window
+that begins with the run, R the responses.  A *mate* of a task is another task of its channel.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+from math import ceil, floor, inf, lcm
+
+# own_parts: every part has SMs, block queues and channels of its own; shared_parts: the parts share
+# the block queues; channel_parts: they have block queues of their own, but share the channels.
+STREAMS = ("streams", "limits", "own_parts", "shared_parts", "channel_parts")
+WAYS = ("one_stream", *STREAMS, "time_slices", "gcaps", "edf_serial")
+JOBS = 64  # a run with more jobs is given up
+
+
+@dataclass(frozen=True)
+class Cpu:
+    time: int
+
+
+@dataclass(frozen=True)
+class Copy:
+    time: int
+    engine: int = 0
+
+
+@dataclass(frozen=True)
+class Kernel:
+    blocks: int
+    threads: int  # of a block
+    block_time: int
+
+    @property
+    def work(self) -> int:
+        """Threads times time, of all blocks."""
+        return self.blocks * self.threads * self.block_time
+
+
+@dataclass(frozen=True)
+class Task:
+    """Smaller priorities and levels are more urgent; CPU priorities are unique on a core."""
+
+    period: int
+    deadline: int
+    segments: tuple
+    jitter: int = 0
+    core: int = 0
+    priority: int = 0
+    level: int = 0
+    channel: int = 0
+    part: int = 0
+    gpu_priority: int | None = None  # gcaps; None for all: by (priority, position)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """SMs of so many threads; `latency`: from a launch to its arrival in the stream; `slice` and
+    `switch`: length and price of a slice; `parts`: SMs of each part; `limits`: most SMs of each
+    client."""
+
+    sms: int
+    threads: int
+    latency: int = 0
+    slice: int = 0
+    switch: int = 0
+    parts: tuple = ()
+    limits: tuple = ()
+
+
+# Jobs ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job by sections: pieces[n] is the CPU work before section n; one more is the work last."""
+
+    pieces: tuple
+    sections: tuple
+
+    @property
+    def cpu(self) -> int:
+        return sum(self.pieces)
+
+    @property
+    def operations(self) -> list:
+        return [op for section in self.sections for op in section]
+
+    @property
+    def kernels(self) -> list:
+        return kernels(self.operations)
+
+    @property
+    def grids(self) -> list[list]:
+        """Kernels by sections."""
+        return [kernels(section) for section in self.sections]
+
+
+def split(segments: Iterable, launches: str) -> Job:
+    """Pieces and sections of a job; CPU work of no length separates nothing."""
+    pieces, sections, work = [], [], 0
+    for segment in segments:
+        if isinstance(segment, Cpu):
+            work += segment.time
+        elif launches == "graph" and sections and work == 0:
+            sections[-1].append(segment)
+        else:
+            pieces.append(work)
+            sections.append([segment])
+            work = 0
+    if work > 0:
+        pieces.append(work)
+    return Job(tuple(pieces), tuple(tuple(section) for section in sections))
+
+
+def kernels(operations: Iterable) -> list:
+    return [op for op in operations if isinstance(op, Kernel)]
+
+
+def copies(operations: Iterable, engine: int | None = None) -> list[int]:
+    """Times of the copies on an engine, on all of them by default."""
+    found = [op for op in operations if isinstance(op, Copy)]
+    return [op.time for op in found if engine is None or op.engine == engine]
+
+
+def before_last_kernel(section: Sequence) -> Sequence:
+    """The operations of a section in front of its last kernel; none in a section without."""
+    last = max((n for n, op in enumerate(section) if isinstance(op, Kernel)), default=0)
+    return section[:last]
+
+
+def alone(op: Copy | Kernel, machine: Machine) -> int:
+    """Time of an operation that has the whole GPU."""
+    if isinstance(op, Copy):
+        return op.time
+    return cdiv(op.blocks, machine.sms * (machine.threads // op.threads)) * op.block_time
+
+
+# Systems ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class System:
+    """The system, and the responses R that are assumed at present."""
+
+    way: str
+    machine: Machine
+    tasks: Sequence[Task]
+    graph: bool
+    spin: bool
+    whole_ticks: bool
+    jobs: list[Job]
+    ended: bool = False
+    fits: bool = True
+    R: list = field(default_factory=list)
+    saturations: dict = field(default_factory=dict)
+
+    @property
+    def engines(self) -> list[int]:
+        ops = [op for job in self.jobs for op in job.operations]
+        return sorted({op.engine for op in ops if isinstance(op, Copy)})
+
+    def others(self, i: int) -> list[int]:
+        return [k for k in range(len(self.tasks)) if k != i]
+
+    def more_urgent(self, i: int, k: int) -> bool:
+        """Whether k is before i on the same core."""
+        a, b = self.tasks[i], self.tasks[k]
+        return a.core == b.core and b.priority < a.priority
+
+    def hp(self, i: int) -> list[int]:
+        return [k for k in self.others(i) if self.more_urgent(i, k)]
+
+    def gpu_order(self, i: int) -> tuple:
+        t = self.tasks[i]
+        return (t.priority, i) if t.gpu_priority is None else (t.gpu_priority,)
+
+
+def bounds(
+    way: str,
+    machine: Machine,
+    tasks: Sequence[Task],
+    launches: str = "graph",
+    waiting: str = "suspend",
+    whole_ticks: bool = True,
+    origin: str = "arrival",
+    ended: bool = False,
+    fits: bool = True,
+) -> list[int | None]:
+    """The least bounds of all responses that agree with each other; None: no bound is found.
+
+    `whole_ticks`: all times are whole, so that the wait for SMs, a fraction, is rounded down; it is
+    rounded up otherwise.  `origin`: from where times count, "arrival" or "release".  Mates are
+    tasks of the same channel, in the ways limits and own_parts of the same channel and part.
+    edf_serial gives the deadlines if it accepts, and None for all tasks if not.  `ended`: a channel
+    waits until a kernel has ended, not only until all of its blocks have started.  `fits`: tasks
+    whose blocks never hold so many threads as are busy during a wait do not wait.
+    """
+    assert way in WAYS and launches in ("graph", "sync") and waiting in ("suspend", "spin")
+    assert waiting == "suspend" or way not in ("gcaps", "edf_serial")
+    jobs = [split(t.segments, launches) for t in tasks]
+    graph, spin = launches == "graph", waiting == "spin"
+    s = System(way, machine, tasks, graph, spin, whole_ticks, jobs, ended, fits)
+    if way == "edf_serial":
+        accepted = edf_serial(s)
+        return [t.deadline if accepted else None for t in tasks]
+    s.R = [t.jitter + job.cpu for t, job in zip(tasks, jobs, strict=True)]
+    before = None
+    while before != s.R:
+        before = list(s.R)
+        for i in range(len(tasks)):
+            if s.R[i] < inf:
+                s.R[i] = response(s, i, "arrival")
+    ends = [r if r == inf else response(s, i, origin) for i, r in enumerate(s.R)]
+    return [None if r == inf else r for r in ends]
+
+
+def response(s: System, i: int, origin: str) -> int:
+    """Largest response in a run of i; inf where a window or the run is given up."""
+    t = s.tasks[i]
+    w, worst = 0, 0
+    for q in range(1, JOBS + 1):
+        while (value := window(s, i, q, w)) > w:
+            if value > 4 * (t.period + t.deadline + t.jitter):
+                return inf
+            w = value
+        later = (q - 1) * t.period - t.jitter  # of the job behind the first release
+        worst = max(worst, w - later if origin == "arrival" else w - max(0, later))
+        if t.jitter + w <= q * t.period:
+            return worst
+    return inf
+
+
+def window(s: System, i: int, q: int, w: int) -> int:
+    """Most instants of a window of length w that belong to q jobs of i."""
+    if s.spin:
+        return min(spinning(s, i, q, w), spinning_jointly(s, i, q, w))
+    return q * s.jobs[i].cpu + waits_for_core(s, i, q, w) + gpu(s, i, q, w)
+
+
+# Counts -------------------------------------------------------------------------------------------
+
+
+def cdiv(a, b) -> int:
+    return a if a == inf else -(-a // b)
+
+
+def product(a, b):
+    """a * b, where nothing is nothing even if it comes without end."""
+    return 0 if a == 0 or b == 0 else a * b
+
+
+def carried(s: System, k: int, w: int, x) -> int:
+    """Jobs of k of which a window of length w can hold x of work (with rate 1), carry-in included.
+
+    The first one may come late by R_k, but then with less than x of its work.
+    """
+    return cdiv(w + s.R[k] - min(x, s.R[k]), s.tasks[k].period)
+
+
+def touching(s: System, k: int, w: int) -> int:
+    """Jobs of k that can do anything in a window of length w."""
+    return cdiv(w + s.R[k], s.tasks[k].period)
+
+
+def largest(items: Sequence, n, count) -> int:
+    """Sum of the `count` largest items among n copies of the list."""
+    total, left = 0, count
+    for item in sorted(items, reverse=True):
+        taken = min(n, left)
+        total += product(taken, item)
+        if total == inf:
+            break
+        left -= taken
+    return total
+
+
+def most(s: System, i: int, k: int, w: int, by_section: Sequence, x=None) -> int:
+    """The most that jobs of k do in a window of i, of amounts given by sections.
+
+    x: the least time of all.
+
+    When i spins, what is more urgent on its core is not there while i is looked at, and what is
+    less urgent cannot launch: one section is left of it.
+    """
+    total = sum(by_section)
+    if s.spin and s.more_urgent(i, k):
+        return 0
+    if s.spin and s.more_urgent(k, i):
+        return max(by_section, default=0)
+    return product(carried(s, k, w, total if x is None else x), total)
+
+
+def share(s: System, i: int, k: int, w: int, sections: Sequence, count: int) -> int:
+    """As `most`, where each of `count` requests of i meets at most one item of k.
+
+    `sections`: for every section of a job of k the list of its items.
+    """
+    items = [item for section in sections for item in section]
+    cap = most(s, i, k, w, [sum(section) for section in sections])
+    return min(largest(items, touching(s, k, w), count), cap)
+
+
+# CPUs ---------------------------------------------------------------------------------------------
+
+
+def waits_for_core(s: System, i: int, q: int, w: int) -> int:
+    """Ready, but not running: the smaller of the count in the window and the counts by pieces."""
+    pieces = [ready(s, i, piece) for piece in s.jobs[i].pieces]
+    total = 0
+    for h in s.hp(i):
+        C = s.jobs[h].cpu
+        n = min(carried(s, h, w, C), q * sum(counts[h] for counts in pieces))
+        total += product(n, C)
+    return total
+
+
+def ready(s: System, i: int, piece: int) -> dict:
+    """Jobs of each more urgent task of the core in the longest time that a piece is ready.
+
+    An empty piece waits in a closed window.  Counts without end where the time is given up.
+    """
+    t, L = s.tasks[i], 0
+    while True:
+        # ceil(x / T) is floor((x - 1) / T) + 1: a closed window has one instant more.
+        counts = {h: carried(s, h, L + (piece == 0), s.jobs[h].cpu) for h in s.hp(i)}
+        value = piece + sum(product(n, s.jobs[h].cpu) for h, n in counts.items())
+        if value <= L:
+            return counts
+        if value > 4 * (t.period + t.deadline + t.jitter):
+            return dict.fromkeys(counts, inf)
+        L = value
+
+
+def spinning(s: System, i: int, q: int, w: int) -> int:
+    """The window begins when neither i nor anything more urgent on its core is pending."""
+    total = q * s.jobs[i].cpu + gpu(s, i, q, w)
+    for h in s.hp(i):
+        if s.R[h] == inf:
+            return inf
+        total += released(s, h, w) * (s.jobs[h].cpu + gpu(s, h, 1, s.R[h]))
+    return total
+
+
+def spinning_jointly(s: System, i: int, q: int, w: int) -> int:
+    """The same, with what others do counted once for the requests of i and its hp together."""
+    if s.way not in ("one_stream", "time_slices"):
+        return inf
+    total, together = 0, Counter()
+    for k, n in [(i, q), *((h, released(s, h, w)) for h in s.hp(i))]:
+        total += n * (s.jobs[k].cpu + own(s, k))
+        together += Counter({what: n * m for what, m in requests(s, k).items()})
+    return total + met(s, i, w, together)
+
+
+def released(s: System, h: int, w: int) -> int:
+    return cdiv(w + s.tasks[h].jitter, s.tasks[h].period)
+
+
+# Copies, and the GPU in its ways ------------------------------------------------------------------
+
+
+def gpu(s: System, i: int, q: int, w: int) -> int:
+    """Time in which an operation of i is entered or on its way to its stream."""
+    if s.way in STREAMS:
+        return in_streams(s, i, q, w)
+    if s.way == "gcaps":
+        return q * own(s, i) + preempted(s, i, q, w)
+    return q * own(s, i) + met(s, i, w, {what: q * n for what, n in requests(s, i).items()})
+
+
+def own(s: System, i: int) -> int:
+    """Operations of a job, their way to the stream, and in time slices the switches to them."""
+    job = s.jobs[i]
+    if s.way in STREAMS:  # a kernel counts from the start of its last block
+        time = sum(copies(job.operations)) + sum(k.block_time for k in job.kernels)
+    else:
+        time = sum(alone(op, s.machine) for op in job.operations)
+    time += len(job.sections) * s.machine.latency
+    if s.way == "time_slices":
+        time += sum(map(len, slices(s, i))) * switch(s)
+    return time
+
+
+def requests(s: System, i: int) -> dict:
+    """Requests of a job of i: of the stream; or of slices, and of each engine."""
+    job = s.jobs[i]
+    if s.way == "one_stream":
+        return {"stream": len(job.sections)}
+    found: dict = {e: len(copies(job.operations, e)) for e in s.engines}
+    if s.way == "time_slices":
+        found["slices"] = sum(map(len, slices(s, i)))
+    return found
+
+
+def met(s: System, i: int, w: int, asked: dict) -> int:
+    """Time of others in front of so many requests of each kind."""
+    return sum(
+        share(s, i, k, w, items_of(s, k, what), n) for what, n in asked.items() for k in s.others(i)
+    )
+
+
+def items_of(s: System, k: int, what) -> list[list[int]]:
+    """Items of k that a request may meet, by sections."""
+    if what == "stream":
+        return [[sum(alone(op, s.machine) for op in section)] for section in s.jobs[k].sections]
+    if what == "slices":
+        return slices(s, k)
+    return [copies(section, what) for section in s.jobs[k].sections]
+
+
+def switch(s: System) -> int:
+    """A task that has the GPU for itself never pays for a switch."""
+    return s.machine.switch if sum(bool(job.kernels) for job in s.jobs) > 1 else 0
+
+
+def slices(s: System, i: int) -> list[list[int]]:
+    """Slices of a job, with the switches to them, by sections.
+
+    Kernels that follow each other in a section are one piece of work; a copy ends it.
+    """
+    found = []
+    for section in s.jobs[i].sections:
+        some, work = [], 0
+        for op in [*section, Copy(0)]:
+            if isinstance(op, Kernel):
+                work += alone(op, s.machine)
+                continue
+            while work > 0:
+                some.append(switch(s) + min(work, s.machine.slice))
+                work -= min(work, s.machine.slice)
+        found.append(some)
+    return found
+
+
+def preempted(s: System, i: int, q: int, w: int) -> int:
+    """gcaps: the open task with the highest GPU priority has the GPU, also while it copies.
+
+    Engines are not preempted: copies of tasks that are not charged yet, one per copy of those.
+    """
+    if not s.jobs[i].kernels:
+        return met(s, i, w, {e: q * n for e, n in requests(s, i).items()})
+    before = [k for k in s.others(i) if s.jobs[k].sections and s.gpu_order(k) < s.gpu_order(i)]
+    total = sum(product(carried(s, h, w, own(s, h)), own(s, h)) for h in before)
+    charged = set(before) | set(s.hp(i))
+    for e in s.engines:
+        count = q * requests(s, i)[e]
+        count += sum(product(touching(s, h, w), requests(s, h)[e]) for h in charged)
+        rest = [k for k in s.others(i) if k not in charged]
+        total += sum(share(s, i, k, w, items_of(s, k, e), count) for k in rest)
+    return total
+
+
+# Streams ------------------------------------------------------------------------------------------
+
+
+def in_streams(s: System, i: int, q: int, w: int) -> int:
+    """Streams with levels and channels, in the SMs that tasks share, or in parts of them."""
+    job = s.jobs[i]
+    with_kernels = q * sum(map(bool, job.grids))
+    asked = {e: q * len(copies(job.operations, e)) for e in s.engines}
+    total = q * own(s, i)
+    if s.graph or s.ended:
+        # The channel is idle while the first kernel of a mate's section that is not dispatched
+        # waits for a kernel or copy before it; such a copy may wait for its engine.
+        for k in mates(s, i):
+            hold = [[hold_of(s, section)] for section in s.jobs[k].sections if kernels(section)]
+            total += share(s, i, k, w, hold, with_kernels)
+            if not s.graph or (s.spin and s.more_urgent(i, k)):
+                continue
+            fronts = [before_last_kernel(section) for section in s.jobs[k].sections]
+            for e in s.engines:
+                asked[e] += with_kernels * max((len(copies(f, e)) for f in fronts), default=0)
+    total += met(s, i, w, asked)
+    if job.kernels:
+        for at in regions(s, i):
+            time = waits_for_sms(s, i, q, w, *at)
+            total += time if time == inf else floor(time) if s.whole_ticks else ceil(time)
+    return total
+
+
+def hold_of(s: System, section: Sequence) -> int:
+    """Tails of all kernels of a section, the last one only if channels wait for ends, and the
+    copies in front of the last one."""
+    front = before_last_kernel(section)
+    tails = kernels(section if s.ended else front)
+    return sum(copies(front)) + sum(k.block_time for k in tails)
+
+
+def mates(s: System, i: int) -> list[int]:
+    """Other tasks with kernels in the channel of i."""
+    a, found = s.tasks[i], []
+    for k in s.others(i):
+        b = s.tasks[k]
+        same_part = a.part == b.part or s.way not in ("limits", "own_parts")
+        if a.channel == b.channel and same_part and s.jobs[k].kernels:
+            found.append(k)
+    return found
+
+
+def regions(s: System, i: int) -> list[tuple[int, list[int]]]:
+    """SMs for which the first kernel in front of i may wait, each time with the tasks on them."""
+    m, tasks = s.machine, s.tasks
+    users = [k for k in range(len(tasks)) if s.jobs[k].kernels]
+    if s.way in ("streams", "limits"):
+        return [(m.sms, users)]
+    if s.way == "own_parts":
+        parts = {tasks[i].part}
+    elif s.way == "shared_parts":
+        parts = set(range(len(m.parts)))
+    else:
+        parts = {tasks[k].part for k in [i, *mates(s, i)]}
+    return [(m.parts[P], [k for k in users if tasks[k].part == P]) for P in sorted(parts)]
+
+
+def room(s: System, k: int) -> int:
+    """SMs that may have blocks of task k."""
+    if s.way == "limits":
+        return min(s.machine.sms, s.machine.limits[s.tasks[k].part])
+    return s.machine.sms if s.way == "streams" else s.machine.parts[s.tasks[k].part]
+
+
+def at_once(s: System, k: int, kernel: Kernel) -> int:
+    """Most threads of a kernel that run side by side."""
+    return min(kernel.blocks, room(s, k) * (s.machine.threads // kernel.threads)) * kernel.threads
+
+
+def saturation(s: System, sms: int, heads: Sequence[int], busy: Sequence[int]) -> int | None:
+    """Fewest busy threads while a kernel of `heads` waits and blocks of `busy` run; None: never.
+
+    The SMs times the least load of one that keeps the head's block out.  A task has blocks of one
+    kernel at a time, the head's task those of the head, without the one that waits.
+    """
+    key = (sms, tuple(heads), tuple(busy))
+    if key not in s.saturations:
+        found = []
+        for h in heads:
+            least = [least_load(s, h, kernel, busy) for kernel in s.jobs[h].kernels]
+            at = min(sms, room(s, h))
+            for kernel, load in zip(s.jobs[h].kernels, least, strict=True):
+                reached = inf if load is None else at * load
+                found.append((h, (reached, most_busy(s, h, kernel, busy))))
+        # With limits, each client by itself: its heads wait for its own number of SMs.
+        groups: dict = {}
+        for h, (load, most_at_once) in found:
+            client = s.tasks[h].part if s.way == "limits" else 0
+            groups.setdefault(client, []).append((load, most_at_once))
+        waits = []
+        for rows in groups.values():
+            load = min(load for load, _ in rows)
+            most_at_once = max(most_at_once for _, most_at_once in rows)
+            if load < inf and (not s.fits or load <= most_at_once):
+                waits.append(load)
+        s.saturations[key] = min(waits, default=None)
+    return s.saturations[key]
+
+
+def most_busy(s: System, h: int, head: Kernel, busy: Sequence[int]) -> int:
+    """Most threads that are busy while a block of this kernel of h waits."""
+    own = min((head.blocks - 1) * head.threads, at_once(s, h, head))
+    others = [max(at_once(s, k, x) for x in s.jobs[k].kernels) for k in busy if k != h]
+    return own + sum(others)
+
+
+def least_load(s: System, h: int, head: Kernel, busy: Sequence[int]) -> int | None:
+    M = s.machine.threads
+    loads = {n * head.threads for n in range(head.blocks)}
+    for k in busy:
+        if k != h:
+            more = {n * x.threads for x in s.jobs[k].kernels for n in range(x.blocks + 1)}
+            loads = {a + b for a in loads for b in more if a + b <= M}
+    return min((load for load in loads if M - head.threads < load <= M), default=None)
+
+
+def waits_for_sms(s: System, i: int, q: int, w: int, sms: int, users: Sequence[int]):
+    """Time in which the first kernel not dispatched in the channel of i waits for these SMs."""
+    tasks, job, with_i = s.tasks, s.jobs[i], mates(s, i)
+    level = max(tasks[k].level for k in [i, *with_i])
+    high = [k for k in users if tasks[k].level <= level]
+    low = [k for k in users if tasks[k].level > level]
+    slope = saturation(s, sms, high, users)
+    if slope is None:
+        return 0
+    work = sum(cap(s, i, k, q, w, with_i) for k in high if k != i)
+    if i in users:
+        work += q * sum(x.work - x.threads * x.block_time for x in job.kernels)
+    joins = q * len(job.kernels)
+    for k in with_i:
+        ahead = q * len(job.kernels)
+        if s.graph:
+            ahead = q * sum(map(bool, job.grids)) * max(map(len, s.jobs[k].grids))
+        joins += min(touching(s, k, w) * len(s.jobs[k].kernels), ahead)
+    times = []
+    for counted in choices(tasks, low):
+        rest = [k for k in low if k not in counted]
+        whole = work + sum(all_work(s, i, k, w) for k in counted)
+        parts = [(max(slope - held, 0), joins * length) for held, length in residue(s, i, rest)]
+        last = saturation(s, sms, high, sorted([*high, *counted]))
+        times.append(fill(whole, parts, last))
+    return min(times)
+
+
+def all_work(s: System, i: int, k: int, w: int):
+    """Threads times time of all kernels of k in a window of i."""
+    widest = max(at_once(s, k, x) for x in s.jobs[k].kernels)
+    by_section = [sum(x.work for x in section) for section in s.jobs[k].grids]
+    return most(s, i, k, w, by_section, Fraction(sum(by_section), widest))
+
+
+def cap(s: System, i: int, k: int, q: int, w: int, with_i: Sequence[int]):
+    """Threads times time of k, a task of the levels that count, while i waits."""
+    job, n = s.jobs[k], touching(s, k, w)
+    each = q * len(s.jobs[i].kernels)
+    work = all_work(s, i, k, w)
+    level = s.tasks[i].level
+    items = [x.work for x in job.kernels]
+    if k in with_i and not s.graph:
+        work = min(work, largest(items, n, each))
+    elif k in with_i:
+        sections = [sum(x.work for x in section) for section in job.grids]
+        work = min(work, largest(sections, n, q * sum(map(bool, s.jobs[i].grids))))
+    elif s.tasks[k].level == level and not with_i:
+        work = min(work, largest(items, n, each))
+    elif s.tasks[k].level == level and all(s.tasks[m].level == level for m in with_i):
+        if not s.graph:
+            work = min(work, largest(items, n, (len(with_i) + 1) * each))
+    return work
+
+
+def choices(tasks: Sequence[Task], low: Sequence[int]) -> Iterable[tuple]:
+    """Less urgent tasks whose kernels are counted by jobs, not by what is left at each join."""
+    if len(low) <= 4:
+        return [some for n in range(len(low) + 1) for some in combinations(low, n)]
+    rising = sorted(low, key=lambda k: tasks[k].period)
+    orders = rising, rising[::-1]
+    return [tuple(order[:n]) for order in orders for n in range(len(low) + 1)]
+
+
+def residue(s: System, i: int, rest: Sequence[int]) -> list[tuple[int, int]]:
+    """(threads, time): what less urgent kernels still hold after a join, and for how long.
+
+    Such a kernel started before the join, and no other one starts as long as there is a wait.
+    """
+    rest = [k for k in rest if not (s.spin and s.more_urgent(i, k))]
+    ends = sorted({x.block_time for k in rest for x in s.jobs[k].kernels})
+    found, t = [], 0
+    for end in ends:
+        held = 0
+        for k in rest:
+            running = [at_once(s, k, x) for x in s.jobs[k].kernels if x.block_time > t]
+            held += max(running, default=0)
+        found.append((held, end - t))
+        t = end
+    return found
+
+
+def fill(work, parts: Sequence[tuple[int, int]], last: int | None):
+    """The most time in which `work` is done, at the rates and for the times of the parts, then at
+    the rate `last`; None: there is no wait beyond the parts."""
+    time = 0
+    for rate, length in sorted(parts):
+        if work < rate * length:
+            return time + Fraction(work, rate)
+        work -= rate * length
+        time += length
+    if last is None:
+        return time
+    return inf if work == inf else time + Fraction(work, last)
+
+
+# EDF, one unit at a time --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Unit:
+    time: int
+    period: int
+    due: int  # from the arrival
+    window: int  # from the latest request of its turn until it is due
+
+
+def edf_serial(s: System) -> bool:
+    """Whether units, from the first kernel of a job to the last, end in time, one at a time, the
+    one with the earliest `arrival + deadline - work behind it` first.
+
+    Others on the core count with their deadlines as responses, and a copy waits for the longest one
+    of each other task on its engine.  A latency belongs to the unit if its section has a kernel; a
+    copy in front of the unit needs one, too, as the unit starts when its turn comes.
+    """
+    s.R = [t.deadline for t in s.tasks]
+    units = []
+    for i, t in enumerate(s.tasks):
+        front, unit, behind = around(s, i)
+        front += t.jitter
+        if t.deadline > t.period or front + unit + behind > t.deadline:
+            return False
+        if unit > 0:
+            due = t.deadline - behind
+            units.append(Unit(unit, t.period, due, due - front))
+    return in_time(units)
+
+
+def around(s: System, i: int) -> tuple:
+    """Longest times of the work before the unit, of the unit, and of the work behind it.
+
+    Without kernels all work is before the unit.
+    """
+    job, lam = s.jobs[i], s.machine.latency
+    steps: list[tuple] = []  # (time, whether it is a kernel)
+    for n, piece in enumerate(job.pieces):
+        counts = ready(s, i, piece)
+        steps.append((piece + sum(product(counts[h], s.jobs[h].cpu) for h in counts), False))
+        section = job.sections[n] if n < len(job.sections) else ()
+        for position, op in enumerate(section):
+            if isinstance(op, Kernel):
+                launched = not kernels(section[:position])
+                steps.append((alone(op, s.machine) + lam * launched, True))
+                continue
+            begun = any(kernel for _, kernel in steps)
+            launched = position == 0 and not (begun and kernels(section))
+            waits = sum(
+                max(copies(s.jobs[k].operations, op.engine), default=0) for k in s.others(i)
+            )
+            steps.append((op.time + waits + lam * launched, False))
+    at = [n for n, (_, kernel) in enumerate(steps) if kernel]
+    first, last = (at[0], at[-1] + 1) if at else (len(steps), len(steps))
+    parts = steps[:first], steps[first:last], steps[last:]
+    return tuple(sum(time for time, _ in part) for part in parts)
+
+
+def in_time(units: Sequence[Unit]) -> bool:
+    """Whether the units that come and are due in any window fit, behind one that is due later."""
+    load = sum(Fraction(u.time, u.period) for u in units)
+    if load > 1 or not units:
+        return not units
+    most_time = max(u.time for u in units)
+    end = max(u.window for u in units) + lcm(*(u.period for u in units))
+    if load < 1:  # beyond, a window holds the rate and all that can come on top
+        end = min(end, ceil((sum(u.time for u in units) + most_time) / (1 - load)))
+    due = {x for u in units for x in range(u.window, end + 1, u.period)}
+    for x in due:
+        demand = sum(((x - u.window) // u.period + 1) * u.time for u in units if u.window <= x)
+        in_the_way = max((u.time for u in units if u.due > x), default=0)
+        if demand + in_the_way > x:
+            return False
+    return True
