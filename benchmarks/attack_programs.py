@@ -551,6 +551,52 @@ def copying_clients(rng: Random) -> Case:
     return gs.Workload(tasks), p.replace(gpu=p.gpu.replace(channels=2))
 
 
+def whole_programs(rng: Random) -> Case:
+    """CPU work, copies and kernels in any order; shared CPUs and channels, jitter."""
+    p = platform(rng, sms=rng.choice((1, 2, 2, 3)))
+    n, load, tasks = rng.choice((2, 3, 3, 4, 5)), rng.uniform(0.1, 0.7), list[gs.Task]()
+    levels, pinned = rng.random() < 0.5, rng.random() < 0.3
+    for i in range(n):
+        period = rng.choice((20, 24, 30, 40, 45, 60, 80))
+        total = max(3, round(period * load / n * rng.uniform(0.5, 1.8)))
+        segments: list[gs.Segment] = []
+        while total > 0:
+            time = min(total, rng.randint(1, 6))
+            total -= time
+            draw = rng.random()
+            if draw < 0.35:
+                segments.append(gs.CPU(time))
+            elif draw < 0.6:
+                segments.append(rng.choice((gs.CopyIn, gs.CopyOut))(time))
+            else:
+                segments.append(kernel(rng, time))
+        facts: dict[str, Any] = {
+            "deadline": rng.choice((None, period, rng.randint(10, 2 * period)))
+        }
+        if rng.random() < 0.3:
+            facts["jitter"] = rng.randint(1, period // 2)
+        if levels:
+            facts["stream_priority"] = rng.randrange(3)
+        if pinned:
+            facts["core"] = rng.randrange(p.cpus)
+        tasks.append(task(rng, f"t{i}", period, segments, **facts))
+    more: dict[str, Any] = {"gpu": p.gpu.replace(channels=rng.choice((1, 2, 3, 8)))}
+    more |= {"timeslice": rng.randint(1, 6), "context_switch": rng.choice((0, 0, 1, 2))}
+    more |= {"launch_latency": rng.choice((0, 0, 1, 2)), "ring": rng.choice(("fifo", "cyclic"))}
+    users = [one.name for one in tasks if one.kernels]
+    if p.sms > 1 and len(users) > 1 and rng.random() < 0.4:
+        groups: list[list[str]] = [users[::2], users[1::2]]
+        more["green_contexts"] = {tuple(group): 1 for group in groups}
+        more["workqueue"] = rng.choice(("shared", "balanced"))
+    elif rng.random() < 0.5:
+        tasks = [one.replace(process=rng.choice("PQ")) for one in tasks]
+        names = sorted({one.process for one in tasks if one.kernels and one.process})
+        more["mps"] = {name: rng.choice((40, 60, 100)) for name in names}
+        if p.sms > 1 and len(names) > 1:
+            more["mps_partitions"] = {(name,): 1 for name in names}
+    return gs.Workload(tasks), p.replace(**more)
+
+
 KINDS: Mapping[str, Callable[[Random], Case]] = {
     kind.__name__: kind
     for kind in (
@@ -558,11 +604,11 @@ KINDS: Mapping[str, Callable[[Random], Case]] = {
         copies_around, engine_overload, long_copy, camera_recorder, many_copies, batch_copies,
         switches, profile_share, tight_lock, coarse_ticks, fine_ticks, cpu_partition, cpu_between,
         many_kernels, long_kernel_copy, early_end, block_time, late_many, general, costs, instances,
-        networks, copying_clients,
+        networks, copying_clients, whole_programs,
     )
 }  # fmt: skip
 """Kinds by name: rows 1 to 23 of the list of programs with wrong verdicts, in its order, all facts
-at once, jobs of many kernels, and tasks that only copy."""
+at once, jobs of many kernels, tasks that only copy, and whole programs for the holistic test."""
 
 
 def attack_program(kind: str, index: int) -> Case:
