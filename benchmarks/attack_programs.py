@@ -555,7 +555,7 @@ def whole_programs(rng: Random) -> Case:
     """CPU work, copies and kernels in any order; shared CPUs and channels, jitter."""
     p = platform(rng, sms=rng.choice((1, 2, 2, 3)))
     n, load, tasks = rng.choice((2, 3, 3, 4, 5)), rng.uniform(0.1, 0.7), list[gs.Task]()
-    levels, pinned = rng.random() < 0.5, rng.random() < 0.3
+    levels, pinned, heavy = rng.random() < 0.5, rng.random() < 0.3, rng.random() < 0.4
     for i in range(n):
         period = rng.choice((20, 24, 30, 40, 45, 60, 80))
         total = max(3, round(period * load / n * rng.uniform(0.5, 1.8)))
@@ -569,7 +569,11 @@ def whole_programs(rng: Random) -> Case:
             elif draw < 0.6:
                 segments.append(rng.choice((gs.CopyIn, gs.CopyOut))(time))
             else:
-                segments.append(kernel(rng, time))
+                found = kernel(rng, time)
+                if heavy:
+                    regs, smem = rng.choice((0, 32, 64, 128)), rng.choice((0, 0, 9_000, 30_000))
+                    found = found.replace(regs=regs, smem=smem, threads=rng.choice((128, 256)))
+                segments.append(found)
         facts: dict[str, Any] = {
             "deadline": rng.choice((None, period, rng.randint(10, 2 * period)))
         }

@@ -189,7 +189,7 @@ static int allocate(gs_analysis_holistic_t *self)
 {
     size_t n = (size_t)self->programs->n, segments = (size_t)self->programs->begin[n];
     bool ok = (self->task = gs_alloc(self->ctx, n, sizeof *self->task)) != NULL &&
-              (self->item = gs_alloc(self->ctx, 8 * segments + n, sizeof *self->item)) != NULL &&
+              (self->item = gs_alloc(self->ctx, 10 * segments + n, sizeof *self->item)) != NULL &&
               (self->response = gs_alloc(self->ctx, 4 * n, sizeof *self->response)) != NULL;
     if (!ok) {
         return self->ctx->status;
@@ -210,6 +210,7 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
     if (status != GS_OK) {
         return status;
     }
+    self.weights = options->gpu == NULL ? 1 : GS_ANALYSIS_HOLISTIC_WEIGHTS;
     self.gpu = streams ? gs_analysis_holistic_streams : gs_analysis_holistic_queue;
     status = allocate(&self);
     if (status == GS_OK) {

@@ -22,6 +22,43 @@ typedef struct {
     int64_t section; /* largest sum of those of one section */
 } gs_analysis_holistic_list_t;
 
+/* Weights of a block, by which work on the SMs is counted: its threads; with a GPU also its
+ * dominant share, the largest part that it takes of a resource of an SM. */
+enum {
+    GS_ANALYSIS_HOLISTIC_THREADS = 0,
+    GS_ANALYSIS_HOLISTIC_SHARE = 1,
+    GS_ANALYSIS_HOLISTIC_WEIGHTS = 2
+};
+
+/* Resources of an SM; without a GPU only the first one, in threads. */
+enum {
+    GS_ANALYSIS_HOLISTIC_WARPS = 0,
+    GS_ANALYSIS_HOLISTIC_SLOTS = 1,
+    GS_ANALYSIS_HOLISTIC_REGS = 2,
+    GS_ANALYSIS_HOLISTIC_SMEM = 3,
+    GS_ANALYSIS_HOLISTIC_RESOURCES = 4
+};
+
+/* Blocks of a kernel on the SMs that it may use. */
+typedef struct {
+    int64_t task;
+    int64_t blocks;
+    int64_t weight[GS_ANALYSIS_HOLISTIC_WEIGHTS];     /* of a block */
+    int64_t width[GS_ANALYSIS_HOLISTIC_WEIGHTS];      /* most that its blocks weigh at once */
+    int64_t need[GS_ANALYSIS_HOLISTIC_RESOURCES];     /* of a block */
+    int64_t shortage[GS_ANALYSIS_HOLISTIC_RESOURCES]; /* use of an SM at which none fits */
+    int64_t carveout;
+} gs_analysis_holistic_kernel_t;
+
+/* Work of a task on the SMs, by one weight. */
+typedef struct {
+    gs_analysis_holistic_list_t work;         /* of kernels: weight times ticks */
+    gs_analysis_holistic_list_t section_work; /* of sections with kernels */
+    int64_t rest;                             /* of a job without the last block of each kernel */
+    int64_t width;                            /* most that its blocks weigh at once */
+    int64_t carry; /* least time in which it does the work of a job, rounded down */
+} gs_analysis_holistic_load_t;
+
 /* Facts of a task that follow from its program. */
 typedef struct {
     int64_t cpu; /* CPU work of a job */
@@ -40,24 +77,20 @@ typedef struct {
     gs_analysis_holistic_list_t turn;
     int64_t turns; /* of a job */
     int64_t alone; /* time of the kernels of a job, alone on all SMs */
-    /* Streams: work in thread-ticks, times of last blocks. */
-    gs_analysis_holistic_list_t work;         /* of kernels */
-    gs_analysis_holistic_list_t section_work; /* of sections with kernels */
+    /* Streams. */
+    gs_analysis_holistic_load_t load[GS_ANALYSIS_HOLISTIC_WEIGHTS];
     gs_analysis_holistic_list_t hold; /* per section: last blocks of all kernels, the last one only
                                          with channel_ended, and copies before the last kernel */
-    int64_t rest;  /* thread-ticks of a job without the last block of each kernel */
-    int64_t tails; /* ticks of these last blocks */
-    int64_t width; /* most threads that it occupies at once */
-    int64_t carry; /* least time in which it does the work of a job, rounded down */
+    int64_t tails;                    /* ticks of the last blocks */
 } gs_analysis_holistic_task_t;
 
 /* Lower tasks that are counted by the work of their jobs, and what is left of the others: blocks
  * that run when a kernel joins its queue. */
 typedef struct {
-    bool *counted;  /* per task */
-    int64_t last;   /* threads that are busy while a kernel waits and no such block is left; 0: then
-                       none waits */
-    int64_t *slope; /* per step: threads that are busy besides these blocks */
+    bool *counted;   /* per task */
+    int64_t last;    /* weight that is busy while a kernel waits and no such block is left; 0: then
+                        none waits */
+    int64_t *slope;  /* per step: weight that is busy besides these blocks */
     int64_t *length; /* of the step, ticks */
     int64_t steps;
 } gs_analysis_holistic_choice_t;
@@ -66,6 +99,7 @@ typedef struct {
 typedef struct {
     int64_t part; /* -1: of all */
     int64_t level;
+    int weight;                            /* by which busy blocks are counted */
     bool waits;                            /* false: none ever does */
     gs_analysis_holistic_choice_t *choice; /* owned */
     int64_t choices;
@@ -100,9 +134,14 @@ struct gs_analysis_holistic_test {
     int64_t *spinning;   /* owned, scratch: per more urgent task, G_h */
     int64_t switch_cost; /* time slices; 0 for a single context */
     /* Streams. */
-    gs_kernel_chains_t chains;                    /* kernels of all tasks, which may have none */
-    int64_t *column;                              /* owned: of the chains */
-    const int64_t *width;                         /* of column: most threads of a kernel at once */
+    int weights;                                 /* that are tried */
+    gs_kernel_chains_t chains;                   /* kernels of all tasks, which may have none */
+    int64_t *column;                             /* owned: of the chains */
+    gs_analysis_holistic_kernel_t *kernel;       /* owned: those of the chains */
+    const gs_analysis_holistic_kernel_t **shape; /* owned: of kernels of a task that take the
+                                                    same, the one with most blocks; by each
+                                                    resource, the least weight of a unit first */
+    int64_t shapes;
     gs_analysis_priority_streams_device_t device; /* with registers and shared memory in column */
     gs_analysis_priority_streams_saturation_t saturation;
     bool *flags;                         /* owned, scratch: heads and busy tasks */
@@ -177,6 +216,28 @@ static inline bool gs_analysis_holistic_is_higher(const gs_analysis_holistic_t *
     return h != i && p->core[h] == p->core[i] && p->priority[h] <= p->priority[i];
 }
 
+/* Whether the SMs are divided into parts, so that a kernel waits for those of a part. */
+static inline bool gs_analysis_holistic_is_parted(const gs_analysis_holistic_t *self)
+{
+    int64_t parts = self->options->parts;
+    return parts != GS_ANALYSIS_HOLISTIC_WHOLE && parts != GS_ANALYSIS_HOLISTIC_LIMITS;
+}
+
+/* Whether the SMs of these heads are those of a task with kernels. */
+static inline bool gs_analysis_holistic_is_in(const gs_analysis_holistic_t *self,
+                                              const gs_analysis_holistic_heads_t *heads, int64_t k)
+{
+    return self->task[k].kernels > 0 && (heads->part < 0 || self->programs->part[k] == heads->part);
+}
+
+/* Whether k is a mate of i: another task with kernels whose stream has the same channel. */
+static inline bool gs_analysis_holistic_is_mate(const gs_analysis_holistic_t *self, int64_t i,
+                                                int64_t k)
+{
+    return k != i && self->task[k].kernels > 0 &&
+           self->programs->channel[k] == self->programs->channel[i];
+}
+
 /* program_facts.c */
 
 /* Fills in the facts; the rest is zero. Errors: GS_ERR_VALUE for a block that fits no SM,
@@ -186,11 +247,12 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self);
 /* The most SMs that hold blocks of a task at once. */
 int64_t gs_analysis_holistic_sms(const gs_analysis_holistic_t *self, int64_t i);
 
-/* Threads of a block, on a GPU in whole warps; the most threads that blocks of kernel j of task i
- * hold at once. Errors: as above. */
+/* Threads of a block, on a GPU in whole warps. */
 int64_t gs_analysis_holistic_threads(const gs_analysis_holistic_t *self, int64_t j);
-int gs_analysis_holistic_width(const gs_analysis_holistic_t *self, int64_t i, int64_t j,
-                               int64_t *width);
+
+/* The blocks of kernel j of task i. Errors: as above. */
+int gs_analysis_holistic_kernel(const gs_analysis_holistic_t *self, int64_t i, int64_t j,
+                                gs_analysis_holistic_kernel_t *kernel);
 
 /* cpu_terms.c */
 
@@ -216,6 +278,11 @@ gs_analysis_holistic_gpu_t gs_analysis_holistic_group;
 /* stream_terms.c */
 
 gs_analysis_holistic_gpu_t gs_analysis_holistic_streams;
+
+/* stream_saturation.c */
+
+/* Whether the heads of a part keep the kernels of i waiting. */
+bool gs_analysis_holistic_concerns(const gs_analysis_holistic_t *self, int64_t i, int64_t part);
 
 /* Saturation of the SMs for each set of heads. Errors: GS_ERR_VALUE for block sizes of too many
  * combinations, GS_ERR_MEMORY. */

@@ -5,9 +5,12 @@
 
 #include <stdlib.h>
 
+/* Parts of a resource by which dominant shares are counted. */
+enum { SHARES = 4096 };
+
 /* Work of one section. */
 typedef struct {
-    int64_t time, kernels, work, turns;
+    int64_t time, kernels, turns, work[GS_ANALYSIS_HOLISTIC_WEIGHTS];
     int64_t run; /* of kernels that follow each other without a copy, alone */
     int64_t copies[GS_PROGRAMS_ENGINES], copy_time[GS_PROGRAMS_ENGINES];
     /* Before its last kernel, and since. */
@@ -84,26 +87,70 @@ int64_t gs_analysis_holistic_threads(const gs_analysis_holistic_t *self, int64_t
     return self->options->gpu == NULL ? threads : (threads + warp - 1) / warp * warp;
 }
 
-int gs_analysis_holistic_width(const gs_analysis_holistic_t *self, int64_t i, int64_t j,
-                               int64_t *width)
+static int64_t share(int64_t part, int64_t all)
+{
+    return (part * SHARES + all - 1) / all;
+}
+
+/* Without a GPU, threads are the only resource. */
+static void take_threads(const gs_analysis_holistic_t *self, int64_t threads, int64_t *places,
+                         gs_analysis_holistic_kernel_t *kernel)
+{
+    int64_t all = self->options->sm_threads;
+    *places = all / threads;
+    kernel->need[GS_ANALYSIS_HOLISTIC_WARPS] = threads;
+    kernel->shortage[GS_ANALYSIS_HOLISTIC_WARPS] = all - threads + 1;
+}
+
+static int take_resources(const gs_analysis_holistic_t *self, int64_t j, int64_t *places,
+                          gs_analysis_holistic_kernel_t *kernel)
 {
     const gs_programs_t *p = self->programs;
-    int64_t threads = gs_analysis_holistic_threads(self, j);
-    int64_t places = self->options->sm_threads / threads;
-    if (self->options->gpu != NULL) {
-        gs_gpu_kernel_t kernel = {p->blocks[j], p->threads[j], p->regs[j], p->smem[j]};
-        int status = gs_occupancy_blocks(self->ctx, self->options->gpu, &kernel, j, &places, NULL);
-        if (status != GS_OK) {
-            return status;
-        }
+    const gs_gpu_t *gpu = self->options->gpu;
+    gs_gpu_kernel_t shape = {p->blocks[j], p->threads[j], p->regs[j], p->smem[j]};
+    gs_occupancy_footprint_t take;
+    int limit;
+    int status = gs_occupancy_footprint(self->ctx, gpu, &shape, j, &take, places, &limit);
+    if (status != GS_OK || *places == 0) {
+        return status;
     }
-    if (places == 0) {
-        return gs_fail(self->ctx, GS_ERR_VALUE, "blocks", j, p->blocks[j],
-                       "blocks that fit an empty SM");
+    const int64_t need[] = {take.warps, 1, take.regs, take.smem};
+    const int64_t all[] = {gpu->warps_per_sm, gpu->blocks_per_sm, take.regs_usable,
+                           gpu->smem_per_sm};
+    int64_t most = 1;
+    for (int r = 0; r < GS_ANALYSIS_HOLISTIC_RESOURCES; r++) {
+        int64_t part = need[r] > 0 ? share(need[r], all[r]) : 0;
+        most = part > most ? part : most;
+        kernel->need[r] = need[r];
+        kernel->shortage[r] = all[r] - need[r] + 1;
     }
-    places = times(places, gs_analysis_holistic_sms(self, i));
-    *width = times(threads, gs_analysis_holistic_least(p->blocks[j], places));
+    kernel->weight[GS_ANALYSIS_HOLISTIC_SHARE] = most;
+    kernel->carveout = take.carveout;
     return GS_OK;
+}
+
+int gs_analysis_holistic_kernel(const gs_analysis_holistic_t *self, int64_t i, int64_t j,
+                                gs_analysis_holistic_kernel_t *kernel)
+{
+    int64_t threads = gs_analysis_holistic_threads(self, j), places = 0;
+    int status = GS_OK;
+    *kernel = (gs_analysis_holistic_kernel_t){.task = i, .blocks = self->programs->blocks[j]};
+    kernel->weight[GS_ANALYSIS_HOLISTIC_THREADS] = threads;
+    if (self->options->gpu == NULL) {
+        take_threads(self, threads, &places, kernel);
+    } else {
+        status = take_resources(self, j, &places, kernel);
+    }
+    if (status == GS_OK && places == 0) {
+        status = gs_fail(self->ctx, GS_ERR_VALUE, "blocks", j, kernel->blocks,
+                         "blocks that fit an empty SM");
+    }
+    int64_t most = times(places, gs_analysis_holistic_sms(self, i));
+    most = gs_analysis_holistic_least(kernel->blocks, most);
+    for (int v = 0; v < GS_ANALYSIS_HOLISTIC_WEIGHTS; v++) {
+        kernel->width[v] = times(kernel->weight[v], most);
+    }
+    return status;
 }
 
 /* Ends a run of kernels: the slices that it takes. */
@@ -154,8 +201,10 @@ static void end_section(const gs_analysis_holistic_t *self, gs_analysis_holistic
             s->held = plus(s->held, s->tail);
         }
         largest(&t->most_kernels, s->kernels);
-        add(&t->section_work, s->work, 1);
-        largest(&t->work.section, s->work);
+        for (int v = 0; v < self->weights; v++) {
+            add(&t->load[v].section_work, s->work[v], 1);
+            largest(&t->load[v].work.section, s->work[v]);
+        }
         add(&t->hold, s->held, 1);
         largest(&t->hold.section, s->held);
     }
@@ -187,18 +236,21 @@ static int add_kernel(const gs_analysis_holistic_t *self, gs_analysis_holistic_t
     if (self->options->rule != GS_ANALYSIS_HOLISTIC_STREAMS) {
         return GS_OK;
     }
-    int64_t blocks = p->blocks[j], threads = gs_analysis_holistic_threads(self, j), width;
-    int status = gs_analysis_holistic_width(self, i, j, &width);
+    gs_analysis_holistic_kernel_t kernel;
+    int status = gs_analysis_holistic_kernel(self, i, j, &kernel);
     if (status != GS_OK) {
         return status;
     }
-    int64_t tail = p->block_time[j], block = times(threads, tail);
-    int64_t work = times(block, blocks);
-    add(&t->work, work, 1);
-    t->rest = plus(t->rest, times(block, blocks - 1));
+    int64_t tail = p->block_time[j];
     t->tails = plus(t->tails, tail);
-    largest(&t->width, width);
-    s->work = plus(s->work, work);
+    for (int v = 0; v < self->weights; v++) {
+        gs_analysis_holistic_load_t *load = &t->load[v];
+        int64_t block = times(kernel.weight[v], tail), work = times(block, kernel.blocks);
+        add(&load->work, work, 1);
+        load->rest = plus(load->rest, times(block, kernel.blocks - 1));
+        largest(&load->width, kernel.width[v]);
+        s->work[v] = plus(s->work[v], work);
+    }
     s->held = plus(plus(s->held, s->copied), s->tail);
     s->tail = tail;
     s->copied = 0;
@@ -247,7 +299,10 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
     if (cpu > 0) {
         add(&t->piece, cpu, 1);
     }
-    t->carry = t->width > 0 ? t->work.sum / t->width : 0;
+    for (int v = 0; v < self->weights; v++) {
+        gs_analysis_holistic_load_t *load = &t->load[v];
+        load->carry = load->width > 0 ? load->work.sum / load->width : 0;
+    }
     return status;
 }
 
@@ -275,8 +330,15 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
     self->switch_cost = switch_cost(self);
     for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
         gs_analysis_holistic_task_t *t = &self->task[i];
-        gs_analysis_holistic_list_t *lists[] = {
-            &t->piece, &t->turn, &t->work, &t->section_work, &t->hold, &t->copy[0], &t->copy[1]};
+        gs_analysis_holistic_list_t *lists[] = {&t->piece,
+                                                &t->turn,
+                                                &t->hold,
+                                                &t->copy[0],
+                                                &t->copy[1],
+                                                &t->load[0].work,
+                                                &t->load[1].work,
+                                                &t->load[0].section_work,
+                                                &t->load[1].section_work};
         int64_t segments = p->begin[i + 1] - p->begin[i];
         const size_t count = sizeof lists / sizeof *lists;
         for (size_t l = 0; l < count; l++) {

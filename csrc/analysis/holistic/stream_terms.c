@@ -42,6 +42,10 @@
  * above; or it is the kernel of a mate, in its tail: these are the last blocks of the mates ahead,
  * one kernel of each per own kernel, or all of one section per own section. They count in `hold`.
  *
+ * Threads are one weight of blocks among others: all of this holds for any weights, with beta the
+ * least weight of busy blocks during a wait, and the least over several weights holds. By threads
+ * alone a wait for registers looks as if few blocks were busy.
+ *
  * Parts of the GPU with SMs of their own. With own queues and channels a part is a GPU by itself.
  * With queues in common classify the waiting instants by the part of the head: in each part
  * beta, work and X are those of its tasks, and the times add up. With own queues but channels in
@@ -49,15 +53,6 @@
  * hold blocks on l SMs at most waits with l SMs full at least, those that its part occupies or all.
  */
 #include "analysis/holistic/holistic_state.h"
-
-#include <string.h>
-
-/* Lower tasks of which all subsets are tried; of more, those with the longest and the shortest
- * periods. */
-enum { ALL_SUBSETS = 4 };
-
-/* Columns of the chains. */
-enum { BLOCKS, THREADS, BLOCK_TIME, REGS, SMEM, WIDTH, COLUMNS };
 
 static int64_t plus(int64_t a, int64_t b)
 {
@@ -69,325 +64,6 @@ static int64_t times(int64_t a, int64_t b)
     return gs_analysis_holistic_times(a, b);
 }
 
-static bool is_parted(const gs_analysis_holistic_t *self)
-{
-    int64_t parts = self->options->parts;
-    return parts != GS_ANALYSIS_HOLISTIC_WHOLE && parts != GS_ANALYSIS_HOLISTIC_LIMITS;
-}
-
-/* Whether the SMs of these heads are those of a task. */
-static bool is_in(const gs_analysis_holistic_t *self, const gs_analysis_holistic_heads_t *heads,
-                  int64_t k)
-{
-    return self->task[k].kernels > 0 && (heads->part < 0 || self->programs->part[k] == heads->part);
-}
-
-static bool is_mate(const gs_analysis_holistic_t *self, int64_t i, int64_t k)
-{
-    return k != i && self->task[k].kernels > 0 &&
-           self->programs->channel[k] == self->programs->channel[i];
-}
-
-/* Saturation ---------------------------------------------------------------------------------- */
-
-/* The chains of kernels of all tasks; those without kernels have none. */
-static int make_chains(gs_analysis_holistic_t *self)
-{
-    const gs_programs_t *p = self->programs;
-    size_t segments = (size_t)p->begin[p->n], n = (size_t)p->n;
-    int64_t *begin, count = 0;
-    self->column = gs_alloc(self->ctx, COLUMNS * segments + n + 1, sizeof *self->column);
-    self->flags = gs_alloc(self->ctx, 2 * n, sizeof *self->flags);
-    if (self->column == NULL || self->flags == NULL) {
-        return self->ctx->status;
-    }
-    begin = self->column + COLUMNS * segments;
-    for (int64_t i = 0; i < p->n; i++) {
-        begin[i] = count;
-        for (int64_t j = p->begin[i]; j < p->begin[i + 1]; j++) {
-            if (p->kind[j] != GS_PROGRAMS_KERNEL) {
-                continue;
-            }
-            int64_t width;
-            int status = gs_analysis_holistic_width(self, i, j, &width);
-            if (status != GS_OK) {
-                return status;
-            }
-            const int64_t entry[COLUMNS] = {p->blocks[j],     gs_analysis_holistic_threads(self, j),
-                                            p->block_time[j], p->regs[j],
-                                            p->smem[j],       width};
-            for (size_t c = 0; c < COLUMNS; c++) {
-                self->column[c * segments + (size_t)count] = entry[c];
-            }
-            count++;
-        }
-    }
-    begin[p->n] = count;
-    self->chains = (gs_kernel_chains_t){.n = p->n,
-                                        .period = p->period,
-                                        .level = p->level,
-                                        .begin = begin,
-                                        .blocks = self->column + BLOCKS * segments,
-                                        .threads = self->column + THREADS * segments,
-                                        .block_time = self->column + BLOCK_TIME * segments};
-    self->width = self->column + WIDTH * segments;
-    self->device = (gs_analysis_priority_streams_device_t){
-        self->options->gpu, self->column + REGS * segments, self->column + SMEM * segments};
-    return count == 0 ? GS_OK
-                      : gs_analysis_priority_streams_saturation_init(
-                            &self->saturation, self->ctx, &self->chains, self->options->sm_threads,
-                            self->options->gpu == NULL ? NULL : &self->device, false);
-}
-
-/* The most threads that blocks of busy tasks hold at once while a block of a head waits, so that
- * not all of its kernel's run. */
-static int64_t most_threads(const gs_analysis_holistic_t *self, const bool *head, const bool *busy)
-{
-    const gs_kernel_chains_t *c = &self->chains;
-    int64_t all = 0, least = GS_ANALYSIS_COMMON_LIMIT;
-    for (int64_t k = 0; k < c->n; k++) {
-        int64_t width = self->task[k].width, waiting = 0;
-        if (!busy[k]) {
-            continue;
-        }
-        all = plus(all, width);
-        for (int64_t j = c->begin[k]; head[k] && j < c->begin[k + 1]; j++) {
-            int64_t others = times(c->blocks[j] - 1, c->threads[j]);
-            others = gs_analysis_holistic_least(others, self->width[j]);
-            waiting = others > waiting ? others : waiting;
-        }
-        if (head[k]) {
-            least = gs_analysis_holistic_least(least, width - waiting);
-        }
-    }
-    return least == GS_ANALYSIS_COMMON_LIMIT ? 0 : all - least;
-}
-
-/* beta of the heads with blocks of tasks of levels up to theirs and of `counted` running; NULL: of
- * all tasks. 0: none waits. */
-static int saturate(gs_analysis_holistic_t *self, const gs_analysis_holistic_heads_t *heads,
-                    const bool *counted, int64_t *beta)
-{
-    const gs_programs_t *p = self->programs;
-    const gs_analysis_holistic_options_t *options = self->options;
-    const bool limits = options->parts == GS_ANALYSIS_HOLISTIC_LIMITS;
-    bool *head = self->flags, *busy = self->flags + p->n;
-    int64_t groups = limits ? options->part_count : 1, threads;
-    int status = GS_OK;
-    *beta = 0;
-    for (int64_t group = 0; group < groups && status == GS_OK; group++) {
-        int64_t sms = limits ? options->part_sms[group] : 0;
-        for (int64_t k = 0; k < p->n; k++) {
-            bool is = is_in(self, heads, k), up = p->level[k] <= heads->level;
-            head[k] = is && up && (!limits || p->part[k] == group);
-            busy[k] = is && (up || counted == NULL || counted[k]);
-            if (!limits && head[k]) {
-                sms = gs_analysis_holistic_sms(self, k);
-            }
-        }
-        status = gs_analysis_priority_streams_saturation_least(&self->saturation, self->ctx, head,
-                                                               busy, &threads);
-        threads = times(threads, sms);
-        if (most_threads(self, head, busy) < threads) {
-            continue; /* they never hold that many */
-        }
-        if (status == GS_OK && threads > 0 && (*beta == 0 || threads < *beta)) {
-            *beta = threads;
-        }
-    }
-    return status;
-}
-
-/* The threads that a lower task may still hold so long after a kernel joined, and the age until
- * which that is so; *until is only lowered. */
-static int64_t held(const gs_analysis_holistic_t *self, int64_t k, int64_t age, int64_t *until)
-{
-    const gs_kernel_chains_t *c = &self->chains;
-    int64_t most = 0;
-    for (int64_t j = c->begin[k]; j < c->begin[k + 1]; j++) {
-        if (c->block_time[j] > age) {
-            most = self->width[j] > most ? self->width[j] : most;
-            *until = gs_analysis_holistic_least(*until, c->block_time[j]);
-        }
-    }
-    return most;
-}
-
-/* Fills in a choice: the rest of the lower tasks that are not counted, and beta. */
-static int make_choice(gs_analysis_holistic_t *self, const gs_analysis_holistic_heads_t *heads,
-                       gs_analysis_holistic_choice_t *choice, int64_t all)
-{
-    const gs_programs_t *p = self->programs;
-    int status = saturate(self, heads, choice->counted, &choice->last);
-    size_t kernels = (size_t)self->chains.begin[p->n];
-    if (status != GS_OK) {
-        return status;
-    }
-    choice->slope = gs_alloc(self->ctx, 2 * kernels, sizeof *choice->slope);
-    if (choice->slope == NULL) {
-        return self->ctx->status;
-    }
-    choice->length = choice->slope + kernels;
-    for (int64_t age = 0;;) {
-        int64_t until = GS_ANALYSIS_COMMON_LIMIT, sum = 0;
-        for (int64_t k = 0; k < p->n; k++) {
-            if (is_in(self, heads, k) && p->level[k] > heads->level && !choice->counted[k]) {
-                sum = plus(sum, held(self, k, age, &until));
-            }
-        }
-        if (sum == 0) {
-            return gs_poll(self->ctx, (int64_t)kernels);
-        }
-        choice->slope[choice->steps] = sum < all ? all - sum : 0;
-        choice->length[choice->steps++] = until - age;
-        age = until;
-    }
-}
-
-/* The lower tasks of heads, by falling periods. */
-static int64_t lower_tasks(const gs_analysis_holistic_t *self,
-                           const gs_analysis_holistic_heads_t *heads, int64_t *tasks)
-{
-    const int64_t *period = self->programs->period;
-    int64_t count = 0;
-    for (int64_t k = 0; k < self->programs->n; k++) {
-        if (is_in(self, heads, k) && self->programs->level[k] > heads->level) {
-            int64_t at = count++;
-            for (; at > 0 && period[tasks[at - 1]] < period[k]; at--) {
-                tasks[at] = tasks[at - 1];
-            }
-            tasks[at] = k;
-        }
-    }
-    return count;
-}
-
-/* Whether choice number c counts the t-th of `count` lower tasks: all subsets, or the first ones
- * and the last ones. */
-static bool counts(int64_t c, int64_t t, int64_t count)
-{
-    if (count <= ALL_SUBSETS) {
-        return (c >> t & 1) != 0;
-    }
-    return c <= count ? t < c : t >= c - count;
-}
-
-static int make_heads(gs_analysis_holistic_t *self, gs_analysis_holistic_heads_t *heads)
-{
-    size_t n = (size_t)self->programs->n;
-    int64_t all, count, *tasks;
-    int status = saturate(self, heads, NULL, &all);
-    heads->waits = all > 0;
-    if (status != GS_OK || !heads->waits) {
-        return status;
-    }
-    if ((tasks = gs_alloc(self->ctx, n, sizeof *tasks)) == NULL) {
-        return self->ctx->status;
-    }
-    count = lower_tasks(self, heads, tasks);
-    int64_t choices = count <= ALL_SUBSETS ? INT64_C(1) << count : 2 * count;
-    heads->choice = gs_alloc(self->ctx, (size_t)choices, sizeof *heads->choice);
-    status = heads->choice == NULL ? self->ctx->status : GS_OK;
-    for (int64_t c = 0; c < choices && status == GS_OK; c++) {
-        gs_analysis_holistic_choice_t *choice = &heads->choice[heads->choices++];
-        choice->counted = gs_alloc(self->ctx, n, sizeof *choice->counted);
-        if (choice->counted == NULL) {
-            status = self->ctx->status;
-            break;
-        }
-        for (int64_t t = 0; t < count; t++) {
-            choice->counted[tasks[t]] = counts(c, t, count);
-        }
-        status = make_choice(self, heads, choice, all);
-    }
-    gs_free(self->ctx, tasks);
-    return status;
-}
-
-/* The heads of a part and level; NULL where they are not known yet. */
-static gs_analysis_holistic_heads_t *heads_of(const gs_analysis_holistic_t *self, int64_t part,
-                                              int64_t level)
-{
-    for (int64_t h = 0; h < self->heads_count; h++) {
-        if (self->heads[h].part == part && self->heads[h].level == level) {
-            return &self->heads[h];
-        }
-    }
-    return NULL;
-}
-
-/* Whether the heads of a part keep the kernels of i waiting. */
-static bool concerns(const gs_analysis_holistic_t *self, int64_t i, int64_t part)
-{
-    if (!is_parted(self)) {
-        return part < 0;
-    }
-    const gs_programs_t *p = self->programs;
-    bool found = part >= 0 &&
-                 (part == p->part[i] || self->options->parts == GS_ANALYSIS_HOLISTIC_ALL_QUEUES);
-    if (part >= 0 && self->options->parts == GS_ANALYSIS_HOLISTIC_OWN_BLOCKS) {
-        for (int64_t k = 0; k < p->n && !found; k++) {
-            found = is_mate(self, i, k) && p->part[k] == part;
-        }
-    }
-    return found;
-}
-
-int gs_analysis_holistic_streams_start(gs_analysis_holistic_t *self)
-{
-    const gs_programs_t *p = self->programs;
-    const bool parted = is_parted(self);
-    int64_t parts = parted ? self->options->part_count : 0, room;
-    int status = make_chains(self);
-    self->worst_level = gs_alloc(self->ctx, (size_t)p->n, sizeof *self->worst_level);
-    if (status != GS_OK || self->worst_level == NULL) {
-        return status != GS_OK ? status : self->ctx->status;
-    }
-    for (int64_t i = 0; i < p->n; i++) {
-        self->worst_level[i] = p->level[i];
-        for (int64_t k = 0; k < p->n; k++) {
-            if (is_mate(self, i, k) && p->level[k] > self->worst_level[i]) {
-                self->worst_level[i] = p->level[k];
-            }
-        }
-    }
-    room = times(p->n, parts + 1);
-    self->heads = gs_alloc(self->ctx, (size_t)room, sizeof *self->heads);
-    if (self->heads == NULL) {
-        return self->ctx->status;
-    }
-    for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
-        for (int64_t part = parted ? 0 : -1; part < parts && status == GS_OK; part++) {
-            if (self->task[i].kernels == 0 || !concerns(self, i, part) ||
-                heads_of(self, part, self->worst_level[i]) != NULL) {
-                continue;
-            }
-            gs_analysis_holistic_heads_t *heads = &self->heads[self->heads_count++];
-            *heads = (gs_analysis_holistic_heads_t){.part = part, .level = self->worst_level[i]};
-            status = make_heads(self, heads);
-        }
-    }
-    return status;
-}
-
-void gs_analysis_holistic_streams_free(gs_analysis_holistic_t *self)
-{
-    for (int64_t h = 0; h < self->heads_count; h++) {
-        for (int64_t c = 0; c < self->heads[h].choices; c++) {
-            gs_free(self->ctx, self->heads[h].choice[c].counted);
-            gs_free(self->ctx, self->heads[h].choice[c].slope);
-        }
-        gs_free(self->ctx, self->heads[h].choice);
-    }
-    gs_free(self->ctx, self->heads);
-    gs_free(self->ctx, self->worst_level);
-    gs_free(self->ctx, self->column);
-    gs_free(self->ctx, self->flags);
-    gs_analysis_priority_streams_saturation_free(&self->saturation, self->ctx);
-}
-
-/* Waiting ------------------------------------------------------------------------------------- */
-
 /* The kernels of the first q jobs of a run of i in a window. */
 typedef struct {
     int64_t i, window;
@@ -398,10 +74,11 @@ typedef struct {
 } wait_t;
 
 /* Work of a task of H. */
-static int64_t work_of(const gs_analysis_holistic_t *self, const wait_t *wait, int64_t k)
+static int64_t work_of(const gs_analysis_holistic_t *self, const wait_t *wait, int64_t k,
+                       int weight)
 {
     const gs_programs_t *p = self->programs;
-    const gs_analysis_holistic_task_t *t = &self->task[k];
+    const gs_analysis_holistic_load_t *t = &self->task[k].load[weight];
     int share = gs_analysis_holistic_share(self, wait->i, k);
     if (share == GS_ANALYSIS_HOLISTIC_NONE) {
         return 0;
@@ -412,7 +89,7 @@ static int64_t work_of(const gs_analysis_holistic_t *self, const wait_t *wait, i
         share == GS_ANALYSIS_HOLISTIC_SECTION ? t->work.section : times(carried, t->work.sum);
     const gs_analysis_holistic_list_t *list = &t->work;
     int64_t items;
-    if (is_mate(self, wait->i, k)) {
+    if (gs_analysis_holistic_is_mate(self, wait->i, k)) {
         items = self->options->graph ? wait->sections : wait->kernels;
         list = self->options->graph ? &t->section_work : list;
     } else if (p->level[k] == p->level[wait->i] && wait->level_alone &&
@@ -457,8 +134,9 @@ static int64_t waiting(const gs_analysis_holistic_t *self, const wait_t *wait,
     const gs_programs_t *p = self->programs;
     int64_t least = GS_ANALYSIS_COMMON_LIMIT, work = own;
     for (int64_t k = 0; k < p->n; k++) {
-        if (k != wait->i && is_in(self, heads, k) && p->level[k] <= heads->level) {
-            work = plus(work, work_of(self, wait, k));
+        if (k != wait->i && gs_analysis_holistic_is_in(self, heads, k) &&
+            p->level[k] <= heads->level) {
+            work = plus(work, work_of(self, wait, k, heads->weight));
         }
     }
     for (int64_t c = 0; c < heads->choices; c++) {
@@ -466,12 +144,33 @@ static int64_t waiting(const gs_analysis_holistic_t *self, const wait_t *wait,
         int64_t all = work;
         for (int64_t k = 0; k < p->n; k++) {
             if (choice->counted[k] && k != wait->i) {
-                all = plus(all, work_of(self, wait, k));
+                all = plus(all, work_of(self, wait, k, heads->weight));
             }
         }
         least = gs_analysis_holistic_least(least, longest(self, choice, wait->joins, all));
     }
     return heads->choices == 0 ? 0 : least;
+}
+
+/* The waiting for SMs: of all parts that are concerned, by the weight that gives the least. */
+static int64_t waiting_for_sms(const gs_analysis_holistic_t *self, const wait_t *wait, int64_t q)
+{
+    const gs_analysis_holistic_task_t *t = &self->task[wait->i];
+    int64_t least = GS_ANALYSIS_COMMON_LIMIT;
+    for (int v = 0; v < self->weights; v++) {
+        int64_t sum = 0;
+        for (int64_t h = 0; h < self->heads_count; h++) {
+            const gs_analysis_holistic_heads_t *heads = &self->heads[h];
+            if (heads->weight == v && heads->level == self->worst_level[wait->i] &&
+                gs_analysis_holistic_concerns(self, wait->i, heads->part)) {
+                bool is_own = gs_analysis_holistic_is_in(self, heads, wait->i);
+                int64_t own = is_own ? times(q, t->load[v].rest) : 0;
+                sum = plus(sum, waiting(self, wait, heads, own));
+            }
+        }
+        least = gs_analysis_holistic_least(least, sum);
+    }
+    return least;
 }
 
 /* Kernels of mates that join while own ones wait. */
@@ -513,7 +212,7 @@ void gs_analysis_holistic_streams(const gs_analysis_holistic_t *self, int64_t i,
                    .joins = times(q, t->kernels)};
     int64_t requests[GS_PROGRAMS_ENGINES] = {0}, hold = 0, sms = 0;
     for (int64_t k = 0; k < p->n && t->kernels > 0; k++) {
-        if (!is_mate(self, i, k)) {
+        if (!gs_analysis_holistic_is_mate(self, i, k)) {
             continue;
         }
         wait.mates++;
@@ -525,12 +224,8 @@ void gs_analysis_holistic_streams(const gs_analysis_holistic_t *self, int64_t i,
             requests[e] = plus(requests[e], times(wait.sections, self->task[k].copies_ahead[e]));
         }
     }
-    for (int64_t h = 0; h < self->heads_count && t->kernels > 0; h++) {
-        const gs_analysis_holistic_heads_t *heads = &self->heads[h];
-        if (heads->level == self->worst_level[i] && concerns(self, i, heads->part)) {
-            int64_t own = is_in(self, heads, i) ? times(q, t->rest) : 0;
-            sms = plus(sms, waiting(self, &wait, heads, own));
-        }
+    if (t->kernels > 0) {
+        sms = waiting_for_sms(self, &wait, q);
     }
     int64_t job = plus(plus(t->tails, t->copy_time), times(t->sections, self->options->latency));
     const int64_t found[GS_ANALYSIS_HOLISTIC_TERMS] = {
