@@ -556,6 +556,7 @@ def whole_programs(rng: Random) -> Case:
     p = platform(rng, sms=rng.choice((1, 2, 2, 3)))
     n, load, tasks = rng.choice((2, 3, 3, 4, 5)), rng.uniform(0.1, 0.7), list[gs.Task]()
     levels, pinned, heavy = rng.random() < 0.5, rng.random() < 0.3, rng.random() < 0.4
+    planned = rng.random() < 0.4  # programs that pbs takes
     for i in range(n):
         period = rng.choice((20, 24, 30, 40, 45, 60, 80))
         total = max(3, round(period * load / n * rng.uniform(0.5, 1.8)))
@@ -575,9 +576,11 @@ def whole_programs(rng: Random) -> Case:
                     found = found.replace(regs=regs, smem=smem, threads=rng.choice((128, 256)))
                 segments.append(found)
         facts: dict[str, Any] = {
-            "deadline": rng.choice((None, period, rng.randint(10, 2 * period)))
+            "deadline": rng.choice(
+                (None, period, rng.randint(10, period if planned else 2 * period))
+            )
         }
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 and not planned:
             facts["jitter"] = rng.randint(1, period // 2)
         if levels:
             facts["stream_priority"] = rng.randrange(3)
@@ -592,7 +595,7 @@ def whole_programs(rng: Random) -> Case:
         groups: list[list[str]] = [users[::2], users[1::2]]
         more["green_contexts"] = {tuple(group): 1 for group in groups}
         more["workqueue"] = rng.choice(("shared", "balanced"))
-    elif rng.random() < 0.5:
+    elif rng.random() < 0.5 and not planned:
         tasks = [one.replace(process=rng.choice("PQ")) for one in tasks]
         names = sorted({one.process for one in tasks if one.kernels and one.process})
         more["mps"] = {name: rng.choice((40, 60, 100)) for name in names}

@@ -46,6 +46,7 @@ from attack_programs import KINDS, Case, attack_program
 from machine import describe
 
 import gpusched as gs
+from gpusched.comparison.delayed_programs import delayed_programs
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.verdicts.premises import cpu_side
 from gpusched.ways import WAYS
@@ -56,7 +57,7 @@ from tests.reference.machine_ways import play  # noqa: E402
 
 TABLES = ("pbs", "edf_parallel")  # ways that are played by the frames of a schedule
 IN_CHANNELS = ("streams", "priority_streams", "mps", "mps_static", "green_contexts")
-STATED = (*TABLES, "edf_serial")  # ways whose tests hold for the stated releases
+STATED = (*TABLES, "edf_serial")  # ways with tests that hold for the stated releases
 PLAYED = (
     "one_stream", "streams", "priority_streams", "mps", "time_slices", "gcaps", "mpcp", "fmlp_plus",
     "gpu_server", "stgm", "srm", "driver", "edf_serial",
@@ -255,6 +256,9 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
     if way in TABLES:
         if detail is None or answer.schedule is None:
             return None
+        delayed = None if core else delayed_programs(DerivedModels(workload, platform))
+        if delayed is not None:
+            options["cores"] = [delayed.core[name] for name in workload.names]
         long = 2 * length(workload)
         return Played(workload, platform, way, {**options, "table": frames(answer, long)})
     if way == "mig":
@@ -288,6 +292,9 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
     if isinstance(detail, gs.analysis.HolisticBound):
         tasks = detail.tasks
         options["cores"] = tasks.core.tolist()
+        if way == "edf_serial":
+            behind = gs.analysis.HOLISTIC_TERMS.index("behind")
+            options["tails"] = detail.terms[:, behind].tolist()
         ranked = [
             task.replace(priority=priority, core=None)
             for task, priority in zip(workload, tasks.priority.tolist(), strict=True)
@@ -333,14 +340,20 @@ def limits_of(answer: Any) -> list[int]:
     ]
 
 
-def patterns(w: gs.Workload, way: str, rng: Random) -> Iterator[Pattern]:
+def is_stated(played: Played) -> bool:
+    """Whether the answer holds for the stated releases only."""
+    return played.way in STATED and "tails" not in played.options
+
+
+def patterns(played: Played, rng: Random) -> Iterator[Pattern]:
     """Variations of a run for a row."""
+    w, way = played.workload, played.way
     yield Pattern()
     if way == "edf_parallel":
         return
     yield Pattern(early=rng.randrange(10**6))
     yield Pattern(seed=rng.randrange(10**6))
-    if way in STATED:
+    if is_stated(played):
         for _ in range(3):
             yield Pattern(early=rng.randrange(10**6), seed=rng.choice((None, 1)))
         return
@@ -369,14 +382,14 @@ def exceeded(
     w = played.workload
     until = length(w)
     best, share = Pattern(), 0.0
-    for pattern in itertools.islice(patterns(w, played.way, rng), None if kept else 4):
+    for pattern in itertools.islice(patterns(played, rng), None if kept else 4):
         run = run_of(played, pattern, until)
         found = closest(run, limits)
         if found > 1 or (kept and run.late_jobs):
             return pattern, run, until
         if found > share:
             best, share = pattern, found
-    if played.way in STATED or share < NEAR or not kept:
+    if is_stated(played) or share < NEAR or not kept:
         return None
     best = replace(best, first=best.first or tuple(task.offset for task in w))
     for _ in range(CLIMB):
@@ -517,7 +530,7 @@ def not_schedulable(case: Case, row: Any, rng: Random) -> tuple[str, str] | None
         found = [cores for cores in cores_of(case, rng, 4) if cores is not None]
         runs += [replace(played, options=played.options | {"cores": one}) for one in found]
     for until in (length(w), *seen_late(row), length(w, 10)):
-        for pattern in patterns(w, way, rng):
+        for pattern in patterns(Played(w, p, way), rng):
             if any(run_of(one, pattern, until).late_jobs for one in runs):
                 return None
     until = length(w)

@@ -155,6 +155,7 @@ static const char *const ANALYSIS_HOLISTIC_RULE[] = {
     [GS_ANALYSIS_HOLISTIC_ONE_STREAM] = "one_stream",
     [GS_ANALYSIS_HOLISTIC_STREAMS] = "streams",
     [GS_ANALYSIS_HOLISTIC_TIME_SLICES] = "time_slices",
+    [GS_ANALYSIS_HOLISTIC_EDF] = "edf_serial",
 };
 
 static const char *const ANALYSIS_HOLISTIC_PARTS[] = {
@@ -168,7 +169,7 @@ static const char *const ANALYSIS_HOLISTIC_PARTS[] = {
 static const char *const ANALYSIS_HOLISTIC_TERM[] = {
     [GS_ANALYSIS_HOLISTIC_OWN] = "own",         [GS_ANALYSIS_HOLISTIC_CPU] = "cpu",
     [GS_ANALYSIS_HOLISTIC_COPY] = "copy",       [GS_ANALYSIS_HOLISTIC_GPU] = "gpu",
-    [GS_ANALYSIS_HOLISTIC_CHANNEL] = "channel",
+    [GS_ANALYSIS_HOLISTIC_CHANNEL] = "channel", [GS_ANALYSIS_HOLISTIC_BEHIND] = "behind",
 };
 
 static const char *const ANALYSIS_PRIORITY_STREAMS_PARTITIONS[] = {

@@ -20,7 +20,9 @@ __all__ = ["HOLISTIC_TERMS", "HolisticBound"]
 HOLISTIC_TERMS = enumeration("analysis.holistic_term")
 """Columns of ``HolisticBound.terms``, in ticks: ``own`` work, operations, latencies and switches;
 waiting for a ``cpu``, for a ``copy`` of another task on the engine, for the ``gpu`` (kernels,
-sections or slices of other tasks), and for a ``channel`` in which no kernel has joined a queue."""
+sections, slices or units of other tasks), and for a ``channel`` in which no kernel has joined a
+queue. With the rule "edf_serial" the time ``behind`` the unit of a job counts by itself, and
+``cpu`` is all of the time before it."""
 
 _WORDS = {
     "own": "its own work",
@@ -28,11 +30,13 @@ _WORDS = {
     "copy": "copies of other tasks",
     "gpu": "GPU work of other tasks",
     "channel": "tasks whose streams have the same hardware channel",
+    "behind": "the work behind its kernels",
 }
 _RULES = {
     "one_stream": "All copies and kernels are in one stream.",
     "streams": "Each task has a stream.",
     "time_slices": "Each task that uses the GPU is a process; the GPU serves these in turn.",
+    "edf_serial": "A dispatcher runs the GPU work of a job at a time, the earliest deadline first.",
 }
 _LAUNCHES = {
     "graph": "Copies and kernels without CPU work between them are launched in one go.",
@@ -68,7 +72,7 @@ class HolisticBound(Answer):
         Number of jobs of a run up to the one with the largest response, 0 without a bound; shape as
         ``bound``.
     terms
-        What the window of that job consists of, int64 ``(n, 5)`` or ``(N, n, 5)``, with the columns
+        What the window of that job consists of, int64 ``(n, 6)`` or ``(N, n, 6)``, with the columns
         of ``HOLISTIC_TERMS``. They add up to the bound, plus the periods of the jobs before it,
         less the jitter.
     seconds

@@ -33,7 +33,7 @@ _QUEUES = ("own", "shared", "own_blocks")
 
 def holistic(
     tasks: Programs,
-    rule: Literal["one_stream", "streams", "time_slices"],
+    rule: Literal["one_stream", "streams", "time_slices", "edf_serial"],
     *,
     gpu: GPU | str | None = None,
     threads: int | None = None,
@@ -75,7 +75,10 @@ def holistic(
     rule
         "one_stream": all sections are in one stream. "streams": each task has a stream, with its
         ``level`` and hardware ``channel``; kernels run side by side. "time_slices": each task that
-        uses the GPU is a process; the GPU serves these in turn.
+        uses the GPU is a process; the GPU serves these in turn. "edf_serial": a dispatcher runs the
+        units of jobs, each from its first section with a kernel to its last, one at a time. The one
+        that is due first begins, less the longest time of the work behind it; deadlines are at most
+        the periods.
     gpu
         With streams, GPU whose SMs hold the blocks.
     threads, sms

@@ -26,6 +26,7 @@ from gpusched.analysis.placed_tests import run_test
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.core_choice import with_cores
+from gpusched.comparison.delayed_programs import delayed_programs
 from gpusched.comparison.derived_models import DerivedModels, Gaps
 from gpusched.comparison.hyperperiods import refuse_unsettled, stays_within
 from gpusched.comparison.instances.allocation_search import allocated, inner_way
@@ -43,7 +44,7 @@ from gpusched.comparison.whole_programs import WHOLE_PROGRAMS, takes_options, wh
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.views.derived_view import BatchView, ChainBatchView, View
+from gpusched.model.views.derived_view import CPUS_APART, BatchView, ChainBatchView, View
 from gpusched.model.views.kernel_view import MOST_CUT
 from gpusched.model.workload.platforms import ON_PLATFORM, Platform
 from gpusched.model.workload.time_units import as_time, in_ticks
@@ -279,6 +280,11 @@ def _analyzed(
             whole = _whole_answer(models, way, request)
         except NotApplicable as error:
             refused = refused or error
+    shares = answer is not None and any(one.premise == "cpu_alone" for one in answer.conditions)
+    if shares and request.whole and way.name in _PLANNED:
+        planned = _planned_answer(models, way, request)
+        if planned is not None and planned.accepted:
+            return planned
     if answer is None:
         if whole is None:
             assert refused is not None
@@ -307,6 +313,32 @@ def _whole_answer(models: DerivedModels, way: Way, request: Request) -> Workload
         return Found(answer, view, bool(answer.accepted), found.said, found.slower)
 
     return _answered(models, way, request, shared_cpus=True, test=test)
+
+
+_PLANNED = ("pbs",)
+"""Ways whose runtime keeps the order of a plan, which may count that tasks share CPUs."""
+
+
+def _planned_answer(models: DerivedModels, way: Way, request: Request) -> WorkloadAnswer | None:
+    """The answer for a plan with CPU work at its longest; None where it may exceed a deadline."""
+    delayed = delayed_programs(models)
+    if delayed is None:
+        return None
+
+    def test(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
+        later = delayed_programs(models)
+        if later is None:
+            raise NotApplicable("tasks: got CPU work that may take longer than its deadline")
+        found = _test_of(way)(later.models, way, request, options)
+        assert found.view is not None
+        said = (text for text in found.view.assumptions if not text.startswith(CPUS_APART))
+        view = replace(found.view, assumptions=tuple(said))
+        return replace(found, view=view, said=(*found.said, *later.said), alone=later.alone)
+
+    try:
+        return _answered(models, way, request, shared_cpus=True, test=test)
+    except (NotApplicable, BudgetSpent):
+        return None
 
 
 def _answered(

@@ -11,12 +11,13 @@ import numpy as np
 
 from gpusched import analysis
 from gpusched._support.arguments import Int64Array
-from gpusched.analysis.holistic_answer import HolisticBound
+from gpusched._support.text import clip
+from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound
 from gpusched.comparison.core_choice import with_cores
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.verdicts.premises import by_core
 from gpusched.model.host_tasks import HostTasks
-from gpusched.model.programs import Programs
+from gpusched.model.programs import SEGMENT_KINDS, Programs
 from gpusched.model.views.derived_view import View
 from gpusched.model.workload.platforms import process_of_each
 from gpusched.ways.way import Way
@@ -62,6 +63,10 @@ def _time_slices(models: DerivedModels, way: Way) -> _Case:
     said = models.own_processes()
     mode = way.given.get("mode") or "suspend"
     return _Case(models, models.programs("time_slices"), {**arguments, "mode": mode}, said)
+
+
+def _edf_serial(models: DerivedModels, way: Way) -> _Case:
+    return _Case(models, models.programs("one_stream"), {"rule": "edf_serial"})
 
 
 def _of_streams(models: DerivedModels) -> dict[str, Any]:
@@ -128,6 +133,7 @@ WHOLE_PROGRAMS: dict[str, Callable[[DerivedModels, Way], _Case]] = {
     "mps_static": _in_parts,
     "green_contexts": _in_parts,
     "time_slices": _time_slices,
+    "edf_serial": _edf_serial,
 }
 """Ways whose guarantee for a whole program the holistic test can give."""
 
@@ -163,7 +169,27 @@ def whole_program(
         tasks = tasks.replace(core=core)
         at = dict(zip(tasks.name, core.tolist(), strict=True))
         said = (*said, f"each task has a core: {by_core(at)}", sentence)
-    return WholeProgram(tested(tasks), View(tasks, view.assumptions), said, case.slower)
+    answer = tested(tasks)
+    if way.name == "edf_serial" and answer.accepted:
+        said = (*said, _keys(models, answer))
+    return WholeProgram(answer, View(tasks, view.assumptions), said, case.slower)
+
+
+def _keys(models: DerivedModels, answer: HolisticBound) -> str:
+    """The deadlines by which the dispatcher orders the GPU work of jobs."""
+    tasks = answer.tasks
+    behind = answer.terms[:, HOLISTIC_TERMS.index("behind")]
+    due = (tasks.deadline - behind).tolist()
+    users = (tasks.kind == SEGMENT_KINDS.index("kernel")).any(axis=-1)
+    keys = (
+        f"{name} {models.text(time)}"
+        for name, time, uses in zip(tasks.name, due, users.tolist(), strict=True)
+        if uses
+    )
+    return (
+        "the dispatcher runs the GPU work of the job that is due first, counted from its arrival "
+        f"and less the work behind: {clip(', '.join(keys), 300)}"
+    )
 
 
 def _cores(case: _Case, tested: Callable[[Programs], HolisticBound]) -> tuple[Int64Array, str]:

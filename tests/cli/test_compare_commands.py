@@ -77,7 +77,7 @@ def folder(tmp_path: Path) -> Path:
         ("overload", ["edf_serial", "mpcp"], 3),  # the lock is left open
         ("overload", ["mpcp"], 3),  # a sufficient test that rejects leaves it open
         ("overload", ["one_stream"], 3),  # misses a deadline, and is no exact test
-        ("jitter", ["mpcp", "edf_serial"], 3),
+        ("jitter", ["mpcp", "edf_parallel"], 3),
     ],
 )
 def test_compare_has_three_statuses(

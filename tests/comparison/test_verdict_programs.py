@@ -270,15 +270,20 @@ def test_conditions_in_every_form() -> None:
     parts = [CPU("1ms"), gs.Kernel("1ms", blocks=8, threads=256)]
     w = gs.Workload([Task(name, "20ms", parts) for name in "ab"], tick="us")
     p = gs.Platform("AGX Orin", cpus=1)
-    answer = gs.analyze(w, p, "pbs")
+    answer = gs.analyze(w, p, "edf_parallel")
     assert answer.schedulable is None and not answer.accepted and not answer.rejected
     assert answer.conditional and answer.verdict == "conditional" and answer.bounded.all()
-    [condition] = answer.conditions
+    condition, exact = answer.conditions
+    assert exact.premise == "exact_times"
     text = "CPU work is not delayed by other tasks: 2 threads on 1 CPU"
     assert (condition.premise, condition.text, condition.tasks) == ("cpu_alone", text, ("a", "b"))
     assert "--cpus 2" in condition.remedy
-    c = gs.compare(w, p, ways=["pbs"], until="40ms")
-    assert (c.schedulable, c.verdict, c["pbs"].verdict) == (None, "conditional", "conditional")
+    c = gs.compare(w, p, ways=["edf_parallel"], until="40ms")
+    assert (c.schedulable, c.verdict, c["edf_parallel"].verdict) == (
+        None,
+        "conditional",
+        "conditional",
+    )
     best = c.best()
     assert best is not None and best.conditional and c.advice() is None
     for shown in (str(answer), repr(answer), answer.why(), str(c), c.why(), c._repr_html_()):
@@ -290,7 +295,9 @@ def test_conditions_in_every_form() -> None:
     assert (row["verdict"], row["schedulable"]) == ("conditional", None)
     assert row["conditions"][0]["text"] == text and row["conditions"][0]["tasks"] == ["a", "b"]
     assert document["best"]["conditional"] is True  # type: ignore[index]
-    assert gs.analyze(w, p.replace(cpus=2), "pbs").accepted
+    assert gs.analyze(w, p.replace(cpus=2), "edf_parallel").conditions == (exact,)
+    planned = gs.analyze(w, p, "pbs")  # a plan counts that CPU work is delayed
+    assert planned.accepted and planned.response.tolist() == [2000, 4000]
 
 
 def test_tasks_without_kernels_share_the_cpus_that_are_left() -> None:

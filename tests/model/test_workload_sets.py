@@ -248,8 +248,8 @@ def test_commands_take_sets_of_other_tools(
     assert main(["check", str(SINGLE), "--way", "gcaps", "--tick", "ms"]) == 0
     out = capsys.readouterr().out
     assert "a tick is 1ms" in out and "its period is the hyperperiod of the job set, 20" in out
-    assert main(["check", str(SINGLE), "--way", "edf_serial", "--resource", "kernel"]) == 3
-    assert capsys.readouterr().out.count("edf_serial: conditional") == 1
+    assert main(["check", str(SINGLE), "--way", "edf_serial", "--resource", "kernel"]) == 0
+    assert capsys.readouterr().out.count("edf_serial: guaranteed") == 1
     renamed = put(tmp_path / "jobs.txt", SINGLE.read_text(encoding="utf-8"))
     assert main(["check", str(renamed), "--way", "gcaps"]) == 0
     capsys.readouterr()

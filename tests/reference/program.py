@@ -697,12 +697,11 @@ class Unit:
 
 
 def edf_serial(s: System) -> bool:
-    """Whether units, from the first kernel of a job to the last, end in time, one at a time, the
-    one with the earliest `arrival + deadline - work behind it` first.
+    """Whether units, from the first section with a kernel to the last, end in time, one at a time,
+    the one with the earliest `arrival + deadline - work behind it` first.
 
     Others on the core count with their deadlines as responses, and a copy waits for the longest one
-    of each other task on its engine.  A latency belongs to the unit if its section has a kernel; a
-    copy in front of the unit needs one, too, as the unit starts when its turn comes.
+    of each other task on its engine.  Each section has a latency.
     """
     s.R = [t.deadline for t in s.tasks]
     units = []
@@ -723,22 +722,21 @@ def around(s: System, i: int) -> tuple:
     Without kernels all work is before the unit.
     """
     job, lam = s.jobs[i], s.machine.latency
-    steps: list[tuple] = []  # (time, whether it is a kernel)
+    steps: list[tuple] = []  # (time, whether it is a section with a kernel)
     for n, piece in enumerate(job.pieces):
         counts = ready(s, i, piece)
         steps.append((piece + sum(product(counts[h], s.jobs[h].cpu) for h in counts), False))
         section = job.sections[n] if n < len(job.sections) else ()
-        for position, op in enumerate(section):
-            if isinstance(op, Kernel):
-                launched = not kernels(section[:position])
-                steps.append((alone(op, s.machine) + lam * launched, True))
-                continue
-            begun = any(kernel for _, kernel in steps)
-            launched = position == 0 and not (begun and kernels(section))
-            waits = sum(
-                max(copies(s.jobs[k].operations, op.engine), default=0) for k in s.others(i)
-            )
-            steps.append((op.time + waits + lam * launched, False))
+        if section:
+            time = lam
+            for op in section:
+                if isinstance(op, Kernel):
+                    time += alone(op, s.machine)
+                    continue
+                time += op.time + sum(
+                    max(copies(s.jobs[k].operations, op.engine), default=0) for k in s.others(i)
+                )
+            steps.append((time, bool(kernels(section))))
     at = [n for n, (_, kernel) in enumerate(steps) if kernel]
     first, last = (at[0], at[-1] + 1) if at else (len(steps), len(steps))
     parts = steps[:first], steps[first:last], steps[last:]

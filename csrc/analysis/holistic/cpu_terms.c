@@ -42,20 +42,20 @@ static int64_t in_interval(const gs_analysis_holistic_t *self, int64_t h, int64_
     return (length + response) / self->programs->period[h] + 1;
 }
 
-/* The length of a ready interval; LIMIT where it is longer than `most`. */
-static int interval(const gs_analysis_holistic_t *self, int64_t i, int64_t m, int64_t most,
-                    int64_t *length)
+int gs_analysis_holistic_interval(const gs_analysis_holistic_t *self, int64_t i, int64_t m,
+                                  int64_t *length)
 {
-    int64_t next = m;
+    const gs_programs_t *p = self->programs;
+    int64_t most = times(4, p->period[i] + p->deadline[i] + p->jitter[i]), next = m;
     do {
         *length = next;
         next = m;
-        for (int64_t h = 0; h < self->programs->n; h++) {
+        for (int64_t h = 0; h < p->n; h++) {
             if (gs_analysis_holistic_is_higher(self, h, i) && self->task[h].cpu > 0) {
                 next = plus(next, times(in_interval(self, h, m, *length), self->task[h].cpu));
             }
         }
-        int status = gs_poll(self->ctx, self->programs->n);
+        int status = gs_poll(self->ctx, p->n);
         if (status != GS_OK) {
             return status;
         }
@@ -72,13 +72,12 @@ static int find_ready(gs_analysis_holistic_t *self, int64_t i)
 {
     const gs_programs_t *p = self->programs;
     const gs_analysis_holistic_list_t *piece = &self->task[i].piece;
-    int64_t most = times(4, p->period[i] + p->deadline[i] + p->jitter[i]);
     for (int64_t h = 0; h < p->n; h++) {
         self->ready[h] = 0;
     }
     for (int64_t c = 0; c < piece->kinds; c++) {
         int64_t m = piece->item[c].value, length;
-        int status = interval(self, i, m, most, &length);
+        int status = gs_analysis_holistic_interval(self, i, m, &length);
         if (status != GS_OK) {
             return status;
         }

@@ -182,6 +182,9 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
     if (status == GS_OK) {
         status = check_parts(ctx, programs, options);
     }
+    if (status == GS_OK && options->busy && options->rule == GS_ANALYSIS_HOLISTIC_EDF) {
+        status = gs_fail(ctx, GS_ERR_VALUE, "busy", -1, 1, "threads that leave their cores");
+    }
     return status == GS_OK && options->busy ? check_priorities(ctx, programs) : status;
 }
 
@@ -220,7 +223,8 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
         status = gs_analysis_holistic_streams_start(&self);
     }
     if (status == GS_OK) {
-        status = solve(&self, answer);
+        status = options->rule == GS_ANALYSIS_HOLISTIC_EDF ? gs_analysis_holistic_edf(&self, answer)
+                                                           : solve(&self, answer);
     }
     gs_analysis_holistic_streams_free(&self);
     gs_free(ctx, self.task);
@@ -229,7 +233,7 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
     return status;
 }
 
-static const char *const RULES[] = {"one_stream", "streams", "time_slices", NULL};
+static const char *const RULES[] = {"one_stream", "streams", "time_slices", "edf_serial", NULL};
 static const char *const LAUNCHES[] = {"graph", "sync", NULL};
 static const char *const MODES[] = {"suspend", "busy", NULL};
 static const char *const QUEUES[] = {"own", "shared", "own_blocks", NULL};

@@ -54,13 +54,6 @@
 #include "analysis/holistic/holistic_rules.h"
 #include "core/method.h"
 
-/* One set; the arrays belong to the caller. */
-typedef struct {
-    int64_t *response; /* n: from the arrival; -1 without a bound */
-    int64_t *jobs;     /* n: of the run, up to the one with the largest response; 0 without */
-    int64_t *terms;    /* n rows of GS_ANALYSIS_HOLISTIC_TERMS; 0 without a bound */
-} gs_analysis_holistic_answer_t;
-
 /* Errors: those of gs_programs_check; GS_ERR_VALUE for options out of range, for blocks that fit no
  * SM, and for block sizes of more than 2^24 combinations; GS_ERR_MEMORY; GS_ERR_INTERRUPTED. */
 int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,

@@ -9,7 +9,8 @@ enum {
     GS_ANALYSIS_HOLISTIC_ONE_STREAM = 0,  /* all sections in one stream */
     GS_ANALYSIS_HOLISTIC_STREAMS = 1,     /* a stream for each task, with levels and channels */
     GS_ANALYSIS_HOLISTIC_TIME_SLICES = 2, /* a context for each task, in turns */
-    GS_ANALYSIS_HOLISTIC_RULES = 3
+    GS_ANALYSIS_HOLISTIC_EDF = 3,         /* one unit at a time, the earliest deadline first */
+    GS_ANALYSIS_HOLISTIC_RULES = 4
 };
 
 /* Parts of the GPU, with streams. */
@@ -23,14 +24,16 @@ enum {
 };
 
 /* The terms of a bound, in ticks: they add up to the window of the job with the largest response,
- * counted from the start of its run. */
+ * counted from the start of its run. With one unit at a time they add up to the deadline: the unit
+ * is own, the work before it counts for the CPU. */
 enum {
     GS_ANALYSIS_HOLISTIC_OWN = 0,     /* own work and operations, latencies, own switches */
     GS_ANALYSIS_HOLISTIC_CPU = 1,     /* other tasks on the core */
     GS_ANALYSIS_HOLISTIC_COPY = 2,    /* copies of other tasks on the engines */
     GS_ANALYSIS_HOLISTIC_GPU = 3,     /* kernels, sections or slices of other tasks */
     GS_ANALYSIS_HOLISTIC_CHANNEL = 4, /* channels that wait for copies and last blocks in them */
-    GS_ANALYSIS_HOLISTIC_TERMS = 5
+    GS_ANALYSIS_HOLISTIC_BEHIND = 5,  /* work behind the unit of a job, with its waits */
+    GS_ANALYSIS_HOLISTIC_TERMS = 6
 };
 
 typedef struct {
@@ -53,5 +56,12 @@ typedef struct {
      * else up. */
     bool whole_ticks;
 } gs_analysis_holistic_options_t;
+
+/* One set; the arrays belong to the caller. */
+typedef struct {
+    int64_t *response; /* n: from the arrival; -1 without a bound */
+    int64_t *jobs;     /* n: of the run, up to the one with the largest response; 0 without */
+    int64_t *terms;    /* n rows of GS_ANALYSIS_HOLISTIC_TERMS; 0 without a bound */
+} gs_analysis_holistic_answer_t;
 
 #endif

@@ -259,6 +259,11 @@ int gs_analysis_holistic_kernel(const gs_analysis_holistic_t *self, int64_t i, i
 /* Fills in what the CPU terms of a task need, from the bounds so far. */
 int gs_analysis_holistic_cpu_start(gs_analysis_holistic_t *self, int64_t i);
 
+/* The length of the ready interval of task i whose own work is m; LIMIT where it is longer than a
+ * window may be. */
+int gs_analysis_holistic_interval(const gs_analysis_holistic_t *self, int64_t i, int64_t m,
+                                  int64_t *length);
+
 /* CPU_i; with busy the whole of more urgent jobs, their sections included. */
 int64_t gs_analysis_holistic_cpu(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
                                  int64_t window);
@@ -266,6 +271,11 @@ int64_t gs_analysis_holistic_cpu(const gs_analysis_holistic_t *self, int64_t i, 
 /* COPY_i; extra: requests on each engine besides those of the q jobs. */
 int64_t gs_analysis_holistic_copy(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
                                   const int64_t *extra, int64_t window);
+
+/* edf_terms.c */
+
+/* The answer for one unit at a time. */
+int gs_analysis_holistic_edf(gs_analysis_holistic_t *self, gs_analysis_holistic_answer_t *answer);
 
 /* queue_terms.c */
 

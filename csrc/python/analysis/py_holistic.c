@@ -128,7 +128,7 @@ GS_PYTHON_SIGNATURE(
     "Bounds of whole programs (gs_analysis_holistic_bound) for a stack of N sets: eight\n"
     "arrays of shape (N, n), then arrays of shape (N, n, q), 0 beyond the segments\n"
     "of a task. Returns the bounds, -1 without one, and the jobs of the run, (N, n)\n"
-    "each, and the terms, (N, n, 5). limits: None, or the SMs of a GPU, whose\n"
+    "each, and the terms, (N, n, 6). limits: None, or the SMs of a GPU, whose\n"
     "numbers are sms and sm_threads. part_sms: None without parts.");
 
 static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t nargs,

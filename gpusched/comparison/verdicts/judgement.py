@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,8 @@ class Found:
     accepted: bool
     said: tuple[str, ...] = ()
     slower: tuple[str, ...] = ()  # how the slowdown was counted, in times that are upper bounds
+    # Bounds of tasks without GPU work, where the answer counts that tasks share CPUs.
+    alone: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,10 @@ def judged(
     values, known = response.filled(0), ~np.ma.getmaskarray(response)
     bounded, reason = np.array(bounded), ""
     said: tuple[str, ...] = ()
-    whole = isinstance(answer, HolisticBound)
+    whole = isinstance(answer, HolisticBound) or found.alone is not None
+    for name, time in (found.alone or {}).items():
+        i = workload.index(name)
+        values[i], known[i], bounded[i] = -(-time // grain), True, True
     if needs_cpus(way.name) and not whole:
         overlap = jobs_that_overlap(models, values, known)
         if overlap:

@@ -67,11 +67,11 @@ class Condition:
 
     >>> kernel = gs.Kernel("1ms", blocks=8, threads=256)
     >>> w = gs.Workload([gs.Task(name, "20ms", [gs.CPU("2ms"), kernel]) for name in "ab"], "us")
-    >>> [condition] = gs.analyze(w, gs.Platform("Xavier", cpus=1), "pbs").conditions
-    >>> print(condition)
+    >>> answer = gs.analyze(w, gs.Platform("Xavier", cpus=1), "edf_parallel")
+    >>> print(answer.conditions[0])
     CPU work is not delayed by other tasks: 2 threads on 1 CPU (a CPU for each of them shows it: \
 --cpus 2)
-    >>> condition.premise, condition.tasks
+    >>> answer.conditions[0].premise, answer.conditions[0].tasks
     ('cpu_alone', ('a', 'b'))
 
     Attributes
@@ -522,7 +522,7 @@ process for all tasks that use the GPU. Those of mig are those of the way within
 that its instances share."""
 
 
-_COUNTED_IN_WHOLE = (_CPUS, _CHANNEL, _CHANNEL_OF_CLIENT, _CHANNEL_OF_GREEN)
+_COUNTED_IN_WHOLE = (_CPUS, _CHANNEL, _CHANNEL_OF_CLIENT, _CHANNEL_OF_GREEN, _EXACT_TIMES)
 """Premises of tests of the GPU alone, which tests of whole programs do without."""
 
 

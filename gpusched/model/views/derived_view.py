@@ -23,6 +23,7 @@ from gpusched.model.workload.time_units import TickLength, time_with_unit
 
 __all__ = [
     "COPY_WAITS",
+    "CPUS_APART",
     "BatchView",
     "ChainBatchView",
     "JobParts",
@@ -37,6 +38,9 @@ __all__ = [
     "uses_engine",
     "work_behind",
 ]
+
+CPUS_APART = "CPU work is not delayed by other tasks"
+"""Beginning of an assumption of views without CPUs that tasks share."""
 
 COPY_WAITS = "each copy waits for one copy of every other task on its engine, at most"
 """Beginning of an assumption of views whose copies are lengthened by their waits."""

@@ -1,0 +1,238 @@
+/* One unit of GPU work at a time, the earliest deadline first, dispatched at run time.
+ *
+ * The unit of a job goes from its first kernel to its last one, with the CPU work and copies
+ * between them. Let P be the longest time from the arrival until the unit may start, e that of the
+ * unit itself, Z that of the work behind it, and d = D - Z. The dispatcher starts the waiting unit
+ * with the earliest arrival + d, and no other while it runs. With delta = d - P,
+ *
+ *     sum of e / T <= 1, and for all x > 0 that are the delta of a task, or so many periods more,
+ *     sum over delta_i <= x of (floor((x - delta_i) / T_i) + 1) e_i + max of e_k, d_k > x, <= x
+ *
+ * suffice for all deadlines, also of sporadic arrivals and of jobs that take less than their time.
+ * Proof. Take the first unit that ends after its deadline, t2, and t1, the last instant before it
+ * with no unit pending that is due by t2 and none running. In [t1, t2] run units that are requested
+ * at t1 or later, so that their jobs arrived at t1 - P or later, and that are due by t2; and at
+ * most one that began before t1 and is due later, d_k > t2 - t1. QED. Longer arrivals and shorter
+ * times only remove terms.
+ *
+ * P, e and Z are the longest times while all jobs meet their deadlines: CPU work takes its ready
+ * interval (cpu_terms.c) with deadlines as responses, a copy waits for the longest one of each
+ * other task on its engine.
+ */
+#include "analysis/holistic/holistic_state.h"
+
+#include "core/int128.h"
+
+/* Instants that are examined at most; a set with more is not accepted. */
+#define MOST_INSTANTS INT64_C(20000000)
+
+typedef struct {
+    int64_t front, unit, behind;
+    int64_t due;    /* d; from the arrival */
+    int64_t window; /* delta */
+} around_t;
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    return gs_analysis_holistic_plus(a, b);
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return gs_analysis_holistic_times(a, b);
+}
+
+/* Adds work that is in no section with a kernel. */
+static void add_other(around_t *around, int64_t time)
+{
+    int64_t *to = around->unit > 0 ? &around->behind : &around->front;
+    *to = plus(*to, time);
+}
+
+/* Adds a section with a kernel; what came since the last one belongs to the unit. */
+static void add_to_unit(around_t *around, int64_t time)
+{
+    around->unit = plus(plus(around->unit, around->behind), time);
+    around->behind = 0;
+}
+
+/* Waits of a copy of task i. */
+static int64_t waits_of_copy(const gs_analysis_holistic_t *self, int64_t i, int64_t engine)
+{
+    int64_t sum = 0;
+    for (int64_t k = 0; k < self->programs->n; k++) {
+        const gs_analysis_holistic_list_t *copy = &self->task[k].copy[engine];
+        sum = plus(sum, k != i && copy->kinds > 0 ? copy->item[0].value : 0);
+    }
+    return sum;
+}
+
+/* The end of the section that begins with segment j, and whether it has a kernel. */
+static int64_t section_end(const gs_analysis_holistic_t *self, int64_t i, int64_t j, bool *kernel)
+{
+    const gs_programs_t *p = self->programs;
+    int64_t end = j;
+    *kernel = false;
+    do {
+        *kernel = *kernel || p->kind[end] == GS_PROGRAMS_KERNEL;
+        end++;
+    } while (self->options->graph && end < p->begin[i + 1] && p->kind[end] != GS_PROGRAMS_CPU);
+    return end;
+}
+
+/* Adds a section: to the unit, if it has a kernel. */
+static int add_section(const gs_analysis_holistic_t *self, int64_t i, int64_t j, int64_t end,
+                       bool kernel, around_t *around)
+{
+    const gs_programs_t *p = self->programs;
+    int64_t time = self->options->latency;
+    for (int64_t s = j; s < end; s++) {
+        time = plus(time, p->time[s]);
+        if (p->kind[s] == GS_PROGRAMS_COPY) {
+            time = plus(time, waits_of_copy(self, i, p->engine[s]));
+        }
+    }
+    if (kernel) {
+        add_to_unit(around, time);
+    } else {
+        add_other(around, time);
+    }
+    return gs_poll(self->ctx, (end - j + 1) * p->n);
+}
+
+/* P, e and Z of a task, without its jitter. */
+static int find_around(const gs_analysis_holistic_t *self, int64_t i, around_t *around)
+{
+    const gs_programs_t *p = self->programs;
+    int64_t cpu = 0, length;
+    int status = GS_OK;
+    *around = (around_t){0};
+    for (int64_t j = p->begin[i]; j < p->begin[i + 1] && status == GS_OK;) {
+        bool kernel;
+        if (p->kind[j] == GS_PROGRAMS_CPU) {
+            cpu += p->time[j++];
+            continue;
+        }
+        int64_t end = section_end(self, i, j, &kernel);
+        status = gs_analysis_holistic_interval(self, i, cpu, &length);
+        add_other(around, length);
+        cpu = 0;
+        if (status == GS_OK) {
+            status = add_section(self, i, j, end, kernel, around);
+        }
+        j = end;
+    }
+    if (cpu > 0 && status == GS_OK) {
+        status = gs_analysis_holistic_interval(self, i, cpu, &length);
+        add_other(around, length);
+    }
+    return status;
+}
+
+/* The largest x that has to be examined, 0 where the units take more than all time; false where it
+ * is not known. */
+static bool last_instant(const gs_programs_t *p, const around_t *around, int64_t *last)
+{
+    int64_t hyperperiod = 1, window = 0, sum = 0, longest = 0, end;
+    gs_int128_t load = 0;
+    bool fits = true;
+    for (int64_t i = 0; i < p->n; i++) {
+        fits = fits && (around[i].unit == 0 || gs_lcm(hyperperiod, p->period[i], &hyperperiod));
+    }
+    *last = 0;
+    if (!fits || hyperperiod >= GS_ANALYSIS_COMMON_LIMIT) {
+        hyperperiod = INT64_C(1) << 40; /* a unit of rates, which are rounded up */
+        fits = false;
+    }
+    for (int64_t i = 0; i < p->n; i++) {
+        gs_int128_t scaled = (gs_int128_t)around[i].unit * hyperperiod;
+        load += gs_int128_ceil_div(scaled, p->period[i]);
+        window = around[i].window > window ? around[i].window : window;
+        longest = around[i].unit > longest ? around[i].unit : longest;
+        sum = plus(sum, around[i].unit);
+    }
+    if (load > hyperperiod) {
+        return fits;
+    }
+    end = fits ? plus(window, hyperperiod) : GS_ANALYSIS_COMMON_LIMIT;
+    if (load < hyperperiod) { /* beyond, a window holds the rate and all that can come on top */
+        gs_int128_t top =
+            gs_int128_ceil_div((gs_int128_t)plus(sum, longest) * hyperperiod, hyperperiod - load);
+        end = top < end ? (int64_t)top : end;
+    }
+    *last = end;
+    return end < GS_ANALYSIS_COMMON_LIMIT;
+}
+
+/* Whether the demand of all windows of length x fits. */
+static bool fits_in(const gs_programs_t *p, const around_t *around, int64_t x)
+{
+    int64_t sum = 0, later = 0;
+    for (int64_t i = 0; i < p->n; i++) {
+        if (around[i].unit > 0 && around[i].window <= x) {
+            sum = plus(sum, times((x - around[i].window) / p->period[i] + 1, around[i].unit));
+        }
+        if (around[i].due > x && around[i].unit > later) {
+            later = around[i].unit;
+        }
+    }
+    return plus(sum, later) <= x;
+}
+
+static int check_demand(const gs_analysis_holistic_t *self, const around_t *around, bool *accepted)
+{
+    const gs_programs_t *p = self->programs;
+    int64_t last, instants = 0;
+    *accepted = last_instant(p, around, &last) && last > 0;
+    for (int64_t i = 0; i < p->n && *accepted; i++) {
+        if (around[i].unit == 0) {
+            continue;
+        }
+        for (int64_t x = around[i].window; x <= last && *accepted; x += p->period[i]) {
+            *accepted = ++instants <= MOST_INSTANTS && fits_in(p, around, x);
+            int status = gs_poll(self->ctx, p->n);
+            if (status != GS_OK) {
+                return status;
+            }
+        }
+    }
+    return GS_OK;
+}
+
+int gs_analysis_holistic_edf(gs_analysis_holistic_t *self, gs_analysis_holistic_answer_t *answer)
+{
+    const gs_programs_t *p = self->programs;
+    around_t *around = gs_alloc(self->ctx, (size_t)p->n, sizeof *around);
+    bool accepted = true, units = false;
+    int status = around == NULL ? self->ctx->status : GS_OK;
+    for (int64_t i = 0; i < p->n; i++) {
+        self->response[i] = p->deadline[i];
+    }
+    for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
+        status = find_around(self, i, &around[i]);
+        around[i].front = plus(around[i].front, p->jitter[i]);
+        int64_t all = plus(plus(around[i].front, around[i].unit), around[i].behind);
+        accepted = accepted && p->deadline[i] <= p->period[i] && all <= p->deadline[i];
+        around[i].due = p->deadline[i] - around[i].behind;
+        around[i].window = around[i].due - around[i].front;
+        units = units || around[i].unit > 0;
+    }
+    if (status == GS_OK && accepted && units) {
+        status = check_demand(self, around, &accepted);
+    }
+    for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
+        int64_t *terms = answer->terms + i * GS_ANALYSIS_HOLISTIC_TERMS;
+        bool alone =
+            around[i].unit == 0; /* no unit: what it takes does not depend on others' units */
+        answer->response[i] = !accepted ? -1 : alone ? around[i].front : p->deadline[i];
+        answer->jobs[i] = accepted;
+        if (accepted) {
+            terms[GS_ANALYSIS_HOLISTIC_OWN] = around[i].unit;
+            terms[GS_ANALYSIS_HOLISTIC_CPU] = around[i].front - p->jitter[i];
+            terms[GS_ANALYSIS_HOLISTIC_GPU] = alone ? 0 : around[i].window - around[i].unit;
+            terms[GS_ANALYSIS_HOLISTIC_BEHIND] = around[i].behind;
+        }
+    }
+    gs_free(self->ctx, around);
+    return status;
+}
