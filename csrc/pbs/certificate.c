@@ -111,7 +111,7 @@ static int prove_by_classes(gs_pbs_search_t *self, gs_pbs_lazy_engine_t *engine,
     int answer, status = gs_pbs_lazy_closed_set(engine, idling, &self->proof);
     if (status == GS_OK && self->proof.kind == GS_PBS_REFUTATION_NONE) {
         /* Decided without the store: let it find out. */
-        gs_pbs_lazy_rounds_options_t rounds = {.idling = idling, .parts = GS_PBS_LAZY_ROUNDS_ALL};
+        gs_pbs_lazy_rounds_options_t rounds = {.idling = idling};
         status = gs_pbs_lazy_rounds(engine, &rounds, &self->schedule, &answer);
         if (status == GS_OK) {
             status = gs_pbs_lazy_closed_set(engine, idling, &self->proof);

@@ -108,17 +108,13 @@ int gs_pbs_stage_reductions(gs_pbs_stages_t *self)
     return reduce(self);
 }
 
-/* Rounds of the lazy search with some of their parts. work: give up after it; 0: never. */
-static int run_rounds(gs_pbs_stages_t *self, int parts, int64_t work)
+/* Rounds of the lazy search. work: give up after it; 0: never. */
+static int run_rounds(gs_pbs_stages_t *self, int64_t work)
 {
-    parts &= does(self, GS_PBS_SEARCH_SKIP_TRIES) ? parts : ~GS_PBS_LAZY_ROUNDS_TRIES;
-    parts &= does(self, GS_PBS_SEARCH_SKIP_POINTS) ? parts : ~GS_PBS_LAZY_ROUNDS_POINTS;
-    parts &= does(self, GS_PBS_SEARCH_SKIP_SWEEPS) ? parts : ~GS_PBS_LAZY_ROUNDS_SWEEPS;
-    bool brief = !does(self, GS_PBS_SEARCH_SHORT_ROUNDS);
     gs_pbs_lazy_rounds_options_t rounds = {.idling = self->options->idling,
-                                           .parts = parts,
-                                           .first_work = brief ? 16 : 0,
-                                           .first_spans = brief ? 1 : 0,
+                                           .skip_tries = !does(self, GS_PBS_SEARCH_SKIP_TRIES),
+                                           .first_work =
+                                               does(self, GS_PBS_SEARCH_SHORT_ROUNDS) ? 0 : 16,
                                            .most_work = work};
     int answer;
     self->search->schedule.count = 0;
@@ -139,7 +135,7 @@ int gs_pbs_stage_lazy(gs_pbs_stages_t *self)
         if (reduced) {
             work = work == 0 ? LARGE_WORK : 2 * work;
         }
-        status = run_rounds(self, GS_PBS_LAZY_ROUNDS_ALL, work);
+        status = run_rounds(self, work);
         if (!reduced ||
             (self->reductions.round > rounds_before(p) && can_look_at_all(self->ctx, p))) {
             break;
@@ -229,7 +225,7 @@ static int search_outer(gs_pbs_stages_t *self)
     int64_t work = FIRST_WORK * p->intervals * p->classes;
     int status = GS_OK;
     if (p->classes > FIRST_CLASSES || !does(self, GS_PBS_SEARCH_SHORT_ROUNDS)) {
-        status = run_rounds(self, GS_PBS_LAZY_ROUNDS_TRIES | GS_PBS_LAZY_ROUNDS_POINTS, work);
+        status = run_rounds(self, work);
     }
     if (status == GS_OK && is_open(self)) {
         status = search_feasible(self, false, GS_PBS_FEASIBLE_OUTER, OUTER_SPANS);
@@ -247,7 +243,7 @@ int gs_pbs_stage_lazy_bounded(gs_pbs_stages_t *self)
         status = search_outer(self);
     }
     if (status == GS_OK && is_open(self)) {
-        status = run_rounds(self, GS_PBS_LAZY_ROUNDS_ALL, self->options->most_work);
+        status = run_rounds(self, self->options->most_work);
     }
     return status;
 }

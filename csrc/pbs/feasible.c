@@ -157,7 +157,8 @@ static int push_rest(gs_pbs_feasible_t *self, gs_context_t *ctx, const gaps_t *g
     return status == GS_OK && first <= last ? push(self, ctx, first, last) : status;
 }
 
-void gs_pbs_feasible_drop_shortest(gs_pbs_span_t *spans, int64_t *count, int64_t limit)
+/* Drops the shortest of sorted spans until limit are left; of equally long ones the first stay. */
+static void drop_shortest(gs_pbs_span_t *spans, int64_t *count, int64_t limit)
 {
     if (*count <= limit) {
         return;
@@ -208,7 +209,7 @@ static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transiti
                 return status;
             }
             if (self->mode == GS_PBS_FEASIBLE_OUTER && gaps->count > 4 * self->limit) {
-                gs_pbs_feasible_drop_shortest(gaps->gaps, &gaps->count, self->limit);
+                drop_shortest(gaps->gaps, &gaps->count, self->limit);
                 self->exact = false;
             }
         }
@@ -218,14 +219,14 @@ static int add_class(gs_pbs_feasible_t *self, gs_context_t *ctx, gs_pbs_transiti
         return status;
     }
     if (self->mode == GS_PBS_FEASIBLE_OUTER && gaps->count > self->limit) {
-        gs_pbs_feasible_drop_shortest(gaps->gaps, &gaps->count, self->limit);
+        drop_shortest(gaps->gaps, &gaps->count, self->limit);
         self->exact = false;
     }
     int64_t begin = self->count;
     status = push_rest(self, ctx, gaps, transitions->first, latest);
     int64_t count = self->count - begin;
     if (status == GS_OK && self->mode == GS_PBS_FEASIBLE_INNER && count > self->limit) {
-        gs_pbs_feasible_drop_shortest(self->spans + begin, &count, self->limit);
+        drop_shortest(self->spans + begin, &count, self->limit);
         self->count = begin + count;
         self->exact = false;
     }

@@ -69,7 +69,4 @@ int64_t gs_pbs_feasible_spans(const gs_pbs_feasible_t *self, int64_t k, int64_t 
 bool gs_pbs_feasible_holds(const gs_pbs_feasible_t *self, int64_t k, int64_t class_index,
                            int64_t instant);
 
-/* Drops the shortest of sorted spans until limit are left; of equally long ones the first stay. */
-void gs_pbs_feasible_drop_shortest(gs_pbs_span_t *spans, int64_t *count, int64_t limit);
-
 #endif

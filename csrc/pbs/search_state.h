@@ -32,11 +32,9 @@ enum {
     GS_PBS_SEARCH_SKIP_OUTER = 32,
     GS_PBS_SEARCH_SKIP_WINDOWS = 64,
     GS_PBS_SEARCH_SKIP_TRIES = 128,
-    GS_PBS_SEARCH_SKIP_POINTS = 256,
-    GS_PBS_SEARCH_SKIP_SWEEPS = 512,
-    GS_PBS_SEARCH_SHORT_ROUNDS = 1024, /* not a stage: rounds of the lazy search begin small */
-    GS_PBS_SEARCH_SKIP_REDUCED = 2048,
-    GS_PBS_SEARCH_REDUCE = 4096 /* not a stage: groups and cores also of few tasks */
+    GS_PBS_SEARCH_SHORT_ROUNDS = 256, /* not a stage: rounds of the lazy search begin small */
+    GS_PBS_SEARCH_SKIP_REDUCED = 512,
+    GS_PBS_SEARCH_REDUCE = 1024 /* not a stage: groups and cores also of few tasks */
 };
 
 typedef struct {

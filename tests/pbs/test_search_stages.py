@@ -15,17 +15,16 @@ from gpusched import _core
 
 # Stages to skip, as GS_PBS_SEARCH_SKIP_* in csrc/pbs/search.h.
 EDF, DIVE, RATES, INTERVAL, CLASSES, OUTER, WINDOWS = (1 << i for i in range(7))
-TRIES, POINTS, SWEEPS, SHORT, WHOLE, REDUCE = (1 << i for i in range(7, 13))
+TRIES, SHORT, WHOLE, REDUCE = (1 << i for i in range(7, 11))
 QUICK = EDF | DIVE | RATES | INTERVAL
 MIXES = {
     "all": 0,
-    "points": QUICK | CLASSES | TRIES | SWEEPS,
-    "points and prices off": QUICK | CLASSES | WINDOWS | TRIES | SWEEPS,
-    "sweeps": QUICK | CLASSES | POINTS | SHORT,
+    "tries off": QUICK | CLASSES | TRIES,
+    "tries and prices off": QUICK | CLASSES | WINDOWS | TRIES,
     "short rounds": QUICK | CLASSES | SHORT,
     "rounds after classes": QUICK | OUTER | SHORT,
     "rounds after outer": QUICK | SHORT,
-    "sweeps after classes": QUICK | OUTER | POINTS | SHORT,
+    "tries off after classes": QUICK | OUTER | TRIES | SHORT,
     "groups and cores": QUICK | REDUCE | SHORT,
     "rates and windows": EDF | DIVE | INTERVAL | CLASSES,
 }

@@ -211,21 +211,3 @@ int64_t gs_pbs_lazy_view_dead_from(const gs_pbs_lazy_view_t *view, int64_t insta
     }
     return at + 1;
 }
-
-int64_t gs_pbs_lazy_view_next_dead(const gs_pbs_lazy_view_t *view, int64_t instant)
-{
-    int64_t next = view->latest < view->last ? view->latest + 1 : view->last + 1;
-    int64_t i = gs_pbs_span_first_reaching(view->dead, view->dead_count, instant);
-    if (i < view->dead_count && view->dead[i].first < next) {
-        next = view->dead[i].first;
-    }
-    if (view->bounded) {
-        i = gs_pbs_span_first_reaching(view->alive, view->alive_count, instant);
-        int64_t gap = instant;
-        if (i < view->alive_count && view->alive[i].first <= instant) {
-            gap = view->alive[i].last + 1;
-        }
-        next = gap < next ? gap : next;
-    }
-    return next > instant ? next : instant;
-}

@@ -27,7 +27,6 @@ typedef struct {
     int64_t latest; /* dead after it, also with inserted idle time */
     gs_pbs_span_t *dead; /* without inserted idle time: sorted, disjoint, not adjacent */
     int32_t count, capacity;
-    int64_t swept; /* most spans of the last sweep; 0: none yet */
 } gs_pbs_lazy_entry_t;
 
 typedef struct {
@@ -81,9 +80,6 @@ int64_t gs_pbs_lazy_view_dead_until(const gs_pbs_lazy_view_t *view, int64_t inst
 /* The start of the known dead time up to an instant; the instant after it when it is not known to
  * be dead. */
 int64_t gs_pbs_lazy_view_dead_from(const gs_pbs_lazy_view_t *view, int64_t instant);
-
-/* The first known dead instant at or after one of the interval; last + 1 if there is none. */
-int64_t gs_pbs_lazy_view_next_dead(const gs_pbs_lazy_view_t *view, int64_t instant);
 
 static inline bool gs_pbs_lazy_view_is_dead(const gs_pbs_lazy_view_t *view, int64_t instant)
 {
@@ -249,43 +245,19 @@ int gs_pbs_lazy_work_conserving(gs_pbs_lazy_engine_t *self,
                                 const gs_pbs_lazy_work_conserving_options_t *options,
                                 gs_schedule_t *schedule, int *answer);
 
-/* Dead time of whole classes, as few spans each.
- *
- * The dead time of a class is what every batch leads into dead time of later classes. A sweep
- * computes it for the classes that can be reached from the first one, and keeps the longest spans.
- * It finds at once what single states would have to find one by one.
+/* Lazy search in rounds with budgets that grow fourfold: quick tries, which look at a few moves of
+ * a state, and a search that looks at all. Both record what they find in the same store.
  */
-
-/* Sweeps the classes that are reached from the first one with at most `spans` spans each; classes
- * that were swept with as many are left alone. Stops early at the work limit: *complete. */
-int gs_pbs_lazy_sweep(gs_pbs_lazy_engine_t *self, int64_t spans, bool *complete);
-
-/* Lazy search in rounds: quick tries, single states, class sweeps, with budgets that grow fourfold.
- *
- * Single states stall where a long kernel leaves a few narrow start windows; sweeps alone stall
- * where the dead time of most classes is in many spans that no state reaches. Both record what they
- * find in the same store.
- */
-
-/* Parts of a round, for tests. Without inserted idle time, points or both others are needed: else
- * the rounds end where their limits no longer grow, and the answer may stay open. */
-enum {
-    GS_PBS_LAZY_ROUNDS_TRIES = 1,
-    GS_PBS_LAZY_ROUNDS_POINTS = 2,
-    GS_PBS_LAZY_ROUNDS_SWEEPS = 4,
-    GS_PBS_LAZY_ROUNDS_ALL = 7
-};
 
 typedef struct {
     bool idling;
-    int parts;           /* GS_PBS_LAZY_ROUNDS_* */
-    int64_t first_work;  /* work of each part of the first round; 0: the default */
-    int64_t first_spans; /* spans of the first sweep; 0: the default */
-    int64_t most_work;   /* give up after this much work; 0: never */
+    bool skip_tries;    /* for tests */
+    int64_t first_work; /* work of the first round; 0: the default */
+    int64_t most_work;  /* give up after this much work; 0: never */
 } gs_pbs_lazy_rounds_options_t;
 
-/* Asks for the first state. *answer: GS_PBS_LAZY_*; open only after most_work, or for lack of
- * parts. When alive, schedule receives the frames. Errors and spent budgets as usual. */
+/* Asks for the first state. *answer: GS_PBS_LAZY_*; open only after most_work. When alive, schedule
+ * receives the frames. Errors and spent budgets as usual. */
 int gs_pbs_lazy_rounds(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_rounds_options_t *options,
                        gs_schedule_t *schedule, int *answer);
 

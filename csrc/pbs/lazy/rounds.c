@@ -1,7 +1,7 @@
 /* Order and budgets of the parts of a lazy search. */
 #include "pbs/lazy/lazy.h"
 
-enum { FIRST_WORK = 1 << 18, FIRST_SPANS = 32 };
+enum { FIRST_WORK = 1 << 18 };
 
 /* Tries of one width, by each order of the moves. */
 static int try_all(gs_pbs_lazy_engine_t *self, int32_t width, int64_t work, gs_schedule_t *schedule,
@@ -25,29 +25,11 @@ static int search_idling(gs_pbs_lazy_engine_t *self, gs_schedule_t *schedule, in
     return status;
 }
 
-/* The sweep, and what it says about the first state. */
-static int sweep(gs_pbs_lazy_engine_t *self, int64_t spans, int64_t work, int *answer)
-{
-    const gs_pbs_problem_t *p = self->moves.problem;
-    bool complete;
-    self->work_limit = self->work + work;
-    int status = gs_pbs_lazy_sweep(self, spans, &complete);
-    if (status == GS_OK) {
-        gs_pbs_lazy_view_t view;
-        status = gs_pbs_lazy_store_view(&self->store, self->ctx, 0, p->arrived[0], true, &view);
-        if (status == GS_OK && gs_pbs_lazy_view_is_dead(&view, 0)) {
-            *answer = GS_PBS_LAZY_DEAD;
-        }
-    }
-    return status;
-}
-
 int gs_pbs_lazy_rounds(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_rounds_options_t *options,
                        gs_schedule_t *schedule, int *answer)
 {
     *answer = GS_PBS_LAZY_OPEN;
     int64_t work = options->first_work > 0 ? options->first_work : FIRST_WORK;
-    int64_t spans = options->first_spans > 0 ? options->first_spans : FIRST_SPANS;
     int64_t end = options->most_work > 0 ? self->work + options->most_work : INT64_MAX;
     int32_t width = 1;
     int status = GS_OK;
@@ -55,27 +37,16 @@ int gs_pbs_lazy_rounds(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_rounds_opti
     if (options->idling) {
         return search_idling(self, schedule, answer);
     }
-    const int both = GS_PBS_LAZY_ROUNDS_TRIES | GS_PBS_LAZY_ROUNDS_SWEEPS;
-    bool any = (options->parts & GS_PBS_LAZY_ROUNDS_ALL) != 0; /* else no round does any work */
-    bool decides =
-        (options->parts & GS_PBS_LAZY_ROUNDS_POINTS) != 0 || (options->parts & both) == both;
-    while (any && status == GS_OK && *answer == GS_PBS_LAZY_OPEN && self->work < end) {
-        if ((options->parts & GS_PBS_LAZY_ROUNDS_TRIES) != 0) {
+    while (status == GS_OK && *answer == GS_PBS_LAZY_OPEN && self->work < end) {
+        if (!options->skip_tries) {
             status = try_all(self, width, work / 4, schedule, answer);
         }
-        if (status == GS_OK && *answer == GS_PBS_LAZY_OPEN &&
-            (options->parts & GS_PBS_LAZY_ROUNDS_POINTS) != 0) {
+        if (status == GS_OK && *answer == GS_PBS_LAZY_OPEN) {
             gs_pbs_lazy_work_conserving_options_t all = {0, GS_PBS_LAZY_MOVES_SAVES, false};
             self->work_limit = self->work + work;
             status = gs_pbs_lazy_work_conserving(self, &all, schedule, answer);
         }
-        if (status == GS_OK && *answer == GS_PBS_LAZY_OPEN &&
-            (options->parts & GS_PBS_LAZY_ROUNDS_SWEEPS) != 0) {
-            status = sweep(self, spans, work, answer);
-        }
-        any = decides || work < INT64_MAX / 8;
         work = work < INT64_MAX / 8 ? 4 * work : work;
-        spans = spans < INT64_MAX / 8 ? 4 * spans : spans;
         width = width < GS_PBS_LAZY_MOVES_WIDTH ? 2 * width : width;
     }
     return status;
