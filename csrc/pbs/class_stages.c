@@ -13,9 +13,10 @@ enum {
     ROUNDS = 3,             /* ... before at most LAST_CLASSES ... */
     MANY_ROUNDS = 6,        /* ... and before more of them */
     OUTER_SPANS = 8,
-    OUTER_CLASSES = 1 << 18, /* with more, no outer approximation */
-    FIRST_WORK = 16,         /* of the lazy search per class, before that ... */
-    FIRST_CLASSES = 512,     /* ... where an interval has more of them */
+    OUTER_CLASSES = 1 << 21, /* with more, no outer approximation */
+    FIRST_WORK = 48,         /* of the lazy search per class, before that ... */
+    LARGE_FIRST_WORK = 128,  /* ... and where tasks are more, which takes longer per class ... */
+    FIRST_CLASSES = 512,     /* ... where an interval has more classes than this */
     LARGE_WORK = 1 << 22     /* of the lazy search before more groups and cores are tried */
 };
 
@@ -218,11 +219,13 @@ int gs_pbs_stage_feasible(gs_pbs_stages_t *self)
     return search_feasible(self, false, GS_PBS_FEASIBLE_EXACT, 0);
 }
 
-/* A short search, and then F as far as a few spans for each class give it. */
+/* A search that takes less time than what follows: F as far as a few spans for each class give it,
+ * if these fit into memory. */
 static int search_outer(gs_pbs_stages_t *self)
 {
     const gs_pbs_problem_t *p = &self->search->problem;
-    int64_t work = FIRST_WORK * p->intervals * p->classes;
+    int64_t work = p->n <= TASKS ? FIRST_WORK : LARGE_FIRST_WORK;
+    work *= p->intervals * p->classes;
     int status = GS_OK;
     if (p->classes > FIRST_CLASSES || !does(self, GS_PBS_SEARCH_SHORT_ROUNDS)) {
         status = run_rounds(self, work);
@@ -230,6 +233,10 @@ static int search_outer(gs_pbs_stages_t *self)
     if (status == GS_OK && is_open(self)) {
         status = search_feasible(self, false, GS_PBS_FEASIBLE_OUTER, OUTER_SPANS);
         self->engine.store.outer = status == GS_OK ? &self->search->feasible : NULL;
+        if (status == GS_SPENT_BYTES) { /* the lazy search may do with what is left */
+            gs_pbs_feasible_free(&self->search->feasible, self->ctx);
+            status = GS_OK;
+        }
     }
     return status;
 }

@@ -5,8 +5,8 @@
  * in the long run, a dead interval. Then, up to twelve tasks, the latest starts with inserted idle
  * time, which decide the idling variant and reject nearly all remaining sets; a second depth-first
  * search pruned by them; and an outer approximation of the feasible instants. With more tasks,
- * smaller problems that decide the whole (pbs/reductions.h). What is left goes to the lazy
- * search (pbs/lazy/lazy.h).
+ * smaller problems that decide the whole (pbs/reductions.h) and the lazy search (pbs/lazy/lazy.h)
+ * come before all this. What is left goes to the lazy search.
  */
 #ifndef GS_PBS_SEARCH_H
 #define GS_PBS_SEARCH_H

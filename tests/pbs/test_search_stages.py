@@ -125,6 +125,22 @@ def test_the_same_sets_in_coarser_ticks(
     found.schedule.validate()
 
 
+def test_a_search_goes_on_where_feasible_instants_take_too_many_bytes() -> None:
+    tasks, table = generated(10, 1.4, "mixed", 77, 5)
+    found = gs.pbs.search(tasks, table, budget=gs.Budget(bytes=900 << 10))
+    assert found.schedulable is True and found.stage == "lazy"
+    found.schedule.validate()
+
+
+@pytest.mark.long
+def test_feasible_instants_refuse_a_set_of_sixteen_tasks() -> None:
+    """Dead states one by one take seconds here, and minutes in other sets."""
+    tasks, table = generated(16, 1.6, (1.7, 1.9), 90001, 24)
+    found = gs.pbs.search(tasks, table)
+    assert found.schedulable is False and found.stage == "interval"
+    found.certificate.verify(tasks, table)
+
+
 @pytest.mark.parametrize("utilization", [1.4, 1.6])
 def test_a_core_decides_sets_of_twenty_tasks(utilization: float) -> None:
     tasks, table = generated(20, utilization, "large", 77, 2)

@@ -180,6 +180,7 @@ typedef struct {
     uint32_t batch[GS_PBS_LAZY_MOVES_WIDTH];
     int32_t count, next; /* moves found, and those already tried */
     bool fresh;          /* no moves were looked for yet */
+    bool all;            /* the moves found are all that may not be dead */
     bool open;           /* something was left out or left open below */
 } gs_pbs_lazy_state_t;
 

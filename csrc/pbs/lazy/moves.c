@@ -289,6 +289,7 @@ int gs_pbs_lazy_engine_push(gs_pbs_lazy_engine_t *self, gs_pbs_lazy_path_t *path
     state->class_index = class_index;
     state->count = state->next = 0;
     state->fresh = true;
+    state->all = false;
     state->open = false;
     return GS_OK;
 }

@@ -321,8 +321,12 @@ static int look(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_work_conserving_op
 {
     gs_pbs_lazy_class_t facts;
     gs_pbs_lazy_list_t list;
-    int status = gs_count_states(self->ctx, 1);
     gs_pbs_lazy_moves_class(&self->moves, state->k, state->class_index, &facts);
+    if (state->all) { /* and each was tried, and is dead */
+        *dead = true;
+        return record(self, &facts, state->instant);
+    }
+    int status = gs_count_states(self->ctx, 1);
     if (status == GS_OK) {
         status = gs_pbs_lazy_moves_list(&self->moves, self->ctx, &facts, state->instant, true,
                                         options->order, &list, &self->work);
@@ -336,6 +340,7 @@ static int look(gs_pbs_lazy_engine_t *self, const gs_pbs_lazy_work_conserving_op
     }
     int32_t width = options->width > 0 ? options->width : list.count;
     state->open = options->width > 0 && (list.left_out || list.count > width);
+    state->all = !list.left_out;
     state->count = list.count < width ? list.count : width;
     state->next = 0;
     for (int32_t i = 0; i < state->count; i++) {
