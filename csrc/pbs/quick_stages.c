@@ -120,9 +120,14 @@ int gs_pbs_stage_depth_first(gs_pbs_stages_t *self)
     return gs_pbs_stage_dive(self, NULL, NULL, self->options->idling, 64, GS_PBS_STAGE_DEPTH_FIRST);
 }
 
-bool gs_pbs_stage_has_few_tasks(const gs_pbs_stages_t *self)
+bool gs_pbs_stage_has_short_deadlines(const gs_pbs_stages_t *self)
 {
-    return is_quick(self, GS_PBS_SEARCH_SKIP_DEAD_INTERVAL) && self->tasks->n <= TASKS;
+    const gs_periodic_tasks_t *tasks = self->tasks;
+    bool shorter = false;
+    for (int32_t i = 0; i < tasks->n; i++) {
+        shorter = shorter || tasks->deadline[i] < tasks->period[i];
+    }
+    return is_quick(self, GS_PBS_SEARCH_SKIP_DEAD_INTERVAL) && tasks->n <= TASKS && shorter;
 }
 
 int gs_pbs_stage_dead_interval(gs_pbs_stages_t *self)

@@ -12,7 +12,7 @@ static const gs_pbs_stage_t STAGES[] = {
     {"short depth-first search", gs_pbs_stage_dives, gs_pbs_stage_depth_first,
      gs_pbs_certificate_of_classes},
     {"overload", gs_pbs_stage_is_unrated, gs_pbs_stage_overload, gs_pbs_certificate_of_prices},
-    {"dead interval", gs_pbs_stage_has_few_tasks, gs_pbs_stage_dead_interval,
+    {"dead interval", gs_pbs_stage_has_short_deadlines, gs_pbs_stage_dead_interval,
      gs_pbs_certificate_of_interval},
     {"groups and cores", gs_pbs_stage_is_reducible, gs_pbs_stage_reductions, NULL},
     {"lazy search", gs_pbs_stage_has_many_classes, gs_pbs_stage_lazy,

@@ -39,7 +39,8 @@ typedef struct {
 } gs_pbs_stage_t;
 
 /* Without classes: the EDF schedulers, overload in the long run (which comes first where there are
- * many jobs), time divided at the arrivals, a short depth-first search, a dead interval. */
+ * many jobs), time divided at the arrivals, a short depth-first search, a dead interval (hardly
+ * ever found where no deadline is shorter than its period). */
 bool gs_pbs_stage_has_many_jobs(const gs_pbs_stages_t *self);
 bool gs_pbs_stage_is_unrated(const gs_pbs_stages_t *self);
 int gs_pbs_stage_overload(gs_pbs_stages_t *self);
@@ -50,7 +51,7 @@ bool gs_pbs_stage_needs_arrivals(const gs_pbs_stages_t *self);
 int gs_pbs_stage_arrivals(gs_pbs_stages_t *self);
 bool gs_pbs_stage_dives(const gs_pbs_stages_t *self);
 int gs_pbs_stage_depth_first(gs_pbs_stages_t *self);
-bool gs_pbs_stage_has_few_tasks(const gs_pbs_stages_t *self);
+bool gs_pbs_stage_has_short_deadlines(const gs_pbs_stages_t *self);
 int gs_pbs_stage_dead_interval(gs_pbs_stages_t *self);
 
 /* With the classes that are reached: groups and cores, and the lazy search with more of these

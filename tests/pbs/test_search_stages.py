@@ -149,6 +149,17 @@ def test_a_core_decides_sets_of_twenty_tasks(utilization: float) -> None:
     found.certificate.verify(tasks, table)
 
 
+def test_a_dead_interval_is_looked_for_where_deadlines_are_shorter_than_periods() -> None:
+    """One of five thousand sets has one with deadlines equal to periods; other stages refuse it."""
+    tasks, table = generated(5, 1.6, (1.0, 1.4), 2024, 281)
+    found = gs.pbs.search(tasks, table)
+    assert found.schedulable is False and found.stage == "latest_start"
+    found.certificate.verify(tasks, table)
+    gs.pbs.DeadInterval(0, 800_000, tuple(range(5)), 810_946).verify(tasks, table)
+    shorter = gs.KernelTasks(tasks.period, tasks.wcet, deadline=tasks.deadline - 1)
+    assert gs.pbs.search(shorter, table).stage == "dead_interval"
+
+
 def test_a_core_of_a_large_set_fails_alone() -> None:
     tasks, table = generated(16, 1.6, (1.0, 1.4), 2024, 0)
     assert gs.pbs.search(tasks, table).stage == "core"
