@@ -18,8 +18,9 @@ from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.verdicts.premises import by_core
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.programs import SEGMENT_KINDS, Programs
-from gpusched.model.views.derived_view import View
+from gpusched.model.views.derived_view import View, runs_on_cpu
 from gpusched.model.workload.platforms import process_of_each
+from gpusched.model.workload.segments import CPU
 from gpusched.ways.way import Way
 
 __all__ = ["WHOLE_PROGRAMS", "WholeProgram", "takes_options", "whole_program"]
@@ -66,6 +67,12 @@ def _time_slices(models: DerivedModels, way: Way) -> _Case:
 
 
 def _edf_serial(models: DerivedModels, way: Way) -> _Case:
+    for task in models.workload:
+        if any(runs_on_cpu(part) and not isinstance(part, CPU) for part in task.segments):
+            raise ValueError(
+                f"{task.name}: got copies by the CPU, expected none; the GPU work of a job has "
+                "them in it"
+            )
     return _Case(models, models.programs("one_stream"), {"rule": "edf_serial"})
 
 

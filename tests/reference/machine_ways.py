@@ -178,7 +178,8 @@ class Mps(Way):
 class GreenContexts(Way):
     """Green contexts: SM sets with queues of their own; channels in common, or balanced.
 
-    Tasks of no green context use the SMs that are in none.
+    Streams have the priorities of the workload. Tasks of no green context use the SMs that are in
+    none.
     """
 
     name = "green_contexts"
@@ -191,7 +192,9 @@ class GreenContexts(Way):
         for group, (names, _) in enumerate(entries):
             if m.workload[task].name in names:
                 own = group if balanced else 0
-                return Room(stream=task, group=group, sms=tuple(sets[group]), client=own)
+                level = m.workload[task].stream_priority or 0
+                sms = tuple(sets[group])
+                return Room(stream=task, group=group, level=level, sms=sms, client=own)
         taken = {sm for one in sets for sm in one}
         rest = tuple(sm for sm in range(m.platform.gpu.sms) if sm not in taken)
         has_kernels = bool(m.workload[task].kernels)
