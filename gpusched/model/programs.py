@@ -30,6 +30,7 @@ _OF_SEGMENT = ("kind", "time", "engine", "blocks", "threads", "block_time", "reg
 _ANY = frozenset({"priority", "level", "channel"})  # columns of tasks with numbers of any sign
 _POSITIVE = frozenset({"period", "deadline"})
 _OF = ("time", "segment")
+_PLACES = ("core", "channel", "part")
 _ROWS = 40
 
 
@@ -180,6 +181,23 @@ class Programs(TaskSet):
         [50]
         """
         return Programs(**{**self._given(), **changes})
+
+    def placed(self, **columns: npt.ArrayLike) -> Programs:
+        """Return the same programs with other ``core``, ``channel`` or ``part`` of the tasks.
+
+        As `replace`, but the other columns are not checked again.
+
+        >>> tasks = gs.Programs(period=[60, 90], kind=[["cpu"]] * 2, time=[[4], [5]])
+        >>> tasks.placed(core=[0, 1]).core.tolist()
+        [0, 1]
+        """
+        arrays = self._arrays()
+        for key, column in columns.items():
+            if key not in _PLACES:
+                raise TypeError(f"{key}: got it, expected one of {', '.join(_PLACES)}")
+            arrays[key] = _of_tasks(column, key, self.period.shape)
+        derived = [key for key in self._derived if key not in columns]
+        return self._made(arrays, self.name, derived)
 
     @property
     def segments(self) -> Int64Array:

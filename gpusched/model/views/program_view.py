@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from gpusched.model.gpus.copy_engines import share_an_engine
 from gpusched.model.programs import SEGMENT_KINDS, Programs
@@ -45,12 +45,12 @@ def program_view(source: Source, *, shapes: bool) -> View[Programs]:
         for task, times in zip(tasks, source.times, strict=True)
     ]
     priority = given_to_all(tasks, "priority")
-    columns: dict[str, Any] = {
-        key: [[row[c] for row in job] for job in rows] for c, key in enumerate(_COLUMNS)
-    }
+    columns = np.zeros((len(_COLUMNS), len(tasks), longest), np.int64)
+    for i, job in enumerate(rows):
+        columns[:, i, : len(job)] = np.array(job, np.int64).T
     derived = Programs(
         period=[task.period for task in tasks],
-        **columns,
+        **dict(zip(_COLUMNS, columns, strict=True)),  # type: ignore[arg-type]
         deadline=[task.deadline for task in tasks],
         jitter=[task.jitter for task in tasks],
         core=[task.core or 0 for task in tasks],
