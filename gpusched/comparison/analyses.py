@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -37,6 +37,8 @@ from gpusched.comparison.verdicts.judgement import Found, judged
 from gpusched.comparison.verdicts.premises import (
     Case,
     NotApplicable,
+    cpu_side,
+    needs_cpus,
     refuse_false_premises,
 )
 from gpusched.comparison.verdicts.readings import under_all_readings
@@ -44,6 +46,7 @@ from gpusched.comparison.whole_programs import WHOLE_PROGRAMS, takes_options, wh
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batches import MAX_TASKS
 from gpusched.model.host_tasks import HostTasks
+from gpusched.model.kernel_chains import KernelChains, rows_of
 from gpusched.model.views.derived_view import CPUS_APART, BatchView, ChainBatchView, View
 from gpusched.model.views.kernel_view import MOST_CUT
 from gpusched.model.workload.platforms import ON_PLATFORM, Platform
@@ -92,7 +95,9 @@ class Request:
     budget: Budget | None = None
     stop: Any = None
     allocation: Allocation | None = None
+    plan: WorkloadAnswer | None = None  # with a schedule, whose order is kept
     memory: int | None = None  # most bytes of a table of batches
+    own: bool = True  # False: only the holistic test is asked of a way that has another one
     whole: bool = True  # False: only the other test is asked of a way that has the holistic one
     reasons: bool = True  # False: only whether the test accepts is asked, not why it does not
 
@@ -223,24 +228,32 @@ def analyzed(
 
     ``shared_cpus`` is False for a part of the workload, whose other tasks use the same CPUs. The
     readings share the time; one that gets too little has no answer, as if the test did not apply.
+    A program is deployed without knowing which reading is true: what the first guarantee chose, its
+    cores, SMs or plan, the other readings keep.
     """
     raise_if_stopped(request.stop)
     readings = list(readings_of(models.given, way.name, run=False))
+    holding: WorkloadAnswer | None = None
 
-    def first(other: DerivedModels, parts: int) -> WorkloadAnswer:
-        asked = replace(request, stop=share_of(request.stop, parts))
-        return _analyzed(other, way, asked, shared_cpus=shared_cpus)
+    def asked(other: DerivedModels, parts: int) -> WorkloadAnswer:
+        nonlocal holding
+        kept = request if holding is None else _deployed(request, holding, way, other)
+        kept = replace(kept, stop=share_of(request.stop, parts))
+        found = _analyzed(other, way, kept, shared_cpus=shared_cpus)
+        if holding is None and (found.accepted or found.conditional):
+            holding = found
+        return found
 
     def under(other: DerivedModels, parts: int) -> WorkloadAnswer | None:
         try:
-            return first(other, parts)
+            return asked(other, parts)
         except (ValueError, OverflowError, BudgetSpent):
             return None
 
     answer = None
     refused: Exception | None = None
     try:
-        answer = first(models, len(readings) + 1)
+        answer = asked(models, len(readings) + 1)
     except (NotApplicable, BudgetSpent) as error:
         refused = error
     others = (
@@ -251,6 +264,24 @@ def analyzed(
         assert refused is not None
         raise refused
     return found
+
+
+def _deployed(request: Request, answer: WorkloadAnswer, way: Way, models: DerivedModels) -> Request:
+    """The request for tests of the program as it is deployed for an answer that holds."""
+    detail = answer.detail
+    if isinstance(detail, pbs.Search):
+        return replace(request, plan=answer)
+    if models.has_cores():
+        return request
+    if isinstance(detail, (Verdict, HolisticBound)):
+        on_cores = not needs_cpus(way.name)  # else the other test takes CPUs for granted
+        own = request.own and (on_cores or isinstance(detail, Verdict))
+        return replace(request, allocation=Allocation.of(detail), own=own)
+    core = cpu_side(models).core
+    if not all(name in core for name in models.workload.names):
+        return replace(request, whole=False)
+    cores = np.array([core[name] for name in models.workload.names], np.int64)
+    return replace(request, allocation=Allocation(cores))
 
 
 def _analyzed(
@@ -268,7 +299,7 @@ def _analyzed(
         )
     raise_if_stopped(request.stop)
     answer = whole = refused = None
-    if way.family == "lock" or way.name in _TESTS:
+    if request.own and (way.family == "lock" or way.name in _TESTS):
         try:
             answer = _answered(models, way, request, shared_cpus=shared_cpus)
         except NotApplicable as error:
@@ -287,8 +318,7 @@ def _analyzed(
             return planned
     if answer is None:
         if whole is None:
-            assert refused is not None
-            raise refused
+            raise refused or NotApplicable("options: got those of another test")
         return whole
     if whole is None:
         return answer
@@ -642,7 +672,9 @@ def _search(models: DerivedModels, way: Way, request: Request, options: dict[str
     a table has rows; if no such schedule is found, each job also as one unit. With more kernels
     than `MOST_CUT`, only that.
     """
-    kernels = sum(kernel.repeat for task in models.workload for kernel in task.kernels)
+    if request.plan is not None:
+        return _replayed(models, request, request.plan)
+    kernels = _kernels(models)
     if not models.has_chains() or options.get("method") == "graph":
         return _searched(_batches(models, request), request, options)
     if kernels > MOST_CUT:
@@ -677,6 +709,30 @@ def _searched(
         more["repeating"] = True
     answer = pbs.search(view.tasks, view.table, **more)
     return Found(answer, view, bool(answer.accepted), said)
+
+
+def _replayed(models: DerivedModels, request: Request, kept: WorkloadAnswer) -> Found:
+    """A plan under other models, in its order; ValueError where a deadline is then missed."""
+    detail, plan = kept.detail, kept.schedule
+    assert isinstance(detail, pbs.Search) and plan is not None
+    view: BatchView | ChainBatchView
+    if isinstance(plan.tasks, KernelChains):
+        whole = rows_of(plan.tasks).n == _kernels(models)
+        chains: Literal["keep", "cut"] = "keep" if whole else "cut"
+        view = models.chain_batches(request.gaps, chains=chains, stop=request.stop)
+    else:
+        view = _batches(models, request)
+    finer, rest = divmod(models.grain, kept.grain)
+    if rest or kept.units != _units_of(models.given.workload, view):
+        raise ValueError("schedule: got one in finer ticks, or of other units")
+    if plan.cycle is None and not stays_within(view.tasks):
+        raise ValueError("schedule: got one of a hyperperiod, expected one that repeats")
+    again = plan.in_finer_ticks(finer).with_times(view.tasks, view.table).validate()
+    return Found(replace(detail, tasks=view.tasks, table=view.table, schedule=again), view, True)
+
+
+def _kernels(models: DerivedModels) -> int:
+    return sum(kernel.repeat for task in models.workload for kernel in task.kernels)
 
 
 def _mig(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:

@@ -323,6 +323,47 @@ class Schedule(NoArray, Tabular):
         order = sorted(range(len(columns[0])), key=lambda i: (columns[3][i], columns[0][i]))
         return Jobs(*(np.array([c[i] for i in order], dtype=np.int64) for c in columns))
 
+    def in_finer_ticks(self, count: int) -> Schedule:
+        """The same frames in ticks of which ``count`` make one; the tasks are those of this one."""
+        cycle = None if self.cycle is None else (self.cycle[0] * count, self.cycle[1] * count)
+        start, end = self.start * count, self.end * count
+        return Schedule(start, end, self.batch, self.tasks, None, self.idling, cycle)
+
+    def with_times(self, tasks: KernelTasks | KernelChains, table: BatchTable) -> Schedule:
+        """The same frames with other times, in their order.
+
+        A frame begins when it did or, if that is later, once the frame before it has ended and all
+        of its jobs are released. `validate` tells whether the schedule is valid.
+
+        >>> tasks = gs.KernelTasks([8, 8], wcet=[1, 2])
+        >>> plan = gs.Schedule(start=[0, 4], end=[2, 5], batch=[2, 1], tasks=tasks)
+        >>> slow = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 5})
+        >>> plan.with_times(tasks, slow).start.tolist()
+        [0, 5]
+
+        Parameters
+        ----------
+        tasks
+            The tasks; as many, and for chains with as many kernels, as those of this schedule.
+        table
+            The table of the times; a batch that it does not allow takes no time.
+
+        Raises
+        ------
+        ValueError
+            As for `Schedule`.
+        """
+        instance(table, BatchTable, "table")
+        if rows_of(tasks).n != (rows := rows_of(self.tasks).n):
+            raise ValueError(f"tasks: got {rows_of(tasks).n}, expected {rows} as of the schedule")
+        runs = Schedule(self.start, self.end, self.batch, tasks).runs()
+        earliest = self.start.copy()
+        np.maximum.at(earliest, np.searchsorted(self.start, runs.start), runs.release)
+        took = table.completion[self.batch]
+        before = np.cumsum(took) - took
+        start = np.maximum.accumulate(earliest - before) + before
+        return Schedule(start, start + took, self.batch, tasks, table, True, self.cycle)
+
     def validate(self) -> Schedule:
         """Replay the schedule against its tasks and table, and return it if it is valid.
 

@@ -31,7 +31,8 @@ def under_all_readings(
     """The answer of a test that counts under all readings of the rules on which it rests.
 
     ``others`` have the answers under other readings, those with few changes first; None where the
-    test does not apply. A guarantee that not all readings give is conditional on those that give
+    test does not apply. Those after the first that holds are of the same cores, SMs and plan, which
+    its detail has. A guarantee that not all readings give is conditional on those that give
     it. What only some of them reject is undecided. None if no reading gives an answer.
     """
     rest = list(others)
@@ -49,7 +50,7 @@ def under_all_readings(
 
 
 def _over_all(answer: WorkloadAnswer, others: Sequence[WorkloadAnswer | None]) -> WorkloadAnswer:
-    """The answer with the largest bounds, of tasks that have bounds under all readings.
+    """The answer of tests that do not hold, with bounds of tasks that have some in all readings.
 
     The detail is that of the reading with the least slack of a task.
     """
@@ -57,21 +58,26 @@ def _over_all(answer: WorkloadAnswer, others: Sequence[WorkloadAnswer | None]) -
     if len(found) == 1:
         return answer if len(others) == 0 else replace(answer, bounded=_none_of(answer))
     tightest = min(found, key=lambda one: int(one.slack.min()) if one.slack.count() else 0)
-    response = np.max([one.response.filled(0) for one in found], axis=0)
-    known = np.all([~np.ma.getmaskarray(one.response) for one in found], axis=0)
-    bounded = np.all([one.bounded for one in found], axis=0)
-    if len(found) <= len(others):  # under a reading the test does not apply
-        bounded = _none_of(answer)
+    answer = _with_largest(answer, found)
+    applies = len(found) > len(others)
+    if not applies or any(one.setup != answer.setup for one in found):  # other cores or SMs
+        answer = replace(answer, bounded=_none_of(answer))
     return replace(
         answer,
-        response=missing(response, known),
-        bounded=frozen(bounded),
         detail=tightest.detail,
         derivation=tightest.derivation,
         reason=tightest.reason,
         grain=tightest.grain,
         method=tightest.method,
     )
+
+
+def _with_largest(answer: WorkloadAnswer, found: Sequence[WorkloadAnswer]) -> WorkloadAnswer:
+    """The answer with the largest responses of those found, of tasks that have one in all."""
+    response = np.max([one.response.filled(0) for one in found], axis=0)
+    known = np.all([~np.ma.getmaskarray(one.response) for one in found], axis=0)
+    bounded = np.all([one.bounded for one in found], axis=0)
+    return replace(answer, response=missing(response, known), bounded=frozen(bounded))
 
 
 def _none_of(answer: WorkloadAnswer) -> npt.NDArray[np.bool_]:
@@ -103,7 +109,7 @@ def _on_condition(
         conditions += [_condition(rule, rule.text) for rule in added]
         settled.update(added)
     found = tuple(dict.fromkeys(conditions))
-    answer = _over_all(answer, [other for other in holding if other is not answer])
+    answer = _with_largest(answer, holding)
     if found == answer.conditions:
         return answer
     said = (f"an answer that holds only if {_and(changes)}",) if changes else ()
