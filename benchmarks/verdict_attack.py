@@ -67,6 +67,14 @@ PARTS = {"green_contexts": "green_contexts", "mps_static": "mps_partitions"}
 """Ways with parts of the GPU, and the facts of a platform that have them."""
 APART = ("mpcp", "fmlp_plus", "gpu_server", "srm", "edf_serial", "priority_streams", "streams")
 """Ways in whose runs kernels may well run one at a time."""
+MORE = {
+    "time_slices": (
+        gs.ways.TimeSlices(mode="busy"),
+        gs.ways.TimeSlices(ring="cyclic"),
+        gs.ways.TimeSlices(mode="busy", ring="cyclic"),
+    )
+}
+"""Forms of ways that `gs.compare` has no row for unless they are asked for."""
 WITH_CORES = ("gcaps", "mpcp", "fmlp_plus", "gpu_server", "time_slices")  # tests that choose cores
 CLIMB, NEAR = 8, 0.7  # steps; share of a bound from which they are taken
 FINER = 60
@@ -247,8 +255,7 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
     options: dict[str, Any] = {}
     if core := cpu_side(DerivedModels(workload, platform)).core:  # chosen where CPUs are not shared
         options["cores"] = [core.get(name, 0) for name in workload.names]
-    if "mode" in row.options:
-        options["mode"] = row.options["mode"]
+    options |= {name: row.options[name] for name in ("mode", "ring") if name in row.options}
     if way == "container":
         return None
     if way == "driver":
@@ -663,7 +670,8 @@ class Attack:
     """Alarms of programs, and counts."""
 
     def __init__(self, ways: Sequence[str] | None) -> None:
-        self.ways = None if ways is None else list(ways)
+        names = [way.name for way in WAYS] if ways is None else list(ways)
+        self.ways = [form for name in names for form in (name, *MORE.get(name, ()))]
         self.by_label: dict[str, Counts] = defaultdict(Counts)
         self.by_kind: dict[str, Counts] = defaultdict(Counts)
         self.alarms: list[Alarm] = []
