@@ -169,10 +169,10 @@ def whole_program(
         return analysis.holistic(programs, **arguments, stop=stop)
 
     if core is not None:
-        tasks = tasks.placed(core=core)
+        tasks = tasks.with_placement(core=core)
     elif not models.has_cores() and tasks.n > 1:
         core, sentence = _cores(case, tested)
-        tasks = tasks.placed(core=core)
+        tasks = tasks.with_placement(core=core)
         at = dict(zip(tasks.name, core.tolist(), strict=True))
         said = (*said, f"each task has a core: {by_core(at)}", sentence)
     answer = tested(tasks)
@@ -211,7 +211,7 @@ def _cores(case: _Case, tested: Callable[[Programs], HolisticBound]) -> tuple[In
 
     def of_stack(stack: HostTasks, server: Any) -> Any:
         rows = one[np.zeros(len(stack), np.int64)]
-        return tested(rows.placed(core=stack.core))
+        return tested(rows.with_placement(core=stack.core))
 
     choice = with_cores(
         hosts, cpus, of_stack, analysis.partition(hosts, cpus), most=_MOST_ASSIGNMENTS
@@ -245,10 +245,10 @@ def _in_channels(
         if shared
         else ()
     )
-    return View(view.tasks.placed(channel=numbers), view.assumptions), said
+    return View(view.tasks.with_placement(channel=numbers), view.assumptions), said
 
 
 def _in_parts_of(view: View[Programs], part: Mapping[str, int]) -> View[Programs]:
     """Programs in parts of the GPU; tasks without kernels are in any."""
     parts = [part.get(name, 0) for name in view.tasks.name]
-    return replace(view, tasks=view.tasks.placed(part=parts))
+    return replace(view, tasks=view.tasks.with_placement(part=parts))

@@ -182,13 +182,13 @@ class Programs(TaskSet):
         """
         return Programs(**{**self._given(), **changes})
 
-    def placed(self, **columns: npt.ArrayLike) -> Programs:
+    def with_placement(self, **columns: npt.ArrayLike) -> Programs:
         """Return the same programs with other ``core``, ``channel`` or ``part`` of the tasks.
 
         As `replace`, but the other columns are not checked again.
 
         >>> tasks = gs.Programs(period=[60, 90], kind=[["cpu"]] * 2, time=[[4], [5]])
-        >>> tasks.placed(core=[0, 1]).core.tolist()
+        >>> tasks.with_placement(core=[0, 1]).core.tolist()
         [0, 1]
         """
         arrays = self._arrays()
