@@ -2,6 +2,7 @@
 #include "enumerations.h"
 
 #include "internal.h"
+#include "simulate/machine/machine.h"
 
 static const char *const CORE_STATUS[] = {
     [GS_OK] = "done",
@@ -389,6 +390,99 @@ static const char *const SIMULATE_WAIT_REASON[] = {
     [GS_SIMULATE_HIERARCHY_WAIT_GRIDS] = "grids",
 };
 
+static const char *const SIMULATE_MACHINE_STEP[] = {
+    [GS_SIMULATE_MACHINE_WORK] = "work", [GS_SIMULATE_MACHINE_BEGIN] = "begin",
+    [GS_SIMULATE_MACHINE_CALL] = "call", [GS_SIMULATE_MACHINE_WAIT] = "wait",
+    [GS_SIMULATE_MACHINE_END] = "end",   [GS_SIMULATE_MACHINE_STOP] = "stop",
+};
+
+static const char *const SIMULATE_MACHINE_ITEM_KIND[] = {
+    [GS_SIMULATE_MACHINE_ITEM_CPU] = "cpu",
+    [GS_SIMULATE_MACHINE_ITEM_COPY] = "copy",
+    [GS_SIMULATE_MACHINE_ITEM_KERNEL] = "kernel",
+};
+
+static const char *const SIMULATE_MACHINE_RULE[] = {
+    [GS_SIMULATE_MACHINE_RULE_STREAMS] = "streams",
+    [GS_SIMULATE_MACHINE_RULE_TIME_SLICES] = "time_slices",
+    [GS_SIMULATE_MACHINE_RULE_GCAPS] = "gcaps",
+    [GS_SIMULATE_MACHINE_RULE_MPCP] = "mpcp",
+    [GS_SIMULATE_MACHINE_RULE_FMLP_PLUS] = "fmlp_plus",
+    [GS_SIMULATE_MACHINE_RULE_SRM] = "srm",
+    [GS_SIMULATE_MACHINE_RULE_DRIVER] = "driver",
+    [GS_SIMULATE_MACHINE_RULE_EDF_SERIAL] = "edf_serial",
+    [GS_SIMULATE_MACHINE_RULE_STGM] = "stgm",
+    [GS_SIMULATE_MACHINE_RULE_GPU_SERVER] = "gpu_server",
+    [GS_SIMULATE_MACHINE_RULE_FRAMES] = "frames",
+};
+
+static const char *const SIMULATE_MACHINE_POLICY[] = {
+    [GS_SIMULATE_MACHINE_PARTITIONED] = "partitioned",
+    [GS_SIMULATE_MACHINE_GLOBAL_FP] = "global_fp",
+    [GS_SIMULATE_MACHINE_GLOBAL_EDF] = "global_edf",
+};
+
+static const char *const SIMULATE_MACHINE_MODE[] = {
+    [GS_SIMULATE_MACHINE_SUSPEND] = "suspend",
+    [GS_SIMULATE_MACHINE_BUSY] = "busy",
+    [GS_SIMULATE_MACHINE_SPIN] = "spin",
+};
+
+static const char *const SIMULATE_MACHINE_DRAW[] = {
+    [GS_SIMULATE_MACHINE_DRAW_OPERATION] = "operation",
+    [GS_SIMULATE_MACHINE_DRAW_BLOCK] = "block",
+};
+
+static const char *const SIMULATE_MACHINE_RING[] = {
+    [GS_SIMULATE_MACHINE_RING_FIFO] = "fifo",
+    [GS_SIMULATE_MACHINE_RING_CYCLIC] = "cyclic",
+};
+
+static const char *const SIMULATE_MACHINE_ACTIVITY[] = {
+    [GS_SIMULATE_MACHINE_DOES_WORK] = "work",
+    [GS_SIMULATE_MACHINE_DOES_SPIN] = "spin",
+    [GS_SIMULATE_MACHINE_DOES_UPDATE] = "update",
+};
+
+/* Columns of the logs. */
+static const char *const SIMULATE_MACHINE_JOB[] = {
+    [GS_SIMULATE_MACHINE_JOB_TASK] = "task",       [GS_SIMULATE_MACHINE_JOB_NUMBER] = "job",
+    [GS_SIMULATE_MACHINE_JOB_ARRIVAL] = "arrival", [GS_SIMULATE_MACHINE_JOB_RELEASE] = "release",
+    [GS_SIMULATE_MACHINE_JOB_START] = "start",     [GS_SIMULATE_MACHINE_JOB_END] = "end",
+};
+
+static const char *const SIMULATE_MACHINE_OPERATION[] = {
+    [GS_SIMULATE_MACHINE_OP_TASK] = "task",
+    [GS_SIMULATE_MACHINE_OP_JOB] = "job",
+    [GS_SIMULATE_MACHINE_OP_ITEM] = "item",
+    [GS_SIMULATE_MACHINE_OP_CALLED] = "called",
+    [GS_SIMULATE_MACHINE_OP_ARRIVED] = "arrived",
+    [GS_SIMULATE_MACHINE_OP_HEAD] = "head",
+    [GS_SIMULATE_MACHINE_OP_JOINED] = "joined",
+    [GS_SIMULATE_MACHINE_OP_FIRST] = "first",
+    [GS_SIMULATE_MACHINE_OP_DISPATCHED] = "dispatched",
+    [GS_SIMULATE_MACHINE_OP_END] = "end",
+};
+
+static const char *const SIMULATE_MACHINE_BLOCK[] = {
+    [GS_SIMULATE_MACHINE_BLOCK_OP] = "operation", [GS_SIMULATE_MACHINE_BLOCK_NUMBER] = "block",
+    [GS_SIMULATE_MACHINE_BLOCK_SM] = "sm",        [GS_SIMULATE_MACHINE_BLOCK_START] = "start",
+    [GS_SIMULATE_MACHINE_BLOCK_END] = "end",
+};
+
+static const char *const SIMULATE_MACHINE_CPU[] = {
+    [GS_SIMULATE_MACHINE_CPU_CPU] = "cpu",   [GS_SIMULATE_MACHINE_CPU_TASK] = "task",
+    [GS_SIMULATE_MACHINE_CPU_JOB] = "job",   [GS_SIMULATE_MACHINE_CPU_ITEM] = "item",
+    [GS_SIMULATE_MACHINE_CPU_WHAT] = "what", [GS_SIMULATE_MACHINE_CPU_FROM] = "from",
+    [GS_SIMULATE_MACHINE_CPU_TO] = "to",
+};
+
+static const char *const SIMULATE_MACHINE_SLICE[] = {
+    [GS_SIMULATE_MACHINE_SLICE_DEVICE] = "device", [GS_SIMULATE_MACHINE_SLICE_CONTEXT] = "context",
+    [GS_SIMULATE_MACHINE_SLICE_SWITCH] = "switch", [GS_SIMULATE_MACHINE_SLICE_FROM] = "from",
+    [GS_SIMULATE_MACHINE_SLICE_TO] = "to",
+};
+
 static const char *const CUDA_LIMIT[] = {
     [GS_CUDA_SMS] = "sms",
     [GS_CUDA_THREADS_PER_SM] = "threads_per_sm",
@@ -507,6 +601,32 @@ static const gs_enumeration_t ALL[] = {
     {"io.rule", IO_RULE, sizeof IO_RULE / sizeof *IO_RULE},
     {"simulate.wait_reason", SIMULATE_WAIT_REASON,
      sizeof SIMULATE_WAIT_REASON / sizeof *SIMULATE_WAIT_REASON},
+    {"simulate.machine_step", SIMULATE_MACHINE_STEP,
+     sizeof SIMULATE_MACHINE_STEP / sizeof *SIMULATE_MACHINE_STEP},
+    {"simulate.machine_item_kind", SIMULATE_MACHINE_ITEM_KIND,
+     sizeof SIMULATE_MACHINE_ITEM_KIND / sizeof *SIMULATE_MACHINE_ITEM_KIND},
+    {"simulate.machine_rule", SIMULATE_MACHINE_RULE,
+     sizeof SIMULATE_MACHINE_RULE / sizeof *SIMULATE_MACHINE_RULE},
+    {"simulate.machine_policy", SIMULATE_MACHINE_POLICY,
+     sizeof SIMULATE_MACHINE_POLICY / sizeof *SIMULATE_MACHINE_POLICY},
+    {"simulate.machine_mode", SIMULATE_MACHINE_MODE,
+     sizeof SIMULATE_MACHINE_MODE / sizeof *SIMULATE_MACHINE_MODE},
+    {"simulate.machine_draw", SIMULATE_MACHINE_DRAW,
+     sizeof SIMULATE_MACHINE_DRAW / sizeof *SIMULATE_MACHINE_DRAW},
+    {"simulate.machine_ring", SIMULATE_MACHINE_RING,
+     sizeof SIMULATE_MACHINE_RING / sizeof *SIMULATE_MACHINE_RING},
+    {"simulate.machine_activity", SIMULATE_MACHINE_ACTIVITY,
+     sizeof SIMULATE_MACHINE_ACTIVITY / sizeof *SIMULATE_MACHINE_ACTIVITY},
+    {"simulate.machine_job", SIMULATE_MACHINE_JOB,
+     sizeof SIMULATE_MACHINE_JOB / sizeof *SIMULATE_MACHINE_JOB},
+    {"simulate.machine_operation", SIMULATE_MACHINE_OPERATION,
+     sizeof SIMULATE_MACHINE_OPERATION / sizeof *SIMULATE_MACHINE_OPERATION},
+    {"simulate.machine_block", SIMULATE_MACHINE_BLOCK,
+     sizeof SIMULATE_MACHINE_BLOCK / sizeof *SIMULATE_MACHINE_BLOCK},
+    {"simulate.machine_cpu", SIMULATE_MACHINE_CPU,
+     sizeof SIMULATE_MACHINE_CPU / sizeof *SIMULATE_MACHINE_CPU},
+    {"simulate.machine_slice", SIMULATE_MACHINE_SLICE,
+     sizeof SIMULATE_MACHINE_SLICE / sizeof *SIMULATE_MACHINE_SLICE},
     {"cuda.limit", CUDA_LIMIT, sizeof CUDA_LIMIT / sizeof *CUDA_LIMIT},
     {"cuda.operation", CUDA_OPERATION, sizeof CUDA_OPERATION / sizeof *CUDA_OPERATION},
     {"cuda.stream_kind", CUDA_STREAM_KIND, sizeof CUDA_STREAM_KIND / sizeof *CUDA_STREAM_KIND},

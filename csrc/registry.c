@@ -3,6 +3,7 @@
 
 #include "analysis/allocation/stgm_search.h"
 #include "internal.h"
+#include "simulate/machine/machine.h"
 
 const gs_method_t *const gs_methods[] = {
     &gs_analysis_fifo_limit_method,
@@ -30,6 +31,7 @@ const gs_limit_t gs_limits[] = {
     {"simulate.fifo_settle_tasks", GS_SIMULATE_FIFO_SETTLE_TASKS},
     {"simulate.host_latest", GS_SIMULATE_HOST_LATEST},
     {"simulate.hierarchy_latest", GS_SIMULATE_HIERARCHY_LATEST},
+    {"simulate.machine_latest", GS_SIMULATE_MACHINE_LATEST},
     {"simulate.cluster_blocks", GS_SIMULATE_HIERARCHY_CLUSTER_BLOCKS},
     {"model.never", GS_NEVER},
     {"model.carveouts", GS_GPU_MAX_CARVEOUTS},

@@ -18,6 +18,7 @@ _Frames: TypeAlias = tuple[_Ints, _Ints, _Ints]  # start, end, batch
 _Stop: TypeAlias = Buffer | tuple[Buffer | None, int] | None  # the pair: a Deadline
 _Function: TypeAlias = tuple[_In, _In, _In | None, _In | None, _In | None, _In, int, int, int]
 _Hosts: TypeAlias = tuple[_In, ...]  # HostTasks._columns(): eight, or nine with sizes
+_Devices: TypeAlias = list[tuple[_In, _In | None]]  # limits and sm_order of each
 _ArrowColumn: TypeAlias = tuple[str, str, int, tuple[Any, ...], tuple[Any, ...], Any]
 _Flags: TypeAlias = npt.NDArray[np.int8]
 
@@ -99,6 +100,18 @@ class HostSimulation:
     def result(self) -> tuple[_Ints, _Ints, _Ints]: ...
     def jobs(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints]: ...
     def intervals(self) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints]: ...
+
+@final
+class MachineSimulation:
+    def run(
+        self, *, steps: int, states: int, bytes: int, seconds: float, stop: _Stop
+    ) -> tuple[int, bool, int, int, int]: ...
+    def result(self) -> tuple[_Ints, _Ints, _Ints]: ...
+    def jobs(self) -> tuple[_Ints, ...]: ...
+    def operations(self) -> tuple[_Ints, ...]: ...
+    def blocks(self) -> tuple[_Ints, ...]: ...
+    def cpus(self) -> tuple[_Ints, ...]: ...
+    def slices(self) -> tuple[_Ints, ...]: ...
 
 # py_demand.c
 
@@ -419,6 +432,23 @@ def host_responses(
     stop: _Stop, slice: int = 0, ring: int = 0, stall: bool = False,
     gpu_priority: _In | None = None, switch: int = 0
 ) -> tuple[_Ints, _Ints, _Ints, _Ints]: ...
+
+# py_machine.c
+
+def machine_open(
+    gpus: _Devices, *, period: _In, deadline: _In, offset: _In, jitter: _In, priority: _In,
+    core: _In, item_begin: _In, item_kind: _In, item_time: _In, item_engine: _In, item_blocks: _In,
+    item_threads: _In, item_regs: _In, item_smem: _In, item_whole: _In, step_begin: _In,
+    step_kind: _In, step_item: _In, device: _In, stream: _In, context: _In, group: _In, level: _In,
+    channel: _In, client: _In, limit: _In, set_begin: _In, set: _In, grids: _In, engines: _In,
+    cpus: int, policy: int, rule: int, mode: int, ring: int, latency: int, timeslice: int,
+    context_switch: int, update_cost: int, server_overhead: int, server_core: int, until_end: bool,
+    gpu_priority: _In, tail: _In, frame_period: int, frame_start: _In, entry_begin: _In,
+    entry_task: _In, entry_job: _In, entry_kernel: _In, until: int, last: int, shares: _In,
+    draw: int, release_begin: _In | None, arrival: _In | None, release: _In | None,
+    given_begin: _In | None, given: _In | None, victim: int, drawn_ties: bool, key: _In, index: int,
+    log_jobs: bool, log_operations: bool, log_blocks: bool, log_cpus: bool, stop: _Stop = None
+) -> MachineSimulation: ...
 
 # py_sm_usage.c
 

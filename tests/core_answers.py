@@ -14,6 +14,7 @@ LATER: dict[str, Callable[[Any], Any]] = {
     "fifo_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.result(), it.jobs()),
     "host_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.result(), it.jobs()),
     "hierarchy_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.ops(), it.blocks()),
+    "machine_open": lambda it: (it.run(steps=1000, states=0, **UNLIMITED), it.result(), it.jobs()),
     "policy_open": lambda it: [it.choose(instant, [1, 1, 1]) for instant in range(4)],
 }
 # What no good call of hostile_calls has.

@@ -27,13 +27,16 @@ import numpy as np
 import standin
 from native import positional
 
-from gpusched import GPU, _core
+from gpusched import CPU, GPU, CopyIn, CopyOut, Kernel, Platform, Task, Workload, _core
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.machine_models import machine_model
 
 # Methods are named with their types: FifoSimulation.run.
 TYPES = (
     "FifoSimulation",
     "HostSimulation",
     "HierarchySimulation",
+    "MachineSimulation",
     "Policy",
     "CudaDriver",
     "CudaDevice",
@@ -342,6 +345,30 @@ HOST_SIMULATION = ("host_open", "host_responses", "host_challenge")
 GEDF = (*("gedf_response", "container_response", "srm_blocking", "elliott_draw", "elliott_study"),)
 
 
+@cache
+def machine_arguments() -> dict[str, Any]:
+    """Good arguments of a machine, with sets of SMs, frames, given releases and times."""
+    kernel = Kernel(blocks=3, threads=256, block_time=4)
+    tasks = [
+        Task("a", 40, [CPU(3), CopyIn(2), kernel, CPU(1)], jitter=3),
+        Task("b", 60, [kernel, kernel.replace(blocks=2), CopyOut(5)]),
+    ]
+    gpu = GPU(sms=3, threads_per_sm=1024, blocks_per_sm=8, copy_engines=2)
+    model = machine_model(
+        DerivedModels(Workload(tasks), Platform(gpu, cpus=2, launch_latency=1)),
+        "stgm",
+        until=240,
+        end=1000,
+        sms=[[0, 1], [1, 2]],
+        table=[(0, 9, [(0, 0, 0), (1, 0, 0)]), (20, 29, [(1, 0, 1)])],
+        releases=[[(0, 2), 40, 80], [(5, 9), 70]],
+        times=[[[2, 1, 3, 1], [3, 2, 4, 1]], [[4, 2, 2]]],
+    )
+    gpus = [(one._limits, one.sm_order) for one in model.gpus]
+    logs = dict.fromkeys(("log_jobs", "log_operations", "log_blocks", "log_cpus"), True)
+    return {"gpus": gpus, **model.columns, **model.numbers, **logs}
+
+
 def arguments(name: str) -> dict[str, Any]:
     """Good arguments by parameter, in order."""
     gpu = GPU(sms=8, threads_per_sm=1024, blocks_per_sm=32, carveouts=[0, 16_384, 65_536])
@@ -399,6 +426,10 @@ def arguments(name: str) -> dict[str, Any]:
         system |= {"partition": [0, 1, 2], "limit": [0, 2, 1], "own_queues": [1, 0, 0]}
         system |= {"set_begin": [0, 3, 3, 3], "set": [5, 0, 1], "cluster": [2, 1, 3]}
         values |= {key: np.array(value) for key, value in system.items()}
+    if name == "machine_open":
+        values |= machine_arguments()
+    if name.startswith("MachineSimulation."):
+        values["self"] = positional(_core.machine_open)(*arguments("machine_open").values())
     if name.startswith("HierarchySimulation."):
         values["self"] = positional(_core.hierarchy_open)(*arguments("hierarchy_open").values())
     if name.startswith("HostSimulation."):
@@ -657,6 +688,7 @@ GO_ON: dict[str, Callable[[Any], Any]] = {
     "fifo_open": lambda opened: opened.run(steps=1000, states=0, **LIMITS),
     "host_open": lambda opened: opened.run(steps=1000, states=0, **LIMITS),
     "hierarchy_open": lambda opened: opened.run(steps=1000, states=0, **LIMITS),
+    "machine_open": lambda opened: opened.run(steps=1000, states=0, **LIMITS),
 }
 
 

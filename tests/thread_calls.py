@@ -24,7 +24,7 @@ import gpusched as gs
 
 # Figures of whole papers, which take seconds, and the command line, which ends the process.
 NOT_CALLED = ("gpusched.experiments.", "gpusched.cli.", "gpusched.__main__")
-OWN = ("FifoSimulation.", "HostSimulation.", "HierarchySimulation.")
+OWN = ("FifoSimulation.", "HostSimulation.", "HierarchySimulation.", "MachineSimulation.")
 
 
 @dataclass(frozen=True)

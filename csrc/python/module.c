@@ -59,6 +59,7 @@ static bool add_types(PyObject *module)
         [GS_PYTHON_FIFO] = &gs_python_fifo_type,
         [GS_PYTHON_HOST] = &gs_python_host_sim_type,
         [GS_PYTHON_HIERARCHY] = &gs_python_hierarchy_type,
+        [GS_PYTHON_MACHINE] = &gs_python_machine_type,
         [GS_PYTHON_DRIVER] = &gs_python_driver_type,
         [GS_PYTHON_DEVICE] = &gs_python_device_type,
     };
@@ -116,6 +117,7 @@ static int module_exec(PyObject *module)
         gs_python_priority_streams_methods,
         gs_python_holistic_methods,
         gs_python_hierarchy_methods,
+        gs_python_machine_methods,
         gs_python_warps_methods,
         gs_python_event_scan_methods,
         gs_python_sm_usage_methods,

@@ -26,6 +26,7 @@ typedef enum {
     GS_PYTHON_FIFO,
     GS_PYTHON_HOST,
     GS_PYTHON_HIERARCHY,
+    GS_PYTHON_MACHINE,
     GS_PYTHON_DRIVER,
     GS_PYTHON_DEVICE,
     GS_PYTHON_KINDS
@@ -50,6 +51,7 @@ extern const gs_python_type_t gs_python_policy_type;
 extern const gs_python_type_t gs_python_fifo_type;
 extern const gs_python_type_t gs_python_host_sim_type;
 extern const gs_python_type_t gs_python_hierarchy_type;
+extern const gs_python_type_t gs_python_machine_type;
 extern const gs_python_type_t gs_python_driver_type;
 extern const gs_python_type_t gs_python_device_type;
 
@@ -78,6 +80,7 @@ extern PyMethodDef gs_python_priority_streams_methods[];
 extern PyMethodDef gs_python_holistic_methods[];
 extern PyMethodDef gs_python_fifo_methods[];
 extern PyMethodDef gs_python_hierarchy_methods[];
+extern PyMethodDef gs_python_machine_methods[];
 extern PyMethodDef gs_python_warps_methods[];
 extern PyMethodDef gs_python_event_scan_methods[];
 extern PyMethodDef gs_python_sm_usage_methods[];

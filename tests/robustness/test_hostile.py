@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from forked import Server
-from hostile_calls import ARGUMENTS, parameters_of, public_names
+from hostile_calls import ARGUMENTS, machine_arguments, parameters_of, public_names
 
 SCRIPT = Path(__file__).parents[1] / "hostile_calls.py"
 FUNCTIONS = sorted(public_names())
@@ -20,7 +20,7 @@ def test_every_parameter_has_a_good_argument() -> None:
     assert "Policy.play" in FUNCTIONS
     parameters = {name: set(parameters_of(name)) for name in FUNCTIONS}
     # F and the handles come from calls.
-    known = {*ARGUMENTS, "begin", "last", "self"}
+    known = {*ARGUMENTS, *machine_arguments(), "begin", "last", "self"}
     missing = {name: sorted(names - known) for name, names in parameters.items()}
     assert not any(missing.values()), f"give hostile_calls.ARGUMENTS these: {missing}"
 

@@ -136,8 +136,9 @@ GS_PYTHON_DOC(gs_python_simulation_run, "run($self, *, steps, states, bytes, sec
               "Continues for at most that many steps: waves, instants or blocks. states\n"
               "limits the jobs (of a HierarchySimulation: nothing), bytes the memory of the\n"
               "whole simulation, seconds the time of this call. Returns (status, done, now,\n"
-              "count, steps taken); count is that of the jobs released or the launches\n"
-              "ended; status is positive when a budget was spent, and the simulation over.");
+              "count, steps taken); count is that of the jobs released (of a\n"
+              "MachineSimulation: ended) or the launches ended; status is positive when a\n"
+              "budget was spent, and the simulation over.");
 
 static const gs_python_signature_t gs_python_simulation_run_signature = {
     gs_python_simulation_run_doc, "LLLdS"};

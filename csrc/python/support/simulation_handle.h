@@ -15,7 +15,7 @@
 typedef struct {
     bool done;
     int64_t now;   /* ticks */
-    int64_t count; /* jobs released, or launches ended */
+    int64_t count; /* jobs released or ended, or launches ended */
     int64_t steps; /* taken so far: waves, instants, blocks */
 } gs_python_progress_t;
 
@@ -29,7 +29,7 @@ typedef struct {
     void (*free)(void *simulation, gs_context_t *ctx); /* the arrays and the core's simulation */
 } gs_python_simulator_t;
 
-enum { GS_PYTHON_SIMULATION_LOGS = 2 }; /* at most */
+enum { GS_PYTHON_SIMULATION_LOGS = 5 }; /* at most */
 
 /* The first member of the struct of each simulator. */
 typedef struct {

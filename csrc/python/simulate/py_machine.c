@@ -1,0 +1,478 @@
+/* The simulator of a whole machine for Python: a handle that is run in slices. */
+#include "python/support/gpu_arguments.h"
+#include "python/support/parameters.h"
+#include "python/support/simulation_handle.h"
+#include "simulate/machine/machine.h"
+
+/* The arrays of a machine; what the core reads points into them. */
+enum {
+    /* A number per task. */
+    PERIOD,
+    DEADLINE,
+    OFFSET,
+    JITTER,
+    PRIORITY,
+    CORE,
+    DEVICE,
+    STREAM,
+    CONTEXT,
+    GROUP,
+    LEVEL,
+    CHANNEL,
+    CLIENT,
+    LIMIT,
+    GPU_PRIORITY,
+    TAIL,
+    /* Offsets, one more than tasks. */
+    ITEM_BEGIN,
+    STEP_BEGIN,
+    SET_BEGIN,
+    /* A number per item, step, and SM of a set. */
+    ITEM_KIND,
+    ITEM_TIME,
+    ITEM_ENGINE,
+    ITEM_BLOCKS,
+    ITEM_THREADS,
+    ITEM_REGS,
+    ITEM_SMEM,
+    ITEM_WHOLE,
+    STEP_KIND,
+    STEP_ITEM,
+    SET,
+    /* A number per device. */
+    GRIDS,
+    ENGINES,
+    /* Frames and their kernels. */
+    FRAME_START,
+    ENTRY_BEGIN,
+    ENTRY_TASK,
+    ENTRY_JOB,
+    ENTRY_KERNEL,
+    /* low and gap, as fractions. */
+    SHARES,
+    /* Offsets and what they point into, or neither. */
+    RELEASE_BEGIN,
+    ARRIVAL,
+    RELEASE,
+    GIVEN_BEGIN,
+    GIVEN,
+    ARRAYS
+};
+
+static const char *const names[ARRAYS] = {
+    "period",       "deadline",  "offset",        "jitter",      "priority",    "core",
+    "device",       "stream",    "context",       "group",       "level",       "channel",
+    "client",       "limit",     "gpu_priority",  "tail",        "item_begin",  "step_begin",
+    "set_begin",    "item_kind", "item_time",     "item_engine", "item_blocks", "item_threads",
+    "item_regs",    "item_smem", "item_whole",    "step_kind",   "step_item",   "set",
+    "grids",        "engines",   "frame_start",   "entry_begin", "entry_task",  "entry_job",
+    "entry_kernel", "shares",    "release_begin", "arrival",     "release",     "given_begin",
+    "given",
+};
+
+/* The logs of a simulation. */
+enum { JOBS, OPERATIONS, BLOCKS, CPUS, SLICES, LOGS };
+_Static_assert((int)LOGS <= (int)GS_PYTHON_SIMULATION_LOGS, "a handle keeps all logs");
+
+typedef struct {
+    gs_python_simulation_t base;
+    PyArrayObject *array[ARRAYS];
+    gs_python_device_t *device; /* what the GPUs point into */
+    gs_gpu_t *gpu;
+    Py_ssize_t devices;
+    gs_simulate_machine_model_t model;
+    gs_simulate_machine_t sim;
+} simulation_t;
+
+static int start(void *simulation, gs_context_t *ctx)
+{
+    simulation_t *self = simulation;
+    return gs_simulate_machine_init(&self->sim, ctx, &self->model);
+}
+
+static int run(void *simulation, gs_context_t *ctx, int64_t instants)
+{
+    simulation_t *self = simulation;
+    int status = gs_poll_now(ctx); /* a slice may be too short for a poll of its own */
+    return status == GS_OK ? gs_simulate_machine_run(&self->sim, ctx, instants) : status;
+}
+
+static gs_python_progress_t progress(const void *simulation)
+{
+    const gs_simulate_machine_t *sim = &((const simulation_t *)simulation)->sim;
+    return (gs_python_progress_t){sim->done, sim->now, sim->ended, sim->ended};
+}
+
+static void free_simulation(void *simulation, gs_context_t *ctx)
+{
+    simulation_t *self = simulation;
+    gs_simulate_machine_free(&self->sim, ctx);
+    for (int i = 0; i < ARRAYS; i++) {
+        Py_CLEAR(self->array[i]);
+    }
+    for (Py_ssize_t i = 0; self->device != NULL && i < self->devices; i++) {
+        gs_python_device_free(&self->device[i]);
+    }
+    PyMem_Free(self->device);
+    PyMem_Free(self->gpu);
+}
+
+static const gs_python_simulator_t SIMULATOR = {
+    GS_PYTHON_MACHINE, sizeof(simulation_t), start, run, progress, free_simulation,
+};
+
+/* Arguments ------------------------------------------------------------------------------------
+ */
+
+/* Whether an array has the length. */
+static bool has_length(const simulation_t *self, int array, npy_intp length)
+{
+    return gs_python_length(self->array[array], names[array], 0, length);
+}
+
+/* Whether the arrays from the first to the last have the length. */
+static bool have_length(const simulation_t *self, int first, int last, npy_intp length)
+{
+    for (int i = first; i <= last; i++) {
+        if (!has_length(self, i, length)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether offsets of so many rows end where the arrays from the first to the last do. */
+static bool points_into(const simulation_t *self, int offsets, npy_intp rows, int first, int last)
+{
+    return has_length(self, offsets, rows + 1) &&
+           have_length(self, first, last, gs_python_i64(self->array[offsets])[rows]);
+}
+
+/* The same for arrays that are all missing, or all given. */
+static bool may_point_into(const simulation_t *self, int offsets, npy_intp rows, int first,
+                           int last)
+{
+    for (int i = first; i <= last; i++) {
+        if ((self->array[i] == NULL) != (self->array[offsets] == NULL)) {
+            PyErr_Format(PyExc_ValueError, "%s and %s: needs both or neither", names[offsets],
+                         names[i]);
+            return false;
+        }
+    }
+    return self->array[offsets] == NULL || points_into(self, offsets, rows, first, last);
+}
+
+/* Reads arrays of one dimension whose lengths fit each other. */
+static bool read_arrays(simulation_t *self, PyObject **in)
+{
+    for (int i = 0; i < ARRAYS; i++) {
+        if (i >= RELEASE_BEGIN && in[i] == Py_None) {
+            continue;
+        }
+        if ((self->array[i] = gs_python_int64(in[i], names[i], 1)) == NULL) {
+            return false;
+        }
+    }
+    npy_intp n = PyArray_DIM(self->array[PERIOD], 0);
+    npy_intp frames = PyArray_DIM(self->array[FRAME_START], 0);
+    return have_length(self, PERIOD, TAIL, n) &&
+           points_into(self, ITEM_BEGIN, n, ITEM_KIND, ITEM_WHOLE) &&
+           points_into(self, STEP_BEGIN, n, STEP_KIND, STEP_ITEM) &&
+           points_into(self, SET_BEGIN, n, SET, SET) &&
+           have_length(self, GRIDS, ENGINES, self->devices) &&
+           points_into(self, ENTRY_BEGIN, frames, ENTRY_TASK, ENTRY_KERNEL) &&
+           has_length(self, SHARES, 4) &&
+           may_point_into(self, RELEASE_BEGIN, n, ARRIVAL, RELEASE) &&
+           may_point_into(self, GIVEN_BEGIN, n, GIVEN, GIVEN);
+}
+
+/* Reads a GPU from a pair of limits and an order of SMs. */
+static bool read_gpu(gs_python_device_t *device, PyObject *pair)
+{
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+        PyErr_SetString(PyExc_TypeError, "gpus: expected a pair of limits and sm_order each");
+        return false;
+    }
+    return gs_python_device_init(device, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1));
+}
+
+/* Reads the devices: a list of such pairs. */
+static bool read_gpus(simulation_t *self, PyObject *gpus)
+{
+    PyObject *all = PySequence_Tuple(gpus); /* which no other thread changes */
+    if (all == NULL) {
+        return false;
+    }
+    Py_ssize_t count = PyTuple_Size(all);
+    size_t room = count > 0 ? (size_t)count : 1;
+    self->device = PyMem_Calloc(room, sizeof *self->device);
+    self->gpu = PyMem_Calloc(room, sizeof *self->gpu);
+    bool done = self->device != NULL && self->gpu != NULL;
+    if (!done) {
+        gs_python_no_memory();
+    }
+    for (Py_ssize_t i = 0; done && i < count; i++) {
+        done = read_gpu(&self->device[i], PyTuple_GetItem(all, i));
+        self->devices = i + 1;
+        self->gpu[i] = self->device[i].gpu;
+    }
+    Py_DECREF(all);
+    return done;
+}
+
+/* The model of the arrays and GPUs, without the options. */
+static gs_simulate_machine_model_t model_of(const simulation_t *self)
+{
+    PyArrayObject *const *array = self->array;
+    const int64_t *share = gs_python_i64(array[SHARES]);
+    return (gs_simulate_machine_model_t){
+        .n = PyArray_DIM(array[PERIOD], 0),
+        .period = gs_python_i64(array[PERIOD]),
+        .deadline = gs_python_i64(array[DEADLINE]),
+        .offset = gs_python_i64(array[OFFSET]),
+        .jitter = gs_python_i64(array[JITTER]),
+        .priority = gs_python_i64(array[PRIORITY]),
+        .core = gs_python_i64(array[CORE]),
+        .item_begin = gs_python_i64(array[ITEM_BEGIN]),
+        .item_kind = gs_python_i64(array[ITEM_KIND]),
+        .item_time = gs_python_i64(array[ITEM_TIME]),
+        .item_engine = gs_python_i64(array[ITEM_ENGINE]),
+        .item_blocks = gs_python_i64(array[ITEM_BLOCKS]),
+        .item_threads = gs_python_i64(array[ITEM_THREADS]),
+        .item_regs = gs_python_i64(array[ITEM_REGS]),
+        .item_smem = gs_python_i64(array[ITEM_SMEM]),
+        .item_whole = gs_python_i64(array[ITEM_WHOLE]),
+        .step_begin = gs_python_i64(array[STEP_BEGIN]),
+        .step_kind = gs_python_i64(array[STEP_KIND]),
+        .step_item = gs_python_i64(array[STEP_ITEM]),
+        .device = gs_python_i64(array[DEVICE]),
+        .stream = gs_python_i64(array[STREAM]),
+        .context = gs_python_i64(array[CONTEXT]),
+        .group = gs_python_i64(array[GROUP]),
+        .level = gs_python_i64(array[LEVEL]),
+        .channel = gs_python_i64(array[CHANNEL]),
+        .client = gs_python_i64(array[CLIENT]),
+        .limit = gs_python_i64(array[LIMIT]),
+        .set_begin = gs_python_i64(array[SET_BEGIN]),
+        .set = gs_python_i64(array[SET]),
+        .devices = self->devices,
+        .gpu = self->gpu,
+        .grids = gs_python_i64(array[GRIDS]),
+        .engines = gs_python_i64(array[ENGINES]),
+        .gpu_priority = gs_python_i64(array[GPU_PRIORITY]),
+        .tail = gs_python_i64(array[TAIL]),
+        .frames = PyArray_DIM(array[FRAME_START], 0),
+        .frame_start = gs_python_i64(array[FRAME_START]),
+        .entry_begin = gs_python_i64(array[ENTRY_BEGIN]),
+        .entry_task = gs_python_i64(array[ENTRY_TASK]),
+        .entry_job = gs_python_i64(array[ENTRY_JOB]),
+        .entry_kernel = gs_python_i64(array[ENTRY_KERNEL]),
+        .low = {share[0], share[1]},
+        .gap = {share[2], share[3]},
+        .release_begin = gs_python_i64(array[RELEASE_BEGIN]),
+        .arrival = gs_python_i64(array[ARRIVAL]),
+        .release = gs_python_i64(array[RELEASE]),
+        .given_begin = gs_python_i64(array[GIVEN_BEGIN]),
+        .given = gs_python_i64(array[GIVEN]),
+    };
+}
+
+GS_PYTHON_SIGNATURE(
+    machine_open,
+    "machine_open(gpus, *, period, deadline, offset, jitter, priority, core, item_begin, "
+    "item_kind, item_time, item_engine, item_blocks, item_threads, item_regs, item_smem, "
+    "item_whole, step_begin, step_kind, step_item, device, stream, context, group, level, "
+    "channel, client, limit, set_begin, set, grids, engines, cpus, policy, rule, mode, ring, "
+    "latency, timeslice, context_switch, update_cost, server_overhead, server_core, "
+    "until_end, gpu_priority, tail, frame_period, frame_start, entry_begin, entry_task, "
+    "entry_job, entry_kernel, until, last, shares, draw, release_begin, arrival, release, "
+    "given_begin, given, victim, drawn_ties, key, index, log_jobs, log_operations, "
+    "log_blocks, log_cpus, stop=None)",
+    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLpAALAAAAALLAiNNNNNLpALppppS",
+    "MachineSimulation",
+    "A MachineSimulation at its start. gpus: a pair of limits and sm_order for each device;\n"
+    "shares: low and gap as fractions, (4,). See simulate/machine/machine_model.h for the\n"
+    "arguments.");
+
+static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames)
+{
+    PyObject *gpus, *in[ARRAYS], *key, *stop = Py_None;
+    int policy, rule, mode, ring, until_end, draw, drawn_ties;
+    int log_jobs, log_operations, log_blocks, log_cpus;
+    long long cpus, latency, timeslice, context_switch, update_cost, server_overhead, server_core;
+    long long frame_period, until, last, victim, index;
+    if (!gs_python_parse(
+            &machine_open_signature, args, nargs, kwnames, &gpus, &in[PERIOD], &in[DEADLINE],
+            &in[OFFSET], &in[JITTER], &in[PRIORITY], &in[CORE], &in[ITEM_BEGIN], &in[ITEM_KIND],
+            &in[ITEM_TIME], &in[ITEM_ENGINE], &in[ITEM_BLOCKS], &in[ITEM_THREADS], &in[ITEM_REGS],
+            &in[ITEM_SMEM], &in[ITEM_WHOLE], &in[STEP_BEGIN], &in[STEP_KIND], &in[STEP_ITEM],
+            &in[DEVICE], &in[STREAM], &in[CONTEXT], &in[GROUP], &in[LEVEL], &in[CHANNEL],
+            &in[CLIENT], &in[LIMIT], &in[SET_BEGIN], &in[SET], &in[GRIDS], &in[ENGINES], &cpus,
+            &policy, &rule, &mode, &ring, &latency, &timeslice, &context_switch, &update_cost,
+            &server_overhead, &server_core, &until_end, &in[GPU_PRIORITY], &in[TAIL], &frame_period,
+            &in[FRAME_START], &in[ENTRY_BEGIN], &in[ENTRY_TASK], &in[ENTRY_JOB], &in[ENTRY_KERNEL],
+            &until, &last, &in[SHARES], &draw, &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE],
+            &in[GIVEN_BEGIN], &in[GIVEN], &victim, &drawn_ties, &key, &index, &log_jobs,
+            &log_operations, &log_blocks, &log_cpus, &stop)) {
+        return NULL;
+    }
+    simulation_t *self = gs_python_simulation_new(&SIMULATOR);
+    if (self == NULL) {
+        return NULL;
+    }
+    bool ready = read_gpus(self, gpus) && read_arrays(self, in);
+    if (ready) {
+        self->model = model_of(self);
+        ready = gs_python_key(key, self->model.key);
+    }
+    self->model.cpus = cpus;
+    self->model.policy = policy;
+    self->model.rule = rule;
+    self->model.mode = mode;
+    self->model.ring = ring;
+    self->model.latency = latency;
+    self->model.timeslice = timeslice;
+    self->model.context_switch = context_switch;
+    self->model.update_cost = update_cost;
+    self->model.server_overhead = server_overhead;
+    self->model.server_core = server_core;
+    self->model.until_end = until_end != 0;
+    self->model.frame_period = frame_period;
+    self->model.until = until;
+    self->model.last = last;
+    self->model.draw = draw;
+    self->model.victim = victim;
+    self->model.drawn_ties = drawn_ties != 0;
+    self->model.index = (uint64_t)index;
+    self->model.log_jobs = log_jobs != 0;
+    self->model.log_operations = log_operations != 0;
+    self->model.log_blocks = log_blocks != 0;
+    self->model.log_cpus = log_cpus != 0;
+    return gs_python_simulation_open(module, self, ready, stop);
+}
+
+/* Results --------------------------------------------------------------------------------------
+ */
+
+static void task_row(const void *of, int64_t i, int64_t *row)
+{
+    const gs_simulate_machine_t *sim = of;
+    row[0] = sim->worst[i];
+    row[1] = sim->late[i];
+    row[2] = sim->released[i];
+}
+
+static PyObject *result_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    const gs_simulate_machine_t *sim = &((simulation_t *)simulation)->sim;
+    return gs_python_table(task_row, sim, 3, sim->model.n);
+}
+
+static GS_PYTHON_DOC(machine_result, "result($self)", "tuple[_Ints, _Ints, _Ints]",
+                     "(worst, late, released): per task the largest response, and the numbers\n"
+                     "of late jobs and of jobs that were released.");
+
+static PyObject *machine_result(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    return gs_python_simulation_result(object, result_of);
+}
+
+static PyObject *jobs_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    simulation_t *self = simulation;
+    return gs_python_simulation_log(&self->base, JOBS, self->sim.job,
+                                    GS_SIMULATE_MACHINE_JOB_COLUMNS, self->sim.job_count);
+}
+
+static GS_PYTHON_DOC(machine_jobs, "jobs($self)", "tuple[_Ints, ...]",
+                     "The columns of the log of jobs, in order of release. The arrays take the\n"
+                     "simulation's own memory, which cannot go on then.");
+
+static PyObject *machine_jobs(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    return gs_python_simulation_result(object, jobs_of);
+}
+
+static PyObject *operations_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    simulation_t *self = simulation;
+    return gs_python_simulation_log(&self->base, OPERATIONS, self->sim.op,
+                                    GS_SIMULATE_MACHINE_OP_COLUMNS, self->sim.op_count);
+}
+
+static GS_PYTHON_DOC(machine_operations, "operations($self)", "tuple[_Ints, ...]",
+                     "The columns of the log of operations, in order of calls. Memory as in jobs.");
+
+static PyObject *machine_operations(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    return gs_python_simulation_result(object, operations_of);
+}
+
+static PyObject *blocks_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    simulation_t *self = simulation;
+    return gs_python_simulation_log(&self->base, BLOCKS, self->sim.block,
+                                    GS_SIMULATE_MACHINE_BLOCK_COLUMNS, self->sim.block_count);
+}
+
+static GS_PYTHON_DOC(machine_blocks, "blocks($self)", "tuple[_Ints, ...]",
+                     "The columns of the log of blocks, in order of start. Memory as in jobs.");
+
+static PyObject *machine_blocks(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    return gs_python_simulation_result(object, blocks_of);
+}
+
+static PyObject *cpus_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    simulation_t *self = simulation;
+    return gs_python_simulation_log(&self->base, CPUS, self->sim.cpu,
+                                    GS_SIMULATE_MACHINE_CPU_COLUMNS, self->sim.cpu_count);
+}
+
+static GS_PYTHON_DOC(machine_cpus, "cpus($self)", "tuple[_Ints, ...]",
+                     "The columns of the log of CPUs. Memory as in jobs.");
+
+static PyObject *machine_cpus(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    return gs_python_simulation_result(object, cpus_of);
+}
+
+static PyObject *slices_of(PyObject *Py_UNUSED(handle), void *simulation)
+{
+    simulation_t *self = simulation;
+    return gs_python_simulation_log(&self->base, SLICES, self->sim.slice,
+                                    GS_SIMULATE_MACHINE_SLICE_COLUMNS, self->sim.slice_count);
+}
+
+static GS_PYTHON_DOC(machine_slices, "slices($self)", "tuple[_Ints, ...]",
+                     "The columns of the log of contexts that devices served. Memory as in jobs.");
+
+static PyObject *machine_slices(PyObject *object, PyObject *Py_UNUSED(none))
+{
+    return gs_python_simulation_result(object, slices_of);
+}
+
+static PyMethodDef type_methods[] = {
+    GS_PYTHON_FUNCTION("run", gs_python_simulation_run),
+    {"result", machine_result, METH_NOARGS, machine_result_doc},
+    {"jobs", machine_jobs, METH_NOARGS, machine_jobs_doc},
+    {"operations", machine_operations, METH_NOARGS, machine_operations_doc},
+    {"blocks", machine_blocks, METH_NOARGS, machine_blocks_doc},
+    {"cpus", machine_cpus, METH_NOARGS, machine_cpus_doc},
+    {"slices", machine_slices, METH_NOARGS, machine_slices_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+const gs_python_type_t gs_python_machine_type = {
+    "gpusched._core.MachineSimulation",
+    "A simulation of a whole machine; made by machine_open.",
+    gs_python_simulation_dealloc,
+    type_methods,
+};
+
+PyMethodDef gs_python_machine_methods[] = {
+    GS_PYTHON_FUNCTION("machine_open", machine_open),
+    {NULL, NULL, 0, NULL},
+};

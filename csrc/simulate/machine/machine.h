@@ -1,0 +1,64 @@
+/* Simulator of a whole machine: CPUs, copy engines and GPUs under one rule of sharing.
+ *
+ * Threads run the programs of their tasks (machine_model.h); what differs between asynchronous and
+ * synchronous launches is in the programs, what differs between ways of sharing the GPU is in the
+ * rooms of the tasks and in the rule.
+ *
+ * CPUs. Of the ready threads of a CPU (globally: of all CPUs) those run that are most urgent: by
+ * (boost, key, instant of getting ready, index). A thread that has waited goes on when it is on a
+ * CPU; only the end of a job directly behind needs none.
+ *
+ * Operations. A call takes no time; `latency` later the operation is at the end of its stream. The
+ * head of a stream joins the queue of its engine; a kernel that of its group and level, once it is
+ * the oldest kernel of its channel (which it leaves when all its blocks have started, or with
+ * until_end when it ends). Of a group only the first kernel of the most urgent level starts blocks,
+ * by the most-room rule (model/block_placement.h), on the SMs that its room permits.
+ *
+ * Contexts. A device serves one context at a time; the blocks of the others are frozen. Another
+ * context than the last one costs a switch; one that is interrupted is paid again in full.
+ *
+ * Rules:
+ *
+ *   streams      sections begin and end at once.
+ *   time_slices  contexts with kernels are served in turn, each for a slice, or until a kernel of
+ *                it ends and no other has joined or is next in its stream. The context whose slice
+ *                ends is behind those whose launches come at that instant.
+ *   gcaps        an update precedes and ends a section: one at a time, most urgent first, boosted,
+ *                on the CPU of the thread. The most urgent open section owns the GPU, which stops
+ *                during the first update of a more urgent one.
+ *   mpcp, fmlp_plus, srm, driver, edf_serial: a lock; order by priority, first come first served
+ *                (fmlp_plus, srm, driver), or by deadline. The holder is boosted (mpcp, fmlp_plus),
+ *                not preemptable (srm), or neither.
+ *   stgm         first come, first served for each SM of the room; boosted from the request on.
+ *   gpu_server   a thread above all others runs the sections, most urgent client first; its
+ *                overhead precedes the first one of a busy period, and follows each.
+ *   frames       kernels join by a table (batches).
+ *
+ * Order of an instant: blocks and copies end, work ends and the calls behind it, then the alarm of
+ * the rule; releases; threads, grants, arrivals and joins until nothing changes; contexts; blocks
+ * start, and if any does all of this again from the threads on; copies start.
+ *
+ * Source: none of a paper; [ECRTS17], [RTAS20] and the manuals for the GPU, [RTNS10], [RTCSA19] and
+ * [ECRTS24] for the rules.
+ */
+#ifndef GS_SIMULATE_MACHINE_MACHINE_H
+#define GS_SIMULATE_MACHINE_MACHINE_H
+
+#include "simulate/machine/machine_record.h"
+
+/* Prepares a simulation; after an error nothing is left to free. Refuses indices out of range,
+ * unknown enumerators, times that are not positive (costs: negative) or at least
+ * GS_SIMULATE_MACHINE_LATEST, programs that do not end with a STOP, or with sections that do not
+ * alternate between BEGIN and END, a block that fits no SM of its room, a copy without its engine,
+ * and contexts of two groups of SMs whose numbers are not 0, 1, .... */
+int gs_simulate_machine_init(gs_simulate_machine_t *self, gs_context_t *ctx,
+                             const gs_simulate_machine_model_t *model);
+
+/* Runs until done or for `instants` more instants. Jobs and blocks count as states of the budget.
+ * GS_ERR_OVERFLOW when anything would end at GS_NEVER or later. After an error the logs hold what
+ * happened up to then, and the simulation cannot continue. */
+int gs_simulate_machine_run(gs_simulate_machine_t *self, gs_context_t *ctx, int64_t instants);
+
+void gs_simulate_machine_free(gs_simulate_machine_t *self, gs_context_t *ctx);
+
+#endif

@@ -1,0 +1,349 @@
+/* Checks of the machine's model. */
+#include "simulate/machine/machine_parts.h"
+
+typedef gs_simulate_machine_model_t model_t;
+
+#define TASKS (INT64_C(1) << 20)
+
+/* Checks that entries are within least .. most. */
+static int check_range(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
+                       int64_t least, int64_t most, const char *reason)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (entry[i] < least || entry[i] > most) {
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i], reason);
+        }
+    }
+    return gs_poll(ctx, count);
+}
+
+static int check_times(gs_context_t *ctx, const char *field, const int64_t *entry, int64_t count,
+                       int64_t least)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (entry[i] < least) {
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i],
+                           least == 0 ? "a number of at least 0" : "a positive number");
+        }
+        if (entry[i] >= GS_SIMULATE_MACHINE_LATEST) {
+            return gs_fail(ctx, GS_ERR_OVERFLOW, field, i, entry[i],
+                           "a time below 2**59 - 1 ticks");
+        }
+    }
+    return gs_poll(ctx, count);
+}
+
+/* Checks count + 1 offsets that rise from 0, by at least `least` each. */
+static int check_offsets(gs_context_t *ctx, const char *field, const int64_t *begin, int64_t count,
+                         int64_t least)
+{
+    for (int64_t i = 0; i <= count; i++) {
+        if (i == 0 ? begin[0] != 0 : begin[i] < begin[i - 1] || begin[i] - begin[i - 1] < least) {
+            return gs_fail(ctx, GS_ERR_VALUE, field, i, begin[i], "offsets that rise from 0");
+        }
+    }
+    return gs_poll(ctx, count);
+}
+
+static int check_different(gs_context_t *ctx, const char *field, const int64_t *entry,
+                           int64_t count)
+{
+    gs_heap_t heap = {0};
+    int status = GS_OK;
+    for (int64_t i = 0; i < count && status == GS_OK; i++) {
+        status = gs_heap_push(&heap, ctx, entry[i], i);
+    }
+    for (int64_t last = -1; heap.count > 0 && status == GS_OK; gs_heap_pop(&heap)) {
+        int64_t i = heap.entry[0].item;
+        if (last >= 0 && entry[last] == entry[i]) {
+            status = gs_fail(ctx, GS_ERR_VALUE, field, i, entry[i], "numbers that all differ");
+        }
+        last = i;
+    }
+    gs_heap_free(&heap, ctx);
+    return status;
+}
+
+static int check_options(gs_context_t *ctx, const model_t *m)
+{
+    const struct {
+        const char *field;
+        int64_t value, least, most;
+        const char *reason;
+    } options[] = {
+        {"n", m->n, 1, TASKS - 1, "1 to 2**20 - 1 tasks"},
+        {"cpus", m->cpus, 1, INT32_MAX - 1, "a positive number below 2**31 - 1"},
+        {"devices", m->devices, 1, INT32_MAX, "a positive number below 2**31"},
+        {"policy", m->policy, 0, GS_SIMULATE_MACHINE_POLICIES - 1, "a known CPU scheduler"},
+        {"rule", m->rule, 0, GS_SIMULATE_MACHINE_RULES - 1, "a known rule"},
+        {"mode", m->mode, 0, GS_SIMULATE_MACHINE_MODES - 1, "a known mode"},
+        {"ring", m->ring, 0, GS_SIMULATE_MACHINE_RING_CYCLIC, "a known ring"},
+        {"draw", m->draw, 0, GS_SIMULATE_MACHINE_DRAWS - 1, "a known kind of draws"},
+        {"server_core", m->server_core, 0, m->cpus, "a core, or the number of cores"},
+        {"victim", m->victim, -1, m->n - 1, "a task, or -1"},
+        {"low", m->low.over, 0, m->low.under, "a share of at most 1"},
+        {"low", m->low.under, 1, INT32_MAX, "a share with a divisor below 2**31"},
+        {"gap", m->gap.over, 0, INT32_MAX, "a share of at least 0"},
+        {"gap", m->gap.under, 1, INT32_MAX, "a share with a divisor below 2**31"},
+        {"last", m->last, 0, GS_NEVER, "an instant"},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].value < options[i].least || options[i].value > options[i].most) {
+            return gs_fail(ctx, GS_ERR_VALUE, options[i].field, -1, options[i].value,
+                           options[i].reason);
+        }
+    }
+    const struct {
+        const char *field;
+        int64_t value, least;
+    } times[] = {
+        {"latency", m->latency, 0},
+        {"timeslice", m->timeslice, m->rule == GS_SIMULATE_MACHINE_RULE_TIME_SLICES},
+        {"context_switch", m->context_switch, 0},
+        {"update_cost", m->update_cost, 0},
+        {"server_overhead", m->server_overhead, 0},
+        {"until", m->until, 0},
+    };
+    int status = GS_OK;
+    for (size_t i = 0; i < sizeof times / sizeof *times && status == GS_OK; i++) {
+        status = check_times(ctx, times[i].field, &times[i].value, 1, times[i].least);
+    }
+    return status;
+}
+
+static int check_devices(gs_context_t *ctx, const model_t *m)
+{
+    int status = GS_OK;
+    for (int64_t d = 0; d < m->devices && status == GS_OK; d++) {
+        status = gs_gpu_check(ctx, &m->gpu[d]);
+    }
+    if (status == GS_OK) {
+        status = check_range(ctx, "grids", m->grids, m->devices, 0, INT32_MAX,
+                             "a number of kernels, or 0");
+    }
+    if (status == GS_OK) {
+        status = check_range(ctx, "engines", m->engines, m->devices, 0, 2, "0 to 2 copy engines");
+    }
+    bool one = m->rule == GS_SIMULATE_MACHINE_RULE_TIME_SLICES ||
+               m->rule == GS_SIMULATE_MACHINE_RULE_GCAPS ||
+               m->rule == GS_SIMULATE_MACHINE_RULE_STGM;
+    if (status == GS_OK && one && m->devices > 1) {
+        status = gs_fail(ctx, GS_ERR_VALUE, "devices", -1, m->devices, "one device for this rule");
+    }
+    return status;
+}
+
+static int check_tasks(gs_context_t *ctx, const model_t *m)
+{
+    int status = check_times(ctx, "period", m->period, m->n, 1);
+    status = status != GS_OK ? status : check_times(ctx, "deadline", m->deadline, m->n, 1);
+    status = status != GS_OK ? status : check_times(ctx, "offset", m->offset, m->n, 0);
+    status = status != GS_OK ? status : check_times(ctx, "jitter", m->jitter, m->n, 0);
+    status = status != GS_OK ? status
+                             : check_range(ctx, "priority", m->priority, m->n, 0, INT32_MAX,
+                                           "a number of at least 0 below 2**31");
+    status = status != GS_OK ? status : check_different(ctx, "priority", m->priority, m->n);
+    if (status == GS_OK && m->policy == GS_SIMULATE_MACHINE_PARTITIONED) {
+        status = check_range(ctx, "core", m->core, m->n, 0, m->cpus - 1, "the index of a CPU");
+    }
+    if (status == GS_OK && m->rule == GS_SIMULATE_MACHINE_RULE_GCAPS) {
+        status = check_different(ctx, "gpu_priority", m->gpu_priority, m->n);
+    }
+    if (status == GS_OK && m->rule == GS_SIMULATE_MACHINE_RULE_EDF_SERIAL) {
+        status = check_times(ctx, "tail", m->tail, m->n, 0);
+    }
+    for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
+        if (m->gap.over / m->gap.under >= GS_SIMULATE_MACHINE_LATEST / m->period[i]) {
+            status = gs_fail(ctx, GS_ERR_OVERFLOW, "gap", i, m->gap.over, "gaps below 2**59 ticks");
+        }
+    }
+    return status;
+}
+
+static int check_rooms(gs_context_t *ctx, const model_t *m)
+{
+    int status =
+        check_range(ctx, "device", m->device, m->n, 0, m->devices - 1, "the index of a device");
+    const struct {
+        const char *field;
+        const int64_t *entry;
+        int64_t least;
+    } rooms[] = {
+        {"stream", m->stream, 0}, {"context", m->context, -1}, {"group", m->group, 0},
+        {"level", m->level, 0},   {"channel", m->channel, -1}, {"client", m->client, 0},
+    };
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms && status == GS_OK; i++) {
+        status = check_range(ctx, rooms[i].field, rooms[i].entry, m->n, rooms[i].least, m->n - 1,
+                             "a number below that of the tasks");
+    }
+    if (status == GS_OK) {
+        status = check_range(ctx, "limit", m->limit, m->n, 0, GS_GPU_MAX_SMS, "a number of SMs");
+    }
+    if (status == GS_OK) {
+        status = check_offsets(ctx, "set_begin", m->set_begin, m->n, 0);
+    }
+    for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
+        status =
+            check_range(ctx, "set", m->set + m->set_begin[i], m->set_begin[i + 1] - m->set_begin[i],
+                        0, m->gpu[m->device[i]].sms - 1, "an SM of the device");
+    }
+    return status;
+}
+
+/* The steps of a task: sections alternate, calls are waited for, and the last one is the STOP. */
+static int check_steps(gs_context_t *ctx, const model_t *m, int64_t i)
+{
+    bool open = false, called = false;
+    int64_t items = m->item_begin[i + 1] - m->item_begin[i];
+    for (int64_t s = m->step_begin[i]; s < m->step_begin[i + 1]; s++) {
+        int64_t kind = m->step_kind[s], item = m->step_item[s];
+        if (kind < 0 || kind >= GS_SIMULATE_MACHINE_STEPS) {
+            return gs_fail(ctx, GS_ERR_VALUE, "step_kind", s, kind, "a known kind of step");
+        }
+        if ((kind == GS_SIMULATE_MACHINE_STOP) != (s == m->step_begin[i + 1] - 1)) {
+            return gs_fail(ctx, GS_ERR_VALUE, "step_kind", s, kind, "a STOP at the end, and there");
+        }
+        bool work = kind == GS_SIMULATE_MACHINE_WORK, call = kind == GS_SIMULATE_MACHINE_CALL;
+        if ((work || call) && (item < 0 || item >= items)) {
+            return gs_fail(ctx, GS_ERR_VALUE, "step_item", s, item, "an item of the task");
+        }
+        if ((kind == GS_SIMULATE_MACHINE_BEGIN && open) ||
+            (kind == GS_SIMULATE_MACHINE_END && (!open || called)) ||
+            (kind == GS_SIMULATE_MACHINE_STOP && (open || called))) {
+            return gs_fail(ctx, GS_ERR_VALUE, "step_kind", s, kind,
+                           "sections that begin and end in turn, after a WAIT for what was called");
+        }
+        open = (open || kind == GS_SIMULATE_MACHINE_BEGIN) && kind != GS_SIMULATE_MACHINE_END;
+        called = (called || call) && kind != GS_SIMULATE_MACHINE_WAIT;
+        bool on_gpu =
+            (work || call) && m->item_kind[m->item_begin[i] + item] != GS_SIMULATE_MACHINE_ITEM_CPU;
+        if (call && !on_gpu) {
+            return gs_fail(ctx, GS_ERR_VALUE, "step_item", s, item, "a copy or a kernel to call");
+        }
+    }
+    return gs_poll(ctx, items);
+}
+
+static int check_item(gs_context_t *ctx, const model_t *m, int64_t i, int64_t k)
+{
+    int64_t kind = m->item_kind[k], d = m->device[i], sms = m->gpu[d].sms;
+    if (kind < 0 || kind >= GS_SIMULATE_MACHINE_ITEMS) {
+        return gs_fail(ctx, GS_ERR_VALUE, "item_kind", k, kind, "a known kind of item");
+    }
+    if (kind == GS_SIMULATE_MACHINE_ITEM_COPY &&
+        (m->item_engine[k] < 0 || m->item_engine[k] >= m->engines[d])) {
+        return gs_fail(ctx, GS_ERR_VALUE, "item_engine", k, m->item_engine[k],
+                       "an engine of the device");
+    }
+    if (kind != GS_SIMULATE_MACHINE_ITEM_KERNEL) {
+        return GS_OK;
+    }
+    if (m->context[i] < 0 || m->channel[i] < 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, m->context[i] < 0 ? "context" : "channel", i, -1,
+                       "one for a task with kernels");
+    }
+    if (m->set_begin[i] < m->set_begin[i + 1]) {
+        sms = m->set_begin[i + 1] - m->set_begin[i];
+    }
+    sms = m->limit[i] > 0 && m->limit[i] < sms ? m->limit[i] : sms;
+    if (m->item_whole[k] < 0 || m->item_whole[k] > sms) {
+        return gs_fail(ctx, GS_ERR_VALUE, "item_whole", k, m->item_whole[k],
+                       "at most the SMs that the task may use");
+    }
+    return GS_OK;
+}
+
+static int check_programs(gs_context_t *ctx, const model_t *m)
+{
+    int status = check_offsets(ctx, "item_begin", m->item_begin, m->n, 1);
+    status = status != GS_OK ? status : check_offsets(ctx, "step_begin", m->step_begin, m->n, 1);
+    if (status != GS_OK) {
+        return status;
+    }
+    status = check_times(ctx, "item_time", m->item_time, m->item_begin[m->n], 1);
+    for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
+        for (int64_t k = m->item_begin[i]; k < m->item_begin[i + 1] && status == GS_OK; k++) {
+            status = check_item(ctx, m, i, k);
+        }
+        status = status == GS_OK ? check_steps(ctx, m, i) : status;
+    }
+    return status;
+}
+
+static int check_frames(gs_context_t *ctx, const model_t *m)
+{
+    if (m->frames < 0) {
+        return gs_fail(ctx, GS_ERR_VALUE, "frames", -1, m->frames, "a number of at least 0");
+    }
+    int status = check_times(ctx, "frame_period", &m->frame_period, 1, 1);
+    status =
+        status != GS_OK ? status : check_times(ctx, "frame_start", m->frame_start, m->frames, 0);
+    status =
+        status != GS_OK ? status : check_offsets(ctx, "entry_begin", m->entry_begin, m->frames, 0);
+    if (status != GS_OK) {
+        return status;
+    }
+    int64_t entries = m->entry_begin[m->frames];
+    status =
+        check_range(ctx, "entry_task", m->entry_task, entries, 0, m->n - 1, "the index of a task");
+    status = status != GS_OK ? status
+                             : check_range(ctx, "entry_job", m->entry_job, entries, 0, INT32_MAX,
+                                           "the number of a job");
+    return status != GS_OK ? status
+                           : check_range(ctx, "entry_kernel", m->entry_kernel, entries, 0,
+                                         INT32_MAX, "the number of a kernel");
+}
+
+/* Given releases: ascending, each not before its arrival. */
+static int check_releases(gs_context_t *ctx, const model_t *m)
+{
+    int status = check_offsets(ctx, "release_begin", m->release_begin, m->n, 0);
+    if (status != GS_OK) {
+        return status;
+    }
+    int64_t count = m->release_begin[m->n];
+    status = check_times(ctx, "arrival", m->arrival, count, 0);
+    status = status != GS_OK ? status : check_times(ctx, "release", m->release, count, 0);
+    for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
+        for (int64_t k = m->release_begin[i]; k < m->release_begin[i + 1]; k++) {
+            if (m->release[k] < m->arrival[k] ||
+                (k > m->release_begin[i] && m->release[k] < m->release[k - 1])) {
+                return gs_fail(ctx, GS_ERR_VALUE, "release", k, m->release[k],
+                               "releases that rise, each not before its arrival");
+            }
+        }
+    }
+    return status;
+}
+
+static int check_given(gs_context_t *ctx, const model_t *m)
+{
+    int status = check_offsets(ctx, "given_begin", m->given_begin, m->n, 0);
+    for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
+        int64_t items = m->item_begin[i + 1] - m->item_begin[i];
+        if ((m->given_begin[i + 1] - m->given_begin[i]) % items != 0) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "given_begin", i, m->given_begin[i + 1],
+                             "whole rows of the task's items");
+        }
+    }
+    return status;
+}
+
+int gs_simulate_machine_check(gs_context_t *ctx, const model_t *m)
+{
+    int status = check_options(ctx, m);
+    status = status != GS_OK ? status : check_devices(ctx, m);
+    status = status != GS_OK ? status : check_tasks(ctx, m);
+    status = status != GS_OK ? status : check_rooms(ctx, m);
+    status = status != GS_OK ? status : check_programs(ctx, m);
+    if (status == GS_OK && m->rule == GS_SIMULATE_MACHINE_RULE_FRAMES) {
+        status = check_frames(ctx, m);
+    }
+    if (status == GS_OK && m->release_begin != NULL) {
+        status = check_releases(ctx, m);
+    }
+    if (status == GS_OK && m->given_begin != NULL) {
+        status = check_given(ctx, m);
+    }
+    return status;
+}

@@ -1,0 +1,87 @@
+/* Functions that the parts of the machine call in each other. */
+#ifndef GS_SIMULATE_MACHINE_MACHINE_PARTS_H
+#define GS_SIMULATE_MACHINE_MACHINE_PARTS_H
+
+#include "simulate/machine/machine_state.h"
+
+/* Checks: machine_check.c. */
+int gs_simulate_machine_check(gs_context_t *ctx, const gs_simulate_machine_model_t *model);
+
+/* Threads, jobs, CPUs: machine_threads.c. */
+
+/* Order of what coincides: by task, by draw, the victim last. */
+int64_t gs_simulate_machine_rank(const gs_simulate_machine_state_t *self, int64_t task);
+
+/* Makes a thread ready; it goes on when it is on a CPU. */
+void gs_simulate_machine_wake(gs_simulate_machine_state_t *self, int32_t r);
+void gs_simulate_machine_suspend(gs_simulate_machine_state_t *self, int32_t r);
+/* Lets a thread spin at its key until its `left` is set. */
+void gs_simulate_machine_spin(gs_simulate_machine_state_t *self, int32_t r);
+/* Gives a thread, which is ready or becomes so, work, with 0: it goes on when it is on a CPU. */
+void gs_simulate_machine_give(gs_simulate_machine_state_t *self, int32_t r, int64_t work);
+/* Boosts a thread: 0, 1, or 2 for its own priority. */
+void gs_simulate_machine_boost(gs_simulate_machine_state_t *self, int32_t r, int32_t boost,
+                               int64_t key);
+/* Its next instructions, without waiting for a CPU. */
+void gs_simulate_machine_go_on(gs_simulate_machine_state_t *self, int32_t r);
+/* Chooses the threads of all CPUs; those with nothing left go on. True if one did. */
+bool gs_simulate_machine_dispatch(gs_simulate_machine_state_t *self);
+/* Releases the jobs of this instant. */
+void gs_simulate_machine_release(gs_simulate_machine_state_t *self);
+/* The first release of each task. */
+int gs_simulate_machine_first_releases(gs_simulate_machine_state_t *self);
+/* An operation of the job has ended. */
+void gs_simulate_machine_answer(gs_simulate_machine_state_t *self, int64_t job);
+/* The kind of the next step of a job. */
+int64_t gs_simulate_machine_next_step(const gs_simulate_machine_state_t *self, int64_t job);
+
+/* Actual times: machine_times.c. */
+int64_t gs_simulate_machine_actual(const gs_simulate_machine_state_t *self, int64_t task,
+                                   int64_t number, int64_t item, int64_t block);
+
+/* Calls: machine_calls.c. */
+void gs_simulate_machine_call(gs_simulate_machine_state_t *self, int64_t job, int64_t item);
+
+/* Operations, streams, channels, copies: machine_operations.c. */
+bool gs_simulate_machine_arrive(gs_simulate_machine_state_t *self);
+bool gs_simulate_machine_join(gs_simulate_machine_state_t *self);
+void gs_simulate_machine_start_copies(gs_simulate_machine_state_t *self);
+void gs_simulate_machine_end_copies(gs_simulate_machine_state_t *self);
+/* A kernel leaves its channel. */
+void gs_simulate_machine_leave_channel(gs_simulate_machine_state_t *self, int64_t op);
+void gs_simulate_machine_end_operation(gs_simulate_machine_state_t *self, int64_t op);
+/* Adds an operation to a list of the kind `in`, and removes the first one. */
+void gs_simulate_machine_append(gs_simulate_machine_state_t *self, gs_simulate_machine_list_t *list,
+                                int64_t op, int in);
+void gs_simulate_machine_remove_first(gs_simulate_machine_state_t *self,
+                                      gs_simulate_machine_list_t *list, int in);
+
+/* Contexts and blocks: machine_blocks.c. */
+void gs_simulate_machine_serve(gs_simulate_machine_state_t *self, int64_t device, int64_t wanted);
+bool gs_simulate_machine_start_blocks(gs_simulate_machine_state_t *self);
+void gs_simulate_machine_end_blocks(gs_simulate_machine_state_t *self, int64_t device);
+/* The end of the next block of a device, or of its switch; GS_NEVER: none. */
+int64_t gs_simulate_machine_next_block(const gs_simulate_machine_state_t *self, int64_t device);
+
+/* Locks: machine_locks.c; also for the server and GCAPS. */
+
+/* Puts a request of the thread into `asked`; it asks. */
+void gs_simulate_machine_ask(gs_simulate_machine_state_t *self, int32_t r);
+/* Removes a request. */
+void gs_simulate_machine_take_request(gs_simulate_machine_state_t *self, int32_t k);
+/* Lets those wait that ask, spinning or suspended. True if one did. */
+bool gs_simulate_machine_let_wait(gs_simulate_machine_state_t *self, bool spins);
+
+/* Logs: machine_log.c. */
+void gs_simulate_machine_fail(gs_simulate_machine_state_t *self, int status);
+int64_t gs_simulate_machine_log_job(gs_simulate_machine_state_t *self,
+                                    const gs_simulate_machine_job_t *job);
+int64_t gs_simulate_machine_log_op(gs_simulate_machine_state_t *self, int64_t op);
+int64_t gs_simulate_machine_log_block(gs_simulate_machine_state_t *self, int64_t op, int64_t number,
+                                      int32_t sm);
+/* Sets a column of the log of operations, where the operation is logged. */
+void gs_simulate_machine_note(gs_simulate_machine_state_t *self, int64_t op, int column);
+/* The time from now to `to` passes, in which nothing happens. */
+void gs_simulate_machine_pass(gs_simulate_machine_state_t *self, int64_t to);
+
+#endif

@@ -1,0 +1,255 @@
+/* State of the machine, and the hooks of the rules of sharing; the rules are those of machine.h.
+ *
+ * A failure (memory, overflow, a poll) is kept in `status` and ends the run after the instant;
+ * until then the state need not be consistent, but every loop terminates.
+ */
+#ifndef GS_SIMULATE_MACHINE_MACHINE_STATE_H
+#define GS_SIMULATE_MACHINE_MACHINE_STATE_H
+
+#include "core/heap.h"
+#include "model/block_placement.h"
+#include "simulate/machine/machine_record.h"
+
+enum {
+    GS_SIMULATE_MACHINE_IDLE,
+    GS_SIMULATE_MACHINE_SUSPENDED,
+    GS_SIMULATE_MACHINE_ASKING, /* on its CPU until the rule has answered */
+    GS_SIMULATE_MACHINE_READY
+};
+
+/* A job that has not ended. */
+typedef struct {
+    int64_t number; /* from 0 */
+    int64_t arrival;
+    int64_t release;
+    int64_t deadline;
+    int64_t next; /* next job of its task, or next free record; -1: none */
+    int64_t log;  /* row, -1: none */
+    int64_t at;   /* next step */
+    int64_t open; /* operations in flight */
+    int32_t task;
+    int32_t waiter; /* thread that waits for its operations, -1: none */
+    bool begun;
+} gs_simulate_machine_job_t;
+
+/* A thread: that of a task, or the server, which is the last. */
+typedef struct {
+    int64_t base;      /* its priority */
+    int64_t boost_key; /* its key while it is boosted */
+    int64_t since;     /* since when it is ready */
+    int64_t rank;      /* order of what coincided then */
+    int64_t left;      /* work; 0: it goes on when it is on a CPU; GS_NEVER: it spins */
+    int64_t ran;       /* on a CPU: the instant of `left` */
+    int64_t item;      /* of its step, -1: none */
+    int64_t job;       /* record, -1: none */
+    int64_t queued;    /* first and last record of its jobs that wait, -1: none */
+    int64_t queued_last;
+    int64_t round; /* of its request */
+    int64_t order; /* the request's rank */
+    int32_t state;
+    int32_t boost; /* 0: not preemptable, 1: above all priorities, 2: its own priority */
+    int32_t cluster;
+    int32_t cpu; /* -1: none */
+    bool after;  /* once its work is done the rule goes on */
+} gs_simulate_machine_thread_t;
+
+/* CPUs that share their threads. */
+typedef struct {
+    int32_t first, width; /* CPUs */
+    int32_t begin, end;   /* its threads, in `member` */
+    bool dirty;           /* its threads may have to change CPUs */
+} gs_simulate_machine_cluster_t;
+
+typedef struct {
+    int64_t job; /* record */
+    int64_t log; /* row, -1: none */
+    int64_t called;
+    int64_t serial;  /* order of calls, then of arrivals */
+    int64_t next[3]; /* in its stream, channel and queue, -1: it is the last */
+    int64_t joined;  /* -1: not yet */
+    int64_t waiting; /* blocks that have not started */
+    int64_t running; /* flights */
+    int64_t started; /* blocks */
+    int32_t task;
+    int32_t item; /* of its task */
+    bool resident;
+} gs_simulate_machine_op_t;
+
+enum {
+    GS_SIMULATE_MACHINE_IN_STREAM,
+    GS_SIMULATE_MACHINE_IN_CHANNEL,
+    GS_SIMULATE_MACHINE_IN_QUEUE
+};
+
+/* A FIFO of operations. */
+typedef struct {
+    int64_t head, tail; /* -1: empty */
+} gs_simulate_machine_list_t;
+
+/* Blocks of a kernel that run on one SM and end together. */
+typedef struct {
+    int64_t op; /* or the next free flight */
+    int64_t blocks;
+    int64_t log; /* row of a block that is logged, -1: none */
+    int32_t sm;
+} gs_simulate_machine_flight_t;
+
+typedef struct {
+    gs_simulate_machine_list_t op;
+    int64_t group, level;
+} gs_simulate_machine_queue_t;
+
+typedef struct {
+    gs_block_placement_t placer;
+    gs_heap_t ends;                 /* on its clock; item: flight */
+    int64_t clock;                  /* time that it has been served, up to `resumed` */
+    int64_t work;                   /* kernels that have joined and not ended */
+    int64_t queue_begin, queue_end; /* by group, then level */
+    bool retry;                     /* blocks may start */
+} gs_simulate_machine_context_t;
+
+typedef struct {
+    const gs_gpu_t *gpu;
+    int64_t stream, channel, context; /* first of each in the arrays of the state */
+    int64_t contexts;
+    int64_t owner; /* context that is served, -1: none */
+    int64_t last;  /* the last one; -1: a switch is due in any case */
+    int64_t ready; /* when the owner is served, after a switch */
+    int64_t resident;
+    int64_t engines;
+    gs_simulate_machine_list_t copy[2];
+    int64_t copy_end[2]; /* GS_NEVER: it is idle */
+    int32_t *sm;         /* scratch: SMs of blocks */
+    int64_t *on_sm;      /* scratch: blocks per SM, 0 between uses */
+    int32_t *at;         /* scratch: positions */
+    int64_t sm_room;
+    int64_t log; /* row of its last interval, -1: none */
+} gs_simulate_machine_device_t;
+
+/* Kernels of an item. */
+typedef struct {
+    gs_occupancy_footprint_t take;
+    int64_t number; /* among the kernels of its job */
+} gs_simulate_machine_shape_t;
+
+typedef struct gs_simulate_machine_state gs_simulate_machine_state_t;
+
+/* A rule of sharing. Hooks may be NULL where the comment says what that means. */
+typedef struct {
+    /* Prepares the state of the rule; NULL: nothing to prepare. */
+    int (*init)(gs_simulate_machine_state_t *self);
+    /* A section of the thread's job begins or ends; false if it may not go on; NULL: it may. */
+    bool (*begin)(gs_simulate_machine_state_t *self, int32_t r);
+    bool (*end)(gs_simulate_machine_state_t *self, int32_t r);
+    /* The work of a thread with `after` is done. */
+    void (*after)(gs_simulate_machine_state_t *self, int32_t r);
+    /* The requests of this round are known; true if anything changed. NULL: there are none. */
+    bool (*grant)(gs_simulate_machine_state_t *self);
+    /* The next instant at which the rule acts, GS_NEVER: none; NULL: none. */
+    int64_t (*alarm)(const gs_simulate_machine_state_t *self);
+    /* Whether a kernel at the head of its stream may not join yet; NULL: it may. */
+    bool (*holds)(gs_simulate_machine_state_t *self, int64_t op);
+    /* Context that a device is to serve, -1: none; NULL: always the same. */
+    int64_t (*choose)(gs_simulate_machine_state_t *self, int64_t device);
+    /* A kernel has ended; `device` goes to another context. NULL: nothing to note. */
+    void (*kernel_ended)(gs_simulate_machine_state_t *self, int64_t op);
+    void (*served)(gs_simulate_machine_state_t *self, int64_t device);
+    bool end_needs_cpu; /* the end of a section is executed by its thread */
+    bool boosts;        /* holders of the lock */
+    bool by_priority;   /* order of requests */
+    bool by_deadline;
+    bool unpreemptable; /* holders of the lock */
+    bool never_spins;   /* a thread that waits for its operations */
+} gs_simulate_machine_rule_t;
+
+struct gs_simulate_machine_state {
+    gs_context_t *ctx; /* of the current call */
+    gs_simulate_machine_t *machine;
+    const gs_simulate_machine_model_t *model;
+    const gs_simulate_machine_rule_t *rule;
+    int status;
+    int64_t now;
+    int64_t rounds, serial;
+    bool end_needs_cpu; /* the end of a section is executed by its thread */
+    bool join;          /* heads of streams may join */
+    int32_t n;          /* tasks; thread n is the server */
+    int32_t threads, clusters, cpus;
+    gs_simulate_machine_thread_t *thread;
+    gs_simulate_machine_cluster_t *cluster;
+    int32_t *member;  /* threads by cluster */
+    int32_t *chosen;  /* scratch: threads that run */
+    int32_t *cpu;     /* thread on each CPU, -1: none */
+    int64_t *cpu_log; /* row of each CPU's last interval, -1: none */
+    int32_t *done;    /* scratch: threads whose work has ended */
+    int32_t *asked;   /* threads with requests */
+    int32_t asked_count;
+    gs_heap_t releases; /* item: task */
+    int64_t *arrival;   /* of the next job of each task */
+    int64_t *number;    /* of the next job of each task */
+    gs_simulate_machine_job_t *job;
+    int64_t job_room, job_used, job_free;
+    gs_simulate_machine_op_t *op;
+    int64_t op_room, op_used, op_free;
+    int64_t *flying; /* ring of operations in the order of calls */
+    int64_t flying_room, flying_head, flying_count;
+    struct gs_simulate_machine_place *sorted; /* scratch: what coincides */
+    int64_t sorted_room;
+    gs_simulate_machine_shape_t *shape; /* per item */
+    gs_simulate_machine_list_t *stream, *channel;
+    int64_t *heads; /* heads of streams that have not joined */
+    int64_t head_count, streams, channels;
+    gs_simulate_machine_device_t *device;
+    gs_simulate_machine_context_t *context;
+    int64_t contexts;
+    gs_simulate_machine_queue_t *queue;
+    int64_t queues;
+    int64_t *queue_of; /* per task, -1: it has no kernels */
+    int32_t *at;       /* positions of the SMs of each task with a set */
+    int64_t *at_begin; /* n + 1 offsets */
+    int32_t *held;     /* per client with a limit, per SM: blocks */
+    int64_t *held_of;  /* per client: its first entry in `held`, -1: no limit */
+    int64_t *used;     /* per client: SMs with blocks */
+    gs_simulate_machine_flight_t *flight;
+    int64_t flight_room, flight_used, flight_free;
+    uint64_t time_seed, release_seed, tie_seed;
+    int64_t room[4]; /* of the logs of jobs, operations, blocks, CPUs */
+    int64_t slice_room;
+    /* Locks. */
+    int32_t holder; /* -1: none */
+    bool *holds;    /* STGM: per thread */
+    bool *taken;    /* STGM, scratch: per SM */
+    /* Time slices. */
+    int64_t slice_end;
+    bool gave_up;
+    int64_t *ring;
+    int64_t ring_count;
+    /* GCAPS. */
+    bool *is_open;   /* per task */
+    bool *opens;     /* per thread with a request: it is the first one of its section */
+    int32_t updates; /* thread whose update runs, -1: none */
+    /* Server. */
+    int32_t client; /* whose section has ended, -1: none */
+    /* Frames. */
+    int64_t frame, repetition, left; /* the current one, its kernels that have not ended */
+    int64_t repetitions;
+    int8_t *entry; /* per entry of the table: 0 waits, 1 has joined, 2 has ended */
+};
+
+/* Something with its place in an order. */
+typedef struct gs_simulate_machine_place {
+    int64_t level, rank, number, serial, op;
+} gs_simulate_machine_place_t;
+
+extern const gs_simulate_machine_rule_t gs_simulate_machine_streams;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_time_slices;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_gcaps;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_mpcp;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_fmlp_plus;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_srm;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_driver;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_edf_serial;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_stgm;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_gpu_server;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_frames;
+
+#endif

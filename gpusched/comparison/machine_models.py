@@ -1,0 +1,823 @@
+"""Workloads under a way of sharing the GPU, as programs of a whole machine, and their simulation.
+
+A job of a task runs the steps of its program: CPU work, calls of copies and kernels, waits for
+them, and the beginnings and ends of sections, at which the rule of a way may let it wait. What
+differs between asynchronous and synchronous launches is in the steps; what differs between ways is
+in the sections, in the rooms of the tasks (stream, context, queue, channel, SMs) and in the rule.
+The rules are those of ``csrc/simulate/machine/machine.h``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array, instance, integer, one_of
+from gpusched._support.budget import Budget
+from gpusched._support.progress import Progress
+from gpusched._support.registry import enumeration
+from gpusched._support.text import named, shown
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.instances.instance_workloads import platform_of_instance, task_in_instance
+from gpusched.comparison.tasks_in_parts import PartForm
+from gpusched.model.gpu import GPU
+from gpusched.model.gpus.copy_engines import CopyEngines, engine_directions, engines_text
+from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms, share_unit
+from gpusched.model.host_segments import deadline_ranks
+from gpusched.model.views.derived_view import given_to_all, runs_on_cpu
+from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
+from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.platforms import Platform, process_of_each
+from gpusched.model.workload.segments import CPU, CopyIn, Kernel
+from gpusched.model.workload.time_units import Time, as_time, in_ticks
+from gpusched.model.workload.workloads import Workload
+from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
+from gpusched.simulate.machine_run import NEVER, MachineLogs, MachineModel, run_machine
+
+__all__ = ["MACHINE_WAYS", "machine_model", "play_machine"]
+
+_STEPS = enumeration("simulate.machine_step")
+_KINDS = enumeration("simulate.machine_item_kind")
+_RULES = enumeration("simulate.machine_rule")
+_POLICIES = enumeration("simulate.machine_policy")
+_MODES = enumeration("simulate.machine_mode")
+_RINGS = enumeration("simulate.machine_ring")
+_DRAWS = enumeration("simulate.machine_draw")
+
+
+# Programs -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A segment of a job, once per repetition; ``times`` are those of a kernel."""
+
+    kind: Literal["cpu", "copy", "kernel"]
+    time: int
+    inward: bool = False
+    is_work: bool = False  # CPU work, not a copy by a CPU
+    kernel: KernelTimes | None = None
+
+
+@dataclass(frozen=True)
+class _Step:
+    kind: str
+    item: int = -1
+
+
+def _items(task: Task, times: Sequence[KernelTimes | None]) -> list[_Item]:
+    """The items of a job; ``times``: those of kernels, per segment."""
+    found = []
+    for place, part in task.steps():
+        if isinstance(part, Kernel):
+            found.append(_Item("kernel", 0, kernel=times[place]))
+            continue
+        inward = isinstance(part, CopyIn)
+        if runs_on_cpu(part):
+            work = isinstance(part, CPU)
+            found.append(_Item("cpu", part.time, inward, is_work=work))
+        else:
+            found.append(_Item("copy", part.time, inward))
+    return found
+
+
+def _sections(items: Sequence[_Item], *, split: bool, lone: bool) -> list[tuple[int, int]]:
+    """Sections as ranges of items: copies and kernels without CPU work between them.
+
+    A copy by a CPU into the GPU behind a kernel begins the next section; with ``split`` every copy
+    into the GPU behind a kernel does. Copies by CPUs alone are CPU work in no section; other copies
+    without a kernel are in none unless ``lone``.
+    """
+    found: list[tuple[int, int]] = []
+    start, kernel = 0, False
+    for i in range(len(items) + 1):
+        ends = i == len(items) or items[i].is_work
+        if ends or (kernel and items[i].inward and (split or items[i].kind == "cpu")):
+            kinds = {item.kind for item in items[start:i]}
+            if "kernel" in kinds or (lone and "copy" in kinds):
+                found.append((start, i))
+            start, kernel = i + ends, False
+        kernel = kernel or (not ends and items[i].kind == "kernel")
+    return found
+
+
+def _program(
+    items: Sequence[_Item], sections: Sequence[tuple[int, int]], *, waits: bool, call_item: int
+) -> list[_Step]:
+    """The steps of a job, which waits before CPU work and at the ends of sections.
+
+    ``waits``: it waits behind each call, too. ``call_item``: the item of the CPU work before the
+    first call, those of the other calls are behind it; -1: a call takes no CPU.
+    """
+    steps: list[_Step] = []
+    begins, ends = {begin for begin, _ in sections}, {end for _, end in sections}
+    called = False
+    for i in range(len(items) + 1):
+        on_gpu = i < len(items) and items[i].kind != "cpu"
+        if called and (not on_gpu or i in ends):
+            steps.append(_Step("wait"))
+            called = False
+        if i in ends:
+            steps.append(_Step("end"))
+        if i == len(items):
+            break
+        if i in begins:
+            steps.append(_Step("begin"))
+        if not on_gpu:
+            steps.append(_Step("work", i))
+            continue
+        if call_item >= 0:
+            steps.append(_Step("work", call_item))
+            call_item += 1
+        steps.append(_Step("call", i))
+        called = not waits
+        if waits:
+            steps.append(_Step("wait"))
+    return [*steps, _Step("stop")]
+
+
+# Rooms --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Room:
+    """Destination of the operations of a task, as names that are numbered later.
+
+    ``owner`` has the channels of the stream, and the limit of SMs (0: none). ``sms``: those that
+    blocks may use; empty: all.
+    """
+
+    stream: Hashable = 0
+    context: Hashable = 0
+    owner: Hashable = 0
+    group: int = 0
+    level: int = 0
+    sms: tuple[int, ...] = ()
+    limit: int = 0
+    device: int = 0
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A workload on the devices of a way; ``home`` has the device of each task."""
+
+    models: DerivedModels
+    gpus: tuple[GPU | None, ...]
+    home: tuple[int, ...]
+    sms: Any = None
+
+    @property
+    def workload(self) -> Workload:
+        return self.models.workload
+
+    @property
+    def platform(self) -> Platform:
+        return self.models.platform
+
+    def gpu_of(self, task: int) -> GPU | None:
+        return self.gpus[self.home[task]]
+
+
+def _streams(case: _Case) -> list[_Room]:
+    case.models._streamed("streams")  # refuses several processes
+    return _own_streams(case)
+
+
+def _own_streams(case: _Case) -> list[_Room]:
+    return [_Room(stream=i) for i in range(len(case.workload))]
+
+
+def _one_stream(case: _Case) -> list[_Room]:
+    case.models._streamed("one_stream")
+    return [_Room() for _ in case.workload]
+
+
+def _priority_streams(case: _Case) -> list[_Room]:
+    streamed, _ = case.models._streamed("priority_streams")
+    given = given_to_all(list(streamed), "stream_priority") or []
+    case.workload._source(case.platform).refuse_levels(given)
+    levels = sorted(set(given))
+    return [_Room(stream=i, level=levels.index(one)) for i, one in enumerate(given)]
+
+
+def _mps(case: _Case) -> list[_Room]:
+    case.models.refuse_unknown_clients()
+    shares, of_each = dict(case.platform.mps or ()), process_of_each(case.workload)
+    rooms = []
+    for i, task in enumerate(case.workload):
+        client, gpu, limit = of_each[task.name], case.gpu_of(i), 0
+        if gpu is not None:
+            most = client_sms(shares.get(str(client), 100), gpu.sms, share_unit(gpu.cc))
+            limit = most if most < gpu.sms else 0
+        rooms.append(_Room(stream=i, owner=client, limit=limit))
+    return rooms
+
+
+def _parts(way: PartForm) -> Callable[[_Case], list[_Room]]:
+    """Rooms of a way in which tasks have parts of the GPU with SMs of their own."""
+
+    def rooms(case: _Case) -> list[_Room]:
+        case.models._streamed(way)
+        parts = case.models.in_parts(way)
+        home, client = parts.part | parts.copies_of, process_of_each(case.workload)
+        balanced = case.platform.workqueue == "balanced"
+        found = []
+        for i, task in enumerate(case.workload):
+            room = _Room(stream=i)
+            if way == "mps_static":
+                room = replace(room, owner=client[task.name])
+            else:
+                level = task.stream_priority or 0
+                room = replace(room, level=level, owner=balanced and home.get(task.name, -1))
+            if task.name in parts.part:
+                part = parts.part[task.name]
+                room = replace(room, group=part, sms=parts.sms[part])
+            found.append(room)
+        return found
+
+    return rooms
+
+
+def _time_slices(case: _Case) -> list[_Room]:
+    of_each = process_of_each(case.workload)
+    processes = [of_each[task.name] for task in case.workload]
+    return [_Room(stream=i, context=one, owner=one) for i, one in enumerate(processes)]
+
+
+def _gcaps(case: _Case) -> list[_Room]:
+    return [_Room(stream=i, context=i, owner=i) for i in range(len(case.workload))]
+
+
+def _stgm(case: _Case) -> list[_Room]:
+    """SMs as given, a list by task or a mapping by name; without them all."""
+    case.models._streamed("streams")
+    given = case.sms
+    if isinstance(given, Mapping):
+        given = [given.get(task.name) for task in case.workload]
+    sets = [None] * len(case.workload) if given is None else list(given)
+    if len(sets) != len(case.workload):
+        raise ValueError(f"sms: got {len(sets)} sets, expected one per task ({len(case.workload)})")
+    rooms = []
+    for i, one in enumerate(sets):
+        gpu = case.gpu_of(i)
+        every = range(1 if gpu is None else gpu.sms)
+        sms = tuple(every if one is None else (integer(sm, f"sms[{i}]") for sm in one))
+        rooms.append(_Room(stream=i, group=i, owner=i, sms=sms))
+    return rooms
+
+
+@dataclass(frozen=True)
+class _Way:
+    """The rule of a way, its rooms, its CPUs; ``split``: copies in behind kernels begin sections.
+
+    ``channels``: an owner has those of a client of MPS.
+    """
+
+    rule: str
+    rooms: Callable[[_Case], list[_Room]]
+    cpu: str = "partitioned"
+    split: bool = False
+    channels: bool = False
+
+
+MACHINE_WAYS: Mapping[str, _Way] = {
+    "one_stream": _Way("streams", _one_stream),
+    "streams": _Way("streams", _streams),
+    "priority_streams": _Way("streams", _priority_streams),
+    "mps": _Way("streams", _mps, channels=True),
+    "mps_static": _Way("streams", _parts("mps_static"), channels=True),
+    "green_contexts": _Way("streams", _parts("green_contexts")),
+    "time_slices": _Way("time_slices", _time_slices),
+    "gcaps": _Way("gcaps", _gcaps),
+    "mpcp": _Way("mpcp", _own_streams, split=True),
+    "fmlp_plus": _Way("fmlp_plus", _own_streams, split=True),
+    "gpu_server": _Way("gpu_server", _own_streams, split=True),
+    "stgm": _Way("stgm", _stgm, split=True),
+    "srm": _Way("srm", _own_streams, cpu="global_edf", split=True),
+    "driver": _Way("driver", _own_streams, cpu="global_edf", split=True),
+    "edf_serial": _Way("edf_serial", _own_streams),
+    "edf_parallel": _Way("frames", _own_streams),
+    "pbs": _Way("frames", _own_streams),
+    "mig": _Way("streams", _streams),
+}
+"""Ways of sharing the GPU that the machine plays, by name."""
+
+_WITHIN = ("streams", "one_stream", "priority_streams", "mps")
+
+
+# Models -------------------------------------------------------------------------------------------
+
+
+def machine_model(
+    models: DerivedModels,
+    way: str,
+    *,
+    until: int,
+    end: int | None = None,
+    mode: str | None = None,
+    cores: Sequence[int] | None = None,
+    cpu: str | None = None,
+    sms: Any = None,
+    server_core: int | None = None,
+    table: Any = None,
+    repeat: int | None = None,
+    ring: str | None = None,
+    tails: Sequence[int] | None = None,
+    instances: Any = None,
+    within: str | None = None,
+    releases: Sequence[Sequence[Any]] | None = None,
+    times: Sequence[Sequence[Sequence[int]]] | None = None,
+    low: Any = 1,
+    gap: Any = 0,
+    draw: str = "operation",
+    ties: str = "index",
+    last: int | str | None = None,
+    launches: str = "async",
+    launch_cpu: int = 0,
+    lone_copies: str = "section",
+    channel_release: str = "dispatched",
+    jitter: bool = True,
+    channels: int | None = None,
+) -> MachineModel:
+    """The machine that plays a workload under a way; times are in its ticks. See `play_machine`.
+
+    ``jitter=False``: releases are arrivals. ``channels``: those of each process or context, in
+    place of the platform's; 0: one for each stream.
+
+    Raises ValueError if the way does not exist on the platform, or does not fit the workload.
+    """
+    one_of(way, MACHINE_WAYS, "way")
+    workload, platform, played = models.workload, models.platform, MACHINE_WAYS[way]
+    for given, known, name in (
+        (mode or _MODES[0], _MODES, "mode"),
+        (cpu or played.cpu, _POLICIES, "cpu"),
+        (draw, _DRAWS, "draw"),
+        (ties, ("index", "draw"), "ties"),
+        (launches, ("async", "sync"), "launches"),
+        (lone_copies, ("section", "free"), "lone_copies"),
+        (channel_release, ("dispatched", "ended"), "channel_release"),
+        (ring or platform.ring, _RINGS, "ring"),
+    ):
+        one_of(given, known, name)
+    policy = cpu or played.cpu
+    case, gpus = _case(models, way, instances, sms)
+    rooms_of, channels_of_client = played.rooms, played.channels
+    if way == "mig":
+        one_of(within or "streams", _WITHIN, "within")
+        inner = MACHINE_WAYS[within or "streams"]
+        rooms_of, channels_of_client = inner.rooms, inner.channels
+    rooms = [
+        replace(room, device=home) for room, home in zip(rooms_of(case), case.home, strict=True)
+    ]
+    items = _all_items(case)
+    columns = _task_columns(models, policy, cores, tails)
+    if not jitter:
+        columns["jitter"] = np.zeros(len(workload), np.int64)
+    columns |= _room_columns(case, rooms, of_client=channels_of_client, channels=channels)
+    columns |= _program_columns(
+        case, rooms, items, way, waits=launches == "sync", launch_cpu=launch_cpu,
+        lone=lone_copies == "section",
+    )  # fmt: skip
+    columns |= _device_columns(models, gpus, items, rooms, way)
+    columns |= _frame_columns(workload, table)
+    columns |= _release_columns(workload, releases, until)
+    columns |= _given_columns(items, times, launch_cpu)
+    shares = (execution_shares(low, "whole time", name="low", zero=True)[0], gap_share(gap, "gap"))
+    flat = [part for share in map(_short, shares) for part in (share.numerator, share.denominator)]
+    columns["shares"] = np.array(flat, np.int64)
+    own = policy != "partitioned" or server_core is None
+    numbers = {
+        "cpus": platform.cpus,
+        "policy": _POLICIES.index(policy),
+        "rule": _RULES.index(played.rule),
+        "mode": _MODES.index(mode or _MODES[0]),
+        "ring": _RINGS.index(ring or platform.ring),
+        "latency": platform.launch_latency,
+        "timeslice": platform.timeslice if played.rule == "time_slices" else 1,
+        "context_switch": platform.context_switch,
+        "update_cost": platform.update_cost,
+        "server_overhead": platform.server_overhead,
+        "server_core": platform.cpus if own else integer(server_core, "server_core"),
+        "until_end": int(channel_release == "ended"),
+        "frame_period": 1 if table is None else repeat or workload.hyperperiod,
+        "until": until,
+        "last": NEVER if end is None else end,
+        "draw": _DRAWS.index(draw),
+        "victim": -1 if last is None else workload.index(last),
+        "drawn_ties": int(ties == "draw"),
+    }
+    return MachineModel(gpus=gpus, columns=columns, numbers=numbers)
+
+
+def play_machine(
+    workload: Workload,
+    platform: Platform,
+    way: str,
+    *,
+    until: Time,
+    log: Any = ("jobs",),
+    seed: Any = None,
+    index: int = 0,
+    budget: Budget | None = None,
+    progress: Progress = None,
+    stop: Any = None,
+    **options: Any,
+) -> MachineLogs:
+    """Simulate a workload under a way of sharing the GPU on the whole machine.
+
+    >>> from gpusched.comparison.machine_models import play_machine
+    >>> w = gs.Workload([
+    ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
+    ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
+    ... ], tick="us")
+    >>> play_machine(w, gs.Platform("AGX Orin", cpus=2), "streams", until="1s").worst.tolist()
+    [7000, 17000]
+
+    Parameters
+    ----------
+    workload, platform, way
+        As in ``gs.observe``; a way of `MACHINE_WAYS`.
+    until
+        End of the interval in which jobs are released.
+    log, seed, index, budget, progress, stop
+        As in `run_machine`.
+    end
+        Last instant of the simulation, in ticks. Default: until all jobs have ended.
+    mode
+        "suspend" (default): threads are suspended while they wait; "busy": they keep their CPUs
+        while the GPU works for them; "spin": they also spin while they wait for a lock.
+    cores, cpu
+        Core of each task (default: that of the workload, or one after the other), and
+        "partitioned", "global_fp" or "global_edf" (default: that of the way).
+    sms
+        SMs of each task for "stgm": a list of sets, or a mapping by name.
+    server_core
+        Core of the server of "gpu_server"; None: one of its own.
+    table, repeat
+        Frames of "pbs" and "edf_parallel", rows whose first entry is the start and whose last are
+        the kernels (task, job, number of the kernel in its job), and their period (default: the
+        hyperperiod).
+    ring
+        Order of contexts with "time_slices": "fifo" or "cyclic". Default: that of the platform.
+    tails
+        Per task, what shortens the deadline by which its units are ordered with "edf_serial".
+    instances, within
+        Instance of each task with "mig" (a list, or a mapping by name; default: one after the
+        other), and the way in which tasks share one: "streams", "one_stream", "priority_streams"
+        or "mps".
+    releases
+        Releases per task, ascending: instants, or pairs of arrival and release. Default: periodic
+        arrivals, with releases that are up to the jitter later, at random; ``gap`` is the most by
+        which periods are longer, at random, as a share of them.
+    times, low, draw
+        Actual times. ``times``: those of the first jobs of each task, a row of times per job, one
+        for each segment with repetitions; others are whole. Or ``low``: shares of the whole times,
+        above which times are drawn, for each "operation" or each "block".
+    ties, last
+        Order of tasks whose requests coincide: by "index", or by "draw"; ``last`` is a task whose
+        requests come last.
+    launches, launch_cpu
+        "async": a job waits before CPU work and at the ends of sections; "sync": behind each call.
+        ``launch_cpu``: CPU work before each call, in ticks.
+    lone_copies
+        "section": copies without a kernel are a section; "free": they are in none.
+    channel_release
+        Event at which a kernel frees its channel: "dispatched" or "ended".
+
+    Returns
+    -------
+    MachineLogs
+
+    Raises
+    ------
+    ValueError
+        The way does not exist on the platform, or does not fit the workload.
+    OverflowError
+        A time is too large.
+    gpusched.Cancelled
+        ``stop`` was set.
+    """
+    instance(workload, Workload, "workload")
+    instance(platform, Platform, "platform")
+    ends = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
+    model = machine_model(DerivedModels(workload, platform), way, until=ends, **options)
+    return run_machine(
+        model, log=log, seed=seed, index=index, budget=budget, progress=progress, stop=stop
+    )
+
+
+def _case(
+    models: DerivedModels, way: str, instances: Any, sms: Any
+) -> tuple[_Case, tuple[GPU, ...]]:
+    """The devices of a way, and those of the core: without a GPU, one of a single SM."""
+    workload, platform = models.workload, models.platform
+    if way != "mig":
+        case = _Case(models, (platform.gpu,), (0,) * len(workload), sms)
+        return case, (GPU(1, 1024, 1) if platform.gpu is None else platform.gpu,)
+    if platform.mig is None:
+        raise ValueError("mig: got None, expected profiles of the platform's GPU")
+    gpus = tuple(models.gpu().instance(profile) for profile in platform.mig)
+    if instances is None:
+        instances = [i % len(gpus) for i in range(len(workload))]
+    elif isinstance(instances, Mapping):
+        instances = [instances[task.name] for task in workload]
+    home = tuple(integer(one, f"instances[{i}]") for i, one in enumerate(instances))
+    if len(home) != len(workload) or not all(0 <= one < len(gpus) for one in home):
+        raise ValueError(
+            f"instances: got {shown(instances)}, expected one of 0 to {len(gpus) - 1} per task"
+        )
+    return _Case(models, gpus, home, sms), gpus
+
+
+def _all_items(case: _Case) -> list[list[_Item]]:
+    """The items of all tasks, with kernels as their devices run them."""
+    source = case.workload._source(case.platform)
+    found = []
+    for i, (task, whole) in enumerate(zip(case.workload, source.times, strict=True)):
+        times: Sequence[KernelTimes | None] = whole
+        gpu = case.gpu_of(i)
+        if gpu is not None and gpu is not case.platform.gpu:
+            task = task_in_instance(task, whole, gpu)
+            kernels = iter(
+                kernel_times(list(task.kernels), gpu, [f"{named(task.name)}"] * len(task.kernels))
+            )
+            times = [next(kernels) if isinstance(part, Kernel) else None for part in task.segments]
+        found.append(_items(task, times))
+    return found
+
+
+def _task_columns(
+    models: DerivedModels,
+    policy: str,
+    cores: Sequence[int] | None,
+    tails: Sequence[int] | None,
+) -> dict[str, Any]:
+    """Times, priorities and cores of the tasks."""
+    workload, cpus, n = models.workload, models.platform.cpus, len(models.workload)
+    columns = {
+        key: np.array([getattr(task, key) for task in workload], np.int64)
+        for key in ("period", "deadline", "offset", "jitter")
+    }
+    given = given_to_all(list(workload), "priority")
+    priority = np.array(given, np.int64) if given else deadline_ranks(columns["deadline"])
+    of_gpu = models.gpu_priorities()
+    urgency = priority if of_gpu is None else np.array(of_gpu, np.int64)
+    columns["priority"] = priority
+    columns["gpu_priority"] = deadline_ranks(urgency)  # the same order, all different
+    if cores is None:
+        stated = models.has_cores()
+        cores = [(task.core or 0) if stated else i % cpus for i, task in enumerate(workload)]
+    columns["core"] = np.zeros(n, np.int64)
+    if policy == "partitioned":
+        columns["core"] = _per_task(cores, n, "cores")
+        for i, core in enumerate(columns["core"].tolist()):
+            if not 0 <= core < cpus:
+                raise ValueError(f"cores[{i}]: got {core}, expected 0 to {cpus - 1}")
+    columns["tail"] = _per_task([0] * n if tails is None else tails, n, "tails")
+    return columns
+
+
+def _per_task(values: Iterable[Any], n: int, name: str) -> Int64Array:
+    found = [integer(value, f"{name}[{i}]") for i, value in enumerate(values)]
+    if len(found) != n:
+        raise ValueError(f"{name}: got {len(found)} numbers, expected one per task ({n})")
+    return np.array(found, np.int64)
+
+
+class _Numbers:
+    """Numbers of names, from 0 in the order of their first mention, for each scope."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, dict[Hashable, int]] = {}
+
+    def of(self, scope: Hashable, name: Hashable) -> int:
+        known = self._found.setdefault(scope, {})
+        return known.setdefault(name, len(known))
+
+
+def _room_columns(
+    case: _Case, rooms: Sequence[_Room], *, of_client: bool, channels: int | None
+) -> dict[str, Any]:
+    """The rooms of all tasks, numbered from 0.
+
+    Streams have the channels of their owners in turn, in the order of the tasks that make them.
+    """
+    streams, contexts, places, clients = _Numbers(), _Numbers(), _Numbers(), _Numbers()
+    made: dict[tuple[int, Hashable], list[Hashable]] = {}
+    levels = sorted({room.level for room in rooms})
+    groups: dict[tuple[int, Hashable], set[int]] = {}
+    for task, room in zip(case.workload, rooms, strict=True):
+        if task.kernels:
+            groups.setdefault((room.device, room.context), set()).add(room.group)
+        if not all(map(runs_on_cpu, task.segments)):
+            own = made.setdefault((room.device, room.owner), [])
+            if room.stream not in own:
+                own.append(room.stream)
+    columns: dict[str, list[int]] = {
+        key: []
+        for key in (
+            *("device", "stream", "context", "group", "level", "channel", "client", "limit"),
+            *("set_begin", "set"),
+        )
+    }
+    for task, room in zip(case.workload, rooms, strict=True):
+        context, channel, group = -1, -1, 0
+        if task.kernels:
+            context = contexts.of(room.device, room.context)
+            place = made[room.device, room.owner].index(room.stream)
+            most = channels
+            if most is None:
+                most = _channels(case, room.device, of_client=of_client)
+            channel = places.of(room.device, (room.owner, place % most if most else place))
+            group = sorted(groups[room.device, room.context]).index(room.group)
+        columns["device"].append(room.device)
+        columns["stream"].append(streams.of(room.device, room.stream))
+        columns["context"].append(context)
+        columns["group"].append(group)
+        columns["level"].append(levels.index(room.level))
+        columns["channel"].append(channel)
+        columns["client"].append(clients.of(None, (room.device, room.owner)))
+        columns["limit"].append(room.limit)
+        columns["set_begin"].append(len(columns["set"]))
+        columns["set"] += room.sms
+    columns["set_begin"].append(len(columns["set"]))
+    return {key: np.array(value, np.int64) for key, value in columns.items()}
+
+
+def _channels(case: _Case, device: int, *, of_client: bool) -> int:
+    """Channels of an owner on a device; 0 without a known limit."""
+    if case.platform.channels is not None:
+        return case.platform.channels
+    gpu = case.gpus[device]
+    return CLIENT_CHANNELS if of_client else 0 if gpu is None else gpu.channels or 0
+
+
+_ITEM_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "regs", "smem", "whole")
+
+
+def _program_columns(
+    case: _Case,
+    rooms: Sequence[_Room],
+    items: Sequence[Sequence[_Item]],
+    way: str,
+    *,
+    waits: bool,
+    launch_cpu: int,
+    lone: bool,
+) -> dict[str, Any]:
+    """The items and the steps of all tasks.
+
+    Calls that take CPU work have items for it, behind those of the segments.
+    """
+    rows: list[tuple[int, ...]] = []
+    steps: list[_Step] = []
+    item_begin, step_begin = [0], [0]
+    played = MACHINE_WAYS[way]
+    for room, own in zip(rooms, items, strict=True):
+        engines = _engines(_engines_of(case.models, way, case.gpus[room.device]))
+        gpu = case.gpus[room.device]
+        rows += [_row(item, room, gpu, engines) for item in own]
+        serial = played.rule == "edf_serial"
+        sections = _sections(own, split=played.split, lone=lone and not serial)
+        if serial and sections:  # one job's GPU part at a time
+            sections = [(sections[0][0], sections[-1][1])]
+        calls = [item for item in own if item.kind != "cpu"] if launch_cpu else []
+        rows += [(_KINDS.index("cpu"), launch_cpu, *[0] * 6) for _ in calls]
+        steps += _program(own, sections, waits=waits, call_item=len(own) if calls else -1)
+        item_begin.append(len(rows))
+        step_begin.append(len(steps))
+    columns = np.array(rows, np.int64).reshape(-1, len(_ITEM_COLUMNS)).T
+    return {
+        **{f"item_{key}": columns[i] for i, key in enumerate(_ITEM_COLUMNS)},
+        "item_begin": np.array(item_begin, np.int64),
+        "step_begin": np.array(step_begin, np.int64),
+        "step_kind": np.array([_STEPS.index(step.kind) for step in steps], np.int64),
+        "step_item": np.array([step.item for step in steps], np.int64),
+    }
+
+
+def _row(item: _Item, room: _Room, gpu: GPU | None, engines: int) -> tuple[int, ...]:
+    """An item as numbers, by `_ITEM_COLUMNS`."""
+    kind = _KINDS.index(item.kind)
+    if item.kernel is None:
+        engine = int(item.kind == "copy" and not item.inward and engines > 1)
+        return (kind, item.time, engine, 0, 0, 0, 0, 0)
+    sms = 1 if gpu is None else gpu.sms
+    most = min(len(room.sms) or sms, room.limit or sms)
+    times, kernel = item.kernel, item.kernel.kernel
+    if gpu is None or kernel.blocks is None:  # all SMs that it may use, at once
+        time = times.time if gpu is None else times.on(most)
+        return (kind, time, 0, 1, 0, 0, 0, most)
+    time = times.needed_block_time()
+    if kernel.sms and most < sms:  # a measured time on fewer SMs is divided by the waves there
+        time = max(1, -(-times.on(most) // times.waves_on(most)))
+    return (kind, time, 0, kernel.blocks, kernel.threads or 0, kernel.regs, kernel.smem, 0)
+
+
+def _engines_of(models: DerivedModels, way: str, gpu: GPU | None) -> CopyEngines:
+    if way == "mig" and gpu is not None:
+        return platform_of_instance(models.platform, gpu).copy_engines
+    return models.platform.copy_engines
+
+
+def _engines(given: CopyEngines) -> int:
+    """Number of copy engines: one for both directions, or one for each."""
+    directions = sorted(engine_directions(given))
+    if directions not in ([], ["both"], ["in", "out"]):
+        raise ValueError(
+            f"copy_engines: got {engines_text(given)}, expected one, or one for each direction"
+        )
+    return len(directions)
+
+
+def _device_columns(
+    models: DerivedModels,
+    gpus: Sequence[GPU],
+    items: Sequence[Sequence[_Item]],
+    rooms: Sequence[_Room],
+    way: str,
+) -> dict[str, Any]:
+    """Kernels that run at once, and copy engines, of each device."""
+    known = models.platform.gpu is not None
+    engines = [_engines(_engines_of(models, way, gpu if known else None)) for gpu in gpus]
+    for task, own, room in zip(models.workload, items, rooms, strict=True):
+        if engines[room.device] == 0 and any(item.kind == "copy" for item in own):
+            raise ValueError(f"copy_engines: got 0, expected one for the copies of {task.name}")
+    grids = [gpu.resident_grids if known else max(len(models.workload), 1) for gpu in gpus]
+    return {"grids": np.array(grids, np.int64), "engines": np.array(engines, np.int64)}
+
+
+def _frame_columns(workload: Workload, table: Any) -> dict[str, Any]:
+    """The frames of a table."""
+    starts: list[int] = []
+    begin: list[int] = [0]
+    entries: list[tuple[int, int, int]] = []
+    for k, row in enumerate(() if table is None else table):
+        start, *_, kernels = row
+        starts.append(integer(start, f"table[{k}]"))
+        for task, job, kernel in kernels:
+            place = (integer(job, f"table[{k}]"), integer(kernel, f"table[{k}]"))
+            entries.append((workload.index(task), *place))
+        begin.append(len(entries))
+    task, job, kernel = np.array(entries, np.int64).reshape(-1, 3).T
+    return {
+        "frame_start": np.array(starts, np.int64),
+        "entry_begin": np.array(begin, np.int64),
+        "entry_task": task,
+        "entry_job": job,
+        "entry_kernel": kernel,
+    }
+
+
+def _release_columns(
+    workload: Workload, releases: Sequence[Sequence[Any]] | None, until: int
+) -> dict[str, Any]:
+    """Given arrivals and releases of jobs; those from ``until`` on are left out."""
+    if releases is None:
+        return dict.fromkeys(("release_begin", "arrival", "release"))
+    if len(releases) != len(workload):
+        raise ValueError(
+            f"releases: got {len(releases)} rows, expected one per task ({len(workload)})"
+        )
+    begin, pairs = [0], []
+    for row in releases:
+        both = [tuple(one) if isinstance(one, (tuple, list)) else (one, one) for one in row]
+        pairs += [pair for pair in both if pair[1] < until]
+        begin.append(len(pairs))
+    arrival, release = np.array(pairs, np.int64).reshape(-1, 2).T
+    return {
+        "release_begin": np.array(begin, np.int64),
+        "arrival": arrival,
+        "release": release,
+    }
+
+
+def _given_columns(items: Sequence[Sequence[_Item]], times: Any, launch_cpu: int) -> dict[str, Any]:
+    """Given times: a row per job, of which calls take those of their operations at most."""
+    if times is None:
+        return dict.fromkeys(("given_begin", "given"))
+    if len(times) != len(items):
+        raise ValueError(f"times: got {len(times)} entries, expected one per task ({len(items)})")
+    begin, given = [0], list[int]()
+    for i, (own, jobs) in enumerate(zip(items, times, strict=True)):
+        calls = [k for k, item in enumerate(own) if item.kind != "cpu"] if launch_cpu else []
+        for j, row in enumerate(jobs):
+            if len(row) != len(own):
+                raise ValueError(
+                    f"times[{i}][{j}]: got {len(row)} times, expected one per segment ({len(own)})"
+                )
+            row = [max(1, integer(time, f"times[{i}][{j}]")) for time in row]
+            given += [*row, *(min(row[k], launch_cpu) for k in calls)]
+        begin.append(len(given))
+    return {"given_begin": np.array(begin, np.int64), "given": np.array(given, np.int64)}
+
+
+def _short(share: Fraction) -> Fraction:
+    """A share whose parts fit 31 bits."""
+    if max(share.numerator, share.denominator) < 2**31:
+        return share
+    return share.limit_denominator(2**30)
