@@ -3,7 +3,7 @@
     python notebooks/execute.py             # all of them
     python notebooks/execute.py 04 09       # some, by the beginnings of their names
 
-Pictures are stored with a palette of 128 colours, which leaves about a third of their bytes, and
+Pictures are stored with a palette of 64 colours, which leaves about a third of their bytes, and
 of widgets what they show without a running notebook. Needs the extra "notebook".
 """
 
@@ -27,7 +27,7 @@ def smaller(png: str) -> str:
     """The same picture with a palette, in base64."""
     picture = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
     file = io.BytesIO()
-    reduced = picture.quantize(128, dither=Image.Dither.NONE)
+    reduced = picture.quantize(64, dither=Image.Dither.NONE)
     reduced.save(file, "PNG", optimize=True)
     return base64.b64encode(file.getvalue()).decode()
 

@@ -11,5 +11,6 @@ const gs_ways_way_t gs_ways_edf_serial = {
     .source = "[RTNS24]",
     .test = &gs_pbs_edf_serial_method,
     .in_turns = true,
+    .simulator = "machine",
     .premises = PREMISES,
 };

@@ -24,7 +24,7 @@ typedef struct {
     bool in_turns;   /* no two kernels of different tasks run at once */
     bool global_edf; /* jobs run on any CPU, the earliest deadline first */
     const char *simulator; /* "fifo", "hierarchy", "host", "instances" (those of a GPU, each by
-                              itself); NULL: the test simulates everything that can happen */
+                              itself), "machine" */
     /* Parameters beside the options of the test, which replace those of the same name. One that a
      * platform has, too, has its name there. */
     const gs_method_option_t *options;

@@ -96,6 +96,7 @@ class Request:
     stop: Any = None
     allocation: Allocation | None = None
     plan: WorkloadAnswer | None = None  # with a schedule, whose order is kept
+    answer: WorkloadAnswer | None = None  # of the test, whose deployment a simulation plays
     memory: int | None = None  # most bytes of a table of batches
     own: bool = True  # False: only the holistic test is asked of a way that has another one
     whole: bool = True  # False: only the other test is asked of a way that has the holistic one

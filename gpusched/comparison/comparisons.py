@@ -595,7 +595,7 @@ def _row(
     try:
         if way.simulator is not None and watch is not None:
             stop = share_of(request.stop, parts)
-            asked = replace(within, gaps="occupy", stop=stop)
+            asked = replace(within, gaps="occupy", stop=stop, answer=answer)
             run = observed(models, way, asked, replace(watch, stop=stop))
     except (ValueError, OverflowError, MemoryError, BudgetSpent) as error:
         why_no_run = str(error) or _NO_MEMORY

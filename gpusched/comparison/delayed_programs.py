@@ -37,7 +37,7 @@ from gpusched.model.views.derived_view import given_to_all, runs_on_cpu
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, Segment
 
-__all__ = ["DelayedPrograms", "delayed_programs"]
+__all__ = ["DelayedPrograms", "cores_of_worst_fit", "delayed_programs"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _delayed(models: DerivedModels) -> DelayedPrograms | None:
     tasks = list(workload)
     if any(task.jitter or task.deadline > task.period for task in tasks):
         return None
-    core = _cores(models, tasks)
+    core = cores_of_worst_fit(models)
     given = given_to_all(tasks, "priority")
     due = np.array([task.deadline for task in tasks], np.int64)
     rank = deadline_ranks(due).tolist() if given is None else given
@@ -97,7 +97,9 @@ def _delayed(models: DerivedModels) -> DelayedPrograms | None:
     return DelayedPrograms(made, alone, of_task, said)
 
 
-def _cores(models: DerivedModels, tasks: Sequence[Task]) -> list[int]:
+def cores_of_worst_fit(models: DerivedModels) -> list[int]:
+    """The core of each task as stated, or by worst fit of its CPU work."""
+    tasks = models.workload
     if models.has_cores():
         return [task.core or 0 for task in tasks]
     hosts = HostTasks(

@@ -15,6 +15,7 @@ from gpusched import simulate
 from gpusched._support.arguments import Int64Array, flag, frozen, instance
 from gpusched._support.budget import (
     Budget,
+    BudgetSpent,
     as_budget,
     raise_if_stopped,
     seconds_left,
@@ -36,6 +37,7 @@ from gpusched.comparison.analyses import (
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.machine_runs import job_columns, machine_choices, machine_run
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
     MOST_LAUNCHES,
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from gpusched.simulate.fifo_result import FifoRun
     from gpusched.simulate.hierarchy_result import Hierarchy
     from gpusched.simulate.host_result import HostRun
+    from gpusched.simulate.machine_result import MachineRun
 
 __all__ = ["Watch", "observe", "observed"]
 
@@ -95,7 +98,7 @@ class _Jobs:
     now: int
     said: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
-    detail: FifoRun | HostRun | Hierarchy | InstanceRuns
+    detail: FifoRun | HostRun | Hierarchy | InstanceRuns | MachineRun
 
 
 def observe(
@@ -208,11 +211,6 @@ def observed(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
 
 def _observed(models: DerivedModels, way: Way, request: Request, watch: Watch) -> WorkloadRun:
     """The run under one reading of the rules of GPUs."""
-    if way.simulator is None:
-        raise ValueError(
-            f"way: got {way.name!r}, expected a way with a simulation; its test, gs.analyze "
-            "(gpusched check), follows every job of a hyperperiod"
-        )
     raise_if_stopped(request.stop)
     began = perf_counter()
     options = dict(request.options)
@@ -248,10 +246,12 @@ def _found(
     models: DerivedModels, way: Way, request: Request, watch: Watch
 ) -> tuple[DerivedModels, _Jobs]:
     """The simulated jobs, and the models that they are of: those in finer ticks, if needed."""
-    assert way.simulator is not None
     simulation = _SIMULATIONS[way.simulator]
+    if way.simulator != "machine" and _needs_machine(models, way):
+        simulation = _machine
     copies = any(task.copy_time for task in models.workload)
-    if way.name == "time_slices" and not copies and not models.platform.launch_latency:
+    latency = models.platform.launch_latency
+    if way.name == "time_slices" and simulation is not _machine and not copies and not latency:
         with contextlib.suppress(ValueError):  # else processes of several tasks, or no cores
             turns = models.refined(way.name, test=True)
             return turns, _host(turns, way, request, watch)
@@ -260,7 +260,10 @@ def _found(
         within = as_way(request.options.get("within", way.within)).name
     fine = models.refined(way.name, test=way.name == "mig", within=within)
     try:
-        return fine, simulation(fine, way, request, watch)
+        found = simulation(fine, way, request, watch)
+        if way.name in _IN_STREAMS and simulation is not _machine and _OVERLAP in found.limits:
+            found = _machine(fine, way, request, watch)
+        return fine, found
     except OverflowError:  # of times that are short enough in the given ticks
         if fine.grain == 1:
             raise
@@ -480,6 +483,56 @@ def _host(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _J
     return _Jobs(run.task, run.job, run.release, run.end, until, run.now, said, limits, run)
 
 
+_IN_STREAMS = (
+    "one_stream", "streams", "priority_streams", "mps", "mps_static", "green_contexts",
+    "time_slices",
+)  # fmt: skip
+"""Ways whose other simulations have no CPUs, and launch jobs of a task that overlap."""
+
+
+def _needs_machine(models: DerivedModels, way: Way) -> bool:
+    """Whether what happens between CPUs, copy engines and kernels matters in a run."""
+    if way.name in _IN_STREAMS:
+        return bool(_no_cpus(models)) or (
+            way.name == "time_slices" and models.platform.ring == "fifo" and _has_copies(models)
+        )
+    return False
+
+
+def _has_copies(models: DerivedModels) -> bool:
+    return any(uses_engine(part) for task in models.workload for part in task.segments)
+
+
+def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
+    """The whole machine: CPUs, copy engines and the GPU."""
+    if way.name in ("mps", "mps_static"):
+        refuse_many_clients(models)
+    if watch.until is None:
+        refuse_many(models.workload, launches_of, MOST_LAUNCHES, "repeat")
+    if watch.until is None and watch.budget is None:
+        refuse_many(models.workload, blocks_of, MOST_BLOCKS, "blocks")
+    until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
+    answer = request.answer
+    if answer is None and way.test is not None:
+        with contextlib.suppress(ValueError, BudgetSpent):  # the usual deployment
+            answer = analyzed(models.given, way, request)
+    choices = machine_choices(models, way.name, request.options, answer, until)
+    run = machine_run(
+        models,
+        way.name,
+        choices,
+        until=until,
+        timeline=watch.timeline,
+        budget=_limits(watch),
+        stop=watch.stop,
+    )
+    if run.reason is not None and not len(run):
+        raise spent(run.reason)
+    task, job, release, end = job_columns(run)
+    limits = choices.limits if way.divided else (*choices.limits, *_profiles(models))
+    return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
+
+
 def _placed(
     models: DerivedModels, way: Way, request: Request
 ) -> tuple[HostTasks, tuple[str, ...], Way, int | None]:
@@ -532,8 +585,6 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     found = analyzed(models, way, request).detail
     assert isinstance(found, MigAllocation)
     inner = as_way(found.within)
-    if inner.simulator is None:
-        raise ValueError(f"within: got {inner.name!r}, expected a way with a simulation")
     if not found.parts:
         raise ValueError(f"mig: got no instances for the tasks, expected some; {found.why()}")
     until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
@@ -566,6 +617,11 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         detail=InstanceRuns(details),
     )
 
+
+_OVERLAP = (
+    "jobs overlap",
+    "jobs of a task overlap in the simulation, and its thread runs one at a time",
+)
 
 _WITH_SWITCHES = ("gcaps", "time_slices")
 """Ways whose host simulation has contexts."""
@@ -609,8 +665,7 @@ def _overlapping(
     missed = due[(end < 0) | (end > due)]
     if not overlap.any() or (missed.size and missed.min() <= following[overlap].min()):
         return ()
-    text = "jobs of a task overlap in the simulation, and its thread runs one at a time"
-    return (("jobs overlap", text),)
+    return (_OVERLAP,)
 
 
 def _no_engines(models: DerivedModels) -> tuple[tuple[str, str], ...]:
@@ -661,6 +716,7 @@ _SIMULATIONS: dict[str, Callable[[DerivedModels, Way, Request, Watch], _Jobs]] =
     "hierarchy": _hierarchy,
     "host": _host,
     "instances": _instances,
+    "machine": _machine,
 }
 
 

@@ -35,6 +35,7 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy
 from gpusched.simulate.host_result import HostRun
+from gpusched.simulate.machine_result import MachineRun
 from gpusched.ways.way import WAYS, OptionValue, label_of
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ class WorkloadRun(Tabular, Saved, Frozen):
         What the run does not represent, each a pair of a short form and a sentence, such as
         ``("CPUs not shared", "...")``. A miss is one of the program only if there is none.
     detail
-        The result of the simulated model: a ``FifoRun``, ``HostRun`` or ``Hierarchy``, or, for GPU
-        instances, an ``InstanceRuns``. It has the timelines.
+        The result of the simulated model: a ``FifoRun``, ``HostRun``, ``Hierarchy`` or
+        ``MachineRun``, or, for GPU instances, an ``InstanceRuns``. It has the timelines.
     seconds
         Wall-clock time of the call; not compared by ``==``.
     grain
@@ -97,7 +98,13 @@ class WorkloadRun(Tabular, Saved, Frozen):
 
     _KIND: ClassVar[str] = "WorkloadRun"
     _OLD_NAMES: ClassVar[Mapping[str, str]] = {"finish": "end"}
-    _PARTS: ClassVar[tuple[type[Saved], ...]] = (GPU, InstanceRuns, *InstanceRuns._PARTS)
+    _PARTS: ClassVar[tuple[type[Saved], ...]] = (
+        GPU,
+        InstanceRuns,
+        *InstanceRuns._PARTS,
+        MachineRun,
+        *MachineRun._PARTS,
+    )
 
     workload: Workload
     platform: Platform
@@ -111,7 +118,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
     now: int
     assumptions: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
-    detail: FifoRun | HostRun | Hierarchy | InstanceRuns = field(repr=False)
+    detail: FifoRun | HostRun | Hierarchy | InstanceRuns | MachineRun = field(repr=False)
     seconds: float = field(compare=False)
     grain: int = 1
 
@@ -145,7 +152,7 @@ class WorkloadRun(Tabular, Saved, Frozen):
             grain=given.grain(),
         )
         given.done()
-        instance(made.detail, (FifoRun, HostRun, Hierarchy, InstanceRuns), "detail")
+        instance(made.detail, (FifoRun, HostRun, Hierarchy, InstanceRuns, MachineRun), "detail")
         for name, least, below in (
             ("task", 0, len(made.workload)),
             ("job", 0, 2**62),

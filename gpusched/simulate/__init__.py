@@ -5,8 +5,10 @@
 simulates the model of [RTAS20] above the SM: applications, streams, copies, and blocks on SMs with
 all their limits. ``host`` simulates tasks with CPU and GPU segments on cores and a GPU under one of
 several ways of sharing it, and ``host_responses`` stacks of them; ``challenge`` searches for a
-schedule of such tasks in which a job is late. ``warps`` simulates the inside of an SM, and
-``block_times`` uses it for the execution times of blocks that share an SM.
+schedule of such tasks in which a job is late. `gs.observe` simulates the whole machine of a
+program, with CPUs, copy engines and the GPU, where its parts matter to each other: the result is a
+`MachineRun`. ``warps`` simulates the inside of an SM, and ``block_times`` uses it for the execution
+times of blocks that share an SM.
 """
 
 from __future__ import annotations
@@ -21,11 +23,20 @@ from gpusched.simulate.hierarchy_run import hierarchy
 from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
 from gpusched.simulate.host_run import host, host_responses
 from gpusched.simulate.host_waits import HostWaits
+from gpusched.simulate.machine_result import (
+    ContextTurns,
+    CpuIntervals,
+    MachineJobs,
+    MachineRun,
+    Operations,
+)
 from gpusched.simulate.warps_run import block_times, warps
 
 __all__ = [
     "Blocks",
     "Challenge",
+    "ContextTurns",
+    "CpuIntervals",
     "Deadlock",
     "FifoResponses",
     "FifoRun",
@@ -35,7 +46,10 @@ __all__ = [
     "HostWaits",
     "Intervals",
     "LateJobs",
+    "MachineJobs",
+    "MachineRun",
     "Occupancy",
+    "Operations",
     "Order",
     "Slices",
     "Victim",

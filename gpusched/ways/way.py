@@ -60,8 +60,8 @@ class Way(Saved):
     global_edf
         Whether jobs run on any CPU, the earliest deadline first; otherwise tasks have cores.
     simulator
-        Its simulation: "fifo", "hierarchy", "host", or "instances" for separate simulations of GPU
-        instances; None if the test itself simulates everything that can happen.
+        Its simulation: "fifo", "hierarchy", "host", "machine", or "instances" for separate
+        simulations of GPU instances.
     modes
         Choices of the option ``mode`` of its test, each of which is a row of a comparison.
     parameters
@@ -84,7 +84,7 @@ class Way(Saved):
     monotone: ClassVar[bool] = False
     in_turns: ClassVar[bool] = False
     global_edf: ClassVar[bool] = False
-    simulator: ClassVar[str | None] = None
+    simulator: ClassVar[str] = ""
     modes: ClassVar[tuple[str, ...]] = ()
     parameters: ClassVar[tuple[Option, ...]] = ()
     premises: ClassVar[tuple[str, ...]] = ()

@@ -194,7 +194,7 @@ def test_answers_of_every_kind_are_among_them() -> None:
         *("MigAllocation", "HolisticBound"),
     }
     runs = {type(made(f"run, {name}").detail).__name__ for name in RUNS}
-    assert runs == {"FifoRun", "HostRun", "Hierarchy", "InstanceRuns"}
+    assert runs == {"FifoRun", "HostRun", "Hierarchy", "InstanceRuns", "MachineRun"}
     assert {made(f"answer, {name}").schedulable for name in ANSWERS} == {True, False, None}
     rows = compared().rows
     assert {row.way for row in rows} == set(WAYS)

@@ -639,7 +639,7 @@ def test_streams_without_launches_do_not_name_a_context() -> None:
     kernel, copy = gs.Kernel("1 ms", blocks=2, threads=128), gs.CopyIn("1 ms")
     a, b, c = task("a", kernel), task("b", kernel), task("c", gs.CPU("1 ms"))
     a = a.replace(segments=[copy, kernel])  # which the simulation with CPUs does not have
-    platform = gs.Platform(cpus=1, gpu="Xavier")
+    platform = gs.Platform(cpus=3, gpu="Xavier", ring="cyclic")
     for tasks in ([a, b], [a, b, c], [a, c, b], [c, a, b]):
         workload = gs.Workload(tasks)
         run = gs.observe(workload, platform, "time_slices", until="10 ms").detail

@@ -248,6 +248,7 @@ def test_colours_of_streams_are_those_of_a_workloads_tasks() -> None:
         gs.Task("cpu", "40ms", [gs.CPU("1ms")]),
         gs.Task("first", "40ms", parts),
     ]
-    run = gs.observe(gs.Workload(tasks, tick="us"), gs.Platform("AGX Orin", cpus=3), "time_slices")
+    orin = gs.Platform("AGX Orin", cpus=3, ring="cyclic")
+    run = gs.observe(gs.Workload(tasks, tick="us"), orin, "time_slices")
     keys = hierarchy_timeline.picture(run.detail, "sm", None, 0, None).keys
     assert [(key.text, key.color) for key in keys] == [("late", 0), ("first", 1)]

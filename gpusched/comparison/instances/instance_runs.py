@@ -13,6 +13,7 @@ from gpusched._support.text import escape
 from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy
 from gpusched.simulate.host_result import HostRun
+from gpusched.simulate.machine_result import MachineRun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["InstanceRuns", "ModelRun"]
 
-ModelRun = FifoRun | HostRun | Hierarchy
+ModelRun = FifoRun | HostRun | Hierarchy | MachineRun
 """A run of the model of one instance."""
 
-_MODEL_RUNS = (FifoRun, HostRun, Hierarchy)
+_MODEL_RUNS = (FifoRun, HostRun, Hierarchy, MachineRun)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,7 +127,7 @@ class InstanceRuns(Saved, Frozen):
         named, shift = [], 0
         for name, run in self.runs.items():
             named.append((name, _picture(run, unit, since, until), shift))
-            shift += run.launches.streams if isinstance(run, Hierarchy) else run.tasks.n
+            shift += _colors(run)
         return joined(named)
 
     def __repr__(self) -> str:
@@ -137,19 +138,40 @@ class InstanceRuns(Saved, Frozen):
         return "".join(parts)
 
 
+def _colors(run: ModelRun) -> int:
+    """Number of colours of a picture."""
+    if isinstance(run, Hierarchy):
+        return run.launches.streams
+    return len(run.name) if isinstance(run, MachineRun) else run.tasks.n
+
+
 def _picture(run: ModelRun, unit: str | None, since: int, until: int | None) -> Timeline:
-    from gpusched.simulate import fifo_timeline, hierarchy_timeline, host_timeline
+    from gpusched.simulate import (
+        fifo_timeline,
+        hierarchy_timeline,
+        host_timeline,
+        machine_timeline,
+    )
 
     if isinstance(run, FifoRun):
         return fifo_timeline.picture(run, unit, since, until)
     if isinstance(run, Hierarchy):
         return hierarchy_timeline.picture(run, "stream", unit, since, until)
+    if isinstance(run, MachineRun):
+        return machine_timeline.picture(run, unit, since, until)
     return host_timeline.picture(run, unit, since, until)
 
 
 def _trace(run: ModelRun) -> Timeline:
-    from gpusched.simulate import fifo_timeline, hierarchy_timeline, host_timeline
+    from gpusched.simulate import (
+        fifo_timeline,
+        hierarchy_timeline,
+        host_timeline,
+        machine_timeline,
+    )
 
     if isinstance(run, Hierarchy):
         return hierarchy_timeline.trace(run)
+    if isinstance(run, MachineRun):
+        return machine_timeline.trace(run)
     return fifo_timeline.trace(run) if isinstance(run, FifoRun) else host_timeline.trace(run)

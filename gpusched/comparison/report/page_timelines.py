@@ -14,6 +14,7 @@ from gpusched.model.workload.time_units import time_with_unit
 from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy
 from gpusched.simulate.host_result import HostRun
+from gpusched.simulate.machine_result import MachineRun
 
 __all__ = ["timelines_html"]
 
@@ -79,11 +80,13 @@ def _svg(run: WorkloadRun) -> str:
     return detail.to_svg(unit=unit)
 
 
-def _parts_of(detail: FifoRun | HostRun | Hierarchy | InstanceRuns) -> object | None:
+def _parts_of(detail: FifoRun | HostRun | Hierarchy | InstanceRuns | MachineRun) -> object | None:
     """The bars of a picture, None where they were not kept."""
     if isinstance(detail, InstanceRuns):
         kept = [_parts_of(run) for run in detail.runs.values()]
         return None if any(part is None for part in kept) else kept
     if isinstance(detail, FifoRun):
         return detail.waves
+    if isinstance(detail, MachineRun):
+        return detail.operations
     return detail.blocks if isinstance(detail, Hierarchy) else detail.intervals

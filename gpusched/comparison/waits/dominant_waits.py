@@ -8,6 +8,7 @@ from typing import Any
 from gpusched.comparison.instances.instance_runs import InstanceRuns, ModelRun
 from gpusched.comparison.waits.host_task_waits import host_waits
 from gpusched.comparison.waits.launch_waits import launch_waits
+from gpusched.comparison.waits.machine_waits import machine_waits
 from gpusched.comparison.waits.wait_sums import JobSpan, Waited
 from gpusched.comparison.waits.wave_waits import wave_waits
 from gpusched.model.workload.platforms import Platform
@@ -15,12 +16,13 @@ from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.fifo_result import FifoRun
 from gpusched.simulate.hierarchy_result import Hierarchy
+from gpusched.simulate.machine_result import MachineRun
 
 __all__ = ["wait_sentence"]
 
 
 def wait_sentence(
-    detail: ModelRun | InstanceRuns,
+    detail: ModelRun | InstanceRuns | MachineRun,
     workload: Workload,
     platform: Platform,
     options: Mapping[str, Any],
@@ -60,8 +62,14 @@ def _alone(workload: Workload, platform: Platform, name: str) -> int:
     return task.cpu_time + task.copy_time + kernels
 
 
+def _names(run: ModelRun) -> tuple[str, ...]:
+    if isinstance(run, Hierarchy):
+        return run.launches.stream_name
+    return run.name if isinstance(run, MachineRun) else run.tasks.name
+
+
 def _waits(
-    detail: ModelRun | InstanceRuns,
+    detail: ModelRun | InstanceRuns | MachineRun,
     workload: Workload,
     platform: Platform,
     options: Mapping[str, Any],
@@ -69,12 +77,13 @@ def _waits(
 ) -> list[Waited] | None:
     if isinstance(detail, InstanceRuns):
         for run in detail.runs.values():
-            names = run.launches.stream_name if isinstance(run, Hierarchy) else run.tasks.name
-            if span.name in names:
+            if span.name in _names(run):
                 return _waits(run, workload, platform, options, span)
         return None
     if isinstance(detail, Hierarchy):
         return launch_waits(detail, workload.names, span)
     if isinstance(detail, FifoRun):
         return wave_waits(detail, span)
+    if isinstance(detail, MachineRun):
+        return machine_waits(detail, span)
     return host_waits(detail, platform, options, span)

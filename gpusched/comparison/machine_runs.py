@@ -1,0 +1,236 @@
+"""Runs of workloads on the whole machine: CPUs, copy engines and GPU under a way of sharing.
+
+The machine plays the deployment that the answer of the way's test has: its cores, its order of GPU
+work, its plan.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched._support.arguments import Int64Array
+from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound
+from gpusched.analysis.verdict import Verdict
+from gpusched.comparison.delayed_programs import cores_of_worst_fit, delayed_programs
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.machine_models import MACHINE_WAYS, machine_model
+from gpusched.comparison.verdicts.premises import by_core, cpu_side
+from gpusched.comparison.workload_answer import WorkloadAnswer
+from gpusched.model.batch_table import BatchTable
+from gpusched.model.schedule import Schedule
+from gpusched.model.workload.segments import CopyIn, Kernel
+from gpusched.simulate.machine_result import (
+    ContextTurns,
+    CpuIntervals,
+    MachineJobs,
+    MachineRun,
+    Operations,
+)
+from gpusched.simulate.machine_run import MachineModel, run_machine
+from gpusched.ways.way import OptionValue
+
+__all__ = ["TABLES", "MachineChoices", "job_columns", "machine_choices", "machine_run"]
+
+TABLES = ("pbs", "edf_parallel")
+"""Ways that are played by the frames of a plan."""
+
+_SAID = (
+    "CPU work, copies and kernels run on one machine: a thread launches the kernels and copies "
+    "between two pieces of CPU work at once, and waits for all of them"
+)
+_DISPATCHER = (
+    "the dispatcher starts each batch when the one before it has ended, not before its time"
+)
+
+
+@dataclass(frozen=True)
+class MachineChoices:
+    """A deployment of the machine: arguments of `machine_model`, their meaning, what is open."""
+
+    arguments: dict[str, Any]
+    said: tuple[str, ...]
+    limits: tuple[tuple[str, str], ...]
+
+
+def machine_choices(
+    models: DerivedModels,
+    way: str,
+    options: Mapping[str, OptionValue],
+    answer: WorkloadAnswer | None,
+    until: int,
+) -> MachineChoices:
+    """The deployment of a way: that of its answer, or the usual one.
+
+    ``until``: end of the releases in the ticks of the models.
+
+    Raises ValueError where the way needs a plan that the answer does not have.
+    """
+    arguments: dict[str, Any] = {"channel_release": models.channel_release}
+    arguments |= {name: options[name] for name in ("mode", "ring") if name in options}
+    said: tuple[str, ...] = (_SAID,)
+    limits: tuple[tuple[str, str], ...] = ()
+    if MACHINE_WAYS[way].cpu == "partitioned":
+        cores = _cores(models, way, answer)
+        arguments["cores"] = cores
+        names = models.workload.names
+        said += (f"each task has a core: {by_core(dict(zip(names, cores, strict=True)))}",)
+        chosen = not models.has_cores() and models.platform.cpus > 1
+        if chosen and cpu_side(models).condition is not None:
+            text = "the cores of the tasks were chosen, and others may do"
+            limits += (("chosen cores", text),)
+    detail = None if answer is None else answer.detail
+    if way == "edf_serial" and isinstance(detail, HolisticBound):
+        behind = detail.terms[:, HOLISTIC_TERMS.index("behind")]
+        arguments["tails"] = (behind * models.grain).tolist()
+    if way == "edf_serial":
+        limits += (("chosen order", "the order of GPU work was chosen, and others may do"),)
+    if way in TABLES:
+        if answer is None or answer.schedule is None:
+            raise ValueError(
+                "plan: got none, expected one; the search has not found a plan to play"
+            )
+        arguments["table"] = list(_frames(answer, models.grain, until))
+        arguments["repeat"] = until + 1  # it has all frames
+        arguments["channels"] = 0  # kernels are held back before they are in one
+        said += (_DISPATCHER,)
+        limits += (("chosen plan", "the plan was chosen, and others may do"),)
+    return MachineChoices(arguments, said, limits)
+
+
+def machine_run(
+    models: DerivedModels, way: str, choices: MachineChoices, **arguments: Any
+) -> MachineRun:
+    """Play a way on the machine: periodic releases without jitter, whole times."""
+    until, timeline = arguments.pop("until"), arguments.pop("timeline")
+    model = machine_model(models, way, until=until, jitter=False, **choices.arguments)
+    found = run_machine(
+        model,
+        log=("jobs", "operations", "cpus") if timeline else ("jobs",),
+        progress=False,
+        **arguments,
+    )
+    jobs, ops, cpu = dict(found.jobs), dict(found.operations), dict(found.cpu)
+    jobs["number"] = jobs.pop("job")
+    cpu["start"], cpu["end"] = cpu.pop("from"), cpu.pop("to")
+    engines = model.columns["engines"]
+    deadline = model.columns["deadline"]
+    assert engines is not None
+    assert deadline is not None
+    return MachineRun(
+        name=models.workload.names,
+        deadline=deadline,
+        cpus=models.platform.cpus,
+        engines=int(engines.max()),
+        jobs=MachineJobs(**jobs),
+        operations=Operations(**ops, what=_kinds(models, ops)) if timeline else None,
+        cpu=CpuIntervals(**cpu) if timeline else None,
+        turns=_turns(model, found.slices) if timeline else None,
+        now=found.now,
+        reason=found.reason,
+    )
+
+
+def _turns(model: MachineModel, slices: Mapping[str, Int64Array]) -> ContextTurns:
+    """Turns of contexts, by their first tasks."""
+    device, context = model.columns["device"], model.columns["context"]
+    assert device is not None
+    assert context is not None
+    first: dict[tuple[int, int], int] = {}
+    for task, key in enumerate(zip(device.tolist(), context.tolist(), strict=True)):
+        first.setdefault(key, task)
+    keys = zip(slices["device"].tolist(), slices["context"].tolist(), strict=True)
+    return ContextTurns(
+        task=np.array([first[key] for key in keys], np.int64),
+        switches=slices["switch"],
+        start=slices["from"],
+        end=slices["to"],
+    )
+
+
+def _kinds(models: DerivedModels, operations: Mapping[str, Int64Array]) -> Int64Array:
+    """Whether operations are kernels, copies in or copies out."""
+    first, kinds = [0], list[int]()
+    for task in models.workload:
+        for _, part in task.steps():
+            inward = isinstance(part, CopyIn)
+            kinds.append(0 if isinstance(part, Kernel) else 1 if inward else 2)
+        first.append(len(kinds))
+    place = np.array(first, np.int64)[operations["task"]] + operations["item"]
+    found: Int64Array = np.array(kinds, np.int64)[place]
+    return found
+
+
+def _cores(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> list[int]:
+    """The core of each task."""
+    names = models.workload.names
+    if models.has_cores():
+        return [task.core or 0 for task in models.workload]
+    detail = None if answer is None else answer.detail
+    if way in TABLES:
+        delayed = None if cpu_side(models).core else delayed_programs(models)
+        if delayed is not None:
+            return [delayed.core[name] for name in names]
+    if isinstance(detail, HolisticBound):
+        chosen: list[int] = detail.tasks.core.tolist()
+        return chosen
+    if isinstance(detail, Verdict):
+        hosts = dict(zip(detail.hosts.name, detail.hosts.core.tolist(), strict=True))
+        if all(hosts.get(name, -1) >= 0 for name in names):
+            return [hosts[name] for name in names]
+    if core := cpu_side(models).core:
+        return [core.get(name, 0) for name in names]
+    return cores_of_worst_fit(models)
+
+
+def _frames(
+    answer: WorkloadAnswer, grain: int, until: int
+) -> Iterator[tuple[int, list[tuple[str, int, int]]]]:
+    """The frames of a plan up to an instant: their starts, and kernels by task, job and number.
+
+    Times are in so many finer ticks. A job has a row for each of its units, of one or more kernels.
+    """
+    schedule, workload = answer.schedule, answer.workload
+    assert schedule is not None
+    rows: list[tuple[str, tuple[int, ...]]] = []
+    for name in schedule.tasks.name:
+        count = sum(kernel.repeat for kernel in workload[name].kernels)
+        first = 0
+        for size in answer.units.get(name, (1,) * count):
+            rows.append((name, tuple(range(first, first + size))))
+            first += size
+    done: Counter[int] = Counter()
+    table = schedule.table
+    for start, batch in _repeated(schedule, -(-until * answer.grain // grain)):
+        members = [i for i in range(len(rows)) if batch >> i & 1]
+        if isinstance(table, BatchTable) and table.completion[batch] > 0:
+            members = list(table.submission_order(batch))
+        kernels = []
+        for i in members:
+            name, of_row = rows[i]
+            kernels += [(name, done[i], k) for k in of_row]
+            done[i] += 1
+        yield -(-start * grain // answer.grain), kernels
+
+
+def _repeated(schedule: Schedule, until: int) -> Iterator[tuple[int, int]]:
+    """Starts and batches of a plan, whose cycle is repeated up to an instant."""
+    plan = list(zip(schedule.start.tolist(), schedule.batch.tolist(), strict=True))
+    yield from plan
+    begin, step = schedule.cycle or (0, schedule.tasks.hyperperiod)
+    again = [row for row in plan if row[0] >= begin]
+    shift = step
+    while again and again[0][0] + shift < until:
+        yield from ((start + shift, batch) for start, batch in again)
+        shift += step
+
+
+def job_columns(run: MachineRun) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
+    """Task, number, arrival and end of the jobs of a run, by task."""
+    jobs = run.jobs
+    order = np.lexsort((jobs.number, jobs.task))
+    return jobs.task[order], jobs.number[order], jobs.arrival[order], jobs.end[order]

@@ -1,0 +1,313 @@
+"""Timelines of runs of whole machines: CPUs, copies, and the kernels of each task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched._draw.timeline import (
+    Key,
+    Lane,
+    Mark,
+    Piece,
+    Rows,
+    Timeline,
+    in_window,
+    labelled,
+    late_key,
+    window,
+)
+from gpusched._support.arguments import Int64Array
+from gpusched._support.registry import enumeration
+from gpusched._support.text import clip
+
+_SHOWN = (300, 3000)  # bars of a picture: without ``until``, and with it
+_MOST_RELEASES = 600
+_MOST_CPUS = 256  # lanes
+_HEIGHT = 20.0  # of a lane, in points
+_LEGEND, _LABEL = 10, 28  # tasks in the legend; characters of a name
+_SERVER = "#999999"
+_CPUS, _GPU, _JOBS = "CPUs", "GPU", "jobs"
+_WORK = enumeration("simulate.machine_activity").index("work")
+
+
+class JobColumns(Protocol):
+    """Columns of jobs."""
+
+    def __len__(self) -> int: ...
+    @property
+    def task(self) -> Int64Array: ...
+    @property
+    def number(self) -> Int64Array: ...
+    @property
+    def arrival(self) -> Int64Array: ...
+    @property
+    def release(self) -> Int64Array: ...
+    @property
+    def end(self) -> Int64Array: ...
+
+
+class OperationColumns(Protocol):
+    """Columns of operations."""
+
+    @property
+    def task(self) -> Int64Array: ...
+    @property
+    def job(self) -> Int64Array: ...
+    @property
+    def joined(self) -> Int64Array: ...
+    @property
+    def first(self) -> Int64Array: ...
+    @property
+    def end(self) -> Int64Array: ...
+    @property
+    def what(self) -> Int64Array: ...
+
+
+class CpuColumns(Protocol):
+    """Columns of intervals on CPUs."""
+
+    @property
+    def cpu(self) -> Int64Array: ...
+    @property
+    def task(self) -> Int64Array: ...
+    @property
+    def job(self) -> Int64Array: ...
+    @property
+    def what(self) -> Int64Array: ...
+    @property
+    def start(self) -> Int64Array: ...
+    @property
+    def end(self) -> Int64Array: ...
+
+
+class TurnColumns(Protocol):
+    """Columns of turns of contexts."""
+
+    def __len__(self) -> int: ...
+    @property
+    def task(self) -> Int64Array: ...
+    @property
+    def switches(self) -> Int64Array: ...
+    @property
+    def start(self) -> Int64Array: ...
+    @property
+    def end(self) -> Int64Array: ...
+
+
+class Records(Protocol):
+    """Protocol of a run: the records that are drawn."""
+
+    @property
+    def name(self) -> tuple[str, ...]: ...
+    @property
+    def deadline(self) -> Int64Array: ...
+    @property
+    def cpus(self) -> int: ...
+    @property
+    def engines(self) -> int: ...
+    @property
+    def jobs(self) -> JobColumns: ...
+    @property
+    def operations(self) -> OperationColumns | None: ...
+    @property
+    def cpu(self) -> CpuColumns | None: ...
+    @property
+    def turns(self) -> TurnColumns | None: ...
+    @property
+    def late(self) -> npt.NDArray[np.bool_]: ...
+    @property
+    def now(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class _Bars:
+    """Bars as columns: what ran or waited where; ``style`` and ``what`` are indices."""
+
+    lane: Int64Array
+    task: Int64Array
+    job: Int64Array
+    start: Int64Array
+    end: Int64Array
+    style: Int64Array
+    what: Int64Array
+
+
+_STYLES = ("run", "copy", "idle")
+_WHAT = ("work", "spin", "update", "kernel", "copy in", "copy out", "waits", "turn", "switch")
+_WAITS, _TURN = _WHAT.index("waits"), _WHAT.index("turn")
+
+
+class _Places:
+    """Lanes of the CPUs, the copies and the kernels that there were, from ``first`` on."""
+
+    def __init__(self, run: Records, first: int = 0) -> None:
+        assert run.cpu is not None
+        assert run.operations is not None
+        self.lanes: list[Lane] = []
+        self.first = first
+        used = np.unique(run.cpu.cpu).tolist()
+        self.cpus = {
+            cpu: self._add("server" if cpu == run.cpus else f"CPU {cpu}", _CPUS)
+            for cpu in used[:_MOST_CPUS]
+        }
+        hidden = len(used) - len(self.cpus)
+        self.notes = (f"{hidden:,} of {len(used):,} CPUs not shown",) if hidden else ()
+        ops = run.operations
+        names = ("copies in", "copies out") if run.engines > 1 else ("copies", "copies")
+        self.copies: dict[int, int] = {}
+        for what in np.unique(ops.what[ops.what > 0]).tolist():
+            twin = self.copies.get(3 - what) if run.engines < 2 else None
+            self.copies[what] = self._add(names[what - 1], _GPU) if twin is None else twin
+        users = np.unique(ops.task[ops.what == 0]).tolist()
+        self.kernels = {task: self._add(run.name[task], _GPU) for task in users}
+        self.turns = self._add("turns", _GPU) if run.turns is not None and len(run.turns) else -1
+
+    def _add(self, name: str, group: str) -> int:
+        self.lanes.append(Lane(name, group, height=_HEIGHT))
+        return self.first + len(self.lanes) - 1
+
+
+def _bars(run: Records, places: _Places) -> _Bars:
+    """All bars, in the order of their starts."""
+    cpu, ops = run.cpu, run.operations
+    assert cpu is not None
+    assert ops is not None
+    parts = []
+    shown = np.isin(cpu.cpu, list(places.cpus))
+    lane = np.array([places.cpus.get(k, -1) for k in range(run.cpus + 1)], np.int64)
+    idle = np.where(cpu.what == _WORK, 0, _STYLES.index("idle"))
+    columns = (lane[cpu.cpu], cpu.task, cpu.job, cpu.start, cpu.end, idle, cpu.what)
+    parts.append([column[shown] for column in columns])
+    of_what = np.array([-1, *(places.copies.get(k, -1) for k in (1, 2))], np.int64)
+    of_task = np.array([places.kernels.get(k, -1) for k in range(len(run.name))], np.int64)
+    lane = np.where(ops.what == 0, of_task[ops.task], of_what[ops.what])
+    end = np.where(ops.end < 0, run.now, ops.end)
+    first = np.where(ops.first < 0, run.now, ops.first)
+    style = np.where(ops.what == 0, 0, _STYLES.index("copy"))
+    began, kernels = ops.first >= 0, (ops.joined >= 0) & (ops.what == 0) & (ops.joined < first)
+    what = ops.what + _WHAT.index("kernel")
+    columns = (lane, ops.task, ops.job, ops.first, end, style, what)
+    parts.append([column[began] for column in columns])
+    waits = np.full(len(lane), _STYLES.index("idle")), np.full(len(lane), _WAITS)
+    columns = (lane, ops.task, ops.job, ops.joined, first, *waits)
+    parts.append([column[kernels] for column in columns])
+    if run.turns is not None and len(run.turns):
+        turns = run.turns
+        here, none = np.full(len(turns), places.turns), np.full(len(turns), -1)
+        idle = turns.switches * _STYLES.index("idle")
+        what = _TURN + turns.switches
+        parts.append([here, turns.task, none, turns.start, turns.end, idle, what])
+    both = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.lexsort((both[0], both[3]))
+    return _Bars(*(column[order] for column in both))
+
+
+def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
+    """Timeline of a window."""
+    if run.cpu is None or run.operations is None:
+        raise ValueError("timeline: got a run without its logs, expected one with timeline=True")
+    low, high = window(since, until)
+    places = _Places(run)
+    bars = _bars(run, places)
+    last = int(bars.end.max(initial=1))
+    shown, end, hidden = in_window(bars.start, bars.end, low, high, last, _SHOWN)
+    pieces = tuple(_pieces(run, bars, shown))
+    marks = tuple(_releases(run, places, low, end))
+    tasks = sorted({int(piece.color) for piece in pieces if not isinstance(piece.color, str)})
+    keys = [Key(clip(run.name[task], _LABEL), task) for task in tasks[:_LEGEND]]
+    if marks:
+        keys.append(Key("release", mark="release"))
+    styles = {piece.style for piece in pieces}
+    for style, text in (("copy", "copies"), ("idle", "waits, spins, updates")):
+        if style in styles:
+            keys.append(Key(text, style=style))
+    if any(piece.late for piece in pieces):
+        keys.append(late_key())
+    return Timeline(
+        lanes=tuple(places.lanes),
+        pieces=pieces,
+        since=low,
+        end=end,
+        unit=unit,
+        marks=marks,
+        keys=tuple(keys),
+        notes=((f"{hidden} later bars not shown",) if hidden else ()) + places.notes,
+        numbers="jobs" if labelled(pieces, places.lanes) else "",
+    )
+
+
+def trace(run: Records) -> Timeline:
+    """Timeline of the whole run: jobs from release to end, and who used what."""
+    lanes = [Lane(name, _JOBS) for name in run.name]
+    places = None if run.cpu is None else _Places(run, len(lanes))
+
+    def pieces() -> Iterator[Piece]:
+        yield from _jobs(run)
+        if places is not None:
+            bars = _bars(run, places)
+            yield from _pieces(run, bars, np.arange(len(bars.lane)))
+
+    return Timeline(
+        lanes=(*lanes, *(places.lanes if places is not None else ())),
+        pieces=Rows(pieces),
+        other={"not shown": ", ".join(places.notes)} if places and places.notes else {},
+    )
+
+
+def _pieces(run: Records, bars: _Bars, rows: Int64Array) -> Iterator[Piece]:
+    rows_late = run.late
+    columns_late = (run.jobs.task[rows_late].tolist(), run.jobs.number[rows_late].tolist())
+    late = set(zip(*columns_late, strict=True))
+    columns = (bars.lane, bars.task, bars.job, bars.start, bars.end, bars.style, bars.what)
+    for lane, task, job, start, end, style, what in zip(
+        *(column[rows].tolist() for column in columns), strict=True
+    ):
+        server, number = task == len(run.name), "" if what >= _TURN else f" #{job}"
+        yield Piece(
+            lane=lane,
+            start=start,
+            end=end,
+            name=f"{'server' if server else f'{run.name[task]}{number}'}: {_WHAT[what]}",
+            color=_SERVER if server else task,
+            label="" if server or what >= _WAITS else str(job),
+            style=_STYLES[style],
+            late=(task, job) in late,
+        )
+
+
+def _releases(run: Records, places: _Places, since: int, end: int) -> Iterator[Mark]:
+    """Releases in the lane of the task's kernels, else of the last CPU."""
+    jobs = run.jobs
+    lowest = max(places.cpus.values(), default=None)
+    seen = np.flatnonzero((jobs.release >= since) & (jobs.release < end))[:_MOST_RELEASES]
+    for task, time in zip(jobs.task[seen].tolist(), jobs.release[seen].tolist(), strict=True):
+        lane = places.kernels.get(task, lowest)
+        if lane is not None:
+            yield Mark(lane, time, "release", task)
+
+
+def _jobs(run: Records) -> Iterator[Piece]:
+    jobs, late = run.jobs, run.late
+    ends = np.where(jobs.end >= 0, jobs.end, np.maximum(run.now, jobs.release))
+    for k in range(len(jobs)):
+        task, number, ended = int(jobs.task[k]), int(jobs.number[k]), bool(jobs.end[k] >= 0)
+        arrival = int(jobs.arrival[k])
+        yield Piece(
+            lane=task,
+            start=int(jobs.release[k]),
+            end=int(ends[k]),
+            name=f"{run.name[task]} #{number}",
+            color=task,
+            late=bool(late[k]),
+            unfinished=not ended,
+            times={
+                "deadline": arrival + int(run.deadline[task]),
+                "response": int(jobs.end[k]) - arrival if ended else None,
+            },
+            args={"job": number, "late": bool(late[k])},
+        )
