@@ -84,6 +84,10 @@ def machine_choices(
             text = "the cores of the tasks were chosen, and others may do"
             limits += (("chosen cores", text),)
     detail = None if answer is None else answer.detail
+    if isinstance(detail, Verdict):
+        arguments |= _places(models, way, detail)
+    if way == "stgm":
+        limits += (("chosen SMs", "the SMs of the tasks were chosen, and others may do"),)
     if way == "edf_serial" and isinstance(detail, HolisticBound):
         behind = detail.terms[:, HOLISTIC_TERMS.index("behind")]
         arguments["tails"] = (behind * models.grain).tolist()
@@ -100,6 +104,21 @@ def machine_choices(
         said += (_DISPATCHER,)
         limits += (("chosen plan", "the plan was chosen, and others may do"),)
     return MachineChoices(arguments, said, limits)
+
+
+def _places(models: DerivedModels, way: str, verdict: Verdict) -> dict[str, Any]:
+    """The SMs of each task, or the server's core, as a test chose them."""
+    if way == "gpu_server" and verdict.server is not None:
+        own = int(verdict.server) >= models.platform.cpus
+        return {} if own else {"server_core": int(verdict.server)}
+    if way != "stgm":
+        return {}
+    place = {name: i for i, name in enumerate(verdict.hosts.name)}
+    sets = [
+        verdict.hosts.sm[place[name]].nonzero()[0].tolist() if name in place else []
+        for name in models.workload.names
+    ]
+    return {"sms": [one or None for one in sets]}
 
 
 def machine_run(

@@ -258,7 +258,9 @@ def _found(
     within = ""
     if way.name == "mig":
         within = as_way(request.options.get("within", way.within)).name
-    fine = models.refined(way.name, test=way.name == "mig", within=within)
+    # Blocks of the machine need whole times, other simulations of these ways have no blocks.
+    blocks = "time_slices" if simulation is _machine and way.simulator == "host" else way.name
+    fine = models.refined(blocks, test=way.name == "mig", within=within)
     try:
         found = simulation(fine, way, request, watch)
         if way.name in _IN_STREAMS and simulation is not _machine and _OVERLAP in found.limits:
@@ -492,15 +494,15 @@ _IN_STREAMS = (
 
 def _needs_machine(models: DerivedModels, way: Way) -> bool:
     """Whether what happens between CPUs, copy engines and kernels matters in a run."""
+    if way.name == "time_slices":
+        copies = any(uses_engine(part) for task in models.workload for part in task.segments)
+        return bool(_no_cpus(models)) or (models.platform.ring == "fifo" and copies)
     if way.name in _IN_STREAMS:
-        return bool(_no_cpus(models)) or (
-            way.name == "time_slices" and models.platform.ring == "fifo" and _has_copies(models)
-        )
-    return False
-
-
-def _has_copies(models: DerivedModels) -> bool:
-    return any(uses_engine(part) for task in models.workload for part in task.segments)
+        return bool(_no_cpus(models))
+    if way.name in _WITHOUT_ENGINES:
+        return bool(_no_engines(models))
+    costs = [key for key, _ in _costs_per_kernel(models, way)]
+    return way.placed and costs == ["latency per kernel"]
 
 
 def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
@@ -529,7 +531,7 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     if run.reason is not None and not len(run):
         raise spent(run.reason)
     task, job, release, end = job_columns(run)
-    limits = choices.limits if way.divided else (*choices.limits, *_profiles(models))
+    limits = (*choices.limits, *_profiles(models))
     return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
 
 
