@@ -142,6 +142,8 @@ def calls(folder: Path) -> Iterator[tuple[str, Call]]:
     yield "margin of gcaps", _bound(gs.margin, small, orin, "gcaps")
     yield "analyze a network", _bound(gs.analyze, workload(3, 60), orin, "pbs")
     yield "mig", _bound(gs.mig, small, gs.Platform("A100", cpus=4))
+    shared = gs.Platform("AGX Orin", cpus=1)
+    yield "observe a machine", _bound(gs.observe, small, shared, "time_slices", until=20_000)
     small.save(folder / "w.toml")
     yield "load a workload", _bound(gs.Workload.load, folder / "w.toml")
     yield "read a trace", _bound(gs.io.read_trace, DATA / "pipeline.pt.trace.json")

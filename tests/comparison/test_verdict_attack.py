@@ -1,5 +1,5 @@
-"""Attack on the verdicts of `gs.compare`, a hundredth of benchmarks/verdict_attack.py; realistic
-programs of benchmarks/verdict_table.py."""
+"""Attack on the verdicts of `gs.compare`, a hundredth of benchmarks/verdict_attack.py and of
+benchmarks/bounds_attack.py; realistic programs of benchmarks/verdict_table.py."""
 
 import subprocess
 import sys
@@ -23,6 +23,14 @@ def test_no_claim_is_contradicted_by_the_machine() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "of 29 kinds" in done.stdout  # one program of each
     assert "29 programs" in done.stdout and " 0 alarms" in done.stdout
+
+
+def test_no_bound_is_exceeded_in_many_runs() -> None:
+    done = run("bounds_attack.py", "--count", "58", "--runs", "50", "--first", "2000")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "58 programs" in done.stdout and " 0 alarms" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines()[3:]]
+    assert sum(int(row[-4].replace(",", "")) for row in rows) > 30_000  # runs
 
 
 def test_verdicts_of_realistic_programs_are_counted() -> None:
