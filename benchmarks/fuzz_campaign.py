@@ -35,6 +35,7 @@ RUNS = {
     "gedf": 4000,
     "hierarchy": 4000,
     "host": 4000,
+    "machine": 2000,
     "pbs": 400,
     "placement": 30000,
     "streams": 4000,

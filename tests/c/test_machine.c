@@ -315,8 +315,8 @@ static void test_slices(void)
         MU_CHECK(whole.job_count == parts.job_count && whole.job_count > 10);
         MU_CHECK(whole.block_count == parts.block_count && whole.block_count > 40);
         for (int c = 0; c < GS_SIMULATE_MACHINE_JOB_COLUMNS; c++) {
-            MU_CHECK(memcmp(whole.job[c], parts.job[c],
-                            (size_t)whole.job_count * sizeof(int64_t)) == 0);
+            MU_CHECK(
+                memcmp(whole.job[c], parts.job[c], (size_t)whole.job_count * sizeof(int64_t)) == 0);
         }
         for (int c = 0; c < GS_SIMULATE_MACHINE_BLOCK_COLUMNS; c++) {
             MU_CHECK(memcmp(whole.block[c], parts.block[c],
@@ -333,8 +333,8 @@ static void test_faults(void)
     for (int rule = 0; rule < GS_SIMULATE_MACHINE_RULES; rule++) {
         system_t system;
         make_pair(&system, rule);
-        system.context[1] = rule == GS_SIMULATE_MACHINE_RULE_TIME_SLICES ||
-                            rule == GS_SIMULATE_MACHINE_RULE_GCAPS;
+        system.context[1] =
+            rule == GS_SIMULATE_MACHINE_RULE_TIME_SLICES || rule == GS_SIMULATE_MACHINE_RULE_GCAPS;
         system.limit[0] = 1;
         for (int kind = 0; kind < FAULT_KINDS; kind++) {
             for (fault_t fault = fault_first(kind); fault_next(&fault);) {
