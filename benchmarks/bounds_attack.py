@@ -13,6 +13,7 @@ pbs hold for the stated releases, and edf_parallel for the stated times, too.
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -144,7 +145,7 @@ def main() -> None:
         except ValueError:
             continue
         found = gs.compare(*case, ways=asked, progress=False)
-        grain = int(np.lcm.reduce([row.answer.grain for row in found if row.answer is not None]))
+        grain = math.lcm(*(row.answer.grain for row in found if row.answer is not None))
         if grain > 1:
             case = finer(case, grain)
             found = gs.compare(*case, ways=asked, progress=False)

@@ -255,7 +255,10 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
     options: dict[str, Any] = {}
     if core := cpu_side(DerivedModels(workload, platform)).core:  # chosen where CPUs are not shared
         options["cores"] = [core.get(name, 0) for name in workload.names]
-    options |= {name: row.options[name] for name in ("mode", "ring") if name in row.options}
+    if "mode" in row.options:
+        options["mode"] = row.options["mode"]
+    if way == "time_slices":
+        options["ring"] = row.platform.ring
     if way == "container":
         return None
     if way == "driver":

@@ -37,7 +37,7 @@ from gpusched.comparison.analyses import (
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.machine_runs import job_columns, machine_choices, machine_run
+from gpusched.comparison.machine_runs import TABLES, job_columns, machine_choices, machine_run
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
     MOST_LAUNCHES,
@@ -131,14 +131,17 @@ def observe(
     platform
         GPU, CPU cores and overheads.
     way
-        A way of sharing the GPU (``gs.ways``) that has a simulation, or its name: "one_stream",
-        "streams", "priority_streams", "mps", "mps_static", "green_contexts", "time_slices",
-        "gcaps", "mpcp", "fmlp_plus", "gpu_server", "stgm", "mig", "srm", "container" or "driver".
-        "streams" is simulated by ``gs.simulate.fifo``, which has the model of the bounds; if that
-        model does not apply, for example to jobs of several kernels, to copies on engines, or to
-        more streams than the GPU has channels or runs kernels at once, it is simulated by
-        ``gs.simulate.hierarchy``. "time_slices" is simulated by ``gs.simulate.host``, with CPUs,
-        or, if tasks have copies on engines or share a process, by ``gs.simulate.hierarchy``. "mig"
+        A way of sharing the GPU (``gs.ways``), or its name. Where the parts of a program matter to
+        each other, its whole machine is simulated, with CPUs, copy engines and the GPU
+        (`gs.simulate.MachineRun`): where tasks share CPUs with threads of streams and contexts,
+        sections of "gcaps" and "stgm" share copy engines, jobs of a task overlap, a section of a
+        lock has several launches, or contexts with copies take turns. So are "edf_serial",
+        "edf_parallel" and "pbs", by the order or the plan of their tests. Otherwise "streams" is
+        simulated by ``gs.simulate.fifo``, which has the model of the bounds; if that model does not
+        apply, for example to jobs of several kernels, to copies on engines, or to more streams than
+        the GPU has channels or runs kernels at once, it is simulated by ``gs.simulate.hierarchy``,
+        as other streams are. "time_slices" is simulated by ``gs.simulate.host``, with CPUs, or, if
+        tasks have copies on engines or share a process, by ``gs.simulate.hierarchy``. "mig"
         simulates each GPU instance separately, with the simulation of its way ``within``.
     until
         End of the interval in which jobs are released, as ticks or text with a unit; these jobs
@@ -167,7 +170,7 @@ def observe(
         The way does not exist on the platform, or the model cannot express the workload (the
         message gives the reason). It is a ValueError.
     ValueError
-        The way has no simulation; the way or a parameter is unknown; or, if
+        The way or a parameter is unknown; or, if
         ``until`` is not given, a single job has more than a million launches or a million periods
         of a container, or, without a budget, more than 20 million blocks.
     OverflowError
@@ -515,7 +518,9 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         refuse_many(models.workload, blocks_of, MOST_BLOCKS, "blocks")
     until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
     answer = request.answer
-    if answer is None and way.test is not None:
+    if answer is None and way.name in TABLES:
+        answer = analyzed(models.given, way, request)  # it has the plan
+    elif answer is None:
         with contextlib.suppress(ValueError, BudgetSpent):  # the usual deployment
             answer = analyzed(models.given, way, request)
     choices = machine_choices(models, way.name, request.options, answer, until)
