@@ -1,4 +1,10 @@
-"""Random small programs for the machine under each way of sharing, with all that may be given."""
+"""Random small programs for the machine under each way of sharing, with all that may be given.
+
+The twin and the package differ on purpose where the rules leave a choice, and no program has these:
+levels of equal deadlines under priority_streams; copies of tasks outside of all green contexts;
+times of kernels on GPU instances, which the package converts; GPU priorities of some tasks only
+under gcaps; several processes under streams, which the package refuses.
+"""
 
 from __future__ import annotations
 
