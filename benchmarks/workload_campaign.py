@@ -417,6 +417,8 @@ def rows(seed: int, share: float) -> Lines:
             if answer is None:
                 continue
             worst = None if run is None else run.worst
+            if answer.conditional and run and isinstance(run.detail, gs.simulate.MachineRun):
+                worst = None  # the machine delays what the conditions say is not delayed
             if run is not None and worst is not None:
                 bounded = answer.bounded & ~np.ma.getmaskarray(worst)
                 tight.add(worst.filled(0), answer.response.filled(0), bounded, said)

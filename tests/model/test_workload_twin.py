@@ -159,10 +159,13 @@ def test_jobs_in_one_stream_end_one_after_the_other() -> None:
     compared = 0
     for seed in SEEDS:
         w, p = random_case(seed)
-        p = p.replace(copy_engines=1)
+        p = p.replace(copy_engines=1, cpus=len(w))
+        w = w.replace(tasks=[task.replace(core=None) for task in w])
         try:
             run = gs.observe(w, p, "one_stream", until=3000)
         except ValueError:
+            continue
+        if isinstance(run.detail, gs.simulate.MachineRun):  # jobs of a task overlap
             continue
         assert p.gpu is not None
         free = 0
