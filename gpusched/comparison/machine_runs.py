@@ -32,7 +32,7 @@ from gpusched.simulate.machine_result import (
     Operations,
 )
 from gpusched.simulate.machine_run import MachineModel, run_machine
-from gpusched.ways.way import OptionValue
+from gpusched.ways.way import OptionValue, as_way
 
 __all__ = ["TABLES", "MachineChoices", "job_columns", "machine_choices", "machine_run"]
 
@@ -79,8 +79,7 @@ def machine_choices(
         arguments["cores"] = cores
         names = models.workload.names
         said += (f"each task has a core: {by_core(dict(zip(names, cores, strict=True)))}",)
-        chosen = not models.has_cores() and models.platform.cpus > 1
-        if chosen and cpu_side(models).condition is not None:
+        if not _cores_do_not_matter(models, way, cores):
             text = "the cores of the tasks were chosen, and others may do"
             limits += (("chosen cores", text),)
     detail = None if answer is None else answer.detail
@@ -88,9 +87,9 @@ def machine_choices(
         arguments |= _places(models, way, detail)
     if way == "stgm":
         limits += (("chosen SMs", "the SMs of the tasks were chosen, and others may do"),)
-    if way == "edf_serial" and isinstance(detail, HolisticBound):
+    if way == "edf_serial" and answer is not None and isinstance(detail, HolisticBound):
         behind = detail.terms[:, HOLISTIC_TERMS.index("behind")]
-        arguments["tails"] = (behind * models.grain).tolist()
+        arguments["tails"] = (behind * models.grain // answer.grain).tolist()
     if way == "edf_serial":
         limits += (("chosen order", "the order of GPU work was chosen, and others may do"),)
     if way in TABLES:
@@ -184,14 +183,28 @@ def _kinds(models: DerivedModels, operations: Mapping[str, Int64Array]) -> Int64
     return found
 
 
+def _cores_do_not_matter(models: DerivedModels, way: str, cores: list[int]) -> bool:
+    """Whether a late job on these cores is one of the program, not of their choice.
+
+    They are stated, there is one, or no thread of a way without cores in its test is delayed there.
+    """
+    if models.has_cores() or models.platform.cpus == 1:
+        return True
+    apart = cpu_side(models).core
+    return not as_way(way).placed and cores == [apart.get(name) for name in models.workload.names]
+
+
 def _cores(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> list[int]:
     """The core of each task."""
     names = models.workload.names
     if models.has_cores():
         return [task.core or 0 for task in models.workload]
     detail = None if answer is None else answer.detail
+    apart = cpu_side(models).core
+    if apart and not (answer is not None and answer.accepted) and not as_way(way).placed:
+        return [apart.get(name, 0) for name in names]
     if way in TABLES:
-        delayed = None if cpu_side(models).core else delayed_programs(models)
+        delayed = None if apart else delayed_programs(models)
         if delayed is not None:
             return [delayed.core[name] for name in names]
     if isinstance(detail, HolisticBound):
@@ -201,8 +214,8 @@ def _cores(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> li
         hosts = dict(zip(detail.hosts.name, detail.hosts.core.tolist(), strict=True))
         if all(hosts.get(name, -1) >= 0 for name in names):
             return [hosts[name] for name in names]
-    if core := cpu_side(models).core:
-        return [core.get(name, 0) for name in names]
+    if apart:
+        return [apart.get(name, 0) for name in names]
     return cores_of_worst_fit(models)
 
 

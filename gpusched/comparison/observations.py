@@ -149,7 +149,8 @@ def observe(
         100,000 jobs, 100,000 launches or 2,000,000 blocks, and at least one job of each task. A
         task whose offset is later than a million jobs of the others has no job.
     timeline
-        Whether ``detail`` keeps the intervals, waves or blocks that its pictures need.
+        Whether ``detail`` keeps the intervals, waves or blocks that its pictures need. (Short runs
+        of a machine with late jobs do so in any case.)
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit each simulation. Where a late job
         has to be simulated under several readings of the rules of GPUs, these share the seconds.
@@ -508,6 +509,15 @@ def _needs_machine(models: DerivedModels, way: Way) -> bool:
     return way.placed and costs == ["latency per kernel"]
 
 
+_MOST_PARTS = 20_000
+"""Segments of all jobs up to which a run with late jobs keeps its logs."""
+
+
+def _is_small(models: DerivedModels, run: MachineRun) -> bool:
+    parts = np.array([launches_of(task) + len(task.segments) for task in models.workload], np.int64)
+    return run.reason is None and int(parts[run.jobs.task].sum()) <= _MOST_PARTS
+
+
 def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
     """The whole machine: CPUs, copy engines and the GPU."""
     if way.name in ("mps", "mps_static"):
@@ -535,6 +545,11 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     )
     if run.reason is not None and not len(run):
         raise spent(run.reason)
+    if run.late.any() and not watch.timeline and _is_small(models, run):
+        # Why a job is late is in its logs.
+        run = machine_run(
+            models, way.name, choices, until=until, timeline=True, budget=None, stop=watch.stop
+        )
     task, job, release, end = job_columns(run)
     limits = (*choices.limits, *_profiles(models))
     return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)

@@ -510,7 +510,7 @@ def test_runs_without_limits_are_those_of_the_whole_machine(way: str) -> None:
             period = random.choice((40, 60, 80))
             more = {"stream_priority": -random.randrange(3)} if way == "priority_streams" else {}
             tasks.append(
-                Task(f"t{i}", period, segments, offset=offsets[i], deadline=2 * period,
+                Task(f"t{i}", period, segments, offset=offsets[i], deadline=2 * period, core=i,
                      process="P" if way == "mps" else None, **more)
             )  # fmt: skip
         gpu = gs.GPU(3, 1024, 8, cc=(8, 0), channels=2)
