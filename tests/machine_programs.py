@@ -15,6 +15,9 @@ from random import Random
 from typing import Any
 
 import gpusched as gs
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.machine_models import machine_model
+from gpusched.simulate.machine_run import MachineLogs, run_machine
 
 UNTIL = 240
 PERIODS = (15, 20, 24, 30, 40, 60)
@@ -25,6 +28,21 @@ WAYS = (
     *("streams", "one_stream", "priority_streams", "mps", "mps_static", "green_contexts"),
     *("time_slices", "gcaps", *LOCKS, "pbs", "mig"),
 )
+
+
+def play_machine(
+    workload: gs.Workload,
+    platform: gs.Platform,
+    way: str,
+    *,
+    log: Any = ("jobs",),
+    seed: Any = None,
+    budget: gs.Budget | None = None,
+    **options: Any,
+) -> MachineLogs:
+    """A workload on the machine; options as those of `machine_model`, times in ticks."""
+    model = machine_model(DerivedModels(workload, platform), way, **options)
+    return run_machine(model, log=log, seed=seed, budget=budget, progress=False)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpusched._support.arguments import Int64Array, instance, integer, one_of
-from gpusched._support.budget import Budget
-from gpusched._support.progress import Progress
+from gpusched._support.arguments import Int64Array, integer, one_of
 from gpusched._support.registry import enumeration
 from gpusched._support.text import named, shown
 from gpusched.comparison.derived_models import DerivedModels
@@ -33,12 +31,11 @@ from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import Platform, process_of_each
 from gpusched.model.workload.segments import CPU, CopyIn, Kernel
-from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
-from gpusched.simulate.machine_run import NEVER, MachineLogs, MachineModel, run_machine
+from gpusched.simulate.machine_run import NEVER, MachineModel
 
-__all__ = ["MACHINE_WAYS", "machine_model", "play_machine"]
+__all__ = ["MACHINE_WAYS", "machine_model"]
 
 _STEPS = enumeration("simulate.machine_step")
 _KINDS = enumeration("simulate.machine_item_kind")
@@ -343,12 +340,65 @@ def machine_model(
     jitter: bool = True,
     channels: int | None = None,
 ) -> MachineModel:
-    """The machine that plays a workload under a way; times are in its ticks. See `play_machine`.
+    """The machine that plays a workload under a way; times are in its ticks.
 
-    ``jitter=False``: releases are arrivals. ``channels``: those of each process or context, in
-    place of the platform's; 0: one for each stream.
+    Parameters
+    ----------
+    models, way
+        The models of a workload on a platform, and a way of `MACHINE_WAYS`.
+    until
+        End of the interval in which jobs are released.
+    end
+        Last instant of the simulation, in ticks. Default: until all jobs have ended.
+    mode
+        "suspend" (default): threads are suspended while they wait; "busy": they keep their CPUs
+        while the GPU works for them; "spin": they also spin while they wait for a lock.
+    cores, cpu
+        Core of each task (default: that of the workload, or one after the other), and
+        "partitioned", "global_fp" or "global_edf" (default: that of the way).
+    sms
+        SMs of each task for "stgm": a list of sets, or a mapping by name.
+    server_core
+        Core of the server of "gpu_server"; None: one of its own.
+    table, repeat
+        Frames of "pbs" and "edf_parallel", rows whose first entry is the start and whose last are
+        the kernels (task, job, number of the kernel in its job), and their period (default: the
+        hyperperiod).
+    ring
+        Order of contexts with "time_slices": "fifo" or "cyclic". Default: that of the platform.
+    tails
+        Per task, what shortens the deadline by which its units are ordered with "edf_serial".
+    instances, within
+        Instance of each task with "mig" (a list, or a mapping by name; default: one after the
+        other), and the way in which tasks share one: "streams", "one_stream", "priority_streams"
+        or "mps".
+    releases
+        Releases per task, ascending: instants, or pairs of arrival and release. Default: periodic
+        arrivals, with releases that are up to the jitter later, at random; ``gap`` is the most by
+        which periods are longer, at random, as a share of them.
+    times, low, draw
+        Actual times. ``times``: those of the first jobs of each task, a row of times per job, one
+        for each segment with repetitions; others are whole. Or ``low``: shares of the whole times,
+        above which times are drawn, for each "operation" or each "block".
+    ties, last
+        Order of tasks whose requests coincide: by "index", or by "draw"; ``last`` is a task whose
+        requests come last.
+    launches, launch_cpu
+        "async": a job waits before CPU work and at the ends of sections; "sync": behind each call.
+        ``launch_cpu``: CPU work before each call, in ticks.
+    lone_copies
+        "section": copies without a kernel are a section; "free": they are in none.
+    channel_release
+        Event at which a kernel frees its channel: "dispatched" or "ended".
+    jitter
+        False: releases are arrivals.
+    channels
+        Those of each process or context, in place of the platform's; 0: one for each stream.
 
-    Raises ValueError if the way does not exist on the platform, or does not fit the workload.
+    Raises
+    ------
+    ValueError
+        The way does not exist on the platform, or does not fit the workload.
     """
     one_of(way, MACHINE_WAYS, "way")
     workload, platform, played = models.workload, models.platform, MACHINE_WAYS[way]
@@ -411,103 +461,6 @@ def machine_model(
         "drawn_ties": int(ties == "draw"),
     }
     return MachineModel(gpus=gpus, columns=columns, numbers=numbers)
-
-
-def play_machine(
-    workload: Workload,
-    platform: Platform,
-    way: str,
-    *,
-    until: Time,
-    log: Any = ("jobs",),
-    seed: Any = None,
-    index: int = 0,
-    budget: Budget | None = None,
-    progress: Progress = None,
-    stop: Any = None,
-    **options: Any,
-) -> MachineLogs:
-    """Simulate a workload under a way of sharing the GPU on the whole machine.
-
-    >>> from gpusched.comparison.machine_models import play_machine
-    >>> w = gs.Workload([
-    ...     gs.Task("camera", "40ms", [gs.CPU("2ms"), gs.Kernel("5ms", blocks=32, threads=256)]),
-    ...     gs.Task("planner", "80ms", [gs.CPU("9ms"), gs.Kernel("8ms", blocks=8, threads=128)]),
-    ... ], tick="us")
-    >>> play_machine(w, gs.Platform("AGX Orin", cpus=2), "streams", until="1s").worst.tolist()
-    [7000, 17000]
-
-    Parameters
-    ----------
-    workload, platform, way
-        As in ``gs.observe``; a way of `MACHINE_WAYS`.
-    until
-        End of the interval in which jobs are released.
-    log, seed, index, budget, progress, stop
-        As in `run_machine`.
-    end
-        Last instant of the simulation, in ticks. Default: until all jobs have ended.
-    mode
-        "suspend" (default): threads are suspended while they wait; "busy": they keep their CPUs
-        while the GPU works for them; "spin": they also spin while they wait for a lock.
-    cores, cpu
-        Core of each task (default: that of the workload, or one after the other), and
-        "partitioned", "global_fp" or "global_edf" (default: that of the way).
-    sms
-        SMs of each task for "stgm": a list of sets, or a mapping by name.
-    server_core
-        Core of the server of "gpu_server"; None: one of its own.
-    table, repeat
-        Frames of "pbs" and "edf_parallel", rows whose first entry is the start and whose last are
-        the kernels (task, job, number of the kernel in its job), and their period (default: the
-        hyperperiod).
-    ring
-        Order of contexts with "time_slices": "fifo" or "cyclic". Default: that of the platform.
-    tails
-        Per task, what shortens the deadline by which its units are ordered with "edf_serial".
-    instances, within
-        Instance of each task with "mig" (a list, or a mapping by name; default: one after the
-        other), and the way in which tasks share one: "streams", "one_stream", "priority_streams"
-        or "mps".
-    releases
-        Releases per task, ascending: instants, or pairs of arrival and release. Default: periodic
-        arrivals, with releases that are up to the jitter later, at random; ``gap`` is the most by
-        which periods are longer, at random, as a share of them.
-    times, low, draw
-        Actual times. ``times``: those of the first jobs of each task, a row of times per job, one
-        for each segment with repetitions; others are whole. Or ``low``: shares of the whole times,
-        above which times are drawn, for each "operation" or each "block".
-    ties, last
-        Order of tasks whose requests coincide: by "index", or by "draw"; ``last`` is a task whose
-        requests come last.
-    launches, launch_cpu
-        "async": a job waits before CPU work and at the ends of sections; "sync": behind each call.
-        ``launch_cpu``: CPU work before each call, in ticks.
-    lone_copies
-        "section": copies without a kernel are a section; "free": they are in none.
-    channel_release
-        Event at which a kernel frees its channel: "dispatched" or "ended".
-
-    Returns
-    -------
-    MachineLogs
-
-    Raises
-    ------
-    ValueError
-        The way does not exist on the platform, or does not fit the workload.
-    OverflowError
-        A time is too large.
-    gpusched.Cancelled
-        ``stop`` was set.
-    """
-    instance(workload, Workload, "workload")
-    instance(platform, Platform, "platform")
-    ends = in_ticks(as_time(until, "until"), None, workload.tick_ns, "until")
-    model = machine_model(DerivedModels(workload, platform), way, until=ends, **options)
-    return run_machine(
-        model, log=log, seed=seed, index=index, budget=budget, progress=progress, stop=stop
-    )
 
 
 def _case(

@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 from amounts import cases
-from machine_programs import WAYS, MachineProgram, random_program
+from machine_programs import WAYS, MachineProgram, play_machine, random_program
 from reference.machine import Run
 from reference.machine_ways import play
 
 import gpusched as gs
 from gpusched._support.registry import enumeration
-from gpusched.comparison.machine_models import play_machine
 from gpusched.simulate.machine_run import MachineLogs
 
 pytestmark = pytest.mark.numbers
