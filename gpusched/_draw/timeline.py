@@ -40,6 +40,7 @@ __all__ = [
     "in_window",
     "labelled",
     "late_key",
+    "of_tasks",
     "window",
 ]
 
@@ -60,7 +61,8 @@ PIXELS_PER_POINT = 1.15
 NOTHING = -(2**63)
 """Value in a column of numbers or times that means: no value."""
 
-_LABEL = 28  # characters of a lane's name
+_LABEL = 28  # characters of a lane's name, and of a task's in the legend
+_MOST_KEYS = 10  # tasks in the legend
 _MOST_NUMBERS = 24  # labels that are numbers
 _TEXT = 12.0  # height of a label, in points
 _NAME = 200  # of a piece's, in its tooltip
@@ -537,3 +539,41 @@ def in_window(
     if stop > since:  # what starts at that instant is not shown either
         chosen = chosen[start[chosen] < stop]
     return chosen, max(stop, since + 1), len(inside) - len(chosen)
+
+
+def of_tasks(
+    names: Sequence[str],
+    lanes: Sequence[Lane],
+    pieces: tuple[Piece, ...],
+    marks: tuple[Mark, ...],
+    *,
+    since: int,
+    end: int,
+    unit: str | None,
+    styles: Mapping[str, str],
+    hidden: int,
+    notes: tuple[str, ...],
+) -> Timeline:
+    """A picture of jobs: pieces in the colours of their tasks, with a legend.
+
+    ``styles``: texts of the styles that pieces may have, for the legend. ``hidden``: later pieces.
+    """
+    tasks = sorted({int(piece.color) for piece in pieces if not isinstance(piece.color, str)})
+    keys = [Key(clip(names[task], _LABEL), task) for task in tasks[:_MOST_KEYS]]
+    if marks:
+        keys.append(Key("release", mark="release"))
+    used = {piece.style for piece in pieces}
+    keys += [Key(text, style=style) for style, text in styles.items() if style in used]
+    if any(piece.late for piece in pieces):
+        keys.append(late_key())
+    return Timeline(
+        lanes=tuple(lanes),
+        pieces=pieces,
+        since=since,
+        end=end,
+        unit=unit,
+        marks=marks,
+        keys=tuple(keys),
+        notes=((f"{hidden} later bars not shown",) if hidden else ()) + notes,
+        numbers="jobs" if labelled(pieces, lanes) else "",
+    )

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from gpusched._draw.timeline import (
     NOTHING,
-    Key,
     Lane,
     Mark,
     Piece,
@@ -19,12 +18,10 @@ from gpusched._draw.timeline import (
     Timeline,
     Words,
     in_window,
-    labelled,
-    late_key,
+    of_tasks,
     window,
 )
 from gpusched._support.arguments import Int64Array
-from gpusched._support.text import clip
 from gpusched.model.host_tasks import HostTasks
 from gpusched.simulate.host_intervals import WHAT
 from gpusched.ways.way import Way
@@ -39,8 +36,6 @@ _MOST_RELEASES = 600
 _MOST_CORES = 256  # lanes of cores in a picture
 _MOST_SMS = 64  # of SMs
 _TRACED_SMS = 1024  # of SMs in a trace
-_LEGEND = 10  # tasks in the legend
-_LABEL = 28  # characters of a task's name
 _SERVER = "#999999"
 _JOBS, _CPUS, _GPU = "jobs", "CPUs", "GPU"
 
@@ -117,26 +112,17 @@ def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
     shown, end, hidden = in_window(log.start[busy], log.end[busy], low, high, last, SHOWN)
     pieces = tuple(_pieces(run, log, busy[shown], places))
     marks = tuple(_releases(run, places, low, end))
-    tasks = sorted({int(piece.color) for piece in pieces if not isinstance(piece.color, str)})
-    keys = [Key(clip(run.tasks.name[task], _LABEL), task) for task in tasks[:_LEGEND]]
-    if marks:
-        keys.append(Key("release", mark="release"))
-    styles = {piece.style for piece in pieces}
-    for style, text in (("copy", "copies"), ("idle", "spins, overhead")):
-        if style in styles:
-            keys.append(Key(text, style=style))
-    if any(piece.late for piece in pieces):
-        keys.append(late_key())
-    return Timeline(
-        lanes=tuple(places.lanes),
-        pieces=pieces,
+    return of_tasks(
+        run.tasks.name,
+        places.lanes,
+        pieces,
+        marks,
         since=low,
         end=end,
         unit=unit,
-        marks=marks,
-        keys=tuple(keys),
-        notes=((f"{hidden} later bars not shown",) if hidden else ()) + places.notes,
-        numbers="jobs" if labelled(pieces, places.lanes) else "",
+        styles={"copy": "copies", "idle": "spins, overhead"},
+        hidden=hidden,
+        notes=places.notes,
     )
 
 

@@ -10,26 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._draw.timeline import (
-    Key,
     Lane,
     Mark,
     Piece,
     Rows,
     Timeline,
     in_window,
-    labelled,
-    late_key,
+    of_tasks,
     window,
 )
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
-from gpusched._support.text import clip
 
 _SHOWN = (300, 3000)  # bars of a picture: without ``until``, and with it
 _MOST_RELEASES = 600
 _MOST_CPUS = 256  # lanes
 _HEIGHT = 20.0  # of a lane, in points
-_LEGEND, _LABEL = 10, 28  # tasks in the legend; characters of a name
 _SERVER = "#999999"
 _CPUS, _GPU, _JOBS = "CPUs", "GPU", "jobs"
 _WORK = enumeration("simulate.machine_activity").index("work")
@@ -218,26 +214,17 @@ def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
     shown, end, hidden = in_window(bars.start, bars.end, low, high, last, _SHOWN)
     pieces = tuple(_pieces(run, bars, shown))
     marks = tuple(_releases(run, places, low, end))
-    tasks = sorted({int(piece.color) for piece in pieces if not isinstance(piece.color, str)})
-    keys = [Key(clip(run.name[task], _LABEL), task) for task in tasks[:_LEGEND]]
-    if marks:
-        keys.append(Key("release", mark="release"))
-    styles = {piece.style for piece in pieces}
-    for style, text in (("copy", "copies"), ("idle", "waits, spins, updates")):
-        if style in styles:
-            keys.append(Key(text, style=style))
-    if any(piece.late for piece in pieces):
-        keys.append(late_key())
-    return Timeline(
-        lanes=tuple(places.lanes),
-        pieces=pieces,
+    return of_tasks(
+        run.name,
+        places.lanes,
+        pieces,
+        marks,
         since=low,
         end=end,
         unit=unit,
-        marks=marks,
-        keys=tuple(keys),
-        notes=((f"{hidden} later bars not shown",) if hidden else ()) + places.notes,
-        numbers="jobs" if labelled(pieces, places.lanes) else "",
+        styles={"copy": "copies", "idle": "waits, spins, updates"},
+        hidden=hidden,
+        notes=places.notes,
     )
 
 
