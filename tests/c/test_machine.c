@@ -400,6 +400,10 @@ static void test_refusals(void)
         {&s.step_item[2], 0, "step_item", 2, GS_ERR_VALUE},
     };
     refuse_each(wrong, sizeof wrong / sizeof *wrong, close_of, &s);
+    s.client[1] = 0; /* of the first task, too */
+    s.limit[0] = s.limit[1] = 1;
+    const refused_t limits[] = {{&s.limit[1], 2, "limit", 1, GS_ERR_VALUE}};
+    refuse_each(limits, 1, close_of, &s);
     make_pair(&s, GS_SIMULATE_MACHINE_RULE_FRAMES);
     s.model.frames = 1;
     s.entry_begin[1] = 2;

@@ -79,6 +79,12 @@ static void read_rooms(fuzz_t *f, system_t *s, int64_t i, bool kernels)
     s->channel[i] = kernels ? fuzz_number(f, 0, i) : -1;
     s->client[i] = fuzz_number(f, 0, i);
     s->limit[i] = fuzz_one_in(f, 3) ? fuzz_number(f, 1, SMS) : 0;
+    for (int64_t k = 0; k < i && !f->hostile; k++) {
+        if (s->client[k] == s->client[i]) {
+            s->device[i] = s->device[k];
+            s->limit[i] = s->limit[k];
+        }
+    }
     int64_t count = s->set_begin[i];
     const int64_t d = s->device[i] == 1;
     uint64_t set = fuzz_one_in(f, 2) ? (uint64_t)fuzz_below(f, 1 << SMS) : 0;

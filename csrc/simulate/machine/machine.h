@@ -48,9 +48,10 @@
 
 /* Prepares a simulation; after an error nothing is left to free. Refuses indices out of range,
  * unknown enumerators, times that are not positive (costs: negative) or at least
- * GS_SIMULATE_MACHINE_LATEST, programs that do not end with a STOP, or with sections that do not
- * alternate between BEGIN and END, a block that fits no SM of its room, a copy without its engine,
- * and contexts of two groups of SMs whose numbers are not 0, 1, .... */
+ * GS_SIMULATE_MACHINE_LATEST, equal priorities, programs that do not end with a STOP, sections that
+ * do not begin and end in turn, calls that nothing waits for, a block that fits no SM, a copy
+ * without its engine, kernels without a context or a channel, and clients with several limits or
+ * devices. */
 int gs_simulate_machine_init(gs_simulate_machine_t *self, gs_context_t *ctx,
                              const gs_simulate_machine_model_t *model);
 

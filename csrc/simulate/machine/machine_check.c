@@ -160,6 +160,29 @@ static int check_tasks(gs_context_t *ctx, const model_t *m)
     return status;
 }
 
+/* Tasks of one client have one limit, on one device. */
+static int check_clients(gs_context_t *ctx, const model_t *m)
+{
+    int status = GS_OK;
+    int64_t *first = gs_alloc(ctx, (size_t)m->n, sizeof *first); /* task of each client, from 1 */
+    if (first == NULL) {
+        return ctx->status;
+    }
+    for (int64_t i = 0; i < m->n && status == GS_OK; i++) {
+        int64_t k = first[m->client[i]] - 1;
+        if (k < 0) {
+            first[m->client[i]] = i + 1;
+        } else if (m->limit[i] != m->limit[k]) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "limit", i, m->limit[i], "one limit of a client");
+        } else if (m->limit[i] > 0 && m->device[i] != m->device[k]) {
+            status =
+                gs_fail(ctx, GS_ERR_VALUE, "client", i, m->client[i], "a client of one device");
+        }
+    }
+    gs_free(ctx, first);
+    return status;
+}
+
 static int check_rooms(gs_context_t *ctx, const model_t *m)
 {
     int status =
@@ -179,6 +202,7 @@ static int check_rooms(gs_context_t *ctx, const model_t *m)
     if (status == GS_OK) {
         status = check_range(ctx, "limit", m->limit, m->n, 0, GS_GPU_MAX_SMS, "a number of SMs");
     }
+    status = status == GS_OK ? check_clients(ctx, m) : status;
     if (status == GS_OK) {
         status = check_offsets(ctx, "set_begin", m->set_begin, m->n, 0);
     }
