@@ -414,6 +414,7 @@ static const char *const SIMULATE_MACHINE_RULE[] = {
     [GS_SIMULATE_MACHINE_RULE_STGM] = "stgm",
     [GS_SIMULATE_MACHINE_RULE_GPU_SERVER] = "gpu_server",
     [GS_SIMULATE_MACHINE_RULE_FRAMES] = "frames",
+    [GS_SIMULATE_MACHINE_RULE_OMLP] = "omlp",
 };
 
 static const char *const SIMULATE_MACHINE_POLICY[] = {

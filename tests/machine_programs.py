@@ -22,7 +22,7 @@ from gpusched.simulate.machine_run import MachineLogs, run_machine
 UNTIL = 240
 PERIODS = (15, 20, 24, 30, 40, 60)
 HYPERPERIOD = lcm(*PERIODS)
-LOCKS = ("mpcp", "fmlp_plus", "srm", "driver", "edf_serial", "stgm", "gpu_server")
+LOCKS = ("mpcp", "fmlp_plus", "srm", "omlp", "driver", "edf_serial", "stgm", "gpu_server")
 PARTS = ("mps", "mps_static", "green_contexts", "stgm")
 WAYS = (
     *("streams", "one_stream", "priority_streams", "mps", "mps_static", "green_contexts"),

@@ -295,13 +295,14 @@ MACHINE_WAYS: Mapping[str, _Way] = {
     "gpu_server": _Way("gpu_server", _own_streams, split=True),
     "stgm": _Way("stgm", _stgm, split=True),
     "srm": _Way("srm", _own_streams, cpu="global_edf", split=True),
+    "omlp": _Way("omlp", _own_streams, cpu="global_edf", split=True),
     "driver": _Way("driver", _own_streams, cpu="global_edf", split=True),
     "edf_serial": _Way("edf_serial", _own_streams),
     "edf_parallel": _Way("frames", _own_streams),
     "pbs": _Way("frames", _own_streams),
     "mig": _Way("streams", _streams),
 }
-"""Ways of sharing the GPU that the machine plays, by name."""
+"""Ways of sharing the GPU that the machine plays, by name; "omlp": "srm" with its other lock."""
 
 _WITHIN = ("streams", "one_stream", "priority_streams", "mps")
 

@@ -626,10 +626,12 @@ class Machine:
         """Urgency on CPUs: (0, ...) not preemptable, (1, ...) boosted, (2, ...) own priority."""
         if th.boost is not None:
             return (*th.boost, th.since, th.rank)
-        base = th.base
-        if self.cpu_policy == "global_edf" and th.job is not None:
-            base = th.job.deadline
-        return (2, base, th.since, th.rank)
+        return (2, min([self.own_key(th), *self.way.lends(self, th)]), th.since, th.rank)
+
+    def own_key(self, th: Thread) -> int:
+        """The priority of a thread, or, under EDF, the deadline of its job."""
+        edf = self.cpu_policy == "global_edf" and th.job is not None
+        return th.job.deadline if edf else th.base
 
     def go_on(self, th: Thread) -> None:
         """Execute steps until one takes time or waits."""

@@ -80,6 +80,10 @@ class Way:
         """End a section; False if the thread may not go on."""
         return True
 
+    def lends(self, m: Machine, th: Thread) -> list[int]:
+        """Keys that a thread has beside its own."""
+        return []
+
     def end_needs_cpu(self, m: Machine) -> bool:
         """Whether the end of a section is executed by the thread."""
         return False
@@ -454,11 +458,54 @@ class FmlpPlus(Lock):
 
 
 class Srm(Lock):
-    """Global EDF and a FIFO lock, whose holder is not preemptable."""
+    """Global EDF and a FIFO lock; the holder inherits the keys of those who wait for it."""
 
     name = "srm"
     cpu = "global_edf"
-    boost = 0
+    boost = None
+
+    def setup(self, m: Machine) -> None:
+        super().setup(m)
+        self.keys: list[int] = []  # of those who wait, since the last grant
+
+    def lends(self, m: Machine, th: Thread) -> list[int]:
+        return self.keys if th is self.holder else []
+
+    def grant(self, m: Machine) -> bool:
+        return self.lend(m, super().grant(m))
+
+    def lend(self, m: Machine, changed: bool) -> bool:
+        before, self.keys = self.keys, sorted(m.own_key(one) for _, _, one in self.asked)
+        return changed or before != self.keys
+
+
+class Omlp(Srm):
+    """The same, but a FIFO queue of a place per CPU (one is the holder's); others wait by key."""
+
+    name = "omlp"
+
+    def setup(self, m: Machine) -> None:
+        super().setup(m)
+        self.line: list[Thread] = []  # in the FIFO queue, without the holder
+
+    def order(self, m: Machine, one: tuple[int, Any, Thread]) -> Any:
+        return self.line.index(one[2])
+
+    def grant(self, m: Machine) -> bool:
+        held = self.holder is not None
+        outside = [one for one in self.asked if one[2] not in self.line]
+        older = sorted((m.own_key(o[2]), *o[:2], o) for o in outside if o[0] < m.rounds)
+        newer = sorted((*o[:2], o) for o in outside if o[0] == m.rounds)
+        for *_, one in older + newer:
+            if len(self.line) + held < m.platform.cpus:
+                self.line.append(one[2])
+        rest = [one for one in self.asked if one[2] not in self.line]
+        self.asked = [one for one in self.asked if one[2] in self.line]
+        changed = Lock.grant(self, m)
+        if not held and self.holder is not None:
+            self.line.remove(self.holder)
+        self.asked += rest
+        return self.lend(m, self.let_wait(m) or changed)
 
 
 class Driver(Lock):
@@ -734,7 +781,7 @@ WAYS: dict[str, type[Way]] = {
             Mpcp,
             FmlpPlus,
         ),
-        *(Srm, Driver, EdfSerial, Stgm, GpuServer, Pbs, Mig),
+        *(Srm, Omlp, Driver, EdfSerial, Stgm, GpuServer, Pbs, Mig),
     )
 }
 """Ways by name."""

@@ -71,8 +71,26 @@ static void give(state_t *self, int32_t r)
 {
     gs_simulate_machine_give(self, r, 0);
     if (self->rule->boosts) {
-        gs_simulate_machine_boost(self, r, self->rule->unpreemptable ? 0 : 1, self->thread[r].base);
+        gs_simulate_machine_boost(self, r, 1, self->thread[r].base);
     }
+}
+
+/* The holder has the most urgent key of those who wait for it. Returns whether that changes. */
+static bool inherit(state_t *self)
+{
+    if (!self->rule->inherits || self->holder < 0) {
+        return false;
+    }
+    int64_t least = GS_NEVER;
+    for (int32_t k = 0; k < self->asked_count; k++) {
+        int64_t key = gs_simulate_machine_key(self, &self->thread[self->asked[k]]);
+        least = key < least ? key : least;
+    }
+    if (least == self->thread[self->holder].lent) {
+        return false;
+    }
+    gs_simulate_machine_lend(self, self->holder, least);
+    return true;
 }
 
 static int init_lock(state_t *self)
@@ -90,27 +108,111 @@ static bool begin_lock(state_t *self, int32_t r)
 static bool end_lock(state_t *self, int32_t r)
 {
     self->holder = -1;
+    gs_simulate_machine_lend(self, r, GS_NEVER);
     gs_simulate_machine_boost(self, r, 2, 0);
     return true;
 }
 
-static bool grant_lock(state_t *self)
+/* The first request, -1: none. */
+static int32_t first_request(const state_t *self)
+{
+    int32_t best = -1;
+    for (int32_t k = 0; k < self->asked_count; k++) {
+        const thread_t *t = &self->thread[self->asked[k]];
+        if (best < 0 || is_before(self, t, &self->thread[self->asked[best]])) {
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* Gives a free lock to a request (-1: there is none); the others wait. */
+static bool grant_to(state_t *self, int32_t k)
 {
     bool changed = false;
-    if (self->holder < 0 && self->asked_count > 0) {
-        int32_t best = 0;
-        for (int32_t k = 1; k < self->asked_count; k++) {
-            if (is_before(self, &self->thread[self->asked[k]], &self->thread[self->asked[best]])) {
-                best = k;
-            }
-        }
-        self->holder = self->asked[best];
-        gs_simulate_machine_take_request(self, best);
+    if (k >= 0 && self->holder < 0) {
+        self->holder = self->asked[k];
+        gs_simulate_machine_take_request(self, k);
         give(self, self->holder);
         changed = true;
     }
+    changed = inherit(self) || changed;
     bool waits = gs_simulate_machine_let_wait(self, self->model->mode == GS_SIMULATE_MACHINE_SPIN);
     return waits || changed;
+}
+
+static bool grant_lock(state_t *self)
+{
+    return grant_to(self, self->holder < 0 ? first_request(self) : -1);
+}
+
+/* OMLP ------------------------------------------------------------------------------------- */
+
+static int init_queue(state_t *self)
+{
+    self->places = self->cpus;
+    return init_lock(self);
+}
+
+static bool begin_queue(state_t *self, int32_t r)
+{
+    self->thread[r].turn = -1;
+    return begin_lock(self, r);
+}
+
+static bool end_queue(state_t *self, int32_t r)
+{
+    self->places++;
+    return end_lock(self, r);
+}
+
+/* Whether a request has its place before another one: those of this round come last, in order;
+ * earlier ones wait by their keys. */
+static bool enters_before(const state_t *self, const thread_t *a, const thread_t *b)
+{
+    bool a_is_new = a->round == self->rounds, b_is_new = b->round == self->rounds;
+    if (a_is_new != b_is_new) {
+        return b_is_new;
+    }
+    if (!a_is_new) {
+        int64_t of_a = gs_simulate_machine_key(self, a), of_b = gs_simulate_machine_key(self, b);
+        if (of_a != of_b) {
+            return of_a < of_b;
+        }
+    }
+    return a->round != b->round ? a->round < b->round : a->order < b->order;
+}
+
+/* Gives the next free place to a request. Returns whether there was one for it. */
+static bool give_place(state_t *self)
+{
+    thread_t *next = NULL;
+    for (int32_t k = 0; k < self->asked_count && self->places > 0; k++) {
+        thread_t *t = &self->thread[self->asked[k]];
+        if (t->turn < 0 && (next == NULL || enters_before(self, t, next))) {
+            next = t;
+        }
+    }
+    if (next == NULL) {
+        return false;
+    }
+    self->places--;
+    next->turn = self->turns++;
+    return true;
+}
+
+static bool grant_queue(state_t *self)
+{
+    while (give_place(self)) {
+    }
+    int32_t best = -1;
+    for (int32_t k = 0; k < self->asked_count; k++) {
+        int64_t turn = self->thread[self->asked[k]].turn;
+        if (turn >= 0 && (best < 0 || turn < self->thread[self->asked[best]].turn)) {
+            best = k;
+        }
+    }
+    return grant_to(self, best);
 }
 
 /* STGM ------------------------------------------------------------------------------------- */
@@ -222,8 +324,16 @@ const gs_simulate_machine_rule_t gs_simulate_machine_srm = {
     .end = end_lock,
     .grant = grant_lock,
     .end_needs_cpu = true,
-    .boosts = true,
-    .unpreemptable = true,
+    .inherits = true,
+};
+
+const gs_simulate_machine_rule_t gs_simulate_machine_omlp = {
+    .init = init_queue,
+    .begin = begin_queue,
+    .end = end_queue,
+    .grant = grant_queue,
+    .end_needs_cpu = true,
+    .inherits = true,
 };
 
 const gs_simulate_machine_rule_t gs_simulate_machine_driver = {

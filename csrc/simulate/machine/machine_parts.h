@@ -19,6 +19,12 @@ void gs_simulate_machine_suspend(gs_simulate_machine_state_t *self, int32_t r);
 void gs_simulate_machine_spin(gs_simulate_machine_state_t *self, int32_t r);
 /* Gives a thread, which is ready or becomes so, work, with 0: it goes on when it is on a CPU. */
 void gs_simulate_machine_give(gs_simulate_machine_state_t *self, int32_t r, int64_t work);
+/* The key of a thread that is not boosted: its own or that which it inherits; less is more urgent.
+ */
+int64_t gs_simulate_machine_key(const gs_simulate_machine_state_t *self,
+                                const gs_simulate_machine_thread_t *t);
+/* Lends a thread a key; GS_NEVER: none. */
+void gs_simulate_machine_lend(gs_simulate_machine_state_t *self, int32_t r, int64_t key);
 /* Boosts a thread: 0, 1, or 2 for its own priority. */
 void gs_simulate_machine_boost(gs_simulate_machine_state_t *self, int32_t r, int32_t boost,
                                int64_t key);

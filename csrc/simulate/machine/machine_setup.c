@@ -16,6 +16,7 @@ static const gs_simulate_machine_rule_t *const RULES[GS_SIMULATE_MACHINE_RULES] 
     [GS_SIMULATE_MACHINE_RULE_MPCP] = &gs_simulate_machine_mpcp,
     [GS_SIMULATE_MACHINE_RULE_FMLP_PLUS] = &gs_simulate_machine_fmlp_plus,
     [GS_SIMULATE_MACHINE_RULE_SRM] = &gs_simulate_machine_srm,
+    [GS_SIMULATE_MACHINE_RULE_OMLP] = &gs_simulate_machine_omlp,
     [GS_SIMULATE_MACHINE_RULE_DRIVER] = &gs_simulate_machine_driver,
     [GS_SIMULATE_MACHINE_RULE_EDF_SERIAL] = &gs_simulate_machine_edf_serial,
     [GS_SIMULATE_MACHINE_RULE_STGM] = &gs_simulate_machine_stgm,
@@ -69,8 +70,13 @@ static int make_threads(state_t *self)
     }
     for (int32_t r = 0; r < self->threads; r++) {
         gs_simulate_machine_thread_t *t = &self->thread[r];
-        *t = (gs_simulate_machine_thread_t){
-            .item = -1, .job = -1, .queued = -1, .queued_last = -1, .boost = 2, .cpu = -1};
+        *t = (gs_simulate_machine_thread_t){.item = -1,
+                                            .job = -1,
+                                            .queued = -1,
+                                            .queued_last = -1,
+                                            .boost = 2,
+                                            .lent = GS_NEVER,
+                                            .cpu = -1};
         t->base = r == self->n ? -1 : m->priority[r];
         if (r == self->n) {
             t->cluster = apart ? self->clusters - 1 : (int32_t)m->server_core;

@@ -46,6 +46,8 @@ typedef struct {
     int64_t queued_last;
     int64_t round; /* of its request */
     int64_t order; /* the request's rank */
+    int64_t turn;  /* OMLP: its place in the FIFO queue, -1: it waits for one */
+    int64_t lent;  /* the most urgent key that it inherits, GS_NEVER: none */
     int32_t state;
     int32_t boost; /* 0: not preemptable, 1: above all priorities, 2: its own priority */
     int32_t cluster;
@@ -158,8 +160,8 @@ typedef struct {
     bool boosts;        /* holders of the lock */
     bool by_priority;   /* order of requests */
     bool by_deadline;
-    bool unpreemptable; /* holders of the lock */
-    bool never_spins;   /* a thread that waits for its operations */
+    bool inherits;    /* holders of the lock */
+    bool never_spins; /* a thread that waits for its operations */
 } gs_simulate_machine_rule_t;
 
 struct gs_simulate_machine_state {
@@ -216,6 +218,8 @@ struct gs_simulate_machine_state {
     int64_t slice_room;
     /* Locks. */
     int32_t holder; /* -1: none */
+    int64_t places; /* OMLP: free ones in the FIFO queue, of `cpus` */
+    int64_t turns;  /* OMLP: places that were taken */
     bool *holds;    /* STGM: per thread */
     bool *taken;    /* STGM, scratch: per SM */
     /* Time slices. */
@@ -246,6 +250,7 @@ extern const gs_simulate_machine_rule_t gs_simulate_machine_gcaps;
 extern const gs_simulate_machine_rule_t gs_simulate_machine_mpcp;
 extern const gs_simulate_machine_rule_t gs_simulate_machine_fmlp_plus;
 extern const gs_simulate_machine_rule_t gs_simulate_machine_srm;
+extern const gs_simulate_machine_rule_t gs_simulate_machine_omlp;
 extern const gs_simulate_machine_rule_t gs_simulate_machine_driver;
 extern const gs_simulate_machine_rule_t gs_simulate_machine_edf_serial;
 extern const gs_simulate_machine_rule_t gs_simulate_machine_stgm;

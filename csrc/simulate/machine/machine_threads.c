@@ -97,6 +97,21 @@ void gs_simulate_machine_boost(gs_simulate_machine_state_t *self, int32_t r, int
     mark(self, &self->thread[r]);
 }
 
+int64_t gs_simulate_machine_key(const gs_simulate_machine_state_t *self, const thread_t *t)
+{
+    int64_t key = t->base;
+    if (self->model->policy == GS_SIMULATE_MACHINE_GLOBAL_EDF && t->job >= 0) {
+        key = self->job[t->job].deadline;
+    }
+    return t->lent < key ? t->lent : key;
+}
+
+void gs_simulate_machine_lend(gs_simulate_machine_state_t *self, int32_t r, int64_t key)
+{
+    self->thread[r].lent = key;
+    mark(self, &self->thread[r]);
+}
+
 int64_t gs_simulate_machine_next_step(const gs_simulate_machine_state_t *self, int64_t job)
 {
     const job_t *of = &self->job[job];
@@ -250,14 +265,9 @@ static bool precedes(const gs_simulate_machine_state_t *self, const thread_t *a,
     if (a->boost != b->boost) {
         return a->boost < b->boost;
     }
-    int64_t of_a = a->base, of_b = b->base;
-    if (a->boost < 2) {
-        of_a = a->boost_key;
-        of_b = b->boost_key;
-    } else if (self->model->policy == GS_SIMULATE_MACHINE_GLOBAL_EDF) {
-        of_a = a->job < 0 ? a->base : self->job[a->job].deadline;
-        of_b = b->job < 0 ? b->base : self->job[b->job].deadline;
-    }
+    bool boosted = a->boost < 2;
+    int64_t of_a = boosted ? a->boost_key : gs_simulate_machine_key(self, a);
+    int64_t of_b = boosted ? b->boost_key : gs_simulate_machine_key(self, b);
     if (of_a != of_b) {
         return of_a < of_b;
     }
