@@ -23,6 +23,10 @@ UNTIL = 240
 PERIODS = (15, 20, 24, 30, 40, 60)
 HYPERPERIOD = lcm(*PERIODS)
 LOCKS = ("mpcp", "fmlp_plus", "srm", "omlp", "driver", "edf_serial", "stgm", "gpu_server")
+PROCESSES = (
+    *("time_slices", "mps", "mps_static"),
+    *(way for way in LOCKS if way not in ("stgm", "gpu_server")),
+)
 PARTS = ("mps", "mps_static", "green_contexts", "stgm")
 WAYS = (
     *("streams", "one_stream", "priority_streams", "mps", "mps_static", "green_contexts"),
@@ -181,7 +185,7 @@ def random_program(way: str, seed: int) -> MachineProgram:
             given["gpu_priority"] = urgent[i]
         if has["core"]:
             given["core"] = rng.randrange(cpus)
-        if has["process"] and way in ("time_slices", "mps", "mps_static"):
+        if has["process"] and way in PROCESSES:
             given["process"] = rng.choice("PQ")
         parts = segments(rng, sms, way)
         tasks.append(gs.Task(f"t{i}", period, parts, **given))

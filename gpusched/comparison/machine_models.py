@@ -188,6 +188,11 @@ def _own_streams(case: _Case) -> list[_Room]:
     return [_Room(stream=i) for i in range(len(case.workload))]
 
 
+def _of_processes(case: _Case) -> list[_Room]:
+    """Streams in the contexts of processes; tasks without a process share one."""
+    return [_Room(stream=i, context=task.process or "") for i, task in enumerate(case.workload)]
+
+
 def _one_stream(case: _Case) -> list[_Room]:
     case.models._streamed("one_stream")
     return [_Room() for _ in case.workload]
@@ -290,14 +295,14 @@ MACHINE_WAYS: Mapping[str, _Way] = {
     "green_contexts": _Way("streams", _parts("green_contexts")),
     "time_slices": _Way("time_slices", _time_slices),
     "gcaps": _Way("gcaps", _gcaps),
-    "mpcp": _Way("mpcp", _own_streams, split=True),
-    "fmlp_plus": _Way("fmlp_plus", _own_streams, split=True),
+    "mpcp": _Way("mpcp", _of_processes, split=True),
+    "fmlp_plus": _Way("fmlp_plus", _of_processes, split=True),
     "gpu_server": _Way("gpu_server", _own_streams, split=True),
     "stgm": _Way("stgm", _stgm, split=True),
-    "srm": _Way("srm", _own_streams, cpu="global_edf", split=True),
-    "omlp": _Way("omlp", _own_streams, cpu="global_edf", split=True),
-    "driver": _Way("driver", _own_streams, cpu="global_edf", split=True),
-    "edf_serial": _Way("edf_serial", _own_streams),
+    "srm": _Way("srm", _of_processes, cpu="global_edf", split=True),
+    "omlp": _Way("omlp", _of_processes, cpu="global_edf", split=True),
+    "driver": _Way("driver", _of_processes, cpu="global_edf", split=True),
+    "edf_serial": _Way("edf_serial", _of_processes),
     "edf_parallel": _Way("frames", _own_streams),
     "pbs": _Way("frames", _own_streams),
     "mig": _Way("streams", _streams),

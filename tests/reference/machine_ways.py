@@ -397,6 +397,13 @@ class Lock(Way):
     by_priority = False
     boost: int | None = 1  # level of the holder; None: own priority
 
+    def room(self, m: Machine, task: int) -> Room:
+        return Room(stream=task, context=m.workload[task].process)
+
+    def choose(self, m: Machine, device: Device) -> Context | None:
+        busy = [c for c in device.contexts.values() if c.has_work]
+        return busy[0] if busy and len(device.contexts) > 1 else device.owner
+
     def setup(self, m: Machine) -> None:
         self.holder: Thread | None = None
         self.asked: list[tuple[int, Any, Thread]] = []

@@ -146,6 +146,18 @@ static bool grant_lock(state_t *self)
     return grant_to(self, self->holder < 0 ? first_request(self) : -1);
 }
 
+/* The context with a kernel that has joined: the holder's, as nobody else has one. */
+static int64_t choose_busy(state_t *self, int64_t d)
+{
+    const gs_simulate_machine_device_t *device = &self->device[d];
+    for (int64_t c = 0; device->contexts > 1 && c < device->contexts; c++) {
+        if (self->context[device->context + c].work > 0) {
+            return c;
+        }
+    }
+    return device->owner;
+}
+
 /* OMLP ------------------------------------------------------------------------------------- */
 
 static int init_queue(state_t *self)
@@ -304,6 +316,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_mpcp = {
     .begin = begin_lock,
     .end = end_lock,
     .grant = grant_lock,
+    .choose = choose_busy,
     .end_needs_cpu = true,
     .boosts = true,
     .by_priority = true,
@@ -314,6 +327,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_fmlp_plus = {
     .begin = begin_lock,
     .end = end_lock,
     .grant = grant_lock,
+    .choose = choose_busy,
     .end_needs_cpu = true,
     .boosts = true,
 };
@@ -323,6 +337,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_srm = {
     .begin = begin_lock,
     .end = end_lock,
     .grant = grant_lock,
+    .choose = choose_busy,
     .end_needs_cpu = true,
     .inherits = true,
 };
@@ -332,6 +347,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_omlp = {
     .begin = begin_queue,
     .end = end_queue,
     .grant = grant_queue,
+    .choose = choose_busy,
     .end_needs_cpu = true,
     .inherits = true,
 };
@@ -341,6 +357,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_driver = {
     .begin = begin_lock,
     .end = end_lock,
     .grant = grant_lock,
+    .choose = choose_busy,
     .end_needs_cpu = true,
 };
 
@@ -349,6 +366,7 @@ const gs_simulate_machine_rule_t gs_simulate_machine_edf_serial = {
     .begin = begin_lock,
     .end = end_lock,
     .grant = grant_lock,
+    .choose = choose_busy,
     .by_deadline = true,
 };
 
