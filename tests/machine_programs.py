@@ -218,6 +218,7 @@ def random_program(way: str, seed: int) -> MachineProgram:
         if way == "mps_static":  # SMs in chunks of one
             device = device.replace(cc=None)
         facts["workqueue"] = rng.choice(("shared", "balanced"))
+        options["queues"] = rng.choice(("own", "own", "shared"))
     if way == "mps":
         clients = {task.process or task.name for task in workload}
         facts["mps"] = {

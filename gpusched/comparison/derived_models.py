@@ -61,15 +61,21 @@ from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS
 
-__all__ = ["DerivedModels", "Gaps", "StreamForm"]
+__all__ = ["DerivedModels", "Gaps", "StreamForm", "has_whole_kernels"]
 
 FREE_SMS = (
     "kernels with a profile take the longest time per wave that they take on any number of SMs, of "
     "which others leave some"
 )
 
-_WHOLE_GPU = frozenset(w.name for w in WAYS if w.simulator == "host" and not w.divided)
-"""Ways whose models have kernels with all SMs, and no blocks."""
+_WHOLE_GPU = frozenset(w.name for w in WAYS if w.in_turns and (w.placed or w.global_edf))
+"""Ways whose tests have kernels with all SMs, and no blocks."""
+
+
+def has_whole_kernels(way: str) -> bool:
+    """Whether kernels have the whole GPU in a simulation, too: no two run at once."""
+    return way in _WHOLE_GPU and way != "time_slices"  # whose contexts can have several tasks
+
 
 Gaps = Literal["refuse", "occupy"]
 StreamForm = Literal[
@@ -176,7 +182,7 @@ class DerivedModels:
         workload, platform = self.workload, self.platform
         if platform.gpu is None or not any(k.has_shape for task in workload for k in task.kernels):
             return Grain(1, True)
-        if way in _WHOLE_GPU or (way == "time_slices" and test):
+        if way in _WHOLE_GPU and (test or has_whole_kernels(way)):
             return Grain(1, True)
         if way != "mig":
             times = divided_times(workload, platform, self._sharing(way, test))

@@ -35,7 +35,7 @@ from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.arguments.run_arguments import execution_shares, gap_share
 from gpusched.simulate.machine_run import NEVER, MachineModel
 
-__all__ = ["MACHINE_WAYS", "machine_model"]
+__all__ = ["INSIDE", "MACHINE_WAYS", "machine_model"]
 
 _STEPS = enumeration("simulate.machine_step")
 _KINDS = enumeration("simulate.machine_item_kind")
@@ -82,23 +82,40 @@ def _items(task: Task, times: Sequence[KernelTimes | None]) -> list[_Item]:
     return found
 
 
-def _sections(items: Sequence[_Item], *, split: bool, lone: bool) -> list[tuple[int, int]]:
-    """Sections as ranges of items: copies and kernels without CPU work between them.
+def _sections(items: Sequence[_Item], *, lone: bool) -> list[tuple[int, int]]:
+    """Sections as ranges of items, divided as the GPU segments of `Workload.hosts`.
 
-    A copy by a CPU into the GPU behind a kernel begins the next section; with ``split`` every copy
-    into the GPU behind a kernel does. Copies by CPUs alone are CPU work in no section; other copies
-    without a kernel are in none unless ``lone``.
+    Copies by a CPU into the GPU are in the section that they precede, others in the one that they
+    follow; next to none they are CPU work. Copies on engines without a kernel are a section if
+    ``lone``.
     """
     found: list[tuple[int, int]] = []
-    start, kernel = 0, False
-    for i in range(len(items) + 1):
-        ends = i == len(items) or items[i].is_work
-        if ends or (kernel and items[i].inward and (split or items[i].kind == "cpu")):
-            kinds = {item.kind for item in items[start:i]}
-            if "kernel" in kinds or (lone and "copy" in kinds):
-                found.append((start, i))
-            start, kernel = i + ends, False
-        kernel = kernel or (not ends and items[i].kind == "kernel")
+    start = pending = -1  # of the section, of copies in by a CPU before one
+    kernel = copied_out = False
+
+    def close(end: int) -> None:
+        nonlocal start
+        if start >= 0 and (kernel or lone):
+            found.append((start, end))
+        start = -1
+
+    for i, item in enumerate(items):
+        if item.kind != "cpu":
+            if start < 0 or copied_out or (kernel and item.inward):
+                close(i)
+                start = i if pending < 0 else pending
+                kernel = copied_out = False
+            pending = -1
+            kernel = kernel or item.kind == "kernel"
+        elif item.inward:
+            close(i)
+            pending = i if pending < 0 else pending
+        elif item.is_work or start < 0:
+            close(i)
+            pending = -1
+        else:
+            copied_out = True
+    close(len(items))
     return found
 
 
@@ -166,6 +183,7 @@ class _Case:
     gpus: tuple[GPU | None, ...]
     home: tuple[int, ...]
     sms: Any = None
+    queues: str = "own"
 
     @property
     def workload(self) -> Workload:
@@ -237,7 +255,8 @@ def _parts(way: PartForm) -> Callable[[_Case], list[_Room]]:
                 room = replace(room, level=level, owner=balanced and home.get(task.name, -1))
             if task.name in parts.part:
                 part = parts.part[task.name]
-                room = replace(room, group=part, sms=parts.sms[part])
+                group = part if case.queues == "own" else 0
+                room = replace(room, group=group, sms=parts.sms[part])
             found.append(room)
         return found
 
@@ -274,7 +293,7 @@ def _stgm(case: _Case) -> list[_Room]:
 
 @dataclass(frozen=True)
 class _Way:
-    """The rule of a way, its rooms, its CPUs; ``split``: copies in behind kernels begin sections.
+    """The rule of a way, its rooms, its CPUs, and whether it has sections.
 
     ``channels``: an owner has those of a client of MPS.
     """
@@ -282,7 +301,7 @@ class _Way:
     rule: str
     rooms: Callable[[_Case], list[_Room]]
     cpu: str = "partitioned"
-    split: bool = False
+    sections: bool = False
     channels: bool = False
 
 
@@ -294,22 +313,23 @@ MACHINE_WAYS: Mapping[str, _Way] = {
     "mps_static": _Way("streams", _parts("mps_static"), channels=True),
     "green_contexts": _Way("streams", _parts("green_contexts")),
     "time_slices": _Way("time_slices", _time_slices),
-    "gcaps": _Way("gcaps", _gcaps),
-    "mpcp": _Way("mpcp", _of_processes, split=True),
-    "fmlp_plus": _Way("fmlp_plus", _of_processes, split=True),
-    "gpu_server": _Way("gpu_server", _own_streams, split=True),
-    "stgm": _Way("stgm", _stgm, split=True),
-    "srm": _Way("srm", _of_processes, cpu="global_edf", split=True),
-    "omlp": _Way("omlp", _of_processes, cpu="global_edf", split=True),
-    "driver": _Way("driver", _of_processes, cpu="global_edf", split=True),
-    "edf_serial": _Way("edf_serial", _of_processes),
+    "gcaps": _Way("gcaps", _gcaps, sections=True),
+    "mpcp": _Way("mpcp", _of_processes, sections=True),
+    "fmlp_plus": _Way("fmlp_plus", _of_processes, sections=True),
+    "gpu_server": _Way("gpu_server", _own_streams, sections=True),
+    "stgm": _Way("stgm", _stgm, sections=True),
+    "srm": _Way("srm", _of_processes, cpu="global_edf", sections=True),
+    "omlp": _Way("omlp", _of_processes, cpu="global_edf", sections=True),
+    "driver": _Way("driver", _of_processes, cpu="global_edf", sections=True),
+    "edf_serial": _Way("edf_serial", _of_processes, sections=True),
     "edf_parallel": _Way("frames", _own_streams),
     "pbs": _Way("frames", _own_streams),
     "mig": _Way("streams", _streams),
 }
 """Ways of sharing the GPU that the machine plays, by name; "omlp": "srm" with its other lock."""
 
-_WITHIN = ("streams", "one_stream", "priority_streams", "mps")
+INSIDE = ("streams", "one_stream", "priority_streams", "mps")
+"""Ways in which the tasks of GPU instances share them on one machine."""
 
 
 # Models -------------------------------------------------------------------------------------------
@@ -326,12 +346,16 @@ def machine_model(
     cpu: str | None = None,
     sms: Any = None,
     server_core: int | None = None,
+    lock: str = "fmlp",
     table: Any = None,
     repeat: int | None = None,
     ring: str | None = None,
     tails: Sequence[int] | None = None,
     instances: Any = None,
+    profiles: Sequence[str] | None = None,
     within: str | None = None,
+    queues: str = "own",
+    whole: bool = False,
     releases: Sequence[Sequence[Any]] | None = None,
     times: Sequence[Sequence[Sequence[int]]] | None = None,
     low: Any = 1,
@@ -366,6 +390,8 @@ def machine_model(
         SMs of each task for "stgm": a list of sets, or a mapping by name.
     server_core
         Core of the server of "gpu_server"; None: one of its own.
+    lock
+        Lock of "srm": "fmlp" or "omlp".
     table, repeat
         Frames of "pbs" and "edf_parallel", rows whose first entry is the start and whose last are
         the kernels (task, job, number of the kernel in its job), and their period (default: the
@@ -374,10 +400,15 @@ def machine_model(
         Order of contexts with "time_slices": "fifo" or "cyclic". Default: that of the platform.
     tails
         Per task, what shortens the deadline by which its units are ordered with "edf_serial".
-    instances, within
+    instances, profiles, within
         Instance of each task with "mig" (a list, or a mapping by name; default: one after the
-        other), and the way in which tasks share one: "streams", "one_stream", "priority_streams"
-        or "mps".
+        other), the profiles of the instances (default: those of the platform), and the way in which
+        tasks share one, of `INSIDE`.
+    queues
+        "own": parts with SMs of their own have queues of their own; "shared": one queue.
+    whole
+        Whether kernels take all SMs that they may use for as long as they take alone, in place of
+        their blocks: for ways in which no two run at once.
     releases
         Releases per task, ascending: instants, or pairs of arrival and release. Default: periodic
         arrivals, with releases that are up to the jitter later, at random; ``gap`` is the most by
@@ -407,6 +438,8 @@ def machine_model(
         The way does not exist on the platform, or does not fit the workload.
     """
     one_of(way, MACHINE_WAYS, "way")
+    if way == "srm" and lock == "omlp":
+        way = "omlp"
     workload, platform, played = models.workload, models.platform, MACHINE_WAYS[way]
     for given, known, name in (
         (mode or _MODES[0], _MODES, "mode"),
@@ -415,15 +448,18 @@ def machine_model(
         (ties, ("index", "draw"), "ties"),
         (launches, ("async", "sync"), "launches"),
         (lone_copies, ("section", "free"), "lone_copies"),
+        (queues, ("own", "shared"), "queues"),
+        (lock, ("fmlp", "omlp"), "lock"),
         (channel_release, ("dispatched", "ended"), "channel_release"),
         (ring or platform.ring, _RINGS, "ring"),
     ):
         one_of(given, known, name)
     policy = cpu or played.cpu
-    case, gpus = _case(models, way, instances, sms)
+    case, gpus = _case(models, way, instances, profiles)
+    case = replace(case, sms=sms, queues=queues)
     rooms_of, channels_of_client = played.rooms, played.channels
     if way == "mig":
-        one_of(within or "streams", _WITHIN, "within")
+        one_of(within or "streams", INSIDE, "within")
         inner = MACHINE_WAYS[within or "streams"]
         rooms_of, channels_of_client = inner.rooms, inner.channels
     rooms = [
@@ -436,7 +472,7 @@ def machine_model(
     columns |= _room_columns(case, rooms, of_client=channels_of_client, channels=channels)
     columns |= _program_columns(
         case, rooms, items, way, waits=launches == "sync", launch_cpu=launch_cpu,
-        lone=lone_copies == "section",
+        lone=lone_copies == "section", whole=whole,
     )  # fmt: skip
     columns |= _device_columns(models, gpus, items, rooms, way)
     columns |= _frame_columns(workload, table)
@@ -470,16 +506,18 @@ def machine_model(
 
 
 def _case(
-    models: DerivedModels, way: str, instances: Any, sms: Any
+    models: DerivedModels, way: str, instances: Any, profiles: Sequence[str] | None
 ) -> tuple[_Case, tuple[GPU, ...]]:
     """The devices of a way, and those of the core: without a GPU, one of a single SM."""
     workload, platform = models.workload, models.platform
     if way != "mig":
-        case = _Case(models, (platform.gpu,), (0,) * len(workload), sms)
+        case = _Case(models, (platform.gpu,), (0,) * len(workload))
         return case, (GPU(1, 1024, 1) if platform.gpu is None else platform.gpu,)
-    if platform.mig is None:
+    if profiles is None:
+        profiles = platform.mig
+    if profiles is None:
         raise ValueError("mig: got None, expected profiles of the platform's GPU")
-    gpus = tuple(models.gpu().instance(profile) for profile in platform.mig)
+    gpus = tuple(models.gpu().instance(profile) for profile in profiles)
     if instances is None:
         instances = [i % len(gpus) for i in range(len(workload))]
     elif isinstance(instances, Mapping):
@@ -489,7 +527,7 @@ def _case(
         raise ValueError(
             f"instances: got {shown(instances)}, expected one of 0 to {len(gpus) - 1} per task"
         )
-    return _Case(models, gpus, home, sms), gpus
+    return _Case(models, gpus, home), gpus
 
 
 def _all_items(case: _Case) -> list[list[_Item]]:
@@ -627,6 +665,7 @@ def _program_columns(
     waits: bool,
     launch_cpu: int,
     lone: bool,
+    whole: bool,
 ) -> dict[str, Any]:
     """The items and the steps of all tasks.
 
@@ -639,9 +678,9 @@ def _program_columns(
     for room, own in zip(rooms, items, strict=True):
         engines = _engines(_engines_of(case.models, way, case.gpus[room.device]))
         gpu = case.gpus[room.device]
-        rows += [_row(item, room, gpu, engines) for item in own]
+        rows += [_row(item, room, gpu, engines, whole) for item in own]
         serial = played.rule == "edf_serial"
-        sections = _sections(own, split=played.split, lone=lone and not serial)
+        sections = _sections(own, lone=lone and not serial) if played.sections else []
         if serial and sections:  # one job's GPU part at a time
             sections = [(sections[0][0], sections[-1][1])]
         calls = [item for item in own if item.kind != "cpu"] if launch_cpu else []
@@ -659,7 +698,7 @@ def _program_columns(
     }
 
 
-def _row(item: _Item, room: _Room, gpu: GPU | None, engines: int) -> tuple[int, ...]:
+def _row(item: _Item, room: _Room, gpu: GPU | None, engines: int, whole: bool) -> tuple[int, ...]:
     """An item as numbers, by `_ITEM_COLUMNS`."""
     kind = _KINDS.index(item.kind)
     if item.kernel is None:
@@ -668,8 +707,10 @@ def _row(item: _Item, room: _Room, gpu: GPU | None, engines: int) -> tuple[int, 
     sms = 1 if gpu is None else gpu.sms
     most = min(len(room.sms) or sms, room.limit or sms)
     times, kernel = item.kernel, item.kernel.kernel
-    if gpu is None or kernel.blocks is None:  # all SMs that it may use, at once
+    if gpu is None or kernel.blocks is None or whole:  # all SMs that it may use, at once
         time = times.time if gpu is None else times.on(most)
+        if whole and most >= sms and times.stated is not None:
+            time = times.stated  # not a multiple of the time of a block
         return (kind, time, 0, 1, 0, 0, 0, most)
     time = times.needed_block_time()
     if kernel.sms and most < sms:  # a measured time on fewer SMs is divided by the waves there

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from gpusched._support.arguments import Int64Array
+from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.delayed_programs import cores_of_worst_fit, delayed_programs
-from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
+from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.machine_models import MACHINE_WAYS, machine_model
 from gpusched.comparison.verdicts.premises import by_core, cpu_side
 from gpusched.comparison.workload_answer import WorkloadAnswer
@@ -34,10 +36,17 @@ from gpusched.simulate.machine_result import (
 from gpusched.simulate.machine_run import MachineModel, run_machine
 from gpusched.ways.way import OptionValue, as_way
 
-__all__ = ["TABLES", "MachineChoices", "job_columns", "machine_choices", "machine_run"]
+__all__ = ["CHOSEN_CORES", "PLANNED", "MachineChoices", "job_columns", "machine_choices"]
+__all__ += ["machine_run", "needs_answer"]
 
-TABLES = ("pbs", "edf_parallel")
+PLANNED = ("pbs", "edf_parallel")
 """Ways that are played by the frames of a plan."""
+
+_CHOOSING = ("stgm", "gpu_server", "srm", "edf_serial", "mig")
+"""Ways whose tests choose more than cores."""
+
+CHOSEN_CORES = ("chosen cores", "the cores of the tasks were chosen, and others may do")
+"""A limit of runs on cores that the package chose."""
 
 _SAID = (
     "CPU work, copies and kernels run on one machine: a thread launches the kernels and copies "
@@ -57,6 +66,15 @@ class MachineChoices:
     limits: tuple[tuple[str, str], ...]
 
 
+def needs_answer(models: DerivedModels, way: str) -> bool:
+    """Whether the way's test may choose what a run needs: SMs, a lock, instances, cores."""
+    if way in _CHOOSING:
+        return True
+    partitioned = MACHINE_WAYS[way].cpu == "partitioned"
+    open_cores = partitioned and not models.has_cores() and models.platform.cpus > 1
+    return open_cores and (as_way(way).placed or not cpu_side(models).core)
+
+
 def machine_choices(
     models: DerivedModels,
     way: str,
@@ -71,7 +89,11 @@ def machine_choices(
     Raises ValueError where the way needs a plan that the answer does not have.
     """
     arguments: dict[str, Any] = {"channel_release": models.channel_release}
-    arguments |= {name: options[name] for name in ("mode", "ring") if name in options}
+    for name in ("mode", "ring", "queues"):
+        if name in options:
+            arguments[name] = options[name]
+    if has_whole_kernels(way):
+        arguments["whole"] = True
     said: tuple[str, ...] = (_SAID,)
     limits: tuple[tuple[str, str], ...] = ()
     if MACHINE_WAYS[way].cpu == "partitioned":
@@ -80,11 +102,22 @@ def machine_choices(
         names = models.workload.names
         said += (f"each task has a core: {by_core(dict(zip(names, cores, strict=True)))}",)
         if not _cores_do_not_matter(models, way, cores):
-            text = "the cores of the tasks were chosen, and others may do"
-            limits += (("chosen cores", text),)
+            limits += (CHOSEN_CORES,)
     detail = None if answer is None else answer.detail
     if isinstance(detail, Verdict):
         arguments |= _places(models, way, detail)
+    if isinstance(detail, GedfVerdict) and way == "srm":
+        arguments["lock"] = detail.lock
+    if isinstance(detail, MigAllocation):
+        arguments |= _of_instances(models, detail)
+        limits += (("chosen instances", "the instances of the tasks were chosen"),)
+    if "queues" in arguments:
+        parts = "green contexts" if way == "green_contexts" else "static partitions of MPS"
+        have = "have queues of their own" if options["queues"] == "own" else "share a queue"
+        said += (f"{parts} {have}",)
+    if options.get("order", "hardware") != "hardware":
+        order = options["order"]
+        limits += ((f"order {order}", f"kernels are taken as on GPUs, not in the order {order!r}"),)
     if way == "stgm":
         limits += (("chosen SMs", "the SMs of the tasks were chosen, and others may do"),)
     if way == "edf_serial" and answer is not None and isinstance(detail, HolisticBound):
@@ -92,7 +125,7 @@ def machine_choices(
         arguments["tails"] = (behind * models.grain // answer.grain).tolist()
     if way == "edf_serial":
         limits += (("chosen order", "the order of GPU work was chosen, and others may do"),)
-    if way in TABLES:
+    if way in PLANNED:
         if answer is None or answer.schedule is None:
             raise ValueError(
                 "plan: got none, expected one; the search has not found a plan to play"
@@ -118,6 +151,18 @@ def _places(models: DerivedModels, way: str, verdict: Verdict) -> dict[str, Any]
         for name in models.workload.names
     ]
     return {"sms": [one or None for one in sets]}
+
+
+def _of_instances(models: DerivedModels, found: MigAllocation) -> dict[str, Any]:
+    """The instances of an allocation, and that of each task; tasks without the GPU are anywhere."""
+    if not found.parts:
+        raise ValueError(f"mig: got no instances for the tasks, expected some; {found.why()}")
+    home = [0] * len(models.workload)
+    for k, part in enumerate(found.parts):
+        for task in part.tasks:
+            home[task] = k
+    profiles = [part.instance.profile.name for part in found.parts]
+    return {"instances": home, "profiles": profiles, "within": found.within}
 
 
 def machine_run(
@@ -203,7 +248,7 @@ def _cores(models: DerivedModels, way: str, answer: WorkloadAnswer | None) -> li
     apart = cpu_side(models).core
     if apart and not (answer is not None and answer.accepted) and not as_way(way).placed:
         return [apart.get(name, 0) for name in names]
-    if way in TABLES:
+    if way in PLANNED:
         delayed = None if apart else delayed_programs(models)
         if delayed is not None:
             return [delayed.core[name] for name in names]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -18,13 +17,11 @@ from gpusched._support.budget import (
     BudgetSpent,
     as_budget,
     raise_if_stopped,
-    seconds_left,
     share_of,
     spent,
     within_seconds,
 )
 from gpusched.analysis.global_edf_verdict import GedfVerdict
-from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import (
     Request,
@@ -34,10 +31,18 @@ from gpusched.comparison.analyses import (
     with_costs,
     with_platform,
 )
-from gpusched.comparison.derived_models import DerivedModels, StreamForm
+from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
-from gpusched.comparison.machine_runs import TABLES, job_columns, machine_choices, machine_run
+from gpusched.comparison.machine_models import INSIDE
+from gpusched.comparison.machine_runs import (
+    CHOSEN_CORES,
+    PLANNED,
+    job_columns,
+    machine_choices,
+    machine_run,
+    needs_answer,
+)
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
     MOST_LAUNCHES,
@@ -48,19 +53,15 @@ from gpusched.comparison.simulation_lengths import (
     refuse_long_service,
     refuse_many,
 )
-from gpusched.comparison.tasks_in_parts import PART_SENTENCES
 from gpusched.comparison.verdicts.gpu_rules import Change, readings_of
 from gpusched.comparison.verdicts.premises import NotApplicable, cpu_side, refuse_many_clients
 from gpusched.comparison.verdicts.readings import open_reading
 from gpusched.comparison.workload_run import WorkloadRun
-from gpusched.model.gpus.copy_engines import engine_directions
-from gpusched.model.host_tasks import HostTasks
-from gpusched.model.launches import Launches
-from gpusched.model.views.derived_view import COPY_WAITS, listed, uses_engine, work_behind
-from gpusched.model.views.launch_view import PERIODIC_RELEASES
+from gpusched.model.views.derived_view import COPY_WAITS
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
 from gpusched.model.workload.workloads import Workload
+from gpusched.simulate.machine_result import MachineRun
 from gpusched.ways.way import OptionValue, Way, as_way
 
 if TYPE_CHECKING:
@@ -68,11 +69,9 @@ if TYPE_CHECKING:
     from gpusched.simulate.fifo_result import FifoRun
     from gpusched.simulate.hierarchy_result import Hierarchy
     from gpusched.simulate.host_result import HostRun
-    from gpusched.simulate.machine_result import MachineRun
 
 __all__ = ["Watch", "observe", "observed"]
 
-_FIXED_ORDER = "contexts with work get time slices in a fixed order"
 _PERIODIC = "jobs are released periodically, from the offsets, and take their whole times"
 
 
@@ -352,15 +351,18 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
     """The whole machine: CPUs, copy engines and the GPU."""
     if way.name in ("mps", "mps_static"):
         refuse_many_clients(models)
+    works: tuple[tuple[Work, int], ...] = ((launches_of, MOST_LAUNCHES),)
+    if not has_whole_kernels(way.name):
+        works += ((blocks_of, MOST_BLOCKS),)
     if watch.until is None:
         refuse_many(models.workload, launches_of, MOST_LAUNCHES, "repeat")
-    if watch.until is None and watch.budget is None:
+    if watch.until is None and watch.budget is None and len(works) > 1:
         refuse_many(models.workload, blocks_of, MOST_BLOCKS, "blocks")
-    until = _until(models, watch, (launches_of, MOST_LAUNCHES), (blocks_of, MOST_BLOCKS))
+    until = _until(models, watch, *works)
     answer = request.answer
-    if answer is None and way.name in TABLES:
-        answer = analyzed(models.given, way, request)  # it has the plan
-    elif answer is None:
+    if answer is None and way.name in (*PLANNED, "mig"):
+        answer = analyzed(models.given, way, request)  # it has the plan, or the instances
+    elif answer is None and way.test is not None and needs_answer(models, way.name):
         with contextlib.suppress(ValueError, BudgetSpent):  # the usual deployment
             answer = analyzed(models.given, way, request)
     choices = machine_choices(models, way.name, request.options, answer, until)
@@ -386,8 +388,8 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
 
 
 def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) -> _Jobs:
-    """GPU instances: each by itself, in the simulation of the way in which its tasks share it."""
-    from gpusched.comparison.instances.instance_runs import InstanceRuns, ModelRun
+    """GPU instances whose tasks share them by locks or dispatchers: each by itself."""
+    from gpusched.comparison.instances.instance_runs import InstanceRuns
 
     found = analyzed(models, way, request).detail
     assert isinstance(found, MigAllocation)
@@ -404,9 +406,9 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
     tasks = [np.array(part.tasks, np.int64) for part in found.parts]
     both = list(zip(tasks, runs, strict=True))
     said = (text for run in runs for text in run.assumptions if text != _PERIODIC)
-    details: dict[str, ModelRun] = {}
+    details: dict[str, MachineRun] = {}
     for part, run in zip(found.parts, runs, strict=True):
-        assert isinstance(run.detail, ModelRun)
+        assert isinstance(run.detail, MachineRun)
         details[str(part.instance)] = run.detail
     open_ends = [run.now for run in runs if (run.end < 0).any()]
     return _Jobs(
@@ -423,6 +425,14 @@ def _instances(models: DerivedModels, way: Way, request: Request, watch: Watch) 
         ),
         detail=InstanceRuns(details),
     )
+
+
+def _no_cpus(models: DerivedModels) -> tuple[tuple[str, str], ...]:
+    """That separate simulations do not represent tasks that share CPUs."""
+    if cpu_side(models).condition is None:
+        return ()
+    text = "each instance is simulated by itself, and its tasks share CPUs with others"
+    return (("CPUs not shared", text),)
 
 
 def _profiles(models: DerivedModels) -> tuple[tuple[str, str], ...]:

@@ -274,23 +274,31 @@ def items_of(task: gs.Task) -> list[Item]:
     return found
 
 
-def sections_of(items: Sequence[Item], split: bool) -> list[tuple[int, int]]:
-    """Sections as ranges of items: copies and kernels without `CPU` segments between them.
+def sections_of(items: Sequence[Item]) -> list[tuple[int, int]]:
+    """Sections as ranges of items: copies in, kernels, copies out, in this order.
 
-    A copy by the CPU behind a kernel, into the GPU, begins the next section; with ``split`` every
-    copy into the GPU behind a kernel does. Copies by the CPU alone are CPU work in no section.
+    The GPU's work between two pieces of CPU work is divided before each operation that follows a
+    kernel and a copy into the GPU, or that follows a copy out by the CPU. Copies in by the CPU
+    directly before a section belong to it; others by the CPU next to no section are CPU work.
     """
     found: list[tuple[int, int]] = []
-    start, kernel = 0, False
-    for i in range(len(items) + 1):
-        ends = i == len(items) or items[i].kind == CPU_WORK
-        cuts = not ends and kernel and items[i].inward and (split or items[i].kind == CPU_COPY)
-        if ends or cuts:
-            if any(item.kind in (COPY, KERNEL) for item in items[start:i]):
-                found.append((start, i))
-            start, kernel = i + ends, False
-        if not ends:
-            kernel = kernel or items[i].kind == KERNEL
+    mine: list[int] = []  # items of the section, or copies in by the CPU that may begin one
+    for i, item in enumerate([*items, Item(CPU_WORK, None)]):
+        kinds = [items[k].kind for k in mine]
+        on_gpu = any(kind in (COPY, KERNEL) for kind in kinds)
+        by_cpu = bool(mine) and items[mine[-1]].kind == CPU_COPY and not items[mine[-1]].inward
+        if item.kind in (COPY, KERNEL):
+            cut = on_gpu and (by_cpu or (item.inward and KERNEL in kinds))
+        elif item.kind == CPU_COPY and item.inward:
+            cut = on_gpu
+        else:
+            cut = item.kind == CPU_WORK or not on_gpu
+        if cut:
+            if on_gpu:
+                found.append((mine[0], i))
+            mine = []
+        if item.kind in (COPY, KERNEL) or (item.kind == CPU_COPY and (item.inward or on_gpu)):
+            mine.append(i)
     return found
 
 

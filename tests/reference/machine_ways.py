@@ -39,7 +39,7 @@ class Way:
     """Streams: a stream per task, in one context; the base of all ways."""
 
     name = "streams"
-    split = False  # whether a section ends before a copy-in that follows a kernel
+    has_sections = False
     cpu = "partitioned"
     channels = 0  # of a client, where they are not those of the GPU
 
@@ -60,9 +60,13 @@ class Way:
         """Stream, context, queue and SMs of a task."""
         return Room(stream=task)
 
+    def queue(self, part: int) -> int:
+        """Queue of the kernels of a part of the GPU: its own, or one for all."""
+        return 0 if self.options.get("queues") == "shared" else part
+
     def sections(self, items: Sequence[Item], lone_copies: str) -> list[tuple[int, int]]:
         """Sections of a job. With lone_copies="free", copies without a kernel are in none."""
-        found = sections_of(items, self.split)
+        found = sections_of(items) if self.has_sections else []
         if lone_copies == "free":
             found = [(a, b) for a, b in found if any(i.kind == KERNEL for i in items[a:b])]
         return found
@@ -198,14 +202,15 @@ class GreenContexts(Way):
                 own = group if balanced else 0
                 level = m.workload[task].stream_priority or 0
                 sms = tuple(sets[group])
-                return Room(stream=task, group=group, level=level, sms=sms, client=own)
+                queue = self.queue(group)
+                return Room(stream=task, group=queue, level=level, sms=sms, client=own)
         taken = {sm for one in sets for sm in one}
         rest = tuple(sm for sm in range(m.platform.gpu.sms) if sm not in taken)
         has_kernels = bool(m.workload[task].kernels)
         if has_kernels and not rest:
             raise ValueError(f"green_contexts: got no SMs for {m.workload[task].name}")
-        own = len(entries) if balanced else 0
-        return Room(stream=task, group=len(entries), sms=rest or (0,), client=own)
+        own, queue = len(entries) if balanced else 0, self.queue(len(entries))
+        return Room(stream=task, group=queue, sms=rest or (0,), client=own)
 
 
 class MpsStatic(Way):
@@ -226,7 +231,8 @@ class MpsStatic(Way):
         name = client if isinstance(client, str) else m.workload[task].name
         for group, (names, _) in enumerate(entries):
             if name in names:
-                return Room(stream=task, group=group, sms=tuple(sets[group]), client=client)
+                sms = tuple(sets[group])
+                return Room(stream=task, group=self.queue(group), sms=sms, client=client)
         if m.workload[task].kernels:
             raise ValueError(f"mps_partitions: got no SMs for {name}")
         return Room(stream=task, group=len(entries), sms=(0,), client=client)
@@ -312,6 +318,7 @@ class Gcaps(Way):
     """
 
     name = "gcaps"
+    has_sections = True
 
     def room(self, m: Machine, task: int) -> Room:
         return Room(stream=task, context=task, client=task)
@@ -393,7 +400,7 @@ class Gcaps(Way):
 class Lock(Way):
     """A lock for the GPU; a holder keeps it during a section."""
 
-    split = True
+    has_sections = True
     by_priority = False
     boost: int | None = 1  # level of the holder; None: own priority
 
@@ -531,7 +538,6 @@ class EdfSerial(Lock):
     """
 
     name = "edf_serial"
-    split = False
     boost = None
 
     def sections(self, items: Sequence[Item], lone_copies: str) -> list[tuple[int, int]]:
@@ -624,7 +630,7 @@ class GpuServer(Way):
     """
 
     name = "gpu_server"
-    split = True
+    has_sections = True
 
     def setup(self, m: Machine) -> None:
         core = self.options.get("server_core")
@@ -812,6 +818,7 @@ def play(
     hold: str | None = None,
     instances: Any = None,
     within: str | None = None,
+    queues: str = "own",
     **options: Any,
 ) -> Run:
     """Play a workload under a way up to the instant ``until``.
@@ -829,8 +836,8 @@ def play(
         Core of the server of "gpu_server"; None: one of its own.
     table, repeat
         Frames of "pbs", and their period (default: the hyperperiod).
-    ring, tails, instances, within
-        Options of "time_slices", "edf_serial" and "mig".
+    ring, tails, instances, within, queues
+        Options of "time_slices", "edf_serial", "mig", and of ways with parts of the GPU.
     options
         ``releases`` (per task a list of instants, or of pairs of arrival and release), ``times``
         (a function of task, job, item, block and whole time, or a table by task, job and item),
@@ -842,6 +849,7 @@ def play(
         raise ValueError(f"way: got {way!r}, expected one of {', '.join(WAYS)}")
     given = {"sms": sms, "server_core": server_core, "table": table, "repeat": repeat}
     given |= {"tails": tails, "hold": hold, "instances": instances, "within": within}
+    given |= {"queues": queues}
     chosen = WAYS[way](mode, ring=ring or platform.ring, **given)
     return Machine(
         workload, platform, chosen, until=until, cores=cores, cpu=cpu or chosen.cpu, **options
