@@ -14,7 +14,7 @@ const gs_ways_way_t gs_ways_driver = {
     .global_edf = true,
     .host = HOST,
     .in_turns = true,
-    .simulator = "host",
+    .simulator = "machine",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
 };

@@ -22,7 +22,7 @@ const gs_ways_way_t gs_ways_fmlp_plus = {
     .placed = &PLACED,
     .host = HOST,
     .in_turns = true,
-    .simulator = "host",
+    .simulator = "machine",
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
 };

@@ -17,6 +17,6 @@ const gs_ways_way_t gs_ways_gcaps = {
     .placed = &PLACED,
     .host = HOST,
     .in_turns = true,
-    .simulator = "host",
+    .simulator = "machine",
     .premises = PREMISES,
 };

@@ -37,5 +37,5 @@ const gs_ways_way_t gs_ways_mig = {
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof *OPTIONS,
     .without = WITHOUT,
-    .simulator = "instances",
+    .simulator = "machine",
 };

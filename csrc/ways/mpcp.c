@@ -16,5 +16,5 @@ const gs_ways_way_t gs_ways_mpcp = {
     .placed = &PLACED,
     .host = HOST,
     .in_turns = true,
-    .simulator = "host",
+    .simulator = "machine",
 };

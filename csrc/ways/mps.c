@@ -13,6 +13,6 @@ const gs_ways_way_t gs_ways_mps = {
     .source = "NVIDIA, Multi-Process Service; [ECRTS17]",
     .test = &gs_analysis_fifo_bound_method,
     .without = WITHOUT,
-    .simulator = "hierarchy",
+    .simulator = "machine",
     .premises = PREMISES,
 };

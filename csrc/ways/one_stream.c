@@ -14,5 +14,5 @@ const gs_ways_way_t gs_ways_one_stream = {
     .test = &gs_analysis_holistic_method,
     .without = WITHOUT,
     .in_turns = true,
-    .simulator = "hierarchy",
+    .simulator = "machine",
 };

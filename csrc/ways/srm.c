@@ -15,6 +15,6 @@ const gs_ways_way_t gs_ways_srm = {
     .global_edf = true,
     .host = HOST,
     .in_turns = true,
-    .simulator = "host",
+    .simulator = "machine",
     .premises = PREMISES,
 };

@@ -23,8 +23,7 @@ typedef struct {
     bool one_row;    /* of a comparison, although its test has modes: its simulation has none */
     bool in_turns;   /* no two kernels of different tasks run at once */
     bool global_edf; /* jobs run on any CPU, the earliest deadline first */
-    const char *simulator; /* "fifo", "hierarchy", "host", "instances" (those of a GPU, each by
-                              itself), "machine" */
+    const char *simulator; /* "machine", or "host" */
     /* Parameters beside the options of the test, which replace those of the same name. One that a
      * platform has, too, has its name there. */
     const gs_method_option_t *options;

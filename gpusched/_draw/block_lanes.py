@@ -155,13 +155,16 @@ def sm_lanes(log: BlockColumns) -> list[Lane]:
     return [Lane("blocks", f"SM {sm}") for sm in np.unique(log.sm).tolist()]
 
 
-def trace_columns(log: BlockColumns) -> list[PieceColumns | CounterColumns]:
-    """Blocks while they run, in the lanes of their SMs, and counters of the SMs' warps."""
+def trace_columns(log: BlockColumns, first: int = 0) -> list[PieceColumns | CounterColumns]:
+    """Blocks while they run, in the lanes of their SMs, and counters of the SMs' warps.
+
+    ``first``: index of the first lane.
+    """
     used = np.unique(log.sm)
     if not len(used):
         return []
     lanes: Int64Array = np.zeros(log.sms, np.int64)
-    lanes[used] = np.arange(len(used))
+    lanes[used] = first + np.arange(len(used))
     block, start, end = log.running()
     order = np.lexsort((block, start))
     block, start, end = block[order], start[order], end[order]

@@ -21,12 +21,14 @@ from gpusched.comparison.delayed_programs import cores_of_worst_fit, delayed_pro
 from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.instances.mig_allocation import MigAllocation
 from gpusched.comparison.machine_models import MACHINE_WAYS, machine_model
+from gpusched.comparison.tasks_in_parts import PART_SENTENCES
 from gpusched.comparison.verdicts.premises import by_core, cpu_side
 from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.segments import CopyIn, Kernel
 from gpusched.simulate.machine_result import (
+    BlockIntervals,
     ContextTurns,
     CpuIntervals,
     MachineJobs,
@@ -86,8 +88,15 @@ def machine_choices(
 
     ``until``: end of the releases in the ticks of the models.
 
-    Raises ValueError where the way needs a plan that the answer does not have.
+    Raises ValueError for a program or a platform with which there is no such deployment, and where
+    the way needs a plan that the answer does not have.
     """
+    if as_way(way).global_edf:
+        models.refuse_cores()
+    if way == "gcaps" or (way == "time_slices" and models.platform.gpu is None):
+        models.own_processes()
+    elif not as_way(way).in_turns and any(task.kernels for task in models.workload):
+        models.gpu()
     arguments: dict[str, Any] = {"channel_release": models.channel_release}
     for name in ("mode", "ring", "queues"):
         if name in options:
@@ -111,9 +120,12 @@ def machine_choices(
     if isinstance(detail, MigAllocation):
         arguments |= _of_instances(models, detail)
         limits += (("chosen instances", "the instances of the tasks were chosen"),)
-    if "queues" in arguments:
+    if way in ("gcaps", "time_slices") and {t.process for t in models.gpu_users()} == {None}:
+        said += ("each task is a process of its own",)
+    if way in PART_SENTENCES:
         parts = "green contexts" if way == "green_contexts" else "static partitions of MPS"
-        have = "have queues of their own" if options["queues"] == "own" else "share a queue"
+        own = options.get("queues", "own") == "own"
+        have = "have queues of their own" if own else "share their queues"
         said += (f"{parts} {have}",)
     if options.get("order", "hardware") != "hardware":
         order = options["order"]
@@ -171,44 +183,70 @@ def machine_run(
     """Play a way on the machine: periodic releases without jitter, whole times."""
     until, timeline = arguments.pop("until"), arguments.pop("timeline")
     model = machine_model(models, way, until=until, jitter=False, **choices.arguments)
-    found = run_machine(
-        model,
-        log=("jobs", "operations", "cpus") if timeline else ("jobs",),
-        progress=False,
-        **arguments,
-    )
+    has_blocks = models.platform.gpu is not None and not has_whole_kernels(way)
+    logs = ("jobs", "operations", "cpus", *(("blocks",) if has_blocks else ()))
+    found = run_machine(model, log=logs if timeline else ("jobs",), progress=False, **arguments)
     jobs, ops, cpu = dict(found.jobs), dict(found.operations), dict(found.cpu)
     jobs["number"] = jobs.pop("job")
     cpu["start"], cpu["end"] = cpu.pop("from"), cpu.pop("to")
-    engines = model.columns["engines"]
-    deadline = model.columns["deadline"]
-    assert engines is not None
-    assert deadline is not None
+    engines, device = _column(model, "engines"), _column(model, "device")
+    blocks = dict(found.blocks)
+    first_sm = np.cumsum([0, *(gpu.sms for gpu in model.gpus[:-1])])
+    if timeline:
+        blocks["sm"] = blocks["sm"] + first_sm[device[ops["task"][blocks["operation"]]]]
+    context = _first_of_contexts(model)
     return MachineRun(
         name=models.workload.names,
-        deadline=deadline,
+        deadline=_column(model, "deadline"),
         cpus=models.platform.cpus,
         engines=int(engines.max()),
+        sms=sum(gpu.sms for gpu in model.gpus) if has_blocks else 0,
+        warps=max(gpu.warps_per_sm for gpu in model.gpus) if has_blocks else 0,
+        context=context,
+        threads=_threads(models),
         jobs=MachineJobs(**jobs),
         operations=Operations(**ops, what=_kinds(models, ops)) if timeline else None,
+        blocks=BlockIntervals(**blocks) if timeline and has_blocks else None,
         cpu=CpuIntervals(**cpu) if timeline else None,
-        turns=_turns(model, found.slices) if timeline else None,
+        turns=_turns(model, context, found.slices) if timeline else None,
         now=found.now,
         reason=found.reason,
     )
 
 
-def _turns(model: MachineModel, slices: Mapping[str, Int64Array]) -> ContextTurns:
-    """Turns of contexts, by their first tasks."""
-    device, context = model.columns["device"], model.columns["context"]
-    assert device is not None
-    assert context is not None
+def _column(model: MachineModel, name: str) -> Int64Array:
+    found = model.columns[name]
+    assert found is not None
+    return found
+
+
+def _first_of_contexts(model: MachineModel) -> Int64Array:
+    """For each task, the first task of its context; -1 without one."""
+    keys = zip(_column(model, "device").tolist(), _column(model, "context").tolist(), strict=True)
     first: dict[tuple[int, int], int] = {}
-    for task, key in enumerate(zip(device.tolist(), context.tolist(), strict=True)):
-        first.setdefault(key, task)
-    keys = zip(slices["device"].tolist(), slices["context"].tolist(), strict=True)
+    found = [first.setdefault(key, task) if key[1] >= 0 else -1 for task, key in enumerate(keys)]
+    return np.array(found, np.int64)
+
+
+def _threads(models: DerivedModels) -> Int64Array:
+    """Threads of a block, per task and segment with repetitions."""
+    rows = [
+        [part.threads or 0 if isinstance(part, Kernel) else 0 for _, part in task.steps()]
+        for task in models.workload
+    ]
+    width = max(map(len, rows), default=0)
+    return np.array([[*row, *[0] * (width - len(row))] for row in rows], np.int64)
+
+
+def _turns(
+    model: MachineModel, first: Int64Array, slices: Mapping[str, Int64Array]
+) -> ContextTurns:
+    """Turns of contexts, by their first tasks."""
+    keys = zip(_column(model, "device").tolist(), _column(model, "context").tolist(), strict=True)
+    named = dict(zip(keys, first.tolist(), strict=True))
+    turns = zip(slices["device"].tolist(), slices["context"].tolist(), strict=True)
     return ContextTurns(
-        task=np.array([first[key] for key in keys], np.int64),
+        task=np.array([named[turn] for turn in turns], np.int64),
         switches=slices["switch"],
         start=slices["from"],
         end=slices["to"],

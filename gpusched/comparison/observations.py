@@ -130,26 +130,20 @@ def observe(
     platform
         GPU, CPU cores and overheads.
     way
-        A way of sharing the GPU (``gs.ways``), or its name. Where the parts of a program matter to
-        each other, its whole machine is simulated, with CPUs, copy engines and the GPU
-        (`gs.simulate.MachineRun`): where tasks share CPUs with threads of streams and contexts,
-        sections of "gcaps" and "stgm" share copy engines, jobs of a task overlap, a section of a
-        lock has several launches, or contexts with copies take turns. So are "edf_serial",
-        "edf_parallel" and "pbs", by the order or the plan of their tests. Otherwise "streams" is
-        simulated by ``gs.simulate.fifo``, which has the model of the bounds; if that model does not
-        apply, for example to jobs of several kernels, to copies on engines, or to more streams than
-        the GPU has channels or runs kernels at once, it is simulated by ``gs.simulate.hierarchy``,
-        as other streams are. "time_slices" is simulated by ``gs.simulate.host``, with CPUs, or, if
-        tasks have copies on engines or share a process, by ``gs.simulate.hierarchy``. "mig"
-        simulates each GPU instance separately, with the simulation of its way ``within``.
+        A way of sharing the GPU (``gs.ways``), or its name. The whole machine is simulated, with
+        CPUs, copy engines and the GPU (`gs.simulate.MachineRun`), deployed as the answer of the
+        way's test says: with its cores, SMs, instances, its order or plan. Only the server of
+        "container", and "gcaps" with updates that stop the GPU (``stall=True``), are simulated by
+        ``gs.simulate.host``, which has no copy engines. GPU instances that are shared within by
+        locks or dispatchers are simulated one by one.
     until
         End of the interval in which jobs are released, as ticks or text with a unit; these jobs
         run to completion. Default: ten hyperperiods or 10 s, whichever is shorter, but at most
         100,000 jobs, 100,000 launches or 2,000,000 blocks, and at least one job of each task. A
         task whose offset is later than a million jobs of the others has no job.
     timeline
-        Whether ``detail`` keeps the intervals, waves or blocks that its pictures need. (Short runs
-        of a machine with late jobs do so in any case.)
+        Whether ``detail`` keeps operations, blocks and CPU intervals, which its pictures need.
+        (Short runs with late jobs keep them in any case.)
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit each simulation. Where a late job
         has to be simulated under several readings of the rules of GPUs, these share the seconds.

@@ -42,9 +42,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from gpusched.comparison.waits.machine_waits import MachineSetting
+    from gpusched.comparison.waits.wait_sums import JobSpan
+
 __all__ = ["WorkloadRun"]
 
 _OF_JOBS = ("job", "release", "end")
+_MOST_TOLD = 12  # parts of a job in a text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,8 +90,9 @@ class WorkloadRun(Tabular, Saved, Frozen):
         What the run does not represent, each a pair of a short form and a sentence, such as
         ``("CPUs not shared", "...")``. A miss is one of the program only if there is none.
     detail
-        The result of the simulated model: a ``FifoRun``, ``HostRun``, ``Hierarchy`` or
-        ``MachineRun``, or, for GPU instances, an ``InstanceRuns``. It has the timelines.
+        The result of the simulation: a ``MachineRun``, a ``HostRun``, or, for GPU instances that
+        are simulated one by one, an ``InstanceRuns``. It has the timelines. (Older files can have a
+        ``FifoRun`` or ``Hierarchy``.)
     seconds
         Wall-clock time of the call; not compared by ``==``.
     grain
@@ -242,22 +247,42 @@ class WorkloadRun(Tabular, Saved, Frozen):
             )
         return int(np.where(known, due - took, np.iinfo(np.int64).max).argmin())
 
-    def why(self, task: int | str | None = None) -> str:
+    def why(self, task: int | str | None = None, *, job: int | None = None) -> str:
         """Describe the largest response of a task; by default, of the tightest task.
 
-        If it is late, the text also tells for what the job waited longest, unless that would
-        require a long simulation.
+        If it is late, the text also tells for what the job waited longest, if the run has a
+        timeline (short runs with late jobs have one in any case).
 
-        Raises KeyError and IndexError for a task that does not exist.
+        >>> w = gs.Workload([
+        ...     gs.Task("camera", 50, [gs.CPU(2), gs.Kernel(5)], offset=1, deadline=12),
+        ...     gs.Task("detector", 50, [gs.Kernel(9)]),
+        ... ], tick="ms")
+        >>> print(gs.observe(w, gs.Platform(cpus=2), "mpcp", until=50).why("camera", job=0))
+        camera: job 0, released at 1ms, takes 13ms, more than its deadline of 12ms; 1 of 1 jobs are
+        late; that shows no miss of the program, as the cores of the tasks were chosen, and others
+        may do. Job 0 waited 6ms of its 13ms for the lock, held by detector. From its release: 2ms
+        CPU work; waits 6ms for the lock, held by detector; 5ms kernel.
+
+        Parameters
+        ----------
+        task
+            Name or index of a task.
+        job
+            Number of a job of the task, of which all is told that it did and for what it waited.
+            Default: the one with the largest response.
+
+        Raises
+        ------
+        KeyError, IndexError
+            The task, or a job of this number, does not exist.
         """
         number = self.tightest if task is None else self.workload.index(task)
         if number is None:
             return "No job was released."
         name, tick = clip(self.workload.names[number], 60), self.workload.tick_ns
-        mine = np.flatnonzero((self.task == number) & ((self.end >= 0) | self.late))
-        if not len(mine):
+        row = self._row(number, job)
+        if row is None:
             return f"{name}: no job has ended."
-        row = int(mine[np.argmax(self._so_far[mine])])
         took, due = int(self._so_far[row]), self.workload[number].deadline
         side = "within" if took <= due else "more than"
         takes = "takes" if self.end[row] >= 0 else "has not ended after"
@@ -269,7 +294,18 @@ class WorkloadRun(Tabular, Saved, Frozen):
             f" {side} its deadline of {time_with_unit(due, tick)}{count}{self._limited(late)}."
         )
         waited = self._wait_of(row) if took > due else ""
-        return f"{told} {waited}" if waited else told
+        parts = "" if job is None else self._parts_of(row)
+        return " ".join(text for text in (told, waited, parts) if text)
+
+    def _row(self, task: int, job: int | None) -> int | None:
+        """The row of a job of a task; None: of the one with the largest response, if any."""
+        if job is not None:
+            rows = np.flatnonzero((self.task == task) & (self.job == job))
+            if not len(rows):
+                raise IndexError(f"job: got {job!r}, expected the number of a job of the task")
+            return int(rows[0])
+        mine = np.flatnonzero((self.task == task) & ((self.end >= 0) | self.late))
+        return int(mine[np.argmax(self._so_far[mine])]) if len(mine) else None
 
     @cached_property
     def _waits_told(self) -> dict[int, str]:
@@ -280,23 +316,47 @@ class WorkloadRun(Tabular, Saved, Frozen):
         """A sentence on the longest wait of a job; "" if it is not known."""
         if row not in self._waits_told:
             from gpusched.comparison.waits.dominant_waits import wait_sentence
-            from gpusched.comparison.waits.wait_sums import JobSpan
 
-            workload, platform, grain = self.workload, self.platform, self.grain
-            if grain > 1:
-                workload, platform = in_finer_ticks(workload, platform, grain)
-            release = int(self.release[row])
-            span = JobSpan(
-                workload.names[self.task[row]],
-                int(self.job[row]),
-                grain * release,
-                grain * (release + int(self._so_far[row])),
-                bool(self.end[row] >= 0),
-            )
             self._waits_told[row] = wait_sentence(
-                self.detail, workload, platform, self.options, span
+                self.detail, self._setting(), self.options, self._span(row)
             )
         return self._waits_told[row]
+
+    def _parts_of(self, row: int) -> str:
+        """What a job did and for what it waited, in order; "" if it is not known."""
+        from gpusched.comparison.waits.dominant_waits import parts_of
+
+        found = parts_of(self.detail, self._setting(), self.options, self._span(row))
+        if not found:
+            return ""
+        tick = self._setting().workload.tick_ns
+        told = [
+            f"{'waits ' * part.waits}{time_with_unit(part.end - part.start, tick)} {part.text}"
+            for part in found
+        ]
+        more = f"; and {len(told) - _MOST_TOLD} more parts" if len(told) > _MOST_TOLD else ""
+        return f"From its release: {'; '.join(told[:_MOST_TOLD])}{more}."
+
+    def _setting(self) -> MachineSetting:
+        """The workload on its platform, in the ticks of ``detail``."""
+        from gpusched.comparison.waits.machine_waits import MachineSetting
+
+        workload, platform = self.workload, self.platform
+        if self.grain > 1:
+            workload, platform = in_finer_ticks(workload, platform, self.grain)
+        return MachineSetting(workload, platform, self.way)
+
+    def _span(self, row: int) -> JobSpan:
+        from gpusched.comparison.waits.wait_sums import JobSpan
+
+        release = int(self.release[row])
+        return JobSpan(
+            self.workload.names[self.task[row]],
+            int(self.job[row]),
+            self.grain * release,
+            self.grain * (release + int(self._so_far[row])),
+            bool(self.end[row] >= 0),
+        )
 
     def _limited(self, late: int) -> str:
         """Facts that the run does not represent, if that leaves the verdict open."""

@@ -24,6 +24,7 @@ from gpusched.simulate.host_result import HostResponses, HostRun, Intervals
 from gpusched.simulate.host_run import host, host_responses
 from gpusched.simulate.host_waits import HostWaits
 from gpusched.simulate.machine_result import (
+    BlockIntervals,
     ContextTurns,
     CpuIntervals,
     MachineJobs,
@@ -33,6 +34,7 @@ from gpusched.simulate.machine_result import (
 from gpusched.simulate.warps_run import block_times, warps
 
 __all__ = [
+    "BlockIntervals",
     "Blocks",
     "Challenge",
     "ContextTurns",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ACTIVITIES",
     "OPERATIONS",
+    "BlockIntervals",
     "ContextTurns",
     "CpuIntervals",
     "MachineJobs",
@@ -126,6 +127,39 @@ class Operations(Table):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class BlockIntervals(Table):
+    """Blocks on SMs, in the order of their starts: read-only int64 arrays, (blocks,).
+
+    >>> work = [gs.Kernel(block_time=4, blocks=2, threads=1024, regs=64)]
+    >>> w = gs.Workload([gs.Task("a", 20, work)])
+    >>> run = gs.observe(w, gs.Platform("RTX 3080"), "streams", until=20).detail
+    >>> run.blocks.sm.tolist(), run.blocks.end.tolist()
+    ([0, 2], [4, 4])
+
+    Attributes
+    ----------
+    operation
+        Row of ``operations``.
+    block
+        Number of the block in its grid.
+    sm
+        Its SM; those of several GPU instances are numbered one after the other.
+    start, end
+        Times in ticks; ``end`` is -1 for a block that has not ended. A block of a context that the
+        GPU leaves is frozen in between.
+    """
+
+    _KIND: ClassVar[str] = "BlockIntervals"
+    _OPTIONAL: ClassVar[tuple[str, ...]] = ("end",)
+
+    operation: Int64Array
+    block: Int64Array
+    sm: Int64Array
+    start: Int64Array
+    end: Int64Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class CpuIntervals(Table):
     """Intervals in which threads had CPUs: read-only int64 arrays, (intervals,).
 
@@ -223,8 +257,18 @@ class MachineRun(Saved, Frozen):
         Number of copy engines: 1 for both directions, 2 for one each, 0 for none or an unknown one.
     jobs
         `MachineJobs`.
-    operations, cpu, turns
-        `Operations`, `CpuIntervals` and `ContextTurns`; None for ``timeline=False``.
+    sms, warps
+        Number of SMs, those of several GPU instances together, and of warps of an SM; 0 where
+        kernels are simulated without blocks: those of ways in which no two run at once, and those
+        on an unknown GPU.
+    context
+        For each task, the first task of its context; -1 without kernels.
+    threads
+        For each task, and each of its segments with repetitions, the threads of a block: int64
+        ``(n, segments)``; 0 for what is no kernel, or has no shape.
+    operations, blocks, cpu, turns
+        `Operations`, `BlockIntervals`, `CpuIntervals` and `ContextTurns`; None for
+        ``timeline=False``, ``blocks`` also without SMs.
     now
         Last instant of the simulation.
     reason
@@ -236,6 +280,7 @@ class MachineRun(Saved, Frozen):
     _PARTS: ClassVar[tuple[type[Saved], ...]] = (
         MachineJobs,
         Operations,
+        BlockIntervals,
         CpuIntervals,
         ContextTurns,
     )
@@ -244,8 +289,13 @@ class MachineRun(Saved, Frozen):
     deadline: Int64Array
     cpus: int
     engines: int
+    sms: int
+    warps: int
+    context: Int64Array
+    threads: Int64Array
     jobs: MachineJobs
     operations: Operations | None
+    blocks: BlockIntervals | None
     cpu: CpuIntervals | None
     turns: ContextTurns | None
     now: int
@@ -276,6 +326,26 @@ class MachineRun(Saved, Frozen):
             return None
         took = np.where(self.jobs.end < 0, self.now, self.jobs.end) - self.jobs.arrival
         return int(np.percentile(took[mine], q, method="inverted_cdf"))
+
+    @property
+    def busy(self) -> dict[str, float]:
+        """Shares of the time up to ``now`` in which CPUs, copy engines and SMs were in use.
+
+        >>> work = [gs.CPU(2), gs.CopyIn(1), gs.Kernel(block_time=5, blocks=34, threads=1024)]
+        >>> w = gs.Workload([gs.Task("a", 10, work)])
+        >>> run = gs.observe(w, gs.Platform("RTX 3080", cpus=1), "streams", until=40).detail
+        >>> {name: round(share, 2) for name, share in run.busy.items()}
+        {'CPU 0': 0.21, 'copies in': 0.11, 'kernels': 0.53, 'SMs': 0.26}
+
+        "CPU 0" counts work, spinning and updates, "kernels" the time in which any kernel ran, and
+        "SMs" the mean share of the SMs with blocks; the last one is missing where kernels are
+        simulated without blocks. Time slices count in which a context had the GPU.
+
+        Raises ValueError for a run without its logs.
+        """
+        from gpusched.simulate.machine_usage import shares
+
+        return shares(self)
 
     def plot(
         self,
@@ -330,7 +400,7 @@ class MachineRun(Saved, Frozen):
 
         The process "jobs" has a lane per task, in which a job extends from its release to its end.
         The processes "CPUs" and "GPU" have a lane per CPU in use, per copy engine, and for the
-        kernels of each task.
+        kernels of each task; there is one for each SM with blocks, with a counter of its warps.
 
         Parameters
         ----------

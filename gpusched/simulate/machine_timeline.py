@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gpusched._draw.block_lanes import BlockColumns, sm_lanes, trace_columns
 from gpusched._draw.timeline import (
+    CounterColumns,
     Lane,
     Mark,
     Piece,
+    PieceColumns,
     Rows,
     Timeline,
     in_window,
@@ -21,6 +23,10 @@ from gpusched._draw.timeline import (
 )
 from gpusched._support.arguments import Int64Array
 from gpusched._support.registry import enumeration
+from gpusched.simulate.machine_usage import running_blocks
+
+if TYPE_CHECKING:
+    from gpusched.simulate.machine_result import MachineRun
 
 _SHOWN = (300, 3000)  # bars of a picture: without ``until``, and with it
 _MOST_RELEASES = 600
@@ -29,95 +35,6 @@ _HEIGHT = 20.0  # of a lane, in points
 _SERVER = "#999999"
 _CPUS, _GPU, _JOBS = "CPUs", "GPU", "jobs"
 _WORK = enumeration("simulate.machine_activity").index("work")
-
-
-class JobColumns(Protocol):
-    """Columns of jobs."""
-
-    def __len__(self) -> int: ...
-    @property
-    def task(self) -> Int64Array: ...
-    @property
-    def number(self) -> Int64Array: ...
-    @property
-    def arrival(self) -> Int64Array: ...
-    @property
-    def release(self) -> Int64Array: ...
-    @property
-    def end(self) -> Int64Array: ...
-
-
-class OperationColumns(Protocol):
-    """Columns of operations."""
-
-    @property
-    def task(self) -> Int64Array: ...
-    @property
-    def job(self) -> Int64Array: ...
-    @property
-    def joined(self) -> Int64Array: ...
-    @property
-    def first(self) -> Int64Array: ...
-    @property
-    def end(self) -> Int64Array: ...
-    @property
-    def what(self) -> Int64Array: ...
-
-
-class CpuColumns(Protocol):
-    """Columns of intervals on CPUs."""
-
-    @property
-    def cpu(self) -> Int64Array: ...
-    @property
-    def task(self) -> Int64Array: ...
-    @property
-    def job(self) -> Int64Array: ...
-    @property
-    def what(self) -> Int64Array: ...
-    @property
-    def start(self) -> Int64Array: ...
-    @property
-    def end(self) -> Int64Array: ...
-
-
-class TurnColumns(Protocol):
-    """Columns of turns of contexts."""
-
-    def __len__(self) -> int: ...
-    @property
-    def task(self) -> Int64Array: ...
-    @property
-    def switches(self) -> Int64Array: ...
-    @property
-    def start(self) -> Int64Array: ...
-    @property
-    def end(self) -> Int64Array: ...
-
-
-class Records(Protocol):
-    """Protocol of a run: the records that are drawn."""
-
-    @property
-    def name(self) -> tuple[str, ...]: ...
-    @property
-    def deadline(self) -> Int64Array: ...
-    @property
-    def cpus(self) -> int: ...
-    @property
-    def engines(self) -> int: ...
-    @property
-    def jobs(self) -> JobColumns: ...
-    @property
-    def operations(self) -> OperationColumns | None: ...
-    @property
-    def cpu(self) -> CpuColumns | None: ...
-    @property
-    def turns(self) -> TurnColumns | None: ...
-    @property
-    def late(self) -> npt.NDArray[np.bool_]: ...
-    @property
-    def now(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -141,7 +58,7 @@ _WAITS, _TURN = _WHAT.index("waits"), _WHAT.index("turn")
 class _Places:
     """Lanes of the CPUs, the copies and the kernels that there were, from ``first`` on."""
 
-    def __init__(self, run: Records, first: int = 0) -> None:
+    def __init__(self, run: MachineRun, first: int = 0) -> None:
         assert run.cpu is not None
         assert run.operations is not None
         self.lanes: list[Lane] = []
@@ -168,7 +85,7 @@ class _Places:
         return self.first + len(self.lanes) - 1
 
 
-def _bars(run: Records, places: _Places) -> _Bars:
+def _bars(run: MachineRun, places: _Places) -> _Bars:
     """All bars, in the order of their starts."""
     cpu, ops = run.cpu, run.operations
     assert cpu is not None
@@ -203,7 +120,7 @@ def _bars(run: Records, places: _Places) -> _Bars:
     return _Bars(*(column[order] for column in both))
 
 
-def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
+def picture(run: MachineRun, unit: str | None, since: Any, until: Any) -> Timeline:
     """Timeline of a window."""
     if run.cpu is None or run.operations is None:
         raise ValueError("timeline: got a run without its logs, expected one with timeline=True")
@@ -228,10 +145,12 @@ def picture(run: Records, unit: str | None, since: Any, until: Any) -> Timeline:
     )
 
 
-def trace(run: Records) -> Timeline:
+def trace(run: MachineRun) -> Timeline:
     """Timeline of the whole run: jobs from release to end, and who used what."""
     lanes = [Lane(name, _JOBS) for name in run.name]
     places = None if run.cpu is None else _Places(run, len(lanes))
+    blocks = None if run.blocks is None else _block_columns(run)
+    before = [*lanes, *(places.lanes if places is not None else ())]
 
     def pieces() -> Iterator[Piece]:
         yield from _jobs(run)
@@ -239,14 +158,39 @@ def trace(run: Records) -> Timeline:
             bars = _bars(run, places)
             yield from _pieces(run, bars, np.arange(len(bars.lane)))
 
+    def columns() -> Iterator[PieceColumns | CounterColumns]:
+        if blocks is not None:
+            yield from trace_columns(blocks, len(before))
+
     return Timeline(
-        lanes=(*lanes, *(places.lanes if places is not None else ())),
+        lanes=(*before, *(() if blocks is None else sm_lanes(blocks))),
         pieces=Rows(pieces),
+        columns=Rows(columns),
         other={"not shown": ", ".join(places.notes)} if places and places.notes else {},
     )
 
 
-def _pieces(run: Records, bars: _Bars, rows: Int64Array) -> Iterator[Piece]:
+def _block_columns(run: MachineRun) -> BlockColumns:
+    log, ops = run.blocks, run.operations
+    assert log is not None
+    assert ops is not None
+    block, start, end = running_blocks(run)
+    return BlockColumns(
+        kernel=log.operation,
+        block=log.block,
+        sm=log.sm,
+        start=log.start,
+        end=np.where(log.end < 0, run.now, log.end),
+        name=tuple(run.name[task] for task in ops.task.tolist()),
+        threads=run.threads[ops.task, ops.item],
+        context=run.context[ops.task],
+        sms=run.sms,
+        warps=run.warps,
+        parts=(np.zeros(len(block), np.bool_), block, start, end),
+    )
+
+
+def _pieces(run: MachineRun, bars: _Bars, rows: Int64Array) -> Iterator[Piece]:
     rows_late = run.late
     columns_late = (run.jobs.task[rows_late].tolist(), run.jobs.number[rows_late].tolist())
     late = set(zip(*columns_late, strict=True))
@@ -267,7 +211,7 @@ def _pieces(run: Records, bars: _Bars, rows: Int64Array) -> Iterator[Piece]:
         )
 
 
-def _releases(run: Records, places: _Places, since: int, end: int) -> Iterator[Mark]:
+def _releases(run: MachineRun, places: _Places, since: int, end: int) -> Iterator[Mark]:
     """Releases in the lane of the task's kernels, else of the last CPU."""
     jobs = run.jobs
     lowest = max(places.cpus.values(), default=None)
@@ -278,7 +222,7 @@ def _releases(run: Records, places: _Places, since: int, end: int) -> Iterator[M
             yield Mark(lane, time, "release", task)
 
 
-def _jobs(run: Records) -> Iterator[Piece]:
+def _jobs(run: MachineRun) -> Iterator[Piece]:
     jobs, late = run.jobs, run.late
     ends = np.where(jobs.end >= 0, jobs.end, np.maximum(run.now, jobs.release))
     for k in range(len(jobs)):

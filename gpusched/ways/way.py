@@ -60,8 +60,7 @@ class Way(Saved):
     global_edf
         Whether jobs run on any CPU, the earliest deadline first; otherwise tasks have cores.
     simulator
-        Its simulation: "fifo", "hierarchy", "host", "machine", or "instances" for separate
-        simulations of GPU instances.
+        Its simulation: "machine", that of the whole machine, or "host".
     modes
         Choices of the option ``mode`` of its test, each of which is a row of a comparison.
     parameters

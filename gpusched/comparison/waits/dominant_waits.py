@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpusched.comparison.instances.instance_runs import InstanceRuns, ModelRun
 from gpusched.comparison.waits.host_task_waits import host_waits
-from gpusched.comparison.waits.launch_waits import launch_waits
-from gpusched.comparison.waits.machine_waits import machine_waits
+from gpusched.comparison.waits.machine_waits import (
+    JobPart,
+    MachineSetting,
+    job_parts,
+    machine_waits,
+)
 from gpusched.comparison.waits.wait_sums import JobSpan, Waited
-from gpusched.comparison.waits.wave_waits import wave_waits
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
-from gpusched.simulate.fifo_result import FifoRun
-from gpusched.simulate.hierarchy_result import Hierarchy
+from gpusched.simulate.host_result import HostRun
 from gpusched.simulate.machine_result import MachineRun
 
-__all__ = ["wait_sentence"]
+__all__ = ["parts_of", "wait_sentence"]
 
 
 def wait_sentence(
-    detail: ModelRun | InstanceRuns | MachineRun,
-    workload: Workload,
-    platform: Platform,
+    detail: ModelRun | InstanceRuns,
+    setting: MachineSetting,
     options: Mapping[str, Any],
     span: JobSpan,
 ) -> str:
     """A sentence on the longest wait of a job, with a remedy where one is known.
 
-    "" if the waits are not known: a run without a timeline is repeated up to the end of the job,
-    unless that takes too long. The platform has its times in ticks.
+    "" if the waits are not known. ``options``: those of the way.
     """
-    found = _waits(detail, workload, platform, options, span)
+    found = _waits(detail, setting, options, span)
     if found is None:
         return ""
+    workload = setting.workload
     whole = span.end - span.release
-    most = whole - _alone(workload, platform, span.name)
+    most = whole - _alone(workload, setting.platform, span.name)
     if not found or most <= 0:
         return f"Job {span.job} waited for nothing: its own work takes so long."
     first = found[0]
@@ -62,28 +64,42 @@ def _alone(workload: Workload, platform: Platform, name: str) -> int:
     return task.cpu_time + task.copy_time + kernels
 
 
-def _names(run: ModelRun) -> tuple[str, ...]:
-    if isinstance(run, Hierarchy):
-        return run.launches.stream_name
-    return run.name if isinstance(run, MachineRun) else run.tasks.name
+def parts_of(
+    detail: ModelRun | InstanceRuns,
+    setting: MachineSetting,
+    options: Mapping[str, Any],
+    span: JobSpan,
+) -> list[JobPart] | None:
+    """What a job did and for what it waited, in order; None if it is not known."""
+    found, setting = _of_task(detail, setting, options, span)
+    return job_parts(found, setting, span) if isinstance(found, MachineRun) else None
+
+
+def _of_task(
+    detail: ModelRun | InstanceRuns,
+    setting: MachineSetting,
+    options: Mapping[str, Any],
+    span: JobSpan,
+) -> tuple[ModelRun | None, MachineSetting]:
+    """The run that has the task, if there is one for each instance of a GPU, and its way."""
+    if not isinstance(detail, InstanceRuns):
+        return detail, setting
+    within = replace(setting, way=str(options.get("within", setting.way)))
+    for run in detail.runs.values():
+        if isinstance(run, MachineRun) and span.name in run.name:
+            return run, within
+    return None, within
 
 
 def _waits(
-    detail: ModelRun | InstanceRuns | MachineRun,
-    workload: Workload,
-    platform: Platform,
+    detail: ModelRun | InstanceRuns,
+    setting: MachineSetting,
     options: Mapping[str, Any],
     span: JobSpan,
 ) -> list[Waited] | None:
-    if isinstance(detail, InstanceRuns):
-        for run in detail.runs.values():
-            if span.name in _names(run):
-                return _waits(run, workload, platform, options, span)
-        return None
-    if isinstance(detail, Hierarchy):
-        return launch_waits(detail, workload.names, span)
-    if isinstance(detail, FifoRun):
-        return wave_waits(detail, span)
-    if isinstance(detail, MachineRun):
-        return machine_waits(detail, span)
-    return host_waits(detail, platform, options, span)
+    found, setting = _of_task(detail, setting, options, span)
+    if isinstance(found, MachineRun):
+        return machine_waits(found, setting, span)
+    return (
+        host_waits(found, setting.platform, options, span) if isinstance(found, HostRun) else None
+    )

@@ -1,8 +1,9 @@
-"""Waits of a job in a simulation of a whole machine, from its operations and the CPUs' logs."""
+"""Parts of a job in a simulation of a whole machine: what it did, and for what it waited."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -15,35 +16,102 @@ from gpusched.comparison.waits.wait_sums import (
     shown_name,
     sorted_waits,
 )
+from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS
+from gpusched.model.views.derived_view import runs_on_cpu, uses_engine
+from gpusched.model.workload.platforms import Platform, process_of_each
+from gpusched.model.workload.segments import CopyIn, Kernel, Segment
+from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.machine_result import ACTIVITIES, OPERATIONS, MachineRun
+from gpusched.ways.way import as_way
 
-__all__ = ["machine_waits"]
+__all__ = ["JobPart", "MachineSetting", "job_parts", "machine_waits"]
 
 _MOST_STEPS = 2_000_000  # times of the job times what ran beside it
+_MOST_CHANNELS = 32  # of CUDA_DEVICE_MAX_CONNECTIONS
 _WORK = ACTIVITIES.index("work")
 _KERNEL = OPERATIONS.index("kernel")
+_OWN = ("CPU work", *OPERATIONS)
+_PLANNED = ("pbs", "edf_parallel")
+_FOR_GPU = {
+    "gpu_server": "for the GPU server, which served {}",
+    "driver": "for the GPU, which {} had",
+    "stgm": "for its SMs, which {} had",
+    "edf_serial": "for its turn on the GPU, which {} had",
+    "gcaps": "for its update of the run list",
+    "mpcp": "for the lock, held by {}",
+    "fmlp_plus": "for the lock, held by {}",
+    "srm": "for the lock, held by {}",
+}
+"""What a thread waits for at the beginning of a section, by way."""
 
 
-def machine_waits(run: MachineRun, span: JobSpan) -> list[Waited] | None:
-    """The causes for which a job waited, the longest first; None if they are not known.
+@dataclass(frozen=True)
+class MachineSetting:
+    """A workload on a platform under a way, with the times of a run."""
 
-    The time from the release to the end is divided at the events of the job: it runs on a CPU; else
-    its first operation that has not ended runs or waits; else it waits for a CPU or a lock.
+    workload: Workload
+    platform: Platform
+    way: str
+
+
+@dataclass(frozen=True)
+class JobPart:
+    """A part of the time from the release of a job to its end, in ticks.
+
+    ``text`` names its own work, such as "kernel", or continues "waited".
     """
+
+    start: int
+    end: int
+    waits: bool
+    text: str
+
+
+def machine_waits(run: MachineRun, setting: MachineSetting, span: JobSpan) -> list[Waited] | None:
+    """The causes for which a job waited, the longest first; None if they are not known."""
+    found = _of_job(run, setting, span)
+    if found is None:
+        return None
+    total: Counter[tuple[str, int]] = Counter()
+    for start, end, cause, other in found.parts():
+        if cause not in _OWN:
+            total[cause, other] += end - start
+    return sorted_waits(dict(total), found.text)
+
+
+def job_parts(run: MachineRun, setting: MachineSetting, span: JobSpan) -> list[JobPart] | None:
+    """The time of a job in order, without gaps; None if it is not known."""
+    found = _of_job(run, setting, span)
+    if found is None:
+        return None
+    parts: list[JobPart] = []
+    for start, end, cause, other in found.parts():
+        waits = cause not in _OWN
+        text = found.text((cause, other)) if waits else cause
+        if parts and parts[-1].text == text:
+            start = parts.pop().start
+        parts.append(JobPart(start, end, waits, text))
+    return parts
+
+
+def _of_job(run: MachineRun, setting: MachineSetting, span: JobSpan) -> _OfJob | None:
     if run.operations is None or run.cpu is None or span.name not in run.name:
         return None
-    found = _OfJob(run, run.name.index(span.name), span)
-    return sorted_waits(found.sums(), found.text) if found.is_small() else None
+    found = _OfJob(run, setting, span)
+    return found if found.is_small() else None
 
 
 class _OfJob:
     """A job, its operations and CPU work, and those of others that ran meanwhile."""
 
-    def __init__(self, run: MachineRun, task: int, span: JobSpan) -> None:
+    def __init__(self, run: MachineRun, setting: MachineSetting, span: JobSpan) -> None:
         ops, cpu = run.operations, run.cpu
         assert ops is not None
         assert cpu is not None
-        self.run, self.task, self.span, self.ops, self.cpu = run, task, span, ops, cpu
+        self.run, self.setting, self.span, self.ops, self.cpu = run, setting, span, ops, cpu
+        self.way = setting.way
+        self.task = task = run.name.index(span.name)
+        self.segments: list[Segment] = [part for _, part in setting.workload[task].steps()]
         self.ended = np.where(ops.end < 0, run.now, ops.end)
         near = (ops.called < span.end) & (self.ended > span.release)
         own = (ops.task == task) & (ops.job == span.job)
@@ -51,40 +119,40 @@ class _OfJob:
         beside = (cpu.start < span.end) & (cpu.end > span.release)
         here = (cpu.task == task) & (cpu.job == span.job) & (cpu.what == _WORK)
         self.work, self.busy = np.flatnonzero(here), np.flatnonzero(beside & (cpu.task != task))
-        self.core = int(cpu.cpu[cpu.task == task].max(initial=-1))
+        self.core = -1
+        if not as_way(self.way).global_edf:
+            self.core = int(cpu.cpu[cpu.task == task].max(initial=-1))
+        self.turns = np.zeros(0, np.int64)
+        if run.turns is not None:
+            turns = run.turns
+            self.turns = np.flatnonzero((turns.start < span.end) & (turns.end > span.release))
+        self.context = int(run.context[task])
 
     def is_small(self) -> bool:
-        """Whether the waits are found quickly."""
-        steps = 1 + 6 * len(self.mine) + 2 * len(self.work)
-        return steps * (1 + len(self.others) + len(self.busy)) <= _MOST_STEPS
+        """Whether the parts are found quickly."""
+        steps = 1 + 6 * len(self.mine) + 2 * len(self.work) + 2 * len(self.turns)
+        return steps * (1 + len(self.others) + len(self.busy) + len(self.turns)) <= _MOST_STEPS
 
-    def sums(self) -> dict[tuple[str, int], int]:
-        """Ticks by cause, and the task that had what the job waited for."""
-        total: Counter[tuple[str, int]] = Counter()
-        for start, end in self._parts():
-            if self._works(start):
-                continue
-            cause, other = self._cause(start, end)
-            if cause:
-                total[cause, other] += end - start
-        return dict(total)
+    def parts(self) -> list[tuple[int, int, str, int]]:
+        """Intervals between the events of the job: what it did, or the cause of its wait and the
+        task that had what it waited for (-1: none is known)."""
+        return [(start, end, *self._cause(start, end)) for start, end in self._intervals()]
 
-    def _parts(self) -> list[tuple[int, int]]:
-        """Intervals between the events of the job."""
+    def _intervals(self) -> list[tuple[int, int]]:
         times = [np.array([self.span.release, self.span.end])]
-        for column in ("called", "arrived", "head", "joined", "first", "end"):
+        for column in ("called", "arrived", "head", "joined", "first", "dispatched", "end"):
             times.append(getattr(self.ops, column)[self.mine])
         times += [self.cpu.start[self.work], self.cpu.end[self.work]]
+        if self.run.turns is not None:
+            times += [self.run.turns.start[self.turns], self.run.turns.end[self.turns]]
         every = np.unique(np.concatenate(times))
         inside = every[(every >= self.span.release) & (every <= self.span.end)].tolist()
         return list(pairwise(inside))
 
-    def _works(self, time: int) -> bool:
-        start, end = self.cpu.start[self.work], self.cpu.end[self.work]
-        return bool(((start <= time) & (time < end)).any())
-
     def _cause(self, start: int, end: int) -> tuple[str, int]:
-        """The cause for which the job did not work on a CPU; "": its operation ran."""
+        on_cpu = (self.cpu.start[self.work] <= start) & (start < self.cpu.end[self.work])
+        if on_cpu.any():
+            return "CPU work", -1
         ops = self.ops
         flying = self.mine[(ops.called[self.mine] <= start) & (self.ended[self.mine] > start)]
         if not len(flying):
@@ -94,17 +162,39 @@ class _OfJob:
         def before(column: Int64Array) -> bool:
             return bool(column[k] < 0 or column[k] > start)
 
+        what = OPERATIONS[ops.what[k]]
         if before(ops.arrived):
             return "latency", -1
-        if not before(ops.first):
-            return "", -1
+        if before(ops.head):
+            return "stream", self._most(np.ones(len(self.others), np.bool_), start, end)
         copies = ops.what[self.others] != _KERNEL
         if ops.what[k] != _KERNEL:
-            if before(ops.head):
-                return "stream", self._most(copies | ~copies, start, end)
-            return "copy engine", self._most(copies, start, end)
-        cause = "stream" if before(ops.head) else "channel" if before(ops.joined) else "GPU"
-        return cause, self._most(~copies, start, end)
+            if before(ops.first):
+                return "copy engine", self._most(copies, start, end)
+            return what, -1
+        turn = self._turn(start)
+        if turn is not None and turn[0] != self.context:
+            return "slice", turn[0]
+        if turn is not None and turn[1]:
+            return "switch", -1
+        if before(ops.joined):
+            return "channel", self._most(~copies, start, end)
+        if before(ops.first):
+            return "GPU", self._most(~copies, start, end)
+        if before(ops.dispatched):
+            other = self._most(~copies, start, end)
+            return ("GPU", other) if other >= 0 else (what, -1)
+        return what, -1
+
+    def _turn(self, time: int) -> tuple[int, bool] | None:
+        """The context that is served, or to which the GPU switches; None if there is one only."""
+        turns = self.run.turns
+        if turns is None or not len(self.turns) or self.way == "mig":
+            return None
+        rows = self.turns[(turns.start[self.turns] <= time) & (time < turns.end[self.turns])]
+        if not len(rows):
+            return -1, False
+        return int(turns.task[rows[0]]), bool(turns.switches[rows[0]])
 
     def _for_cpu(self, start: int, end: int) -> tuple[str, int]:
         begun = self.cpu.start[self.work].min(initial=self.span.end)
@@ -115,17 +205,30 @@ class _OfJob:
         same &= self.cpu.end > start
         if start < begun and (earlier.any() or same.any()):
             return "previous", self.task
+        if self.way in _FOR_GPU and self._begins_section(start):
+            return "lock", self._most(np.ones(len(self.others), np.bool_), start, end)
         there = self.busy[self.cpu.cpu[self.busy] == self.core] if self.core >= 0 else self.busy
-        found = self._longest(self.cpu, self.cpu.end, there, start, end)
-        if found >= 0:
-            return "CPU", found
-        return "lock", self._most(np.ones(len(self.others), np.bool_), start, end)
+        return "CPU", self._longest(self.cpu, self.cpu.end, there, start, end)
+
+    def _begins_section(self, time: int) -> bool:
+        """Whether the next segment is one of the GPU, or a copy in by a CPU before one."""
+        cpu, ops = self.cpu, self.ops
+        done = [-1, *ops.item[self.mine[self.ended[self.mine] <= time]].tolist()]
+        ran = self.work[cpu.end[self.work] <= time]
+        done += cpu.item[ran].tolist()
+        later = self.work[cpu.start[self.work] >= time]
+        place = max(done)
+        if place >= 0 and place in cpu.item[later].tolist():
+            return False  # it was preempted in the middle of CPU work
+        rest = self.segments[place + 1 :]
+        while len(rest) > 1 and isinstance(rest[0], CopyIn) and runs_on_cpu(rest[0]):
+            rest = rest[1:]
+        return bool(rest) and (isinstance(rest[0], Kernel) or uses_engine(rest[0]))
 
     def _most(self, among: Int64Array, start: int, end: int) -> int:
         """The task whose operations ran longest in an interval, -1: none did."""
-        return self._longest(
-            self.ops, self.ended, self.others[np.asarray(among, np.bool_)], start, end
-        )
+        rows = self.others[np.asarray(among, np.bool_)]
+        return self._longest(self.ops, self.ended, rows, start, end)
 
     def _longest(
         self, log: object, ends: Int64Array, rows: Int64Array, start: int, end: int
@@ -139,19 +242,54 @@ class _OfJob:
         best = max(found, key=lambda each: found[each], default=-1)
         return best if best >= 0 and found[best] else -1
 
+    # Words
+
     def text(self, cause: tuple[str, int]) -> str:
         """The cause in words, behind "waited 9ms"."""
         what, other = cause
-        server = other == len(self.run.name)
-        name = "another task" if other < 0 else "the server" if server else ""
-        name = name or shown_name(self.run.name[other])
+        name = "another task"
+        if other == len(self.run.name):
+            name = "the server"
+        elif other >= 0:
+            name = shown_name(self.run.name[other])
+        if what == "channel":
+            return f"because {self._channel(name)}"
+        alone = as_way(self.way).in_turns
         return {
             "previous": f"because job {self.span.job - 1} had not ended",
             "latency": "for its launches to arrive",
-            "stream": f"for earlier operations of its stream, while {name} ran",
-            "channel": f"for earlier kernels of its channel, or for its batch, while {name} ran",
-            "GPU": f"for the GPU, which {name} had",
+            "stream": f"because the work of {name} was before it in the one stream of all tasks: "
+            "give each task a stream (--way streams)"
+            if self.way == "one_stream"
+            else "because earlier work of its stream had not ended",
+            "GPU": f"for the GPU, which {name} had"
+            if alone
+            else f"because kernels of {name} left no room on the SMs",
             "copy engine": f"for a copy engine, busy with {name}'s copy",
+            "slice": f"for its time slice, while {name} had the GPU"
+            if self.way == "time_slices"
+            else f"for the GPU, which {name} had",
+            "switch": "for a switch of the GPU to its context",
             "CPU": f"for a CPU, which had {name}'s work",
-            "lock": f"for its turn on the GPU, which {name} had",
+            "lock": _FOR_GPU.get(self.way, "for the GPU, which {} had").format(name),
         }[what]
+
+    def _channel(self, other: str) -> str:
+        if self.way in _PLANNED:
+            return f"its batch had not begun, while {other} ran"
+        workload, platform = self.setting.workload, self.setting.platform
+        of_client = self.way in ("mps", "mps_static")
+        alike = list(workload)
+        if of_client or self.way == "time_slices":
+            process = process_of_each(workload)
+            alike = [each for each in alike if process[each.name] == process[self.span.name]]
+        streams = sum(not all(map(runs_on_cpu, each.segments)) for each in alike)
+        channels = platform.channels
+        if channels is None:
+            gpu = platform.gpu
+            channels = CLIENT_CHANNELS if of_client else gpu.channels or 0 if gpu else 0
+        said = f"{other}'s stream shares its hardware channel ({streams} streams, "
+        said += f"{channels} channels)"
+        if streams > _MOST_CHANNELS:
+            return f"{said}: use fewer streams, as there are at most {_MOST_CHANNELS} channels"
+        return f"{said}: set CUDA_DEVICE_MAX_CONNECTIONS={streams} (--channels {streams})"

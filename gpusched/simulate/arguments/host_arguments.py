@@ -132,7 +132,7 @@ def _protocol(way: Way) -> str:
 
 def _simulated(way: Way) -> Way:
     """A way that this simulator plays, with its mode; ValueError for another."""
-    plays = [each.name for each in WAYS if each.simulator == "host" or each.placed]
+    plays = [each.name for each in WAYS if each.placed or each.global_edf]
     if way.name not in plays:
         raise ValueError(f"way: got {way.name!r}, expected one of {', '.join(plays)}")
     if _has(way, "mode") and "mode" not in way.given:
