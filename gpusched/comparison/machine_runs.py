@@ -66,6 +66,7 @@ class MachineChoices:
     arguments: dict[str, Any]
     said: tuple[str, ...]
     limits: tuple[tuple[str, str], ...]
+    instances: tuple[str, ...] = ()  # names of devices
 
 
 def needs_answer(models: DerivedModels, way: str) -> bool:
@@ -147,7 +148,10 @@ def machine_choices(
         arguments["channels"] = 0  # kernels are held back before they are in one
         said += (_DISPATCHER,)
         limits += (("chosen plan", "the plan was chosen, and others may do"),)
-    return MachineChoices(arguments, said, limits)
+    instances: tuple[str, ...] = ()
+    if isinstance(detail, MigAllocation):
+        instances = tuple(str(part.instance) for part in detail.parts)
+    return MachineChoices(arguments, said, limits, instances)
 
 
 def _places(models: DerivedModels, way: str, verdict: Verdict) -> dict[str, Any]:
@@ -202,6 +206,7 @@ def machine_run(
         engines=int(engines.max()),
         sms=sum(gpu.sms for gpu in model.gpus) if has_blocks else 0,
         warps=max(gpu.warps_per_sm for gpu in model.gpus) if has_blocks else 0,
+        instances=tuple(choices.instances[k] for k in device.tolist()) if choices.instances else (),
         context=context,
         threads=_threads(models),
         jobs=MachineJobs(**jobs),

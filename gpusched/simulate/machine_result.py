@@ -261,6 +261,8 @@ class MachineRun(Saved, Frozen):
         Number of SMs, those of several GPU instances together, and of warps of an SM; 0 where
         kernels are simulated without blocks: those of ways in which no two run at once, and those
         on an unknown GPU.
+    instances
+        For each task, the name of its GPU instance, such as "3g.40gb@0"; empty without instances.
     context
         For each task, the first task of its context; -1 without kernels.
     threads
@@ -291,6 +293,7 @@ class MachineRun(Saved, Frozen):
     engines: int
     sms: int
     warps: int
+    instances: tuple[str, ...]
     context: Int64Array
     threads: Int64Array
     jobs: MachineJobs

@@ -72,12 +72,19 @@ class _Places:
         self.notes = (f"{hidden:,} of {len(used):,} CPUs not shown",) if hidden else ()
         ops = run.operations
         names = ("copies in", "copies out") if run.engines > 1 else ("copies", "copies")
-        self.copies: dict[int, int] = {}
-        for what in np.unique(ops.what[ops.what > 0]).tolist():
-            twin = self.copies.get(3 - what) if run.engines < 2 else None
-            self.copies[what] = self._add(names[what - 1], _GPU) if twin is None else twin
-        users = np.unique(ops.task[ops.what == 0]).tolist()
-        self.kernels = {task: self._add(run.name[task], _GPU) for task in users}
+        homes = run.instances or ("",) * len(run.name)
+        self.copies: dict[tuple[int, int], int] = {}  # by task and direction
+        self.kernels: dict[int, int] = {}
+        for home in dict.fromkeys(homes):
+            here = np.isin(ops.task, [i for i, each in enumerate(homes) if each == home])
+            shown: dict[str, int] = {}
+            copies = zip(ops.what[here].tolist(), ops.task[here].tolist(), strict=True)
+            for what, task in sorted({pair for pair in copies if pair[0]}):
+                name = names[what - 1]
+                lane = shown[name] if name in shown else self._add(name, home or _GPU)
+                shown[name] = self.copies[task, what] = lane
+            for task in np.unique(ops.task[here & (ops.what == 0)]).tolist():
+                self.kernels[task] = self._add(run.name[task], home or _GPU)
         self.turns = self._add("turns", _GPU) if run.turns is not None and len(run.turns) else -1
 
     def _add(self, name: str, group: str) -> int:
@@ -96,9 +103,11 @@ def _bars(run: MachineRun, places: _Places) -> _Bars:
     idle = np.where(cpu.what == _WORK, 0, _STYLES.index("idle"))
     columns = (lane[cpu.cpu], cpu.task, cpu.job, cpu.start, cpu.end, idle, cpu.what)
     parts.append([column[shown] for column in columns])
-    of_what = np.array([-1, *(places.copies.get(k, -1) for k in (1, 2))], np.int64)
-    of_task = np.array([places.kernels.get(k, -1) for k in range(len(run.name))], np.int64)
-    lane = np.where(ops.what == 0, of_task[ops.task], of_what[ops.what])
+    lanes = [
+        (places.kernels.get(k, -1), *(places.copies.get((k, what), -1) for what in (1, 2)))
+        for k in range(len(run.name))
+    ]
+    lane = np.array(lanes, np.int64)[ops.task, ops.what]
     end = np.where(ops.end < 0, run.now, ops.end)
     first = np.where(ops.first < 0, run.now, ops.first)
     style = np.where(ops.what == 0, 0, _STYLES.index("copy"))

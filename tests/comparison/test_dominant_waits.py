@@ -12,6 +12,7 @@ import pytest
 import gpusched as gs
 from gpusched.comparison.instances.instance_runs import InstanceRuns
 from gpusched.comparison.waits.dominant_waits import wait_sentence
+from gpusched.comparison.waits.machine_waits import MachineSetting
 from gpusched.comparison.waits.wait_sums import JobSpan
 
 UNITS = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}
@@ -128,16 +129,18 @@ def test_runs_in_gpu_instances() -> None:
         assert not isinstance(run.detail, InstanceRuns)
         span = JobSpan("camera", 0, 1000, 14_000, True)
         for runs in ({"1g.5gb@0": run.detail}, {}):
-            found = wait_sentence(InstanceRuns(runs), w, run.platform, {"within": way}, span)
+            setting = MachineSetting(w, run.platform, "mig")
+            found = wait_sentence(InstanceRuns(runs), setting, {"within": way}, span)
             assert found.startswith("Job 0 waited 8ms of its 13ms ") == bool(runs)
 
 
 def test_runs_that_take_too_long_are_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpusched.comparison.waits import host_task_waits, wave_waits
+    from gpusched.comparison import observations
+    from gpusched.comparison.waits import host_task_waits
 
     monkeypatch.setattr(host_task_waits, "_MOST_PARTS", 1)
-    monkeypatch.setattr(wave_waits, "_MOST_BLOCKS", 1)
-    for way in ("streams", "mpcp"):
+    monkeypatch.setattr(observations, "_MOST_PARTS", 1)
+    for way in ("streams", "mpcp", "container"):
         run = gs.observe(two(kernel("5ms")), XAVIER, way, timeline=False, until="50ms")
         assert "1 of 1 jobs are late" in run.why("camera")
         assert "waited" not in run.why("camera")

@@ -39,23 +39,20 @@ def test_streams_that_share_channels_wait_for_each_other():
         assert [rule.name for rule in shared.rules] == ["channel_release"]
         assert shared.response[0] > gs.analyze(two, platform, way).response[0]
     assert gs.analyze(three, platform, "mps").schedulable  # a process each, with its channels
-    assert isinstance(gs.observe(two, platform, "streams").detail, gs.simulate.FifoRun)
-    run = gs.observe(three, platform, "streams").detail
-    assert isinstance(run, gs.simulate.Hierarchy) and run.channels == 2
+    assert gs.observe(two, platform, "streams").worst.tolist() == [10, 10]
+    assert gs.observe(three, platform, "streams").worst.max() == 20
 
 
 def test_clients_run_side_by_side():
     run = gs.observe(workload(), gs.Platform("Xavier", cpus=2), "mps", until=2000)
-    assert run.detail.launches.contexts == 1
-    assert run.detail.timeslice is None
+    assert set(run.detail.context.tolist()) == {0} and not run.detail.turns.switches.any()
 
 
 def test_a_share_limits_the_sms_that_a_client_occupies():
     platform = gs.Platform("Xavier", cpus=2, mps={"one": 30})
     run = gs.observe(workload(), platform, "mps", until=12000)
     blocks = run.detail.blocks
-    stream = run.detail.launches.stream[blocks.kernel]
-    of_one = stream == 0
+    of_one = run.detail.operations.task[blocks.operation] == 0
     for at in np.unique(blocks.start[of_one]):
         runs = of_one & (blocks.start <= at) & (blocks.end > at)
         assert len(np.unique(blocks.sm[runs])) <= 2  # 30 % of 8 SMs, rounded down

@@ -210,7 +210,7 @@ def test_workloads_that_are_refused() -> None:
 
 
 def test_channels_are_those_of_the_clients() -> None:
-    """A client has two; in a partition of several clients, too many of one are not simulated."""
+    """A client has two; also in a partition of several clients."""
     tasks = [gs.Task(f"t{i}", "50ms", [kernel()], process="p" if i < 3 else "q") for i in range(4)]
     w = gs.Workload(tasks, "us")
     platform = gs.Platform("H100", cpus=4, mps_partitions={"p": 64, "q": 32})
@@ -218,11 +218,10 @@ def test_channels_are_those_of_the_clients() -> None:
     assert shared.method == "holistic"
     assert any("2 channels in turn" in text for text in shared.assumptions)
     run = gs.observe(w, platform, "mps_static")
-    assert run.detail.channels == 2 and "channel_release" in [rule.name for rule in run.rules]
+    assert "channel_release" in [rule.name for rule in run.rules]
     assert gs.analyze(w, platform.replace(channels=3), "mps_static").verdict == "guaranteed"
     together = platform.replace(mps_partitions={("p", "q"): 64})
-    with pytest.raises(ValueError, match="more streams than channels beside others in a st"):
-        gs.observe(w, together, "mps_static")
+    assert gs.observe(w, together, "mps_static").late_count.tolist() == [0] * 4
     assert gs.observe(w, together.replace(channels=3), "mps_static").late_count.tolist() == [0] * 4
 
 

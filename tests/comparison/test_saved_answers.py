@@ -103,7 +103,9 @@ RUNS = {
     "driver": lambda: gs.observe(program(), ORIN, "driver", until="300ms"),
     "no timeline": lambda: gs.observe(program(), ORIN, "mpcp", until="300ms", timeline=False),
     "no jobs": lambda: gs.observe(later(), ORIN, "mpcp", until=300),
-    "mig": lambda: gs.observe(program(), H100, "mig", until="300ms"),
+    "container": lambda: gs.observe(program(), ORIN, "container", until="300ms"),
+    "instances": lambda: gs.observe(program(), H100, "mig", until="300ms"),
+    "mig": lambda: gs.observe(plain(), H100, "mig", until=300, within="edf_serial"),
     "spent": lambda: gs.observe(plain(), ORIN, "mpcp", until=900, budget=gs.Budget(states=3)),
 }
 OTHERS = {
@@ -194,7 +196,7 @@ def test_answers_of_every_kind_are_among_them() -> None:
         *("MigAllocation", "HolisticBound"),
     }
     runs = {type(made(f"run, {name}").detail).__name__ for name in RUNS}
-    assert runs == {"FifoRun", "HostRun", "Hierarchy", "InstanceRuns", "MachineRun"}
+    assert runs == {"HostRun", "InstanceRuns", "MachineRun"}
     assert {made(f"answer, {name}").schedulable for name in ANSWERS} == {True, False, None}
     rows = compared().rows
     assert {row.way for row in rows} == set(WAYS)

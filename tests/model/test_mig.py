@@ -250,7 +250,7 @@ def test_tasks_of_a_core_stay_together() -> None:
     assert answer.instance[0] == answer.instance[2] != answer.instance[1]
     assert answer.parts[0].answer.options == {"mode": "suspend"}
     run = gs.observe(w, gs.Platform("H100", cpus=2), "mig", within="mpcp", mode="suspend")
-    assert "core 0" in run.to_svg(until=50_000)
+    assert isinstance(run.detail, InstanceRuns) and "CPU 0" in run.to_svg(until=50_000)
     assert (run.worst <= answer.response).all()
     both = w.replace(tasks=[task.replace(core=0) for task in w])
     assert not gs.mig(both, gs.Platform("H100", cpus=1), "mpcp").accepted
@@ -333,10 +333,14 @@ def test_pictures(tmp_path: Path) -> None:
     answer = gs.mig(pair(), H100)
     assert len(answer.plot().get_yticklabels()) == 2
     assert gs.mig(pair("500us"), H100).plot() is not None
-    run = gs.observe(pair(), H100, "mig", until="100ms")
+    names = [str(part.instance) for part in answer.parts]
+    joint = gs.observe(pair(), H100, "mig", until="100ms")
+    assert isinstance(joint.detail, gs.simulate.MachineRun)
+    assert [joint.detail.instances[i] for i in (1, 0)] == names
+    assert all(name in joint.to_svg(until=50_000) for name in names)
+    run = gs.observe(pair(), H100, "mig", until="100ms", within="edf_serial")
     assert isinstance(run.detail, InstanceRuns)
     names = list(run.detail.runs)
-    assert names == [str(part.instance) for part in answer.parts]
     labels = [label.get_text() for label in run.plot(until=50_000).get_yticklabels()]
     assert all(name in labels for name in names)
     plt.close("all")
@@ -348,7 +352,7 @@ def test_pictures(tmp_path: Path) -> None:
     groups = {event["args"]["name"] for event in events if event.get("name") == "process_name"}
     assert {f"{name} jobs" for name in names} <= groups
     hidden = gs.observe(pair(), H100, "mig", until="100ms", timeline=False)
-    with pytest.raises(ValueError, match="waves: got a run without them"):
+    with pytest.raises(ValueError, match="timeline: got a run without its logs"):
         hidden.plot()
 
 
@@ -358,9 +362,8 @@ def test_jobs_of_several_kernels_are_simulated(within: str, tmp_path: Path) -> N
         task.replace(segments=[part for part in task.segments for _ in range(2)]) for task in pair()
     ]
     run = gs.observe(pair().replace(tasks=tasks), H100, "mig", until="20ms", within=within)
-    assert isinstance(run.detail, InstanceRuns) and (run.worst > 0).all()
-    assert all(name in run.to_svg(until=50_000) for name in run.detail.runs)
-    assert all(name in run._repr_html_() for name in run.detail.runs)
+    assert isinstance(run.detail, gs.simulate.MachineRun) and (run.worst > 0).all()
+    assert all(name in run.to_svg(until=50_000) for name in run.detail.instances)
     run.to_chrome_trace(tmp_path / "run.json")
 
 

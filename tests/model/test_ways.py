@@ -353,7 +353,7 @@ def test_ends_and_late_jobs_of_old_files(tmp_path: Path) -> None:
     table = gs.BatchTable.from_dict(2, {(0,): 1, (1,): 3, (0, 1): 4})
     search = gs.pbs.search(kernels, table, policy=True)
     tasks = [gs.Task(name, 9, [gs.CPU(3), gs.Kernel(7, blocks=1, threads=32)]) for name in "ab"]
-    observed = gs.observe(gs.Workload(tasks), gs.Platform("xavier", cpus=1), "mpcp")
+    observed = gs.observe(gs.Workload(tasks), gs.Platform("xavier", cpus=1), "container")
     assert observed.late.any() and isinstance(observed.detail, gs.simulate.HostRun)
     runs: list[tuple[Any, dict[str, str]]] = [
         (gs.simulate.fifo(kernels, 32, until=12), {"end": "finish"}),
@@ -367,7 +367,7 @@ def test_ends_and_late_jobs_of_old_files(tmp_path: Path) -> None:
         assert len(set(fields) - set(made._fields())) == len(names)
         save_arrays(tmp_path / "old", made._KIND, 1, fields)
         assert type(made).load(tmp_path / "old") == made
-    compared = gs.compare(observed.workload, observed.platform, ways=["mpcp"])
+    compared = gs.compare(observed.workload, observed.platform, ways=["container"])
     fields = compared._fields()
     of_run = fields["rows"][0]["run"]
     of_run["finish"] = of_run.pop("end")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gpusched._support.text import clip, xml
 from gpusched.comparison.findings import Findings
@@ -11,16 +12,12 @@ from gpusched.comparison.report.short_runs import ShortRun
 from gpusched.comparison.workload_answer import tick_unit
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.workload.time_units import time_with_unit
-from gpusched.simulate.fifo_result import FifoRun
-from gpusched.simulate.hierarchy_result import Hierarchy
-from gpusched.simulate.host_result import HostRun
 from gpusched.simulate.machine_result import MachineRun
 
 __all__ = ["timelines_html"]
 
 _DRAWING = 250_000  # characters of a picture
 _TEXT = 600  # of a reason
-_LAUNCHES = 600  # in a picture of streams
 
 
 def timelines_html(found: Findings, runs: Sequence[ShortRun], traces: Mapping[str, str]) -> str:
@@ -67,26 +64,19 @@ def _drawn(short: ShortRun) -> tuple[str, str]:
 
 
 def _svg(run: WorkloadRun) -> str:
-    """The picture; of streams where there is room for all launches, else of SMs.
+    """The picture.
 
-    Raises ValueError for a run that was simulated without the blocks that are to be drawn.
+    Raises ValueError for a run that was simulated without the logs that are to be drawn.
     """
     detail, unit = run.detail, tick_unit(run.workload, run.grain)
-    few = isinstance(detail, Hierarchy) and len(detail.end) <= _LAUNCHES
-    if not few and _parts_of(detail) is None:
+    if _parts_of(detail) is None:
         raise ValueError("Kernels of so many blocks are not drawn.")
-    if isinstance(detail, Hierarchy):
-        return detail.to_svg(by="stream" if few else "sm", unit=unit)
     return detail.to_svg(unit=unit)
 
 
-def _parts_of(detail: FifoRun | HostRun | Hierarchy | InstanceRuns | MachineRun) -> object | None:
+def _parts_of(detail: Any) -> object | None:
     """The bars of a picture, None where they were not kept."""
     if isinstance(detail, InstanceRuns):
         kept = [_parts_of(run) for run in detail.runs.values()]
         return None if any(part is None for part in kept) else kept
-    if isinstance(detail, FifoRun):
-        return detail.waves
-    if isinstance(detail, MachineRun):
-        return detail.operations
-    return detail.blocks if isinstance(detail, Hierarchy) else detail.intervals
+    return detail.operations if isinstance(detail, MachineRun) else detail.intervals

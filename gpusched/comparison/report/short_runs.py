@@ -9,7 +9,7 @@ from fractions import Fraction
 from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import Allocation, Request
-from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.derived_models import DerivedModels, has_whole_kernels
 from gpusched.comparison.observations import Watch, observed
 from gpusched.comparison.rows import Row
 from gpusched.comparison.workload_run import WorkloadRun
@@ -59,7 +59,7 @@ def short_runs(rows: Sequence[Row], workload: Workload) -> list[ShortRun]:
             continue
         detail = None if row.answer is None else row.answer.detail
         kept = Allocation.of(detail) if isinstance(detail, (Verdict, HolisticBound)) else None
-        timeline = blocks <= _MOST_BLOCKS or row.way.simulator == "host"
+        timeline = blocks <= _MOST_BLOCKS or has_whole_kernels(row.way.name)
         watch = Watch(until, timeline)
         try:
             asked = Request(row.options, budget=row.budget, allocation=kept)
