@@ -25,7 +25,7 @@ from gpusched._version import __version__
 from gpusched.cuda import driver
 from gpusched.cuda.device import Device, Operation
 from gpusched.cuda.player import STRATEGIES, WAITS, operations
-from gpusched.cuda.probes.bench import Bench, Finding, attempt
+from gpusched.cuda.probes.bench import Bench, Finding, attempt, quantiles
 from gpusched.cuda.probes.block_order import with_order
 from gpusched.cuda.probes.interference import interference_of
 from gpusched.cuda.probes.probe_run import steps as probe_steps
@@ -123,7 +123,8 @@ def check(
         add(in_a_process(title, code.format(index=index)))
     report["complete"] = True
     write()
-    counts = [f"{sum(f.status == s for f in findings)} {s}" for s in ("pass", "fail", "figure")]
+    kinds = ("pass", "fail", "unclear", "figure")
+    counts = [f"{sum(f.status == s for f in findings)} {s}" for s in kinds]
     say(f"{', '.join(counts)}; wrote {output} and logs in {folder}")
     return findings
 
@@ -375,7 +376,7 @@ def playing(
         "frames": len(overhead.each),
         "misses": played.late_count,
         "unsafe": played.unsafe,
-        "worst_lateness_ns": int(played.lateness.max(initial=0)),
+        "lateness_ns": quantiles(played.lateness),
     }
     return Finding(name, "figure", text, data)
 
