@@ -239,7 +239,8 @@ def _alone(bench: Bench, victim: Operation) -> float:
 def _beside(bench: Bench, victim: Operation, noise: Sequence[Operation]) -> Slowdown:
     """Slowdown of a kernel by copies, which are launched before and while it runs.
 
-    A stamp stands before and behind the noise of each stream.
+    A stamp stands before and behind the noise of each stream. Noise whose launches take as long as
+    itself has pauses, and proves nothing.
     """
     used = sorted({op.stream for op in noise})
     stamps = [replace(_STAMP, stream=s) for s in used]
@@ -250,7 +251,10 @@ def _beside(bench: Bench, victim: Operation, noise: Sequence[Operation]) -> Slow
     at = len(stamps) + early
     begun, ended = run.first[:, at], run.last[:, at]
     proven = run.last[:, : len(used)].max(axis=1) <= begun
-    proven &= ended <= run.first[:, -len(used) :].min(axis=1)
+    last = run.first[:, -len(used) :].min(axis=1)
+    proven &= ended <= last
+    launching = run.returned[:, -len(used) - 1] - run.called[:, len(used)]
+    proven &= launching < 0.8 * (last - run.last[:, : len(used)].max(axis=1))
     return _slowdown(ended - begun, proven, _alone(bench, victim))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -11,8 +10,7 @@ from typing import Any
 
 from gpusched._core import CudaError
 from gpusched.cuda.device import Device, Operation, Stream
-from gpusched.cuda.driver import standing_in
-from gpusched.cuda.probes.bench import MS, Bench, Finding, decided
+from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided
 
 LIMIT_S = 60
 
@@ -50,16 +48,16 @@ def green_contexts(bench: Bench) -> Finding:
     return decided(name, votes, assumed, {"sms": made, "delays_ns": delays})
 
 
-SHARES = (1, 3, 10, 13, 25, 32, 33, 50, 63, 75, 87, 99)
-ROUNDINGS = ("down", "up", "nearest")
-UNITS = (1, 2, 4, 8)
+Reading = tuple[str, int]
+"""How a share is rounded, and to multiples of how many SMs."""
+READINGS: tuple[Reading, ...] = tuple(product(("down", "up", "nearest"), (1, 2, 4, 8)))
 
 
 def used_sms(index: int) -> None:
-    """Print the number of SMs that the blocks of this client run on, and on how many they could."""
+    """Print the number of SMs that the blocks of this client run on."""
     with Device(index) as device:
         run = device.run([Operation(blocks=4 * device.gpu.sms, threads=1024, ns=MS // 2)] * 2)
-        print(json.dumps([len(set(run.sm(0)) | set(run.sm(1))), device.gpu.sms]))
+        print(len(set(run.sm(0)) | set(run.sm(1))))
 
 
 def mps_shares(bench: Bench) -> Finding:
@@ -68,8 +66,8 @@ def mps_shares(bench: Bench) -> Finding:
     if "CUDA_MPS_PIPE_DIRECTORY" not in os.environ:
         return Finding(name, "skip", "no MPS server (CUDA_MPS_PIPE_DIRECTORY is not set)")
     code = f"from {__name__} import used_sms; used_sms({bench.device.index})"
-    used: dict[str, list[int]] = {}
-    for share in SHARES[:: 3 if bench.quick else 1]:
+    used: dict[int, int] = {}
+    for share in telling_shares(bench.gpu.sms):
         done = subprocess.run(
             [sys.executable, "-c", code],
             env=os.environ | {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(share)},
@@ -80,19 +78,47 @@ def mps_shares(bench: Bench) -> Finding:
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
             return Finding(name, "unclear", f"cannot tell: a client failed: {last}", {"rule": None})
-        used[str(share)] = json.loads(done.stdout)
-    fits = [
-        f"{rounding} to {unit}"
-        for rounding, unit in product(ROUNDINGS, UNITS)
-        if all(
-            seen == rounded(int(share), sms, unit, rounding) for share, (seen, sms) in used.items()
-        )
+        used[share] = int(done.stdout)
+    fits = readings_of(used, bench.gpu.sms)
+    data: dict[str, Any] = {"sms_of_share": {str(share): seen for share, seen in used.items()}}
+    data["fits"] = fits
+    vote = fits[0] if len(fits) == 1 else UNDECIDED if not fits else None
+    return decided(name, [vote], assumed, data)
+
+
+def telling_shares(sms: int) -> list[int]:
+    """Shares in percent that tell all readings apart that differ at all."""
+    groups = [list(READINGS)]
+    chosen: list[int] = []
+
+    def split(share: int) -> list[list[Reading]]:
+        made = []
+        for group in groups:
+            seen: dict[int, list[Reading]] = {}
+            for reading in group:
+                seen.setdefault(rounded(share, sms, reading), []).append(reading)
+            made += seen.values()
+        return made
+
+    while len(better := split(best := max(range(1, 100), key=lambda s: len(split(s))))) > len(
+        groups
+    ):
+        chosen.append(best)
+        groups = better
+    return chosen
+
+
+def readings_of(used: dict[int, int], sms: int) -> list[str]:
+    """The readings that explain the SMs used with each share."""
+    return [
+        f"{reading[0]} to {reading[1]}"
+        for reading in READINGS
+        if all(seen == rounded(share, sms, reading) for share, seen in used.items())
     ]
-    data: dict[str, Any] = {"sms_of_share": used, "fits": fits, "stand_in": standing_in()}
-    return decided(name, fits[:1] if len(fits) == 1 else [None], assumed, data)
 
 
-def rounded(share: int, sms: int, unit: int, rounding: str) -> int:
+def rounded(share: int, sms: int, reading: Reading) -> int:
     """SMs of a share in percent."""
+    rounding, unit = reading
     more = {"down": 0, "up": 100 * unit - 1, "nearest": 50 * unit}[rounding]
     return min(sms, max(unit, (share * sms + more) // (100 * unit) * unit))

@@ -59,7 +59,8 @@
       1)           /* kernels with different ones 0: share SMs, 1: do not, 2: the smaller joins */ \
     X(channels, 0) /* 0: one for each stream */                                                    \
     X(release, 0)  /* a kernel leaves its channel 0: dispatched, 1: ended */                       \
-    X(grids, 128)  /* kernels that run at once; a head that waits for one of them to end */        \
+    X(priorities, 0)  /* of streams 0: count, 1: do not */                                         \
+    X(grids, 128)     /* kernels that run at once; a head that waits for one of them to end */     \
     X(grids_rule, 0)  /* 0: does not hold up less urgent ones that run, 1: does */                 \
     X(green_rule, 0)  /* green contexts have 0: queues of their own, 1: one queue */               \
     X(engines, 1)     /* copy engines */                                                           \

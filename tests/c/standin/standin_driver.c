@@ -43,7 +43,7 @@ int64_t setting[NUMBER_OF_SETTINGS];
 /* All state is that of the process, but for the contexts of a thread. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local int current[MAX_DEPTH], depth; /* contexts entered */
-static int64_t now_ns = 1000000000;
+static int64_t now_ns;         /* virtual clocks of two processes are far apart */
 static int entered, unmatched; /* contexts entered by all threads; left without having been */
 static int live;               /* handles and memory not given back */
 static stream_t *streams;
@@ -205,6 +205,7 @@ __attribute__((destructor)) static void leave(void)
 
 __attribute__((constructor)) static void start(void)
 {
+    now_ns = 1000000000 + getpid() % 997 * (int64_t)1000000000000;
     standin_reset();
     const char *text = getenv("GPUSCHED_STANDIN"), *path = getenv("GPUSCHED_STANDIN_PROCESSES");
     char copy[512] = "", *rest = NULL;

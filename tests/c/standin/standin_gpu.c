@@ -390,7 +390,8 @@ static bool may_join(const device_t *device, const op_t *op, int64_t now)
         int others = other->stream == NULL ? 0 : other->stream->channel;
         bool released =
             other->kernel && !other->releases_at_end && other->assigned == other->blocks;
-        if (setting[S_channels] != 0 && channel == others && !released) {
+        if (setting[S_channels] != 0 && channel == others && !released &&
+            other->stream != op->stream) {
             return false;
         }
     }
@@ -410,7 +411,8 @@ static void start_copy(device_t *device, op_t *op, int64_t now)
 
 static bool before(const op_t *a, const op_t *b)
 {
-    return a->priority != b->priority ? a->priority < b->priority : a->joined < b->joined;
+    bool differ = a->priority != b->priority && setting[S_priorities] == 0;
+    return differ ? a->priority < b->priority : a->joined < b->joined;
 }
 
 /* Starts a block or a cluster of the kernel, if there is room. */
