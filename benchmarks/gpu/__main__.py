@@ -3,7 +3,7 @@
     python3 -m benchmarks.gpu OUTPUT --part 1 --total 170     # is anything broken? the main rules
     python3 -m benchmarks.gpu OUTPUT --part 2 --total 480     # all else
     python3 -m benchmarks.gpu OUTPUT                          # both, about ten minutes
-    python3 -m benchmarks.gpu OUTPUT --only channels,GPCs     # some steps, again
+    python3 -m benchmarks.gpu OUTPUT --only channels,GPCs --again
 
 Every step is a process with a time limit of its own. Its result, its output and the raw times of
 all its launches are in ``OUTPUT/gpu.tgz``, which is replaced after each step (and during long
@@ -119,8 +119,8 @@ def run_steps(options: argparse.Namespace, archive: Archive) -> int:
     log = (work / "log.txt").open("a", buffering=1)
 
     def say(line: str) -> None:
-        print(line, flush=True)
         log.write(line + "\n")
+        print(line, flush=True)
 
     if not build(archive, say):
         archive.write()
@@ -134,7 +134,7 @@ def run_steps(options: argparse.Namespace, archive: Archive) -> int:
     for step in STEPS:
         if step.name not in only and (only or options.part not in (None, step.part)):
             continue
-        if not only and result_file(work, step.name).exists():
+        if result_file(work, step.name).exists() and not options.again:
             continue
         left = options.total - (time.monotonic() - begin)
         if left < LEAST_S:
@@ -147,9 +147,12 @@ def run_steps(options: argparse.Namespace, archive: Archive) -> int:
         ended = run_process(command, told, min(step.limit_s, left - 2), archive)
         failed += ended != "0"
         lines = told.read_text(errors="replace").strip().splitlines() or [""]
-        say(f"{started - begin:6.1f} s {step.name}: {ended} in {time.monotonic() - started:.1f} s")
-        print("   ", lines[-1][:300], flush=True)
+        line = (
+            f"{started - begin:6.1f} s {step.name}: {ended} in {time.monotonic() - started:.1f} s"
+        )
+        log.write(line + "\n")
         archive.write()
+        print(line, lines[-1][:300], sep="\n    ", flush=True)
     return int(failed > 0)
 
 
@@ -160,7 +163,8 @@ def main() -> int:
     parser.add_argument("output", type=Path, help="folder of the archive")
     parser.add_argument("--total", type=float, default=900, help="seconds for all (default: 900)")
     parser.add_argument("--part", type=int, choices=(1, 2), help="the first or second half")
-    parser.add_argument("--only", default="", metavar="NAME,...", help="these steps, also again")
+    parser.add_argument("--only", default="", metavar="NAME,...", help="these steps")
+    parser.add_argument("--again", action="store_true", help="also steps that are done")
     parser.add_argument("--list", action="store_true", help="print the names of the steps")
     parser.add_argument("--step", help=argparse.SUPPRESS)  # a step, in its own process
     options = parser.parse_args()
