@@ -52,7 +52,7 @@ def show() -> int:
 
 
 def perform(name: str, work: Path) -> int:
-    """Do a step in this process, which ends with the one that started it."""
+    """Run a step in this process, which ends with the one that started it."""
 
     def end() -> None:
         while os.read(0, 1):
@@ -91,7 +91,7 @@ COMMANDS = {
 
 
 def system(work: Path) -> Any:
-    """What the machine says of itself."""
+    """Facts about the machine, as its commands tell them."""
     answers = {}
     for name, command in COMMANDS.items():
         try:
@@ -199,7 +199,7 @@ STEPS = (
     Step(
         "figure 7",
         2,
-        60,
+        120,
         partial(_asked, lambda bench: other_processes(bench, OTHERS), "figure 7", True),
     ),
     *(

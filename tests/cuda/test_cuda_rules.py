@@ -154,7 +154,7 @@ def test_a_clock_that_ramps_up(standin: Standin) -> None:
 
 
 def on_a_gpu(code: str, **environment: str) -> Any:
-    """What a process prints, as JSON."""
+    """Output of a process, as JSON."""
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=CSRC.parent,

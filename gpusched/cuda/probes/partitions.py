@@ -49,7 +49,7 @@ def green_contexts(bench: Bench) -> Finding:
 
 
 Reading = tuple[str, int]
-"""How a share is rounded, and to multiples of how many SMs."""
+"""Rounding of a share, and the number of SMs of which it is a multiple."""
 READINGS: tuple[Reading, ...] = tuple(product(("down", "up", "nearest"), (1, 2, 4, 8)))
 
 
@@ -92,7 +92,7 @@ def telling_shares(sms: int) -> list[int]:
     chosen: list[int] = []
 
     def split(share: int) -> list[list[Reading]]:
-        made = []
+        made: list[list[Reading]] = []
         for group in groups:
             seen: dict[int, list[Reading]] = {}
             for reading in group:

@@ -118,7 +118,7 @@ def activity(run: Run) -> Intervals:
 
 
 def time_slices(bench: Bench) -> Finding:
-    """How two processes with kernels that fill the device take turns; slices and gaps.
+    """Turns of two processes with kernels that fill the device; slices and gaps.
 
     Each runs a kernel of short blocks; the times of their starts show when it had the device.
     """

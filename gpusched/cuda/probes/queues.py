@@ -96,7 +96,7 @@ def resident_grids(bench: Bench) -> Finding:
 
 
 def preemption(bench: Bench) -> Finding:
-    """When an urgent kernel starts while blocks of a less urgent one fill the device."""
+    """Start of an urgent kernel while blocks of a less urgent one fill the device."""
     greatest, least = bench.device.priorities
     assumed = "between blocks"
     if greatest == least:

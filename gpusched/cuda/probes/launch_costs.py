@@ -48,7 +48,7 @@ def overhead(bench: Bench) -> Finding:
 
 
 def programmatic(bench: Bench) -> Finding:
-    """When a programmatic dependent kernel starts: at the triggers of the one before, or its end.
+    """Start of a programmatic dependent kernel: at the triggers of the one before, or its end.
 
     The kernel before has one wave of blocks, or two, of which the last triggers count.
     """
