@@ -8,11 +8,13 @@ from gpusched.cuda.device import Operation
 from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided, quantiles
 
 US = 1000
+LONG_NS = 4_000_000_000
+"""Time for which the probe of the warm-up looks at most."""
 
 
 def warm_up(bench: Bench) -> Finding:
     """Time until the same work takes the same time."""
-    found = bench.warm()
+    found = bench.warm(LONG_NS)
     steady, series = found["steady_after_ns"], found["series"]
     if steady is None:
         text = f"not steady within {series[-1][0] / 1e9:.1f} s"
