@@ -16,7 +16,7 @@ def directions(bench: Bench) -> Finding:
     Copies one after the other end a whole copy apart; copies at the same time share the bandwidth
     and end together.
     """
-    size = (4 if bench.quick else 64) << 20
+    size = (4 if bench.quick else 32) << 20
     repeats = bench.repeats(4, 30)
     alone = {kind: _ends(bench, [kind], size, repeats)[:, 0] for kind in ("in", "out")}
     votes: dict[tuple[str, str], list[str | None]] = {}
