@@ -27,7 +27,8 @@ import tomllib
 from pathlib import Path
 
 import numpy
-from setuptools import Extension, setup
+import setuptools
+from setuptools import Distribution, Extension, setup
 from setuptools.command.build_ext import build_ext
 
 root = Path(__file__).resolve().parent
@@ -255,7 +256,18 @@ class Core(Build):
         print(root / target)
 
 
+class WithoutProject(Distribution):
+    """For a setuptools older than 77, which refuses the license in pyproject.toml: it can build in
+    place, which needs nothing of that file; pip installs a newer one."""
+
+    def parse_config_files(self, filenames=None, ignore_option_errors=False):
+        super().parse_config_files([], ignore_option_errors)
+
+
+OLD = int(setuptools.__version__.split(".")[0]) < 77
+
 setup(
+    distclass=WithoutProject if OLD else Distribution,
     long_description=long_description(),
     long_description_content_type="text/markdown",
     cmdclass={"build_ext": Build, "core": Core},

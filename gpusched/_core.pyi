@@ -52,8 +52,9 @@ class CudaDevice:
     def occupancy(self, variant: int, threads: int, smem: int) -> int: ...
     def run(
         self, kind: _In, stream: _In, at: _In, variant: _In, blocks: _In, threads: _In, smem: _In,
-        *, ns: _In, iterations: _In, bytes: _In, graph: _In, stream_kind: _In, stream_priority: _In,
-        sms: int, repeats: int, stop: _Stop
+        *, ns: _In, iterations: _In, bytes: _In, graph: _In, cluster: _In, trigger: _In,
+        programmatic: _In, stream_kind: _In, stream_priority: _In, stream_partition: _In, sms: int,
+        partitions: int, repeats: int, stop: _Stop
     ) -> tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]: ...
     def play(
         self, period: _In, deadline: _In, offset: _In, graph: _In, variant: _In, blocks: _In,

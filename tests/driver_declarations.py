@@ -24,8 +24,25 @@ SIZES = {
     "gs_cuda_api_ptr_t": "CUdeviceptr",
     "gs_cuda_api_handle_t": "CUstream",
     "gs_cuda_api_resource_t": "CUdevResource",
+    "gs_cuda_api_attribute_t": "CUlaunchAttribute",
+    "gs_cuda_api_launch_t": "CUlaunchConfig",
 }
-MEMBERS = {"type": "type", "is.sm.sm_count": "sm.smCount"}  # of the resources
+MEMBERS = {
+    "gs_cuda_api_resource_t": {"type": "type", "is.sm.sm_count": "sm.smCount"},
+    "gs_cuda_api_attribute_t": {
+        "id": "id",
+        "value.cluster": "value.clusterDim",
+        "value.programmatic": "value.programmaticStreamSerializationAllowed",
+    },
+    "gs_cuda_api_launch_t": {
+        "grid_x": "gridDimX",
+        "block_z": "blockDimZ",
+        "smem": "sharedMemBytes",
+        "stream": "hStream",
+        "attributes": "attrs",
+        "count": "numAttrs",
+    },
+}
 
 
 def header_folders() -> list[Path]:
@@ -52,10 +69,11 @@ def compare(
     if wrong:
         pytest.fail("\n".join([f"{include}/cuda.h:", *wrong]))
     checks += [(f"sizeof({ours}) == sizeof({theirs})", ours) for ours, theirs in SIZES.items()]
-    for ours, theirs in MEMBERS.items():
-        for form in ("offsetof({}, {})", "sizeof((({} *)0)->{})"):
-            mine, other = "gs_cuda_api_resource_t", "CUdevResource"
-            checks.append((f"{form.format(mine, ours)} == {form.format(other, theirs)}", ours))
+    for mine, members in MEMBERS.items():
+        for ours, theirs in members.items():
+            for form in ("offsetof({}, {})", "sizeof((({} *)0)->{})"):
+                other = SIZES[mine]
+                checks.append((f"{form.format(mine, ours)} == {form.format(other, theirs)}", ours))
     (folder / "api.h").write_text(api)
     source = folder / "check.c"
     asserted = [f'_Static_assert({same}, "{what}");' for same, what in checks]

@@ -508,9 +508,10 @@ def cuda_arguments(name: str) -> dict[str, Any]:
     path = str(standin.build())
     driver = _core.cuda_driver(path)
     columns = {"kind": [0, 2], "stream": [0, 1], "stream_kind": [1, 2], "stream_priority": [0, 0]}
-    columns |= {"variant": [3, 0], "bytes": [0, 4096]}
+    columns |= {"variant": [3, 0], "bytes": [0, 4096], "cluster": [1, 1], "trigger": [0, 0]}
+    columns |= {"programmatic": [0, 0], "stream_partition": [0, 0]}
     values: dict[str, Any] = {key: np.array(value) for key, value in columns.items()}
-    values |= {"path": path, "self": driver, "sms": 0}
+    values |= {"path": path, "self": driver, "sms": 0, "partitions": 1}
     if name.startswith("CudaDevice."):
         values["self"] = driver.device(0, b"image")
     if name == "CudaDevice.occupancy":

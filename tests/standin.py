@@ -13,7 +13,7 @@ from pathlib import Path
 
 from native import CSRC, Compiler
 
-SOURCE = Path(__file__).parent / "c" / "standin_driver.c"
+FOLDER = Path(__file__).parent / "c" / "standin"
 
 
 @functools.cache
@@ -29,7 +29,8 @@ def build() -> Path:
     atexit.register(remove)
     compiler = Compiler(tuple(shlex.split(os.environ.get("CC", "cc"))), "")
     target = folder / "libstandin.so"
-    compiler.run("-shared", "-fPIC", f"-I{CSRC}", SOURCE, "-o", target)
+    sources = sorted(FOLDER.glob("*.c"))
+    compiler.run("-shared", "-fPIC", "-pthread", f"-I{CSRC}", *sources, "-o", target)
     return target
 
 

@@ -64,7 +64,8 @@ enum { /* CUdevice_attribute */
 enum { /* CUfunction_attribute */
        GS_CUDA_API_FUNC_NUM_REGS = 4,
        GS_CUDA_API_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-       GS_CUDA_API_FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT = 9
+       GS_CUDA_API_FUNC_PREFERRED_SHARED_MEMORY_CARVEOUT = 9,
+       GS_CUDA_API_FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED = 14
 };
 
 enum {
@@ -72,6 +73,11 @@ enum {
     GS_CUDA_API_STREAM_NON_BLOCKING = 1,
     GS_CUDA_API_DEV_RESOURCE_TYPE_SM = 1,
     GS_CUDA_API_GREEN_CTX_DEFAULT_STREAM = 1
+};
+
+enum { /* CUlaunchAttributeID */
+       GS_CUDA_API_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4,
+       GS_CUDA_API_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6
 };
 
 /* CUdevResource: a type and opaque data of the driver. */
@@ -86,7 +92,26 @@ typedef struct {
     } is;
 } gs_cuda_api_resource_t;
 
-/* Functions of the driver. Those of green contexts (CUDA 12.4, their streams 12.5) may be NULL. */
+/* CUlaunchAttribute and CUlaunchConfig. */
+typedef struct {
+    int id;
+    int padding;
+    union {
+        unsigned cluster[3]; /* dimensions of a cluster in blocks */
+        int programmatic;
+        uint64_t oversize[8];
+    } value;
+} gs_cuda_api_attribute_t;
+
+typedef struct {
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, smem;
+    gs_cuda_api_handle_t stream;
+    gs_cuda_api_attribute_t *attributes;
+    unsigned count;
+} gs_cuda_api_launch_t;
+
+/* Functions of the driver. LaunchKernelEx (CUDA 11.8) and those of green contexts (CUDA 12.4, their
+ * streams 12.5) may be NULL. */
 typedef struct {
     gs_cuda_api_result_t (*Init)(unsigned flags);
     gs_cuda_api_result_t (*DriverGetVersion)(int *version);
@@ -140,6 +165,9 @@ typedef struct {
                                          unsigned block_y, unsigned block_z, unsigned smem,
                                          gs_cuda_api_handle_t stream, void **parameters,
                                          void **extra);
+    gs_cuda_api_result_t (*LaunchKernelEx)(const gs_cuda_api_launch_t *config,
+                                           gs_cuda_api_handle_t function, void **parameters,
+                                           void **extra);
     gs_cuda_api_result_t (*GraphLaunch)(gs_cuda_api_handle_t graph, gs_cuda_api_handle_t stream);
     gs_cuda_api_result_t (*DeviceGetDevResource)(gs_cuda_api_device_t device,
                                                  gs_cuda_api_resource_t *resource, int type);

@@ -125,7 +125,8 @@ static int prefer_carveout(gs_cuda_device_t *self, gs_context_t *ctx, int varian
     return gs_cuda_done(self, ctx, result, "cuFuncSetAttribute");
 }
 
-static int load(gs_cuda_device_t *self, gs_context_t *ctx, const void *image)
+/* clusters: whether the device has them. */
+static int load(gs_cuda_device_t *self, gs_context_t *ctx, const void *image, bool clusters)
 {
     static const char *const names[GS_CUDA_VARIANTS] = {
         "gs_spin_0", "gs_spin_1", "gs_spin_2", "gs_spin_3",
@@ -153,6 +154,13 @@ static int load(gs_cuda_device_t *self, gs_context_t *ctx, const void *image)
                 self, ctx,
                 cu->FuncSetAttribute(self->spin[i], GS_CUDA_API_FUNC_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                      (int)self->smem_per_block),
+                "cuFuncSetAttribute");
+        }
+        if (status == GS_OK && clusters) { /* of 16 blocks; all devices have those of 8 */
+            status = gs_cuda_done(
+                self, ctx,
+                cu->FuncSetAttribute(self->spin[i],
+                                     GS_CUDA_API_FUNC_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
                 "cuFuncSetAttribute");
         }
     }
@@ -207,7 +215,8 @@ int gs_cuda_device_open(gs_cuda_device_t *self, gs_context_t *ctx, gs_cuda_drive
     if (status == GS_OK) {
         status = gs_cuda_enter(self, ctx);
         if (status == GS_OK) {
-            status = gs_cuda_leave(self, ctx, load(self, ctx, image));
+            status =
+                gs_cuda_leave(self, ctx, load(self, ctx, image, limits[GS_CUDA_CC_MAJOR] >= 9));
         }
     }
     if (status != GS_OK) {

@@ -47,6 +47,7 @@ typedef struct {
     uint64_t iterations;
     uint64_t memory;
     uint64_t words;
+    uint64_t trigger;
 } gs_cuda_spin_t;
 
 typedef struct {

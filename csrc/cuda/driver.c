@@ -60,6 +60,7 @@ static const entry_t entries[] = {
     ENTRY(StreamSynchronize, "cuStreamSynchronize"),
     ENTRY(StreamQuery, "cuStreamQuery"),
     ENTRY(LaunchKernel, "cuLaunchKernel"),
+    OPTIONAL(LaunchKernelEx, "cuLaunchKernelEx"),
     ENTRY(GraphLaunch, "cuGraphLaunch"),
     OPTIONAL(DeviceGetDevResource, "cuDeviceGetDevResource"),
     OPTIONAL(DevSmResourceSplitByCount, "cuDevSmResourceSplitByCount"),

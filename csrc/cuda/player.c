@@ -79,12 +79,15 @@ int gs_cuda_play_check(gs_context_t *ctx, const gs_cuda_device_t *device,
     }
     /* One launch of all tasks must be a valid plan of gs_cuda_run. */
     int64_t kind[GS_PERIODIC_TASKS_MAX] = {0}, stream[GS_PERIODIC_TASKS_MAX] = {0},
-            at[GS_PERIODIC_TASKS_MAX] = {0}, blocks;
+            none[GS_PERIODIC_TASKS_MAX] = {0}, cluster[GS_PERIODIC_TASKS_MAX], blocks;
     int64_t one = GS_CUDA_NON_BLOCKING, zero = 0;
+    for (int32_t i = 0; i < n; i++) {
+        cluster[i] = 1;
+    }
     gs_cuda_plan_t plan = {.count = n,
                            .kind = kind,
                            .stream = stream,
-                           .at = at,
+                           .at = none,
                            .variant = play->variant,
                            .blocks = play->blocks,
                            .threads = play->threads,
@@ -93,9 +96,14 @@ int gs_cuda_play_check(gs_context_t *ctx, const gs_cuda_device_t *device,
                            .iterations = play->iterations,
                            .bytes = play->bytes,
                            .graph = play->graph,
+                           .cluster = cluster,
+                           .trigger = none,
+                           .programmatic = none,
                            .streams = 1,
                            .stream_kind = &one,
                            .stream_priority = &zero,
+                           .stream_partition = &zero,
+                           .partitions = 1,
                            .repeats = 1};
     *jobs = total;
     return gs_cuda_plan_check(ctx, device, &plan, &blocks);
@@ -147,6 +155,7 @@ static int launch(player_t *self, int32_t i)
     return gs_cuda_done(self->device, &self->ctx, result, "cuLaunchKernel");
 }
 
+/* Waits for the end of a batch; polling ends at a stop, too. */
 static int wait_for(player_t *self, uint32_t batch)
 {
     const gs_cuda_api_table_t *cu = &self->device->driver->cu;
@@ -164,9 +173,10 @@ static int wait_for(player_t *self, uint32_t batch)
                                   "cuStreamSynchronize");
         } else {
             gs_cuda_api_result_t result = GS_CUDA_API_NOT_READY;
-            while (result == GS_CUDA_API_NOT_READY) {
+            while (result == GS_CUDA_API_NOT_READY && !atomic_load(&self->stop)) {
                 result = cu->StreamQuery(self->streams.streams[i]);
             }
+            result = result == GS_CUDA_API_NOT_READY ? GS_CUDA_API_SUCCESS : result;
             status = gs_cuda_done(self->device, &self->ctx, result, "cuStreamQuery");
         }
     }
@@ -426,12 +436,13 @@ static int take_all(player_t *self, gs_context_t *ctx)
     if (self->rows == NULL) {
         return ctx->status;
     }
-    int status = gs_cuda_streams_init(&self->streams, ctx, self->device, play->tasks.n, 0);
+    int status = gs_cuda_streams_init(&self->streams, ctx, self->device, play->tasks.n, 0, 1);
     for (int32_t i = 0; status == GS_OK && i < play->tasks.n; i++) {
         self->offset[i] = total;
         total += (play->bytes[i] + 255) / 256 * 256;
         self->own[i] = gs_periodic_tasks_jobs_before(&play->tasks, i, play->hyperperiod);
-        status = gs_cuda_streams_make(&self->streams, ctx, i, GS_CUDA_API_STREAM_NON_BLOCKING, 0);
+        status =
+            gs_cuda_streams_make(&self->streams, ctx, i, 0, GS_CUDA_API_STREAM_NON_BLOCKING, 0);
     }
     if (status == GS_OK) {
         status = gs_cuda_take(self->device, ctx, total, &self->memory);

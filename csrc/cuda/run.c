@@ -8,6 +8,8 @@
 
 /* The host busy-waits for this long before an instant. */
 #define AWAKE_NS 100000
+/* Maximum sleep between polls. */
+#define NAP_NS 50000000
 
 void gs_cuda_wait_until(const gs_cuda_driver_t *driver, int64_t instant, int64_t awake)
 {
@@ -52,6 +54,10 @@ static int check_streams(gs_context_t *ctx, const gs_cuda_device_t *device,
             return gs_fail(ctx, GS_ERR_VALUE, "stream_kind", s, kind,
                            "priority 0 and no green context for the NULL stream");
         }
+        if (plan->stream_partition[s] < 0 || plan->stream_partition[s] >= plan->partitions) {
+            return gs_fail(ctx, GS_ERR_VALUE, "stream_partition", s, plan->stream_partition[s],
+                           "the index of a partition");
+        }
     }
     return GS_OK;
 }
@@ -70,6 +76,9 @@ int gs_cuda_plan_check(gs_context_t *ctx, const gs_cuda_device_t *device,
     if (plan->repeats < 1 || plan->repeats > GS_CUDA_MAX_OPERATIONS) {
         return gs_fail(ctx, GS_ERR_VALUE, "repeats", -1, plan->repeats, "1 to 100000 repetitions");
     }
+    if (plan->partitions < 1 || plan->partitions > GS_CUDA_MAX_PARTITIONS) {
+        return gs_fail(ctx, GS_ERR_VALUE, "partitions", -1, plan->partitions, "1 to 64 partitions");
+    }
     int status = check_streams(ctx, device, plan);
     const range_t all[] = {
         {plan->kind, "kind", GS_CUDA_KERNEL, GS_CUDA_GRAPH, "a known kind of operation"},
@@ -85,12 +94,19 @@ int gs_cuda_plan_check(gs_context_t *ctx, const gs_cuda_device_t *device,
         {plan->smem, "smem", 0, device->smem_per_block, "0 to the device's limit for a block"},
         {plan->ns, "ns", 0, GS_CUDA_MAX_NS, "0 to 10000000000 ns"},
         {plan->iterations, "iterations", 0, GS_CUDA_MAX_ITERATIONS, "0 to 100000000000 iterations"},
+        {plan->cluster, "cluster", 1, GS_CUDA_MAX_CLUSTER, "1 to 16 blocks"},
+        {plan->trigger, "trigger", 0, GS_CUDA_MAX_NS, "0 to 10000000000 ns"},
+        {plan->programmatic, "programmatic", 0, 1, "0 or 1"},
     };
     for (int64_t i = 0; status == GS_OK && i < plan->count; i++) {
         status = check_row(ctx, all, sizeof all / sizeof *all, i);
         if (status == GS_OK && plan->kind[i] == GS_CUDA_KERNEL) {
             status = check_row(ctx, kernels, sizeof kernels / sizeof *kernels, i);
             *blocks += status == GS_OK ? plan->blocks[i] : 0;
+            if (status == GS_OK && plan->blocks[i] % plan->cluster[i] != 0) {
+                status = gs_fail(ctx, GS_ERR_VALUE, "cluster", i, plan->cluster[i],
+                                 "a divisor of the number of blocks");
+            }
         } else if (status == GS_OK && plan->kind[i] == GS_CUDA_GRAPH) {
             if (plan->graph[i] == 0) {
                 status = gs_fail(ctx, GS_ERR_VALUE, "graph", i, 0, "a graph");
@@ -158,14 +174,15 @@ static int take_all(run_t *self, gs_context_t *ctx)
             self->offset[i] = self->shared[plan->stream[i]];
         }
     }
-    int status = gs_cuda_streams_init(&self->streams, ctx, self->device, plan->streams, plan->sms);
+    int status = gs_cuda_streams_init(&self->streams, ctx, self->device, plan->streams, plan->sms,
+                                      plan->partitions);
     for (int64_t s = 0; status == GS_OK && s < plan->streams; s++) {
         if (plan->stream_kind[s] != GS_CUDA_NULL_STREAM) {
             unsigned flags = plan->stream_kind[s] == GS_CUDA_NON_BLOCKING
                                  ? GS_CUDA_API_STREAM_NON_BLOCKING
                                  : GS_CUDA_API_STREAM_DEFAULT;
-            status =
-                gs_cuda_streams_make(&self->streams, ctx, s, flags, (int)plan->stream_priority[s]);
+            status = gs_cuda_streams_make(&self->streams, ctx, s, plan->stream_partition[s], flags,
+                                          (int)plan->stream_priority[s]);
         }
     }
     if (status == GS_OK) {
@@ -198,6 +215,48 @@ static int drop_all(run_t *self, gs_context_t *ctx, int status)
     gs_free(ctx, self->shared);
     gs_free(ctx, self->rows);
     return status;
+}
+
+static int launch_kernel(run_t *self, gs_context_t *ctx, int64_t i, gs_cuda_spin_t *spin)
+{
+    const gs_cuda_plan_t *plan = self->plan;
+    const gs_cuda_api_table_t *cu = &self->device->driver->cu;
+    gs_cuda_api_handle_t kernel = self->device->spin[plan->variant[i]];
+    gs_cuda_api_handle_t stream = self->streams.streams[plan->stream[i]];
+    void *parameters[] = {spin};
+    gs_cuda_api_attribute_t attributes[2] = {
+        {.id = GS_CUDA_API_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+         .value.cluster = {(unsigned)plan->cluster[i], 1, 1}},
+        {.id = GS_CUDA_API_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+         .value.programmatic = 1},
+    };
+    bool clusters = plan->cluster[i] > 1, programmatic = plan->programmatic[i] != 0;
+    if (!clusters && !programmatic) {
+        return gs_cuda_done(self->device, ctx,
+                            cu->LaunchKernel(kernel, (unsigned)plan->blocks[i], 1, 1,
+                                             (unsigned)plan->threads[i], 1, 1,
+                                             (unsigned)plan->smem[i], stream, parameters, NULL),
+                            "cuLaunchKernel");
+    }
+    if (cu->LaunchKernelEx == NULL) {
+        return gs_fail(ctx, GS_ERR_VALUE, clusters ? "cluster" : "programmatic", i,
+                       clusters ? plan->cluster[i] : 1,
+                       "none: this driver has no launches with attributes (new in CUDA 11.8)");
+    }
+    gs_cuda_api_launch_t launch = {
+        .grid_x = (unsigned)plan->blocks[i],
+        .grid_y = 1,
+        .grid_z = 1,
+        .block_x = (unsigned)plan->threads[i],
+        .block_y = 1,
+        .block_z = 1,
+        .smem = (unsigned)plan->smem[i],
+        .stream = stream,
+        .attributes = clusters ? attributes : attributes + 1,
+        .count = 1u + (clusters && programmatic),
+    };
+    return gs_cuda_done(self->device, ctx, cu->LaunchKernelEx(&launch, kernel, parameters, NULL),
+                        "cuLaunchKernelEx");
 }
 
 static int launch(run_t *self, gs_context_t *ctx, int64_t i, int64_t first)
@@ -233,12 +292,9 @@ static int launch(run_t *self, gs_context_t *ctx, int64_t i, int64_t first)
         .iterations = (uint64_t)plan->iterations[i],
         .memory = bytes < sizeof(uint32_t) ? 0 : memory,
         .words = bytes / sizeof(uint32_t),
+        .trigger = (uint64_t)plan->trigger[i],
     };
-    void *parameters[] = {&spin};
-    gs_cuda_api_result_t result = cu->LaunchKernel(
-        self->device->spin[plan->variant[i]], (unsigned)plan->blocks[i], 1, 1,
-        (unsigned)plan->threads[i], 1, 1, (unsigned)plan->smem[i], stream, parameters, NULL);
-    return gs_cuda_done(self->device, ctx, result, "cuLaunchKernel");
+    return launch_kernel(self, ctx, i, &spin);
 }
 
 /* Reads the log of repetition r. A block without an entry did not run, which the driver does not
@@ -265,6 +321,21 @@ static int read_log(run_t *self, gs_context_t *ctx, int64_t r, gs_cuda_record_t 
     return status;
 }
 
+/* Waits on the host until an instant, or until a poll stops it. */
+static int wait_until(const gs_cuda_driver_t *driver, gs_context_t *ctx, int64_t instant)
+{
+    int status = GS_OK;
+    for (int64_t now = driver->now(); status == GS_OK && instant - now > 2 * NAP_NS;
+         now = driver->now()) {
+        driver->sleep_until(now + NAP_NS);
+        status = gs_poll_now(ctx);
+    }
+    if (status == GS_OK) {
+        gs_cuda_wait_until(driver, instant, AWAKE_NS);
+    }
+    return status;
+}
+
 static int repeat(run_t *self, gs_context_t *ctx, int64_t r, gs_cuda_record_t *record)
 {
     const gs_cuda_plan_t *plan = self->plan;
@@ -282,7 +353,10 @@ static int repeat(run_t *self, gs_context_t *ctx, int64_t r, gs_cuda_record_t *r
     record->begin[r] = begin;
     for (int64_t i = 0; status == GS_OK && i < plan->count; i++) {
         if (plan->at[i] != 0) {
-            gs_cuda_wait_until(driver, begin + plan->at[i], AWAKE_NS);
+            status = wait_until(driver, ctx, begin + plan->at[i]);
+        }
+        if (status != GS_OK) {
+            break;
         }
         record->called[r * plan->count + i] = driver->now();
         status = launch(self, ctx, i, first);

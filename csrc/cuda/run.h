@@ -19,6 +19,8 @@ enum {
 enum { GS_CUDA_BLOCKING = 0, GS_CUDA_NON_BLOCKING = 1, GS_CUDA_NULL_STREAM = 2 };
 
 #define GS_CUDA_MAX_STREAMS 1024
+#define GS_CUDA_MAX_PARTITIONS 64
+#define GS_CUDA_MAX_CLUSTER 16
 #define GS_CUDA_MAX_OPERATIONS 100000
 #define GS_CUDA_MAX_BLOCKS 10000000
 /* Maximum time of a block, which cannot be stopped. */
@@ -35,9 +37,14 @@ typedef struct {
     const int64_t *ns, *iterations;         /* time and work of each block; see device.h */
     const int64_t *bytes;                   /* footprint of a kernel, or bytes copied or set */
     const int64_t *graph;                   /* the CUgraphExec of a graph */
+    const int64_t *cluster;                 /* blocks of a cluster; 1: no clusters */
+    const int64_t *trigger;                 /* see gs_cuda_spin_t */
+    const int64_t *programmatic; /* whether it starts at the triggers of the one before it */
     int64_t streams;
     const int64_t *stream_kind, *stream_priority;
-    int64_t sms; /* run in a green context of at least this many SMs; 0: on the whole device */
+    /* Green contexts of at least so many SMs each, without common SMs; 0: the whole device. */
+    int64_t sms, partitions;
+    const int64_t *stream_partition; /* of each stream; 0 without green contexts */
     int64_t repeats;
 } gs_cuda_plan_t;
 
@@ -47,7 +54,7 @@ typedef struct {
     int64_t *begin, *end;                        /* host: before the first launch, after the wait */
     int64_t *called, *returned;                  /* host: before and after an operation's launch */
     int64_t *block_start, *block_end, *block_sm; /* device */
-    int64_t sms;                                 /* number of SMs of the green context; 0 without */
+    int64_t sms;                                 /* number of SMs of a green context; 0 without */
 } gs_cuda_record_t;
 
 /* Checks a plan and counts its blocks. */

@@ -4,7 +4,8 @@
 // first thread notes the SM and the global timer (ns) at its start and end. A block ends when its
 // work is done and its time is over: `iterations` of dependent arithmetic by every thread, which
 // take longer where others run beside it, and `ns` on the timer, which do not. With memory, every
-// iteration reads and writes one word of it, neighbouring threads neighbouring words.
+// iteration reads and writes one word of it, neighbouring threads neighbouring words. A block with a
+// trigger, which must be less than its ns, lets a programmatic dependent kernel start before its end.
 #include <stdint.h>
 
 extern "C" {
@@ -17,6 +18,7 @@ struct gs_spin_t {
     uint64_t iterations;
     uint32_t *memory;   // or null
     uint64_t words;
+    uint64_t trigger;   // ns after the start at which dependents may be launched; 0: at the end
 };
 
 }
@@ -60,7 +62,14 @@ template <int LIVE> static __device__ __forceinline__ void spin(const gs_spin_t 
     }
     // The other threads wait at the barrier and use no issue slots.
     if (threadIdx.x == 0) {
-        while (timer() - start < a.ns) {
+        bool waits = a.trigger != 0;
+        for (uint64_t spent = 0; spent < a.ns; spent = timer() - start) {
+            if (waits && spent >= a.trigger) {
+                waits = false;
+#if __CUDA_ARCH__ >= 900
+                asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+            }
         }
     }
     __syncthreads();

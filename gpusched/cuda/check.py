@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from gpusched._version import __version__
 from gpusched.cuda import driver
 from gpusched.cuda.device import Device, Operation
 from gpusched.cuda.player import STRATEGIES, WAITS, operations
-from gpusched.cuda.probes.bench import Bench, Finding, attempt
+from gpusched.cuda.probes.bench import Bench, Finding, attempt, quantiles
 from gpusched.cuda.probes.block_order import with_order
 from gpusched.cuda.probes.interference import interference_of
 from gpusched.cuda.probes.probe_run import steps as probe_steps
@@ -123,7 +123,8 @@ def check(
         add(in_a_process(title, code.format(index=index)))
     report["complete"] = True
     write()
-    counts = [f"{sum(f.status == s for f in findings)} {s}" for s in ("pass", "fail", "figure")]
+    kinds = ("pass", "fail", "unclear", "figure")
+    counts = [f"{sum(f.status == s for f in findings)} {s}" for s in kinds]
     say(f"{', '.join(counts)}; wrote {output} and logs in {folder}")
     return findings
 
@@ -250,24 +251,40 @@ def all_steps(
     bench: Bench, processes: Sequence[int], folder: Path
 ) -> list[tuple[str, Callable[[], Finding]]]:
     """Probes, then measurements, with their names."""
-    device, quick = bench.device, bench.quick
     steps = probe_steps(bench, processes)
     steps.insert(
         1 + [name for name, _ in steps].index("queues"), ("logs", lambda: logs(bench, folder))
     )
-    steps.append(("calibration", lambda: calibration(device)))
-    steps.append(("oracle", lambda: overlap(device, quick)))
+    return steps + measurement_steps(bench)
+
+
+PLAYERS = tuple(product(WAITS, STRATEGIES))
+MEASUREMENTS = (
+    "calibration",
+    "oracle",
+    *(f"player {strategy} {wait}" for wait, strategy in PLAYERS),
+    "partitions",
+    "out of memory",
+)
+"""Names of the measurements and of the check of errors that need no process of their own."""
+
+
+def measurement_steps(bench: Bench) -> list[tuple[str, Callable[[], Finding]]]:
+    """The measurements, in the order of ``MEASUREMENTS``, with their names."""
+    device, quick = bench.device, bench.quick
     times = cache(lambda: schedulable(device, quick))
-    for wait, strategy in product(WAITS, STRATEGIES):
-        steps.append(
-            (
-                f"player {strategy} {wait}",
-                lambda s=strategy, w=wait: playing(device, times(), quick, s, w),  # type: ignore[misc]
-            )
-        )
-    steps.append(("partitions", lambda: partitions(device, quick)))
-    steps.append(("out of memory", lambda: out_of_memory(device)))
-    return steps
+
+    def player(wait: str, strategy: str) -> Finding:
+        return playing(device, times(), quick, strategy, wait)
+
+    asked: list[Callable[[], Finding]] = [
+        lambda: calibration(device),
+        lambda: overlap(device, quick),
+        *(partial(player, wait, strategy) for wait, strategy in PLAYERS),
+        lambda: partitions(device, quick),
+        lambda: out_of_memory(device),
+    ]
+    return list(zip(MEASUREMENTS, asked, strict=True))
 
 
 def logs(bench: Bench, folder: Path) -> Finding:
@@ -375,7 +392,7 @@ def playing(
         "frames": len(overhead.each),
         "misses": played.late_count,
         "unsafe": played.unsafe,
-        "worst_lateness_ns": int(played.lateness.max(initial=0)),
+        "lateness_ns": quantiles(played.lateness),
     }
     return Finding(name, "figure", text, data)
 

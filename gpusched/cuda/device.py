@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
 from gpusched._support.registry import enumeration
+from gpusched.cuda.clocks import launch_offsets
 from gpusched.cuda.driver import driver, image, limits, why_not
 from gpusched.io.block_log import BlockLog
 from gpusched.model.gpu import GPU, occupancy
@@ -53,6 +54,13 @@ class Operation:
         the number of bytes copied or set. Copies and memsets of one stream use the same memory.
     at
         Earliest time of the launch, in ns after the start of the run.
+    cluster
+        For a kernel, blocks of a cluster, 1 to 16, a divisor of ``blocks``; 1: no clusters. Sizes
+        above 1 need compute capability 9.0.
+    trigger, programmatic
+        Programmatic dependent launch, from compute capability 9.0 on: time after a block's start at
+        which it lets the next kernel of its stream start, in ns, less than ``ns`` (0: at its end);
+        and whether this kernel starts at the triggers of the one before it.
     graph
         Handle of an instantiated graph (CUgraphExec), such as one captured by PyTorch or CuPy on
         this device. It is not checked; an invalid handle crashes the process.
@@ -72,6 +80,9 @@ class Operation:
     bytes: int = 0
     at: int = 0
     graph: int = 0
+    cluster: int = 1
+    trigger: int = 0
+    programmatic: bool = False
     kind: str = "kernel"
     name: str = ""
 
@@ -81,7 +92,8 @@ class Stream:
     """A stream.
 
     ``kind`` is "non_blocking", "blocking" (synchronises with the NULL stream) or "null" (the NULL
-    stream itself). A smaller ``priority`` is a higher priority.
+    stream itself). A smaller ``priority`` is a higher priority. ``partition`` is the index of its
+    green context in a run with several.
 
     >>> gs.cuda.Stream(priority=-1).kind
     'non_blocking'
@@ -89,6 +101,7 @@ class Stream:
 
     priority: int = 0
     kind: str = "non_blocking"
+    partition: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,7 +126,7 @@ class Run:
     regs
         Registers per thread of each operation's kernel; ``(N,)``.
     sms
-        Number of SMs of the green context; 0 if the whole device was used.
+        Number of SMs of each green context; 0 if the whole device was used.
     """
 
     operations: tuple[Operation, ...]
@@ -197,16 +210,19 @@ class Run:
     def log(self, repeat: int = 0) -> BlockLog:
         """Return the block log of one repetition.
 
-        Launch times are converted to the clock of the device, using the middle of the bounds of
-        ``clock_offset``; they are not later than the kernel's first block.
+        Launch times are converted to the clock of the device by a line, as the clocks drift apart
+        in a long repetition; they are not later than the kernel's first block.
         """
         if not 0 <= integer(repeat, "repeat") < len(self):
             raise ValueError(f"repeat: got {repeat}, expected 0 to {len(self) - 1}")
         rows = [i for i, op in enumerate(self.operations) if op.kind == "kernel"]
         number = {i: row for row, i in enumerate(rows)}
         ops = [self.operations[i] for i in rows]
-        offset = sum(self._offset(slice(repeat, repeat + 1))) // 2
-        launch = np.minimum(self.called[repeat] - offset, self.first[repeat])[rows]
+        first, last = self.first[repeat, rows], self.last[repeat, rows]
+        called = self.called[repeat, rows]
+        self._offset(slice(repeat, repeat + 1))  # refuses a run without kernels
+        offset, _ = launch_offsets(called, first, last, int(self.end[repeat]))
+        launch = np.minimum(called - offset, first)
         used = sorted({op.stream for op in ops})
         return BlockLog(
             name=[op.name or f"kernel {i}" for i, op in zip(rows, ops, strict=True)],
@@ -357,6 +373,7 @@ class Device:
         *,
         repeats: int = 1,
         sms: int = 0,
+        partitions: int = 1,
         stop: Any = None,
     ) -> Run:
         """Launch the operations in the given order and wait for all of them, ``repeats`` times.
@@ -371,6 +388,9 @@ class Device:
             Number of repetitions R.
         sms
             Minimum number of SMs of a green context to run on; 0 for the whole device.
+        partitions
+            Number of green contexts of ``sms`` SMs each, which have no SM in common; each stream is
+            in that of its ``partition``.
         stop
             Writable buffer of one byte; a value other than 0 cancels the run.
 
@@ -403,9 +423,14 @@ class Device:
             iterations=of_all("iterations"),
             bytes=of_all("bytes"),
             graph=of_all("graph"),
+            cluster=of_all("cluster"),
+            trigger=of_all("trigger"),
+            programmatic=whole([int(op.programmatic) for op in ops], "programmatic"),
             stream_kind=whole([STREAM_KINDS.index(s.kind) for s in made], "stream kind"),
             stream_priority=whole([s.priority for s in made], "priority"),
+            stream_partition=whole([s.partition for s in made], "partition"),
             sms=sms,
+            partitions=partitions,
             repeats=repeats,
             stop=stop,
         )

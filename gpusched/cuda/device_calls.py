@@ -298,9 +298,7 @@ def probe(
     from gpusched.cuda.probes import probe_run
 
     with _opened(device) as opened:
-        return probe_run.probe(
-            opened, quick=quick, say=say or (lambda _: None), processes=processes
-        )
+        return probe_run.probe(opened, quick=quick, say=say or (lambda _: None), others=processes)
 
 
 def partition_times(
@@ -326,7 +324,7 @@ def partition_times(
         A ``Device``, or the index of one, which is opened for the call.
     sms
         Numbers of SMs of the partitions; the driver rounds them up. Default: all SMs, and the
-        multiples of 8 that the driver supports.
+        multiples of the unit of its compute capability (8 from 9.0 on) that the driver supports.
     repeats
         Number of samples per kernel and partition.
     tick

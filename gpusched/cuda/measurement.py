@@ -16,13 +16,14 @@ from gpusched._support.tabular import Tabular, frame_of
 from gpusched.cuda.device import Device, Operation
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.batches import members, names_of
+from gpusched.model.gpus.capabilities import partition_unit
 from gpusched.model.kernel_tasks import KernelTasks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NO_SUCH_PARTITION = 915
-"""CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION."""
+NO_SUCH_PARTITION = (1, 914, 915)
+"""CUDA_ERROR_INVALID_VALUE, _INVALID_RESOURCE_TYPE, _INVALID_RESOURCE_CONFIGURATION."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +88,9 @@ def partition_times(
         raise ValueError("kernels: got none, expected at least one")
     if repeats < 1:
         raise ValueError(f"repeats: got {repeats}, expected a positive number")
-    asked = sorted(set(range(8, most, 8)) | {most}) if sms is None else sorted({*map(int, sms)})
+    unit = partition_unit(device.gpu.cc)
+    usual = {*range(unit, most, unit), most}
+    asked = sorted(usual) if sms is None else sorted({*map(int, sms)})
     if not asked or asked[0] < 1 or asked[-1] > most:
         raise ValueError(f"sms: got {asked}, expected 1 to {most}")
     rows: dict[int, list[Int64Array]] = {}
@@ -99,7 +102,7 @@ def partition_times(
             ]
         except CudaError as error:
             # Not every size is supported: the SMs of a cluster cannot be separated.
-            if sms is None and k != most and error.args[2] == NO_SUCH_PARTITION:
+            if sms is None and k != most and error.args[2] in NO_SUCH_PARTITION:
                 continue
             raise
         rows[runs[0].sms] = [run.elapsed[1:] for run in runs]  # without the first one, a warm-up

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array, frozen, integer, one_of
 from gpusched._support.registry import enumeration, limit
 from gpusched._support.tabular import Tabular, frame_of, optional
 from gpusched._support.text import shown
+from gpusched.cuda.clocks import job_offsets
 from gpusched.cuda.device import Device, Operation, whole
 from gpusched.model.batches import members, names_of
 from gpusched.model.jobs import Jobs
@@ -327,7 +326,7 @@ def play(
     planned, due, dispatch, submitted, done, batches, task, job, frame, first, last = answer[:11]
     unsafe, origin = answer[11:]
     known = last >= 0
-    shift, clock_offset = _clock(dispatch[frame], first, last, done[frame], known)
+    shift, clock_offset = job_offsets(dispatch[frame], first, last, done[frame], known)
     return Played(
         tasks=tasks,
         strategy=chosen,
@@ -347,49 +346,3 @@ def play(
         unsafe=unsafe,
         clock_offset=clock_offset,
     )
-
-
-MOST_DRIFT = 2e-4
-"""Largest relative drift of two clocks, each within 100 parts per million."""
-
-
-def _clock(
-    dispatch: Int64Array, first: Int64Array, last: Int64Array, done: Int64Array, known: Any
-) -> tuple[Int64Array, tuple[int, int]]:
-    """Offset of each job from device to host time, and the bounds of the offset.
-
-    No job starts before its dispatch, and none ends after the return of its wait. Over seconds,
-    clock drift exceeds the time of a dispatch; therefore the offset is not a constant but the
-    greatest line below all upper bounds: the edge of their lower hull at the middle of the
-    playback (Moon, Skelly and Towsley 1999). The bounds are those with the drift removed.
-    """
-    if not known.any():
-        return np.zeros(len(known), np.int64), (-(2**62), 2**62)
-    middle = (int(last[known].min()) + int(last[known].max())) // 2
-    since = (last - middle).astype(np.float64)
-    base = int((done - last)[known].min())
-    above = ((done - last) - base)[known]
-    slope = float(np.clip(_edge(since[known], above), -MOST_DRIFT, MOST_DRIFT))
-    drift = np.where(known, np.rint(slope * since), 0).astype(np.int64)
-    high = int((done - last - drift)[known].min())
-    low = int((dispatch - first - drift)[known].max())
-    return high + drift, (low, high)
-
-
-def _edge(x: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> float:
-    """Slope of the lower convex hull of the points at x = 0; 0 for a single x."""
-    hull: list[tuple[float, float]] = []
-    for i in np.lexsort((y, x)).tolist():
-        at, value = float(x[i]), float(y[i])
-        if hull and hull[-1][0] == at:
-            continue
-        while len(hull) > 1:
-            (ax, ay), (bx, by) = hull[-2:]
-            if (by - ay) * (at - ax) < (value - ay) * (bx - ax):
-                break
-            hull.pop()
-        hull.append((at, value))
-    for (ax, ay), (bx, by) in pairwise(hull):
-        if bx >= 0:
-            return (by - ay) / (bx - ax)
-    return 0.0

@@ -210,7 +210,12 @@ int main(void)
                            .iterations = zero,
                            .bytes = many,
                            .graph = zero,
+                           .cluster = one,
+                           .trigger = zero,
+                           .programmatic = zero,
                            .streams = 1,
+                           .stream_partition = zero,
+                           .partitions = 1,
                            .stream_kind = one,
                            .stream_priority = zero,
                            .repeats = 2};

@@ -425,7 +425,7 @@ def test_kernel_arguments_agree(tmp_path: Path) -> None:
     theirs = re.search(r"struct gs_spin_t \{([^}]*)\};", kernel)
     assert ours is not None and theirs is not None
     names = [re.findall(r"(\w+);(?=\s)", re.sub(r"//.*", "", f[1])) for f in (ours, theirs)]
-    assert names[0] == names[1] and len(names[0]) == 6
+    assert names[0] == names[1] and len(names[0]) == 7
     assert set(re.findall(r"gs_spin_\d|gs_fault", kernel)) == {
         *(f"gs_spin_{i}" for i in range(8)),
         "gs_fault",

@@ -166,6 +166,15 @@ def test_play(device: Device, strategy: str, wait: Any) -> None:
     assert pickle.loads(pickle.dumps(played)).jobs() == jobs
 
 
+def test_a_play_that_begins_at_once(standin: Standin, device: Device) -> None:
+    """The memory of the jobs' times is set before the first job, however long that takes."""
+    tasks = gs.KernelTasks(period=[100 * US], block_time=[US], threads=32)
+    plan = gs.pbs.search(tasks, gs.cuda.measure(tasks, device, repeats=2).table()).schedule
+    standin.set(memset=200 * US)
+    played = gs.cuda.play(plan, device, lead=0, cycles=5, timed=True)  # type: ignore[arg-type]
+    assert (played.start >= 0).all() and played.late_count == 0
+
+
 def test_reclaim_uses_what_jobs_leave_over(device: Device) -> None:
     found = planned(device)
     shape = {"threads": 256, "ns": 10 * US}

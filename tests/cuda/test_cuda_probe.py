@@ -21,7 +21,7 @@ from gpusched.cuda import CudaError, Device, Operation
 from gpusched.cuda.check import partitions, supervise
 from gpusched.cuda.probes import block_order, carveouts, interference, queues
 from gpusched.cuda.probes.bench import Bench, Finding, attempt
-from gpusched.cuda.probes.interference import noisy
+from gpusched.cuda.probes.processes import beside
 
 pytestmark = pytest.mark.python
 
@@ -37,15 +37,16 @@ def test_probe_of_a_gpu_that_follows_the_rules(standin: Standin, device: Device)
     lines: list[str] = []
     probed = gs.cuda.probe(device, quick=True, processes=[1], say=lines.append)
     assert probed.agrees, lines
-    assert len(lines) == len(probed.findings) == 16
+    assert len(lines) == len(probed.findings) == 29
     assert probed.gpu == gs.cuda.gpu(0)
     assert probed.gpu.sm_order.tolist() == [*range(0, 16, 2), *range(1, 16, 2)]
-    # 100 % more on the same SM, 60 % beside it, 10 % elsewhere; copies 50 % for blocks they meet.
+    # 100 % more on the same SM, 60 % in its GPC, 10 % elsewhere; copies 50 % for blocks they meet.
     assert probed.interference is not None
     assert probed.interference[:3] == pytest.approx((2.0, 1.6, 1.1), abs=0.01)
     assert 1.2 < probed.interference[3] <= 1.51
     assert probed.finding("figure 9").data["other_sm"] == 0
-    assert set(probed.finding("figure 7").data["slowdown"]) == {"copy_in", "memset"}
+    # The clocks of two stand-ins are not the same: nothing shows that the processes overlapped.
+    assert probed.finding("figure 7").data["slowdown"] == {"copy_in 1": None, "memset 1": None}
     rules = probed.finding("III.2 or most room").data
     assert rules["agree"]["most_room"] == rules["cases"] > rules["agree"]["round_robin"]
     assert probed.finding("timer").data["step_ns"] == 32
@@ -248,11 +249,15 @@ def test_figure_9_needs_two_blocks_on_one_sm(standin: Standin, device: Device) -
 @pytest.mark.long
 def test_processes_that_do_not_start(standin: Standin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSCHED_STANDIN", "devices=0")
-    with pytest.raises(RuntimeError, match="did not start"), noisy(0, "memset", 2):
+    module = interference.__name__
+    call = "make_noise(0, 'memset', 50)"
+    with pytest.raises(RuntimeError, match="did not start"), beside(2, module, call):
         pass
-    monkeypatch.setattr("gpusched.cuda.probes.interference._CODE", "import time; time.sleep(60)")
-    monkeypatch.setattr("gpusched.cuda.probes.interference.LIMIT_S", 0.5)
-    with pytest.raises(RuntimeError, match="noise: got no answer of a"), noisy(0, "memset", 1):
+    monkeypatch.setattr("gpusched.cuda.probes.processes.LIMIT_S", 0.5)
+    with (
+        pytest.raises(RuntimeError, match="noise: got no answer of a"),
+        beside(1, "time", "sleep(60)"),
+    ):
         pass
     with pytest.raises(ValueError, match="processes: got 65, expected 1 to 64"):
         gs.cuda.probe(0, processes=[65])
@@ -284,7 +289,7 @@ def test_gpu_check(
     assert report["stand_in"] is True and "are not those of a GPU" in printed
     assert (report["device"], report["quick"]) == ("Stand-in 1", True)
     findings = {found["probe"]: found for found in report["findings"]}
-    assert {found["status"] for found in findings.values()} == {"pass", "figure", "skip"}
+    assert {found["status"] for found in findings.values()} == {"pass", "figure", "skip", "unclear"}
     assert findings["figure 7"]["status"] == "skip"
     assert findings["all devices"]["text"] == "Stand-in 0, Stand-in 1"
     for name in ("fork", "fault", "new process", "out of memory", "oracle", "calibration"):
@@ -295,7 +300,9 @@ def test_gpu_check(
         assert data["misses"] == 0 and 3000 < data["median_ns"] <= data["p99_ns"] < 20_000
     log = gs.io.read_examiner(tmp_path / "report")
     assert gs.io.check_rules(log, gs.cuda.gpu(1), tolerance=50_000) == []
-    assert all(line.startswith(("pass", "figure", "skip")) for line in printed.splitlines()[2:-1])
+    unclear = {name for name, found in findings.items() if found["status"] == "unclear"}
+    assert unclear == {"channels", "time slices"}  # with a channel for each stream; two clocks
+    assert "fail" not in [line.split()[0] for line in printed.splitlines()[2:-1]]
 
 
 @pytest.mark.long
@@ -307,7 +314,7 @@ def test_gpu_check_that_fails(
 ) -> None:
     monkeypatch.setenv("GPUSCHED_STANDIN", "policy=1,memory=67108864")
     code, report = check(tmp_path)
-    assert code == 1 and "fail   tables II and III" in capsys.readouterr().out
+    assert code == 1 and "fail    tables II and III" in capsys.readouterr().out
     assert any(found["status"] == "fail" for found in report["findings"])
 
 
@@ -323,11 +330,11 @@ def test_gpu_check_goes_on_after_the_device_is_lost(
     code, report = check(tmp_path)
     findings = {found["probe"]: found for found in report["findings"]}
     failed = [found for found in findings.values() if found["status"] == "fail"]
-    assert code == 1 and 1 <= len(failed) <= 4 and len(findings) == 34 and report["complete"]
+    assert code == 1 and 1 <= len(failed) <= 4 and len(findings) == 47 and report["complete"]
     assert all("cuLaunchKernel: CUDA_ERROR_LAUNCH_FAILED (719)" in f["text"] for f in failed)
     assert report["sm_order"] == [*range(0, 16, 2), *range(1, 16, 2)]
     assert findings["player table context"]["status"] == "figure"
-    assert "fail   " + failed[0]["probe"] in capsys.readouterr().out
+    assert "fail    " + failed[0]["probe"] in capsys.readouterr().out
 
 
 def test_gpu_check_that_cannot_open_the_device(

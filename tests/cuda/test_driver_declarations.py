@@ -46,6 +46,9 @@ def test_declarations_are_those_of_the_headers(
         ("oversize[48]", "oversize[40]", "gs_cuda_api_resource_t"),
         ("unsigned sm_count", "size_t sm_count", "is.sm.sm_count"),
         ("int type", "char type", "type"),
+        ("unsigned cluster[3]", "unsigned cluster[2]", "value.cluster"),
+        ("uint64_t oversize[8]", "uint64_t oversize[7]", "gs_cuda_api_attribute_t"),
+        ("block_z, smem;", "block_z; uint64_t smem;", "smem"),
     ],
 )
 def test_wrong_declarations_are_found(

@@ -83,6 +83,102 @@ MUTANTS = (
         "",
         "test_hierarchy",
     ),
+    (
+        "cuda/player.c",
+        "cu->StreamSynchronize(self->streams.streams[i])",
+        "cu->StreamSynchronize(self->streams.streams[0])",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/player.c",
+        "cu->StreamQuery(self->streams.streams[i])",
+        "cu->StreamQuery(self->streams.streams[0])",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/player.c",
+        "        status = gs_cuda_enter(self->device, &self->ctx);\n",
+        "        status = GS_OK;\n",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/player.c",
+        "self->device, ctx, cu->CtxSynchronize()",
+        "self->device, ctx, GS_CUDA_API_SUCCESS",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/run.c",
+        "    if (status == GS_OK) { /* the memset is asynchronous */\n",
+        "    if (status > GS_OK) {\n",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/run.c",
+        "    int waited = gs_cuda_done(self->device, ctx, driver->cu.CtxSynchronize(), ",
+        "    int waited = gs_cuda_done(self->device, ctx, GS_CUDA_API_SUCCESS, ",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/run.c",
+        "int waited = gs_cuda_done(self->device, ctx, driver->cu.CtxSynchronize()",
+        "int waited = gs_cuda_done(self->device, ctx, driver->cu.StreamSynchronize(NULL)",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/run.c",
+        "clusters ? attributes : attributes + 1",
+        "attributes",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/run.c",
+        "        .trigger = (uint64_t)plan->trigger[i],\n",
+        "",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/run.c",
+        "        first += plan->kind[i] == GS_CUDA_KERNEL ? plan->blocks[i] : 0;\n",
+        "",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/run.c",
+        "gs_cuda_take(self->device, ctx, self->blocks * ROW_BYTES, &self->log)",
+        "gs_cuda_take(self->device, ctx, self->blocks * ROW_BYTES / 2, &self->log)",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/run.c",
+        "            self->offset[i] = self->shared[plan->stream[i]];\n",
+        "            self->offset[i] = total;\n",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/device.c",
+        "    return status == GS_OK ? warm_up(self, ctx) : status;\n",
+        "    return status > GS_OK ? warm_up(self, ctx) : status;\n",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/streams.c",
+        "self->green[partition]",
+        "self->green[0 * partition]",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/streams.c",
+        "cu->DevResourceGenerateDesc(&descriptor, &parts[p], 1)",
+        "cu->DevResourceGenerateDesc(&descriptor, &parts[0], 1)",
+        "test_cuda_standin",
+    ),
+    (
+        "cuda/streams.c",
+        "cu->StreamDestroy(self->streams[i])",
+        "cu->StreamDestroy(self->streams[0])",
+        "test_cuda_standin",
+    ),
 )
 
 

@@ -6,11 +6,26 @@
 /* The times of one run must fit an array that a machine has memory for. */
 #define MOST_TIMES 200000000
 
-enum { OPERATION_COLUMNS = 11, STREAM_COLUMNS = 2, COLUMNS = OPERATION_COLUMNS + STREAM_COLUMNS };
+enum { OPERATION_COLUMNS = 14, STREAM_COLUMNS = 3, COLUMNS = OPERATION_COLUMNS + STREAM_COLUMNS };
 
 static const char *const RUN_COLUMNS[COLUMNS] = {
-    "kind", "stream",     "at",    "variant", "blocks",      "threads",         "smem",
-    "ns",   "iterations", "bytes", "graph",   "stream_kind", "stream_priority",
+    "kind",
+    "stream",
+    "at",
+    "variant",
+    "blocks",
+    "threads",
+    "smem",
+    "ns",
+    "iterations",
+    "bytes",
+    "graph",
+    "cluster",
+    "trigger",
+    "programmatic",
+    "stream_kind",
+    "stream_priority",
+    "stream_partition",
 };
 
 /* Reads the columns of a plan; false with an exception set. */
@@ -37,8 +52,12 @@ static bool read_plan(PyArrayObject *columns[COLUMNS], PyObject *const in[COLUMN
         &plan->iterations,
         &plan->bytes,
         &plan->graph,
+        &plan->cluster,
+        &plan->trigger,
+        &plan->programmatic,
         &plan->stream_kind,
         &plan->stream_priority,
+        &plan->stream_partition,
     };
     for (int i = 0; i < COLUMNS; i++) {
         *fields[i] = gs_python_i64(columns[i]);
@@ -50,27 +69,29 @@ static bool read_plan(PyArrayObject *columns[COLUMNS], PyObject *const in[COLUMN
 
 GS_PYTHON_DOC(gs_python_cuda_run,
               "run($self, kind, stream, at, variant, blocks, threads, smem, *, ns, iterations, "
-              "bytes, graph, stream_kind, stream_priority, sms, repeats, stop)",
+              "bytes, graph, cluster, trigger, programmatic, stream_kind, stream_priority, "
+              "stream_partition, sms, partitions, repeats, stop)",
               "tuple[_Ints, _Ints, _Ints, _Ints, _Ints, _Ints, _Ints, int]",
               "Launches operations and waits for all of them, some times over. Kinds: 0\n"
               "spin kernel, 1 copy in, 2 copy out, 3 memset, 4 graph; of streams 0\n"
               "blocking, 1 non-blocking, 2 the NULL stream. Returns int64 arrays: begin,\n"
               "end (repeats,); called, returned (repeats, operations), ns of the host;\n"
               "start, end, sm of the blocks (repeats, blocks), ns of the device; and how\n"
-              "many SMs the green context has, 0 without.");
+              "many SMs a green context has, 0 without.");
 
 static const gs_python_signature_t gs_python_cuda_run_signature = {gs_python_cuda_run_doc,
-                                                                   "AAAAAAAAAAAAALLS"};
+                                                                   "AAAAAAAAAAAAAAAAALLLS"};
 
 PyObject *gs_python_cuda_run(PyObject *object, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames)
 {
     PyObject *in[COLUMNS], *stop;
     gs_cuda_plan_t plan = {0};
-    long long sms, repeats;
+    long long sms, partitions, repeats;
     if (!gs_python_parse(&gs_python_cuda_run_signature, args, nargs, kwnames, &in[0], &in[1],
                          &in[2], &in[3], &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10],
-                         &in[11], &in[12], &sms, &repeats, &stop)) {
+                         &in[11], &in[12], &in[13], &in[14], &in[15], &in[16], &sms, &partitions,
+                         &repeats, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -84,6 +105,7 @@ PyObject *gs_python_cuda_run(PyObject *object, PyObject *const *args, Py_ssize_t
         goto out;
     }
     plan.sms = sms;
+    plan.partitions = partitions;
     plan.repeats = repeats;
     self = gs_python_cuda_take(object);
     if (self == NULL) {

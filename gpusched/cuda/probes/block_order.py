@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpusched.cuda.device import Operation, Run
-from gpusched.cuda.probes.bench import MS, Bench, Finding
+from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided
 from gpusched.model.block_placement import PLACEMENTS, place
 from gpusched.model.gpu import GPU
 
@@ -57,6 +57,31 @@ def sm_order(bench: Bench) -> Finding:
     bench.gpu = with_order(bench.gpu, order)
     text = f"{_short(order)}; the same in {count} of {len(rows)} runs"
     return Finding("sm order", "pass" if whole and len(seen) == 1 else "fail", text, data)
+
+
+def order_after_others(bench: Bench) -> Finding:
+    """Whether the order of SMs depends on the kernels that ran before."""
+    sms = bench.gpu.sms
+    if sms < 3:
+        return Finding("sm order after others", "skip", "the device has fewer than three SMs")
+    op = Operation(blocks=sms, threads=1024, ns=MS // 2)
+    orders: dict[int, set[tuple[int, ...]]] = {}
+    for before in (0, 1, 2, sms // 2, sms - 1, sms + 1):
+        for _ in range(bench.repeats(2, 10)):
+            if before:
+                bench.device.run([Operation(blocks=before, ns=1000)])
+            orders.setdefault(before, set()).add(tuple(bench.device.run([op]).sm(0)))
+    usual = orders[0]
+    votes: list[str | None] = []
+    for before, seen in orders.items():
+        if before and len(usual) == 1:
+            votes.append("the same" if seen == usual else "depends on what ran before")
+        elif before:
+            votes.append("depends on what ran before" if len(seen) == 1 else UNDECIDED)
+    data = {"orders": {str(k): [list(row) for row in sorted(v)][:4] for k, v in orders.items()}}
+    if "depends on what ran before" in votes:
+        votes = ["depends on what ran before"]
+    return decided("sm order after others", votes, "the same", data)
 
 
 def with_order(gpu: GPU, order: Sequence[int]) -> GPU:

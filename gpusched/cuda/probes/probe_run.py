@@ -12,7 +12,17 @@ from functools import partial
 
 from gpusched._support.arguments import integer
 from gpusched.cuda.device import Device
-from gpusched.cuda.probes import block_order, carveouts, interference, queues
+from gpusched.cuda.probes import (
+    block_order,
+    carveouts,
+    clusters,
+    copy_directions,
+    interference,
+    launch_costs,
+    partitions,
+    processes,
+    queues,
+)
 from gpusched.cuda.probes.bench import Bench, Finding, attempt
 from gpusched.io.block_log import BlockLog
 from gpusched.model.gpu import GPU
@@ -31,9 +41,9 @@ class Probe:
     findings
         One finding per probe.
     interference
-        Slowdown of a kernel with memory traffic by another one on the same SM, on the neighbouring
-        SM (ids 2i and 2i+1 are assumed to form a GPC, as on the paper's GPU), on other SMs, and by
-        copies, in the form of ``Launches.interference``. None if it was not measured.
+        Slowdown of a kernel with memory traffic by another one on the same SM, on other SMs of its
+        GPC, in other GPCs, and by copies, in the form of ``Launches.interference``. None if one of
+        them was not measured.
     log
         Log of kernels in streams of several priorities, for ``gs.io.write_examiner`` and
         ``gs.io.check_rules``; None if they did not run.
@@ -62,38 +72,58 @@ class Probe:
 
 
 def probe(
-    device: Device, *, quick: bool, say: Callable[[str], None], processes: Sequence[int]
+    device: Device, *, quick: bool, say: Callable[[str], None], others: Sequence[int]
 ) -> Probe:
     """See ``gpusched.cuda.probe``."""
     bench = Bench(device, quick)
     findings: list[Finding] = []
-    for name, ask in steps(bench, processes):
+    for name, ask in steps(bench, others):
         findings.append(attempt(name, ask))
         say(findings[-1].line())
     factors = interference.interference_of(findings)
     return Probe(bench.gpu, tuple(findings), factors, bench.log)
 
 
-def steps(bench: Bench, processes: Sequence[int]) -> list[tuple[str, Callable[[], Finding]]]:
-    """All probes with their names, in order; those after the SM order depend on it."""
-    for count in processes:
+PROBES: dict[str, Callable[[Bench], Finding]] = {
+    "timer": block_order.timer,
+    "warm-up": launch_costs.warm_up,
+    "occupancy": block_order.occupancy,
+    "sm order": block_order.sm_order,
+    "sm order after others": block_order.order_after_others,
+    "tables II and III": block_order.pairs,
+    "III.2 or most room": block_order.third_kernel,
+    "shared memory": block_order.shared_memory,
+    "carve-outs": carveouts.carveouts,
+    "registers": block_order.registers,
+    "mixtures": block_order.mixtures,
+    "channels": queues.channels,
+    "resident grids": queues.resident_grids,
+    "NULL stream": queues.null_stream,
+    "queues": queues.queues,
+    "preemption": queues.preemption,
+    "GPCs": clusters.gpcs,
+    "first GPC": clusters.first_gpc,
+    "green contexts": partitions.green_contexts,
+    "copy directions": copy_directions.directions,
+    "programmatic launch": launch_costs.programmatic,
+    "launch overhead": launch_costs.overhead,
+    "time slices": processes.time_slices,
+    "MPS shares": partitions.mps_shares,
+    "figure 9": interference.neighbours,
+    "copy engine": interference.copies,
+    "figure 8": interference.footprints,
+    "kinds of work": interference.kinds,
+}
+"""All probes but "figure 7", in order; those after the SM order and the GPCs depend on them."""
+
+
+def steps(bench: Bench, others: Sequence[int]) -> list[tuple[str, Callable[[], Finding]]]:
+    """All probes with their names, in order; ``others``: numbers of other processes."""
+    for count in others:
         if not 1 <= integer(count, "processes") <= MOST_PROCESSES:
             raise ValueError(f"processes: got {count}, expected 1 to {MOST_PROCESSES}")
-    return [
-        ("timer", partial(block_order.timer, bench)),
-        ("occupancy", partial(block_order.occupancy, bench)),
-        ("sm order", partial(block_order.sm_order, bench)),
-        ("tables II and III", partial(block_order.pairs, bench)),
-        ("III.2 or most room", partial(block_order.third_kernel, bench)),
-        ("shared memory", partial(block_order.shared_memory, bench)),
-        ("carve-outs", partial(carveouts.carveouts, bench)),
-        ("registers", partial(block_order.registers, bench)),
-        ("mixtures", partial(block_order.mixtures, bench)),
-        ("channels", partial(queues.channels, bench)),
-        ("NULL stream", partial(queues.null_stream, bench)),
-        ("queues", partial(queues.queues, bench)),
-        ("figure 9", partial(interference.neighbours, bench)),
-        ("copy engine", partial(interference.copies, bench)),
-        ("figure 8", partial(interference.footprints, bench)),
-        ("figure 7", partial(interference.other_processes, bench, processes)),
+    made: list[tuple[str, Callable[[], Finding]]] = [
+        (name, partial(ask, bench)) for name, ask in PROBES.items()
     ]
+    made.append(("figure 7", partial(interference.other_processes, bench, others)))
+    return made

@@ -1,29 +1,129 @@
 """Probes of the order in which kernels of several streams start.
 
-Hardware channels, the NULL stream (rules N1 and N2), and the queues and priorities of [RTSS17].
+Hardware channels, the NULL stream (rules N1 and N2), the queues and priorities of [RTSS17],
+preemption, and kernels beyond the number that run at once.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
 from gpusched.cuda.device import Operation, Stream
-from gpusched.cuda.probes.bench import MS, Bench, Finding
+from gpusched.cuda.probes.bench import MS, UNDECIDED, Bench, Finding, decided, quantiles
 
 
 def channels(bench: Bench) -> Finding:
-    """Number of hardware channels, measured with two kernels in each of many streams.
+    """Number of hardware channels, and when a kernel leaves its channel.
 
-    A stream that shares its channel with an earlier one waits for that one's second kernel.
+    Of two kernels in each of many streams, a stream that shares its channel with an earlier one
+    waits for that one's second kernel. With one kernel in each stream it waits only if a kernel
+    stays in its channel until it ends.
     """
-    streams = 8 if bench.quick else 64
-    ops = [Operation(stream=s, ns=streams * 50_000) for s in range(streams) for _ in range(2)]
-    run = bench.device.run(ops)
-    first = run.first[0, ::2]
-    at_once = int((first < run.last[0, ::2].min()).sum())
-    text = f"{at_once} of {streams} streams start at once"
-    limit = bench.device.channels
-    if limit is not None:
-        text += f", {limit} channels were requested"
-    return Finding("channels", "figure", text, {"streams": streams, "at_once": at_once})
+    streams = 16 if bench.quick else 64
+    pairs = [Operation(stream=s, ns=streams * 50_000) for s in range(streams) for _ in range(2)]
+    counts, votes, partners = [], [], []
+    for _ in range(bench.repeats(3, 20)):
+        run = bench.device.run(pairs)
+        first, second, last = run.first[0, ::2], run.first[0, 1::2], run.last[0, ::2]
+        at_once = int((first < last.min()).sum())
+        counts.append(at_once)
+        waits = [s for s in range(streams) if first[s] >= last.min()]
+        partners.append({s: int(np.abs(second[:s] - first[s]).argmin()) for s in waits if s})
+        run = bench.device.run(pairs[::2])
+        single = int((run.first[0] < run.last[0].min()).sum())
+        vote: str | None = UNDECIDED
+        if at_once == streams:
+            vote = None
+        elif single == streams:
+            vote = "until dispatched"
+        elif single == at_once:
+            vote = "until ended"
+        votes.append(vote)
+    data: dict[str, Any] = {"streams": streams, "at_once": counts[0], "counts": counts}
+    data["in_turn"] = all(s - p == counts[0] for waits in partners for s, p in waits.items())
+    data["waits_for"] = {str(s): p for s, p in partners[0].items()}
+    found = decided("channels", votes, "until dispatched", data)
+    text = f"{counts[0]} of {streams} streams start at once"
+    if bench.device.channels is not None:
+        text += f", {bench.device.channels} channels were requested"
+    return replace(found, text=f"{text}; a kernel is in its channel: {found.text}")
+
+
+MOST_CHANNELS = 32
+MOST_GRIDS = 256
+"""Kernels that the probe of the resident grids launches at once."""
+
+
+def resident_grids(bench: Bench) -> Finding:
+    """Number of kernels that run at once, and whether a waiting urgent one holds up a running one.
+
+    Beside as many small kernels as leave one place, a less urgent kernel of three waves runs; an
+    urgent kernel then finds no place. The first small kernel ends after the first wave.
+    """
+    greatest, least = bench.device.priorities
+    name = "resident grids"
+    count = MOST_GRIDS
+    run = bench.device.run([Operation(stream=s, ns=40 * MS) for s in range(count)])
+    limit = int((run.first[0] < run.last[0].min()).sum())
+    assumed = "less urgent running kernels go on"
+    data: dict[str, Any] = {"at_once": limit, "documented": bench.gpu.resident_grids}
+    if not MOST_CHANNELS < limit < count or greatest == least:  # few: channels may be the limit
+        return decided(name, [None], assumed, data)
+    waves = 2 * bench.gpu.sms
+    ops = [Operation(s, ns=(80 if s else 30) * MS) for s in range(limit - 1)]
+    ops += [
+        Operation(limit - 1, 3 * waves, 896, ns=12 * MS, name="waves"),
+        Operation(limit, ns=MS, at=4 * MS, name="older"),
+        Operation(limit + 1, ns=MS, at=6 * MS, name="urgent"),
+    ]
+    streams = [Stream(least)] * (limit + 1) + [Stream(greatest)]
+    votes, next_one = [], []
+    for _ in range(bench.repeats(3, 20)):
+        run = bench.device.run(ops, streams)
+        starts = np.sort(run.block_start[0, run.kernel == limit - 1])
+        place, second, urgent = run.last[0, 0], starts[waves], run.first[0, limit + 1]
+        if starts[waves - 1] >= run.last[0, : limit - 1].min() or urgent < place:
+            votes.append(UNDECIDED)
+            continue
+        votes.append(assumed if second < place else "all less urgent kernels wait")
+        next_one.append("urgent" if urgent < run.first[0, limit] else "older")
+    data["next"] = next_one[0] if len(set(next_one)) == 1 else None
+    found = decided(name, votes, assumed, data)
+    return replace(found, text=f"{limit} kernels run at once; {found.text}")
+
+
+def preemption(bench: Bench) -> Finding:
+    """Start of an urgent kernel while blocks of a less urgent one fill the device."""
+    greatest, least = bench.device.priorities
+    assumed = "between blocks"
+    if greatest == least:
+        return Finding("preemption", "skip", "the device has one priority")
+    full, block = 2 * bench.gpu.sms, MS // 2
+    ops = [
+        Operation(0, 8 * full, 1024, ns=block, name="fills"),
+        Operation(1, 8, 256, ns=10_000, at=MS + MS // 3, name="urgent"),
+    ]
+    run = bench.device.run(ops, [Stream(least), Stream(greatest)], repeats=bench.repeats(5, 60))
+    votes: list[str | None] = []
+    delays = []
+    for r in range(len(run)):
+        mine = run.kernel == 0
+        urgent = run.first[r, 1]
+        begun, ended = run.block_start[r, mine], run.block_end[r, mine]
+        running = (begun <= urgent) & (ended > urgent)
+        before = ended[ended <= urgent]
+        delays.append(int(urgent - (begun.min() + ops[1].at)))
+        if urgent >= run.dispatched[r, 0]:
+            votes.append("after all blocks")
+        elif running.sum() == full and before.size and urgent - before.max() > block // 4:
+            votes.append("inside blocks")
+        else:
+            votes.append(assumed)
+    data = {"block_ns": block, "delay_ns": quantiles(np.maximum(delays, 0))}
+    return decided("preemption", votes, assumed, data)
 
 
 def null_stream(bench: Bench) -> Finding:

@@ -1,0 +1,1 @@
+"""One run on a machine with a GPU: every probe and measurement, kept in one archive."""
