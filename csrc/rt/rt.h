@@ -92,14 +92,14 @@ enum {
     GS_RT_EV_RELEASE = 1,   /* instant of the release */
     GS_RT_EV_READY = 2,     /* CPU work before the GPU is done */
     GS_RT_EV_REQUEST = 3,   /* of the lock or the server: urgency */
-    GS_RT_EV_ACQUIRE = 4,   /* instant at which the lock was handed over */
+    GS_RT_EV_ACQUIRE = 4,   /* instant at which the lock, or the server, was given */
     GS_RT_EV_SUBMIT = 5,    /* index of the kernel */
     GS_RT_EV_GPU_BEGIN = 6, /* index of the segment or kernel */
     GS_RT_EV_GPU_END = 7,   /* the same */
     GS_RT_EV_RELEASE_LOCK = 8,
     GS_RT_EV_COMPLETE = 9,    /* end of the job: deadline */
     GS_RT_EV_MISS = 10,       /* lateness */
-    GS_RT_EV_SKIP = 11,       /* index of the kernel from which the job was not run */
+    GS_RT_EV_SKIP = 11,       /* not run, or a request withdrawn: index of the kernel */
     GS_RT_EV_ABORT = 12,      /* lateness */
     GS_RT_EV_FRAME = 13,      /* a frame begins (job: its number): planned instant */
     GS_RT_EV_FRAME_DONE = 14, /* planned end */
@@ -133,7 +133,7 @@ typedef struct {
 int gs_rt_log_create(const char *path, const gs_rt_log_options_t *options, gs_rt_log_t **log);
 /* The same log in another process. */
 int gs_rt_log_join(const char *path, gs_rt_log_t **log);
-/* Does nothing for a log that is NULL. */
+/* Adds an event; a log that is NULL is left alone. */
 void gs_rt_log_event(gs_rt_log_t *log, int kind, int task, int64_t job, int64_t value);
 void gs_rt_log_event_at(gs_rt_log_t *log, int64_t t, int kind, int task, int64_t job,
                         int64_t value);
