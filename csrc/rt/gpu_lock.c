@@ -390,13 +390,14 @@ static int request(shared_t *s, int slot, int64_t *asked)
 }
 
 /* Takes a request back, unless the lock has come meanwhile: GS_RT_TIMEOUT or GS_RT_OK. */
-static int withdraw(shared_t *s, int slot)
+static int withdraw(shared_t *s, int slot, int64_t *withdrawn)
 {
     int status = enter(s);
     if (status != GS_RT_OK) {
         return status;
     }
     if (atomic_load(&s->owner) != slot) {
+        *withdrawn = gs_rt_now();
         s->slots[slot].waits = 0;
         GS_RT_GPU_LOCK_STORED(12);
         status = GS_RT_TIMEOUT;
@@ -405,7 +406,8 @@ static int withdraw(shared_t *s, int slot)
     return status;
 }
 
-static int wait_until_owner(gs_rt_lock_t *self, int slot, int spin, int64_t until)
+static int wait_until_owner(gs_rt_lock_t *self, int slot, int spin, int64_t until,
+                            int64_t *withdrawn)
 {
     shared_t *s = self->shared;
     slot_t *mine = &s->slots[slot];
@@ -417,7 +419,7 @@ static int wait_until_owner(gs_rt_lock_t *self, int slot, int spin, int64_t unti
         }
         int64_t now = gs_rt_now();
         if (now >= until) {
-            return withdraw(s, slot);
+            return withdraw(s, slot, withdrawn);
         }
         if (now >= look) {
             int status = look_after(s);
@@ -448,17 +450,20 @@ int gs_rt_lock_acquire(gs_rt_lock_t *self, int slot, const gs_rt_job_t *job, int
     }
     slot_t *mine = &self->shared->slots[slot];
     gs_rt_log_t *log = job == NULL ? NULL : self->log;
-    int64_t asked = 0;
+    int64_t asked = 0, withdrawn = 0;
     status = request(self->shared, slot, &asked);
     if (status == GS_RT_OK) {
         if (log != NULL) {
             gs_rt_log_event_at(log, asked, GS_RT_EV_REQUEST, job->task, job->job, mine->urgency);
         }
-        status = wait_until_owner(self, slot, spin, until);
+        status = wait_until_owner(self, slot, spin, until, &withdrawn);
     }
     if (status != GS_RT_OK) {
         if (!spin) {
             set_priority(self, slot, false);
+        }
+        if (status == GS_RT_TIMEOUT && log != NULL) {
+            gs_rt_log_event_at(log, withdrawn, GS_RT_EV_SKIP, job->task, job->job, job->kernel);
         }
         return status;
     }

@@ -19,6 +19,7 @@ typedef struct request {
     const gs_rt_work_t *work;
     const gs_rt_job_t *job;
     int urgency, result;
+    int64_t taken; /* instant */
     gs_rt_wait_word_t done;
 } request_t;
 
@@ -46,6 +47,7 @@ static request_t *take(gs_rt_server_t *self)
     request_t *found = *best;
     if (found != NULL) {
         *best = found->next;
+        found->taken = gs_rt_now();
     }
     pthread_mutex_unlock(&self->guard);
     return found;
@@ -87,7 +89,8 @@ static int run(gs_rt_server_t *self, const request_t *request)
 {
     const gs_rt_job_t *job = request->job;
     gs_rt_log_t *log = self->options.log;
-    if (self->options.overrun == GS_RT_OVERRUN_SKIP && gs_rt_now() >= job->deadline) {
+    gs_rt_log_event(log, GS_RT_EV_ACQUIRE, job->task, job->job, request->taken);
+    if (self->options.overrun == GS_RT_OVERRUN_SKIP && request->taken >= job->deadline) {
         gs_rt_log_event(log, GS_RT_EV_SKIP, job->task, job->job, job->kernel);
         return GS_RT_SKIPPED;
     }
@@ -126,6 +129,8 @@ static void *serve(void *arg)
             continue;
         }
         int result = stopped != 0 ? stopped : run(self, request);
+        gs_rt_log_event(self->options.log, GS_RT_EV_RELEASE_LOCK, request->job->task,
+                        request->job->job, 0);
         if (result == GS_RT_ERR_HANG) { /* nothing behind it can run */
             atomic_store(&self->stopped, GS_RT_ERR_HANG);
         }
