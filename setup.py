@@ -10,6 +10,9 @@ Builds in place and with sanitizers keep debug symbols; the others, which become
 The files are compiled on all cores, or as many as build_ext -j says, and only those that changed
 (csrc/rebuild.py), in a folder of build/objects for each set of options.
 
+Beside the extension module go the header of the runtime library (csrc/rt), the library from the
+same objects, and files with which CMake and pkg-config find them: gpusched/include, gpusched/lib.
+
     python setup.py -q core
 
 prints the path of a static library with the objects of a build in place, without the Python module.
@@ -164,12 +167,39 @@ def cores():
     return os.cpu_count() or 1
 
 
+# The runtime library: its sources, and files with which other builds find it. Their folders are
+# relative, so that an installed package can be moved.
+RUNTIME = re.compile(r"csrc/(rt/.*|core/(context|vector)|io/json_(tokens|numbers))\.c")
+PKG_CONFIG = """\
+prefix=${pcfiledir}/../..
+Name: gpusched-rt
+Description: Runtime for programs that share a GPU as gpusched analysed it
+Version: @VERSION@
+Cflags: -I${prefix}/include
+Libs: ${prefix}/lib/libgpusched_rt.a -lpthread
+"""
+CMAKE = """\
+get_filename_component(_gpusched "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+set(gpusched_VERSION @VERSION@)
+if(NOT TARGET gpusched::rt)
+  add_library(gpusched::rt STATIC IMPORTED)
+  set_target_properties(gpusched::rt PROPERTIES
+    IMPORTED_LOCATION "${_gpusched}/lib/libgpusched_rt.a"
+    INTERFACE_INCLUDE_DIRECTORIES "${_gpusched}/include"
+    INTERFACE_LINK_LIBRARIES Threads::Threads)
+endif()
+"""
+
+
 class Build(build_ext):
     """Compiles the kernels first, then the C files that changed on all cores."""
 
     def finalize_options(self):
         super().finalize_options()
-        self.keeps_symbols = bool(self.inplace or sanitizers)  # run() resets inplace
+        self.in_tree = bool(self.inplace)  # run() resets inplace
+        self.keeps_symbols = bool(self.inplace or sanitizers)
 
     def run(self):
         if why := refusal():
@@ -239,6 +269,34 @@ class Build(build_ext):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         shutil.copy(target, path)
+        package = root / "gpusched" if self.in_tree else path.parent
+        self.make_runtime(rebuild, extension, objects, package)
+
+    def make_runtime(self, rebuild, extension, objects, package):
+        """The runtime library with its header, beside the module."""
+        own = [
+            made
+            for source, made in zip(extension.sources, objects, strict=True)
+            if RUNTIME.fullmatch(source)
+        ]
+        archive = str(rebuild.folder / "libgpusched_rt.a")
+        # D: no times and users, so that the same objects make the same archive.
+        flags = "rcsD" if sys.platform == "linux" else "rcs"
+        Path(archive).unlink(missing_ok=True)
+        rebuild.link(archive, ["ar", flags, archive, *own], own)
+        files = {
+            "include/gpusched/rt.h": (root / "csrc/rt/rt.h").read_bytes(),
+            "lib/libgpusched_rt.a": Path(archive).read_bytes(),
+            "lib/pkgconfig/gpusched-rt.pc": PKG_CONFIG.replace("@VERSION@", version).encode(),
+            "lib/cmake/gpusched/gpusched-config.cmake": CMAKE.replace(
+                "@VERSION@", version
+            ).encode(),
+        }
+        for name, content in files.items():
+            file = package / name
+            if not file.exists() or file.read_bytes() != content:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
 
 
 class Core(Build):

@@ -515,6 +515,26 @@ static const char *const CUDA_STREAM_KIND[] = {
     [GS_CUDA_NULL_STREAM] = "null",
 };
 
+static const char *const RT_EVENT[] = {
+    [0] = "",
+    [GS_RT_EV_RELEASE] = "release",
+    [GS_RT_EV_READY] = "ready",
+    [GS_RT_EV_REQUEST] = "request",
+    [GS_RT_EV_ACQUIRE] = "acquire",
+    [GS_RT_EV_SUBMIT] = "submit",
+    [GS_RT_EV_GPU_BEGIN] = "gpu_begin",
+    [GS_RT_EV_GPU_END] = "gpu_end",
+    [GS_RT_EV_RELEASE_LOCK] = "release_lock",
+    [GS_RT_EV_COMPLETE] = "complete",
+    [GS_RT_EV_MISS] = "miss",
+    [GS_RT_EV_SKIP] = "skip",
+    [GS_RT_EV_ABORT] = "abort",
+    [GS_RT_EV_FRAME] = "frame",
+    [GS_RT_EV_FRAME_DONE] = "frame_done",
+    [GS_RT_EV_OWNER_DIED] = "owner_died",
+    [GS_RT_EV_CPU] = "cpu",
+};
+
 static const char *const CUDA_WAIT[] = {
     [GS_CUDA_WAIT_CONTEXT] = "context",
     [GS_CUDA_WAIT_STREAMS] = "streams",
@@ -632,6 +652,7 @@ static const gs_enumeration_t ALL[] = {
     {"cuda.operation", CUDA_OPERATION, sizeof CUDA_OPERATION / sizeof *CUDA_OPERATION},
     {"cuda.stream_kind", CUDA_STREAM_KIND, sizeof CUDA_STREAM_KIND / sizeof *CUDA_STREAM_KIND},
     {"cuda.wait", CUDA_WAIT, sizeof CUDA_WAIT / sizeof *CUDA_WAIT},
+    {"rt.event", RT_EVENT, sizeof RT_EVENT / sizeof *RT_EVENT},
 };
 
 const gs_enumeration_t *gs_enumerations(int32_t *count)

@@ -3,6 +3,7 @@
  * internal.h has what the Python module and the tests need besides. Arrows run downwards only:
  *
  *   cuda/       driver (opened at run time), device, run, player
+ *   rt/         runtime library for other programs: lock, server, player, log of jobs
  *   io/         rows of text, free lanes, rules/ (logs of blocks against the hierarchy's rules)
  *   pbs/        search and its parts, policy, edf; oracle/ (batch tables from a
  *               GPU model); graph/ (the scheduling graph); lazy/ and large/ (searches);
@@ -85,6 +86,7 @@
 #include "pbs/policy.h"
 #include "pbs/proof/proof.h"
 #include "pbs/search.h"
+#include "rt/rt.h"
 #include "simulate/challenge/challenge.h"
 #include "simulate/fifo/fifo.h"
 #include "simulate/hierarchy/hierarchy.h"

@@ -29,6 +29,9 @@ Methods:
     gs.open_store, gs.merge           reads the store of a sweep; joins several stores
     gs.experiments                    the figures and tables of the papers
 
+    gs.kept(answer, log)              compares the recorded run of a program with its bounds
+    gs.rt                             runtime library for programs in C and C++
+
 ``gs.io`` reads traces of programs, and ``gs.cuda`` measures and plays schedules on the GPUs of this
 machine. All times are whole numbers of ticks. You choose the length of a tick; times that are
 measured or read from files are in nanoseconds. See ``help(gs.pbs.search)`` and so on for details.
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from gpusched import generate as generate
     from gpusched import io as io
     from gpusched import pbs as pbs
+    from gpusched import rt as rt
     from gpusched import simulate as simulate
     from gpusched import ways as ways
     from gpusched._core import CudaError as CudaError
@@ -102,6 +106,8 @@ if TYPE_CHECKING:
     from gpusched.model.workload.segments import CopyOut as CopyOut
     from gpusched.model.workload.segments import Kernel as Kernel
     from gpusched.model.workload.workloads import Workload as Workload
+    from gpusched.rt.kept_answer import Kept as Kept
+    from gpusched.rt.kept_answer import kept as kept
     from gpusched.study import reductions as reductions
     from gpusched.study.execution import SweepError as SweepError
     from gpusched.study.store_files import StoreError as StoreError
@@ -122,6 +128,7 @@ _MODULES = {
     "pbs": "pbs",
     "profiles": "model.profiles",
     "reductions": "study.reductions",
+    "rt": "rt",
     "simulate": "simulate",
     "ways": "ways",
 }
@@ -158,6 +165,7 @@ _MEMBERS = {
     "CopyIn": "model.workload.segments",
     "CopyOut": "model.workload.segments",
     "Kernel": "model.workload.segments",
+    "Kept": "rt.kept_answer",
     "Platform": "model.workload.platforms",
     "SMs": "model.gpus.mps_shares",
     "Task": "model.workload.periodic_task",
@@ -167,6 +175,7 @@ _MEMBERS = {
     "analyze": "comparison.analyses",
     "compare": "comparison.comparisons",
     "compare_sliders": "comparison.compare_sliders",
+    "kept": "rt.kept_answer",
     "margin": "comparison.margins",
     "observe": "comparison.observations",
     "occupancy": "model.gpu",

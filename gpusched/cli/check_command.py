@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gpusched._support.text import shown
 from gpusched.cli.answer_text import response_table, stated, verdict_line
-from gpusched.cli.command_parts import real, status_of
+from gpusched.cli.command_parts import Refusal, real, status_of
 from gpusched.cli.platform_options import (
     add_platform,
     add_workload,
@@ -15,6 +16,9 @@ from gpusched.cli.platform_options import (
     program_of,
 )
 from gpusched.cli.way_options import add_way, asked_way, not_applicable
+
+if TYPE_CHECKING:
+    from gpusched.comparison.workload_answer import WorkloadAnswer
 
 
 def add(commands: Any) -> None:
@@ -44,6 +48,12 @@ def add(commands: Any) -> None:
         metavar="S",
         help="time limit, after which the answer is undecided (default: no limit)",
     )
+    check.add_argument(
+        "--output",
+        metavar="FILE",
+        help="also save the answer (.npz), or the schedule of batches for programs that play it "
+        "(.json, or .h for C), whatever the verdict",
+    )
     check.add_argument("--json", action="store_true", help="print one JSON document")
     add_platform(check)
     check.set_defaults(run=run)
@@ -59,6 +69,10 @@ def run(options: argparse.Namespace) -> int:
 
     workload, platform = program_of(options)
     way = asked_way(options)
+    if options.output is not None and not options.output.endswith((".npz", ".json", ".h")):
+        raise Refusal(
+            f"--output: got {shown(options.output)}, expected a name in .npz, .json or .h"
+        )
     if options.margin is not None:
         growing_times(workload, options.margin)  # refuses unknown tasks before the test runs
     workload.kernel_times(platform)  # refuses kernels that the GPU cannot run
@@ -69,6 +83,8 @@ def run(options: argparse.Namespace) -> int:
         return not_applicable(options, "answer", str(error))
     except BudgetSpent as error:
         return not_applicable(options, "answer", str(error), "undecided")
+    if options.output is not None:
+        _save(answer, options.output)
     if options.json:
         room = None
         if options.margin is not None:
@@ -87,3 +103,24 @@ def run(options: argparse.Namespace) -> int:
         room = margin(workload, platform, way, options.margin)
         print(f"\nmargin: {room}")
     return status_of(answer.schedulable)
+
+
+def _save(answer: WorkloadAnswer, path: str) -> None:
+    """Save an answer, or its schedule with the length of a tick."""
+    from gpusched.comparison.workload_answer import finer_tick
+
+    if path.endswith(".npz"):
+        answer.save(path)
+        return
+    if answer.schedule is None:
+        raise Refusal(
+            f"--output: got {shown(path)}, expected a name in .npz: no schedule was found"
+        )
+    tick = finer_tick(answer.workload, answer.grain)
+    if not isinstance(tick, int):
+        raise Refusal(f"--output: got ticks of {tick} ns, expected times that are whole ns")
+    schedule = answer.schedule.with_tick(tick)
+    if path.endswith(".h"):
+        schedule.save_header(path)
+    else:
+        schedule.save(path)

@@ -17,8 +17,10 @@ from gpusched.cli import (
     breakdown_command,
     check_command,
     compare_command,
+    config_command,
     gpu_check_command,
     gpus_command,
+    kept_command,
     merge_command,
     methods_command,
     simulate_command,
@@ -135,6 +137,7 @@ def _parser() -> argparse.ArgumentParser:
     for command in (
         compare_command,
         check_command,
+        kept_command,
         breakdown_command,
         assign_command,
         simulate_command,
@@ -145,6 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         trace_command,
         gpus_command,
         gpu_check_command,
+        config_command,
     ):
         command.add(commands)
     return parser

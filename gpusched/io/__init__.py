@@ -32,6 +32,11 @@ represent:
     gs.io.write_job_set(w, "jobs.csv")
     w = gs.io.read_schedcat("taskset.xml")                  # SchedCAT
 
+Programs that use the runtime library log their jobs, and ``gs.kept`` compares such a log with an
+answer:
+
+    gs.kept(answer, gs.io.read_run_log("run.gslog"))
+
 In traces and logs, every time is an integer number of nanoseconds. A duration in a trace is the
 time from the start of a launch's first block to the end of its last block, and includes
 interference by concurrent kernels. It is neither the execution time of the kernel alone nor that
@@ -58,6 +63,7 @@ from gpusched.io.replays.examiner_config import read_examiner_config
 from gpusched.io.replays.log_agreement import Agreement, Difference, agreement
 from gpusched.io.replays.replay import Replay, TraceReplay
 from gpusched.io.rule_check import Violation
+from gpusched.io.run_log import RunLog, read_run_log
 from gpusched.io.schedcat_sets import read_schedcat
 from gpusched.io.traces.trace import Trace
 from gpusched.io.traces.trace_kernels import TraceKernels, harmonic_periods
@@ -71,6 +77,7 @@ __all__ = [
     "Difference",
     "OccupancyAgreement",
     "Replay",
+    "RunLog",
     "Trace",
     "TraceKernels",
     "TraceReplay",
@@ -82,6 +89,7 @@ __all__ = [
     "read_examiner",
     "read_examiner_config",
     "read_job_set",
+    "read_run_log",
     "read_scenarios",
     "read_schedcat",
     "read_trace",

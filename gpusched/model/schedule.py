@@ -22,6 +22,7 @@ from gpusched._support.arguments import (
     frozen,
     instance,
     int_array,
+    integer64,
     position,
 )
 from gpusched._support.tabular import Tabular, frame_of
@@ -107,6 +108,11 @@ class Schedule(NoArray, Tabular):
     cycle
         (start, length) of the part that repeats indefinitely, for a schedule that repeats; None
         for a schedule of the jobs of one hyperperiod.
+    tick
+        Length of a tick in ns, which a program needs to play the schedule; None where it is not
+        known.
+    overhead
+        Ticks of the length of each frame that are kept for its dispatch.
 
     Raises
     ------
@@ -128,6 +134,8 @@ class Schedule(NoArray, Tabular):
     table: BatchTable | BatchFunction | None
     idling: bool
     cycle: tuple[int, int] | None
+    tick: int | None
+    overhead: int
 
     def __init__(
         self,
@@ -138,6 +146,8 @@ class Schedule(NoArray, Tabular):
         table: BatchTable | BatchFunction | None = None,
         idling: bool = False,
         cycle: tuple[int, int] | None = None,
+        tick: int | None = None,
+        overhead: int = 0,
     ) -> None:
         instance(tasks, (KernelTasks, KernelChains), "tasks")
         if table is not None and not isinstance(table, BatchFunction):
@@ -187,13 +197,18 @@ class Schedule(NoArray, Tabular):
                 raise ValueError(f"cycle: got {got}, expected (start, length) from (0, 1) on")
             cycle = int(pair[0]), int(pair[1])
         object.__setattr__(self, "cycle", cycle)
+        for name, number, least in (("tick", tick, 1), ("overhead", overhead, 0)):
+            if number is not None and integer64(number, name) < least:
+                raise ValueError(f"{name}: got {shown(number)}, expected at least {least}")
+        object.__setattr__(self, "tick", None if tick is None else integer64(tick, "tick"))
+        object.__setattr__(self, "overhead", integer64(overhead, "overhead"))
 
     def __len__(self) -> int:
         """Number of frames."""
         return len(self.start)
 
     def __eq__(self, other: object) -> bool:
-        """Equal frames, tasks and, of the tables, equal times and orders of the used batches."""
+        """Equal frames, tasks, ticks and, of the tables, times and orders of the used batches."""
         if not isinstance(other, Schedule):
             return NotImplemented
         return (
@@ -202,6 +217,7 @@ class Schedule(NoArray, Tabular):
             and np.array_equal(self.batch, other.batch)
             and self.idling == other.idling
             and self.cycle == other.cycle
+            and (self.tick, self.overhead) == (other.tick, other.overhead)
             and self.tasks == other.tasks
             and self._used() == other._used()
         )
@@ -485,16 +501,52 @@ class Schedule(NoArray, Tabular):
 
     # Files
 
+    def with_tick(self, tick: str | int, overhead: int = 0) -> Schedule:
+        """The same schedule with the length of its tick, for files that programs play.
+
+        >>> tasks = gs.KernelTasks([4], wcet=[1])
+        >>> gs.Schedule([0], [1], [1], tasks).with_tick("ms").tick
+        1000000
+
+        Parameters
+        ----------
+        tick
+            A unit, a time with a unit, or a number of ns.
+        overhead
+            Ticks of the length of each frame that are kept for its dispatch.
+        """
+        from gpusched.model.workload.time_units import tick_of
+
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        length = tick_of(tick) if isinstance(tick, str) else integer64(tick, "tick")
+        return Schedule(**columns | {"tick": length, "overhead": overhead})
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file that `load` reads back as an equal schedule.
 
         The file contains the frames and tasks, and of the table only the single tasks and the
-        batches that the schedule uses, with their submission orders. An existing file is replaced
-        only when the new one is complete. Raises OSError if it cannot be written.
+        batches that the schedule uses, with their submission orders. A schedule with a ``tick``
+        (see `with_tick`) is written in version 3 of the format, for which
+        ``gpusched/model/schedule.schema.json`` is the schema and which programs play with the
+        runtime library: it has the tick, and the jobs that a batch may lack without taking longer.
+        An existing file is replaced only when the new one is complete. Raises OSError if it cannot
+        be written.
         """
         from gpusched.model.schedule_file import write
 
         write(self, path)
+
+    def save_header(self, path: str | os.PathLike[str], name: str = "plan") -> None:
+        """Write a C header with the schedule as a constant ``gs_rt_plan_t`` of that name.
+
+        A program that includes it and ``gpusched/rt.h`` plays the schedule without reading a file.
+        The schedule must have a ``tick`` and must not have a ``cycle``. An existing file is
+        replaced only when the new one is complete. Raises OSError if it cannot be written, and
+        ValueError for a name that is no identifier of C.
+        """
+        from gpusched.model.schedule_file import write_header
+
+        write_header(self, path, name)
 
     @staticmethod
     def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Schedule:

@@ -1,9 +1,15 @@
-"""Schedules in JSON files, written and read."""
+"""Schedules in JSON files, written and read, and as C headers.
+
+Versions 1 and 2 (of chains) have the columns of their tasks and frames. Version 3 is for programs
+that play the schedule: ``schedule.schema.json`` states it.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
@@ -26,31 +32,202 @@ Made = TypeVar("Made")
 
 def write(schedule: Any, path: str | os.PathLike[str]) -> None:
     """Write a schedule as JSON; see `Schedule.save`."""
+    document = _document(schedule) if schedule.tick is None else _played(schedule)
+    with replacing(path, "w", encoding="utf-8") as file:
+        json.dump(document, file, indent=1)
+        file.write("\n")
+
+
+def _document(schedule: Any) -> dict[str, Any]:
+    """The document of version 1 or 2."""
     chains = isinstance(schedule.tasks, KernelChains)
     names = _CHAIN_FIELDS if chains else _TASK_FIELDS
-    function = schedule.table if isinstance(schedule.table, BatchFunction) else None
     tasks = {name: getattr(schedule.tasks, name) for name in names}
-    document = {
+    return {
         "format": _FORMAT,
         "version": 2 if chains else 1,
         "tasks": {k: list(v) if k == "name" else v.tolist() for k, v in tasks.items()},
         "frames": {name: getattr(schedule, name).tolist() for name in ("start", "end", "batch")},
         "idling": schedule.idling,
         "cycle": schedule.cycle,
-        "table": None
-        if schedule.table is None or function is not None
-        else [
-            {"tasks": list(order), "completion": time}
-            for _, order, time in schedule._used()
-            if time > 0
-        ],
+        **_table(schedule),
     }
-    if function is not None:
-        values = function._fields().items()
-        document["function"] = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in values}
+
+
+def _table(schedule: Any) -> dict[str, Any]:
+    """The used entries of a table, or the arguments of a function."""
+    if isinstance(schedule.table, BatchFunction):
+        values = schedule.table._fields().items()
+        function = {k: v.tolist() if hasattr(v, "tolist") else v for k, v in values}
+        return {"table": None, "function": function}
+    if schedule.table is None:
+        return {"table": None}
+    used = [
+        {"tasks": list(order), "completion": time}
+        for _, order, time in schedule._used()
+        if time > 0
+    ]
+    return {"table": used}
+
+
+# Version 3
+
+
+def places_of(schedule: Any) -> list[tuple[int, int]]:
+    """The task and the kernel of each row of the tasks of a schedule."""
+    if isinstance(schedule.tasks, KernelChains):
+        tasks, kernels = schedule.tasks.places
+        return list(zip(tasks.tolist(), kernels.tolist(), strict=True))
+    return [(row, 0) for row in range(schedule.tasks.n)]
+
+
+_MOST_SUBSETS = 6
+"""Size of batches of which all sets of jobs are tried; of larger ones, single jobs are."""
+
+
+def may_lack(schedule: Any, mask: int, length: int) -> list[list[int]]:
+    """Sets of positions in a batch without which the others take no longer than ``length``.
+
+    The table must say so, with the others in their order.
+    """
+    order = schedule._order(mask)
+    most = len(order) - 1 if len(order) <= _MOST_SUBSETS else 1
+    found = []
+    for count in range(1, most + 1):
+        for absent in itertools.combinations(range(len(order)), count):
+            rest = tuple(row for at, row in enumerate(order) if at not in absent)
+            others = sum(1 << row for row in rest)
+            time = schedule._time(others)
+            if 0 < time <= length and schedule._order(others) == rest:
+                found.append(list(absent))
+    return found
+
+
+def _frames(schedule: Any) -> list[dict[str, Any]]:
+    places = places_of(schedule)
+    known: dict[tuple[int, int], list[list[int]]] = {}
+    frames = []
+    columns = (schedule.start, schedule.end, schedule.batch)
+    for start, end, mask in zip(*(column.tolist() for column in columns), strict=True):
+        frame = {
+            "start": start,
+            "end": end,
+            "batch": [places[row] for row in schedule._order(mask)],
+        }
+        if schedule.table is not None and len(frame["batch"]) > 1:
+            key = mask, end - start
+            if key not in known:
+                known[key] = may_lack(schedule, *key)
+            if known[key]:
+                frame["may_lack"] = known[key]
+        frames.append(frame)
+    return frames
+
+
+def _played(schedule: Any) -> dict[str, Any]:
+    """The document of version 3."""
+    from gpusched._version import __version__
+
+    tasks = schedule.tasks
+    chains = isinstance(tasks, KernelChains)
+    columns = tasks._OF_KERNEL if chains else ("wcet", *_SHAPE)
+    made = []
+    for i, name in enumerate(tasks.name):
+        task = {"name": name} | {key: int(getattr(tasks, key)[i]) for key in _OF_TASK}
+        count = int(tasks.kernels[i]) if chains else 1
+        values = {key: getattr(tasks, key)[i] for key in columns}
+        task["kernels"] = [
+            {key: int(value[k] if chains else value) for key, value in values.items()}
+            for k in range(count)
+        ]
+        made.append(task)
+    return {
+        "format": _FORMAT,
+        "version": 3,
+        "tick": schedule.tick,
+        "hyperperiod": tasks.hyperperiod,
+        "overhead": schedule.overhead,
+        "idling": schedule.idling,
+        "cycle": schedule.cycle,
+        "origin": {"gpusched": __version__},
+        "chains": chains,
+        "tasks": made,
+        "frames": _frames(schedule),
+        **_table(schedule),
+    }
+
+
+_OF_TASK = ("period", "deadline", "offset", "priority")
+_SHAPE = ("block_time", "blocks", "threads", "regs", "smem")
+
+
+def write_header(schedule: Any, path: str | os.PathLike[str], name: str) -> None:
+    """Write a schedule as a C header; see `Schedule.save_header`."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z_]\w{0,60}", name, re.ASCII):
+        raise ValueError(f"name: got {shown(name)}, expected an identifier of C")
+    if schedule.tick is None:
+        raise ValueError("tick: got None, expected its length (Schedule.with_tick)")
+    if schedule.cycle is not None:
+        raise ValueError("cycle: got a part that repeats, expected frames of one hyperperiod")
+    tasks = schedule.tasks
+    counts = tasks.kernels.tolist() if isinstance(tasks, KernelChains) else [1] * tasks.n
+    rows = [
+        f"    {{{_c_text(task)}, {tasks.period[i]}, {tasks.offset[i]}, {tasks.deadline[i]}, "
+        f"{counts[i]}}},"
+        for i, task in enumerate(tasks.name)
+    ]
+    frames: list[str] = []
+    entries: list[str] = []
+    masks: list[str] = []
+    for frame in _frames(schedule):
+        batch, lacks = frame["batch"], frame.get("may_lack", [])
+        if len(batch) > _MOST_ENTRIES:
+            got = f"a batch of {len(batch)} kernels"
+            raise ValueError(f"frames[{len(frames)}]: got {got}, expected at most {_MOST_ENTRIES}")
+        frames.append(
+            f"    {{{frame['start']}, {frame['end']}, {len(entries)}, {len(batch)}, "
+            f"{len(masks)}, {len(lacks)}}},"
+        )
+        entries += [f"    {{{task}, {kernel}}}," for task, kernel in batch]
+        masks += [f"    {sum(1 << at for at in absent)}u," for absent in lacks]
+    guard = f"GPUSCHED_{name.upper()}_H"
+    text = [
+        f"/* Schedule of {tasks.n} tasks by gpusched: include gpusched/rt.h before it. */",
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        f"static const gs_rt_plan_task_t {name}_tasks[] = {{ /* name, period, offset, deadline */",
+        *rows,
+        "};",
+        f"static const gs_rt_plan_frame_t {name}_frames[] = {{ /* start, end, entries, masks */",
+        *frames,
+        "};",
+        f"static const gs_rt_plan_entry_t {name}_entries[] = {{ /* task, kernel */",
+        *entries,
+        "};",
+        f"static const uint32_t {name}_masks[] = {{",
+        *(masks or ["    0u,"]),
+        "};",
+        f"static const gs_rt_plan_t {name} = {{",
+        f"    {schedule.tick}, {tasks.hyperperiod}, {schedule.overhead},",
+        f"    {len(rows)}, {len(frames)}, {len(entries)}, {len(masks)},",
+        f"    {name}_tasks, {name}_frames, {name}_entries, {name}_masks,",
+        "};",
+        "#endif",
+    ]
     with replacing(path, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
+        file.write("\n".join(text) + "\n")
+
+
+_MOST_ENTRIES = 32
+
+
+def _c_text(text: str) -> str:
+    """A string literal of C: bytes that are not plain ASCII are escaped, each in three digits."""
+    plain = "".join(
+        chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}"
+        for byte in text.encode("utf-8")
+    )
+    return f'"{plain}"'
 
 
 def read(path: str | os.PathLike[str], make: Callable[..., Made], max_bytes: int) -> Made:
@@ -70,12 +247,15 @@ class _Reader:
             self.fail("file", f"got {str(error)[:80]}", "JSON")
         if not isinstance(self.document, dict) or self.document.get("format") != _FORMAT:
             self.fail("format", "got another one", repr(_FORMAT))
-        if self.document.get("version") not in (1, 2):
-            self.fail("version", f"got {shown(self.document.get('version'))}", "1 or 2")
+        if self.document.get("version") not in (1, 2, 3):
+            self.fail("version", f"got {shown(self.document.get('version'))}", "1, 2 or 3")
 
     def schedule(self, make: Callable[..., Made]) -> Made:
+        if self.document["version"] == 3:
+            self.document = self.columns()
         given = self.mapping(self.document, "tasks", "tasks")
         chains = self.document["version"] == 2
+        told = {key: self.document[key] for key in ("tick", "overhead") if key in self.document}
         names = _CHAIN_FIELDS if chains else _TASK_FIELDS
         if unknown := sorted(set(given) - set(names)):
             self.fail("tasks", f"got {shown(unknown[0])}", f"one of {', '.join(names)}")
@@ -138,9 +318,101 @@ class _Reader:
                 self.fail("cycle", f"got {shown(pair)}", "null or two ints")
             cycle = (pair[0], pair[1])
         try:
-            return make(**arrays, tasks=tasks, table=table, idling=idling, cycle=cycle)
-        except (ValueError, OverflowError) as error:
+            return make(**arrays, tasks=tasks, table=table, idling=idling, cycle=cycle, **told)
+        except (ValueError, TypeError, OverflowError) as error:
             self.fail("frames", str(error))
+
+    def columns(self) -> dict[str, Any]:
+        """A document of version 3 as one of version 1 or 2, with the tick."""
+        document = self.document
+        known = {
+            "format",
+            "version",
+            "tick",
+            "hyperperiod",
+            "overhead",
+            "idling",
+            "cycle",
+            "origin",
+        }
+        known |= {"chains", "tasks", "frames", "table", "function"}
+        self.only(document, known, "file")
+        chains = document.get("chains", False)
+        if type(chains) is not bool:
+            self.fail("chains", f"got {shown(chains)}, expected true or false")
+        tick = self.whole(document, "tick", "tick", 1)
+        names: list[str] = []
+        of_task: dict[str, list[int]] = {key: [] for key in _OF_TASK}
+        keys = KernelChains._OF_KERNEL if chains else ("wcet", *_SHAPE)
+        of_kernel: dict[str, list[list[int]]] = {key: [] for key in keys}
+        rows: dict[tuple[int, int], int] = {}
+        for i, task in enumerate(self.sequence(document, "tasks", "tasks")):
+            where = f"tasks[{i}]"
+            if not isinstance(task, dict):
+                self.fail(where, f"got {shown(task)}", "an object")
+            self.only(task, {"name", "kernels", *_OF_TASK}, where)
+            if not isinstance(task.get("name"), str):
+                self.fail(f"{where}.name", f"got {shown(task.get('name'))}", "text")
+            names.append(task["name"])
+            for key in _OF_TASK:
+                of_task[key].append(self.whole(task, key, f"{where}.{key}", None))
+            kernels = self.sequence(task, "kernels", f"{where}.kernels")
+            if not kernels or (not chains and len(kernels) > 1):
+                self.fail(f"{where}.kernels", f"got {len(kernels)}", "one, or more of chains")
+            for key in keys:
+                of_kernel[key].append([])
+            for k, kernel in enumerate(kernels):
+                at = f"{where}.kernels[{k}]"
+                if not isinstance(kernel, dict):
+                    self.fail(at, f"got {shown(kernel)}", "an object")
+                self.only(kernel, set(keys), at)
+                for key in keys:
+                    of_kernel[key][-1].append(self.whole(kernel, key, f"{at}.{key}", None))
+                rows[i, k] = len(rows)
+        widest = max((len(kernels) for kernels in of_kernel["blocks"]), default=0)
+        for values in of_kernel.values():
+            for value in values:
+                value += [0] * (widest - len(value))  # no kernels
+        tasks: dict[str, Any] = {"name": names, **of_task}
+        tasks |= {key: v if chains else [one[0] for one in v] for key, v in of_kernel.items()}
+        made = {"version": 2 if chains else 1, "tasks": tasks, "tick": tick}
+        made["frames"] = self.frames(rows)
+        made["overhead"] = self.whole(document, "overhead", "overhead", 0, 0)
+        made["idling"] = document.get("idling", False)
+        return made | {key: document.get(key) for key in ("cycle", "table", "function")}
+
+    def frames(self, rows: dict[tuple[int, int], int]) -> dict[str, list[int]]:
+        """The columns of the frames of version 3, for rows by task and kernel."""
+        made: dict[str, list[int]] = {"start": [], "end": [], "batch": []}
+        for f, frame in enumerate(self.sequence(self.document, "frames", "frames")):
+            where = f"frames[{f}]"
+            if not isinstance(frame, dict):
+                self.fail(where, f"got {shown(frame)}", "an object")
+            self.only(frame, {"start", "end", "batch", "may_lack"}, where)
+            mask = 0
+            for pair in self.sequence(frame, "batch", f"{where}.batch"):
+                whole = isinstance(pair, list) and [type(x) for x in pair] == [int, int]
+                row = rows.get((pair[0], pair[1])) if whole else None
+                if row is None or mask >> row & 1:
+                    self.fail(f"{where}.batch", f"got {shown(pair)}", "each task and kernel once")
+                mask |= 1 << row
+            made["batch"].append(mask)
+            for key in ("start", "end"):
+                made[key].append(self.whole(frame, key, f"{where}.{key}", 0))
+        return made
+
+    def only(self, where: dict[str, Any], known: set[str], name: str) -> None:
+        if unknown := sorted(set(where) - known):
+            self.fail(name, f"got {shown(unknown[0])}", f"one of {', '.join(sorted(known))}")
+
+    def whole(
+        self, where: dict[str, Any], key: str, name: str, least: int | None, default: Any = None
+    ) -> int:
+        value = where.get(key, default)
+        if type(value) is not int or (least is not None and value < least):
+            expected = "an int" if least is None else f"an int of at least {least}"
+            self.fail(name, f"got {shown(value)}", expected)
+        return value
 
     def mapping(self, where: dict[str, Any], key: str, name: str) -> dict[str, Any]:
         value = where.get(key)

@@ -5,6 +5,7 @@ import itertools
 import json
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -308,7 +309,7 @@ def change(path, *keys, to):
     ("keys", "to", "field"),
     [
         (("format",), "other", "format"),
-        (("version",), 3, "version"),
+        (("version",), 4, "version"),
         (("tasks",), KeyError, "tasks: got None, expected an object"),
         (("tasks",), [], r"tasks: got \[\], expected an object"),
         (("tasks", "period"), KeyError, "tasks.period: got None, expected a list"),
@@ -384,3 +385,108 @@ def test_chrome_trace(tmp_path):
     assert json.loads(gzip.decompress((tmp_path / "t.json.gz").read_bytes())) == document
     with pytest.raises(ValueError, match="tick: got 0, expected at least 1 ns"):
         s.to_chrome_trace(tmp_path / "t.json", tick=0)
+
+
+# Version 3
+
+
+def played(chains=False):
+    if chains:
+        tasks = gs.KernelChains(period=[8, 8], block_time=[[2, 1], [3]], name=["a", "b"])
+        return Schedule([0, 2, 3], [2, 3, 6], [1, 2, 4], tasks).with_tick(1000, overhead=1)
+    tasks = gs.KernelTasks(
+        [10, 10, 10], wcet=[4, 3, 2], name=["a", '\xfc"\\', "c"], priority=[2, 1, 0]
+    )
+    times = {(0,): 4, (1,): 3, (2,): 2, (1, 0): 5, (0, 2): 6, (1, 2): 4, (1, 0, 2): 6}
+    return Schedule([1], [7], [7], tasks, gs.BatchTable.from_dict(3, times)).with_tick("us")
+
+
+@pytest.mark.parametrize("chains", [False, True])
+def test_a_schedule_with_a_tick_is_version_3(tmp_path, chains):
+    made = played(chains)
+    made.save(tmp_path / "s.json")
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert (document["version"], document["tick"]) == (3, 1000)
+    again = Schedule.load(tmp_path / "s.json")
+    assert again == made and again.overhead == made.overhead
+    assert again != Schedule(*(getattr(made, k) for k in ("start", "end", "batch", "tasks")))
+    assert pickle.loads(pickle.dumps(made)) == made
+
+
+def test_jobs_that_a_batch_may_lack(tmp_path):
+    """Those without which the rest is in the table, takes no longer, and keeps its order."""
+    played().save(tmp_path / "s.json")
+    (frame,) = json.loads((tmp_path / "s.json").read_text())["frames"]
+    assert frame["batch"] == [[1, 0], [0, 0], [2, 0]]
+    assert frame["may_lack"] == [[0], [1], [2], [0, 1], [0, 2], [1, 2]]
+    slow = {(0,): 4, (1,): 9, (2,): 2, (0, 1): 5, (0, 2): 7, (2, 1): 4, (1, 0, 2): 6}
+    tasks = played().tasks
+    made = Schedule([1], [7], [7], tasks, gs.BatchTable.from_dict(3, slow)).with_tick("us")
+    made.save(tmp_path / "s.json")
+    (frame,) = json.loads((tmp_path / "s.json").read_text())["frames"]
+    # Without b, a and c take longer; b alone takes longer; a, b and b, c have other orders.
+    assert frame["may_lack"] == [[0, 1], [0, 2]]
+
+
+def test_the_schema_names_what_is_written(tmp_path):
+    path = Path(gs.__file__).parent / "model/schedule.schema.json"
+    schema = json.loads(path.read_text())
+    for chains in (False, True):
+        played(chains).save(tmp_path / "s.json")
+        document = json.loads((tmp_path / "s.json").read_text())
+        assert set(schema["required"]) <= set(document) <= set(schema["properties"])
+        for key in ("tasks", "frames"):
+            known = schema["properties"][key]["items"]
+            for item in document[key]:
+                assert set(known["required"]) <= set(item) <= set(known["properties"])
+        kernels = schema["properties"]["tasks"]["items"]["properties"]["kernels"]["items"]
+        for task in document["tasks"]:
+            for kernel in task["kernels"]:
+                assert set(kernels["required"]) <= set(kernel) <= set(kernels["properties"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "to", "field"),
+    [
+        (("version",), 4, "version: got 4, expected 1, 2 or 3"),
+        (("tick",), 0, "tick: got 0, expected an int of at least 1"),
+        (("tick",), 1.5, "tick: got 1.5, expected an int of at least 1"),
+        (("overhead",), -1, "overhead: got -1, expected an int of at least 0"),
+        (("colour",), 1, "file: got 'colour', expected one of"),
+        (("chains",), 1, "chains: got 1, expected true or false"),
+        (("tasks",), {}, "tasks: got {}, expected a list"),
+        (("tasks", 0), 3, r"tasks\[0\]: got 3, expected an object"),
+        (("tasks", 1, "name"), 3, r"tasks\[1\].name: got 3, expected text"),
+        (("tasks", 1, "period"), "3", r"tasks\[1\].period: got '3', expected an int"),
+        (("tasks", 1, "kernels"), [], r"tasks\[1\].kernels: got 0, expected one"),
+        (("tasks", 1, "kernels", 0), 7, r"tasks\[1\].kernels\[0\]: got 7, expected an object"),
+        (("tasks", 1, "kernels", 0, "regs"), None, r"tasks\[1\].kernels\[0\].regs: got None"),
+        (("frames", 0), [], r"frames\[0\]: got \[\], expected an object"),
+        (("frames", 0, "start"), -1, r"frames\[0\].start: got -1, expected an int"),
+        (("frames", 0, "batch", 0), [9, 0], r"frames\[0\].batch: got \[9, 0\], expected each"),
+        (("frames", 0, "batch", 1), [1, 0], r"frames\[0\].batch: got \[1, 0\], expected each"),
+        (("idling",), 1, "idling: got 1, expected true or false"),
+    ],
+)
+def test_version_3_names_file_and_field(tmp_path, keys, to, field):
+    path = tmp_path / "s.json"
+    played().save(path)
+    change(path, *keys, to=to)
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))}: {field}"):
+        Schedule.load(path)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda path: schedule(C).save_header(path), "tick: got None, expected its length"),
+        (lambda path: played().save_header(path, "1a"), "name: got '1a', expected an identifier"),
+        (lambda path: played().with_tick("week"), "tick: "),
+        (lambda path: played().with_tick(0), "tick: got 0, expected at least 1"),
+        (lambda path: played().with_tick(1, overhead=-1), "overhead: got -1, expected at least 0"),
+    ],
+)
+def test_schedules_that_cannot_be_played(tmp_path, call, text):
+    with pytest.raises(ValueError, match=text):
+        call(tmp_path / "plan.h")
+    assert list(tmp_path.iterdir()) == []

@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cuda",),
     ("study",),
     ("comparison",),
-    ("experiments",),  # one compares all ways of sharing
+    ("experiments", "rt"),  # one compares all ways of sharing
     ("cli",),
     ("__init__", "__main__"),
 )

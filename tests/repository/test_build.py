@@ -92,6 +92,8 @@ class Sources:
         self.write("csrc/core/inner.h", "#define ONE 1\n")
         self.write("csrc/cuda/image.c", "#include <gpusched_cuda_image.h>\n")
         self.write("csrc/cuda/spin.cu", "")
+        self.write("csrc/rt/rt.h", "int gs_rt_three(void);\n")
+        self.write("csrc/rt/three.c", '#include "rt/rt.h"\nint gs_rt_three(void) { return 3; }\n')
         self.write("csrc/python/module.c", "const char *gs_version = GPUSCHED_VERSION;\n")
 
     def write(self, name: str, text: str) -> None:
@@ -132,7 +134,7 @@ class Sources:
         return int(subprocess.check_output([sys.executable, "-c", code, path], timeout=60))
 
 
-ALL = ["image", "module", "one", "two", "link"]
+ALL = ["image", "module", "one", "three", "two", "link"]
 
 
 @pytest.fixture
@@ -423,3 +425,16 @@ def test_a_source_distribution_is_complete(tmp_path: Path) -> None:
         }
     assert expected - names == set()
     assert [name for name in names if name.endswith((".so", ".o", ".pyc"))] == []
+
+
+def test_the_runtime_library_stands_beside_the_module(tree: Sources) -> None:
+    """With its header, from the objects of the module; the same archive in every build."""
+    package = tree.folder / "gpusched"
+    archive = package / "lib/libgpusched_rt.a"
+    first = archive.read_bytes()
+    assert b"gs_rt_three" in first and b"gs_two" not in first
+    assert (package / "include/gpusched/rt.h").read_text() == "int gs_rt_three(void);\n"
+    text = (package / "lib/pkgconfig/gpusched-rt.pc").read_text()
+    assert "Version: 1.0\n" in text and str(tree.folder) not in text
+    archive.unlink()
+    assert tree.build() == [] and archive.read_bytes() == first

@@ -22,8 +22,20 @@ LAYERS = {
     "simulate": {"core", "model"},
     "io": {"core", "model"},
     "cuda": {"core", "model"},
+    "rt": {"core", "io"},
     "ways": {"core", "model", "pbs", "analysis", "simulate"},
-    "python": {"core", "model", "generate", "pbs", "analysis", "simulate", "io", "cuda", "ways"},
+    "python": {
+        "core",
+        "model",
+        "generate",
+        "pbs",
+        "analysis",
+        "simulate",
+        "io",
+        "cuda",
+        "rt",
+        "ways",
+    },
 }
 MOST_SOURCES = 25
 FILES = sorted(p.relative_to(CSRC) for p in CSRC.rglob("*.[ch]") if p.parent != CSRC)

@@ -105,6 +105,8 @@ def test_the_core_has_no_mutable_state(plain_core: Path) -> None:
     mutable = [
         f"{member}: {name} in {section}"
         for member, name, kind, section in symbols
+        # The runtime keeps the last error of each thread there.
+        if (member, section) != ("thread_state.o", ".tbss")
         if kind == "C"
         or (
             re.match(r"\.(data|bss|tdata|tbss)\b|\*COM\*", section)

@@ -113,7 +113,7 @@ def test_every_enumeration_is_complete() -> None:
     for name, items in _core.ENUMERATIONS.items():
         assert len(items) == len(set(items)), name
         assert name.split(".")[0] in ("core", "model", "generate", "pbs", "analysis", "simulate",
-                                      "io", "cuda")  # fmt: skip
+                                      "io", "cuda", "rt")  # fmt: skip
 
 
 def test_limits() -> None:

@@ -72,10 +72,12 @@ SHORT = {
     *(f"cuda.{name}" for name in ("devices", "gpu", "is_available", "why_not")),
     *(f"io.{name}" for name in ("agreement", "check_rules", "harmonic_periods")),
     *(f"io.{name}" for name in ("occupancy_agreement", "read_examiner", "read_examiner_config")),
-    *(f"io.{name}" for name in ("read_job_set", "read_scenarios", "read_schedcat")),
+    *(f"io.{name}" for name in ("read_job_set", "read_run_log")),
+    *(f"io.{name}" for name in ("read_scenarios", "read_schedcat")),
+    *(f"rt.{name}" for name in ("cflags", "get_include", "get_library_dir", "libs")),
     *(f"io.{name}" for name in ("write_examiner", "write_job_set")),
     *(f"profiles.{name}" for name in ("amdahl", "benchmarks", "plateau", "table", "waves")),
-    *("generate.rngs", "simulate.block_times", "ways.as_way"),
+    *("generate.rngs", "kept", "simulate.block_times", "ways.as_way"),
 }
 
 

@@ -1,0 +1,92 @@
+"""Command ``kept``: the log of a run against an answer or a schedule."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+from gpusched.cli.command_parts import Refusal, columns, duration
+
+_STATUS = {"kept": 0, "bound exceeded": 1, "condition broken": 3}
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    kept = commands.add_parser(
+        "kept",
+        help="compare the log of a run with the guarantee of an answer or a schedule",
+        description="Compares a log that a program wrote with the runtime library with an answer "
+        "('check --output answer.npz') or a schedule ('check --output schedule.json'): responses, "
+        "releases, times of segments, order of the lock, batches.",
+        epilog="Exit code: 0 when all was kept, 1 when a bound was exceeded although all "
+        "conditions held, 3 when a condition was broken, 2 for an error.",
+    )
+    kept.add_argument("answer", metavar="ANSWER", help="an answer (.npz) or a schedule (.json)")
+    kept.add_argument("log", metavar="LOG", help="the log of the run")
+    kept.add_argument(
+        "--tolerance",
+        metavar="TIME",
+        default="0ns",
+        help="time that is allowed on top of every limit, such as 50us (default: 0ns)",
+    )
+    kept.add_argument("--trace", metavar="FILE", help="also write the log for Perfetto")
+    kept.add_argument("--json", action="store_true", help="print one JSON document")
+    kept.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    from gpusched.comparison.documents import json_text
+    from gpusched.comparison.workload_answer import WorkloadAnswer
+    from gpusched.io.run_log import read_run_log
+    from gpusched.model.schedule import Schedule
+    from gpusched.model.workload.time_units import as_time, in_ticks
+    from gpusched.rt.kept_answer import kept
+
+    try:
+        tolerance = in_ticks(as_time(options.tolerance, "--tolerance", 0), None, 1, "--tolerance")
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    answer: WorkloadAnswer | Schedule
+    if options.answer.endswith(".json"):
+        answer = Schedule.load(options.answer)
+    else:
+        answer = WorkloadAnswer.load(options.answer)
+    log = read_run_log(options.log)
+    found = kept(answer, log, tolerance=tolerance)
+    if options.trace is not None:
+        log.to_chrome_trace(options.trace)
+    if options.json:
+        document = {
+            "verdict": found.verdict,
+            "label": found.label,
+            "lost": found.lost,
+            "tolerance": found.tolerance,
+            "tasks": [
+                {"task": name, "jobs": jobs, "response": response, "bound": bound}
+                for name, jobs, response, bound in _rows(found)
+            ],
+            "findings": [vars(finding) for finding in (*found.broken, *found.exceeded)],
+        }
+        print(json_text(document), end="")
+        return _STATUS[found.verdict]
+    rows: list[Sequence[str]] = [("task", "jobs", "response", "bound")]
+    rows += [
+        (name, str(jobs), *("-" if t is None else duration(t) for t in (response, bound)))
+        for name, jobs, response, bound in _rows(found)
+    ]
+    print(f"{found}\n\n{columns(rows)}")
+    return _STATUS[found.verdict]
+
+
+def _rows(found: Any) -> list[tuple[str, int, int | None, int | None]]:
+    table = found._table()
+    return list(
+        zip(
+            found.name,
+            found.jobs.tolist(),
+            table["response"].tolist(),
+            table["bound"].tolist(),
+            strict=True,
+        )
+    )

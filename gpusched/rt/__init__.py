@@ -1,0 +1,17 @@
+"""Programs that keep a guarantee: the runtime library, and the comparison of runs with answers.
+
+``gs.kept`` compares the log of a run with the bounds and conditions of an answer. Programs in C and
+C++ write such logs, take the lock, ask the server or play a schedule with ``gpusched/rt.h``, which
+is installed with the package: ``gpusched config --cflags --libs`` prints how to build with it.
+"""
+
+from __future__ import annotations
+
+from gpusched.rt.build_flags import cflags, get_include, get_library_dir, libs
+from gpusched.rt.kept_rules import Finding
+
+__all__ = ["Finding", "cflags", "get_include", "get_library_dir", "libs"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)  # names for tab completion

@@ -1,0 +1,458 @@
+/* Player and server of the runtime on work that takes a given time; log, timer; refusals. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include "minunit.h"
+#include "rt/rt.h"
+
+#define MS 1000000
+#define LENGTH(array) ((int32_t)(sizeof array / sizeof *array))
+
+static void nap(int64_t ns)
+{
+    struct timespec t = {ns / 1000000000, ns % 1000000000};
+    nanosleep(&t, NULL);
+}
+
+/* Work that takes a time, as a GPU does it: all at once. */
+typedef struct {
+    int64_t takes, ends;
+    int fails;       /* submit, or wait, gives an error */
+    int submissions; /* of this task */
+} unit_t;
+
+static struct {
+    int task[64], kernel[64], count;
+    int64_t job[64];
+} order;
+
+static int submit(void *arg, const gs_rt_job_t *job)
+{
+    unit_t *unit = arg;
+    if (order.count < 64) {
+        order.task[order.count] = job->task;
+        order.kernel[order.count] = job->kernel;
+        order.job[order.count++] = job->job;
+    }
+    unit->submissions++;
+    unit->ends = gs_rt_now() + unit->takes;
+    return unit->fails == 1 ? -7 : 0;
+}
+
+static int wait_for(void *arg, const gs_rt_job_t *job, int64_t until)
+{
+    unit_t *unit = arg;
+    (void)job;
+    if (unit->fails == 2) {
+        return -7;
+    }
+    int64_t now;
+    while ((now = gs_rt_now()) < unit->ends && now < until) {
+        nap((unit->ends < until ? unit->ends : until) - now);
+    }
+    return now < unit->ends ? GS_RT_TIMEOUT : GS_RT_OK;
+}
+
+/* a: 10 ms, b: 20 ms with two kernels, c: 20 ms. */
+static const gs_rt_plan_task_t tasks[] = {
+    {"a", 10, 0, 10, 1},
+    {"b", 20, 0, 20, 2},
+    {"c", 20, 1, 19, 1},
+};
+static const gs_rt_plan_entry_t entries[] = {{0, 0}, {1, 0}, {2, 0}, {1, 1}, {0, 0}};
+static const uint32_t masks[] = {1, 2};
+static const gs_rt_plan_frame_t frames[] = {
+    {0, 4, 0, 2, 0, 1},   /* a and b; b alone takes no longer */
+    {4, 8, 2, 2, 1, 1},   /* c and the end of b; c alone takes no longer */
+    {10, 13, 4, 1, 0, 0}, /* a */
+};
+static const gs_rt_plan_t plan = {
+    .tick = MS,
+    .hyperperiod = 20,
+    .tasks = LENGTH(tasks),
+    .frames = LENGTH(frames),
+    .entries = LENGTH(entries),
+    .masks = LENGTH(masks),
+    .task = tasks,
+    .frame = frames,
+    .entry = entries,
+    .mask = masks,
+};
+
+static gs_rt_player_t *player_of(gs_rt_player_options_t options, unit_t *units, int handshake)
+{
+    gs_rt_player_t *player;
+    options.cpu = -1;
+    order.count = 0;
+    MU_CHECK(gs_rt_player_open(&plan, &options, &player) == GS_RT_OK);
+    for (int i = 0; i < plan.tasks; i++) {
+        gs_rt_work_t work = {&units[i], submit, wait_for};
+        MU_CHECK(gs_rt_player_work(player, i, &work, i == handshake) == GS_RT_OK);
+    }
+    return player;
+}
+
+static void in_order(void)
+{
+    unit_t units[] = {{.takes = 2 * MS}, {.takes = MS}, {.takes = MS}};
+    for (int reclaim = 0; reclaim < 2; reclaim++) {
+        gs_rt_player_t *player =
+            player_of((gs_rt_player_options_t){.reclaim = reclaim, .spin = reclaim}, units, -1);
+        MU_CHECK(gs_rt_player_find(player, "c") == 2);
+        MU_CHECK(gs_rt_player_find(player, "d") == GS_RT_ERR_VALUE);
+        int64_t first = gs_rt_now() + MS;
+        MU_CHECK(gs_rt_player_run(player, first, 2) == GS_RT_OK);
+        MU_CHECK(order.count == 2 * LENGTH(entries));
+        for (int k = 0; k < order.count; k++) {
+            const gs_rt_plan_entry_t *expected = &entries[k % LENGTH(entries)];
+            MU_CHECK(order.task[k] == expected->task && order.kernel[k] == expected->kernel);
+        }
+        MU_CHECK(order.job[4] == 1 && order.job[5] == 2 && order.job[9] == 3);
+        int result = gs_rt_player_done(player, 0, 3, 0);
+        MU_CHECK(result == GS_RT_OK || result == GS_RT_LATE);
+        MU_CHECK(gs_rt_player_done(player, 0, 4, INT64_MAX) == GS_RT_STOPPED);
+        MU_CHECK(gs_rt_player_done(player, 0, -1, 0) == GS_RT_ERR_STATE);
+        MU_CHECK(gs_rt_player_run(player, first, 1) == GS_RT_ERR_STATE);
+        /* The last frame begins at its planned instant, or at the release of its job. */
+        MU_CHECK(gs_rt_now() >= first + 30 * MS + 2 * MS);
+        gs_rt_player_close(player);
+    }
+}
+
+/* b is never ready: its first frame runs without it, and so does the second one, whose rest takes
+ * no longer without the end of b. */
+static void skips(void)
+{
+    unit_t units[] = {{.takes = MS}, {.takes = MS}, {.takes = MS}};
+    gs_rt_player_t *player =
+        player_of((gs_rt_player_options_t){.overrun = GS_RT_OVERRUN_SKIP}, units, 1);
+    MU_CHECK(gs_rt_player_overrun(player, 0, GS_RT_OVERRUN_CONTINUE) == GS_RT_OK);
+    MU_CHECK(gs_rt_player_run(player, gs_rt_now() + MS, 1) == GS_RT_OK);
+    MU_CHECK(units[1].submissions == 0);
+    MU_CHECK(gs_rt_player_done(player, 1, 0, 0) == GS_RT_SKIPPED);
+    /* The plan says nothing of a without b: their slot stays empty. */
+    MU_CHECK(units[0].submissions == 1 && gs_rt_player_done(player, 0, 0, 0) == GS_RT_SKIPPED);
+    MU_CHECK(units[2].submissions == 1 && gs_rt_player_done(player, 2, 0, 0) == GS_RT_OK);
+    gs_rt_player_close(player);
+
+    /* Where a is not ready, b runs. */
+    memset(units, 0, sizeof units);
+    player = player_of((gs_rt_player_options_t){.overrun = GS_RT_OVERRUN_SKIP}, units, 0);
+    MU_CHECK(gs_rt_player_ready(player, 0, 1) == GS_RT_ERR_STATE); /* before job 0 */
+    MU_CHECK(gs_rt_player_ready(player, 1, 0) == GS_RT_ERR_STATE); /* has no handshake */
+    MU_CHECK(gs_rt_player_run(player, gs_rt_now() + MS, 1) == GS_RT_OK);
+    MU_CHECK(units[0].submissions == 0 && units[1].submissions == 2);
+    MU_CHECK(gs_rt_player_ready(player, 0, 0) == GS_RT_STOPPED);
+    gs_rt_player_close(player);
+}
+
+static void ends(void)
+{
+    unit_t units[] = {{.takes = MS}, {.takes = MS}, {.takes = MS}};
+    gs_rt_player_options_t options = {.overrun = GS_RT_OVERRUN_ABORT, .hang_ns = 5 * MS};
+    gs_rt_player_t *player = player_of(options, units, 0);
+    MU_CHECK(gs_rt_player_run(player, gs_rt_now(), 1) == GS_RT_ERR_STATE);
+    MU_CHECK(strstr(gs_rt_error(), "to be ready") != NULL);
+    gs_rt_player_close(player);
+
+    options.overrun = GS_RT_OVERRUN_CONTINUE;
+    player = player_of(options, units, 0);
+    MU_CHECK(gs_rt_player_run(player, gs_rt_now(), 1) == GS_RT_ERR_HANG);
+    MU_CHECK(strcmp(gs_rt_error(), "readiness of task: got 0, expected to come within hang_ns of "
+                                   "its frame") == 0);
+    gs_rt_player_close(player);
+
+    units[1].takes = 1000 * MS;
+    player = player_of(options, units, -1);
+    int64_t began = gs_rt_now();
+    MU_CHECK(gs_rt_player_run(player, began, 1) == GS_RT_ERR_HANG);
+    MU_CHECK(gs_rt_now() - began < 500 * MS);
+    gs_rt_player_close(player);
+
+    for (int fails = 1; fails <= 2; fails++) {
+        units[0].fails = fails;
+        player = player_of(options, units, -1);
+        MU_CHECK(gs_rt_player_run(player, gs_rt_now(), 1) == GS_RT_ERR_WORK);
+        gs_rt_player_close(player);
+    }
+}
+
+/* The thread of a task, and a stop of an endless play. */
+static atomic_int answers[8];
+
+static void *task_thread(void *arg)
+{
+    gs_rt_player_t *player = arg;
+    int slot = 0;
+    for (int64_t job = 0;; job++) {
+        if (gs_rt_player_ready(player, 0, job) == GS_RT_STOPPED) {
+            break;
+        }
+        int end = gs_rt_player_done(player, 0, job, INT64_MAX);
+        slot = end >= 0 ? end : 7;
+        answers[slot]++;
+        if (end == GS_RT_STOPPED || end < 0) {
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void *run_player(void *arg)
+{
+    return (void *)(intptr_t)gs_rt_player_run(arg, gs_rt_now(), 0);
+}
+
+static void stops(gs_rt_log_t *log)
+{
+    unit_t units[] = {{.takes = MS}, {.takes = MS}, {.takes = MS}};
+    gs_rt_player_t *player = player_of((gs_rt_player_options_t){.log = log}, units, 0);
+    pthread_t task, runner;
+#ifdef __GLIBC__
+    size_t held = mallinfo2().uordblks;
+#endif
+    pthread_create(&task, NULL, task_thread, player);
+    pthread_create(&runner, NULL, run_player, player);
+    nap(50 * MS);
+    gs_rt_player_stop(player);
+    void *status;
+    pthread_join(runner, &status);
+    pthread_join(task, NULL);
+    MU_CHECK((intptr_t)status == GS_RT_STOPPED);
+    MU_CHECK(answers[GS_RT_OK] + answers[GS_RT_LATE] >= 3 && answers[7] == 0);
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+    MU_CHECK(mallinfo2().uordblks <= held + 2048); /* threads of glibc, no more */
+#endif
+    gs_rt_player_close(player);
+}
+
+static void refused_plans(void)
+{
+    gs_rt_player_options_t options = {.cpu = -1};
+    gs_rt_player_t *player;
+    gs_rt_plan_task_t task[3];
+    gs_rt_plan_frame_t frame[3];
+    gs_rt_plan_entry_t entry[5];
+    for (int change = 0; change < 16; change++) {
+        gs_rt_plan_t other = plan;
+        memcpy(task, tasks, sizeof task);
+        memcpy(frame, frames, sizeof frame);
+        memcpy(entry, entries, sizeof entry);
+        other.task = task;
+        other.frame = frame;
+        other.entry = entry;
+        switch (change) {
+        case 0:
+            other.tick = 0;
+            break;
+        case 1:
+            other.hyperperiod = INT64_MAX;
+            break;
+        case 2:
+            task[0].period = 7;
+            break;
+        case 3:
+            task[1].kernels = 0;
+            break;
+        case 4:
+            task[2].offset = 20;
+            break;
+        case 5:
+            task[0].deadline = 0;
+            break;
+        case 6:
+            frame[1].start = 3;
+            break;
+        case 7:
+            frame[2].end = 21;
+            break;
+        case 8:
+            frame[1].count = 40;
+            break;
+        case 9:
+            frame[0].lacked = 3;
+            break;
+        case 10:
+            entry[3].kernel = 0;
+            break;
+        case 11:
+            entry[2].task = 3;
+            break;
+        case 12:
+            other.frames = 2; /* a job is left */
+            break;
+        case 13:
+            frame[2].start = 9; /* before the release */
+            break;
+        case 14:
+            entry[1].task = 0; /* twice */
+            break;
+        default:
+            other.overhead = -1;
+            break;
+        }
+        MU_CHECK(gs_rt_player_open(&other, &options, &player) == GS_RT_ERR_VALUE);
+        MU_CHECK(player == NULL && strstr(gs_rt_error(), ", expected ") != NULL);
+    }
+    options.hang_ns = -1;
+    MU_CHECK(gs_rt_player_open(&plan, &options, &player) == GS_RT_ERR_VALUE);
+    options = (gs_rt_player_options_t){.cpu = -1, .overrun = 3};
+    MU_CHECK(gs_rt_player_open(&plan, &options, &player) == GS_RT_ERR_VALUE);
+    options = (gs_rt_player_options_t){.cpu = -1, .awake_ns = 60 * MS};
+    MU_CHECK(gs_rt_player_open(&plan, &options, &player) == GS_RT_ERR_VALUE);
+    options = (gs_rt_player_options_t){.cpu = -1};
+    MU_CHECK(gs_rt_player_open(&plan, &options, &player) == GS_RT_OK);
+    MU_CHECK(gs_rt_player_run(player, gs_rt_now(), 1) == GS_RT_ERR_STATE);
+    MU_CHECK(strcmp(gs_rt_error(),
+                    "work: got a, expected a call of gs_rt_player_work for each task") == 0);
+    MU_CHECK(gs_rt_player_run(player, gs_rt_now(), INT64_MAX) == GS_RT_ERR_VALUE);
+    gs_rt_player_close(player);
+}
+
+/* Server -------------------------------------------------------------------------------------- */
+
+static gs_rt_server_t *server;
+
+typedef struct {
+    unit_t unit;
+    int urgency, result;
+    int64_t deadline;
+} client_t;
+
+static void *ask(void *arg)
+{
+    client_t *client = arg;
+    gs_rt_work_t work = {&client->unit, submit, wait_for};
+    gs_rt_job_t job = {.task = client->urgency, .deadline = client->deadline};
+    client->result = gs_rt_server_run(server, client->urgency, &work, &job);
+    return NULL;
+}
+
+static void serves(gs_rt_log_t *log)
+{
+    gs_rt_server_options_t options = {
+        .cpu = -1, .overrun = GS_RT_OVERRUN_SKIP, .hang_ns = 100 * MS, .log = log};
+    MU_CHECK(gs_rt_server_open(&options, &server) == GS_RT_OK);
+    client_t clients[] = {
+        {.unit.takes = 30 * MS, .urgency = 0, .deadline = INT64_MAX},
+        {.unit.takes = MS, .urgency = 1, .deadline = INT64_MAX},
+        {.unit.takes = MS, .urgency = 3, .deadline = INT64_MAX},
+        {.unit.takes = MS, .urgency = 2, .deadline = 1}, /* dropped */
+        {.unit.takes = 1000 * MS, .urgency = 0, .deadline = INT64_MAX},
+        {.unit.takes = MS, .urgency = 0, .deadline = INT64_MAX},
+    };
+    pthread_t threads[6];
+    order.count = 0;
+    for (int k = 0; k < 6; k++) {
+        pthread_create(&threads[k], NULL, ask, &clients[k]);
+        nap(4 * MS);
+    }
+    for (int k = 0; k < 6; k++) {
+        pthread_join(threads[k], NULL);
+    }
+    MU_CHECK(order.count == 4 && order.task[1] == 3 && order.task[2] == 1);
+    MU_CHECK(clients[0].result == GS_RT_OK && clients[3].result == GS_RT_SKIPPED);
+    MU_CHECK(clients[4].result == GS_RT_ERR_HANG && clients[5].result == GS_RT_ERR_HANG);
+    gs_rt_server_close(server);
+
+    options.hang_ns = 0;
+    MU_CHECK(gs_rt_server_open(&options, &server) == GS_RT_OK);
+    clients[0].unit.fails = 1;
+    ask(&clients[0]);
+    MU_CHECK(clients[0].result == GS_RT_ERR_WORK);
+    clients[0] = (client_t){.unit.takes = 2 * MS, .deadline = gs_rt_now() + MS};
+    ask(&clients[0]);
+    MU_CHECK(clients[0].result == GS_RT_LATE);
+    gs_rt_server_close(server);
+    options.overrun = GS_RT_OVERRUN_ABORT;
+    MU_CHECK(gs_rt_server_open(&options, &server) == GS_RT_ERR_VALUE && server == NULL);
+}
+
+/* Timer and log ------------------------------------------------------------------------------- */
+
+static void ticks(void)
+{
+    gs_rt_timer_t timer;
+    int64_t first = gs_rt_now() + 2 * MS;
+    gs_rt_timer_start(&timer, first, 3 * MS);
+    for (int k = 0; k < 4; k++) {
+        MU_CHECK(gs_rt_timer_wait(&timer, k * 100000, 0) == GS_RT_OK);
+        MU_CHECK(gs_rt_now() >= first + 3 * k * MS && timer.next == first + 3 * (k + 1) * MS);
+    }
+    MU_CHECK(timer.releases == 4 && timer.skipped == 0 && timer.late_max > 0);
+    nap(10 * MS);
+    MU_CHECK(gs_rt_timer_wait(&timer, 0, 1) == GS_RT_OK);
+    MU_CHECK(timer.skipped >= 2 && (timer.next - first) % (3 * MS) == 0);
+    timer.period = 0;
+    MU_CHECK(gs_rt_timer_wait(&timer, 0, 1) == GS_RT_ERR_VALUE);
+    MU_CHECK(gs_rt_thread(-2, 0) == GS_RT_ERR_VALUE && gs_rt_thread(-1, -1) == GS_RT_ERR_VALUE);
+}
+
+static void *write_events(void *arg)
+{
+    for (int k = 0; k < 100; k++) {
+        gs_rt_log_event(arg, GS_RT_EV_RELEASE, 1, k, 0);
+    }
+    return NULL;
+}
+
+static void logs(const char *path)
+{
+    static const char *const names[] = {"a", "b"};
+    gs_rt_log_options_t options = {.names = names, .tasks = 2, .threads = 2, .events = 64};
+    gs_rt_log_t *log, *other;
+    MU_CHECK(gs_rt_log_create(path, &options, &log) == GS_RT_OK);
+    MU_CHECK(gs_rt_log_join(path, &other) == GS_RT_OK);
+    pthread_t threads[3];
+    for (int k = 0; k < 3; k++) { /* the third one has no ring */
+        pthread_create(&threads[k], NULL, write_events, k == 1 ? other : log);
+    }
+    for (int k = 0; k < 3; k++) {
+        pthread_join(threads[k], NULL);
+    }
+    gs_rt_log_close(other);
+    gs_rt_log_close(log);
+    gs_rt_log_event(NULL, GS_RT_EV_RELEASE, 0, 0, 0);
+    MU_CHECK(truncate(path, 100) == 0 && gs_rt_log_join(path, &other) == GS_RT_ERR_VALUE);
+    MU_CHECK(gs_rt_log_join("/nowhere/log", &other) == GS_RT_ERR_SYSTEM);
+    options.events = 100;
+    MU_CHECK(gs_rt_log_create(path, &options, &log) == GS_RT_ERR_VALUE);
+    options.events = 64;
+    options.threads = 2000;
+    MU_CHECK(gs_rt_log_create(path, &options, &log) == GS_RT_ERR_VALUE);
+    options.threads = 2;
+    options.about = "0123456789012345678901234567890123456789012345678901234567890123";
+    MU_CHECK(gs_rt_log_create(path, &options, &log) == GS_RT_ERR_VALUE);
+    unlink(path);
+}
+
+int main(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/gpusched-test-%d.gslog", (int)getpid());
+    MU_CHECK(gs_rt_version() == GPUSCHED_RT_VERSION);
+    static const char *const names[] = {"a", "b", "c"};
+    gs_rt_log_options_t options = {.names = names, .tasks = 3};
+    gs_rt_log_t *log;
+    MU_CHECK(gs_rt_log_create(path, &options, &log) == GS_RT_OK);
+    in_order();
+    skips();
+    ends();
+    stops(log);
+    refused_plans();
+    serves(log);
+    ticks();
+    gs_rt_log_close(log);
+    logs(path);
+    return MU_END();
+}
