@@ -37,6 +37,7 @@ from gpusched.comparison.analyses import (
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.machine_models import MACHINE_WAYS
 from gpusched.comparison.machine_runs import TABLES, job_columns, machine_choices, machine_run
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
@@ -57,6 +58,7 @@ from gpusched.model.gpus.copy_engines import engine_directions
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import COPY_WAITS, listed, uses_engine, work_behind
+from gpusched.model.views.launch_calls import calls_are_free
 from gpusched.model.views.launch_view import PERIODIC_RELEASES
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Time, as_time, in_ticks
@@ -498,6 +500,9 @@ _IN_STREAMS = (
 
 def _needs_machine(models: DerivedModels, way: Way) -> bool:
     """Whether what happens between CPUs, copy engines and kernels matters in a run."""
+    if way.name in MACHINE_WAYS and way.name != "mig":
+        if not calls_are_free(models.workload, models.platform):
+            return True
     if way.name == "time_slices":
         copies = any(uses_engine(part) for task in models.workload for part in task.segments)
         return bool(_no_cpus(models)) or (models.platform.ring == "fifo" and copies)

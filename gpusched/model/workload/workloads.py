@@ -410,7 +410,8 @@ class Workload(NoArray, Tabular):
             ]
 
         The keys are the arguments of `Workload`, `Task` and the segments. The key of a segment's
-        time is the kind of the segment. Editors can check files against
+        time is the kind of the segment. A file with the key ``launches`` has ``version = 2``; older
+        versions of this package do not read it. Editors can check files against
         ``workload.schema.json``, which is installed beside this module.
 
         Parameters
@@ -756,7 +757,8 @@ class Workload(NoArray, Tabular):
 
         Nothing is left out or made longer: copies are requests of an engine, one for both
         directions or one for each as the platform says; a segment that is repeated is as many.
-        Levels are the priorities of streams, and each task has a hardware channel.
+        Levels are the priorities of streams, and each task has a hardware channel. How tasks launch
+        copies and kernels, and what that costs, are arguments of the test.
 
         Parameters
         ----------
@@ -816,8 +818,9 @@ class Workload(NoArray, Tabular):
         ValueError
             The model cannot express the workload: there is no GPU, or tasks have jitter, CPU work
             between GPU segments, kernels without a shape, stream priorities for some tasks only,
-            or more stream priorities than the platform has levels; several processes or priorities
-            would share one stream; there are more than 10**7 launches.
+            or more stream priorities than the platform has levels; launches take CPU time or are
+            synchronous, or kernels have gaps; several processes or priorities would share one
+            stream; there are more than 10**7 launches.
         OverflowError
             A time is 2**60 ticks or more.
 
