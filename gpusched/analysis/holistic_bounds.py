@@ -32,7 +32,7 @@ _RULES = enumeration("analysis.holistic_rule")
 _PARTS = enumeration("analysis.holistic_parts")
 _LAUNCHES = enumeration("analysis.holistic_launch")
 Launching = Literal["graph", "sync", "async"]
-"""How a task launches operations."""
+"""Form in which a task launches operations."""
 
 _QUEUES = ("own", "shared", "own_blocks")
 

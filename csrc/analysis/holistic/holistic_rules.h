@@ -23,7 +23,7 @@ enum {
     GS_ANALYSIS_HOLISTIC_PARTS = 5
 };
 
-/* How a task launches the operations of a job between which it has no CPU work. */
+/* Form in which a task launches the operations of a job between which it has no CPU work. */
 enum {
     GS_ANALYSIS_HOLISTIC_GRAPH = 0, /* in one call */
     GS_ANALYSIS_HOLISTIC_SYNC = 1,  /* one call each, when the one before has ended */

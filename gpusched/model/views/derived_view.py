@@ -273,7 +273,7 @@ def listed(names: Iterable[str]) -> str:
 def launching_sentences(
     tasks: Sequence[Task], platform: Platform, text: Callable[[int], str]
 ) -> list[str]:
-    """How jobs launch copies on engines and kernels, and what that costs."""
+    """Sentences on the forms in which jobs launch operations of the GPU, and on their costs."""
     users = [task for task in tasks if not _is_cpu_only(task)]
     forms = {task.launches or "async" for task in users}
     said = []

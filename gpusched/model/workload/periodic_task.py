@@ -26,7 +26,7 @@ AFTER = "no jobs that other tasks' jobs trigger; after= is reserved for them"
 _KINDS = (CPU, CopyIn, CopyOut, Kernel)
 
 Launches = Literal["async", "sync", "graph"]
-"""How a task launches the operations between which it has no CPU work."""
+"""Form in which a task launches the operations between which it has no CPU work."""
 
 LAUNCHES: tuple[Launches, ...] = ("async", "sync", "graph")
 
