@@ -651,3 +651,15 @@ def _is_split_by_copies(task: gs.Task) -> bool:
             if True in by_cpu[first:last]:
                 return True
     return False
+
+
+def launched(case: Case, rng: Random) -> Case:
+    """The program with a form of launching for each task, and with costs of launches."""
+    w, p = case
+    forms = rng.choice((("async",), ("graph",), ("sync",), ("async", "sync", "graph")))
+    tasks = [task.replace(launches=rng.choice(forms)) for task in w]
+    times = [part.time for task in w for part in task.segments if not isinstance(part, gs.Kernel)]
+    most = max(1, min(times, default=4) // 2)
+    keys = ("launch_cpu", "graph_launch_cpu", "kernel_gap", "wake_latency")
+    costs = {key: rng.choice((0, 0, 1, rng.randint(1, most))) for key in keys}
+    return w.replace(tasks=tasks), p.replace(**costs)

@@ -4,7 +4,8 @@ As `verdict_attack`, with the machine of the package in place of that of the tes
 same runs (tests/simulate/test_machine.py) some hundred times as fast. Each bounded task of a row
 whose bounds hold without conditions is attacked: random first releases, gaps, jitter, times and
 ties; half of the runs change the first releases of the one that came closest to a bound. Rows of
-pbs hold for the stated releases, and edf_parallel for the stated times, too.
+pbs hold for the stated releases, and edf_parallel for the stated times, too. Every second program
+has launches with costs, in forms by task.
 
     python benchmarks/bounds_attack.py [--count 300] [--runs 200] [--first 0] [--kind NAME ...]
         [--ways NAME ...] [--save]
@@ -22,7 +23,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from attack_programs import KINDS, Case, attack_program
+from attack_programs import KINDS, Case, attack_program, launched
 from machine import describe
 from verdict_attack import (
     IN_CHANNELS,
@@ -141,7 +142,10 @@ def main() -> None:
     for number in range(args.count):
         kind, index = args.kind[number % len(args.kind)], args.first + number // len(args.kind)
         try:
-            case = whole_blocks(attack_program(kind, index))
+            case = attack_program(kind, index)
+            if index % 2:
+                case = launched(case, Random(f"launches {kind} {index}"))
+            case = whole_blocks(case)
         except ValueError:
             continue
         found = gs.compare(*case, ways=asked, progress=False)

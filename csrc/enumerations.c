@@ -167,6 +167,12 @@ static const char *const ANALYSIS_HOLISTIC_PARTS[] = {
     [GS_ANALYSIS_HOLISTIC_LIMITS] = "limits",
 };
 
+static const char *const ANALYSIS_HOLISTIC_LAUNCH[] = {
+    [GS_ANALYSIS_HOLISTIC_GRAPH] = "graph",
+    [GS_ANALYSIS_HOLISTIC_SYNC] = "sync",
+    [GS_ANALYSIS_HOLISTIC_ASYNC] = "async",
+};
+
 static const char *const ANALYSIS_HOLISTIC_TERM[] = {
     [GS_ANALYSIS_HOLISTIC_OWN] = "own",         [GS_ANALYSIS_HOLISTIC_CPU] = "cpu",
     [GS_ANALYSIS_HOLISTIC_COPY] = "copy",       [GS_ANALYSIS_HOLISTIC_GPU] = "gpu",
@@ -570,6 +576,8 @@ static const gs_enumeration_t ALL[] = {
      sizeof ANALYSIS_HOLISTIC_RULE / sizeof *ANALYSIS_HOLISTIC_RULE},
     {"analysis.holistic_parts", ANALYSIS_HOLISTIC_PARTS,
      sizeof ANALYSIS_HOLISTIC_PARTS / sizeof *ANALYSIS_HOLISTIC_PARTS},
+    {"analysis.holistic_launch", ANALYSIS_HOLISTIC_LAUNCH,
+     sizeof ANALYSIS_HOLISTIC_LAUNCH / sizeof *ANALYSIS_HOLISTIC_LAUNCH},
     {"analysis.holistic_term", ANALYSIS_HOLISTIC_TERM,
      sizeof ANALYSIS_HOLISTIC_TERM / sizeof *ANALYSIS_HOLISTIC_TERM},
     {"analysis.fifo_status", ANALYSIS_FIFO_STATUS,

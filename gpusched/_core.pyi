@@ -163,9 +163,10 @@ def srm_blocking(
 def holistic(
     period: _In, deadline: _In, jitter: _In, core: _In, priority: _In, level: _In, channel: _In,
     part: _In, *, kind: _In, time: _In, engine: _In, blocks: _In, threads: _In, block_time: _In,
-    regs: _In, smem: _In, rule: int, graph: bool, busy: bool, latency: int, timeslice: int,
-    context_switch: int, sms: int, sm_threads: int, limits: _In | None, parts: int,
-    part_sms: _In | None, channel_ended: bool, whole_ticks: bool, stop: _Stop
+    regs: _In, smem: _In, rule: int, launches: _In, busy: bool, latency: int, launch_cpu: int,
+    graph_launch_cpu: int, kernel_gap: int, wake_latency: int, timeslice: int, context_switch: int,
+    sms: int, sm_threads: int, limits: _In | None, parts: int, part_sms: _In | None,
+    channel_ended: bool, whole_ticks: bool, stop: _Stop
 ) -> tuple[_Ints, _Ints, _Ints]: ...
 
 # py_host_tests.c
@@ -442,13 +443,14 @@ def machine_open(
     item_threads: _In, item_regs: _In, item_smem: _In, item_whole: _In, step_begin: _In,
     step_kind: _In, step_item: _In, device: _In, stream: _In, context: _In, group: _In, level: _In,
     channel: _In, client: _In, limit: _In, set_begin: _In, set: _In, grids: _In, engines: _In,
-    cpus: int, policy: int, rule: int, mode: int, ring: int, latency: int, timeslice: int,
-    context_switch: int, update_cost: int, server_overhead: int, server_core: int, until_end: bool,
-    gpu_priority: _In, tail: _In, frame_period: int, frame_start: _In, entry_begin: _In,
-    entry_task: _In, entry_job: _In, entry_kernel: _In, until: int, last: int, shares: _In,
-    draw: int, release_begin: _In | None, arrival: _In | None, release: _In | None,
-    given_begin: _In | None, given: _In | None, victim: int, drawn_ties: bool, key: _In, index: int,
-    log_jobs: bool, log_operations: bool, log_blocks: bool, log_cpus: bool, stop: _Stop = None
+    cpus: int, policy: int, rule: int, mode: int, ring: int, latency: int, kernel_gap: int,
+    wake_latency: int, timeslice: int, context_switch: int, update_cost: int, server_overhead: int,
+    server_core: int, until_end: bool, gpu_priority: _In, tail: _In, frame_period: int,
+    frame_start: _In, entry_begin: _In, entry_task: _In, entry_job: _In, entry_kernel: _In,
+    until: int, last: int, shares: _In, draw: int, release_begin: _In | None, arrival: _In | None,
+    release: _In | None, given_begin: _In | None, given: _In | None, victim: int, drawn_ties: bool,
+    key: _In, index: int, log_jobs: bool, log_operations: bool, log_blocks: bool, log_cpus: bool,
+    stop: _Stop = None
 ) -> MachineSimulation: ...
 
 # py_sm_usage.c

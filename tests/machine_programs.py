@@ -187,6 +187,7 @@ def random_program(way: str, seed: int) -> MachineProgram:
             given["core"] = rng.randrange(cpus)
         if has["process"] and way in PROCESSES:
             given["process"] = rng.choice("PQ")
+        given["launches"] = rng.choice((None, "async", "sync", "graph"))
         parts = segments(rng, sms, way)
         tasks.append(gs.Task(f"t{i}", period, parts, **given))
     same = len({task.deadline for task in tasks}) < n  # which twin and package order differently
@@ -203,6 +204,8 @@ def random_program(way: str, seed: int) -> MachineProgram:
     facts: dict[str, Any] = {"timeslice": rng.randint(1, 8), "ring": rng.choice(("fifo", "cyclic"))}
     for key in ("launch_latency", "context_switch", "update_cost", "server_overhead"):
         facts[key] = rng.choice((0, 0, 1, 2, rng.randint(0, 8)))
+    for key in ("launch_cpu", "graph_launch_cpu", "kernel_gap", "wake_latency"):
+        facts[key] = rng.choice((0, 0, 0, 1, rng.randint(1, 4)))
     if way != "mig":
         facts["copy_engines"] = rng.choice((1, 1, 2))
     if rng.random() < 0.2:
@@ -249,10 +252,6 @@ def random_program(way: str, seed: int) -> MachineProgram:
         options["times"] = times(rng, workload)
     if rng.random() < 0.3:
         options["last"] = rng.randrange(n)
-    if rng.random() < 0.2:
-        options["launches"] = "sync"
-    if rng.random() < 0.2:
-        options["launch_cpu"] = rng.randint(1, 2)
     if rng.random() < 0.2:
         options["lone_copies"] = "free"
     if rng.random() < 0.3:

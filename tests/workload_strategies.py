@@ -69,6 +69,7 @@ def tasks(draw: Any, name: str, tick: int) -> gs.Task:
     given["gpu_priority"] = draw(_PRIORITIES)
     given["core"] = draw(st.one_of(st.none(), st.integers(0, 2**31 - 1)))
     given["process"] = draw(st.one_of(st.none(), _TEXT.filter(bool)))
+    given["launches"] = draw(st.sampled_from([None, "async", "sync", "graph"]))
     if draw(st.booleans()) and tick <= 250_000:
         given["rate"] = draw(st.sampled_from(["30Hz", "29.97 Hz", "1kHz", "0.5Hz", "40mHz"]))
     else:
@@ -130,6 +131,7 @@ def random_workload(seed: int) -> gs.Workload:
             deadline=time(),
             core=random.randrange(2**31),
             process=label() or "p",
+            launches=random.choice(("async", "sync", "graph")),
         )
         segments = [segment() for _ in range(random.randrange(1, 5))]
         if tick in ("ns", "us", "10ns", "7ns") and random.random() < 0.3:

@@ -40,6 +40,9 @@ _RULES = {
 }
 _LAUNCHES = {
     "graph": "Copies and kernels without CPU work between them are launched in one go.",
+    "async": "Copies and kernels without CPU work between them are launched one by one, and the "
+    "thread waits for all of them.",
+    "mixed": "Each task launches copies and kernels in the form that was given for it.",
     "sync": "The thread waits for each copy and kernel before it launches the next one.",
 }
 _MODES = {
@@ -63,8 +66,8 @@ class HolisticBound(Answer):
     tasks
         The programs.
     rule, launches, mode, sharing
-        The rule of the GPU; how operations are launched; the use of the core meanwhile; and the
-        queues of parts of the GPU, "" without parts.
+        The rule of the GPU; how operations are launched ("mixed" if not all tasks do it alike);
+        the use of the core meanwhile; and the queues of parts of the GPU, "" without parts.
     bound
         Response-time bounds in ticks, counted from the arrivals; -1 without one: int64 ``(n,)`` or
         ``(N, n)``.

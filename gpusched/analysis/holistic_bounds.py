@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from gpusched._support.arguments import (
     instance,
     int_array,
     integer,
+    is_sequence,
     one_of,
 )
 from gpusched._support.registry import enumeration
@@ -28,6 +30,10 @@ __all__ = ["holistic"]
 
 _RULES = enumeration("analysis.holistic_rule")
 _PARTS = enumeration("analysis.holistic_parts")
+_LAUNCHES = enumeration("analysis.holistic_launch")
+Launching = Literal["graph", "sync", "async"]
+"""Form in which a task launches operations."""
+
 _QUEUES = ("own", "shared", "own_blocks")
 
 
@@ -38,9 +44,13 @@ def holistic(
     gpu: GPU | str | None = None,
     threads: int | None = None,
     sms: int = 1,
-    launches: Literal["graph", "sync"] = "graph",
+    launches: Launching | Sequence[Launching] = "graph",
     mode: Literal["suspend", "busy"] = "suspend",
     latency: int = 0,
+    launch_cpu: int = 0,
+    graph_launch_cpu: int = 0,
+    kernel_gap: int = 0,
+    wake_latency: int = 0,
     timeslice: int | None = None,
     context_switch: int = 0,
     part_sms: npt.ArrayLike | None = None,
@@ -84,13 +94,20 @@ def holistic(
     threads, sms
         Without ``gpu``: number of SMs, and threads of each.
     launches
-        "graph": copies and kernels without CPU work between them are one section. "sync": each is a
-        section of its own.
+        "graph": copies and kernels without CPU work between them are one section, which is one
+        call. "async": they are one section, with a call for each; where a call costs nothing, that
+        is the same. "sync": each is a section of its own. One form for all tasks, or one per task.
     mode
         "suspend": a thread leaves its core until its section has ended. "busy": it keeps the core,
         at its priority.
     latency
         Maximum number of ticks from a launch until the section is in its stream.
+    launch_cpu, graph_launch_cpu
+        Ticks of CPU work of a call, and of the call of a graph.
+    kernel_gap
+        Ticks from when a kernel is the first one of its stream until it can start.
+    wake_latency
+        Ticks from the end of a section until its thread is ready, if it has left its core.
     timeslice, context_switch
         With time slices: longest turn of a process while others wait, and ticks that it takes to
         switch to another process.
@@ -131,7 +148,7 @@ def holistic(
     """
     instance(tasks, Programs, "tasks")
     one_of(rule, _RULES, "rule")
-    one_of(launches, ("graph", "sync"), "launches")
+    forms = _forms(launches, tasks.n)
     one_of(mode, ("suspend", "busy"), "mode")
     one_of(channel_release, ("dispatched", "ended"), "channel_release")
     began = perf_counter()
@@ -144,9 +161,13 @@ def holistic(
     bound, jobs, terms = _core.holistic(
         **stack,
         rule=_RULES.index(rule),
-        graph=launches == "graph",
+        launches=np.array([_LAUNCHES.index(form) for form in forms], np.int64),
         busy=mode == "busy",
         latency=integer(latency, "latency"),
+        launch_cpu=integer(launch_cpu, "launch_cpu"),
+        graph_launch_cpu=integer(graph_launch_cpu, "graph_launch_cpu"),
+        kernel_gap=integer(kernel_gap, "kernel_gap"),
+        wake_latency=integer(wake_latency, "wake_latency"),
         timeslice=0 if timeslice is None else integer(timeslice, "timeslice"),
         context_switch=integer(context_switch, "context_switch"),
         sms=count,
@@ -161,7 +182,7 @@ def holistic(
     return HolisticBound(
         tasks=tasks,
         rule=rule,
-        launches=launches,
+        launches=forms[0] if len(set(forms)) == 1 else "mixed",
         mode=mode,
         bound=frozen(bound if tasks.is_stack else bound[0]),
         jobs=frozen(jobs if tasks.is_stack else jobs[0]),
@@ -169,6 +190,19 @@ def holistic(
         sharing=sharing,
         seconds=perf_counter() - began,
     )
+
+
+def _forms(launches: Any, n: int) -> list[str]:
+    """The form of launching of each task."""
+    if isinstance(launches, str) or not is_sequence(launches):
+        one_of(launches, _LAUNCHES, "launches")
+        return [launches] * n
+    forms = list(launches)
+    if len(forms) != n:
+        raise ValueError(f"launches: got {len(forms)} forms, expected one per task ({n})")
+    for i, form in enumerate(forms):
+        one_of(form, _LAUNCHES, f"launches[{i}]")
+    return forms
 
 
 def _refuse_others(

@@ -24,6 +24,13 @@ _MOST_BYTES = 1 << 25
 _MOST_TASKS = 2000
 _TIMES = (
     ("launch_latency", "from a launch to the start of its kernel on an idle GPU (default: 0ns)"),
+    ("launch_cpu", "of a CPU that a launch of a kernel or a copy takes (default: 0ns)"),
+    ("graph_launch_cpu", "of a CPU that a launch of a graph takes (default: 0ns)"),
+    (
+        "kernel_gap",
+        "between the first place in its stream and the start of a kernel (default: 0ns)",
+    ),
+    ("wake_latency", "from the end of an operation to its waiting thread (default: 0ns)"),
     ("context_switch", "to switch the GPU to another context (default: 0ns)"),
     ("timeslice", "for which a context keeps the GPU while others wait (default: 2ms)"),
     ("update_cost", "to update the run list of the GPU, for gcaps (default: 0ns)"),

@@ -646,12 +646,25 @@ def _dispatcher(test: Callable[..., pbs.Edf], *, waits: bool) -> Callable[..., F
     """
 
     def run(models: DerivedModels, way: Way, request: Request, options: dict[str, Any]) -> Found:
+        if not waits:
+            _refuse_calls(models)
         view = _batches(models, request, waits=waits)
         answer = test(view.tasks, view.table, budget=request.budget, stop=request.stop, **options)
         refuse_unsettled(answer, models.text)
         return Found(answer, view, bool(answer.accepted))
 
     return run
+
+
+def _refuse_calls(models: DerivedModels) -> None:
+    """Raise ValueError for calls that take CPU time, which belong to the unit of a job."""
+    for task in models.gpu_users():
+        key = "graph_launch_cpu" if task.launches == "graph" else "launch_cpu"
+        if cost := getattr(models.platform, key):
+            raise ValueError(
+                f"{key}: got {models.text(cost)} for {task.name}, expected 0; a unit begins with "
+                "its calls, and the model has units of GPU work"
+            )
 
 
 def _batches(models: DerivedModels, request: Request, *, waits: bool = True) -> BatchView:

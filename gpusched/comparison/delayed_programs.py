@@ -62,6 +62,9 @@ def delayed_programs(models: DerivedModels) -> DelayedPrograms | None:
 
 
 def _delayed(models: DerivedModels) -> DelayedPrograms | None:
+    if any(task.launches == "sync" for task in models.workload):
+        return None  # its thread needs its core between operations, too
+    given_models, models = models.given, models.with_calls()
     workload = models.workload
     tasks = list(workload)
     if any(task.jitter or task.deadline > task.period for task in tasks):
@@ -86,7 +89,7 @@ def _delayed(models: DerivedModels) -> DelayedPrograms | None:
         else:
             changed.append(task.replace(segments=segments))
     made = models._with(workload.replace(tasks=changed))
-    made.given = models.given
+    made.given = given_models
     of_task = dict(zip(workload.names, core, strict=True))
     said = (
         f"each task has a core: {by_core(of_task)}",

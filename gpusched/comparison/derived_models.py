@@ -48,6 +48,11 @@ from gpusched.model.views.derived_view import (
     runs_on_cpu,
     uses_engine,
 )
+from gpusched.model.views.launch_calls import (
+    calls_are_free,
+    explicit_calls,
+    platform_without_calls,
+)
 from gpusched.model.workload.kernel_waves import KernelTimes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import (
@@ -464,10 +469,26 @@ class DerivedModels:
         program itself.
         """
         given = self.given
-        made = given._with(given.workload, given.platform.replace(slowdown=None, launch_latency=0))
+        free = platform_without_calls(given.platform).replace(slowdown=None, launch_latency=0)
+        made = given._with(given.workload, free)
         made._keeps_profiles = True
         made._copies_wait = False
         return made
+
+    def with_calls(self) -> DerivedModels:
+        """The models with the calls of launches, gaps and wake-ups in segments and latencies."""
+        if calls_are_free(self.workload, self.platform):
+            return self
+
+        def make() -> DerivedModels:
+            tasks = [
+                task.replace(segments=[part for part, _ in explicit_calls(task, self.platform)])
+                for task in self.workload
+            ]
+            platform = platform_without_calls(self.platform)
+            return self._with(self.workload.replace(tasks=tasks), platform)
+
+        return self.once("with_calls", make)
 
     def impossible(self) -> tuple[str, ...]:
         """Sentences on why no way of sharing the GPU can meet all deadlines; often none."""

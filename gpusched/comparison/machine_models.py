@@ -2,7 +2,7 @@
 
 A job of a task runs the steps of its program: CPU work, calls of copies and kernels, waits for
 them, and the beginnings and ends of sections, at which the rule of a way may let it wait. What
-differs between asynchronous and synchronous launches is in the steps; what differs between ways is
+differs between the forms of launching is in the steps; what differs between ways is
 in the sections, in the rooms of the tasks (stream, context, queue, channel, SMs) and in the rule.
 The rules are those of ``csrc/simulate/machine/machine.h``.
 """
@@ -28,7 +28,7 @@ from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms, share_un
 from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.views.derived_view import given_to_all, runs_on_cpu
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
-from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.periodic_task import Launches, Task
 from gpusched.model.workload.platforms import Platform, process_of_each
 from gpusched.model.workload.segments import CPU, CopyIn, Kernel
 from gpusched.model.workload.workloads import Workload
@@ -119,15 +119,34 @@ def _sections(items: Sequence[_Item], *, lone: bool) -> list[tuple[int, int]]:
     return found
 
 
-def _program(
-    items: Sequence[_Item], sections: Sequence[tuple[int, int]], *, waits: bool, call_item: int
-) -> list[_Step]:
-    """The steps of a job, which waits before CPU work and at the ends of sections.
+@dataclass(frozen=True)
+class _Program:
+    """The items and steps of a job; calls that take CPU work have items for it, behind the others.
 
-    ``waits``: it waits behind each call, too. ``call_item``: the item of the CPU work before the
-    first call, those of the other calls are behind it; -1: a call takes no CPU.
+    ``calls``: the items (the first ones, of graphs) whose calls take ``cost`` ticks of a CPU each.
+    """
+
+    items: Sequence[_Item]
+    steps: Sequence[_Step]
+    calls: Sequence[int]
+    cost: int
+
+
+def _program(
+    items: Sequence[_Item],
+    sections: Sequence[tuple[int, int]],
+    launches: Launches | None,
+    platform: Platform,
+) -> _Program:
+    """The program of a job, which waits before CPU work and at the ends of sections.
+
+    With "sync" launches it waits behind each call, too. A graph has all operations up to the next
+    wait; they are called at one instant.
     """
     steps: list[_Step] = []
+    graphs = launches == "graph"
+    cost = platform.graph_launch_cpu if graphs else platform.launch_cpu
+    calls: list[int] = []
     begins, ends = {begin for begin, _ in sections}, {end for _, end in sections}
     called = False
     for i in range(len(items) + 1):
@@ -144,14 +163,14 @@ def _program(
         if not on_gpu:
             steps.append(_Step("work", i))
             continue
-        if call_item >= 0:
-            steps.append(_Step("work", call_item))
-            call_item += 1
+        if cost and not (graphs and called):
+            steps.append(_Step("work", len(items) + len(calls)))
+            calls.append(i)
         steps.append(_Step("call", i))
-        called = not waits
-        if waits:
+        called = launches != "sync"
+        if not called:
             steps.append(_Step("wait"))
-    return [*steps, _Step("stop")]
+    return _Program(items, [*steps, _Step("stop")], calls, cost)
 
 
 # Rooms --------------------------------------------------------------------------------------------
@@ -363,8 +382,6 @@ def machine_model(
     draw: str = "operation",
     ties: str = "index",
     last: int | str | None = None,
-    launches: str = "async",
-    launch_cpu: int = 0,
     lone_copies: str = "section",
     channel_release: str = "dispatched",
     jitter: bool = True,
@@ -420,9 +437,6 @@ def machine_model(
     ties, last
         Order of tasks whose requests coincide: by "index", or by "draw"; ``last`` is a task whose
         requests come last.
-    launches, launch_cpu
-        "async": a job waits before CPU work and at the ends of sections; "sync": behind each call.
-        ``launch_cpu``: CPU work before each call, in ticks.
     lone_copies
         "section": copies without a kernel are a section; "free": they are in none.
     channel_release
@@ -446,7 +460,6 @@ def machine_model(
         (cpu or played.cpu, _POLICIES, "cpu"),
         (draw, _DRAWS, "draw"),
         (ties, ("index", "draw"), "ties"),
-        (launches, ("async", "sync"), "launches"),
         (lone_copies, ("section", "free"), "lone_copies"),
         (queues, ("own", "shared"), "queues"),
         (lock, ("fmlp", "omlp"), "lock"),
@@ -465,19 +478,16 @@ def machine_model(
     rooms = [
         replace(room, device=home) for room, home in zip(rooms_of(case), case.home, strict=True)
     ]
-    items = _all_items(case)
+    programs = _programs(case, way, lone=lone_copies == "section")
     columns = _task_columns(models, policy, cores, tails)
     if not jitter:
         columns["jitter"] = np.zeros(len(workload), np.int64)
     columns |= _room_columns(case, rooms, of_client=channels_of_client, channels=channels)
-    columns |= _program_columns(
-        case, rooms, items, way, waits=launches == "sync", launch_cpu=launch_cpu,
-        lone=lone_copies == "section", whole=whole,
-    )  # fmt: skip
-    columns |= _device_columns(models, gpus, items, rooms, way)
+    columns |= _program_columns(case, rooms, programs, way=way, whole=whole)
+    columns |= _device_columns(models, gpus, programs, rooms, way)
     columns |= _frame_columns(workload, table)
     columns |= _release_columns(workload, releases, until)
-    columns |= _given_columns(items, times, launch_cpu)
+    columns |= _given_columns(programs, times)
     shares = (execution_shares(low, "whole time", name="low", zero=True)[0], gap_share(gap, "gap"))
     flat = [part for share in map(_short, shares) for part in (share.numerator, share.denominator)]
     columns["shares"] = np.array(flat, np.int64)
@@ -489,6 +499,8 @@ def machine_model(
         "mode": _MODES.index(mode or _MODES[0]),
         "ring": _RINGS.index(ring or platform.ring),
         "latency": platform.launch_latency,
+        "kernel_gap": platform.kernel_gap,
+        "wake_latency": platform.wake_latency,
         "timeslice": platform.timeslice if played.rule == "time_slices" else 1,
         "context_switch": platform.context_switch,
         "update_cost": platform.update_cost,
@@ -528,6 +540,18 @@ def _case(
             f"instances: got {shown(instances)}, expected one of 0 to {len(gpus) - 1} per task"
         )
     return _Case(models, gpus, home), gpus
+
+
+def _programs(case: _Case, way: str, *, lone: bool) -> list[_Program]:
+    """The programs of all tasks; ``lone``: copies without a kernel are a section."""
+    played, found = MACHINE_WAYS[way], []
+    serial = played.rule == "edf_serial"
+    for task, items in zip(case.workload, _all_items(case), strict=True):
+        sections = _sections(items, lone=lone and not serial) if played.sections else []
+        if serial and sections:  # one job's GPU part at a time
+            sections = [(sections[0][0], sections[-1][1])]
+        found.append(_program(items, sections, task.launches, case.platform))
+    return found
 
 
 def _all_items(case: _Case) -> list[list[_Item]]:
@@ -657,35 +681,18 @@ _ITEM_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "regs", "smem", 
 
 
 def _program_columns(
-    case: _Case,
-    rooms: Sequence[_Room],
-    items: Sequence[Sequence[_Item]],
-    way: str,
-    *,
-    waits: bool,
-    launch_cpu: int,
-    lone: bool,
-    whole: bool,
+    case: _Case, rooms: Sequence[_Room], programs: Sequence[_Program], *, way: str, whole: bool
 ) -> dict[str, Any]:
-    """The items and the steps of all tasks.
-
-    Calls that take CPU work have items for it, behind those of the segments.
-    """
+    """The items and the steps of all tasks."""
     rows: list[tuple[int, ...]] = []
     steps: list[_Step] = []
     item_begin, step_begin = [0], [0]
-    played = MACHINE_WAYS[way]
-    for room, own in zip(rooms, items, strict=True):
+    for room, own in zip(rooms, programs, strict=True):
         engines = _engines(_engines_of(case.models, way, case.gpus[room.device]))
         gpu = case.gpus[room.device]
-        rows += [_row(item, room, gpu, engines, whole) for item in own]
-        serial = played.rule == "edf_serial"
-        sections = _sections(own, lone=lone and not serial) if played.sections else []
-        if serial and sections:  # one job's GPU part at a time
-            sections = [(sections[0][0], sections[-1][1])]
-        calls = [item for item in own if item.kind != "cpu"] if launch_cpu else []
-        rows += [(_KINDS.index("cpu"), launch_cpu, *[0] * 6) for _ in calls]
-        steps += _program(own, sections, waits=waits, call_item=len(own) if calls else -1)
+        rows += [_row(item, room, gpu, engines, whole) for item in own.items]
+        rows += [(_KINDS.index("cpu"), own.cost, *[0] * 6) for _ in own.calls]
+        steps += own.steps
         item_begin.append(len(rows))
         step_begin.append(len(steps))
     columns = np.array(rows, np.int64).reshape(-1, len(_ITEM_COLUMNS)).T
@@ -737,15 +744,15 @@ def _engines(given: CopyEngines) -> int:
 def _device_columns(
     models: DerivedModels,
     gpus: Sequence[GPU],
-    items: Sequence[Sequence[_Item]],
+    programs: Sequence[_Program],
     rooms: Sequence[_Room],
     way: str,
 ) -> dict[str, Any]:
     """Kernels that run at once, and copy engines, of each device."""
     known = models.platform.gpu is not None
     engines = [_engines(_engines_of(models, way, gpu if known else None)) for gpu in gpus]
-    for task, own, room in zip(models.workload, items, rooms, strict=True):
-        if engines[room.device] == 0 and any(item.kind == "copy" for item in own):
+    for task, own, room in zip(models.workload, programs, rooms, strict=True):
+        if engines[room.device] == 0 and any(item.kind == "copy" for item in own.items):
             raise ValueError(f"copy_engines: got 0, expected one for the copies of {task.name}")
     grids = [gpu.resident_grids if known else max(len(models.workload), 1) for gpu in gpus]
     return {"grids": np.array(grids, np.int64), "engines": np.array(engines, np.int64)}
@@ -796,22 +803,24 @@ def _release_columns(
     }
 
 
-def _given_columns(items: Sequence[Sequence[_Item]], times: Any, launch_cpu: int) -> dict[str, Any]:
+def _given_columns(programs: Sequence[_Program], times: Any) -> dict[str, Any]:
     """Given times: a row per job, of which calls take those of their operations at most."""
     if times is None:
         return dict.fromkeys(("given_begin", "given"))
-    if len(times) != len(items):
-        raise ValueError(f"times: got {len(times)} entries, expected one per task ({len(items)})")
+    if len(times) != len(programs):
+        raise ValueError(
+            f"times: got {len(times)} entries, expected one per task ({len(programs)})"
+        )
     begin, given = [0], list[int]()
-    for i, (own, jobs) in enumerate(zip(items, times, strict=True)):
-        calls = [k for k, item in enumerate(own) if item.kind != "cpu"] if launch_cpu else []
+    for i, (own, jobs) in enumerate(zip(programs, times, strict=True)):
+        count = len(own.items)
         for j, row in enumerate(jobs):
-            if len(row) != len(own):
+            if len(row) != count:
                 raise ValueError(
-                    f"times[{i}][{j}]: got {len(row)} times, expected one per segment ({len(own)})"
+                    f"times[{i}][{j}]: got {len(row)} times, expected one per segment ({count})"
                 )
             row = [max(1, integer(time, f"times[{i}][{j}]")) for time in row]
-            given += [*row, *(min(row[k], launch_cpu) for k in calls)]
+            given += [*row, *(min(row[k], own.cost) for k in own.calls)]
         begin.append(len(given))
     return {"given_begin": np.array(begin, np.int64), "given": np.array(given, np.int64)}
 

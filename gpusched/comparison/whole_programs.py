@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,13 @@ def _edf_serial(models: DerivedModels, way: Way) -> _Case:
                 f"{task.name}: got copies by the CPU, expected none; the GPU work of a job has "
                 "them in it"
             )
+        for on_gpu, run in groupby(task.segments, lambda part: not runs_on_cpu(part)):
+            count = sum(part.repeat for part in run) if on_gpu else 0
+            if task.launches == "sync" and count > 1:
+                raise ValueError(
+                    f"{task.name}: got sync launches of {count} operations without CPU work "
+                    "between them, expected async or graph; the GPU work of a job is one unit"
+                )
     return _Case(models, models.programs("one_stream"), {"rule": "edf_serial"})
 
 
@@ -162,7 +170,11 @@ def whole_program(
     accepts.
     """
     case = WHOLE_PROGRAMS[way.name](models, way)
-    arguments = case.arguments | {"latency": models.platform.launch_latency}
+    platform = models.platform
+    costs = ("launch_cpu", "graph_launch_cpu", "kernel_gap", "wake_latency")
+    arguments = case.arguments | {key: getattr(platform, key) for key in costs}
+    arguments["latency"] = platform.launch_latency
+    arguments["launches"] = [task.launches or "async" for task in models.workload]
     view, tasks, said = case.view, case.view.tasks, case.said
 
     def tested(programs: Programs) -> HolisticBound:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.python
 
 RULES = enumeration("analysis.holistic_rule")
 PARTS = enumeration("analysis.holistic_parts")
+LAUNCHES = enumeration("analysis.holistic_launch")
 # Ways of the twin: rule and parts.
 WAYS = {
     "one_stream": ("one_stream", ""),
@@ -75,9 +76,13 @@ def bounds(
     found, _, terms = _core.holistic(
         **{key: array[None] for key, array in programs(way, machine, tasks)._arrays().items()},
         rule=RULES.index(rule),
-        graph=launches == "graph",
+        launches=np.array([LAUNCHES.index(task.launches or launches) for task in tasks], np.int64),
         busy=waiting == "spin",
         latency=machine.latency,
+        launch_cpu=machine.launch_cpu,
+        graph_launch_cpu=machine.graph_launch_cpu,
+        kernel_gap=machine.gap,
+        wake_latency=machine.wake,
         timeslice=machine.slice,
         context_switch=machine.switch,
         sms=machine.sms,
@@ -134,7 +139,11 @@ def random_system(random: Random, way: str) -> tuple[twin.Machine, list[twin.Tas
         limits = (random.randint(1, sms), random.randint(1, sms))
     elif WAYS[way][1]:
         parts = (first := random.randint(1, sms - 1), sms - first)
+    costs = dict.fromkeys(("launch_cpu", "graph_launch_cpu", "gap", "wake"), 0)
+    if random.random() < 0.5:
+        costs = {key: random.choice((0, 1, 2)) for key in costs}
     machine = twin.Machine(
+        **costs,
         sms=sms,
         threads=threads,
         latency=random.choice((0, 0, 1, 2)),
@@ -149,6 +158,7 @@ def random_system(random: Random, way: str) -> tuple[twin.Machine, list[twin.Tas
         random.choice((1, 2, 4)),
     )
     cores, ranks = random.randint(1, 3), random.sample(range(6), 6)
+    forms = random.choice(((None,), (None,), ("graph", "sync", "async")))
     tasks = []
     for i in range(n):
         segments: list[Any] = []
@@ -173,6 +183,7 @@ def random_system(random: Random, way: str) -> tuple[twin.Machine, list[twin.Tas
                 level=random.randrange(levels),
                 channel=i % channels,
                 part=random.randint(0, 1) if parts or limits else 0,
+                launches=random.choice(forms),
             )
         )
     return machine, tasks
@@ -184,7 +195,8 @@ def test_the_twin_has_the_same_bounds(way: str) -> None:
     for seed in range(150):
         random = Random(f"{way} {seed}")
         machine, tasks = random_system(random, way)
-        launches, waiting = random.choice(("graph", "sync")), random.choice(("suspend", "spin"))
+        launches = random.choice(("graph", "sync", "async"))
+        waiting = random.choice(("suspend", "spin"))
         waiting = "suspend" if way == "edf_serial" else waiting
         whole, ended = random.random() < 0.5, random.random() < 0.3
         options: Any = (launches, waiting, whole)
@@ -208,7 +220,10 @@ def test_the_twin_has_the_same_bounds(way: str) -> None:
 
 def drawn(seed: int, way: str = "streams") -> tuple[gs.Programs, dict[str, Any]]:
     machine, tasks = random_system(Random(f"law {way} {seed}"), way)
-    options: dict[str, Any] = {"latency": machine.latency}
+    options: dict[str, Any] = {"latency": machine.latency, "launch_cpu": machine.launch_cpu}
+    options |= {"graph_launch_cpu": machine.graph_launch_cpu, "kernel_gap": machine.gap}
+    options |= {"wake_latency": machine.wake}
+    options["launches"] = [task.launches or "async" for task in tasks]
     if way == "time_slices":
         options |= {"timeslice": machine.slice, "context_switch": machine.switch}
     if way == "streams":
@@ -275,6 +290,7 @@ def test_names_and_rows_make_no_difference() -> None:
         tasks, options = drawn(seed)
         order = Random(seed).sample(range(tasks.n), tasks.n)
         found = gs.analysis.holistic(tasks, "streams", **options)
+        options["launches"] = [options["launches"][i] for i in order]
         other = gs.analysis.holistic(tasks.select(order), "streams", **options)
         assert other.bound.tolist() == found.bound[order].tolist()
 
@@ -303,6 +319,9 @@ TASKS = gs.Programs(period=[50, 60], kind=[["cpu", "kernel"]] * 2, time=[[1, 5],
         (TASKS, "time_slices", {"timeslice": 0}, "timeslice: got 0, expected a positive time"),
         (TASKS, "one_stream", {"latency": -1}, "latency: got -1, expected a time"),
         (TASKS, "one_stream", {"launches": "now"}, "launches: got 'now'"),
+        (TASKS, "one_stream", {"launches": ["graph"]}, "launches: got 1 forms, expected one per"),
+        (TASKS, "one_stream", {"launches": ["graph", 1]}, r"launches\[1\]: got 1, expected one of"),
+        (TASKS, "one_stream", {"kernel_gap": -1}, "kernel_gap: got -1, expected a time"),
         (TASKS, "one_stream", {"mode": "spin"}, "mode: got 'spin'"),
         (TASKS.replace(priority=[1, 1]), "one_stream", {"mode": "busy"}, "priority.1.: got 1"),
         (TASKS, "streams", {"threads": 8, "queues": "shared"}, "queues: got 'shared' without"),

@@ -294,6 +294,14 @@ static void test_limits(void)
     check_worst(&system, (const int64_t[]){9, 14});
     system.model.latency = 3;
     check_worst(&system, (const int64_t[]){12, 17});
+    /* Copies 4 to 6 and 6 to 8; the first kernel joins at 8, the second one's gap ends before it
+     * is its turn. */
+    system.model.kernel_gap = 2;
+    check_worst(&system, (const int64_t[]){14, 19});
+    system.model.wake_latency = 1;
+    check_worst(&system, (const int64_t[]){15, 20});
+    system.model.mode = GS_SIMULATE_MACHINE_BUSY; /* each has a CPU */
+    check_worst(&system, (const int64_t[]){14, 19});
 }
 
 /* A run in slices of one instant is the run in one piece. */
@@ -336,6 +344,7 @@ static void test_faults(void)
         system.context[1] =
             rule == GS_SIMULATE_MACHINE_RULE_TIME_SLICES || rule == GS_SIMULATE_MACHINE_RULE_GCAPS;
         system.limit[0] = 1;
+        system.model.kernel_gap = system.model.wake_latency = 1;
         for (int kind = 0; kind < FAULT_KINDS; kind++) {
             for (fault_t fault = fault_first(kind); fault_next(&fault);) {
                 fault_check(&fault, open_and_close(&fault.ctx, &system));
@@ -366,6 +375,8 @@ static void test_refusals(void)
         {&s.model.gap.under, 0, "gap", -1, GS_ERR_VALUE},
         {&s.model.last, -1, "last", -1, GS_ERR_VALUE},
         {&s.model.latency, -1, "latency", 0, GS_ERR_VALUE},
+        {&s.model.kernel_gap, -1, "kernel_gap", 0, GS_ERR_VALUE},
+        {&s.model.wake_latency, INT64_MAX, "wake_latency", 0, GS_ERR_OVERFLOW},
         {&s.model.until, INT64_MAX, "until", 0, GS_ERR_OVERFLOW},
         {&s.grids[0], -1, "grids", 0, GS_ERR_VALUE},
         {&s.engines[0], 3, "engines", 0, GS_ERR_VALUE},

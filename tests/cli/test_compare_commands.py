@@ -263,6 +263,23 @@ def test_the_update_cost_reaches_gcaps_and_the_report(folder: Path) -> None:
     assert "run list" not in gs.compare(answer.workload, gs.Platform(), ways=["srm"]).to_html()
 
 
+def test_costs_and_forms_of_launches_reach_the_answer(folder: Path) -> None:
+    costs = {"launch_cpu": "6us", "graph_launch_cpu": "8us", "kernel_gap": "1us"}
+    costs["wake_latency"] = "30us"
+    given = [text for key, time in costs.items() for text in (f"--{key.replace('_', '-')}", time)]
+    w = gs.Workload.load(folder / "good.toml").replace(launches="graph")
+    w.save(folder / "graphs.toml")
+    assert (folder / "graphs.toml").read_text(encoding="utf-8").startswith("version = 2\n")
+    answer = gs.analyze(w, gs.Platform("AGX Orin", cpus=2, **costs), "mpcp")
+    done = run(folder, "check", "graphs.toml", *ORIN, "--way", "mpcp", *given)
+    assert re.search(rf"^camera +40ms +{answer.response[0] / 1000:g}ms ", done.stdout, re.MULTILINE)
+    done = run(folder, "compare", "graphs.toml", *ORIN, "--way", "mpcp", *given, "--output", "out")
+    page = (folder / "out" / "compare.html").read_text(encoding="utf-8")
+    assert '<tr><th scope="row">wake-up of a thread</th><td>30us</td></tr>' in page
+    text = refused(folder, "compare", "good.toml", "--kernel-gap", "1")
+    assert text.startswith("--kernel-gap: got '1', expected a number with a unit")
+
+
 def test_more_streams_than_channels_are_said(folder: Path) -> None:
     parts = [gs.CPU("1ms"), gs.Kernel("1ms", blocks=4, threads=128)]
     tasks = [gs.Task(f"t{i}", "40ms", parts) for i in range(5)]

@@ -418,7 +418,7 @@ HOSTILE = {
         (inside("detail", "hosts", "name", value={"tuple": ["a", "b", "x"]}), "detail.tasks: got"),
         (inside("detail", "_failed", value=7), "detail"),
         (fields(workload=3), "workload.document: got 3"),
-        (inside("workload", "version", value=2), "workload.version: got 2"),
+        (inside("workload", "version", value=3), "workload.version: got 3"),
         (inside("workload", "task", 0, "rate", value="fast"), "workload.task[0].rate: got 'fast'"),
         (
             inside("workload", "task", 1, "segments", 0, "cpu", value="0ms"),

@@ -185,6 +185,8 @@ static void read_system(fuzz_t *f, system_t *s)
     }
     read_frames(f, s);
     m->victim = fuzz_number(f, -1, m->n - 1);
+    m->kernel_gap = fuzz_time(f, 0, 3);
+    m->wake_latency = fuzz_time(f, 0, 3);
     m->period = s->period;
     m->deadline = s->deadline;
     m->offset = s->offset;
@@ -242,6 +244,11 @@ static void check_order(const gs_simulate_machine_t *run)
             last = time;
         }
         FUZZ_CHECK(last == -1 || last > run->op[GS_SIMULATE_MACHINE_OP_FIRST][k]);
+        int64_t item = m->item_begin[run->op[GS_SIMULATE_MACHINE_OP_TASK][k]] +
+                       run->op[GS_SIMULATE_MACHINE_OP_ITEM][k];
+        int64_t joined = run->op[GS_SIMULATE_MACHINE_OP_JOINED][k];
+        FUZZ_CHECK(m->item_kind[item] != GS_SIMULATE_MACHINE_ITEM_KERNEL || joined == -1 ||
+                   joined - run->op[GS_SIMULATE_MACHINE_OP_HEAD][k] >= m->kernel_gap);
     }
 }
 

@@ -138,6 +138,72 @@ def test_written_files_follow_the_schema(tmp_path: Path) -> None:
         checker.validate(json.loads((tmp_path / "w.json").read_bytes()))
 
 
+VERSION_2 = """\
+version = 2
+tick = "us"
+launches = "sync"
+
+[[task]]
+name = "a"
+period = "1ms"
+segments = [{ kernel = "5us", repeat = 3 }]
+
+[[task]]
+name = "b"
+period = "1ms"
+launches = "graph"
+segments = [{ kernel = "5us", repeat = 3 }]
+"""
+
+
+def test_version_2_is_written_for_new_keys_only(tmp_path: Path) -> None:
+    w = load(tmp_path, VERSION_2)
+    assert [task.launches for task in w] == ["sync", "graph"]
+    validator().validate(tomllib.loads(VERSION_2))
+    old = load(tmp_path, VERSION_2.replace("launches", "# launches").replace("= 2", "= 1"))
+    assert [task.launches for task in old] == [None, None] and old != w
+    for made, version in ((w, 2), (w[:1], 2), (old, 1), (old.replace(launches="async"), 2)):
+        for suffix in ("toml", "json"):
+            path = tmp_path / f"made.{suffix}"
+            made.save(path)
+            assert gs.Workload.load(path) == made
+            text = path.read_text(encoding="utf-8")
+            document = tomllib.loads(text) if suffix == "toml" else json.loads(text)
+            assert document["version"] == version
+            validator().validate(document)
+        assert pickle.loads(pickle.dumps(made)) == made
+
+
+@pytest.mark.parametrize("text", [VERSION_2, VERSION_2.replace('launches = "sync"\n', "")])
+def test_version_1_has_no_new_keys(tmp_path: Path, text: str) -> None:
+    document = text.replace("version = 2", "version = 1")
+    where = "" if "sync" in text else r"task\[1\]\."
+    expected = f"{where}launches: got a key of version 2 in a document of version 1, expected ver"
+    with pytest.raises(ValueError, match=expected):
+        load(tmp_path, document)
+    assert not validator().is_valid(tomllib.loads(document))
+
+
+def test_launches_of_workloads_and_tasks() -> None:
+    segments = [gs.Kernel(5)]
+    own = gs.Task("a", 9, segments, launches="graph")
+    w = gs.Workload([own, gs.Task("b", 9, segments)], launches="sync")
+    assert [task.launches for task in w] == ["graph", "sync"]
+    assert [task.launches for task in w.replace(launches="async")] == ["async", "async"]
+    assert w.replace(notes=["n"])["b"].launches == "sync" and w["b"] != w["b"].replace(
+        launches=None
+    )
+    assert (w[:1] + w[1:])["b"].launches == w.scaled(kernels=2)["b"].launches == "sync"
+    assert "launches='graph'" in repr(own) and "launches graph" in str(w)
+    assert "launches graph" in w._repr_html_()
+    with pytest.raises(ValueError, match="launches: got 'later', expected one of async, sync, gra"):
+        gs.Task("a", 9, segments, launches="later")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="launches: got 3, expected one of async, sync, graph"):
+        gs.Workload([own], launches=3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="launches: got 3, expected one of async, sync, graph"):
+        w.replace(launches=3)  # type: ignore[arg-type]
+
+
 def validator() -> Any:
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.Draft202012Validator.check_schema(schema())
@@ -194,9 +260,9 @@ REFUSED = [
     (HEAD + "task = " + "[" * 99999, "got lists in lists too deep, expected TOML"),
     ("version = " + "9" * 5000, "got a number that is too long, expected TOML"),
     # the top
-    ("", "version: got none, expected 1"),
-    ("version = 2", "version: got 2, expected 1"),
-    ("version = true", "version: got True, expected 1"),
+    ("", "version: got none, expected 1 or 2"),
+    ("version = 3", "version: got 3, expected 1 or 2"),
+    ("version = true", "version: got True, expected 1 or 2"),
     ("version = 1", "task: got none, expected at least one task"),
     ("version = 1\ntask = []", "task: got an empty list, expected at least one task"),
     ("version = 1\ntask = 3", "task: got 3, expected a list"),
@@ -205,6 +271,11 @@ REFUSED = [
     ("version = 1\ntick = 3", "tick: got 3, expected a unit (ns, us, ms, s) or a time"),
     ('version = 1\ntick = "0.5ns"', "tick: got '0.5ns', expected a whole number of ns"),
     (HEAD + "notes = [1]", "notes[0]: got 1, expected text"),
+    ("version = 2\nlaunches = 3", "launches: got 3, expected one of async, sync, graph"),
+    (
+        "version = 2\n" + TASK + "launches = 'x'\nsegments = [{ cpu = 1 }]",
+        "task[0].launches: got 'x', expected one of async, sync, graph",
+    ),
     # tasks
     (HEAD + "[[task]]\nsegments = []", "task[0].name: got none, expected one"),
     (HEAD + TASK, "task[0].segments: got none, expected one"),

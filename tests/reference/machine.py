@@ -13,6 +13,12 @@ Choices where the rules leave one:
 - A channel is a FIFO of kernels by arrival in their streams; a kernel leaves it when dispatched, or
   with ``channel_release="ended"`` when it ends.
 - Every operation arrives `launch_latency` after its call, copies too; calls do not wait for it.
+- A call is CPU work of `launch_cpu` ticks, at whose end the operation is called; all operations of
+  a graph are called at the end of `graph_launch_cpu` ticks. A graph is a maximal sequence of
+  operations of a section without CPU work between them.
+- A kernel joins its queue `kernel_gap` ticks after it became the first of its stream, or later.
+- A suspended thread is ready `wake_latency` ticks after the operations that it waits for. What does
+  not need its thread (an END that costs nothing, a STOP behind it) does not wait for that.
 - A kernel without a shape takes all SMs that it may use, when all of them are empty.
 - Two engines or more are one per direction, an unknown number is one. Copies go on while contexts
   change. Engines with stated directions are not played.
@@ -305,8 +311,9 @@ def sections_of(items: Sequence[Item]) -> list[tuple[int, int]]:
 def program_of(
     items: Sequence[Item],
     sections: Sequence[tuple[int, int]],
-    launches: str = "async",
+    launches: str | None = None,
     launch_cpu: int = 0,
+    graph_launch_cpu: int = 0,
 ) -> list[Step]:
     """Steps of a job; in a section that holds CPU work, the thread waits before that work."""
     steps: list[Step] = []
@@ -327,8 +334,11 @@ def program_of(
         if not on_gpu:
             steps.append(Step("WORK", i, items[i].time))
             continue
-        if launch_cpu:
-            steps.append(Step("WORK", i, launch_cpu))
+        cost = launch_cpu
+        if launches == "graph":
+            cost = 0 if open_calls else graph_launch_cpu
+        if cost:
+            steps.append(Step("WORK", i, cost))
         steps.append(Step("CALL", i))
         open_calls = True
         if launches == "sync":
@@ -377,8 +387,6 @@ class Machine:
         times: Times = None,
         seed: int | None = None,
         last: int | str | None = None,
-        launches: str = "async",
-        launch_cpu: int = 0,
         lone_copies: str = "section",
         channel_release: str = "dispatched",
     ) -> None:
@@ -411,8 +419,10 @@ class Machine:
         self.items = [items_of(task) for task in workload]
         self.sections = [way.sections(items, lone_copies) for items in self.items]
         self.programs = [
-            program_of(items, sections, launches, launch_cpu)
-            for items, sections in zip(self.items, self.sections, strict=True)
+            program_of(
+                items, sections, task.launches, platform.launch_cpu, platform.graph_launch_cpu
+            )
+            for task, items, sections in zip(workload, self.items, self.sections, strict=True)
         ]
         self.shapes: list[dict[int, Shape]] = [{} for _ in range(n)]
         for i, items in enumerate(self.items):
@@ -434,6 +444,7 @@ class Machine:
             key=lambda job: (job.release, job.task, job.number),
         )
         self.flying: list[Op] = []
+        self.waking: list[tuple[int, Thread]] = []  # suspended threads, and when they are ready
         self.run_log = Run(workload, until, list(self.pending), [], [], [], [])
         self.run_log.jobs.sort(key=lambda job: (job.task, job.number))
         way.setup(self)
@@ -500,7 +511,11 @@ class Machine:
         times = [job.release for job in self.pending[:1]]
         times += [self.now + th.left for th in self.threads if th.cpu >= 0 and th.left]
         times += [op.called + self.platform.launch_latency for op in self.flying]
+        times += [at for at, _ in self.waking]
         for device in self.devices:
+            heads = [queue[0] for queue in device.streams.values() if queue]
+            gaps = [op.head + self.platform.kernel_gap for op in heads if op.kind == KERNEL]
+            times += [at for at in gaps if at > self.now]
             times += [self.now + left for left in device.busy if left]
             if device.owner is None:
                 continue
@@ -561,6 +576,10 @@ class Machine:
                     self._op_ends(device, queue.pop(0))
         for th in done:
             self.go_on(th)
+        for at, th in list(self.waking):
+            if at == self.now:
+                self.waking.remove((at, th))
+                self.wake(th)
         self.way.alarm(self)
 
     def _block_ends(self, device: Device, context: Context, block: Block) -> None:
@@ -588,11 +607,14 @@ class Machine:
             return
         job.waiter = None
         th.left = 0
-        if th.state == "suspended":
-            self.wake(th)
         kinds = [step.kind for step in self.programs[job.task][job.at : job.at + 2]]
         passive = not self.way.end_needs_cpu(self)
-        if kinds[0] == "STOP" or (passive and kinds == ["END", "STOP"]):
+        stops = kinds[0] == "STOP" or (passive and kinds == ["END", "STOP"])
+        if th.state == "suspended" and self.platform.wake_latency and not stops:
+            self.waking.append((self.now + self.platform.wake_latency, th))
+        elif th.state == "suspended":
+            self.wake(th)
+        if stops:
             self.go_on(th)  # a STOP directly behind needs no CPU
         elif passive and kinds[0] == "END":
             self.way.end(self, th, job)
@@ -779,6 +801,8 @@ class Machine:
             for op in heads:
                 if op.head < 0:
                     op.head = self.now
+                if op.kind == KERNEL and op.head + self.platform.kernel_gap > self.now:
+                    continue
                 if op.kind == COPY:
                     out = not op.inward and len(device.engines) > 1
                     device.engines[out].append(op)

@@ -841,9 +841,9 @@ def play(
     options
         ``releases`` (per task a list of instants, or of pairs of arrival and release), ``times``
         (a function of task, job, item, block and whole time, or a table by task, job and item),
-        ``seed`` (ties by draw), ``last`` (a task whose requests come last at ties), ``launches``
-        ("async", "sync"), ``launch_cpu``, ``lone_copies`` ("section": a copy next to no kernel is
-        a section, "free": it is in none), ``channel_release`` ("dispatched", "ended").
+        ``seed`` (ties by draw), ``last`` (a task whose requests come last at ties),
+        ``lone_copies`` ("section": a copy next to no kernel is a section, "free": it is in none),
+        ``channel_release`` ("dispatched", "ended").
     """
     if way not in WAYS:
         raise ValueError(f"way: got {way!r}, expected one of {', '.join(WAYS)}")

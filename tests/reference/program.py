@@ -3,9 +3,11 @@
 A job is a sequence of CPU work, copies and kernels, run by one thread, one job of a task at a time.
 CPUs are scheduled by fixed priorities with preemption, engines serve copies in the order in which
 they reach the heads of streams, and the GPU is shared in one of the ways of `WAYS`.  A *section* is
-what is launched in one go, after which the thread waits until all of it has ended: one operation
-(launches="sync"), or all operations up to the next CPU work (launches="graph").  While it waits,
-the thread is off its core (waiting="suspend") or keeps it (waiting="spin").
+what is launched until the thread waits until all of it has ended: one operation (launches="sync"),
+or all operations up to the next CPU work, at one instant (launches="graph") or one after the other
+(launches="async").  While it waits, the thread is off its core (waiting="suspend") or keeps it
+(waiting="spin").  Calls take CPU work, of which that of a section stands before the section here,
+also where its operations are called one after the other.
 
 Slow and plain: every term is written out, and the responses of all tasks are found together, from
 below.  Times are integers, responses count from the arrival of a job, and a job is released up to
@@ -68,13 +70,16 @@ class Task:
     channel: int = 0
     part: int = 0
     gpu_priority: int | None = None  # gcaps; None for all: by (priority, position)
+    launches: str | None = None  # None: as all
 
 
 @dataclass(frozen=True)
 class Machine:
     """SMs of so many threads; `latency`: from a launch to its arrival in the stream; `slice` and
     `switch`: length and price of a slice; `parts`: SMs of each part; `limits`: most SMs of each
-    client."""
+    client; `launch_cpu`, `graph_launch_cpu`: CPU work of a call, of a graph's call; `gap`: from the
+    head of its stream to its queue, of a kernel; `wake`: from the end of a section to its thread,
+    if that is off its core and goes on."""
 
     sms: int
     threads: int
@@ -83,6 +88,10 @@ class Machine:
     switch: int = 0
     parts: tuple = ()
     limits: tuple = ()
+    launch_cpu: int = 0
+    graph_launch_cpu: int = 0
+    gap: int = 0
+    wake: int = 0
 
 
 # Jobs ---------------------------------------------------------------------------------------------
@@ -90,10 +99,15 @@ class Machine:
 
 @dataclass(frozen=True)
 class Job:
-    """A job by sections: pieces[n] is the CPU work before section n; one more is the work last."""
+    """A job by sections: pieces[n] is the CPU work before section n; one more is the work last.
+
+    `calls`: the part of each piece that calls its section; `loose`: at several instants.
+    """
 
     pieces: tuple
     sections: tuple
+    calls: tuple
+    loose: bool
 
     @property
     def cpu(self) -> int:
@@ -113,13 +127,13 @@ class Job:
         return [kernels(section) for section in self.sections]
 
 
-def split(segments: Iterable, launches: str) -> Job:
+def split(segments: Iterable, launches: str, machine: Machine) -> Job:
     """Pieces and sections of a job; CPU work of no length separates nothing."""
     pieces, sections, work = [], [], 0
     for segment in segments:
         if isinstance(segment, Cpu):
             work += segment.time
-        elif launches == "graph" and sections and work == 0:
+        elif launches != "sync" and sections and work == 0:
             sections[-1].append(segment)
         else:
             pieces.append(work)
@@ -127,7 +141,13 @@ def split(segments: Iterable, launches: str) -> Job:
             work = 0
     if work > 0:
         pieces.append(work)
-    return Job(tuple(pieces), tuple(tuple(section) for section in sections))
+    calls = [machine.graph_launch_cpu] * len(sections)
+    if launches != "graph":
+        calls = [machine.launch_cpu * len(section) for section in sections]
+    for n, time in enumerate(calls):
+        pieces[n] += time
+    loose = launches == "async" and machine.launch_cpu > 0
+    return Job(tuple(pieces), tuple(tuple(section) for section in sections), tuple(calls), loose)
 
 
 def kernels(operations: Iterable) -> list:
@@ -213,10 +233,12 @@ def bounds(
     waits until a kernel has ended, not only until all of its blocks have started.  `fits`: tasks
     whose blocks never hold so many threads as are busy during a wait do not wait.
     """
-    assert way in WAYS and launches in ("graph", "sync") and waiting in ("suspend", "spin")
+    assert way in WAYS and waiting in ("suspend", "spin")
     assert waiting == "suspend" or way not in ("gcaps", "edf_serial")
-    jobs = [split(t.segments, launches) for t in tasks]
-    graph, spin = launches == "graph", waiting == "spin"
+    forms = [t.launches or launches for t in tasks]
+    assert set(forms) <= {"graph", "sync", "async"}
+    jobs = [split(t.segments, form, machine) for t, form in zip(tasks, forms, strict=True)]
+    graph, spin = set(forms) != {"sync"}, waiting == "spin"
     s = System(way, machine, tasks, graph, spin, whole_ticks, jobs, ended, fits)
     if way == "edf_serial":
         accepted = edf_serial(s)
@@ -393,17 +415,27 @@ def own(s: System, i: int) -> int:
         time = sum(copies(job.operations)) + sum(k.block_time for k in job.kernels)
     else:
         time = sum(alone(op, s.machine) for op in job.operations)
-    time += len(job.sections) * s.machine.latency
+    time += len(job.sections) * s.machine.latency + len(job.kernels) * s.machine.gap
+    if not s.spin:
+        time += sum(goes_on(job, n) for n in range(len(job.sections))) * s.machine.wake
     if s.way == "time_slices":
         time += sum(map(len, slices(s, i))) * switch(s)
     return time
 
 
+def goes_on(job: Job, n: int) -> bool:
+    """Whether the thread does anything behind section n."""
+    return n + 1 < len(job.pieces)
+
+
 def requests(s: System, i: int) -> dict:
-    """Requests of a job of i: of the stream; or of slices, and of each engine."""
+    """Requests of a job of i: of the stream; or of slices, and of each engine.
+
+    Operations that are called one after the other are as many requests of the stream.
+    """
     job = s.jobs[i]
     if s.way == "one_stream":
-        return {"stream": len(job.sections)}
+        return {"stream": len(job.operations if job.loose else job.sections)}
     found: dict = {e: len(copies(job.operations, e)) for e in s.engines}
     if s.way == "time_slices":
         found["slices"] = sum(map(len, slices(s, i)))
@@ -420,7 +452,10 @@ def met(s: System, i: int, w: int, asked: dict) -> int:
 def items_of(s: System, k: int, what) -> list[list[int]]:
     """Items of k that a request may meet, by sections."""
     if what == "stream":
-        return [[sum(alone(op, s.machine) for op in section)] for section in s.jobs[k].sections]
+        return [
+            [sum(alone(op, s.machine) for op in section) + len(kernels(section)) * s.machine.gap]
+            for section in s.jobs[k].sections
+        ]
     if what == "slices":
         return slices(s, k)
     return [copies(section, what) for section in s.jobs[k].sections]
@@ -434,20 +469,31 @@ def switch(s: System) -> int:
 def slices(s: System, i: int) -> list[list[int]]:
     """Slices of a job, with the switches to them, by sections.
 
-    Kernels that follow each other in a section are one piece of work; a copy ends it.
+    Kernels that follow each other in a section are one piece of work; a copy ends it, and a gap.
+    Where kernels are called one after the other each may have its own slices, or some of them one:
+    as many as at most, of which the first ones are as long as they can be.
     """
     found = []
     for section in s.jobs[i].sections:
-        some, work = [], 0
+        some: list[int] = []
+        run: list[int] = []
         for op in [*section, Copy(0)]:
             if isinstance(op, Kernel):
-                work += alone(op, s.machine)
-                continue
-            while work > 0:
-                some.append(switch(s) + min(work, s.machine.slice))
-                work -= min(work, s.machine.slice)
+                run.append(alone(op, s.machine))
+            if not isinstance(op, Kernel) or s.machine.gap:
+                together = cut(sum(run), s.machine.slice)
+                apart = sum(len(cut(work, s.machine.slice)) for work in run)
+                some += [switch(s) + one for one in together]
+                if s.jobs[i].loose:
+                    some += [switch(s)] * (apart - len(together))
+                run = []
         found.append(some)
     return found
+
+
+def cut(work: int, slice: int) -> list[int]:
+    """Work in slices, of which the last one may be shorter."""
+    return [min(slice, work - start) for start in range(0, work, slice)]
 
 
 def preempted(s: System, i: int, q: int, w: int) -> int:
@@ -474,12 +520,12 @@ def preempted(s: System, i: int, q: int, w: int) -> int:
 def in_streams(s: System, i: int, q: int, w: int) -> int:
     """Streams with levels and channels, in the SMs that tasks share, or in parts of them."""
     job = s.jobs[i]
-    with_kernels = q * sum(map(bool, job.grids))
+    with_kernels = q * entries(s, i)
     asked = {e: q * len(copies(job.operations, e)) for e in s.engines}
     total = q * own(s, i)
-    if s.graph or s.ended:
+    if s.graph or s.ended or s.machine.gap:
         # The channel is idle while the first kernel of a mate's section that is not dispatched
-        # waits for a kernel or copy before it; such a copy may wait for its engine.
+        # waits for a kernel or copy before it, or a gap; such a copy may wait for its engine.
         for k in mates(s, i):
             hold = [[hold_of(s, section)] for section in s.jobs[k].sections if kernels(section)]
             total += share(s, i, k, w, hold, with_kernels)
@@ -496,12 +542,19 @@ def in_streams(s: System, i: int, q: int, w: int) -> int:
     return total
 
 
+def entries(s: System, i: int) -> int:
+    """Instants at which kernels of a job enter their stream."""
+    job = s.jobs[i]
+    return len(job.kernels) if job.loose else sum(map(bool, job.grids))
+
+
 def hold_of(s: System, section: Sequence) -> int:
-    """Tails of all kernels of a section, the last one only if channels wait for ends, and the
-    copies in front of the last one."""
+    """Tails of all kernels of a section, the last one only if channels wait for ends, the copies in
+    front of the last one, and the gaps before kernels."""
     front = before_last_kernel(section)
     tails = kernels(section if s.ended else front)
-    return sum(copies(front)) + sum(k.block_time for k in tails)
+    gaps = len(kernels(section)) * s.machine.gap
+    return sum(copies(front)) + sum(k.block_time for k in tails) + gaps
 
 
 def mates(s: System, i: int) -> list[int]:
@@ -605,7 +658,7 @@ def waits_for_sms(s: System, i: int, q: int, w: int, sms: int, users: Sequence[i
     for k in with_i:
         ahead = q * len(job.kernels)
         if s.graph:
-            ahead = q * sum(map(bool, job.grids)) * max(map(len, s.jobs[k].grids))
+            ahead = q * entries(s, i) * max(map(len, s.jobs[k].grids))
         joins += min(touching(s, k, w) * len(s.jobs[k].kernels), ahead)
     times = []
     for counted in choices(tasks, low):
@@ -635,11 +688,11 @@ def cap(s: System, i: int, k: int, q: int, w: int, with_i: Sequence[int]):
         work = min(work, largest(items, n, each))
     elif k in with_i:
         sections = [sum(x.work for x in section) for section in job.grids]
-        work = min(work, largest(sections, n, q * sum(map(bool, s.jobs[i].grids))))
+        work = min(work, largest(sections, n, q * entries(s, i)))
     elif s.tasks[k].level == level and not with_i:
         work = min(work, largest(items, n, each))
     elif s.tasks[k].level == level and all(s.tasks[m].level == level for m in with_i):
-        if not s.graph:
+        if not s.graph and not s.machine.gap:  # with a gap a turn begins before its kernel joins
             work = min(work, largest(items, n, (len(with_i) + 1) * each))
     return work
 
@@ -701,7 +754,8 @@ def edf_serial(s: System) -> bool:
     the one with the earliest `arrival + deadline - work behind it` first.
 
     Others on the core count with their deadlines as responses, and a copy waits for the longest one
-    of each other task on its engine.  Each section has a latency.
+    of each other task on its engine.  Each section has a latency.  A unit begins when it may; its
+    thread waits for its core before the first call, which is part of the unit.
     """
     s.R = [t.deadline for t in s.tasks]
     units = []
@@ -723,15 +777,22 @@ def around(s: System, i: int) -> tuple:
     """
     job, lam = s.jobs[i], s.machine.latency
     steps: list[tuple] = []  # (time, whether it is a section with a kernel)
+    unit = min((n for n, grid in enumerate(job.grids) if grid), default=-1)
+
+    def on_core(work: int) -> int:
+        counts = ready(s, i, work)
+        return work + sum(product(counts[h], s.jobs[h].cpu) for h in counts)
+
     for n, piece in enumerate(job.pieces):
-        counts = ready(s, i, piece)
-        steps.append((piece + sum(product(counts[h], s.jobs[h].cpu) for h in counts), False))
+        steps.append((on_core(piece - job.calls[n] if n == unit else piece), False))
         section = job.sections[n] if n < len(job.sections) else ()
         if section:
-            time = lam
+            time = lam + goes_on(job, n) * s.machine.wake
+            if n == unit:
+                time += on_core(job.calls[n])
             for op in section:
                 if isinstance(op, Kernel):
-                    time += alone(op, s.machine)
+                    time += alone(op, s.machine) + s.machine.gap
                     continue
                 time += op.time + sum(
                     max(copies(s.jobs[k].operations, op.engine), default=0) for k in s.others(i)

@@ -15,6 +15,9 @@
  * most one that began before t1 and is due later, d_k > t2 - t1. QED. Longer arrivals and shorter
  * times only remove terms.
  *
+ * A unit begins when the dispatcher says so; its thread waits for its core before the first call,
+ * which belongs to the unit.
+ *
  * P, e and Z are the longest times while all jobs meet their deadlines: CPU work takes its ready
  * interval (cpu_terms.c) with deadlines as responses, a copy waits for the longest one of each
  * other task on its engine.
@@ -76,18 +79,25 @@ static int64_t section_end(const gs_analysis_holistic_t *self, int64_t i, int64_
     do {
         *kernel = *kernel || p->kind[end] == GS_PROGRAMS_KERNEL;
         end++;
-    } while (self->options->graph && end < p->begin[i + 1] && p->kind[end] != GS_PROGRAMS_CPU);
+    } while (self->options->launches[i] != GS_ANALYSIS_HOLISTIC_SYNC && end < p->begin[i + 1] &&
+             p->kind[end] != GS_PROGRAMS_CPU);
     return end;
 }
 
-/* Adds a section: to the unit, if it has a kernel. */
+/* Adds a section, behind `begin` ticks: to the unit, if it has a kernel. */
 static int add_section(const gs_analysis_holistic_t *self, int64_t i, int64_t j, int64_t end,
-                       bool kernel, around_t *around)
+                       bool kernel, int64_t begin, around_t *around)
 {
     const gs_programs_t *p = self->programs;
-    int64_t time = self->options->latency;
+    int64_t time = plus(begin, self->options->latency);
+    if (end < p->begin[i + 1]) {
+        time = plus(time, self->options->wake_latency);
+    }
     for (int64_t s = j; s < end; s++) {
         time = plus(time, p->time[s]);
+        if (p->kind[s] == GS_PROGRAMS_KERNEL) {
+            time = plus(time, self->options->kernel_gap);
+        }
         if (p->kind[s] == GS_PROGRAMS_COPY) {
             time = plus(time, waits_of_copy(self, i, p->engine[s]));
         }
@@ -113,12 +123,18 @@ static int find_around(const gs_analysis_holistic_t *self, int64_t i, around_t *
             cpu += p->time[j++];
             continue;
         }
-        int64_t end = section_end(self, i, j, &kernel);
-        status = gs_analysis_holistic_interval(self, i, cpu, &length);
+        int64_t end = section_end(self, i, j, &kernel), begin = 0;
+        bool graph = self->options->launches[i] == GS_ANALYSIS_HOLISTIC_GRAPH;
+        int64_t calls = times(graph ? 1 : end - j, gs_analysis_holistic_call(self, i));
+        bool unit = kernel && around->unit == 0;
+        status = gs_analysis_holistic_interval(self, i, unit ? cpu : plus(cpu, calls), &length);
         add_other(around, length);
         cpu = 0;
+        if (status == GS_OK && unit) {
+            status = gs_analysis_holistic_interval(self, i, calls, &begin);
+        }
         if (status == GS_OK) {
-            status = add_section(self, i, j, end, kernel, around);
+            status = add_section(self, i, j, end, kernel, begin, around);
         }
         j = end;
     }

@@ -160,18 +160,27 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
         return gs_fail(ctx, GS_ERR_VALUE, "parts", -1, options->parts,
                        "a kind of parts, for streams alone");
     }
-    if (options->latency < 0 || options->latency >= GS_ANALYSIS_COMMON_LIMIT) {
-        return gs_fail(ctx, GS_ERR_VALUE, "latency", -1, options->latency,
-                       "a time of at least 0 and below 2**60 - 1 ticks");
+    const struct {
+        const char *field;
+        int64_t value;
+    } costs[] = {
+        {"latency", options->latency},
+        {"launch_cpu", options->launch_cpu},
+        {"graph_launch_cpu", options->graph_launch_cpu},
+        {"kernel_gap", options->kernel_gap},
+        {"wake_latency", options->wake_latency},
+        {"context_switch", options->context_switch},
+    };
+    for (size_t c = 0; c < sizeof costs / sizeof *costs; c++) {
+        if (costs[c].value < 0 || costs[c].value >= GS_ANALYSIS_COMMON_LIMIT) {
+            return gs_fail(ctx, GS_ERR_VALUE, costs[c].field, -1, costs[c].value,
+                           "a time of at least 0 and below 2**60 - 1 ticks");
+        }
     }
     if (options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES &&
         (options->timeslice < 1 || options->timeslice >= GS_ANALYSIS_COMMON_LIMIT)) {
         return gs_fail(ctx, GS_ERR_VALUE, "timeslice", -1, options->timeslice,
                        "a positive time below 2**60 - 1 ticks");
-    }
-    if (options->context_switch < 0 || options->context_switch >= GS_ANALYSIS_COMMON_LIMIT) {
-        return gs_fail(ctx, GS_ERR_VALUE, "context_switch", -1, options->context_switch,
-                       "a time of at least 0 and below 2**60 - 1 ticks");
     }
     if (streams && (options->sms < 1 || options->sm_threads < 1 ||
                     options->sm_threads > INT32_MAX / options->sms)) {
@@ -179,6 +188,12 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
                        "a positive number, and below 2**31 threads in all");
     }
     int status = gs_programs_check(ctx, programs, streams ? options->sm_threads : 0);
+    for (int64_t i = 0; status == GS_OK && i < programs->n; i++) {
+        if (options->launches[i] < 0 || options->launches[i] >= GS_ANALYSIS_HOLISTIC_LAUNCHES) {
+            status = gs_fail(ctx, GS_ERR_VALUE, "launches", i, options->launches[i],
+                             "a known form of launching");
+        }
+    }
     if (status == GS_OK) {
         status = check_parts(ctx, programs, options);
     }
@@ -234,16 +249,20 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
 }
 
 static const char *const RULES[] = {"one_stream", "streams", "time_slices", "edf_serial", NULL};
-static const char *const LAUNCHES[] = {"graph", "sync", NULL};
+static const char *const LAUNCHES[] = {"graph", "sync", "async", NULL};
 static const char *const MODES[] = {"suspend", "busy", NULL};
 static const char *const QUEUES[] = {"own", "shared", "own_blocks", NULL};
 static const char *const RELEASES[] = {"dispatched", "ended", NULL};
 static const gs_method_option_t OPTIONS[] = {
     {"rule", "choice", RULES, NULL, "how the GPU is shared"},
     {"launches", "choice", LAUNCHES, "graph",
-     "operations without CPU work between in one go, or one after the other"},
+     "operations without CPU work between in one call, or in one call each"},
     {"mode", "choice", MODES, "suspend", "use of the core while a section is with the GPU"},
     {"latency", "time", NULL, "0", "time from a launch until it takes effect"},
+    {"launch_cpu", "time", NULL, "0", "CPU time of a call"},
+    {"graph_launch_cpu", "time", NULL, "0", "CPU time of the call of a graph"},
+    {"kernel_gap", "time", NULL, "0", "time from the head of its stream to its queue, of a kernel"},
+    {"wake_latency", "time", NULL, "0", "time from the end of operations to their thread"},
     {"timeslice", "positive time", NULL, NULL, "most time of a context while others wait"},
     {"context_switch", "time", NULL, "0", "time to switch to another context"},
     {"part_sms", "integers", NULL, NULL, "SMs of each part of the GPU"},

@@ -2,12 +2,15 @@
  *
  * Model. Each task has a thread, which serves its jobs in order, one at a time. CPU work runs on
  * the task's core by fixed preemptive priorities; tasks of equal priority may delay each other. A
- * *section* is what the thread launches in one go, at an instant at which it is scheduled: an
- * operation (a copy or a kernel), or, with `graph`, a longest sequence of operations without CPU
- * work between. A section reaches its stream at most `latency` later, and the thread goes on when
- * all of it has ended. Until then it leaves its core, or with `busy` spins there at its own
- * priority. A copy engine serves the copies at the heads of streams in the order in which they got
- * there. All times are upper bounds.
+ * *section* is an operation (a copy or a kernel), of a task that launches synchronously, else a
+ * longest sequence of operations without CPU work between. The thread calls a graph at an instant
+ * at which it is scheduled, asynchronous operations one by one, each behind `launch_cpu` of CPU
+ * work; the calls are the last part of the CPU work before the section. An operation reaches its
+ * stream at most `latency` after its call; the thread goes on when all of the section has ended, or
+ * `wake_latency` later. Until then it leaves its core, or with `busy` spins there at its own
+ * priority. A kernel joins its queue `kernel_gap` after it became the head of its stream, or later.
+ * A copy engine serves the copies at the heads of streams in the order in which they got there. All
+ * times are upper bounds.
  *
  * Let a *run* of i be a longest time with a pending job of i, beginning at s. The rule of the GPU
  * gives F_i(q, w), a bound on the instants of [s, s + w) that belong to the first q jobs of a run,
@@ -28,11 +31,16 @@
  *
  * What F adds up, each an instant of a run at most once:
  *
- *     own CPU work and own operations, with latencies;
+ *     own CPU work, with calls, and own operations, with latencies and gaps;
  *     CPU_i, while the job is ready and does not run (cpu_terms.c);
  *     COPY_i, while an own copy waits for its engine (cpu_terms.c);
  *     GPU_i, while an own section waits for the GPU: queue_terms.c for one stream and for time
  *     slices, stream_terms.c for streams.
+ *
+ * Operations that are called one by one are with the GPU while their thread still calls others;
+ * such instants belong to the CPU. Since they enter their stream at several instants, each is a
+ * request by itself, where those of a graph are one together; but what others may find in front of
+ * them is the whole section, as for a graph: a task has one open section at most.
  *
  * Counts of jobs of k in a window of length w: arrivals, where each job counts as a whole
  * (n_k = ceil((w + R_k) / T_k)); and for a quantity of which a job does at most x, between its

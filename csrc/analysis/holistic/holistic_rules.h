@@ -23,6 +23,14 @@ enum {
     GS_ANALYSIS_HOLISTIC_PARTS = 5
 };
 
+/* Form in which a task launches the operations of a job between which it has no CPU work. */
+enum {
+    GS_ANALYSIS_HOLISTIC_GRAPH = 0, /* in one call */
+    GS_ANALYSIS_HOLISTIC_SYNC = 1,  /* one call each, when the one before has ended */
+    GS_ANALYSIS_HOLISTIC_ASYNC = 2, /* one call each, without waiting */
+    GS_ANALYSIS_HOLISTIC_LAUNCHES = 3
+};
+
 /* The terms of a bound, in ticks: they add up to the window of the job with the largest response,
  * counted from the start of its run. With one unit at a time they add up to the deadline: the unit
  * is own, the work before it counts for the CPU. */
@@ -38,9 +46,13 @@ enum {
 
 typedef struct {
     int64_t rule;
-    bool graph;
+    const int64_t *launches; /* n: GS_ANALYSIS_HOLISTIC_GRAPH, ... */
     bool busy;
     int64_t latency;
+    int64_t launch_cpu; /* CPU work of a call, and of that of a graph */
+    int64_t graph_launch_cpu;
+    int64_t kernel_gap;     /* of a kernel: from the head of its stream to its queue */
+    int64_t wake_latency;   /* from the end of a section to its thread, if that is off its core */
     int64_t timeslice;      /* time slices: at least 1 */
     int64_t context_switch; /* time slices */
     /* Streams. gpu: resources of an SM, and how many there are; NULL: sms SMs with sm_threads

@@ -63,9 +63,9 @@ typedef struct {
 typedef struct {
     int64_t cpu; /* CPU work of a job */
     gs_analysis_holistic_list_t
-        piece; /* CPU work before each section, 0 included, and at the end */
-    int64_t sections;
-    int64_t kernel_sections; /* those with kernels */
+        piece;       /* CPU work before each section, 0 included, and at the end */
+    int64_t delay;   /* latencies, gaps and wake-ups of a job */
+    int64_t entries; /* instants at which kernels of a job enter their stream */
     int64_t kernels;
     int64_t most_kernels; /* of a section */
     int64_t copies[GS_PROGRAMS_ENGINES];
@@ -133,6 +133,7 @@ struct gs_analysis_holistic_test {
                             intervals of a job; LIMIT: not known */
     int64_t *spinning;   /* owned, scratch: per more urgent task, G_h */
     int64_t switch_cost; /* time slices; 0 for a single context */
+    bool graph;          /* sections of some task may have several operations */
     /* Streams. */
     int weights;                                 /* that are tried */
     gs_kernel_chains_t chains;                   /* kernels of all tasks, which may have none */
@@ -239,6 +240,9 @@ static inline bool gs_analysis_holistic_is_mate(const gs_analysis_holistic_t *se
 }
 
 /* program_facts.c */
+
+/* CPU work of a call of task i. */
+int64_t gs_analysis_holistic_call(const gs_analysis_holistic_t *self, int64_t i);
 
 /* Fills in the facts; the rest is zero. Errors: GS_ERR_VALUE for a block that fits no SM,
  * GS_ERR_MEMORY. */

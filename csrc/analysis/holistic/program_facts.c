@@ -11,7 +11,10 @@ enum { SHARES = 4096 };
 /* Work of one section. */
 typedef struct {
     int64_t time, kernels, turns, work[GS_ANALYSIS_HOLISTIC_WEIGHTS];
-    int64_t run; /* of kernels that follow each other without a copy, alone */
+    int64_t run;   /* of kernels that follow each other without a copy, alone */
+    int64_t apart; /* their slices, if each has its own */
+    int64_t cpu;   /* work before it, with calls */
+    int64_t operations;
     int64_t copies[GS_PROGRAMS_ENGINES], copy_time[GS_PROGRAMS_ENGINES];
     /* Before its last kernel, and since. */
     int64_t held, tail, ahead[GS_PROGRAMS_ENGINES], copied;
@@ -153,7 +156,15 @@ int gs_analysis_holistic_kernel(const gs_analysis_holistic_t *self, int64_t i, i
     return status;
 }
 
-/* Ends a run of kernels: the slices that it takes. */
+/* Whether a task calls the operations of a section at several instants. */
+static bool is_loose(const gs_analysis_holistic_t *self, int64_t i)
+{
+    return self->options->launches[i] == GS_ANALYSIS_HOLISTIC_ASYNC &&
+           self->options->launch_cpu > 0;
+}
+
+/* Ends a run of kernels: the slices that it takes. Where each kernel may have slices of its own,
+ * or some of them one, they are as many as at most, and the first ones as long as they can be. */
 static void end_run(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t,
                     section_t *s)
 {
@@ -169,9 +180,15 @@ static void end_run(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
         add(&t->turn, plus(self->switch_cost, rest), 1);
     }
     int64_t turns = s->run / slice + (rest > 0);
+    if (s->apart > turns) {
+        if (self->switch_cost > 0) {
+            add(&t->turn, self->switch_cost, s->apart - turns);
+        }
+        turns = s->apart;
+    }
     t->turns = plus(t->turns, turns);
     s->turns = plus(s->turns, plus(s->run, times(turns, self->switch_cost)));
-    s->run = 0;
+    s->run = s->apart = 0;
 }
 
 static void largest(int64_t *most, int64_t value)
@@ -180,26 +197,31 @@ static void largest(int64_t *most, int64_t value)
 }
 
 static void end_section(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t,
-                        section_t *s)
+                        int64_t i, section_t *s)
 {
+    const bool loose = is_loose(self, i);
+    int64_t gaps = times(s->kernels, self->options->kernel_gap);
     end_run(self, t, s);
-    t->sections++;
+    add(&t->piece, s->cpu, 1);
+    t->delay = plus(t->delay, plus(self->options->latency, gaps));
+    s->time = plus(s->time, gaps);
     for (int e = 0; e < GS_PROGRAMS_ENGINES; e++) {
         largest(&t->copy[e].section, s->copy_time[e]);
         largest(&t->copies_ahead[e], s->ahead[e]);
     }
     if (self->options->rule == GS_ANALYSIS_HOLISTIC_ONE_STREAM) {
         add(&t->turn, s->time, 1);
-        t->turns++;
+        t->turns += loose ? s->operations : 1;
         largest(&t->turn.section, s->time);
     } else {
         largest(&t->turn.section, s->turns);
     }
     if (s->kernels > 0) {
-        t->kernel_sections++;
+        t->entries += loose ? s->kernels : 1;
         if (self->options->channel_ended) {
             s->held = plus(s->held, s->tail);
         }
+        s->held = plus(s->held, gaps);
         largest(&t->most_kernels, s->kernels);
         for (int v = 0; v < self->weights; v++) {
             add(&t->load[v].section_work, s->work[v], 1);
@@ -229,10 +251,19 @@ static int add_kernel(const gs_analysis_holistic_t *self, gs_analysis_holistic_t
                       section_t *s, int64_t i, int64_t j)
 {
     const gs_programs_t *p = self->programs;
+    int64_t slice = self->options->timeslice;
     t->kernels++;
     t->alone = plus(t->alone, p->time[j]);
     s->kernels++;
     s->run = plus(s->run, p->time[j]);
+    if (self->options->rule == GS_ANALYSIS_HOLISTIC_TIME_SLICES) {
+        if (is_loose(self, i)) {
+            s->apart += p->time[j] / slice + (p->time[j] % slice > 0);
+        }
+        if (self->options->kernel_gap > 0) {
+            end_run(self, t, s);
+        }
+    }
     if (self->options->rule != GS_ANALYSIS_HOLISTIC_STREAMS) {
         return GS_OK;
     }
@@ -260,32 +291,55 @@ static int add_kernel(const gs_analysis_holistic_t *self, gs_analysis_holistic_t
     return GS_OK;
 }
 
+int64_t gs_analysis_holistic_call(const gs_analysis_holistic_t *self, int64_t i)
+{
+    return self->options->launches[i] == GS_ANALYSIS_HOLISTIC_GRAPH
+               ? self->options->graph_launch_cpu
+               : self->options->launch_cpu;
+}
+
+/* Adds the CPU work of the call of an operation, the first one of its section or not. */
+static void add_call(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t,
+                     section_t *s, int64_t i, bool first)
+{
+    s->operations++;
+    if (first || self->options->launches[i] != GS_ANALYSIS_HOLISTIC_GRAPH) {
+        int64_t call = gs_analysis_holistic_call(self, i);
+        s->cpu = plus(s->cpu, call);
+        t->cpu = plus(t->cpu, call);
+    }
+}
+
 static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_task_t *t, int64_t i)
 {
     const gs_programs_t *p = self->programs;
+    const bool sync = self->options->launches[i] == GS_ANALYSIS_HOLISTIC_SYNC;
     section_t section = {0};
     bool open = false;
-    int64_t cpu = 0;
+    int64_t cpu = 0, section_count = 0, wakes = 0; /* of sections behind which the thread goes on */
     int status = GS_OK;
     for (int64_t j = p->begin[i]; j < p->begin[i + 1] && status == GS_OK; j++) {
         if (p->kind[j] == GS_PROGRAMS_CPU) {
             if (open) {
-                end_section(self, t, &section);
+                end_section(self, t, i, &section);
                 open = false;
             }
-            cpu += p->time[j];
-            t->cpu += p->time[j];
+            cpu = plus(cpu, p->time[j]);
+            t->cpu = plus(t->cpu, p->time[j]);
             continue;
         }
-        if (open && !self->options->graph) {
-            end_section(self, t, &section);
+        if (open && sync) {
+            end_section(self, t, i, &section);
             open = false;
         }
         if (!open) {
-            add(&t->piece, cpu, 1);
+            wakes += section_count > 0;
+            section_count++;
+            section.cpu = cpu;
             cpu = 0;
-            open = true;
         }
+        add_call(self, t, &section, i, !open);
+        open = true;
         section.time = plus(section.time, p->time[j]);
         if (p->kind[j] == GS_PROGRAMS_COPY) {
             add_copy(self, t, &section, j);
@@ -294,10 +348,14 @@ static int facts_of(const gs_analysis_holistic_t *self, gs_analysis_holistic_tas
         }
     }
     if (open) {
-        end_section(self, t, &section);
+        end_section(self, t, i, &section);
     }
     if (cpu > 0) {
         add(&t->piece, cpu, 1);
+        wakes += section_count > 0;
+    }
+    if (!self->options->busy) {
+        t->delay = plus(t->delay, times(wakes, self->options->wake_latency));
     }
     for (int v = 0; v < self->weights; v++) {
         gs_analysis_holistic_load_t *load = &t->load[v];
@@ -328,6 +386,9 @@ int gs_analysis_holistic_facts(gs_analysis_holistic_t *self)
     gs_analysis_holistic_item_t *item = self->item;
     int status = GS_OK;
     self->switch_cost = switch_cost(self);
+    for (int64_t i = 0; i < p->n; i++) {
+        self->graph = self->graph || self->options->launches[i] != GS_ANALYSIS_HOLISTIC_SYNC;
+    }
     for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
         gs_analysis_holistic_task_t *t = &self->task[i];
         gs_analysis_holistic_list_t *lists[] = {&t->piece,

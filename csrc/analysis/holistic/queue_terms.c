@@ -1,16 +1,18 @@
 /* Waiting where one section or slice at a time has the GPU: one stream, and time slices.
  *
  * One stream. While a section of i is not served, the stream serves what entered it before: of each
- * other task at most the one section that it has open. So the sections of the run wait for as many
- * sections of k at most, and for no more than all those of k in the window take. Engines are never
- * contended, and kernels never run side by side.
+ * other task at most the one section that it has open. So the sections of the run (operations,
+ * where each enters at an instant of its own) wait for as many sections of k at most, and for no
+ * more than all those of k in the window take. Engines are never contended, and kernels never run
+ * side by side.
  *
  * Time slices. The ring serves the kernels of a context that follow each other without a copy as
  * one piece of work e, a slice of at most L each time; switching to a context costs theta. Between
  * two slices of i each other context gets at most one, in the order of requests and in a fixed
  * cycle (analysis/contexts/time_slices.c); so to ceil(e / L) slices of i there are as many of k at
  * most, with their switches, and each of i has a switch of its own. Copies are not in the ring:
- * they wait for their engine, whoever has the GPU.
+ * they wait for their engine, whoever has the GPU. With a gap each kernel is a piece of work by
+ * itself; so may kernels be that are called one by one.
  *
  * busy, the whole group at once: let the group be the first q jobs of i and ceil((w + J_h) / T_h)
  * jobs of each more urgent task h of its core. Charge an instant to the operation that the pending
@@ -56,8 +58,7 @@ static int64_t turns_of_others(const gs_analysis_holistic_t *self, int64_t i, in
 static int64_t own(const gs_analysis_holistic_t *self, int64_t k)
 {
     const gs_analysis_holistic_task_t *t = &self->task[k];
-    int64_t launches = times(t->sections, self->options->latency);
-    return plus(plus(t->alone, t->copy_time), plus(launches, times(t->turns, self->switch_cost)));
+    return plus(plus(t->alone, t->copy_time), plus(t->delay, times(t->turns, self->switch_cost)));
 }
 
 /* Waiting of the jobs of i, and of others that the caller counts: so many turns and copies more. */

@@ -30,12 +30,13 @@
  *
  *     a mate: one kernel per own kernel, with graphs one section per own section;
  *     a task of the level of i, without mates: one kernel per own kernel; with a mates, all of the
- *     same level and without graphs, one for each of at most a + 1 turns between the dispatches of
- *     mates ahead.
+ *     same level, without graphs and gaps, one for each of at most a + 1 turns between the
+ *     dispatches of mates ahead.
  *
  * With graphs f may not have joined yet: the kernel before it in its stream is in its tail, a copy
  * of a mate is served (both: `hold`, one section of each mate per own section), or such a copy
- * waits for its engine, as own copies do.
+ * waits for its engine, as own copies do. With gaps, too, f may not have joined yet: those of the
+ * mates ahead count in `hold`. Where the kernels of i enter one by one, each counts as a section.
  *
  * channel_ended: a kernel joins its queue only when those before it in its channel have ended. Let
  * f be the first kernel of its channel that has not ended. It waits in its queue, which is as
@@ -67,7 +68,7 @@ static int64_t times(int64_t a, int64_t b)
 /* The kernels of the first q jobs of a run of i in a window. */
 typedef struct {
     int64_t i, window;
-    int64_t kernels, sections; /* own, of q jobs; sections: those with kernels */
+    int64_t kernels, sections; /* own, of q jobs; sections: instants at which kernels enter */
     int64_t mates;
     bool level_alone; /* the task and its mates are of one level */
     int64_t joins;
@@ -90,10 +91,10 @@ static int64_t work_of(const gs_analysis_holistic_t *self, const wait_t *wait, i
     const gs_analysis_holistic_list_t *list = &t->work;
     int64_t items;
     if (gs_analysis_holistic_is_mate(self, wait->i, k)) {
-        items = self->options->graph ? wait->sections : wait->kernels;
-        list = self->options->graph ? &t->section_work : list;
+        items = self->graph ? wait->sections : wait->kernels;
+        list = self->graph ? &t->section_work : list;
     } else if (p->level[k] == p->level[wait->i] && wait->level_alone &&
-               (wait->mates == 0 || !self->options->graph)) {
+               (wait->mates == 0 || (!self->graph && self->options->kernel_gap == 0))) {
         items = times(wait->mates + 1, wait->kernels);
     } else {
         return most;
@@ -178,7 +179,7 @@ static int64_t joins_of(const gs_analysis_holistic_t *self, const wait_t *wait, 
 {
     const gs_analysis_holistic_task_t *t = &self->task[k];
     int64_t jobs = gs_analysis_holistic_open(self, k, wait->window);
-    int64_t ahead = self->options->graph ? times(wait->sections, t->most_kernels) : wait->kernels;
+    int64_t ahead = self->graph ? times(wait->sections, t->most_kernels) : wait->kernels;
     return gs_analysis_holistic_least(times(jobs, t->kernels), ahead);
 }
 
@@ -203,11 +204,11 @@ void gs_analysis_holistic_streams(const gs_analysis_holistic_t *self, int64_t i,
 {
     const gs_programs_t *p = self->programs;
     const gs_analysis_holistic_task_t *t = &self->task[i];
-    const bool graph = self->options->graph;
+    const bool graph = self->graph;
     wait_t wait = {.i = i,
                    .window = window,
                    .kernels = times(q, t->kernels),
-                   .sections = times(q, t->kernel_sections),
+                   .sections = times(q, t->entries),
                    .level_alone = true,
                    .joins = times(q, t->kernels)};
     int64_t requests[GS_PROGRAMS_ENGINES] = {0}, hold = 0, sms = 0;
@@ -227,7 +228,7 @@ void gs_analysis_holistic_streams(const gs_analysis_holistic_t *self, int64_t i,
     if (t->kernels > 0) {
         sms = waiting_for_sms(self, &wait, q);
     }
-    int64_t job = plus(plus(t->tails, t->copy_time), times(t->sections, self->options->latency));
+    int64_t job = plus(plus(t->tails, t->copy_time), t->delay);
     const int64_t found[GS_ANALYSIS_HOLISTIC_TERMS] = {
         [GS_ANALYSIS_HOLISTIC_OWN] = times(q, job),
         [GS_ANALYSIS_HOLISTIC_COPY] = gs_analysis_holistic_copy(self, i, q, requests, window),

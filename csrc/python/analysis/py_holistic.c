@@ -122,26 +122,29 @@ GS_PYTHON_SIGNATURE(
     holistic,
     "holistic(period, deadline, jitter, core, priority, level, channel, part, *, kind, time, "
     "engine, "
-    "blocks, threads, block_time, regs, smem, rule, graph, busy, latency, timeslice, "
-    "context_switch, sms, sm_threads, limits, parts, part_sms, channel_ended, whole_ticks, stop)",
-    "AAAAAAAAAAAAAAAALppLLLLLNLNppS", "tuple[_Ints, _Ints, _Ints]",
+    "blocks, threads, block_time, regs, smem, rule, launches, busy, latency, launch_cpu, "
+    "graph_launch_cpu, kernel_gap, wake_latency, timeslice, context_switch, sms, sm_threads, "
+    "limits, parts, part_sms, channel_ended, whole_ticks, stop)",
+    "AAAAAAAAAAAAAAAALApLLLLLLLLLNLNppS", "tuple[_Ints, _Ints, _Ints]",
     "Bounds of whole programs (gs_analysis_holistic_bound) for a stack of N sets: eight\n"
     "arrays of shape (N, n), then arrays of shape (N, n, q), 0 beyond the segments\n"
     "of a task. Returns the bounds, -1 without one, and the jobs of the run, (N, n)\n"
-    "each, and the terms, (N, n, 6). limits: None, or the SMs of a GPU, whose\n"
+    "each, and the terms, (N, n, 6). launches: (n,). limits: None, or the SMs of a GPU, whose\n"
     "numbers are sms and sm_threads. part_sms: None without parts.");
 
 static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *kwnames)
 {
-    PyObject *in[COLUMNS], *limits, *part_sms, *stop, *result = NULL;
-    long long rule, latency, timeslice, context_switch, sms, sm_threads, parts;
-    int graph, busy, channel_ended, whole_ticks;
+    PyObject *in[COLUMNS], *launches, *limits, *part_sms, *stop, *result = NULL;
+    long long rule, latency, launch_cpu, graph_launch_cpu, kernel_gap, wake_latency;
+    long long timeslice, context_switch, sms, sm_threads, parts;
+    int busy, channel_ended, whole_ticks;
     if (!gs_python_parse(&holistic_signature, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
                          &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
-                         &in[13], &in[14], &in[15], &rule, &graph, &busy, &latency, &timeslice,
-                         &context_switch, &sms, &sm_threads, &limits, &parts, &part_sms,
-                         &channel_ended, &whole_ticks, &stop)) {
+                         &in[13], &in[14], &in[15], &rule, &launches, &busy, &latency, &launch_cpu,
+                         &graph_launch_cpu, &kernel_gap, &wake_latency, &timeslice, &context_switch,
+                         &sms, &sm_threads, &limits, &parts, &part_sms, &channel_ended,
+                         &whole_ticks, &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -151,11 +154,19 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
     stack_t stack = {0};
     gs_python_device_t of = {0};
     PyArrayObject *response = NULL, *jobs = NULL, *terms = NULL, *of_parts = NULL;
+    PyArrayObject *forms = NULL;
     if (limits != Py_None && !gs_python_device_init(&of, limits, Py_None)) {
         goto out;
     }
     if ((part_sms != Py_None && (of_parts = gs_python_int64(part_sms, "part_sms", 1)) == NULL) ||
         !stack_init(&stack, module, &call, in)) {
+        goto out;
+    }
+    if ((forms = gs_python_int64(launches, "launches", 1)) == NULL) {
+        goto out;
+    }
+    if (PyArray_DIM(forms, 0) != stack.n) {
+        PyErr_SetString(PyExc_ValueError, "launches: expected one per task");
         goto out;
     }
     npy_intp shape[3] = {stack.sets, stack.n, GS_ANALYSIS_HOLISTIC_TERMS};
@@ -166,9 +177,13 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
     }
     const gs_analysis_holistic_options_t options = {
         .rule = rule,
-        .graph = graph != 0,
+        .launches = gs_python_i64(forms),
         .busy = busy != 0,
         .latency = latency,
+        .launch_cpu = launch_cpu,
+        .graph_launch_cpu = graph_launch_cpu,
+        .kernel_gap = kernel_gap,
+        .wake_latency = wake_latency,
         .timeslice = timeslice,
         .context_switch = context_switch,
         .gpu = limits == Py_None ? NULL : &of.gpu,
@@ -202,6 +217,7 @@ out:
     Py_XDECREF((PyObject *)jobs);
     Py_XDECREF((PyObject *)terms);
     Py_XDECREF((PyObject *)of_parts);
+    Py_XDECREF((PyObject *)forms);
     stack_free(&stack, &call);
     gs_python_device_free(&of);
     gs_python_call_free(&call);

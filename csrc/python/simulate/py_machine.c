@@ -283,12 +283,13 @@ GS_PYTHON_SIGNATURE(
     "item_kind, item_time, item_engine, item_blocks, item_threads, item_regs, item_smem, "
     "item_whole, step_begin, step_kind, step_item, device, stream, context, group, level, "
     "channel, client, limit, set_begin, set, grids, engines, cpus, policy, rule, mode, ring, "
-    "latency, timeslice, context_switch, update_cost, server_overhead, server_core, "
+    "latency, kernel_gap, wake_latency, timeslice, context_switch, update_cost, server_overhead, "
+    "server_core, "
     "until_end, gpu_priority, tail, frame_period, frame_start, entry_begin, entry_task, "
     "entry_job, entry_kernel, until, last, shares, draw, release_begin, arrival, release, "
     "given_begin, given, victim, drawn_ties, key, index, log_jobs, log_operations, "
     "log_blocks, log_cpus, stop=None)",
-    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLpAALAAAAALLAiNNNNNLpALppppS",
+    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLLLpAALAAAAALLAiNNNNNLpALppppS",
     "MachineSimulation",
     "A MachineSimulation at its start. gpus: a pair of limits and sm_order for each device;\n"
     "shares: low and gap as fractions, (4,). See simulate/machine/machine_model.h for the\n"
@@ -300,7 +301,8 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
     PyObject *gpus, *in[ARRAYS], *key, *stop = Py_None;
     int policy, rule, mode, ring, until_end, draw, drawn_ties;
     int log_jobs, log_operations, log_blocks, log_cpus;
-    long long cpus, latency, timeslice, context_switch, update_cost, server_overhead, server_core;
+    long long cpus, latency, kernel_gap, wake_latency, timeslice, context_switch, update_cost,
+        server_overhead, server_core;
     long long frame_period, until, last, victim, index;
     if (!gs_python_parse(
             &machine_open_signature, args, nargs, kwnames, &gpus, &in[PERIOD], &in[DEADLINE],
@@ -309,12 +311,12 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
             &in[ITEM_SMEM], &in[ITEM_WHOLE], &in[STEP_BEGIN], &in[STEP_KIND], &in[STEP_ITEM],
             &in[DEVICE], &in[STREAM], &in[CONTEXT], &in[GROUP], &in[LEVEL], &in[CHANNEL],
             &in[CLIENT], &in[LIMIT], &in[SET_BEGIN], &in[SET], &in[GRIDS], &in[ENGINES], &cpus,
-            &policy, &rule, &mode, &ring, &latency, &timeslice, &context_switch, &update_cost,
-            &server_overhead, &server_core, &until_end, &in[GPU_PRIORITY], &in[TAIL], &frame_period,
-            &in[FRAME_START], &in[ENTRY_BEGIN], &in[ENTRY_TASK], &in[ENTRY_JOB], &in[ENTRY_KERNEL],
-            &until, &last, &in[SHARES], &draw, &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE],
-            &in[GIVEN_BEGIN], &in[GIVEN], &victim, &drawn_ties, &key, &index, &log_jobs,
-            &log_operations, &log_blocks, &log_cpus, &stop)) {
+            &policy, &rule, &mode, &ring, &latency, &kernel_gap, &wake_latency, &timeslice,
+            &context_switch, &update_cost, &server_overhead, &server_core, &until_end,
+            &in[GPU_PRIORITY], &in[TAIL], &frame_period, &in[FRAME_START], &in[ENTRY_BEGIN],
+            &in[ENTRY_TASK], &in[ENTRY_JOB], &in[ENTRY_KERNEL], &until, &last, &in[SHARES], &draw,
+            &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE], &in[GIVEN_BEGIN], &in[GIVEN], &victim,
+            &drawn_ties, &key, &index, &log_jobs, &log_operations, &log_blocks, &log_cpus, &stop)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
@@ -332,6 +334,8 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
     self->model.mode = mode;
     self->model.ring = ring;
     self->model.latency = latency;
+    self->model.kernel_gap = kernel_gap;
+    self->model.wake_latency = wake_latency;
     self->model.timeslice = timeslice;
     self->model.context_switch = context_switch;
     self->model.update_cost = update_cost;

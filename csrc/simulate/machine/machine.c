@@ -41,6 +41,7 @@ static void end_all(gs_simulate_machine_state_t *self)
     for (int32_t k = 0; k < count; k++) {
         gs_simulate_machine_go_on(self, self->done[k]);
     }
+    gs_simulate_machine_ring(self);
     if (self->rule->alarm != NULL && self->rule->alarm(self) == self->now) {
         self->join = true;
     }
@@ -75,7 +76,7 @@ static int64_t least(int64_t a, int64_t b)
 /* The next instant at which anything happens, GS_NEVER: none. */
 static int64_t next_instant(const gs_simulate_machine_state_t *self)
 {
-    int64_t next = gs_heap_time(&self->releases);
+    int64_t next = least(gs_heap_time(&self->releases), gs_heap_time(&self->alarms));
     for (int32_t c = 0; c < self->cpus; c++) {
         const gs_simulate_machine_thread_t *t =
             self->cpu[c] < 0 ? NULL : &self->thread[self->cpu[c]];

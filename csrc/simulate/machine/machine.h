@@ -6,13 +6,16 @@
  *
  * CPUs. Of the ready threads of a CPU (globally: of all CPUs) those run that are most urgent: by
  * (boost, key, instant of getting ready, index). A thread that has waited goes on when it is on a
- * CPU; only the end of a job directly behind needs none.
+ * CPU; only the end of a job directly behind needs none. A suspended thread is ready `wake_latency`
+ * after the operations that it waits for.
  *
- * Operations. A call takes no time; `latency` later the operation is at the end of its stream. The
- * head of a stream joins the queue of its engine; a kernel that of its group and level, once it is
- * the oldest kernel of its channel (which it leaves when all its blocks have started, or with
- * until_end when it ends). Of a group only the first kernel of the most urgent level starts blocks,
- * by the most-room rule (model/block_placement.h), on the SMs that its room permits.
+ * Operations. A call takes no time (that on a CPU is work of the program, and calls at one instant
+ * are those of a graph); `latency` later the operation is at the end of its stream. The head of a
+ * stream joins the queue of its engine; a kernel that of its group and level, once it has been the
+ * head for `kernel_gap` and is the oldest kernel of its channel (which it leaves when all its
+ * blocks have started, or with until_end when it ends). Of a group only the first kernel of the
+ * most urgent level starts blocks, by the most-room rule (model/block_placement.h), on the SMs that
+ * its room permits.
  *
  * Contexts. A device serves one context at a time; the blocks of the others are frozen. Another
  * context than the last one costs a switch; one that is interrupted is paid again in full.

@@ -59,6 +59,7 @@ void gs_simulate_machine_call(gs_simulate_machine_state_t *self, int64_t job, in
                          .called = self->now,
                          .serial = self->serial++,
                          .next = {-1, -1, -1},
+                         .head = -1,
                          .joined = -1,
                          .task = task,
                          .item = (int32_t)item};

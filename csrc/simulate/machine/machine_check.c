@@ -98,6 +98,8 @@ static int check_options(gs_context_t *ctx, const model_t *m)
         int64_t value, least;
     } times[] = {
         {"latency", m->latency, 0},
+        {"kernel_gap", m->kernel_gap, 0},
+        {"wake_latency", m->wake_latency, 0},
         {"timeslice", m->timeslice, m->rule == GS_SIMULATE_MACHINE_RULE_TIME_SLICES},
         {"context_switch", m->context_switch, 0},
         {"update_cost", m->update_cost, 0},

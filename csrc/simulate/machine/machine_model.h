@@ -129,7 +129,9 @@ typedef struct {
     int rule;
     int mode;
     int ring;
-    int64_t latency; /* from a call to the stream */
+    int64_t latency;      /* from a call to the stream */
+    int64_t kernel_gap;   /* from the first place in its stream until a kernel may join */
+    int64_t wake_latency; /* from the end of operations to the thread, if it is suspended */
     int64_t timeslice;
     int64_t context_switch;
     int64_t update_cost; /* GCAPS */

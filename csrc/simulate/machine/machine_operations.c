@@ -138,11 +138,18 @@ static bool join(gs_simulate_machine_state_t *self, int64_t k)
 {
     op_t *op = &self->op[k];
     device_t *device = &self->device[self->model->device[op->task]];
-    gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_HEAD);
-    if (is_copy(self, op)) {
+    bool copy = is_copy(self, op);
+    if (op->head < 0) {
+        op->head = self->now;
+        gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_HEAD);
+        if (!copy && self->model->kernel_gap > 0) {
+            gs_simulate_machine_set_alarm(self, self->now + self->model->kernel_gap, -1);
+        }
+    }
+    if (copy) {
         int64_t engine = self->model->item_engine[item_of(self, op)];
         gs_simulate_machine_append(self, &device->copy[engine], k, GS_SIMULATE_MACHINE_IN_QUEUE);
-    } else if (channel_of(self, op)->head != k ||
+    } else if (self->now - op->head < self->model->kernel_gap || channel_of(self, op)->head != k ||
                (self->rule->holds != NULL && self->rule->holds(self, k))) {
         return false;
     } else {

@@ -36,6 +36,10 @@ bool gs_simulate_machine_dispatch(gs_simulate_machine_state_t *self);
 void gs_simulate_machine_release(gs_simulate_machine_state_t *self);
 /* The first release of each task. */
 int gs_simulate_machine_first_releases(gs_simulate_machine_state_t *self);
+/* Acts on the alarms that are due now. */
+void gs_simulate_machine_ring(gs_simulate_machine_state_t *self);
+/* Enters an alarm; see `alarms`. */
+void gs_simulate_machine_set_alarm(gs_simulate_machine_state_t *self, int64_t at, int64_t item);
 /* An operation of the job has ended. */
 void gs_simulate_machine_answer(gs_simulate_machine_state_t *self, int64_t job);
 /* The kind of the next step of a job. */

@@ -368,6 +368,7 @@ static void free_state(state_t *self, gs_context_t *ctx)
         gs_heap_free(&self->context[c].ends, ctx);
     }
     gs_heap_free(&self->releases, ctx);
+    gs_heap_free(&self->alarms, ctx);
     void *const arrays[] = {
         self->thread, self->cluster,  self->member,  self->chosen, self->cpu,     self->cpu_log,
         self->done,   self->asked,    self->arrival, self->number, self->job,     self->op,

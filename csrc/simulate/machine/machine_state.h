@@ -68,6 +68,7 @@ typedef struct {
     int64_t called;
     int64_t serial;  /* order of calls, then of arrivals */
     int64_t next[3]; /* in its stream, channel and queue, -1: it is the last */
+    int64_t head;    /* when it became the head of its stream, -1: not yet */
     int64_t joined;  /* -1: not yet */
     int64_t waiting; /* blocks that have not started */
     int64_t running; /* flights */
@@ -186,6 +187,7 @@ struct gs_simulate_machine_state {
     int32_t *asked;   /* threads with requests */
     int32_t asked_count;
     gs_heap_t releases; /* item: task */
+    gs_heap_t alarms;   /* item: thread to be woken, or -1: a gap is over, heads may join */
     int64_t *arrival;   /* of the next job of each task */
     int64_t *number;    /* of the next job of each task */
     gs_simulate_machine_job_t *job;

@@ -231,6 +231,24 @@ void gs_simulate_machine_go_on(gs_simulate_machine_state_t *self, int32_t r)
     }
 }
 
+void gs_simulate_machine_set_alarm(gs_simulate_machine_state_t *self, int64_t at, int64_t item)
+{
+    gs_simulate_machine_fail(self, gs_heap_push(&self->alarms, self->ctx, at, item));
+}
+
+void gs_simulate_machine_ring(gs_simulate_machine_state_t *self)
+{
+    while (self->status == GS_OK && gs_heap_time(&self->alarms) <= self->now) {
+        int64_t item = self->alarms.entry[0].item;
+        gs_heap_pop(&self->alarms);
+        if (item < 0) {
+            self->join = true;
+        } else {
+            gs_simulate_machine_give(self, (int32_t)item, 0);
+        }
+    }
+}
+
 void gs_simulate_machine_answer(gs_simulate_machine_state_t *self, int64_t job)
 {
     job_t *of = &self->job[job];
@@ -240,20 +258,22 @@ void gs_simulate_machine_answer(gs_simulate_machine_state_t *self, int64_t job)
         return;
     }
     of->waiter = -1;
-    gs_simulate_machine_give(self, r, 0);
-    int64_t kind = gs_simulate_machine_next_step(self, job);
-    if (kind == GS_SIMULATE_MACHINE_STOP) {
+    int64_t step = self->model->step_begin[of->task] + of->at;
+    bool ends = self->model->step_kind[step] == GS_SIMULATE_MACHINE_END && !self->end_needs_cpu;
+    bool stops = self->model->step_kind[step + ends] == GS_SIMULATE_MACHINE_STOP;
+    if (self->thread[r].state == GS_SIMULATE_MACHINE_SUSPENDED && !stops &&
+        self->model->wake_latency > 0) {
+        gs_simulate_machine_set_alarm(self, self->now + self->model->wake_latency, r);
+    } else {
+        gs_simulate_machine_give(self, r, 0);
+    }
+    if (stops) {
         gs_simulate_machine_go_on(self, r); /* it needs no CPU */
-    } else if (kind == GS_SIMULATE_MACHINE_END && !self->end_needs_cpu) {
-        int64_t step = self->model->step_begin[of->task] + of->at;
-        if (self->model->step_kind[step + 1] == GS_SIMULATE_MACHINE_STOP) {
-            gs_simulate_machine_go_on(self, r);
-        } else {
-            if (self->rule->end != NULL) {
-                self->rule->end(self, r);
-            }
-            self->job[job].at++;
+    } else if (ends) {
+        if (self->rule->end != NULL) {
+            self->rule->end(self, r);
         }
+        self->job[job].at++;
     }
 }
 

@@ -65,6 +65,16 @@ def platform_html(found: Findings) -> str:
         *([("their channels", platform.workqueue)] if platform.green_contexts else []),
         ("CPUs", f"{platform.cpus:,}"),
         ("launch latency", time_with_unit(platform.launch_latency, tick)),
+        *(
+            (text, time_with_unit(time, tick))
+            for text, time in (
+                ("CPU time of a launch", platform.launch_cpu),
+                ("CPU time of a graph's launch", platform.graph_launch_cpu),
+                ("gap before a kernel", platform.kernel_gap),
+                ("wake-up of a thread", platform.wake_latency),
+            )
+            if time
+        ),
         ("context switch", time_with_unit(platform.context_switch, tick)),
         ("time slice", _timeslice(platform, tick)),
         *([("update of the run list", time_with_unit(update, tick))] if update else []),

@@ -25,6 +25,7 @@ from gpusched.model.host_segments import deadline_ranks
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.schedule import Schedule
 from gpusched.model.views.derived_view import ChainBatchView, runs_on_cpu, uses_engine
+from gpusched.model.views.launch_calls import has_costs
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import Kernel
@@ -159,13 +160,14 @@ def cpu_side(models: DerivedModels) -> CpuSide:
     """Whether CPU work is delayed by other tasks, and the responses of tasks without GPU segments.
 
     A thread is a task with GPU segments: it needs a CPU for its CPU work and for its launches. A
-    launch takes no time, so that threads without CPU work can have one CPU together. Tasks without
-    GPU segments run on the CPUs that are left, by fixed priorities.
+    launch that takes no CPU time is none, so that threads without CPU work can have one CPU
+    together. Tasks without GPU segments run on the CPUs that are left, by fixed priorities.
     """
     return models.once("cpu_side", lambda: _cpu_side(models))
 
 
 def _cpu_side(models: DerivedModels) -> CpuSide:
+    models = models.with_calls()
     workload, cpus = models.workload, models.platform.cpus
     alone = [task for task in workload if all(map(runs_on_cpu, task.segments))]
     threads = [task for task in workload if task not in alone]
@@ -292,7 +294,7 @@ def jobs_that_overlap(models: DerivedModels, response: Any, known: Any) -> list[
     """
     found = []
     for i, task in enumerate(models.workload):
-        more = task.cpu_time or models.platform.launch_latency
+        more = task.cpu_time or models.platform.launch_latency or has_costs(models.platform)
         more = more or any(map(uses_engine, task.segments))
         if known[i] and response[i] > task.period and more:
             found.append(i)

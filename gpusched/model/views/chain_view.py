@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from gpusched._support.text import named
 from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.views.derived_view import COPY_WAITS, Source, View, job_parts, listed
+from gpusched.model.views.launch_calls import kernel_costs, with_calls
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
@@ -33,6 +34,7 @@ def chain_view(source: Source) -> View[KernelChains]:
         raise ValueError("platform: got no GPU, expected one; blocks of kernels share its SMs")
     source.refuse_jitter()
     source.refuse_processes("kernels of different contexts do not run at the same time")
+    given, source = source, with_calls(source)
     source, waiting = source.with_copy_waits()
     source = source.with_launches_of_copies()
     tasks, chains, without = [], [], []
@@ -59,7 +61,7 @@ def chain_view(source: Source) -> View[KernelChains]:
         priority=source.stream_priorities(tasks),
         name=[task.name for task in tasks],
     )
-    return View(derived, (*source.assumptions, *_sentences(source, tasks, waiting, without)))
+    return View(derived, (*source.assumptions, *_sentences(given, tasks, waiting, without)))
 
 
 def _chain(source: Source, task: Task, times: tuple[KernelTimes | None, ...]) -> _Chain:
@@ -109,9 +111,7 @@ def _sentences(
     source: Source, tasks: list[Task], waiting: tuple[str, ...], without: list[str]
 ) -> list[str]:
     said = excess_notes(source.all_times(), source.tick)
-    latency = source.platform.launch_latency
-    if latency:
-        said.append(f"each kernel takes the launch latency of {source.text(latency)} longer")
+    said += kernel_costs(source)
     cpu = [task.name for task in tasks if task.cpu_time]
     for names, text in (
         (cpu, "CPU work is not delayed by other tasks"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Generic, NamedTuple, TypeGuard, TypeVar
@@ -33,6 +33,7 @@ __all__ = [
     "around_kernel",
     "given_to_all",
     "job_parts",
+    "launching_sentences",
     "listed",
     "runs_on_cpu",
     "uses_engine",
@@ -267,6 +268,40 @@ def given_to_all(tasks: Sequence[Task], key: str) -> list[int] | None:
 def listed(names: Iterable[str]) -> str:
     """Names of tasks, for a sentence."""
     return clip(", ".join(dict.fromkeys(names)), 300)
+
+
+def launching_sentences(
+    tasks: Sequence[Task], platform: Platform, text: Callable[[int], str]
+) -> list[str]:
+    """Sentences on the forms in which jobs launch operations of the GPU, and on their costs."""
+    users = [task for task in tasks if not _is_cpu_only(task)]
+    forms = {task.launches or "async" for task in users}
+    said = []
+    for form in ("async", "sync", "graph"):
+        names = [task.name for task in users if (task.launches or "async") == form]
+        call = platform.graph_launch_cpu if form == "graph" else platform.launch_cpu
+        takes = f", of {text(call)} of a CPU" if call else ""
+        if names:
+            whose = "" if len(forms) == 1 else f": {listed(names)}"
+            said.append(f"{_FORMS[form].format(takes)}{whose}")
+    for time, sentence in (
+        (platform.launch_latency, "each launch takes effect at most {} later"),
+        (platform.kernel_gap, "a kernel can start {} after it is the first one of its stream"),
+        (platform.wake_latency, "a thread is ready {} after the operations that it waits for"),
+    ):
+        if time and users:
+            said.append(sentence.format(text(time)))
+    return said
+
+
+_FORMS = {
+    "async": "copies and kernels without CPU work between them are launched one after the other, "
+    "by a call each{}, and the thread leaves its core until all have ended",
+    "sync": "copies and kernels are launched one at a time, by a call each{}, and the thread "
+    "leaves its core until each has ended",
+    "graph": "copies and kernels without CPU work between them are launched as a graph, by one "
+    "call{}, and the thread leaves its core until all have ended",
+}
 
 
 def _cpu_time(segments: Iterable[Segment]) -> int:

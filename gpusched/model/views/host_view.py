@@ -28,6 +28,7 @@ class _Section:
     copy_in: int
     kernels: list[KernelTimes] = field(default_factory=list)
     copies: int = 0
+    operations: int = 0
     copied_last: bool = False
     copy_out: int = 0
 
@@ -71,15 +72,17 @@ def host_view(
                 "methods that do not divide them)"
             )
     jobs = [_job(task, times, split) for task, times in zip(tasks, source.times, strict=True)]
+    for task, job in zip(tasks, jobs, strict=True):
+        _add_calls(source, task, job, in_turns=split)
     switch = platform.context_switch if several and switches else 0
-    sms = platform.sms if divided else None
+    sms, latency = platform.sms if divided else None, platform.launch_latency + platform.kernel_gap
     priority = given_to_all(tasks, "priority")
     derived = HostTasks(
         period=[task.period for task in tasks],
         cpu=[job.cpu for job in jobs],
         copy_in=[[part.copy_in for part in job.sections] for job in jobs],
         kernel=[
-            [_times(part, sms, platform.launch_latency, switch) for part in job.sections]
+            [_times(part, sms, latency, switch + platform.wake_latency) for part in job.sections]
             for job in jobs
         ],
         copy_out=[[part.copy_out for part in job.sections] for job in jobs],
@@ -110,6 +113,7 @@ def _job(task: Task, times: tuple[KernelTimes | None, ...], split: bool) -> _Job
                 job.cpu.append(0)
                 waiting = 0
             section.copied_last = of is None
+            section.operations += part.repeat
             if of is None:
                 section.copies += part.time * part.repeat
             else:
@@ -138,8 +142,37 @@ def _job(task: Task, times: tuple[KernelTimes | None, ...], split: bool) -> _Job
     return job
 
 
+def _add_calls(source: Source, task: Task, job: _Job, *, in_turns: bool) -> None:
+    """Add the calls of launches to the copies in, which are CPU work of a GPU segment.
+
+    ``in_turns``: each kernel that joins later than the end of the one before waits for a turn.
+    """
+    platform = source.platform
+    for section in job.sections:
+        kernels = sum(of.kernel.repeat for of in section.kernels)
+        if task.launches == "sync" and section.operations > 1:
+            raise ValueError(
+                f"{named(task.name)}: got sync launches of {section.operations} operations in a "
+                "GPU segment, expected async or graph; between them the model has no CPU work"
+            )
+        if task.launches != "graph":
+            calls = section.operations * platform.launch_cpu
+        else:
+            calls = platform.graph_launch_cpu
+        apart = platform.kernel_gap or (platform.launch_cpu and task.launches != "graph")
+        if in_turns and kernels > 1 and apart:
+            raise ValueError(
+                f"{named(task.name)}: got {kernels} kernels in a GPU segment with a gap or a call "
+                "before each, expected one; each waits for a turn of its own"
+            )
+        section.copy_in += calls
+
+
 def _times(section: _Section, sms: int | None, latency: int, switch: int) -> list[int]:
-    """Times of a GPU segment, copies by a CPU apart, on 1, 2, ... SMs, or on all SMs alone."""
+    """Times of a GPU segment, copies by a CPU apart, on 1, 2, ... SMs, or on all SMs alone.
+
+    ``latency``: of each kernel; ``switch``: what is added once.
+    """
     rows = [[of.time] if sms is None else of.profile() for of in section.kernels]
     repeats = [of.kernel.repeat for of in section.kernels]
     if not rows:  # a copy is launched like a kernel
@@ -166,9 +199,9 @@ def _sentences(
     source: Source, jobs: list[_Job], waiting: tuple[str, ...], divided: bool, switch: int
 ) -> list[str]:
     said = excess_notes(source.all_times(), source.tick)
-    latency = source.platform.launch_latency
-    if latency and source.all_times():
-        said.append(f"each kernel takes the launch latency of {source.text(latency)} longer")
+    latency = source.platform.launch_latency + source.platform.kernel_gap
+    if source.all_times():
+        said += _launch_costs(source)
     if switch:
         said.append(
             f"each GPU segment begins with a context switch of {source.text(switch)}, as several "
@@ -192,6 +225,21 @@ def _sentences(
             said.append(f"{text}: {listed(names)}")
     if not divided and source.all_times():
         said.append("every kernel has all SMs; the times say nothing of fewer SMs")
+    return said
+
+
+def _launch_costs(source: Source) -> list[str]:
+    platform = source.platform
+    said = []
+    if latency := platform.launch_latency + platform.kernel_gap:
+        what = "launch latency and gap" if platform.kernel_gap else "launch latency"
+        said.append(f"each kernel takes the {what} of {source.text(latency)} longer")
+    if platform.launch_cpu or platform.graph_launch_cpu:
+        said.append("the calls that launch a GPU segment are CPU work at its beginning")
+    if platform.wake_latency:
+        said.append(
+            f"a GPU segment ends {source.text(platform.wake_latency)} later, once its thread wakes"
+        )
     return said
 
 

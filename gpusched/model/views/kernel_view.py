@@ -25,6 +25,7 @@ from gpusched.model.views.derived_view import (
     listed,
     runs_on_cpu,
 )
+from gpusched.model.views.launch_calls import kernel_costs, with_calls
 from gpusched.model.workload.kernel_waves import KernelTimes, excess_notes, kernel_times
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import Kernel
@@ -57,9 +58,7 @@ class _Found:
 
     def sentences(self, source: Source) -> list[str]:
         said = excess_notes(self.times, source.tick)
-        latency = source.platform.launch_latency
-        if latency:
-            said.append(f"each kernel takes the launch latency of {source.text(latency)} longer")
+        said += kernel_costs(source)
         for names, text in (
             (self.isolated, "CPU work is not delayed by other tasks: GPU work is released when the "
              "CPU work before it has taken its time, and leaves time for that behind it"),
@@ -90,9 +89,11 @@ def _kernel_view(
     source: Source, gpu: GPU, *, occupy: bool, fuse: bool, alone: bool, waits: bool
 ) -> View[KernelTasks]:
     """``alone``: kernels without a shape take the whole GPU; else they are refused."""
+    given = source
     source.refuse_jitter()
     source.refuse_processes(_ONE_CONTEXT)
     found = _Found()
+    source = with_calls(source)
     if waits:
         source, found.waiting = source.with_copy_waits()
     source = source.with_launches_of_copies()
@@ -129,7 +130,7 @@ def _kernel_view(
         offset=[offset for offset, _ in bounds],
         name=[task.name for task in tasks],
     )
-    return View(derived, (*source.assumptions, *found.sentences(source)))
+    return View(derived, (*source.assumptions, *found.sentences(given)))
 
 
 def batch_view(source: Source, *, occupy: bool, waits: bool, stop: Any = None) -> BatchView:
@@ -165,7 +166,7 @@ def chain_batch_view(
 
     ``cuts``: the most units, if consecutive kernels of a job are units; None: each kernel is one.
     """
-    gpu = _gpu_of_batches(source)
+    gpu, given = _gpu_of_batches(source), source
     source.refuse_jitter()
     source.refuse_processes(_ONE_CONTEXT)
     count = sum(kernel.repeat for task in source.tasks for kernel in task.kernels)
@@ -180,6 +181,7 @@ def chain_batch_view(
             'to cut them into units (chains="fuse" takes each job as one)'
         )
     found = _Found()
+    source = with_calls(source)
     if waits:
         source, found.waiting = source.with_copy_waits()
     source = source.with_launches_of_copies()
@@ -216,7 +218,7 @@ def chain_batch_view(
     )
     most = source.platform.slowdown[1]
     table = BatchTable.from_gpu(derived, gpu, slowdown=most, stop=stop)
-    said = found.sentences(source)
+    said = found.sentences(given)
     if derived.n > 1:
         said.append(
             f"a batch, with at most one kernel of a task, takes {_times(most)}as long as the "

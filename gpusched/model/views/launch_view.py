@@ -13,6 +13,7 @@ from gpusched._support.text import named
 from gpusched.model.launch_columns import KINDS
 from gpusched.model.launches import Launches
 from gpusched.model.views.derived_view import JobParts, LaunchView, Source, job_parts, listed
+from gpusched.model.views.launch_calls import calls_are_free
 from gpusched.model.workload.kernel_waves import excess_notes
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CopyIn
@@ -40,6 +41,11 @@ def launch_view(source: Source, until: int, *, one_stream: bool) -> LaunchView:
     if source.platform.gpu is None:
         raise ValueError("platform: got no GPU, expected one; launches are of blocks on its SMs")
     source.refuse_jitter()
+    if not calls_are_free(source.tasks, source.platform):
+        raise ValueError(
+            "launches: got sync launches, calls that take CPU time, gaps or wake-ups, expected "
+            "none; the times of launches are fixed beforehand"
+        )
     if one_stream:
         source.refuse_processes("a stream is of one context")
     priorities = source.stream_priorities(source.tasks)

@@ -10,6 +10,7 @@ from gpusched.model.views.derived_view import (
     Source,
     View,
     given_to_all,
+    launching_sentences,
     listed,
     runs_on_cpu,
 )
@@ -93,15 +94,7 @@ def _sentences(source: Source, by_deadline: bool) -> list[str]:
     said = excess_notes(source.all_times(), source.tick)
     users = [task for task in source.tasks if not all(map(runs_on_cpu, task.segments))]
     if users:
-        said.append(
-            "copies and kernels without CPU work between them are launched in one go, and the "
-            "thread leaves its core until they have ended"
-        )
-    if source.platform.launch_latency:
-        said.append(
-            "each such launch takes effect at most "
-            f"{source.text(source.platform.launch_latency)} later"
-        )
+        said += launching_sentences(source.tasks, source.platform, source.text)
     if by_deadline and len(source.tasks) > 1:
         said.append(
             "CPU priorities are deadline-monotonic (the shorter the deadline, the more urgent), "

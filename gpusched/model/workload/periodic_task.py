@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, NoReturn, TypedDict, Unpack
+from typing import Any, ClassVar, Literal, NoReturn, TypedDict, Unpack
 
-from gpusched._support.arguments import is_sequence
+from gpusched._support.arguments import is_sequence, one_of
 from gpusched._support.text import shown
 from gpusched.model.workload.facts import Facts, count, label, optional_number
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
@@ -20,10 +20,22 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["AFTER", "Task"]
+__all__ = ["AFTER", "LAUNCHES", "Launches", "Task", "launches_of"]
 
 AFTER = "no jobs that other tasks' jobs trigger; after= is reserved for them"
 _KINDS = (CPU, CopyIn, CopyOut, Kernel)
+
+Launches = Literal["async", "sync", "graph"]
+"""Form in which a task launches the operations between which it has no CPU work."""
+
+LAUNCHES: tuple[Launches, ...] = ("async", "sync", "graph")
+
+
+def launches_of(given: object, name: str = "launches") -> Launches | None:
+    """A form of launching, or None; ValueError for others."""
+    if given is not None:
+        one_of(given, LAUNCHES, name)
+    return given  # type: ignore[return-value]
 
 
 class _Changes(TypedDict, total=False):
@@ -39,6 +51,7 @@ class _Changes(TypedDict, total=False):
     gpu_priority: int | None
     process: str | None
     core: int | None
+    launches: Launches | None
 
 
 class Task(Facts):
@@ -73,6 +86,11 @@ class Task(Facts):
         Name of the process that the task belongs to. Tasks of one process share a GPU context.
     core
         Number of the CPU core that the task is assigned to, from 0.
+    launches
+        How the job launches copies on engines and kernels between which it has no CPU work:
+        ``"async"`` (one call after the other, then it waits for all), ``"sync"`` (it waits for each
+        before it calls the next) or ``"graph"`` (one call of a CUDA graph). None: as the workload
+        says, else ``"async"``.
     after
         Reserved for precedence constraints; every value but None is refused.
 
@@ -87,12 +105,13 @@ class Task(Facts):
 
     __slots__ = (
         *("_deadline", "_jitter", "_offset", "_period", "_rate"),
-        *("core", "gpu_priority", "name", "priority", "process", "segments", "stream_priority"),
+        *("core", "gpu_priority", "launches", "name", "priority", "process", "segments"),
+        "stream_priority",
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
         *("name", "_period", "_rate", "_deadline", "_offset", "_jitter", "priority"),
-        *("stream_priority", "gpu_priority", "process", "core", "segments"),
+        *("stream_priority", "gpu_priority", "process", "core", "launches", "segments"),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset({"_period", "_deadline", "_offset", "_jitter"})
     _NESTED: ClassVar[frozenset[str]] = frozenset({"segments"})
@@ -104,6 +123,7 @@ class Task(Facts):
     gpu_priority: int | None
     process: str | None
     core: int | None
+    launches: Launches | None
     _period: Stored | None
     _rate: Rate | None
     _deadline: Stored | None
@@ -125,6 +145,7 @@ class Task(Facts):
         gpu_priority: int | None = None,
         process: str | None = None,
         core: int | None = None,
+        launches: Launches | None = None,
         after: None = None,
     ) -> None:
         checked = label(name, "name")
@@ -146,6 +167,7 @@ class Task(Facts):
                 optional_number(gpu_priority, "gpu_priority"),
                 None if process is None else label(process, "process"),
                 None if core is None else count(core, "core", 0, 2**31 - 1),
+                launches_of(launches),
                 _segments(segments),
             )
         )

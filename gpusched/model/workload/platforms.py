@@ -224,6 +224,10 @@ class _Changes(TypedDict, total=False):
     gpu: GPU | str | None
     cpus: int
     launch_latency: Time
+    launch_cpu: Time
+    graph_launch_cpu: Time
+    kernel_gap: Time
+    wake_latency: Time
     context_switch: Time
     timeslice: Time
     ring: Literal["fifo", "cyclic"]
@@ -259,6 +263,15 @@ class Platform(Facts):
         Number of CPU cores.
     launch_latency
         Time from a launch to the start of the kernel on an idle GPU. It is added to every kernel.
+    launch_cpu, graph_launch_cpu
+        CPU time of a call that launches a kernel or a copy on an engine, and of one that launches a
+        graph (of a task with ``launches="graph"``).
+    kernel_gap
+        Time from the end of the operation before a kernel in its stream, or from its arrival at an
+        idle stream, until the GPU can start it. Copies have none.
+    wake_latency
+        Time from the end of what a suspended thread waits for on the GPU until it is ready. Threads
+        that spin need none, and neither does a job that ends with the operation.
     context_switch
         Time to switch the GPU to another context (theta).
     timeslice
@@ -328,13 +341,15 @@ class Platform(Facts):
     """
 
     __slots__ = (
-        *("_context_switch", "_copy_engines", "_launch_latency", "_server_overhead", "_timeslice"),
+        *("_context_switch", "_copy_engines", "_graph_launch_cpu", "_kernel_gap", "_launch_cpu"),
+        *("_launch_latency", "_server_overhead", "_timeslice", "_wake_latency"),
         *("_update_cost", "channels", "cpus", "gpu", "green_contexts", "mig", "mps"),
         *("mps_partitions", "priority_levels", "ring", "slowdown", "sm_coscheduling", "workqueue"),
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
-        *("gpu", "cpus", "_launch_latency", "_context_switch", "_timeslice", "ring"),
+        *("gpu", "cpus", "_launch_latency", "_launch_cpu", "_graph_launch_cpu", "_kernel_gap"),
+        *("_wake_latency", "_context_switch", "_timeslice", "ring"),
         *(
             "_update_cost",
             "_server_overhead",
@@ -351,7 +366,10 @@ class Platform(Facts):
         ),
     )
     _TIMES: ClassVar[frozenset[str]] = frozenset(
-        {"_launch_latency", "_context_switch", "_timeslice", "_update_cost", "_server_overhead"}
+        {
+            *("_launch_latency", "_launch_cpu", "_graph_launch_cpu", "_kernel_gap"),
+            *("_wake_latency", "_context_switch", "_timeslice", "_update_cost", "_server_overhead"),
+        }
     )
 
     gpu: GPU | None
@@ -364,6 +382,10 @@ class Platform(Facts):
     mps_partitions: tuple[tuple[tuple[str, ...], int], ...] | None
     green_contexts: tuple[tuple[tuple[str, ...], int | tuple[int, ...]], ...] | None
     _launch_latency: Stored
+    _launch_cpu: Stored
+    _graph_launch_cpu: Stored
+    _kernel_gap: Stored
+    _wake_latency: Stored
     _context_switch: Stored
     _timeslice: Stored
     _update_cost: Stored
@@ -379,6 +401,10 @@ class Platform(Facts):
         cpus: int = 1,
         *,
         launch_latency: Time = 0,
+        launch_cpu: Time = 0,
+        graph_launch_cpu: Time = 0,
+        kernel_gap: Time = 0,
+        wake_latency: Time = 0,
         context_switch: Time = 0,
         timeslice: Time = "2ms",
         ring: Literal["fifo", "cyclic"] = "fifo",
@@ -406,6 +432,10 @@ class Platform(Facts):
                 device,
                 cores,
                 as_time(launch_latency, "launch_latency", 0),
+                as_time(launch_cpu, "launch_cpu", 0),
+                as_time(graph_launch_cpu, "graph_launch_cpu", 0),
+                as_time(kernel_gap, "kernel_gap", 0),
+                as_time(wake_latency, "wake_latency", 0),
                 as_time(context_switch, "context_switch", 0),
                 as_time(timeslice, "timeslice"),
                 ring,
@@ -432,6 +462,26 @@ class Platform(Facts):
     def launch_latency(self) -> int:
         """Ticks from a launch to the start of its kernel on an idle GPU."""
         return self._ticks(self._launch_latency, "launch_latency")
+
+    @property
+    def launch_cpu(self) -> int:
+        """CPU time in ticks of a call that launches a kernel or a copy."""
+        return self._ticks(self._launch_cpu, "launch_cpu")
+
+    @property
+    def graph_launch_cpu(self) -> int:
+        """CPU time in ticks of a call that launches a graph."""
+        return self._ticks(self._graph_launch_cpu, "graph_launch_cpu")
+
+    @property
+    def kernel_gap(self) -> int:
+        """Ticks from when a kernel is the first of its stream until the GPU can start it."""
+        return self._ticks(self._kernel_gap, "kernel_gap")
+
+    @property
+    def wake_latency(self) -> int:
+        """Ticks from the end of an operation until the thread that waits for it is ready."""
+        return self._ticks(self._wake_latency, "wake_latency")
 
     @property
     def context_switch(self) -> int:
@@ -499,7 +549,8 @@ class Platform(Facts):
     @classmethod
     def _unsaid(cls, name: str) -> object:
         usual: dict[str, object] = {
-            **{"launch_latency": 0, "context_switch": 0, "update_cost": 0, "server_overhead": 0},
+            **{"launch_latency": 0, "launch_cpu": 0, "graph_launch_cpu": 0, "kernel_gap": 0},
+            **{"wake_latency": 0, "context_switch": 0, "update_cost": 0, "server_overhead": 0},
             **{"timeslice": as_time("2ms", name), "ring": "fifo", "slowdown": (1.1, 1.4)},
             **{"workqueue": "shared", "sm_coscheduling": True},
         }

@@ -11,26 +11,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
 from gpusched._support.text import clip, shown
-from gpusched.model.workload.periodic_task import AFTER, Task
+from gpusched.model.workload.periodic_task import AFTER, Launches, Task, launches_of
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
 from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time
 
 __all__ = [
-    "VERSION",
+    "VERSIONS",
     "head_document",
     "segment_document",
     "task_documents",
     "workload_parts",
 ]
 
-VERSION = 1
+VERSIONS = (1, 2)
+"""Versions that are read; the first one that has all keys of a workload is written."""
 
-_TOP = ("version", "tick", "notes", "observed", "task")
+_TOP = ("version", "tick", "notes", "observed", "launches", "task")
 _TASK = (
     *("name", "period", "rate", "deadline", "offset", "jitter", "priority", "stream_priority"),
-    *("gpu_priority", "process", "core", "after", "segments"),
+    *("gpu_priority", "process", "core", "launches", "after", "segments"),
 )
+# Keys of the document and of its tasks that version 1 does not have.
+_NEW = ("launches",)
+_NEW_OF_TASK = ("launches",)
 _MAKERS: dict[str, type[Segment]] = {
     "cpu": CPU,
     "copy_in": CopyIn,
@@ -62,11 +66,7 @@ def workload_parts(document: object) -> Parts:
     """
     top = _mapping(document, "document", "a table")
     _known(top, _TOP, "")
-    if "version" not in top:
-        raise ValueError(f"version: got none, expected {VERSION}")
-    version = top["version"]
-    if type(version) is not int or version != VERSION:
-        raise ValueError(f"version: got {shown(version)}, expected {VERSION}")
+    version = _version(top)
     try:
         tick = tick_of(top.get("tick", "ns"))
     except TypeError as error:
@@ -76,6 +76,7 @@ def workload_parts(document: object) -> Parts:
         if not isinstance(note, str) or not note:
             raise ValueError(f"notes[{i}]: got {shown(note)}, expected text")
     observed = _observed(top["observed"]) if "observed" in top else None
+    launches = _launches(top["launches"]) if "launches" in top else None
     if "task" not in top:
         raise ValueError("task: got none, expected at least one task")
     given = _list(top["task"], "task")
@@ -84,7 +85,7 @@ def workload_parts(document: object) -> Parts:
     places: dict[str, int] = {}
     tasks = []
     for i, item in enumerate(given):
-        task = _task(item, i, tick)
+        task = _task(item, i, tick, version, launches)
         if (first := places.setdefault(task.name, i)) != i:
             raise ValueError(
                 f"task[{i}].name: got {task.name!r:.60}, expected another name than that of "
@@ -92,6 +93,33 @@ def workload_parts(document: object) -> Parts:
             )
         tasks.append(task)
     return Parts(tuple(tasks), tick, tuple(str(note) for note in notes), observed)
+
+
+def _version(top: Mapping[str, object]) -> int:
+    expected = " or ".join(map(str, VERSIONS))
+    if "version" not in top:
+        raise ValueError(f"version: got none, expected {expected}")
+    version = top["version"]
+    if type(version) is not int or version not in VERSIONS:
+        raise ValueError(f"version: got {shown(version)}, expected {expected}")
+    _refuse_new(top, _NEW, version, "")
+    return version
+
+
+def _refuse_new(given: Mapping[str, object], keys: Iterable[str], version: int, where: str) -> None:
+    """Refuse keys that a document of version 1 does not have."""
+    for key in keys if version == 1 else ():
+        if key in given:
+            raise ValueError(
+                f"{where}{key}: got a key of version 2 in a document of version 1, expected "
+                "version = 2"
+            )
+
+
+def _launches(item: object) -> Launches | None:
+    if item is None:
+        raise ValueError("launches: got null, expected a value, or no such key")
+    return launches_of(item)
 
 
 def _observed(item: object) -> ObservedTime | None:
@@ -103,11 +131,12 @@ def _observed(item: object) -> ObservedTime | None:
         raise ValueError(str(error)) from None
 
 
-def _task(item: object, number: int, tick: int) -> Task:
+def _task(item: object, number: int, tick: int, version: int, launches: Launches | None) -> Task:
     where = f"task[{number}]"
     given = _mapping(item, where, "a table")
     if not _TASK_SET.issuperset(given):
         _known(given, _TASK, f"{where}.")
+    _refuse_new(given, _NEW_OF_TASK, version, f"{where}.")
     if "after" in given:
         raise ValueError(f"{where}.after: got {shown(given['after'])}, expected {AFTER}")
     for key in ("name", "segments"):
@@ -116,6 +145,8 @@ def _task(item: object, number: int, tick: int) -> Task:
     _plain(given, where)
     listed = _list(given["segments"], f"{where}.segments")
     segments = [_segment(part, f"{where}.segments[{i}]", tick) for i, part in enumerate(listed)]
+    if launches is not None:
+        given = {"launches": launches, **given}
     try:
         return Task(**{**given, "segments": segments})._at(tick)  # type: ignore[arg-type]
     except _WRONG as error:
@@ -212,7 +243,8 @@ def _unknown(key: str, known: tuple[str, ...], where: str) -> NoReturn:
 
 def head_document(parts: Parts) -> dict[str, object]:
     """The keys of a document before its tasks."""
-    head: dict[str, object] = {"version": VERSION, "tick": tick_text(parts.tick)}
+    new = any(getattr(task, key) is not None for task in parts.tasks for key in _NEW_OF_TASK)
+    head: dict[str, object] = {"version": 2 if new else 1, "tick": tick_text(parts.tick)}
     if parts.notes:
         head["notes"] = list(parts.notes)
     if parts.observed is not None:
@@ -233,7 +265,7 @@ def task_documents(tasks: Iterable[Task], tick: TickLength) -> Iterator[dict[str
         for key, time in (("offset", task.offset), ("jitter", task.jitter)):
             if time:
                 table[key] = time_with_unit(time, tick)
-        for key in ("priority", "stream_priority", "gpu_priority", "process", "core"):
+        for key in ("priority", "stream_priority", "gpu_priority", "process", "core", "launches"):
             if (value := getattr(task, key)) is not None:
                 table[key] = value
         table["segments"] = [segment_document(segment, tick) for segment in task.segments]

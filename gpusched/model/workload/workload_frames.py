@@ -20,7 +20,7 @@ __all__ = ["html_of", "parts_of", "repr_of", "table_of", "text_of"]
 
 _TASK_TIMES = ("period", "deadline", "offset", "jitter")
 _TASK_NUMBERS = ("priority", "stream_priority", "gpu_priority", "core")
-_TASK_TEXTS = ("rate", "process")
+_TASK_TEXTS = ("rate", "process", "launches")
 _TASK = ("name", *_TASK_TIMES, *_TASK_NUMBERS, *_TASK_TEXTS)
 _COUNTS = ("blocks", "threads", "regs", "smem", "repeat")
 _SEGMENT = ("kind", "time", *_COUNTS, "block_time", "sms", "by", "label")
@@ -229,7 +229,7 @@ def _facts(task: Task, tick: TickLength) -> dict[str, str]:
     for key, time in (("offset", task.offset), ("jitter", task.jitter)):
         if time:
             facts[key] = time_with_unit(time, tick)
-    for key in ("priority", "stream_priority", "gpu_priority", "process", "core"):
+    for key in ("priority", "stream_priority", "gpu_priority", "process", "core", "launches"):
         if (value := getattr(task, key)) is not None:
             facts[key.replace("_", " ")] = clip(str(value), 40)
     return facts

@@ -32,7 +32,7 @@ from gpusched.model.views.launch_view import launch_view
 from gpusched.model.views.program_view import program_view
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
-from gpusched.model.workload.periodic_task import Task
+from gpusched.model.workload.periodic_task import Launches, Task, launches_of
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, Kernel, Segment
 from gpusched.model.workload.time_units import (
@@ -105,6 +105,8 @@ class Workload(NoArray, Tabular):
         For a workload from a recording: the GPU time that was observed while the jobs ran, and how
         much of it the jobs contain (``gpu_ns``, ``kept_ns``). If they contain less than 99 %,
         guarantees of ``gs.analyze`` and ``gs.compare`` are conditional.
+    launches
+        How those tasks launch operations that do not say so themselves; see `Task`.
 
     Raises
     ------
@@ -137,13 +139,17 @@ class Workload(NoArray, Tabular):
         *,
         notes: Iterable[str] = (),
         observed: tuple[int, int] | None = None,
+        launches: Launches | None = None,
     ) -> None:
         length = tick_of(tick)
+        form = launches_of(launches)
         if not is_sequence(tasks):
             raise TypeError(f"tasks: got {shown(tasks)}, expected a list of tasks")
         found = []
         for i, task in enumerate(tasks):
             instance(task, Task, f"tasks[{i}]")
+            if form is not None and task.launches is None:
+                task = task.replace(launches=form)
             try:
                 found.append(task._at(length))
             except (ValueError, OverflowError) as error:
@@ -290,17 +296,24 @@ class Workload(NoArray, Tabular):
         tasks: Iterable[Task] | None = None,
         tick: str | None = None,
         notes: Iterable[str] | None = None,
+        launches: Launches | None = None,
     ) -> Workload:
-        """Return a workload with other tasks, another tick, or other notes.
+        """Return a workload with other tasks, another tick, other notes, or other launches.
 
         With another tick, the times stay the same; ValueError is raised if one of them is not a
         whole number of the new ticks. Periods that were given as rates are computed anew.
+        ``launches`` replaces that of all tasks.
 
         >>> w = gs.Workload([gs.Task("a", "3ms", [gs.CPU("1ms")])], tick="ms")
         >>> w.replace(tick="us")["a"].period
         3000
         """
         given = self.tasks if tasks is None else tasks
+        if launches_of(launches) is not None and is_sequence(given):
+            given = list(given)
+            for i, task in enumerate(given):
+                instance(task, Task, f"tasks[{i}]")
+                given[i] = task.replace(launches=launches)
         said = self.notes if notes is None else notes
         if tick is None and not isinstance(self._tick, int):
             tasks = (task._at(self._tick) for task in given)
@@ -397,7 +410,8 @@ class Workload(NoArray, Tabular):
             ]
 
         The keys are the arguments of `Workload`, `Task` and the segments. The key of a segment's
-        time is the kind of the segment. Editors can check files against
+        time is the kind of the segment. A file with the key ``launches`` has ``version = 2``; older
+        versions of this package do not read it. Editors can check files against
         ``workload.schema.json``, which is installed beside this module.
 
         Parameters
@@ -743,7 +757,8 @@ class Workload(NoArray, Tabular):
 
         Nothing is left out or made longer: copies are requests of an engine, one for both
         directions or one for each as the platform says; a segment that is repeated is as many.
-        Levels are the priorities of streams, and each task has a hardware channel.
+        Levels are the priorities of streams, and each task has a hardware channel. How tasks launch
+        copies and kernels, and what that costs, are arguments of the test.
 
         Parameters
         ----------
@@ -803,8 +818,9 @@ class Workload(NoArray, Tabular):
         ValueError
             The model cannot express the workload: there is no GPU, or tasks have jitter, CPU work
             between GPU segments, kernels without a shape, stream priorities for some tasks only,
-            or more stream priorities than the platform has levels; several processes or priorities
-            would share one stream; there are more than 10**7 launches.
+            or more stream priorities than the platform has levels; launches take CPU time or are
+            synchronous, or kernels have gaps; several processes or priorities would share one
+            stream; there are more than 10**7 launches.
         OverflowError
             A time is 2**60 ticks or more.
 
