@@ -164,8 +164,9 @@ def holistic(
     part: _In, *, kind: _In, time: _In, engine: _In, blocks: _In, threads: _In, block_time: _In,
     regs: _In, smem: _In, rule: int, graph: bool, busy: bool, latency: int, timeslice: int,
     context_switch: int, sms: int, sm_threads: int, limits: _In | None, parts: int,
-    part_sms: _In | None, channel_ended: bool, whole_ticks: bool, stop: _Stop
-) -> tuple[_Ints, _Ints, _Ints]: ...
+    part_sms: _In | None, channel_ended: bool, whole_ticks: bool, before_begin: _In | None,
+    before: _In | None, best: _In | None, windows: bool, stop: _Stop
+) -> tuple[_Ints, _Ints, _Ints, _Ints | None]: ...
 
 # py_host_tests.c
 
