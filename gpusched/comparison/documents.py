@@ -26,8 +26,7 @@ from gpusched.comparison.workload_answer import WorkloadAnswer, known_at
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.gpus.mps_shares import share_values
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.workload_document import head_document, task_documents
-from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workload_document import parts_document
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS, Way
 
@@ -263,14 +262,13 @@ def methods_document() -> Document:
 
 
 def _head(kind: str, workload: Workload, platform: Platform) -> Document:
-    parts = Parts(workload.tasks, workload.tick_ns, workload.notes, workload.observed)
     return {
         "format": f"gpusched {kind}",
         "version": VERSION,
         "gpusched": __version__,
         "tick": workload.tick,
         "tick_ns": workload.tick_ns,
-        "workload": {**head_document(parts), "task": list(task_documents(*parts[:2]))},
+        "workload": parts_document(workload._parts()),
         "platform": _platform(platform.at(workload.tick)),
     }
 

@@ -345,5 +345,5 @@ def _grown(workload: Workload, what: str, factor: Fraction) -> Workload:
         return workload.scaled(kernels=factor)
     if what == "all":
         return workload.scaled(kernels=factor, cpu=factor, copies=factor)
-    one = workload[[what]].scaled(kernels=factor, cpu=factor, copies=factor)[0]
+    one = workload.scaled(kernels=factor, cpu=factor, copies=factor)[what]
     return workload.replace(tasks=[one if task.name == what else task for task in workload])
