@@ -429,6 +429,7 @@ def _answered(
         seconds=perf_counter() - began,
         grain=means.grain,
         units={} if view is None else _units_of(given.workload, view),
+        ends=means.ends,
     )  # fmt: skip
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gpusched._support.text import clip, shown
 from gpusched.model.workload.path import Path
@@ -15,6 +16,7 @@ __all__ = [
     "check_paths",
     "groups_of",
     "linked",
+    "one_task_each",
     "refuse_cuts",
     "refuse_long_bests",
     "sources_of",
@@ -189,3 +191,74 @@ def refuse_long_bests(tasks: Sequence[Task]) -> None:
             most = time_with_unit(sum(times), task._tick or 1)  # type: ignore[arg-type]
             got = time_with_unit(task.best, task._tick or 1)
             raise LinkError(i, f"best: got {got}, expected at most the time of a job, {most}")
+
+
+_ALIKE = ("priority", "stream_priority", "gpu_priority", "process", "core", "launches")
+
+
+def one_task_each(
+    tasks: Sequence[Task], paths: Sequence[Path]
+) -> tuple[list[Task], tuple[Path, ...], list[str]]:
+    """Groups as one task each, paths through these, and sentences; see `Workload.in_one_thread`."""
+    groups = groups_of(tasks)
+    place = {task.name: i for i, task in enumerate(tasks)}
+    name_of: dict[str, str] = {}
+    said = []
+    for group in groups.values():
+        first, last = group[0].name, group[-1].name
+        for task in group:
+            name_of[task.name] = first if len(group) == 1 else f"{first} to {last}"
+        if len(group) > 1:
+            others = ", ".join(clip(task.name, 40) for task in group[:-1])
+            text = f"{others} and {clip(last, 40)} run one after the other in one thread"
+            if seldom := [task.name for task in group if task.every > 1]:
+                text += f", {clip(', '.join(seldom), 100)} in every job"
+            said.append(clip(text, 400))
+    made = [_one_task(groups[name], name_of) for name in sorted(groups, key=place.__getitem__)]
+    through = []
+    for path in paths:
+        names: list[str] = []
+        for name in path.tasks:
+            if not names or names[-1] != name_of[name]:
+                names.append(name_of[name])
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(
+                f"paths[{path.name!r:.60}].tasks: got a path that comes back to {clip(twice, 60)}, "
+                "expected one that does not, where its tasks are run by one thread"
+            )
+        through.append(path.replace(tasks=names))
+    return made, tuple(through), said
+
+
+def _one_task(group: Sequence[Task], name_of: Mapping[str, str]) -> Task:
+    """The task of a group: its segments one after the other."""
+    first = group[0]
+    if len(group) == 1:
+        return first.replace(reads=_reads(group, name_of))
+    facts: dict[str, Any] = {}
+    for key in _ALIKE:
+        values = {getattr(task, key): task.name for task in group[::-1]}
+        values.pop(None, None)
+        if len(values) > 1:
+            (one, name), (two, other) = list(values.items())[:2]
+            raise ValueError(
+                f"{clip(other, 60)}: got {key} {two}, expected that of {clip(name, 60)}, {one}; "
+                "one thread runs both"
+            )
+        facts[key] = next(iter(values), None)
+    return first.replace(
+        name=name_of[first.name],
+        segments=[segment for task in group for segment in task.segments],
+        deadline=min(task.deadline for task in group),
+        reads=_reads(group, name_of),
+        best=sum(task.best for task in group if task.period == first.period),
+        **facts,
+    )
+
+
+def _reads(group: Sequence[Task], name_of: Mapping[str, str]) -> tuple[str, ...]:
+    """What the tasks of a group read, without themselves."""
+    own = name_of[group[0].name]
+    names = dict.fromkeys(name_of[name] for task in group for name in task.reads)
+    return tuple(name for name in names if name != own)

@@ -43,6 +43,7 @@ from gpusched.model.workload.links import (
     LinkError,
     check_paths,
     linked,
+    one_task_each,
     refuse_cuts,
     refuse_long_bests,
 )
@@ -882,7 +883,12 @@ class Workload(NoArray, Tabular):
         >>> tasks.time.tolist(), tasks.blocks.tolist(), tasks.block_time.tolist()
         ([[5, 2, 20, 3]], [[0, 0, 64, 0]], [[0, 0, 10, 0]])
         """
-        return program_view(self._source(platform), shapes=flag(shapes, "shapes"))
+        refuse_triggers(self.tasks)
+        return self._programs(platform, shapes=flag(shapes, "shapes"))
+
+    def _programs(self, platform: Platform, *, shapes: bool) -> View[Programs]:
+        """The programs of all tasks, also of those that others release."""
+        return program_view(self._source(platform, triggers=True), shapes=shapes)
 
     def launches(
         self, platform: Platform, until: Time, *, streams: Literal["task", "one"] = "task"
@@ -926,6 +932,25 @@ class Workload(NoArray, Tabular):
         one_of(streams, ("task", "one"), "streams")
         last = in_ticks(as_time(until, "until", 0), None, self._tick, "until")
         return launch_view(self._source(platform), last, one_stream=streams == "one")
+
+    def in_one_thread(self) -> Workload:
+        """Return a workload in which tasks that release each other are one task, run by one thread.
+
+        Its jobs run the segments of all of them, each task behind those that release it; a task
+        with ``every`` runs in each job. Tasks that read one of them read the whole. The deadline is
+        the shortest of theirs.
+
+        >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2)]), gs.Task("b", None, [gs.CPU(3)],
+        ...     after="a")], paths=[gs.Path("p", ["a", "b"], 8)])
+        >>> one = w.in_one_thread()
+        >>> one.names, one[0].cpu_time, one.path("p").tasks
+        (('a to b',), 5, ('a to b',))
+
+        Raises ValueError for tasks of a group with several priorities, processes or cores, and for
+        one that reads another one of its group.
+        """
+        tasks, paths, said = one_task_each(self.tasks, self.paths)
+        return self._made(tasks, self._tick, (*self.notes, *said), self.observed, paths)
 
     def _source(self, platform: Platform, *, triggers: bool = False) -> Source:
         """What models are derived from; ``triggers``: the model has tasks that others release."""
