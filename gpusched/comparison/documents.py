@@ -8,7 +8,7 @@ changing its meaning increments the version.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 
 import numpy as np
@@ -20,7 +20,7 @@ from gpusched.analysis.breakdown_answer import Breakdown
 from gpusched.comparison.advice import Advice
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
-from gpusched.comparison.rows import Row
+from gpusched.comparison.rows import Row, RowPath
 from gpusched.comparison.verdicts.premises import conditions_values
 from gpusched.comparison.workload_answer import WorkloadAnswer, known_at
 from gpusched.comparison.workload_run import WorkloadRun
@@ -83,7 +83,8 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     ``tasks``, ``remedy``), ``rules`` (those of GPUs that are not documented: ``name``, ``kind``,
     ``text``, ``settled_by``, ``source``), ``tightest`` (the name of a task), ``reason``, ``setup``
     (sentences on cores, SMs and priorities chosen by the test), ``units`` (by task, the numbers of
-    kernels in the units of a job that a dispatcher launches), ``tasks`` (``task``,
+    kernels in the units of a job that a dispatcher launches), ``paths`` (if there are any:
+    ``path``, ``kind``, ``deadline``, ``bound``, ``slack``, ``observed``), ``tasks`` (``task``,
     ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``, ``seconds``,
     and ``margin``, which is like ``best`` in ``Comparison.document``.
     """
@@ -103,6 +104,7 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
         "reason": answer.why(),
         "setup": list(answer.setup),
         "units": {name: list(sizes) for name, sizes in answer.units.items()},
+        **_paths(RowPath(of.path, of.bound, None) for of in answer.paths),
         "tasks": [
             {**_task(workload, i), **bound, "reason": answer.why(i)}
             for i, bound in enumerate(_bounds(answer, len(workload)))
@@ -349,6 +351,22 @@ def _simulation(run: WorkloadRun) -> Document:
     }
 
 
+def _paths(paths: Iterable[RowPath]) -> Document:
+    """The paths of a row, if there are any."""
+    found = [
+        {
+            "path": of.path.name,
+            "kind": of.path.kind,
+            "deadline": of.path.deadline,
+            "bound": of.bound,
+            "slack": of.slack,
+            "observed": of.observed,
+        }
+        for of in paths
+    ]
+    return {"paths": found} if found else {}
+
+
 def _row(row: Row) -> Document:
     answer, run, workload = row.answer, row.run, row.workload
     worst, late = (None, None) if run is None else (run.worst, run.late_count)
@@ -374,6 +392,7 @@ def _row(row: Row) -> Document:
         "rules": [rule.name for rule in row.rules],
         "tightest": None if row.tightest is None else workload.names[row.tightest],
         "reason": row.why(),
+        **_paths(row.paths),
         "tasks": tasks,
         "assumptions": [] if answer is None else list(answer.assumptions),
         "why_no_test": row.why_no_answer or None,

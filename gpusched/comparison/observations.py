@@ -28,8 +28,10 @@ from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import (
     Request,
+    Triggered,
     analyzed,
     asked_way,
+    grouped,
     options_of,
     with_costs,
     with_platform,
@@ -37,6 +39,7 @@ from gpusched.comparison.analyses import (
 from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.machine_models import MACHINE_WAYS
 from gpusched.comparison.machine_runs import TABLES, job_columns, machine_choices, machine_run
 from gpusched.comparison.simulation_lengths import (
     MOST_BLOCKS,
@@ -108,6 +111,7 @@ def observe(
     *,
     until: Time | None = None,
     timeline: bool = True,
+    triggered: Triggered = "apart",
     budget: Budget | None = None,
     stop: Any = None,
     **options: OptionValue,
@@ -151,6 +155,8 @@ def observe(
     timeline
         Whether ``detail`` keeps the intervals, waves or blocks that its pictures need. (Short runs
         of a machine with late jobs do so in any case.)
+    triggered
+        As in ``gs.analyze``.
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit each simulation. Where a late job
         has to be simulated under several readings of the rules of GPUs, these share the seconds.
@@ -182,6 +188,7 @@ def observe(
     """
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
+    workload = grouped(workload, triggered)
     way = asked_way(way, options)
     stop = within_seconds(stop, as_budget(budget).seconds)
     models = DerivedModels(workload, with_costs(platform, way))
@@ -498,6 +505,8 @@ _IN_STREAMS = (
 
 def _needs_machine(models: DerivedModels, way: Way) -> bool:
     """Whether what happens between CPUs, copy engines and kernels matters in a run."""
+    if way.name in MACHINE_WAYS and _has_chains(models.workload):
+        return True
     if way.name == "time_slices":
         copies = any(uses_engine(part) for task in models.workload for part in task.segments)
         return bool(_no_cpus(models)) or (models.platform.ring == "fifo" and copies)
@@ -507,6 +516,11 @@ def _needs_machine(models: DerivedModels, way: Way) -> bool:
         return bool(_no_engines(models))
     costs = [key for key, _ in _costs_per_kernel(models, way)]
     return way.placed and costs == ["latency per kernel"]
+
+
+def _has_chains(workload: Workload) -> bool:
+    """Whether tasks release each other, or there are paths through them."""
+    return bool(workload.paths) or any(task.after for task in workload)
 
 
 _MOST_PARTS = 20_000
@@ -550,7 +564,7 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         run = machine_run(
             models, way.name, choices, until=until, timeline=True, budget=None, stop=watch.stop
         )
-    task, job, release, end = job_columns(run)
+    task, job, release, end = job_columns(run, models.workload)
     limits = (*choices.limits, *_profiles(models))
     return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
 

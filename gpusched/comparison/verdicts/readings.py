@@ -152,12 +152,12 @@ def open_reading(
     run: WorkloadRun, others: Iterable[tuple[Readings, Callable[[], WorkloadRun]]]
 ) -> WorkloadRun:
     """A run whose late jobs show a miss of the program only under all readings of the rules."""
-    if run.limits or not run.late.any():
+    if run.limits or not run.has_misses:
         return run
     for changes, other in others:
         said = "no job is late"
         try:
-            late = bool(other().late.any())
+            late = other().has_misses
         except (ValueError, OverflowError):
             late = False
         except BudgetSpent:
