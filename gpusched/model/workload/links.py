@@ -238,8 +238,10 @@ def _one_task(group: Sequence[Task], name_of: Mapping[str, str]) -> Task:
         return first.replace(reads=_reads(group, name_of))
     facts: dict[str, Any] = {}
     for key in _ALIKE:
-        values = {getattr(task, key): task.name for task in group[::-1]}
-        values.pop(None, None)
+        values: dict[Any, str] = {}
+        for task in group:
+            if (value := getattr(task, key)) is not None:
+                values.setdefault(value, task.name)
         if len(values) > 1:
             (one, name), (two, other) = list(values.items())[:2]
             raise ValueError(
