@@ -172,7 +172,7 @@ def played(
 def check(
     w: gs.Workload, answer: Any, jobs: dict[str, TaskJobs], seen: dict[str, float], where: Any
 ) -> list[str]:
-    """What exceeds the answer; the largest shares of bounds are noted."""
+    """Sentences on times above their bounds; the largest shares of bounds are noted."""
     wrong = []
 
     def compare(what: str, took: int, bound: int) -> None:

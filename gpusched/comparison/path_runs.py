@@ -42,7 +42,7 @@ class PathRun(Tabular, Frozen):
     >>> run = gs.observe(w, gs.Platform("AGX Orin", cpus=2), "mpcp", until="1s")
     >>> path = run.path("frame to command")
     >>> path.largest, path.percentiles((50, 100)), path.worst()["control"]
-    (12000, (12000, 12000), 5)
+    (12000, (12000, 12000), 1)
 
     Attributes
     ----------

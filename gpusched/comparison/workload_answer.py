@@ -347,7 +347,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
         return path_answers(self.workload, ends, alone, self.label)
 
     def _alone(self) -> list[int] | None:
-        """What a job of each task takes alone, in ticks; None if that is not known."""
+        """Time of a job of each task alone, in ticks; None if that is not known."""
         try:
             times = self.workload.kernel_times(self.platform)
         except (ValueError, OverflowError):

@@ -260,7 +260,7 @@ def _one_task(group: Sequence[Task], name_of: Mapping[str, str]) -> Task:
 
 
 def _reads(group: Sequence[Task], name_of: Mapping[str, str]) -> tuple[str, ...]:
-    """What the tasks of a group read, without themselves."""
+    """Tasks that a group reads, without itself."""
     own = name_of[group[0].name]
     names = dict.fromkeys(name_of[name] for task in group for name in task.reads)
     return tuple(name for name in names if name != own)

@@ -953,7 +953,7 @@ class Workload(NoArray, Tabular):
         return self._made(tasks, self._tick, (*self.notes, *said), self.observed, paths)
 
     def _source(self, platform: Platform, *, triggers: bool = False) -> Source:
-        """What models are derived from; ``triggers``: the model has tasks that others release."""
+        """Facts that models rest on; ``triggers``: the model has tasks that others release."""
         instance(platform, Platform, "platform")
         at = platform._at(self._tick)
         source = Source(self.tasks, self._tick, self.kernel_times(at), at, self.assumptions)
