@@ -102,14 +102,14 @@ def _in_order(tasks: Sequence[Task]) -> list[Task]:
     if len(found) < len(tasks):
         done = {task.name for task in found}
         name = next(task.name for task in tasks if task.name not in done)
-        seen: list[str] = []
+        seen: dict[str, None] = {}
         while name not in seen:  # back along tasks that wait for each other
-            seen.append(name)
+            seen[name] = None
             name = next(other for other in by_name[name].after if other not in done)
-        cycle = seen[seen.index(name) :][::-1]
-        cycle = sorted(cycle, key=list(by_name).index)
+        place = {task.name: i for i, task in enumerate(tasks)}
+        cycle = sorted(list(seen)[list(seen).index(name) :], key=place.__getitem__)
         raise LinkError(
-            list(by_name).index(cycle[0]),
+            place[cycle[0]],
             f"after: got a cycle of {clip(', '.join(cycle), 200)}; feedback is a value that is "
             "read: reads",
         )

@@ -75,6 +75,7 @@ from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from gpusched._support.budget import Stop
 
@@ -932,6 +933,25 @@ class Workload(NoArray, Tabular):
         one_of(streams, ("task", "one"), "streams")
         last = in_ticks(as_time(until, "until", 0), None, self._tick, "until")
         return launch_view(self._source(platform), last, one_stream=streams == "one")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the links between the tasks with Matplotlib: the first hundred tasks.
+
+        Solid arrows lead to tasks that are released, with "x2" for one of two jobs; dashed ones to
+        tasks that read. Tasks with arrivals of their own have thick frames. A band is a path.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on. Default: those of a new figure.
+
+        Returns
+        -------
+        The axes.
+        """
+        from gpusched.model.workload.link_picture import draw
+
+        return draw(self, ax)
 
     def in_one_thread(self) -> Workload:
         """Return a workload in which tasks that release each other are one task, run by one thread.
