@@ -187,6 +187,15 @@ def test_a_comparison_of_paths(tmp_path: FilePath) -> None:
     assert "<table" in found._repr_html_() and "obstacle to brake" in found.to_html(margin=False)
 
 
+def test_advice_for_a_path() -> None:
+    w = lidar()
+    short = w.replace(paths=[w.path(0).replace(deadline="300ms")])
+    found = gs.compare(short, ORIN, ways=["one_stream"], simulate=False, progress=False)
+    advice = found.advice()
+    assert advice is not None
+    assert "the deadline of obstacle to brake is 375ms instead of 300ms" in str(advice)
+
+
 def test_the_margin_of_a_path() -> None:
     w = without_jitter(lidar())
     of = gs.margin(w, ORIN, "mpcp", of="obstacle to brake", triggered="one")
