@@ -147,6 +147,7 @@ _MEMBERS = {
     "KernelChains": "model.kernel_chains",
     "KernelTasks": "model.kernel_tasks",
     "Launches": "model.launches",
+    "Path": "model.workload.path",
     "Placement": "model.block_placement",
     "Programs": "model.programs",
     "Rule": "comparison.verdicts.gpu_rules",

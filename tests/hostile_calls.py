@@ -391,7 +391,9 @@ def arguments(name: str) -> dict[str, Any]:
     if name == "holistic":
         values |= {key: np.array([column]) for key, column in PROGRAM.items()}
         values |= {"sms": 2, "sm_threads": 64, "limits": None, "rule": 1, "graph": True}
-        values |= {"latency": 1, "timeslice": 3, "context_switch": 1}
+        values |= {"latency": 1, "timeslice": 3, "context_switch": 1, "windows": True}
+        links = {"before_begin": [0, 0, 0], "before": [], "best": [1, 0]}
+        values |= {key: np.array(value, np.int64) for key, value in links.items()}
     if name == "priority_streams":
         chains = {"period": [[90, 60, 40]], "level": [[0, 1, 1]]}
         columns = {"blocks": [2, 1], "threads": [64, 32], "block_time": [3, 5]}

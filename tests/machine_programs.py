@@ -240,6 +240,8 @@ def random_program(way: str, seed: int) -> MachineProgram:
         ]
     if way == "gpu_server":
         options["server_core"] = rng.choice((None, *range(cpus)))
+    if rng.random() < 0.35 and way not in ("pbs", "edf_parallel"):
+        workload = linked(rng, workload)
     if way == "edf_serial":
         options["tails"] = [rng.choice((0, 0, rng.randint(0, 20))) for _ in range(n)]
     if way == "pbs":
@@ -264,6 +266,26 @@ def random_program(way: str, seed: int) -> MachineProgram:
             tasks=[task.replace(segments=list(map(_timed, task.segments))) for task in workload]
         )
     return MachineProgram(workload, platform, way, UNTIL, options)
+
+
+def linked(rng: Random, workload: gs.Workload) -> gs.Workload:
+    """The tasks, some of which are released by some of those in front of them."""
+    tasks: list[gs.Task] = []
+    source: dict[str, tuple[str, int]] = {}  # and the jobs of it for one of the task
+    for task in workload:
+        alike: list[str] = []
+        if tasks and rng.random() < 0.7:
+            first = rng.choice(tasks).name
+            alike = [name for name, of in source.items() if of == source[first]]
+            alike = [name for name in alike if name == first or rng.random() < 0.5]
+        every = rng.choice((1, 1, 2))
+        source[task.name] = (task.name, 1)
+        if alike:
+            task = task.replace(period=None, offset=0, after=alike, every=every)
+            root, step = source[alike[0]]
+            source[task.name] = (root, step * every)
+        tasks.append(task)
+    return workload.replace(tasks=tasks)
 
 
 def _timed(part: gs.Segment) -> gs.Segment:

@@ -9,6 +9,9 @@
 `holistic`: whole programs, with CPU work, copies and kernels anywhere in a job, in one stream, in
 streams or in time slices.
 
+`path_bounds`: latencies of paths through tasks that release each other or read each other's newest
+results, from the latest ends of their jobs; `waiting_results`: the room that they need.
+
 `stgm`, `mpcp`, `fmlp_plus`, `gpu_server`: tasks with CPU and GPU segments under partitioned fixed
 priorities, in which tasks use different SMs, or one task at a time uses the whole GPU; compared in
 [RTCSA19] (Saha, Xiang and Kim, "STGM: Spatio-Temporal GPU Management for Real-Time Tasks").
@@ -45,6 +48,7 @@ from gpusched.analysis.global_edf_verdict import GEDF_BOUNDS, LOCKS, GedfVerdict
 from gpusched.analysis.holistic_answer import HOLISTIC_TERMS, HolisticBound
 from gpusched.analysis.holistic_bounds import holistic
 from gpusched.analysis.partitioned import *  # noqa: F403
+from gpusched.analysis.path_times import PATH_JOBS, PathTimes, path_bounds, waiting_results
 from gpusched.analysis.priority_answer import PRIORITY_TERMS, PriorityStreamsBound
 from gpusched.analysis.priority_assignment import assign_priorities
 from gpusched.analysis.priority_bounds import priority_streams
@@ -61,6 +65,7 @@ __all__ = [
     "HOLISTIC_TERMS",
     "LOCKS",
     "ORDERS",
+    "PATH_JOBS",
     "PRIORITY_TERMS",
     "REASONS",
     "STATUSES",
@@ -73,6 +78,7 @@ __all__ = [
     "FifoLimit",
     "GedfVerdict",
     "HolisticBound",
+    "PathTimes",
     "PriorityStreamsBound",
     "Verdict",
     "assign_priorities",
@@ -84,11 +90,13 @@ __all__ = [
     "gedf_tardiness",
     "holistic",
     "partition",
+    "path_bounds",
     "priority_streams",
     "schedulability",
     "srm",
     "stgm_allocate",
     "stgm_exhaustive",
+    "waiting_results",
 ]
 
 

@@ -45,6 +45,9 @@ _LAUNCHES = {
     "mixed": "Each task launches copies and kernels in the form that was given for it.",
     "sync": "The thread waits for each copy and kernel before it launches the next one.",
 }
+_RELEASES = (
+    "A job of a task that others release is released when those of the same arrival have ended."
+)
 _MODES = {
     "suspend": "A thread leaves its core until what it launched has ended.",
     "busy": "A thread keeps its core, at its priority, until what it launched has ended.",
@@ -69,15 +72,20 @@ class HolisticBound(Answer):
         The rule of the GPU; how operations are launched ("mixed" if not all tasks do it alike);
         the use of the core meanwhile; and the queues of parts of the GPU, "" without parts.
     bound
-        Response-time bounds in ticks, counted from the arrivals; -1 without one: int64 ``(n,)`` or
-        ``(N, n)``.
+        Response-time bounds in ticks, counted from the arrivals, of tasks that others release from
+        the releases; -1 without one: int64 ``(n,)`` or ``(N, n)``.
     jobs
         Number of jobs of a run up to the one with the largest response, 0 without a bound; shape as
         ``bound``.
     terms
         What the window of that job consists of, int64 ``(n, 6)`` or ``(N, n, 6)``, with the columns
         of ``HOLISTIC_TERMS``. They add up to the bound, plus the periods of the jobs before it,
-        less the jitter.
+        less the jitter. With ``window`` they add up to the end without the source's jitter.
+    earliest, latest, end
+        Where tasks release each other (``after``): earliest and latest release, and latest end of a
+        job, from the arrival of its source; -1 without a bound; shape as ``bound``. Else None.
+    window
+        Likewise, whether the bound is that of a window of paths: bool.
     seconds
         Wall-clock time of the call.
     """
@@ -94,6 +102,10 @@ class HolisticBound(Answer):
     jobs: Int64Array
     terms: Int64Array
     sharing: str = ""
+    earliest: Int64Array | None = None
+    latest: Int64Array | None = None
+    end: Int64Array | None = None
+    window: npt.NDArray[np.bool_] | None = None
     seconds: float = field(default=0.0, compare=False)
 
     @property
@@ -108,8 +120,10 @@ class HolisticBound(Answer):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """Conditions under which the answer holds, one sentence each."""
+        links = () if self.end is None else (_RELEASES,)
         return (
             "Arrivals of a task are at least a period apart, and all work takes at most its time.",
+            *links,
             _RULES[self.rule],
             _LAUNCHES[self.launches],
             _MODES[self.mode],

@@ -13,14 +13,18 @@ from gpusched import _core
 from gpusched._support.arguments import (
     Int64Array,
     at_least,
+    flag,
     frozen,
     instance,
     int_array,
     integer,
     is_sequence,
     one_of,
+    task_number,
 )
+from gpusched._support.large_arrays import spread
 from gpusched._support.registry import enumeration
+from gpusched._support.text import shown
 from gpusched.analysis.fifo_threads import refuse_many_streams
 from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.model.gpu import GPU, WARP_THREADS, as_gpu
@@ -57,6 +61,9 @@ def holistic(
     part_limit: npt.ArrayLike | None = None,
     queues: Literal["own", "shared", "own_blocks"] = "own",
     channel_release: Literal["dispatched", "ended"] = "dispatched",
+    after: Sequence[Any] | None = None,
+    best: npt.ArrayLike = 0,
+    windows: bool = True,
     stop: Any = None,
 ) -> HolisticBound:
     """Bound response times of whole programs: CPU work, copies and kernels anywhere in a job.
@@ -122,6 +129,17 @@ def holistic(
     channel_release
         With streams that share a channel: whether a kernel may join its queue once all blocks of
         the kernels before it in the channel have started ("dispatched"), or have ended ("ended").
+    after
+        For each task the tasks that release its jobs: None, a name or an index, or a list of them.
+        Job j is released when job j of all of them has ended, with k times their period job k j.
+        These go back to one task with arrivals of its own, whose jitter is given. Not for
+        "edf_serial".
+    best
+        With ``after``, least time of a job of each task.
+    windows
+        With ``after``, one stream or time slices, and threads that suspend: whether the tasks of a
+        path are looked at in one window where each job of a group has ended when the next one of
+        its source arrives. The bounds are smaller then.
     stop
         Writable buffer of one byte, such as ``bytearray(1)``. The call ends when another thread
         sets the byte to 1.
@@ -136,7 +154,9 @@ def holistic(
     ValueError
         A kernel has no shape although streams need one, or a block fits no SM; a part does not
         exist; tasks of one core have equal priorities with ``mode="busy"``; an option belongs to
-        another rule; or there are more tasks than kernels that ``gpu`` runs at once.
+        another rule; there are more tasks than kernels that ``gpu`` runs at once; or tasks release
+        each other in a cycle, or are released by tasks that go back to several, or of several
+        periods.
     OverflowError
         Times exceed 2**60 ticks.
     gpusched.Cancelled
@@ -158,7 +178,8 @@ def holistic(
     sharing, parts = _parts(part_sms, part_limit, queues, count)
     columns = tasks._arrays()
     stack = {name: column if tasks.is_stack else column[None] for name, column in columns.items()}
-    bound, jobs, terms = _core.holistic(
+    before_begin, before = (None, None) if after is None else _links(after, tasks)
+    bound, jobs, terms, ends = _core.holistic(
         **stack,
         rule=_RULES.index(rule),
         launches=np.array([_LAUNCHES.index(form) for form in forms], np.int64),
@@ -177,8 +198,17 @@ def holistic(
         part_sms=parts,
         channel_ended=channel_release == "ended",
         whole_ticks=False,
+        before_begin=before_begin,
+        before=before,
+        best=None if after is None else spread(int_array(best, "best"), (tasks.n,)),
+        windows=flag(windows, "windows"),
         stop=stop,
     )
+    released: dict[str, Any] = {}
+    if ends is not None:
+        for name, column in zip(("earliest", "latest", "end", "window"), ends, strict=True):
+            released[name] = frozen(column if tasks.is_stack else column[0])
+        released["window"] = frozen(released["window"] > 0)
     return HolisticBound(
         tasks=tasks,
         rule=rule,
@@ -189,6 +219,7 @@ def holistic(
         terms=frozen(terms if tasks.is_stack else terms[0]),
         sharing=sharing,
         seconds=perf_counter() - began,
+        **released,
     )
 
 
@@ -203,6 +234,21 @@ def _forms(launches: Any, n: int) -> list[str]:
     for i, form in enumerate(forms):
         one_of(form, _LAUNCHES, f"launches[{i}]")
     return forms
+
+
+def _links(after: Sequence[Any], tasks: Programs) -> tuple[Int64Array, Int64Array]:
+    """The tasks that release each task, as offsets and numbers."""
+    if not is_sequence(after) or len(after) != tasks.n:
+        raise ValueError(f"after: got {shown(after)}, expected one entry per task ({tasks.n})")
+    begin, found = [0], list[int]()
+    for i, given in enumerate(after):
+        names = [] if given is None else [given] if not isinstance(given, (list, tuple)) else given
+        numbers = [task_number(name, tasks.name) for name in names]
+        if len(set(numbers)) < len(numbers):
+            raise ValueError(f"after[{i}]: got {shown(given)}, expected different tasks")
+        found += numbers
+        begin.append(len(found))
+    return np.array(begin, np.int64), np.array(found, np.int64)
 
 
 def _refuse_others(

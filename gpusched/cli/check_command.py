@@ -93,6 +93,8 @@ def run(options: argparse.Namespace) -> int:
         return status_of(answer.schedulable)
     print(f"{headline(workload, platform)}\n\n{verdict_line(answer)}\n")
     print(f"{response_table(answer)}\n\n{answer.why()}")
+    for path in answer.paths:
+        print(f"path {path.why()}")
     if answer.verdict == "undecided":
         tried = Tried(workload, with_costs(platform, way), way, Request(options_of(way)), True)
         if (advice := advise([tried])) is not None:

@@ -58,6 +58,13 @@ def add_workload(command: argparse.ArgumentParser) -> None:
         help="resource that the jobs of a job set use (default: cpu)",
     )
     command.add_argument(
+        "--triggered",
+        choices=("apart", "one"),
+        default="apart",
+        help="tasks that others release (after): each has a thread, or one thread runs all that go "
+        "back to one task (default: %(default)s)",
+    )
+    command.add_argument(
         "--max-bytes",
         type=positive,
         default=_MOST_BYTES,
@@ -174,6 +181,8 @@ def platform_of(options: argparse.Namespace) -> Platform:
 def program_of(options: argparse.Namespace) -> tuple[Workload, Platform]:
     """The workload and the platform; ``Refusal`` of parts of the GPU for unknown tasks."""
     workload, platform = workload_of(options), platform_of(options)
+    if options.triggered == "one":
+        workload = workload.in_one_thread()
     for option, found in (
         ("mps", unknown_clients(workload, platform)),
         ("mps-partitions", unknown_clients(workload, platform, static=True)),

@@ -42,7 +42,7 @@ class Change:
     kind
         "deadline", "period", "kernel", "copies", "split", "core", "cpus" or "channels".
     task
-        Name of the task that is changed; "" for the platform.
+        Name of the task, or of the path, that is changed; "" for the platform.
     factor
         Factor of the changed time, or 1 for a change of another kind.
     conditional
@@ -233,6 +233,17 @@ def _candidates(tried: Tried) -> Iterator[tuple[Change, Workload, Platform]]:
                 text = f"{clip(task.name, 60)}'s longest kernel is divided into {k} parts"
                 yield changed("split", task.name, Fraction(1), text), with_task(divided), platform
     for step in range(len(_LONGER)):
+        for path in workload.paths:
+            if path.deadline is not None:
+                due = scaled_up(path.deadline, _LONGER[step], "deadline")
+                text = _instead(
+                    f"the deadline of {clip(path.name, 60)} is", due, path.deadline, tick
+                )
+                through = [
+                    p if p is not path else path.replace(deadline=due) for p in workload.paths
+                ]
+                later = workload.replace(paths=through)
+                yield changed("deadline", path.name, _LONGER[step], text), later, platform
         for task in workload:
             name = clip(task.name, 60)
             factor = min(_LONGER[step], max(Fraction(task.period, task.deadline), Fraction(1)))
@@ -242,10 +253,11 @@ def _candidates(tried: Tried) -> Iterator[tuple[Change, Workload, Platform]]:
                 later = with_task(task.replace(deadline=due))
                 yield changed("deadline", task.name, factor, text), later, platform
             factor = _LONGER[step]
-            period = scaled_up(task.period, factor, "period")
-            text = _instead(f"{name}'s period is", period, task.period, tick)
-            slower = with_task(task.replace(period=period))
-            yield changed("period", task.name, factor, text), slower, platform
+            if not task.after:
+                period = scaled_up(task.period, factor, "period")
+                text = _instead(f"{name}'s period is", period, task.period, tick)
+                slower = with_task(task.replace(period=period))
+                yield changed("period", task.name, factor, text), slower, platform
             if step < len(_SHORTER) and task.copy_time:
                 text = f"{name}'s copies take {_SHORTER[step]} of their times"
                 quick = _with_copies(task, _SHORTER[step])
@@ -286,7 +298,8 @@ def _with_copies(task: Task, factor: Fraction) -> Task:
         segments=[
             part.replace(time=scaled_up(part.time, factor, "time")) if uses_engine(part) else part
             for part in task.segments
-        ]
+        ],
+        best=0,
     )
 
 
@@ -304,4 +317,5 @@ def _split(task: Task, parts: int) -> Task | None:
 
 
 def _with_segments(task: Task, at: int, segments: list[Any]) -> Task:
-    return task.replace(segments=[*task.segments[:at], *segments, *task.segments[at + 1 :]])
+    parts = [*task.segments[:at], *segments, *task.segments[at + 1 :]]
+    return task.replace(segments=parts, best=0)  # a shorter job may take less than before

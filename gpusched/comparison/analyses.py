@@ -58,11 +58,16 @@ __all__ = [
     "SEARCH_BUDGET",
     "Allocation",
     "Request",
+    "Triggered",
     "analyze",
     "analyzed",
+    "grouped",
     "instances_for",
 ]
 
+
+Triggered = Literal["apart", "one"]
+"""Whether tasks that release each other have a thread each, or one together."""
 
 SEARCH_BUDGET = Budget(states=200_000, bytes=1 << 25)
 """Limits of each exact test in comparisons, which run many of them."""
@@ -109,6 +114,7 @@ def analyze(
     way: Way | str,
     *,
     gaps: Gaps = "occupy",
+    triggered: Triggered = "apart",
     budget: Budget | None = None,
     stop: Any = None,
     **options: OptionValue,
@@ -139,6 +145,10 @@ def analyze(
     gaps
         Treatment of CPU work between two GPU segments of a job by the methods that schedule jobs as
         units (PBS): ``"occupy"`` (it counts as GPU time) or ``"refuse"``.
+    triggered
+        Tasks that others release: ``"apart"`` (each has a thread) or ``"one"`` (a thread runs all
+        that go back to one task, as in ``Workload.in_one_thread``; then tests without released
+        tasks apply, too).
     budget
         A ``gs.Budget`` for the whole call. Its ``states`` limit each exact search, and for mig the
         sets as in ``gs.mig``; ``bytes`` limit the PBS methods.
@@ -182,11 +192,18 @@ def analyze(
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
+    workload = grouped(workload, triggered)
     way = asked_way(way, options)
     stop = within_seconds(stop, as_budget(budget).seconds)
     memory = None if budget is None else as_budget(budget).bytes
     models = DerivedModels(workload, with_costs(platform, way))
     return analyzed(models, way, Request(options_of(way), gaps, budget, stop, memory=memory))
+
+
+def grouped(workload: Workload, triggered: object) -> Workload:
+    """The workload, in which threads run tasks that release each other "apart", or as "one"."""
+    one_of(triggered, ("apart", "one"), "triggered")
+    return workload.in_one_thread() if triggered == "one" else workload
 
 
 def asked_way(way: object, options: Mapping[str, OptionValue]) -> Way:
@@ -429,6 +446,7 @@ def _answered(
         seconds=perf_counter() - began,
         grain=means.grain,
         units={} if view is None else _units_of(given.workload, view),
+        ends=means.ends,
     )  # fmt: skip
 
 

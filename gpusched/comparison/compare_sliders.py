@@ -225,10 +225,13 @@ def compare_sliders(
         As in `compare`.
     """
     instance(workload, Workload, "workload")
-    names = workload.names[:_SLIDERS] if tasks is None else tasks
+    timed = [task.name for task in workload if not task.after]
+    names = timed[:_SLIDERS] if tasks is None else tasks
     if not is_sequence(names):
         raise TypeError(f"tasks: got {shown(tasks)}, expected a list of names")
     chosen = list(dict.fromkeys(workload[name].name for name in names))
+    if others := [name for name in chosen if name not in timed]:
+        raise ValueError(f"tasks: got {shown(others[0])}, a task with after, expected a period")
     rows: Any = ways if ways is None or not is_sequence(ways) else list(ways)
     options = {
         "ways": rows,

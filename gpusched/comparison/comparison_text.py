@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched._support.text import clip, escape
-from gpusched.comparison.rows import Row
+from gpusched.comparison.rows import Row, RowPath
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import deadlines_of, known_at
 from gpusched.comparison.workload_run import WorkloadRun
@@ -41,6 +41,8 @@ HEAD = ("way", "claim", "verdict", "tightest task", "slack", "worst observed")
 def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
     """Cells of a row under `HEAD`; "–" for cells without content."""
     tick, i = workload.tick_ns, row.tightest
+    if (path := row.tightest_path) is not None:
+        return (row.label, row.claim, row.verdict, *_path_cells(path, tick))
     if i is None:
         return (row.label, row.claim or "–", row.verdict, "–", "–", "–")
     due = workload[i].deadline
@@ -53,6 +55,16 @@ def cells_of(row: Row, workload: Workload) -> tuple[str, ...]:
         if row.answer is None:
             slack = signed_time(due - took, tick)
     return (row.label, row.claim, row.verdict, clip(workload.names[i], 24), slack, worst)
+
+
+def _path_cells(path: RowPath, tick: int) -> tuple[str, str, str]:
+    """The name of a path, its slack, and its largest simulated time."""
+    due = path.path.deadline
+    slack = "–" if path.slack is None else signed_time(path.slack, tick)
+    worst = "–" if path.observed is None else time_with_unit(path.observed, tick)
+    if path.observed is not None and due is not None:
+        worst += f" of {time_with_unit(due, tick)}"
+    return clip(path.path.name, 24), slack, worst
 
 
 def _without(run: WorkloadRun) -> str:

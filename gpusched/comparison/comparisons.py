@@ -28,8 +28,10 @@ from gpusched.comparison.advice import Advice, Tried, advise
 from gpusched.comparison.analyses import (
     SEARCH_BUDGET,
     Request,
+    Triggered,
     analyzed,
     costs_of,
+    grouped,
     options_of,
     with_costs,
 )
@@ -319,7 +321,9 @@ class Comparison(Tabular, Saved, Frozen):
             - ``rows``: for each row ``label``, ``way``, ``title``, ``test`` (its name in
               ``gs.methods()``), ``options``, ``claim``, ``schedulable``, ``verdict``,
               ``conditions`` (``premise``, ``text``, ``tasks``, ``remedy``), ``rules`` (names),
-              ``tightest`` (the name of a task), ``reason``, ``tasks``, ``assumptions`` (of the
+              ``tightest`` (the name of a task), ``reason``, ``paths`` (if the workload has some:
+              ``path``, ``kind``, ``deadline``, ``bound``, ``slack``, ``observed``, the largest
+              simulated time), ``tasks``, ``assumptions`` (of the
               test), ``why_no_test``, ``simulation`` (``until``, ``jobs``, ``late``,
               ``assumptions``, ``limits`` (what it does not represent), ``seconds``),
               ``why_no_simulation``,
@@ -444,6 +448,7 @@ def compare(
     simulate: bool = True,
     until: Time | None = None,
     gaps: Gaps = "occupy",
+    triggered: Triggered = "apart",
     budget: Budget | None = None,
     progress: Progress = None,
     stop: Any = None,
@@ -473,7 +478,7 @@ def compare(
         Whether to run simulations in addition to the tests.
     until
         Length of the simulations, as in `observe`.
-    gaps
+    gaps, triggered
         As in `analyze`.
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit each exact search and each
@@ -504,6 +509,7 @@ def compare(
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
+    workload = grouped(workload, triggered)
     began = perf_counter()
     forms = _forms(ways)
     last = None

@@ -352,7 +352,7 @@ class DerivedModels:
         def make() -> View[Programs]:
             streamed, said = self._streamed(form, test=True)
             shapes = form not in ("one_stream", "time_slices")
-            view = (streamed if shapes else self._stated(streamed)).programs(
+            view = (streamed if shapes else self._stated(streamed))._programs(
                 self.platform, shapes=shapes
             )
             return View(view.tasks, (*view.assumptions, *said))

@@ -8,7 +8,7 @@ changing its meaning increments the version.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 
 import numpy as np
@@ -20,14 +20,13 @@ from gpusched.analysis.breakdown_answer import Breakdown
 from gpusched.comparison.advice import Advice
 from gpusched.comparison.findings import Findings
 from gpusched.comparison.margins import Margin
-from gpusched.comparison.rows import Row
+from gpusched.comparison.rows import Row, RowPath
 from gpusched.comparison.verdicts.premises import conditions_values
 from gpusched.comparison.workload_answer import WorkloadAnswer, known_at
 from gpusched.comparison.workload_run import WorkloadRun
 from gpusched.model.gpus.mps_shares import share_values
 from gpusched.model.workload.platforms import Platform
-from gpusched.model.workload.workload_document import head_document, task_documents
-from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workload_document import parts_document
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import WAYS, Way
 
@@ -84,7 +83,8 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
     ``tasks``, ``remedy``), ``rules`` (those of GPUs that are not documented: ``name``, ``kind``,
     ``text``, ``settled_by``, ``source``), ``tightest`` (the name of a task), ``reason``, ``setup``
     (sentences on cores, SMs and priorities chosen by the test), ``units`` (by task, the numbers of
-    kernels in the units of a job that a dispatcher launches), ``tasks`` (``task``,
+    kernels in the units of a job that a dispatcher launches), ``paths`` (if there are any:
+    ``path``, ``kind``, ``deadline``, ``bound``, ``slack``, ``observed``), ``tasks`` (``task``,
     ``deadline``, ``response``, ``bounded``, ``slack``, ``reason``), ``assumptions``, ``seconds``,
     and ``margin``, which is like ``best`` in ``Comparison.document``.
     """
@@ -104,6 +104,7 @@ def answer_document(answer: WorkloadAnswer, margin: Margin | None = None) -> Doc
         "reason": answer.why(),
         "setup": list(answer.setup),
         "units": {name: list(sizes) for name, sizes in answer.units.items()},
+        **_paths(RowPath(of.path, of.bound, None) for of in answer.paths),
         "tasks": [
             {**_task(workload, i), **bound, "reason": answer.why(i)}
             for i, bound in enumerate(_bounds(answer, len(workload)))
@@ -263,14 +264,13 @@ def methods_document() -> Document:
 
 
 def _head(kind: str, workload: Workload, platform: Platform) -> Document:
-    parts = Parts(workload.tasks, workload.tick_ns, workload.notes, workload.observed)
     return {
         "format": f"gpusched {kind}",
         "version": VERSION,
         "gpusched": __version__,
         "tick": workload.tick,
         "tick_ns": workload.tick_ns,
-        "workload": {**head_document(parts), "task": list(task_documents(*parts[:2]))},
+        "workload": parts_document(workload._parts()),
         "platform": _platform(platform.at(workload.tick)),
     }
 
@@ -355,6 +355,22 @@ def _simulation(run: WorkloadRun) -> Document:
     }
 
 
+def _paths(paths: Iterable[RowPath]) -> Document:
+    """The paths of a row, if there are any."""
+    found = [
+        {
+            "path": of.path.name,
+            "kind": of.path.kind,
+            "deadline": of.path.deadline,
+            "bound": of.bound,
+            "slack": of.slack,
+            "observed": of.observed,
+        }
+        for of in paths
+    ]
+    return {"paths": found} if found else {}
+
+
 def _row(row: Row) -> Document:
     answer, run, workload = row.answer, row.run, row.workload
     worst, late = (None, None) if run is None else (run.worst, run.late_count)
@@ -380,6 +396,7 @@ def _row(row: Row) -> Document:
         "rules": [rule.name for rule in row.rules],
         "tightest": None if row.tightest is None else workload.names[row.tightest],
         "reason": row.why(),
+        **_paths(row.paths),
         "tasks": tasks,
         "assumptions": [] if answer is None else list(answer.assumptions),
         "why_no_test": row.why_no_answer or None,

@@ -131,9 +131,10 @@ def in_finer_ticks(workload: Workload, platform: Platform, count: int) -> tuple[
             else part
             for part in task.segments
         ]
-        period = {} if task.rate is None else {"period": task.period}
+        period = {} if task.rate is None or task.after else {"period": task.period}
         tasks.append(task.replace(segments=segments, **period)._at(tick))  # type: ignore[arg-type]
-    made = Workload._made(tasks, tick, workload.assumptions, workload.observed)
+    paths = tuple(path._at(tick) for path in workload.paths)
+    made = Workload._made(tasks, tick, workload.assumptions, workload.observed, paths)
     return made, platform._at(tick)
 
 
@@ -185,7 +186,8 @@ def instance_times(
                 row = _row(task, of_task, sharing._replace(limits={task.name: gpu.sms}))
             except (ValueError, OverflowError):
                 continue
-            found += _needed(workload[[task.name]], platform, gpu, sharing, [row])
+            alone = workload.replace(tasks=[task._unlinked()], paths=())
+            found += _needed(alone, platform, gpu, sharing, [row])
     return found
 
 

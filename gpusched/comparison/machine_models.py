@@ -26,7 +26,7 @@ from gpusched.model.gpu import GPU
 from gpusched.model.gpus.copy_engines import CopyEngines, engine_directions, engines_text
 from gpusched.model.gpus.mps_shares import CLIENT_CHANNELS, client_sms, share_unit
 from gpusched.model.host_segments import deadline_ranks
-from gpusched.model.views.derived_view import given_to_all, runs_on_cpu
+from gpusched.model.views.derived_view import given_to_all, refuse_triggers, runs_on_cpu
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
 from gpusched.model.workload.periodic_task import Launches, Task
 from gpusched.model.workload.platforms import Platform, process_of_each
@@ -238,7 +238,7 @@ def _one_stream(case: _Case) -> list[_Room]:
 def _priority_streams(case: _Case) -> list[_Room]:
     streamed, _ = case.models._streamed("priority_streams")
     given = given_to_all(list(streamed), "stream_priority") or []
-    case.workload._source(case.platform).refuse_levels(given)
+    case.workload._source(case.platform, triggers=True).refuse_levels(given)
     levels = sorted(set(given))
     return [_Room(stream=i, level=levels.index(one)) for i, one in enumerate(given)]
 
@@ -488,6 +488,9 @@ def machine_model(
     columns |= _frame_columns(workload, table)
     columns |= _release_columns(workload, releases, until)
     columns |= _given_columns(programs, times)
+    if played.rule == "frames":
+        refuse_triggers(workload)
+    columns |= _link_columns(workload)
     shares = (execution_shares(low, "whole time", name="low", zero=True)[0], gap_share(gap, "gap"))
     flat = [part for share in map(_short, shares) for part in (share.numerator, share.denominator)]
     columns["shares"] = np.array(flat, np.int64)
@@ -556,7 +559,7 @@ def _programs(case: _Case, way: str, *, lone: bool) -> list[_Program]:
 
 def _all_items(case: _Case) -> list[list[_Item]]:
     """The items of all tasks, with kernels as their devices run them."""
-    source = case.workload._source(case.platform)
+    source = case.workload._source(case.platform, triggers=True)
     found = []
     for i, (task, whole) in enumerate(zip(case.workload, source.times, strict=True)):
         times: Sequence[KernelTimes | None] = whole
@@ -800,6 +803,19 @@ def _release_columns(
         "release_begin": np.array(begin, np.int64),
         "arrival": arrival,
         "release": release,
+    }
+
+
+def _link_columns(workload: Workload) -> dict[str, Any]:
+    """The tasks that release each task, and of how many of their jobs one does."""
+    if not any(task.after for task in workload):
+        return dict.fromkeys(("after_begin", "after", "every"))
+    before = [[workload.index(name) for name in task.after] for task in workload]
+    begin = np.cumsum([0, *map(len, before)])
+    return {
+        "after_begin": begin.astype(np.int64),
+        "after": np.array([number for numbers in before for number in numbers], np.int64),
+        "every": np.array([task.every for task in workload], np.int64),
     }
 
 

@@ -27,6 +27,7 @@ from gpusched.comparison.workload_answer import WorkloadAnswer
 from gpusched.model.batch_table import BatchTable
 from gpusched.model.schedule import Schedule
 from gpusched.model.workload.segments import CopyIn, Kernel
+from gpusched.model.workload.workloads import Workload
 from gpusched.simulate.machine_result import (
     BlockIntervals,
     ContextTurns,
@@ -349,8 +350,15 @@ def _repeated(schedule: Schedule, until: int) -> Iterator[tuple[int, int]]:
         shift += step
 
 
-def job_columns(run: MachineRun) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
-    """Task, number, arrival and end of the jobs of a run, by task."""
+def job_columns(
+    run: MachineRun, workload: Workload
+) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
+    """Task, number, arrival and end of the jobs of a run, by task.
+
+    Jobs of tasks that others release have their releases in place of arrivals.
+    """
     jobs = run.jobs
     order = np.lexsort((jobs.number, jobs.task))
-    return jobs.task[order], jobs.number[order], jobs.arrival[order], jobs.end[order]
+    sent = np.array([bool(task.after) for task in workload], np.bool_)[jobs.task]
+    begin = np.where(sent, jobs.release, jobs.arrival)
+    return jobs.task[order], jobs.number[order], begin[order], jobs.end[order]

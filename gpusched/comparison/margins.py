@@ -26,9 +26,11 @@ from gpusched.comparison.analyses import (
     SEARCH_BUDGET,
     Allocation,
     Request,
+    Triggered,
     analyzed,
     asked_way,
     costs_of,
+    grouped,
     options_of,
     with_costs,
 )
@@ -81,6 +83,8 @@ class Margin(Saved):
     conditional
         Whether the workload with its times multiplied by ``factor`` is guaranteed under conditions
         only.
+    of
+        What has to be in time: "all", or the name of a path.
     """
 
     _KIND: ClassVar[str] = "Margin"
@@ -94,6 +98,7 @@ class Margin(Saved):
     exact: bool
     tested: int
     conditional: bool = False
+    of: str = "all"
 
     @property
     def label(self) -> str:
@@ -112,12 +117,14 @@ class Margin(Saved):
             exact=given.flag("exact"),
             tested=given.count("tested"),
             conditional=given.flag("conditional"),
+            of=given.text("of") if "of" in values else "all",  # not in version 0.1
         )
         given.done()
         return made
 
     def __str__(self) -> str:
         grows = "everything" if self.what == "all" else clip(self.what, 60)
+        grows += "" if self.of == "all" else f" for {clip(self.of, 60)}"
         if self.factor is None:
             return f"{self.label}: none of the {self.tested} factors tested for {grows} is accepted"
         known = f"{self.label}: {grows} may take {factor_text(self.factor)} times as long"
@@ -135,7 +142,9 @@ def margin(
     way: Way | str,
     what: str = "all",
     *,
+    of: str = "all",
     gaps: Gaps = "occupy",
+    triggered: Triggered = "apart",
     budget: Budget | None = None,
     stop: Any = None,
     **options: OptionValue,
@@ -154,7 +163,7 @@ def margin(
 
     Parameters
     ----------
-    workload, platform, way, gaps, stop, options
+    workload, platform, way, gaps, triggered, stop, options
         As in `analyze`.
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit each exact search. Default:
@@ -163,7 +172,10 @@ def margin(
     what
         The times that are scaled together: "all" times of the workload, those of its "kernels", or
         all times of one task, given by its name. Overheads of the platform are not scaled. Scaled
-        times are rounded up to whole ticks.
+        times are rounded up to whole ticks. Least times (``best``) are not scaled.
+    of
+        What has to be in time: "all" tasks and paths, or the name of a path, whose bound has to be
+        within its deadline.
 
     Returns
     -------
@@ -181,11 +193,14 @@ def margin(
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
     one_of(gaps, ("refuse", "occupy"), "gaps")
+    workload = grouped(workload, triggered)
+    if of != "all" and workload.path(of).deadline is None:
+        raise ValueError(f"of: got {shown(of)}, a path without a deadline, expected one with it")
     searched = SEARCH_BUDGET if budget is None else budget
     memory = None if budget is None else as_budget(budget).bytes
     way = asked_way(way, options)
     request = Request(options_of(way), gaps, searched, stop, memory=memory)
-    return Growth(workload, with_costs(platform, way), way, request, what).margin()
+    return Growth(workload, with_costs(platform, way), way, request, what, of=of).margin()
 
 
 class Growth:
@@ -204,8 +219,11 @@ class Growth:
         *,
         conditional: bool = False,
         answer: WorkloadAnswer | None = None,
+        of: str = "all",
     ) -> None:
         """``conditional``: a factor that the test accepts under conditions only counts, too.
+
+        ``of``: the path that has to be in time; "all": all tasks and paths.
 
         ``answer``: that for the workload itself, if it is known.
         """
@@ -213,6 +231,7 @@ class Growth:
         stop = within_seconds(request.stop, limits.seconds)
         request = replace(request, stop=stop, reasons=False)
         self.tested = 0
+        self._of = of
         self._failed: list[Fraction] = []
         self._spent = False  # the time of a test
         self._times = growing_times(workload, what)
@@ -224,6 +243,7 @@ class Growth:
         self._conditional = conditional or (answer is not None and answer.conditional)
         self._under: dict[Fraction, bool] = {}  # factors accepted under conditions only
         exact = way.monotone and request.options.get("variant", "sound") == "sound"
+        exact = exact and not any(task.best for task in workload)
         detail, kept = None if answer is None else answer.detail, None
         self._verdict = detail if isinstance(detail, Verdict) else None
         if isinstance(detail, HolisticBound):  # of which waits for SMs are rounded to ticks
@@ -260,6 +280,8 @@ class Growth:
             self._under[factor] = answer.conditional
             if answer.accepted or (self._conditional and answer.conditional):
                 return True
+            if self._of != "all" and answer.path(self._of).met:
+                return True
         self._failed.append(factor)
         return False
 
@@ -286,7 +308,7 @@ class Growth:
         exact = self._exact and not self._spent
         return Margin(
             way.name, {**self._options, **costs_of(way)}, what, factor, failed, exact, self.tested,
-            factor is not None and self._under.get(factor, False),
+            factor is not None and self._under.get(factor, False), self._of,
         )  # fmt: skip
 
     def _guess(self) -> Fraction | None:
@@ -296,7 +318,11 @@ class Growth:
         these, with overheads or per wave of blocks, grow slightly differently.
         """
         what, verdict = self._asked[-1], self._verdict
-        if verdict is None or (what not in ("all", "kernels") and what not in verdict.hosts.name):
+        if (
+            verdict is None
+            or self._of != "all"
+            or (what not in ("all", "kernels") and what not in verdict.hosts.name)
+        ):
             return None
         scale = what if what in ("all", "kernels") else verdict.hosts.name.index(what)
         try:
@@ -345,5 +371,5 @@ def _grown(workload: Workload, what: str, factor: Fraction) -> Workload:
         return workload.scaled(kernels=factor)
     if what == "all":
         return workload.scaled(kernels=factor, cpu=factor, copies=factor)
-    one = workload[[what]].scaled(kernels=factor, cpu=factor, copies=factor)[0]
+    one = workload.scaled(kernels=factor, cpu=factor, copies=factor)[what]
     return workload.replace(tasks=[one if task.name == what else task for task in workload])

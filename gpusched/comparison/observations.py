@@ -25,8 +25,10 @@ from gpusched.analysis.global_edf_verdict import GedfVerdict
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.analyses import (
     Request,
+    Triggered,
     analyzed,
     asked_way,
+    grouped,
     options_of,
     with_costs,
     with_platform,
@@ -107,6 +109,7 @@ def observe(
     *,
     until: Time | None = None,
     timeline: bool = True,
+    triggered: Triggered = "apart",
     budget: Budget | None = None,
     stop: Any = None,
     **options: OptionValue,
@@ -144,6 +147,8 @@ def observe(
     timeline
         Whether ``detail`` keeps operations, blocks and CPU intervals, which its pictures need.
         (Short runs with late jobs keep them in any case.)
+    triggered
+        As in ``gs.analyze``.
     budget
         A ``gs.Budget`` for the whole call, whose ``states`` limit each simulation. Where a late job
         has to be simulated under several readings of the rules of GPUs, these share the seconds.
@@ -175,6 +180,7 @@ def observe(
     """
     instance(workload, Workload, "workload")
     instance(platform, Platform, "platform")
+    workload = grouped(workload, triggered)
     way = asked_way(way, options)
     stop = within_seconds(stop, as_budget(budget).seconds)
     models = DerivedModels(workload, with_costs(platform, way))
@@ -376,7 +382,7 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         run = machine_run(
             models, way.name, choices, until=until, timeline=True, budget=None, stop=watch.stop
         )
-    task, job, release, end = job_columns(run)
+    task, job, release, end = job_columns(run, models.workload)
     limits = (*choices.limits, *_profiles(models))
     return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
 

@@ -16,14 +16,31 @@ from gpusched.comparison.saved_values import FieldValues, within
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.workload_answer import WorkloadAnswer, verdict_word
 from gpusched.comparison.workload_run import WorkloadRun
+from gpusched.model.workload.path import Path
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.workloads import Workload
+from gpusched.simulate.machine_result import MachineRun
 from gpusched.ways.way import WAYS, OptionValue, Way, as_way, label_of
 
-__all__ = ["Row", "row_of", "row_values"]
+__all__ = ["Row", "RowPath", "row_of", "row_values"]
 
 _SHARED = ("workload", "platform")  # of a row, its answer and its run
 _LIMITS = ("states", "bytes", "seconds")  # of a budget
+
+
+@dataclass(frozen=True)
+class RowPath:
+    """A path in a row: its bound by the test and its largest simulated time, in ticks or None."""
+
+    path: Path
+    bound: int | None
+    observed: int | None
+
+    @property
+    def slack(self) -> int | None:
+        """Deadline minus bound; without a bound, minus the largest simulated time."""
+        due, took = self.path.deadline, self.observed if self.bound is None else self.bound
+        return None if due is None or took is None else due - took
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,11 +143,39 @@ class Row(Frozen):
         return None if self.run is None else self.run.tightest
 
     @property
+    def paths(self) -> tuple[RowPath, ...]:
+        """The paths of the workload: bounds and largest simulated times."""
+        bounds = () if self.answer is None else self.answer.paths
+        found = []
+        for i, path in enumerate(self.workload.paths):
+            seen = None
+            if self.run is not None and isinstance(self.run.detail, MachineRun):
+                seen = self.run.path(path.name).largest
+            found.append(RowPath(path, bounds[i].bound if bounds else None, seen))
+        return tuple(found)
+
+    @property
+    def tightest_path(self) -> RowPath | None:
+        """The path that the row is about; None if it is about a task.
+
+        It is one that is late in the simulation, if no job is and the test guarantees nothing, or
+        else the one of the test that is tighter than all tasks.
+        """
+        if not self.workload.paths:
+            return None
+        of = {path.path.name: path for path in self.paths}
+        if self._is_seen_late and self.run is not None:
+            late = self.run.late_paths
+            return of[late[0]] if late and not self.run.late.any() else None
+        tightest = None if self.answer is None else self.answer.tightest_path
+        return None if tightest is None else of[tightest.path.name]
+
+    @property
     def _is_seen_late(self) -> bool:
-        """Whether a simulated job is late, and the test guarantees nothing."""
+        """Whether a simulated job or path is late, and the test guarantees nothing."""
         if self.answer is not None and (self.answer.accepted or self.answer.conditional):
             return self.schedulable is False
-        return self.run is not None and bool(self.run.late.any())
+        return self.run is not None and self.run.has_misses
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -16,12 +16,7 @@ from gpusched._support.text import shown
 from gpusched.model.gpus.mps_shares import share_values
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import Duration, tick_of
-from gpusched.model.workload.workload_document import (
-    head_document,
-    task_documents,
-    workload_parts,
-)
-from gpusched.model.workload.workload_parts import Parts
+from gpusched.model.workload.workload_document import parts_document, workload_parts
 from gpusched.model.workload.workloads import Workload
 from gpusched.ways.way import OptionValue, Way, as_way
 
@@ -38,12 +33,13 @@ def workload_values(workload: Workload) -> dict[str, Any]:
     A workload in ticks that are a fraction of a ns is written as one in ticks of 1 ns, with the
     length of its ticks under ``finer``.
     """
-    tick, tasks, finer = workload._tick, workload.tasks, {}
-    if isinstance(tick, Fraction):
-        finer, tick = {"finer": tick}, 1
-        tasks = tuple(task._ticks_as(tick) for task in tasks)
-    parts = Parts(tasks, tick, workload.notes, workload.observed)
-    return {**head_document(parts), "task": list(task_documents(parts.tasks, parts.tick)), **finer}
+    parts, finer = workload._parts(), {}
+    if isinstance(parts.tick, Fraction):
+        finer = {"finer": parts.tick}
+        tasks = tuple(task._ticks_as(1) for task in parts.tasks)
+        paths = tuple(path._ticks_as(1) for path in parts.paths)
+        parts = parts._replace(tasks=tasks, tick=1, paths=paths)
+    return {**parts_document(parts), **finer}
 
 
 def _workload_of(values: Any) -> Workload:
@@ -54,7 +50,8 @@ def _workload_of(values: Any) -> Workload:
         raise ValueError(f"finer: got {shown(finer)}, expected a positive Fraction of a ns")
     parts = workload_parts({key: value for key, value in values.items() if key != "finer"})
     tasks = (task._ticks_as(finer) for task in parts.tasks)
-    return Workload._made(tasks, finer, parts.notes, parts.observed)
+    paths = tuple(path._ticks_as(finer) for path in parts.paths)
+    return Workload._made(tasks, finer, parts.notes, parts.observed, paths)
 
 
 def platform_values(platform: Platform) -> dict[str, Any]:

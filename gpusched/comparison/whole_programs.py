@@ -19,7 +19,7 @@ from gpusched.comparison.derived_models import DerivedModels, StreamForm
 from gpusched.comparison.verdicts.premises import by_core
 from gpusched.model.host_tasks import HostTasks
 from gpusched.model.programs import SEGMENT_KINDS, Programs
-from gpusched.model.views.derived_view import View, runs_on_cpu
+from gpusched.model.views.derived_view import View, refuse_triggers, runs_on_cpu
 from gpusched.model.workload.platforms import process_of_each
 from gpusched.model.workload.segments import CPU
 from gpusched.ways.way import Way
@@ -67,6 +67,7 @@ def _time_slices(models: DerivedModels, way: Way) -> _Case:
 
 
 def _edf_serial(models: DerivedModels, way: Way) -> _Case:
+    refuse_triggers(models.workload)
     for task in models.workload:
         if any(runs_on_cpu(part) and not isinstance(part, CPU) for part in task.segments):
             raise ValueError(
@@ -176,6 +177,10 @@ def whole_program(
     arguments["latency"] = platform.launch_latency
     arguments["launches"] = [task.launches or "async" for task in models.workload]
     view, tasks, said = case.view, case.view.tasks, case.said
+    if any(task.after for task in case.models.workload):
+        of = [case.models.workload[name] for name in tasks.name]
+        arguments["after"] = [list(task.after) for task in of]
+        arguments["best"] = np.minimum([task.best for task in of], tasks.work)
 
     def tested(programs: Programs) -> HolisticBound:
         return analysis.holistic(programs, **arguments, stop=stop)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -20,6 +21,13 @@ from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.analysis.priority_answer import PriorityStreamsBound
 from gpusched.analysis.verdict import Verdict
 from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.path_answers import (
+    Ends,
+    PathAnswer,
+    ends_of,
+    path_answers,
+    waiting_of,
+)
 from gpusched.comparison.saved_values import FieldValues, platform_values, within, workload_values
 from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
 from gpusched.comparison.verdicts.premises import Condition, conditions_of, conditions_values
@@ -154,6 +162,9 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
         Of batches: for each task whose schedule runs kernels of a job as units, the number of
         consecutive kernels in each unit. The guarantee is for a dispatcher that launches unit by
         unit. Tasks whose kernels run one by one are left out.
+    ends
+        Where tasks release each other, latest ends and earliest releases from the arrivals of their
+        sources; else None.
     """
 
     _KIND: ClassVar[str] = "WorkloadAnswer"
@@ -182,6 +193,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     seconds: float = field(compare=False)
     grain: int = 1
     units: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    ends: Ends | None = None
 
     def _fields(self) -> dict[str, Any]:
         known = ~np.ma.getmaskarray(self.response)
@@ -194,6 +206,9 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             "conditions": conditions_values(self.conditions),
             "response": self.response.filled(0),
             "known": known,
+            "ends": None
+            if self.ends is None
+            else {"end": self.ends.end, "earliest": self.ends.earliest},
         }
 
     @classmethod
@@ -221,6 +236,7 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
             seconds=given.seconds(),
             grain=given.grain(),
             units=given.take("units") if "units" in values else {},  # none in version 0.1
+            ends=_ends_of(given.take("ends"), n) if "ends" in values else None,
         )
         given.done()
         instance(made.units, dict, "units")
@@ -277,8 +293,16 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
         those of the method."""
         if isinstance(self.detail, PriorityStreamsBound):
             copies = any(uses_engine(part) for task in self.workload for part in task.segments)
-            return (*self.derivation, *self.detail._assumed(copies=copies))
-        return (*self.derivation, *self.detail.assumptions)
+            return (*self.derivation, *self.detail._assumed(copies=copies), *self._of_paths())
+        return (*self.derivation, *self.detail.assumptions, *self._of_paths())
+
+    def _of_paths(self) -> list[str]:
+        """Conditions of the bounds of paths."""
+        return [
+            f'sources of "{clip(path.path.name, 60)}" release a job every period'
+            for path in self.paths
+            if len(path.legs) > 1
+        ]
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -311,6 +335,57 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
                 return at
             return int(np.argmin(self.bounded))
         return int(self.slack.argmin()) if self.slack.count() else None
+
+    @cached_property
+    def paths(self) -> tuple[PathAnswer, ...]:
+        """The bounds of the workload's paths."""
+        ends = self.ends or ends_of(self.response, self.bounded)
+        if self.conditions or self.bounded.all():
+            alone = self._alone() if self.workload.paths else None
+        else:
+            alone = None
+        return path_answers(self.workload, ends, alone, self.label)
+
+    def _alone(self) -> list[int] | None:
+        """Time of a job of each task alone, in ticks; None if that is not known."""
+        try:
+            times = self.workload.kernel_times(self.platform)
+        except (ValueError, OverflowError):
+            return None
+        return [
+            sum(
+                (part.time if of is None else of.time) * part.repeat
+                for part, of in zip(task.segments, row, strict=True)
+            )
+            for task, row in zip(self.workload, times, strict=True)
+        ]
+
+    def path(self, path: str | int) -> PathAnswer:
+        """The bound of a path by its name or its index; KeyError and IndexError for others."""
+        return self.paths[self.workload.paths.index(self.workload.path(path))]
+
+    @property
+    def queues(self) -> dict[str, int]:
+        """For each task that others release, the number of results that wait for it at most."""
+        ends = self.ends or ends_of(self.response, self.bounded)
+        return {name: most for name, (most, _) in waiting_of(self.workload, ends).items()}
+
+    @property
+    def tightest_path(self) -> PathAnswer | None:
+        """The path that is tighter than all tasks: without a bound, or with the largest share of
+        its deadline; None if a task is."""
+        due = [path for path in self.paths if path.path.deadline is not None]
+        if not due or not self.bounded.all():
+            return None
+        for path in due:
+            if path.bound is None:
+                return path
+        worst = max(due, key=lambda path: path.share or 0)
+        shares = [
+            Fraction(int(took), task.deadline)
+            for took, task in zip(self.response.filled(0), self.workload, strict=True)
+        ]
+        return worst if (worst.share or 0) > max(shares) else None
 
     @property
     def schedule(self) -> Schedule | None:
@@ -360,9 +435,12 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
     def why(self, task: int | str | None = None) -> str:
         """Explain the answer in a sentence or two, for one task or the whole workload.
 
-        ``task``: index or name of a task. Raises KeyError and IndexError for a task that does not
-        exist.
+        ``task``: index or name of a task, or the name of a path. Raises KeyError and IndexError for
+        one that does not exist.
         """
+        names = [path.name for path in self.workload.paths]
+        if isinstance(task, str) and task not in self.workload and task in names:
+            return self.path(task).why()
         with tick_length(finer_tick(self.workload, self.grain)):
             return self._reason(task)
 
@@ -375,7 +453,10 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
                 return self.detail.why()
             if not holds:
                 return f"{self._text(self.tightest)}, may be late."
+            path = self.tightest_path
             least = f"{self._text(self.tightest)}, has the least slack."
+            if path is not None:
+                least = f"the tightest is the path {path.line()}."
             if self.accepted:
                 return f"Every job ends in time; {least}"
             only = "; and ".join(map(str, self.conditions))
@@ -435,6 +516,20 @@ class WorkloadAnswer(Tabular, Saved, Frozen):
 
     def _repr_html_(self) -> str:
         return self.detail._repr_html_()
+
+
+def _ends_of(values: Any, n: int) -> Ends | None:
+    """The saved ends of tasks."""
+    if values is None:
+        return None
+    instance(values, dict, "ends")
+    with within("ends"):
+        given = FieldValues(values)
+        made = Ends(given.array("end", np.int64, n), given.array("earliest", np.int64, n))
+        given.done()
+        if ((made.end < -1) | (made.earliest < 0)).any():
+            raise ValueError("end: got entries out of range, expected -1 or a time")
+    return made
 
 
 def verdict_word(schedulable: bool | None, *, conditional: bool = False) -> str:

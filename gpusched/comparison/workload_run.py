@@ -17,8 +17,9 @@ from gpusched._support.saved import Frozen, Saved
 from gpusched._support.tabular import Tabular, frame_of
 from gpusched._support.text import clip, plural
 from gpusched.comparison.derived_models import DerivedModels
-from gpusched.comparison.finer_ticks import in_finer_ticks
+from gpusched.comparison.finer_ticks import in_finer_ticks, ticks_up
 from gpusched.comparison.instances.instance_runs import InstanceRuns
+from gpusched.comparison.path_runs import PathRun, TaskJobs, path_run
 from gpusched.comparison.saved_values import FieldValues, platform_values, workload_values
 from gpusched.comparison.verdicts.gpu_rules import Rule, rules_of
 from gpusched.comparison.workload_answer import (
@@ -29,6 +30,7 @@ from gpusched.comparison.workload_answer import (
 )
 from gpusched.model.answer import Times, missing
 from gpusched.model.gpu import GPU
+from gpusched.model.workload.path import Path
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.time_units import time_with_unit
 from gpusched.model.workload.workloads import Workload
@@ -214,13 +216,60 @@ class WorkloadRun(Tabular, Saved, Frozen):
         """Number of late jobs of each task: int64 ``(n,)``."""
         return np.bincount(self.task[self.late], minlength=len(self.workload)).astype(np.int64)
 
+    def path(self, path: str | int) -> PathRun:
+        """The times of a path of the workload, by its name or its index.
+
+        Raises KeyError and IndexError for a path that does not exist, and ValueError for a run that
+        is not one of a whole machine (``detail``).
+        """
+        found = self.workload.path(path)
+        if found.name not in self._path_runs:
+            self._path_runs[found.name] = path_run(self.workload, found, self._jobs_of(found))
+        return self._path_runs[found.name]
+
+    @cached_property
+    def _path_runs(self) -> dict[str, PathRun]:
+        """Times of paths, made when they are first asked for."""
+        return {}
+
+    def _jobs_of(self, path: Path) -> dict[str, TaskJobs]:
+        """The jobs of the tasks of a path, in ticks."""
+        if not isinstance(self.detail, MachineRun):
+            raise ValueError("detail: got no run of a whole machine, expected one for paths")
+        jobs, grain = self.detail.jobs, self.grain
+        order = np.lexsort((jobs.number, jobs.task))
+        found = {}
+        for name in path.tasks:
+            mine = order[jobs.task[order] == self.workload.index(name)]
+            start, end = jobs.start[mine], jobs.end[mine]
+            found[name] = TaskJobs(
+                arrival=jobs.arrival[mine] // grain,
+                release=jobs.release[mine] // grain,
+                start=np.where(start < 0, -1, ticks_up(np.maximum(start, 0), grain)),
+                end=np.where(end < 0, -1, ticks_up(np.maximum(end, 0), grain)),
+            )
+        return found
+
+    @property
+    def late_paths(self) -> tuple[str, ...]:
+        """Names of the paths with a time that exceeds their deadlines."""
+        due = [path for path in self.workload.paths if path.deadline is not None]
+        if not due or not isinstance(self.detail, MachineRun):
+            return ()
+        return tuple(path.name for path in due if self.path(path.name).late)
+
+    @property
+    def has_misses(self) -> bool:
+        """Whether a job is late, or a path takes longer than its deadline."""
+        return bool(self.late.any()) or bool(self.late_paths)
+
     @property
     def schedulable(self) -> bool | None:
         """False if a deadline was missed in a run that the program allows; otherwise None.
 
         A run with `limits` shows no miss of the program, and a run without a miss proves nothing.
         """
-        return False if self.late.any() and not self.limits else None
+        return False if self.has_misses and not self.limits else None
 
     @property
     def verdict(self) -> str:
@@ -266,7 +315,8 @@ class WorkloadRun(Tabular, Saved, Frozen):
         Parameters
         ----------
         task
-            Name or index of a task.
+            Name or index of a task, or the name of a path. Default: the tightest task; if no job is
+            late, but a path, that path.
         job
             Number of a job of the task, of which all is told that it did and for what it waited.
             Default: the one with the largest response.
@@ -276,6 +326,12 @@ class WorkloadRun(Tabular, Saved, Frozen):
         KeyError, IndexError
             The task, or a job of this number, does not exist.
         """
+        if isinstance(task, str) and task not in self.workload:
+            names = [path.name for path in self.workload.paths]
+            if task in names:
+                return self.path(task).why()
+        if task is None and not self.late.any() and (paths := self.late_paths):
+            return self.path(paths[0]).why()
         number = self.tightest if task is None else self.workload.index(task)
         if number is None:
             return "No job was released."
@@ -427,8 +483,9 @@ class WorkloadRun(Tabular, Saved, Frozen):
         self.detail.to_chrome_trace(path, tick=length)
 
     def __repr__(self) -> str:
-        late = int(self.late.sum())
+        late, paths = int(self.late.sum()), self.late_paths
         misses = f"{late} late" if late else "none late"
+        misses += f", {plural(len(paths), 'late path')}" if paths else ""
         return f"<WorkloadRun: {self.label}, {plural(len(self), 'job')}, {misses}>"
 
     def __str__(self) -> str:

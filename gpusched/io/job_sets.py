@@ -21,6 +21,7 @@ from gpusched._support.arguments import MAX_BYTES, one_of
 from gpusched._support.files import replacing
 from gpusched._support.input_files import content
 from gpusched._support.text import clip, path_text, shown
+from gpusched.model.views.derived_view import refuse_triggers
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, Kernel
 from gpusched.model.workload.time_units import MOST_TICKS, Time, as_time, as_whole, in_ticks
@@ -188,12 +189,14 @@ def write_job_set(
     Raises
     ------
     ValueError
-        A task has more than one segment, a task has no priority although "fixed" is chosen, or
+        A task has more than one segment or is released by others, a task has no priority although
+        "fixed" is chosen, or
         there are more than a million jobs.
     OSError
         The file cannot be written.
     """
     one_of(order, ("edf", "fixed"), "order")
+    refuse_triggers(workload)
     for i, task in enumerate(workload):
         if len(task.segments) != 1:
             raise ValueError(

@@ -55,6 +55,8 @@ class MachineJobs(Table):
         Index of the task, and number of its job, from 0.
     arrival, release
         Times in ticks; they differ by the jitter. Deadlines and responses count from the arrival.
+        A job of a task that others release has the arrival of the job of its source, and its
+        deadline and response count from the release.
     start, end
         When its thread first ran, and when it ended; -1 if it did not.
     """

@@ -73,7 +73,7 @@ def bounds(
     """The bounds of the core, None without one."""
     rule, parts = WAYS[way]
     sms = machine.limits if parts == "limits" else machine.parts
-    found, _, terms = _core.holistic(
+    found, _, terms, _ = _core.holistic(
         **{key: array[None] for key, array in programs(way, machine, tasks)._arrays().items()},
         rule=RULES.index(rule),
         launches=np.array([LAUNCHES.index(task.launches or launches) for task in tasks], np.int64),
@@ -92,6 +92,10 @@ def bounds(
         part_sms=np.array(sms, np.int64) if parts else None,
         channel_ended=ended,
         whole_ticks=whole_ticks,
+        before_begin=None,
+        before=None,
+        best=None,
+        windows=False,
         stop=None,
     )
     assert (terms >= 0).all()

@@ -21,7 +21,7 @@ typedef struct {
     int64_t client[MOST], limit[MOST], set_begin[MOST], set[MOST], gpu_priority[MOST], tail[MOST];
     int64_t frame_start[MOST], entry_begin[MOST], entry_task[MOST], entry_job[MOST];
     int64_t entry_kernel[MOST], release_begin[MOST], arrival[MOST], release[MOST];
-    int64_t given_begin[MOST], given[MOST];
+    int64_t given_begin[MOST], given[MOST], after_begin[MOST], after[MOST], every[MOST];
     int64_t grids[1], engines[1];
 } system_t;
 
@@ -204,6 +204,27 @@ static void make_pair(system_t *self, int rule)
         add_work(self, 1);
         add_stop(self);
     }
+}
+
+/* The second task is released by the first one. */
+static void link_pair(system_t *self)
+{
+    self->after_begin[2] = 1;
+    self->every[0] = self->every[1] = 1;
+    self->model.after_begin = self->after_begin;
+    self->model.after = self->after;
+    self->model.every = self->every;
+}
+
+static void test_links(void)
+{
+    system_t system;
+    make_pair(&system, GS_SIMULATE_MACHINE_RULE_STREAMS);
+    link_pair(&system);
+    check_worst(&system, (const int64_t[]){9, 10}); /* 1 from the end of 0 on, alone */
+    system.core[1] = 0;
+    system.priority[1] = 5;
+    check_worst(&system, (const int64_t[]){9, 10});
 }
 
 static void test_rules(void)
@@ -415,6 +436,14 @@ static void test_refusals(void)
     s.limit[0] = s.limit[1] = 1;
     const refused_t limits[] = {{&s.limit[1], 2, "limit", 1, GS_ERR_VALUE}};
     refuse_each(limits, 1, close_of, &s);
+    make_pair(&s, GS_SIMULATE_MACHINE_RULE_STREAMS);
+    link_pair(&s);
+    const refused_t links[] = {
+        {&s.after_begin[1], -1, "after_begin", 1, GS_ERR_VALUE},
+        {&s.after[0], 2, "after", 0, GS_ERR_VALUE},
+        {&s.every[1], 0, "every", 1, GS_ERR_VALUE},
+    };
+    refuse_each(links, sizeof links / sizeof *links, close_of, &s);
     make_pair(&s, GS_SIMULATE_MACHINE_RULE_FRAMES);
     s.model.frames = 1;
     s.entry_begin[1] = 2;
@@ -445,6 +474,7 @@ static void test_refusals(void)
 
 int main(void)
 {
+    test_links();
     test_rules();
     test_contexts();
     test_frames();

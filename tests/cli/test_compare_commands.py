@@ -338,7 +338,7 @@ HEAD = "version = 1\n[[task]]\n"
     [
         (HEAD + TASK + "priorty = 3\n", "task[0].priorty: got an unknown key, expected priority"),
         (HEAD + TASK.replace("3ms", "3mss"), "task[0].period: got '3mss', expected a number with"),
-        (HEAD + TASK.replace("period", "#"), "task[0].period: got None, expected a period or a"),
+        (HEAD + TASK.replace("period", "#"), "task[0].period: got none, expected a period, a"),
         (HEAD + TASK.replace("1ms", "-1ms"), "task[0].segments[0].cpu: got '-1ms', expected a p"),
         (HEAD + TASK + "[[task]]\n" + TASK, "task[1].name: got 'a', expected another name"),
         ("version = 1\n[[task]\n", "line 2: got Expected ']]' at the end"),

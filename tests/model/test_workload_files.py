@@ -284,7 +284,7 @@ REFUSED = [
     (HEAD + TASK + "rate = '3Hz'\nsegments=[]", "task[0].period: got a period and a rate"),
     (
         HEAD + "[[task]]\nname = 'a'\nsegments = [{ cpu = 1 }]",
-        "task[0].period: got None, expected a period or a rate",
+        "task[0].period: got none, expected a period, a rate, or after",
     ),
     (
         HEAD + TASK + "segments = [{ cpu = 1 }]\n" + TASK + "segments = [{ cpu = 1 }]",
@@ -292,7 +292,7 @@ REFUSED = [
     ),
     (
         HEAD + TASK + "after = 'b'\nsegments = [{ cpu = 1 }]",
-        "task[0].after: got 'b', expected no jobs that other tasks' jobs trigger",
+        "task[0].after: got a key of version 2 in a document of version 1, expected version = 2",
     ),
     (HEAD + TASK + "core = 1.5\nsegments = [{cpu=1}]", "task[0].core: got 1.5, expected an int"),
     (HEAD + TASK + "core = -1\nsegments = [{cpu=1}]", "task[0].core: got -1, expected 0 to 2147"),

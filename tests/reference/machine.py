@@ -26,6 +26,7 @@ Choices where the rules leave one:
   that another choice interrupts is paid again in full.
 - Without cores, task i runs on CPU i modulo the number of CPUs. Jitter is ignored: `releases` gives
   pairs of arrival and release.
+- A job that ends releases the jobs behind it at that instant; they run at the next round of calls.
 - Requests of one instant keep the order of their causes; only those of one round are ties.
 """
 
@@ -217,7 +218,8 @@ class Run:
 
     def response(self, job: Job) -> int:
         """Response from the arrival; of a job that has not ended the time so far."""
-        return (job.end if job.end >= 0 else self.until) - job.arrival
+        origin = job.release if self.workload[job.task].after else job.arrival
+        return (job.end if job.end >= 0 else self.until) - origin
 
     @property
     def worst(self) -> list[int]:
@@ -445,6 +447,8 @@ class Machine:
         )
         self.flying: list[Op] = []
         self.waking: list[tuple[int, Thread]] = []  # suspended threads, and when they are ready
+        self.ended: dict[str, int] = {}  # jobs that have ended
+        self.sent: dict[int, int] = {}  # jobs that others have released
         self.run_log = Run(workload, until, list(self.pending), [], [], [], [])
         self.run_log.jobs.sort(key=lambda job: (job.task, job.number))
         way.setup(self)
@@ -461,6 +465,8 @@ class Machine:
 
     def _releases(self, i: int, given: Sequence[Sequence[Any]] | None) -> list[tuple[int, int]]:
         task = self.workload[i]
+        if task.after:  # released by the ends of others
+            return []
         if given is None:
             return [(t, t) for t in range(task.offset, self.until, task.period)]
         pairs = [one if isinstance(one, tuple) else (one, one) for one in given[i]]
@@ -493,8 +499,6 @@ class Machine:
     def run(self) -> Run:
         """Run until no event is left, or to the end."""
         while True:
-            if self.pending and self.pending[0].release <= self.now:
-                self._release()
             self._settle()
             after = self._next()
             if after is None or after > self.until:
@@ -628,6 +632,23 @@ class Machine:
             if th.job is None:
                 self._take_job(th)
 
+    def _send(self, job: Job) -> None:
+        """Release jobs of other tasks: job j when the jobs j * every of all before have ended."""
+        name = self.workload[job.task].name
+        self.ended[name] = self.ended.get(name, 0) + 1
+        for i, task in enumerate(self.workload):
+            number = self.sent.get(i, 0)
+            if name not in task.after or not all(
+                self.ended.get(p, 0) > number * task.every for p in task.after
+            ):
+                continue
+            self.sent[i] = number + 1
+            sent = Job(i, number, job.arrival, self.now, self.now + task.deadline)
+            self.pending.append(sent)
+            self.pending.sort(key=lambda job: (job.release, job.task, job.number))
+            self.run_log.jobs.append(sent)
+            self.run_log.jobs.sort(key=lambda job: (job.task, job.number))
+
     def _take_job(self, th: Thread) -> None:
         if th.queue:
             th.job = th.queue.pop(0)
@@ -701,6 +722,7 @@ class Machine:
                     return
             else:
                 job.end = self.now
+                self._send(job)
                 th.state, th.cpu, th.boost = "idle", -1, None
                 self._take_job(th)
                 return
@@ -743,8 +765,9 @@ class Machine:
         """Calls, grants, arrivals, joins; contexts; starts; until nothing changes."""
         while True:
             changed = True
-            while changed:
+            while changed or (self.pending and self.pending[0].release <= self.now):
                 self.rounds += 1
+                self._release()
                 changed = self._dispatch()
                 changed |= self.way.grant(self)
                 changed |= self._arrive()

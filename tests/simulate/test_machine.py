@@ -196,7 +196,10 @@ def test_drawn_numbers_are_those_that_the_twin_gets(way: str, draw: str) -> None
     for seed in range(cases(8)):
         program = random_program(way, seed)
         rng = Random(seed)
-        jittery = [task.replace(jitter=rng.randint(0, 9)) for task in program.workload]
+        jittery = [
+            task if task.after else task.replace(jitter=rng.randint(0, 9))
+            for task in program.workload
+        ]
         given = {"times", "releases"}
         options = {key: value for key, value in program.options.items() if key not in given}
         free = program.platform.replace(launch_cpu=0, graph_launch_cpu=0)
@@ -207,6 +210,8 @@ def test_drawn_numbers_are_those_that_the_twin_gets(way: str, draw: str) -> None
         lasting = durations(run, len(jittery))
         releases: list[list[tuple[int, int]]] = [[] for _ in jittery]
         for task, _, arrival, release, *_ in rows(run.jobs, *JOB):
+            if jittery[task].after:
+                continue
             assert (
                 arrival
                 <= release
@@ -364,6 +369,43 @@ def test_slices_of_a_run_change_nothing(way: str, monkeypatch: pytest.MonkeyPatc
 KERNEL = gs.Kernel(2, blocks=1, threads=32)
 ONE = gs.Workload([gs.Task("a", 10, [gs.CopyIn(1), KERNEL]), gs.Task("b", 20, [KERNEL])])
 GPU = gs.GPU(2, 1024, 8, copy_engines=1)
+
+
+def test_jobs_are_released_by_ends() -> None:
+    """A fork and a join, one for every second job; arrivals are those of the source."""
+    tasks = [
+        gs.Task("camera", 10, [gs.CPU(2), KERNEL], jitter=3, core=0),
+        gs.Task("left", segments=[gs.CPU(4)], after="camera", core=1),
+        gs.Task("right", segments=[KERNEL], after="camera", core=0),
+        gs.Task("join", segments=[gs.CPU(1)], after=["left", "right", "camera"], core=2),
+        gs.Task("record", segments=[gs.CPU(3)], after="camera", every=2, core=2),
+    ]
+    w = gs.Workload(tasks)
+    run = play_machine(w, gs.Platform(GPU, cpus=3, slowdown=None), "streams", until=100, seed=3)
+    end = {(t, j): e for t, j, e in rows(run.jobs, "task", "job", "end")}
+    found = {(t, j): (a, r) for t, j, a, r in rows(run.jobs, "task", "job", "arrival", "release")}
+    assert sorted(found) == sorted(end) and run.released.tolist() == [10, 10, 10, 10, 5]
+    for task, job in found:
+        every = w[task].every
+        assert found[task, job][0] == 10 * job * every
+        if before := [w.index(name) for name in w[task].after]:
+            assert found[task, job][1] == max(end[p, job * every] for p in before)
+    assert run.worst.tolist()[4] < 10 and run.late.sum() == 0
+
+
+def test_a_chain_of_threads_on_one_cpu() -> None:
+    tasks = [gs.Task("a", 20, [gs.CPU(1)])]
+    tasks += [gs.Task(b, segments=[gs.CPU(1)], after=a) for a, b in pairwise("abcdef")]
+    for cpus in (1, 3):
+        run = play_machine(gs.Workload(tasks), gs.Platform(GPU, cpus=cpus), "streams", until=20)
+        assert run.jobs["end"].tolist() == [1, 2, 3, 4, 5, 6]
+        assert run.worst.tolist() == [1] * 6
+
+
+def test_tables_have_no_released_tasks() -> None:
+    w = gs.Workload([ONE["a"], gs.Task("c", segments=[KERNEL], after="a")])
+    with pytest.raises(ValueError, match="c: got a task after a, expected a period"):
+        play_machine(w, gs.Platform(GPU), "pbs", until=50, table=[], repeat=10)
 
 
 @pytest.mark.parametrize(

@@ -28,18 +28,19 @@ static int64_t times(int64_t a, int64_t b)
     return gs_analysis_holistic_times(a, b);
 }
 
-/* n_h in a ready interval of length L whose own work is m. */
-static int64_t in_interval(const gs_analysis_holistic_t *self, int64_t h, int64_t m, int64_t length)
+/* n_h in a ready interval of length L of task i whose own work is m. */
+static int64_t in_interval(const gs_analysis_holistic_t *self, int64_t i, int64_t h, int64_t m,
+                           int64_t length)
 {
     int64_t work = self->task[h].cpu, response = self->response[h];
+    int64_t jobs = GS_ANALYSIS_COMMON_LIMIT;
     if (m > 0) {
-        return gs_analysis_holistic_carried(self, h, work, length);
+        jobs = gs_analysis_holistic_carried(self, h, work, length);
+    } else if (response < GS_ANALYSIS_COMMON_LIMIT) {
+        response -= gs_analysis_holistic_least(work, response);
+        jobs = (length + response) / self->programs->period[h] + 1;
     }
-    if (response >= GS_ANALYSIS_COMMON_LIMIT) {
-        return GS_ANALYSIS_COMMON_LIMIT;
-    }
-    response -= gs_analysis_holistic_least(work, response);
-    return (length + response) / self->programs->period[h] + 1;
+    return gs_analysis_holistic_limited(self, i, h, jobs);
 }
 
 int gs_analysis_holistic_interval(const gs_analysis_holistic_t *self, int64_t i, int64_t m,
@@ -52,7 +53,7 @@ int gs_analysis_holistic_interval(const gs_analysis_holistic_t *self, int64_t i,
         next = m;
         for (int64_t h = 0; h < p->n; h++) {
             if (gs_analysis_holistic_is_higher(self, h, i) && self->task[h].cpu > 0) {
-                next = plus(next, times(in_interval(self, h, m, *length), self->task[h].cpu));
+                next = plus(next, times(in_interval(self, i, h, m, *length), self->task[h].cpu));
             }
         }
         int status = gs_poll(self->ctx, p->n);
@@ -83,7 +84,7 @@ static int find_ready(gs_analysis_holistic_t *self, int64_t i)
         }
         for (int64_t h = 0; h < p->n; h++) {
             int64_t jobs = length >= GS_ANALYSIS_COMMON_LIMIT ? GS_ANALYSIS_COMMON_LIMIT
-                                                              : in_interval(self, h, m, length);
+                                                              : in_interval(self, i, h, m, length);
             self->ready[h] = plus(self->ready[h], times(jobs, piece->item[c].count));
         }
     }
@@ -126,11 +127,24 @@ int64_t gs_analysis_holistic_cpu(const gs_analysis_holistic_t *self, int64_t i, 
             sum = plus(sum, times(jobs, plus(work, self->spinning[h])));
         } else if (work > 0) {
             int64_t jobs = gs_analysis_holistic_carried(self, h, work, window);
+            jobs = gs_analysis_holistic_limited(self, i, h, jobs);
             jobs = gs_analysis_holistic_least(jobs, times(q, self->ready[h]));
             sum = plus(sum, times(jobs, work));
         }
     }
     return sum;
+}
+
+int64_t gs_analysis_holistic_items(const gs_analysis_holistic_t *self, int64_t i, int64_t k,
+                                   const gs_analysis_holistic_list_t *list, int share,
+                                   int64_t requests, int64_t window)
+{
+    int64_t whole = gs_analysis_holistic_carried(self, k, list->sum, window);
+    whole = times(gs_analysis_holistic_limited(self, i, k, whole), list->sum);
+    whole = share == GS_ANALYSIS_HOLISTIC_SECTION ? list->section : whole;
+    int64_t jobs = gs_analysis_holistic_open(self, k, window);
+    jobs = gs_analysis_holistic_limited(self, i, k, jobs);
+    return gs_analysis_holistic_least(whole, gs_analysis_holistic_largest(list, jobs, requests));
 }
 
 int64_t gs_analysis_holistic_copy(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
@@ -145,13 +159,7 @@ int64_t gs_analysis_holistic_copy(const gs_analysis_holistic_t *self, int64_t i,
             if (copy->sum == 0 || share == GS_ANALYSIS_HOLISTIC_NONE) {
                 continue;
             }
-            int64_t all =
-                share == GS_ANALYSIS_HOLISTIC_SECTION
-                    ? copy->section
-                    : times(gs_analysis_holistic_carried(self, k, copy->sum, window), copy->sum);
-            int64_t jobs = gs_analysis_holistic_open(self, k, window);
-            int64_t largest = gs_analysis_holistic_largest(copy, jobs, requests);
-            sum = plus(sum, gs_analysis_holistic_least(all, largest));
+            sum = plus(sum, gs_analysis_holistic_items(self, i, k, copy, share, requests, window));
         }
     }
     return sum;

@@ -5,84 +5,6 @@
 
 #include "analysis/holistic/holistic_state.h"
 
-static int64_t plus(int64_t a, int64_t b)
-{
-    return gs_analysis_holistic_plus(a, b);
-}
-
-static int64_t times(int64_t a, int64_t b)
-{
-    return gs_analysis_holistic_times(a, b);
-}
-
-static int64_t sum_of(const int64_t *terms)
-{
-    int64_t sum = 0;
-    for (int t = 0; t < GS_ANALYSIS_HOLISTIC_TERMS; t++) {
-        sum = plus(sum, terms[t]);
-    }
-    return sum;
-}
-
-/* F_i(q, w) and its terms. */
-static int64_t demand(const gs_analysis_holistic_t *self, int64_t i, int64_t q, int64_t window,
-                      int64_t *terms)
-{
-    const bool queue = self->options->rule != GS_ANALYSIS_HOLISTIC_STREAMS;
-    int64_t of_group[GS_ANALYSIS_HOLISTIC_TERMS] = {0}, sum, together;
-    memset(terms, 0, sizeof of_group);
-    terms[GS_ANALYSIS_HOLISTIC_OWN] = times(q, self->task[i].cpu);
-    terms[GS_ANALYSIS_HOLISTIC_CPU] = gs_analysis_holistic_cpu(self, i, q, window);
-    self->gpu(self, i, q, window, terms);
-    sum = sum_of(terms);
-    if (!self->options->busy || !queue) {
-        return sum;
-    }
-    gs_analysis_holistic_group(self, i, q, window, of_group);
-    together = sum_of(of_group);
-    if (together < sum) {
-        memcpy(terms, of_group, sizeof of_group);
-        sum = together;
-    }
-    return sum;
-}
-
-/* A bound from the bounds so far, no less than the one that there is. */
-static int bound(gs_analysis_holistic_t *self, int64_t i, gs_analysis_holistic_answer_t *answer)
-{
-    const gs_programs_t *p = self->programs;
-    int64_t most = times(4, p->period[i] + p->deadline[i] + p->jitter[i]);
-    int64_t window = self->window[i], worst = 0;
-    int64_t terms[GS_ANALYSIS_HOLISTIC_TERMS];
-    int status = gs_analysis_holistic_cpu_start(self, i);
-    for (int64_t q = 1; status == GS_OK; q++) {
-        int64_t next = demand(self, i, q, window, terms);
-        while (next > window && next <= most && status == GS_OK) {
-            window = next;
-            next = demand(self, i, q, window, terms);
-            status = gs_poll(self->ctx, 10 * p->n);
-        }
-        if (next > most) {
-            self->response[i] = GS_ANALYSIS_COMMON_LIMIT;
-            return status;
-        }
-        if (q == 1) {
-            self->window[i] = window;
-        }
-        int64_t ended = p->jitter[i] + window, response = ended - (q - 1) * p->period[i];
-        if (response > worst) {
-            worst = response;
-            answer->jobs[i] = q;
-            memcpy(answer->terms + i * GS_ANALYSIS_HOLISTIC_TERMS, terms, sizeof terms);
-        }
-        if (ended <= q * p->period[i]) {
-            break;
-        }
-    }
-    self->response[i] = worst;
-    return status;
-}
-
 /* The least joint fixed point. */
 static int solve(gs_analysis_holistic_t *self, gs_analysis_holistic_answer_t *answer)
 {
@@ -96,7 +18,7 @@ static int solve(gs_analysis_holistic_t *self, gs_analysis_holistic_answer_t *an
         for (int64_t i = 0; i < p->n && status == GS_OK; i++) {
             int64_t before = self->response[i];
             if (before < GS_ANALYSIS_COMMON_LIMIT) {
-                status = bound(self, i, answer);
+                status = gs_analysis_holistic_run(self, i, NULL, answer);
                 changed = changed || self->response[i] != before;
             }
         }
@@ -197,6 +119,10 @@ static int check(gs_context_t *ctx, const gs_programs_t *programs,
     if (status == GS_OK) {
         status = check_parts(ctx, programs, options);
     }
+    if (status == GS_OK && options->links != NULL && options->rule == GS_ANALYSIS_HOLISTIC_EDF) {
+        status = gs_fail(ctx, GS_ERR_VALUE, "rule", -1, options->rule,
+                         "another rule where tasks release each other");
+    }
     if (status == GS_OK && options->busy && options->rule == GS_ANALYSIS_HOLISTIC_EDF) {
         status = gs_fail(ctx, GS_ERR_VALUE, "busy", -1, 1, "threads that leave their cores");
     }
@@ -224,6 +150,8 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
 {
     const bool streams = options->rule == GS_ANALYSIS_HOLISTIC_STREAMS;
     gs_analysis_holistic_t self = {.ctx = ctx, .programs = programs, .options = options};
+    gs_analysis_holistic_groups_t groups = {0};
+    gs_programs_t released = *programs; /* with the jitters of tasks that others release */
     int status = check(ctx, programs, options);
     if (status != GS_OK) {
         return status;
@@ -237,10 +165,19 @@ int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
     if (status == GS_OK && streams) {
         status = gs_analysis_holistic_streams_start(&self);
     }
-    if (status == GS_OK) {
+    if (status == GS_OK && options->links != NULL) {
+        status = gs_analysis_holistic_groups_init(&self, &groups);
+    }
+    if (status == GS_OK && options->links != NULL) {
+        self.groups = &groups;
+        released.jitter = groups.jitter;
+        self.programs = &released;
+        status = gs_analysis_holistic_groups_solve(&self, answer);
+    } else if (status == GS_OK) {
         status = options->rule == GS_ANALYSIS_HOLISTIC_EDF ? gs_analysis_holistic_edf(&self, answer)
                                                            : solve(&self, answer);
     }
+    gs_analysis_holistic_groups_free(&self, &groups);
     gs_analysis_holistic_streams_free(&self);
     gs_free(ctx, self.task);
     gs_free(ctx, self.item);
@@ -270,6 +207,9 @@ static const gs_method_option_t OPTIONS[] = {
     {"queues", "choice", QUEUES, "own", "queues and channels of parts, or queues alone"},
     {"channel_release", "choice", RELEASES, "dispatched",
      "when a channel lets the next kernel join its queue"},
+    {"after", "data", NULL, NULL, "tasks that release each task, whose jobs have ended"},
+    {"best", "times", NULL, "0", "least times of jobs of such programs"},
+    {"windows", "boolean", NULL, "True", "paths of tasks that release each other in one window"},
 };
 
 const gs_method_t gs_analysis_holistic_method = {

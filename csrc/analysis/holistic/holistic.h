@@ -62,8 +62,11 @@
 #include "analysis/holistic/holistic_rules.h"
 #include "core/method.h"
 
-/* Errors: those of gs_programs_check; GS_ERR_VALUE for options out of range, for blocks that fit no
- * SM, and for block sizes of more than 2^24 combinations; GS_ERR_MEMORY; GS_ERR_INTERRUPTED. */
+/* With links: triggered_tasks.c; not for one unit at a time.
+ *
+ * Errors: those of gs_programs_check; GS_ERR_VALUE for options out of range, for links that make no
+ * groups, for blocks that fit no SM, and for block sizes of more than 2^24 combinations;
+ * GS_ERR_MEMORY; GS_ERR_INTERRUPTED. */
 int gs_analysis_holistic_bound(gs_context_t *ctx, const gs_programs_t *programs,
                                const gs_analysis_holistic_options_t *options,
                                gs_analysis_holistic_answer_t *answer);

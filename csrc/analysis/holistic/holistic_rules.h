@@ -44,6 +44,16 @@ enum {
     GS_ANALYSIS_HOLISTIC_TERMS = 6
 };
 
+/* Tasks that are released by others: job j of task i when job j of all of before[before_begin[i] ..
+ * before_begin[i + 1] - 1] has ended, or with `every` = k times their period job k j. A task with
+ * none of them is timed. best: least time of a job of each task. */
+typedef struct {
+    const int64_t *before_begin; /* n + 1 offsets */
+    const int64_t *before;
+    const int64_t *best;
+    bool windows; /* paths of a group may be looked at as one window (path_windows.c) */
+} gs_analysis_holistic_links_t;
+
 typedef struct {
     int64_t rule;
     const int64_t *launches; /* n: GS_ANALYSIS_HOLISTIC_GRAPH, ... */
@@ -67,13 +77,18 @@ typedef struct {
     /* Waits for SMs are rounded down: sound only where all times are whole ticks at run time, too;
      * else up. */
     bool whole_ticks;
+    const gs_analysis_holistic_links_t *links; /* NULL: all tasks are timed */
 } gs_analysis_holistic_options_t;
 
 /* One set; the arrays belong to the caller. */
 typedef struct {
-    int64_t *response; /* n: from the arrival; -1 without a bound */
+    int64_t *response; /* n: from the arrival, of a task that others release from the release; -1
+                          without a bound */
     int64_t *jobs;     /* n: of the run, up to the one with the largest response; 0 without */
     int64_t *terms;    /* n rows of GS_ANALYSIS_HOLISTIC_TERMS; 0 without a bound */
+    /* With links, n each, from the arrival of the source: earliest and latest release, latest end;
+     * -1 without a bound. `window`: whether the bound is one of path_windows.c. */
+    int64_t *least, *latest, *end, *window;
 } gs_analysis_holistic_answer_t;
 
 #endif

@@ -120,6 +120,24 @@ enum {
 typedef void gs_analysis_holistic_gpu_t(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
                                         int64_t window, int64_t *terms);
 
+/* Tasks that are released by others, and those that release them. */
+typedef struct {
+    int64_t *source;  /* owned, per task: the timed one that it goes back to, itself included */
+    int64_t *order;   /* owned: tasks, each behind those that release it */
+    uint64_t *ahead;  /* owned, per task: the set of tasks that it goes back to */
+    int64_t words;    /* of such a set */
+    bool *apart;      /* owned, per source: a job of its group has ended when the next one of the
+                         source arrives */
+    int64_t *jitter;  /* owned, per task */
+    int64_t *least;   /* owned, per task: earliest release, from the arrival of the source */
+    int64_t *latest;  /* owned, per task: latest release */
+    int64_t *alone;   /* owned, per task: response from the release, with `apart` */
+    int64_t *delayed; /* owned, per task: response from the release */
+    int64_t *path;    /* owned, scratch: tasks of a path, the last one first */
+    int64_t *choice;  /* owned, scratch: per task of a path, the number among its predecessors */
+    int64_t *horizon; /* owned, per source: ends behind it are none */
+} gs_analysis_holistic_groups_t;
+
 struct gs_analysis_holistic_test {
     gs_context_t *ctx;
     const gs_programs_t *programs;
@@ -134,6 +152,7 @@ struct gs_analysis_holistic_test {
     int64_t *spinning;   /* owned, scratch: per more urgent task, G_h */
     int64_t switch_cost; /* time slices; 0 for a single context */
     bool graph;          /* sections of some task may have several operations */
+    gs_analysis_holistic_groups_t *groups; /* NULL: no task is released by others */
     /* Streams. */
     int weights;                                 /* that are tried */
     gs_kernel_chains_t chains;                   /* kernels of all tasks, which may have none */
@@ -191,6 +210,37 @@ static inline int64_t gs_analysis_holistic_carried(const gs_analysis_holistic_t 
     }
     return gs_analysis_holistic_jobs(window + response - gs_analysis_holistic_least(x, response),
                                      self->programs->period[k]);
+}
+
+/* Whether tasks of one group keep apart, each job of the group from the next one. */
+static inline bool gs_analysis_holistic_is_apart(const gs_analysis_holistic_t *self, int64_t i,
+                                                 int64_t k)
+{
+    const gs_analysis_holistic_groups_t *groups = self->groups;
+    return groups != NULL && groups->source[i] == groups->source[k] &&
+           groups->apart[groups->source[i]];
+}
+
+/* Whether task i goes back to task k. */
+static inline bool gs_analysis_holistic_is_behind(const gs_analysis_holistic_t *self, int64_t i,
+                                                  int64_t k)
+{
+    const gs_analysis_holistic_groups_t *groups = self->groups;
+    return (groups->ahead[i * groups->words + k / 64] >> (k % 64) & 1) != 0;
+}
+
+/* Of `count` jobs of k those that can delay a job of i: in a group that keeps apart at most the one
+ * of the same arrival, and none if one task goes back to the other. */
+static inline int64_t gs_analysis_holistic_limited(const gs_analysis_holistic_t *self, int64_t i,
+                                                   int64_t k, int64_t count)
+{
+    if (!gs_analysis_holistic_is_apart(self, i, k)) {
+        return count;
+    }
+    if (gs_analysis_holistic_is_behind(self, i, k) || gs_analysis_holistic_is_behind(self, k, i)) {
+        return 0;
+    }
+    return gs_analysis_holistic_least(count, 1);
 }
 
 /* S: the `most` largest items of n jobs. */
@@ -272,9 +322,45 @@ int gs_analysis_holistic_interval(const gs_analysis_holistic_t *self, int64_t i,
 int64_t gs_analysis_holistic_cpu(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
                                  int64_t window);
 
+/* Items of k, of a share that is not NONE, for which so many requests of i wait in a window. */
+int64_t gs_analysis_holistic_items(const gs_analysis_holistic_t *self, int64_t i, int64_t k,
+                                   const gs_analysis_holistic_list_t *list, int share,
+                                   int64_t requests, int64_t window);
+
 /* COPY_i; extra: requests on each engine besides those of the q jobs. */
 int64_t gs_analysis_holistic_copy(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
                                   const int64_t *extra, int64_t window);
+
+/* job_runs.c */
+
+/* F_i(q, w) and its terms. */
+int64_t gs_analysis_holistic_demand(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
+                                    int64_t window, int64_t *terms);
+
+/* A bound from the bounds so far, no less than the one that there is. delayed: not NULL: the bound
+ * from the release. */
+int gs_analysis_holistic_run(gs_analysis_holistic_t *self, int64_t i, int64_t *delayed,
+                             gs_analysis_holistic_answer_t *answer);
+
+/* path_windows.c */
+
+/* The latest end of task i after the arrival of its source, of a group whose jobs keep apart; LIMIT
+ * where it is later than the period of the source. Sets `alone` and the terms of the task. */
+int gs_analysis_holistic_window(gs_analysis_holistic_t *self, int64_t i, int64_t *end,
+                                gs_analysis_holistic_answer_t *answer);
+
+/* triggered_tasks.c */
+
+/* Groups of tasks; free in every case. Errors: GS_ERR_VALUE for links that make no groups,
+ * GS_ERR_MEMORY. */
+int gs_analysis_holistic_groups_init(gs_analysis_holistic_t *self,
+                                     gs_analysis_holistic_groups_t *groups);
+void gs_analysis_holistic_groups_free(gs_analysis_holistic_t *self,
+                                      gs_analysis_holistic_groups_t *groups);
+
+/* The least joint fixed point with groups. */
+int gs_analysis_holistic_groups_solve(gs_analysis_holistic_t *self,
+                                      gs_analysis_holistic_answer_t *answer);
 
 /* edf_terms.c */
 
@@ -284,6 +370,9 @@ int gs_analysis_holistic_edf(gs_analysis_holistic_t *self, gs_analysis_holistic_
 /* queue_terms.c */
 
 gs_analysis_holistic_gpu_t gs_analysis_holistic_queue;
+
+/* Operations of a job of k, with its switches. */
+int64_t gs_analysis_holistic_operations(const gs_analysis_holistic_t *self, int64_t k);
 
 /* F_i(q, w) of a core that is never given up, its more urgent jobs and the q own ones counted
  * together: sets all terms, which are 0. */

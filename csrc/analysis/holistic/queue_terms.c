@@ -43,19 +43,12 @@ static int64_t turns_of_others(const gs_analysis_holistic_t *self, int64_t i, in
         if (turn->sum == 0 || share == GS_ANALYSIS_HOLISTIC_NONE) {
             continue;
         }
-        int64_t all =
-            share == GS_ANALYSIS_HOLISTIC_SECTION
-                ? turn->section
-                : times(gs_analysis_holistic_carried(self, k, turn->sum, window), turn->sum);
-        int64_t jobs = gs_analysis_holistic_open(self, k, window);
-        int64_t largest = gs_analysis_holistic_largest(turn, jobs, turns);
-        sum = plus(sum, gs_analysis_holistic_least(all, largest));
+        sum = plus(sum, gs_analysis_holistic_items(self, i, k, turn, share, turns, window));
     }
     return sum;
 }
 
-/* Operations of a job of k, with its switches. */
-static int64_t own(const gs_analysis_holistic_t *self, int64_t k)
+int64_t gs_analysis_holistic_operations(const gs_analysis_holistic_t *self, int64_t k)
 {
     const gs_analysis_holistic_task_t *t = &self->task[k];
     return plus(plus(t->alone, t->copy_time), plus(t->delay, times(t->turns, self->switch_cost)));
@@ -77,7 +70,8 @@ static void wait(const gs_analysis_holistic_t *self, int64_t i, int64_t q, int64
 void gs_analysis_holistic_queue(const gs_analysis_holistic_t *self, int64_t i, int64_t q,
                                 int64_t window, int64_t *terms)
 {
-    terms[GS_ANALYSIS_HOLISTIC_OWN] = plus(terms[GS_ANALYSIS_HOLISTIC_OWN], times(q, own(self, i)));
+    terms[GS_ANALYSIS_HOLISTIC_OWN] =
+        plus(terms[GS_ANALYSIS_HOLISTIC_OWN], times(q, gs_analysis_holistic_operations(self, i)));
     wait(self, i, q, 0, NULL, window, terms);
 }
 
@@ -86,12 +80,13 @@ void gs_analysis_holistic_group(const gs_analysis_holistic_t *self, int64_t i, i
 {
     const gs_programs_t *p = self->programs;
     int64_t turns = 0, copies[GS_PROGRAMS_ENGINES] = {0};
-    terms[GS_ANALYSIS_HOLISTIC_OWN] = times(q, plus(self->task[i].cpu, own(self, i)));
+    terms[GS_ANALYSIS_HOLISTIC_OWN] =
+        times(q, plus(self->task[i].cpu, gs_analysis_holistic_operations(self, i)));
     for (int64_t h = 0; h < p->n; h++) {
         if (gs_analysis_holistic_is_higher(self, h, i)) {
             const gs_analysis_holistic_task_t *t = &self->task[h];
             int64_t jobs = gs_analysis_holistic_jobs(plus(window, p->jitter[h]), p->period[h]);
-            int64_t work = times(jobs, plus(t->cpu, own(self, h)));
+            int64_t work = times(jobs, plus(t->cpu, gs_analysis_holistic_operations(self, h)));
             terms[GS_ANALYSIS_HOLISTIC_CPU] = plus(terms[GS_ANALYSIS_HOLISTIC_CPU], work);
             turns = plus(turns, times(jobs, t->turns));
             for (int e = 0; e < GS_PROGRAMS_ENGINES; e++) {

@@ -118,33 +118,68 @@ static gs_programs_t programs_at(stack_t *self, npy_intp set)
                            .smem = of[SMEM]};
 }
 
+/* The tasks that release each of n tasks, the same in all sets, and least times. */
+enum { BEFORE_BEGIN, BEFORE, BEST, LINKS };
+
+/* Reads them; false with an exception set. The caller frees in every case. */
+static bool read_links(PyArrayObject *links[LINKS], PyObject *const in[LINKS], npy_intp n)
+{
+    static const char *const OF[LINKS] = {"before_begin", "before", "best"};
+    for (int i = 0; i < LINKS; i++) {
+        links[i] = gs_python_int64(in[i], OF[i], 1);
+        if (links[i] == NULL) {
+            return false;
+        }
+    }
+    const int64_t *begin = gs_python_i64(links[BEFORE_BEGIN]);
+    if (!gs_python_length(links[BEFORE_BEGIN], OF[BEFORE_BEGIN], 0, n + 1) ||
+        !gs_python_length(links[BEST], OF[BEST], 0, n)) {
+        return false;
+    }
+    for (npy_intp i = 0; i <= n; i++) {
+        if (begin[i] < (i == 0 ? 0 : begin[i - 1]) || (i == 0 && begin[i] != 0)) {
+            PyErr_Format(PyExc_ValueError,
+                         "before_begin[%zd]: got %lld, expected ascending "
+                         "offsets from 0",
+                         (Py_ssize_t)i, (long long)begin[i]);
+            return false;
+        }
+    }
+    return gs_python_length(links[BEFORE], OF[BEFORE], 0, begin[n]);
+}
+
 GS_PYTHON_SIGNATURE(
     holistic,
     "holistic(period, deadline, jitter, core, priority, level, channel, part, *, kind, time, "
     "engine, "
     "blocks, threads, block_time, regs, smem, rule, launches, busy, latency, launch_cpu, "
     "graph_launch_cpu, kernel_gap, wake_latency, timeslice, context_switch, sms, sm_threads, "
-    "limits, parts, part_sms, channel_ended, whole_ticks, stop)",
-    "AAAAAAAAAAAAAAAALApLLLLLLLLLNLNppS", "tuple[_Ints, _Ints, _Ints]",
+    "limits, parts, part_sms, channel_ended, whole_ticks, before_begin, before, best, windows, "
+    "stop)",
+    "AAAAAAAAAAAAAAAALApLLLLLLLLLNLNppNNNpS", "tuple[_Ints, _Ints, _Ints, _Ints | None]",
     "Bounds of whole programs (gs_analysis_holistic_bound) for a stack of N sets: eight\n"
     "arrays of shape (N, n), then arrays of shape (N, n, q), 0 beyond the segments\n"
     "of a task. Returns the bounds, -1 without one, and the jobs of the run, (N, n)\n"
     "each, and the terms, (N, n, 6). launches: (n,). limits: None, or the SMs of a GPU, whose\n"
-    "numbers are sms and sm_threads. part_sms: None without parts.");
+    "numbers are sms and sm_threads. part_sms: None without parts. before_begin, before and\n"
+    "best: None, or the tasks that release each task, and the least times of jobs; then the\n"
+    "last result has the earliest and the latest release, the latest end, and whether it is\n"
+    "of a window of paths, (4, N, n).");
 
 static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t nargs,
                           PyObject *kwnames)
 {
-    PyObject *in[COLUMNS], *launches, *limits, *part_sms, *stop, *result = NULL;
+    PyObject *in[COLUMNS], *link[LINKS], *launches, *limits, *part_sms, *stop, *result = NULL;
     long long rule, latency, launch_cpu, graph_launch_cpu, kernel_gap, wake_latency;
     long long timeslice, context_switch, sms, sm_threads, parts;
-    int busy, channel_ended, whole_ticks;
+    int busy, channel_ended, whole_ticks, windows;
     if (!gs_python_parse(&holistic_signature, args, nargs, kwnames, &in[0], &in[1], &in[2], &in[3],
                          &in[4], &in[5], &in[6], &in[7], &in[8], &in[9], &in[10], &in[11], &in[12],
                          &in[13], &in[14], &in[15], &rule, &launches, &busy, &latency, &launch_cpu,
                          &graph_launch_cpu, &kernel_gap, &wake_latency, &timeslice, &context_switch,
                          &sms, &sm_threads, &limits, &parts, &part_sms, &channel_ended,
-                         &whole_ticks, &stop)) {
+                         &whole_ticks, &link[BEFORE_BEGIN], &link[BEFORE], &link[BEST], &windows,
+                         &stop)) {
         return NULL;
     }
     gs_python_call_t call;
@@ -153,8 +188,8 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
     }
     stack_t stack = {0};
     gs_python_device_t of = {0};
-    PyArrayObject *response = NULL, *jobs = NULL, *terms = NULL, *of_parts = NULL;
-    PyArrayObject *forms = NULL;
+    PyArrayObject *response = NULL, *jobs = NULL, *terms = NULL, *of_parts = NULL, *ends = NULL;
+    PyArrayObject *forms = NULL, *links[LINKS] = {NULL};
     if (limits != Py_None && !gs_python_device_init(&of, limits, Py_None)) {
         goto out;
     }
@@ -169,12 +204,22 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
         PyErr_SetString(PyExc_ValueError, "launches: expected one per task");
         goto out;
     }
+    if (link[BEFORE_BEGIN] != Py_None && !read_links(links, link, stack.n)) {
+        goto out;
+    }
     npy_intp shape[3] = {stack.sets, stack.n, GS_ANALYSIS_HOLISTIC_TERMS};
     if ((response = gs_python_new(2, shape, NPY_INT64)) == NULL ||
         (jobs = gs_python_new(2, shape, NPY_INT64)) == NULL ||
         (terms = gs_python_new(3, shape, NPY_INT64)) == NULL) {
         goto out;
     }
+    npy_intp of_ends[3] = {4, stack.sets, stack.n};
+    if (links[BEST] != NULL && (ends = gs_python_new(3, of_ends, NPY_INT64)) == NULL) {
+        goto out;
+    }
+    const gs_analysis_holistic_links_t of_links = {gs_python_i64(links[BEFORE_BEGIN]),
+                                                   gs_python_i64(links[BEFORE]),
+                                                   gs_python_i64(links[BEST]), windows != 0};
     const gs_analysis_holistic_options_t options = {
         .rule = rule,
         .launches = gs_python_i64(forms),
@@ -193,15 +238,24 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
         .part_count = of_parts == NULL ? 0 : PyArray_DIM(of_parts, 0),
         .part_sms = gs_python_i64(of_parts),
         .channel_ended = channel_ended != 0,
-        .whole_ticks = whole_ticks != 0};
+        .whole_ticks = whole_ticks != 0,
+        .links = ends == NULL ? NULL : &of_links};
     int status = GS_OK;
     gs_python_release(&call);
     for (npy_intp set = 0; set < stack.sets && status == GS_OK; set++) {
         npy_intp first = set * stack.n;
         gs_programs_t programs = programs_at(&stack, set);
-        gs_analysis_holistic_answer_t answer = {
-            gs_python_i64(response) + first, gs_python_i64(jobs) + first,
-            gs_python_i64(terms) + first * GS_ANALYSIS_HOLISTIC_TERMS};
+        gs_analysis_holistic_answer_t answer = {.response = gs_python_i64(response) + first,
+                                                .jobs = gs_python_i64(jobs) + first,
+                                                .terms = gs_python_i64(terms) +
+                                                         first * GS_ANALYSIS_HOLISTIC_TERMS};
+        if (ends != NULL) {
+            const npy_intp all = stack.sets * stack.n;
+            answer.least = gs_python_i64(ends) + first;
+            answer.latest = answer.least + all;
+            answer.end = answer.least + 2 * all;
+            answer.window = answer.least + 3 * all;
+        }
         status = gs_analysis_holistic_bound(&call.ctx, &programs, &options, &answer);
         if (status == GS_OK) {
             status = gs_poll(&call.ctx, 100);
@@ -210,7 +264,8 @@ static PyObject *holistic(PyObject *module, PyObject *const *args, Py_ssize_t na
         }
     }
     gs_python_acquire(&call);
-    result = status == GS_OK ? Py_BuildValue("OOO", response, jobs, terms)
+    result = status == GS_OK ? Py_BuildValue("OOOO", response, jobs, terms,
+                                             ends == NULL ? Py_None : (PyObject *)ends)
                              : gs_python_raise(module, &call, status);
 out:
     Py_XDECREF((PyObject *)response);
@@ -218,6 +273,10 @@ out:
     Py_XDECREF((PyObject *)terms);
     Py_XDECREF((PyObject *)of_parts);
     Py_XDECREF((PyObject *)forms);
+    Py_XDECREF((PyObject *)ends);
+    for (int i = 0; i < LINKS; i++) {
+        Py_XDECREF((PyObject *)links[i]);
+    }
     stack_free(&stack, &call);
     gs_python_device_free(&of);
     gs_python_call_free(&call);

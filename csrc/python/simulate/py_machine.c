@@ -56,18 +56,21 @@ enum {
     RELEASE,
     GIVEN_BEGIN,
     GIVEN,
+    AFTER_BEGIN,
+    AFTER,
+    EVERY,
     ARRAYS
 };
 
 static const char *const names[ARRAYS] = {
-    "period",       "deadline",  "offset",        "jitter",      "priority",    "core",
-    "device",       "stream",    "context",       "group",       "level",       "channel",
-    "client",       "limit",     "gpu_priority",  "tail",        "item_begin",  "step_begin",
-    "set_begin",    "item_kind", "item_time",     "item_engine", "item_blocks", "item_threads",
-    "item_regs",    "item_smem", "item_whole",    "step_kind",   "step_item",   "set",
-    "grids",        "engines",   "frame_start",   "entry_begin", "entry_task",  "entry_job",
-    "entry_kernel", "shares",    "release_begin", "arrival",     "release",     "given_begin",
-    "given",
+    "period",       "deadline",    "offset",        "jitter",      "priority",    "core",
+    "device",       "stream",      "context",       "group",       "level",       "channel",
+    "client",       "limit",       "gpu_priority",  "tail",        "item_begin",  "step_begin",
+    "set_begin",    "item_kind",   "item_time",     "item_engine", "item_blocks", "item_threads",
+    "item_regs",    "item_smem",   "item_whole",    "step_kind",   "step_item",   "set",
+    "grids",        "engines",     "frame_start",   "entry_begin", "entry_task",  "entry_job",
+    "entry_kernel", "shares",      "release_begin", "arrival",     "release",     "given_begin",
+    "given",        "after_begin", "after",         "every",
 };
 
 /* The logs of a simulation. */
@@ -162,6 +165,17 @@ static bool may_point_into(const simulation_t *self, int offsets, npy_intp rows,
     return self->array[offsets] == NULL || points_into(self, offsets, rows, first, last);
 }
 
+/* Whether an array is missing like another one, or has the length. */
+static bool may_have_length(const simulation_t *self, int array, int other, npy_intp length)
+{
+    if ((self->array[array] == NULL) != (self->array[other] == NULL)) {
+        PyErr_Format(PyExc_ValueError, "%s and %s: needs both or neither", names[other],
+                     names[array]);
+        return false;
+    }
+    return self->array[array] == NULL || has_length(self, array, length);
+}
+
 /* Reads arrays of one dimension whose lengths fit each other. */
 static bool read_arrays(simulation_t *self, PyObject **in)
 {
@@ -183,7 +197,9 @@ static bool read_arrays(simulation_t *self, PyObject **in)
            points_into(self, ENTRY_BEGIN, frames, ENTRY_TASK, ENTRY_KERNEL) &&
            has_length(self, SHARES, 4) &&
            may_point_into(self, RELEASE_BEGIN, n, ARRIVAL, RELEASE) &&
-           may_point_into(self, GIVEN_BEGIN, n, GIVEN, GIVEN);
+           may_point_into(self, GIVEN_BEGIN, n, GIVEN, GIVEN) &&
+           may_point_into(self, AFTER_BEGIN, n, AFTER, AFTER) &&
+           may_have_length(self, EVERY, AFTER_BEGIN, n);
 }
 
 /* Reads a GPU from a pair of limits and an order of SMs. */
@@ -274,6 +290,9 @@ static gs_simulate_machine_model_t model_of(const simulation_t *self)
         .release = gs_python_i64(array[RELEASE]),
         .given_begin = gs_python_i64(array[GIVEN_BEGIN]),
         .given = gs_python_i64(array[GIVEN]),
+        .after_begin = gs_python_i64(array[AFTER_BEGIN]),
+        .after = gs_python_i64(array[AFTER]),
+        .every = gs_python_i64(array[EVERY]),
     };
 }
 
@@ -287,9 +306,10 @@ GS_PYTHON_SIGNATURE(
     "server_core, "
     "until_end, gpu_priority, tail, frame_period, frame_start, entry_begin, entry_task, "
     "entry_job, entry_kernel, until, last, shares, draw, release_begin, arrival, release, "
-    "given_begin, given, victim, drawn_ties, key, index, log_jobs, log_operations, "
+    "given_begin, given, after_begin, after, every, victim, drawn_ties, key, index, log_jobs, "
+    "log_operations, "
     "log_blocks, log_cpus, stop=None)",
-    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLLLpAALAAAAALLAiNNNNNLpALppppS",
+    "O<_Devices>AAAAAAAAAAAAAAAAAAAAAAAAAAAAAALiiiiLLLLLLLLpAALAAAAALLAiNNNNNNNNLpALppppS",
     "MachineSimulation",
     "A MachineSimulation at its start. gpus: a pair of limits and sm_order for each device;\n"
     "shares: low and gap as fractions, (4,). See simulate/machine/machine_model.h for the\n"
@@ -315,7 +335,8 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
             &context_switch, &update_cost, &server_overhead, &server_core, &until_end,
             &in[GPU_PRIORITY], &in[TAIL], &frame_period, &in[FRAME_START], &in[ENTRY_BEGIN],
             &in[ENTRY_TASK], &in[ENTRY_JOB], &in[ENTRY_KERNEL], &until, &last, &in[SHARES], &draw,
-            &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE], &in[GIVEN_BEGIN], &in[GIVEN], &victim,
+            &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE], &in[GIVEN_BEGIN], &in[GIVEN],
+            &in[AFTER_BEGIN], &in[AFTER], &in[EVERY], &victim,
             &drawn_ties, &key, &index, &log_jobs, &log_operations, &log_blocks, &log_cpus, &stop)) {
         return NULL;
     }

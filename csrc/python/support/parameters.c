@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdarg.h>
 
-enum { MOST_PARAMETERS = 72, LONGEST = 1024 };
+enum { MOST_PARAMETERS = 80, LONGEST = 1280 };
 
 /* A signature, taken apart. */
 typedef struct {

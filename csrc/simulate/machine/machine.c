@@ -52,8 +52,9 @@ static void settle(gs_simulate_machine_state_t *self)
     bool started = true;
     while (started && self->status == GS_OK) {
         bool changed = true;
-        while (changed && self->status == GS_OK) {
+        while ((changed || gs_heap_time(&self->releases) <= self->now) && self->status == GS_OK) {
             self->rounds++;
+            gs_simulate_machine_release(self);
             changed = gs_simulate_machine_dispatch(self);
             changed |= self->rule->grant != NULL && self->rule->grant(self);
             changed |= gs_simulate_machine_arrive(self);
@@ -109,7 +110,7 @@ static void count_open(gs_simulate_machine_state_t *self)
         if (job->task < 0) {
             continue;
         }
-        int64_t taken = self->now - job->arrival;
+        int64_t taken = self->now - job->origin;
         machine->worst[job->task] =
             taken > machine->worst[job->task] ? taken : machine->worst[job->task];
         machine->late[job->task] += self->now > job->deadline;
@@ -132,7 +133,6 @@ int gs_simulate_machine_run(gs_simulate_machine_t *machine, gs_context_t *ctx, i
     gs_simulate_machine_state_t *self = machine->state;
     self->ctx = ctx;
     for (int64_t k = 0; k < instants && !machine->done && self->status == GS_OK; k++) {
-        gs_simulate_machine_release(self);
         settle(self);
         gs_simulate_machine_fail(self, gs_poll(ctx, self->cpus + self->model->devices));
         int64_t next = self->status == GS_OK ? next_instant(self) : GS_NEVER;

@@ -39,8 +39,9 @@
  * follows each. frames       kernels join by a table (batches).
  *
  * Order of an instant: blocks and copies end, work ends and the calls behind it, then the alarm of
- * the rule; releases; threads, grants, arrivals and joins until nothing changes; contexts; blocks
- * start, and if any does all of this again from the threads on; copies start.
+ * the rule; releases; threads, grants, arrivals and joins until nothing changes, where a job that
+ * ends meanwhile may release others; contexts; blocks start, and if any does all of this again from
+ * the threads on; copies start.
  *
  * Source: none of a paper; [ECRTS17], [RTAS20] and the manuals for the GPU, [RTNS10], [RTCSA19] and
  * [ECRTS24] for the rules.
@@ -54,8 +55,8 @@
  * unknown enumerators, times that are not positive (costs: negative) or at least
  * GS_SIMULATE_MACHINE_LATEST, equal priorities, programs that do not end with a STOP, sections that
  * do not begin and end in turn, calls that nothing waits for, a block that fits no SM, a copy
- * without its engine, kernels without a context or a channel, and clients with several limits or
- * devices. */
+ * without its engine, kernels without a context or a channel, clients with several limits or
+ * devices, and tasks that others release with frames. */
 int gs_simulate_machine_init(gs_simulate_machine_t *self, gs_context_t *ctx,
                              const gs_simulate_machine_model_t *model);
 

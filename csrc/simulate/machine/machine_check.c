@@ -342,6 +342,23 @@ static int check_releases(gs_context_t *ctx, const model_t *m)
     return status;
 }
 
+/* Links: tasks before each task, of rules that take jobs at any time. */
+static int check_links(gs_context_t *ctx, const model_t *m)
+{
+    int status = check_offsets(ctx, "after_begin", m->after_begin, m->n, 0);
+    if (status != GS_OK) {
+        return status;
+    }
+    if (m->after_begin[m->n] > 0 && m->rule == GS_SIMULATE_MACHINE_RULE_FRAMES) {
+        return gs_fail(ctx, GS_ERR_VALUE, "after", -1, 0, "no such tasks with frames");
+    }
+    status = check_range(ctx, "after", m->after, m->after_begin[m->n], 0, m->n - 1,
+                         "the index of a task");
+    return status != GS_OK ? status
+                           : check_range(ctx, "every", m->every, m->n, 1, INT32_MAX,
+                                         "a positive number below 2**31");
+}
+
 static int check_given(gs_context_t *ctx, const model_t *m)
 {
     int status = check_offsets(ctx, "given_begin", m->given_begin, m->n, 0);
@@ -370,6 +387,9 @@ int gs_simulate_machine_check(gs_context_t *ctx, const model_t *m)
     }
     if (status == GS_OK && m->given_begin != NULL) {
         status = check_given(ctx, m);
+    }
+    if (status == GS_OK && m->after_begin != NULL) {
+        status = check_links(ctx, m);
     }
     return status;
 }

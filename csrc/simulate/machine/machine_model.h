@@ -164,6 +164,13 @@ typedef struct {
     const int64_t *given_begin; /* n + 1 offsets: given times, a row of the task's items per job,
                                    the first ones; NULL: none */
     const int64_t *given;
+    /* Tasks that others release: job j when the jobs j * every of all tasks in after[after_begin[i]
+     * .. after_begin[i + 1] - 1] have ended. Its arrival is that of these jobs; its deadline and
+     * its response count from the release. NULL: none. A task with others before it has no releases
+     * of its own. */
+    const int64_t *after_begin;
+    const int64_t *after;
+    const int64_t *every;
     int64_t victim;  /* task whose requests come last where several coincide; -1: by index */
     bool drawn_ties; /* else by index */
     uint64_t key[4];

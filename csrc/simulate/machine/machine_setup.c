@@ -291,6 +291,32 @@ static int make_shapes(state_t *self)
     return status;
 }
 
+/* The tasks that each task may release. */
+static int make_sends(state_t *self)
+{
+    const model_t *m = self->model;
+    int status = GS_OK;
+    self->ended = array(self, m->n, sizeof *self->ended, &status);
+    self->sent = array(self, m->n, sizeof *self->sent, &status);
+    self->sends_begin = array(self, m->n + 1, sizeof *self->sends_begin, &status);
+    self->sends = array(self, m->after_begin[m->n], sizeof *self->sends, &status);
+    if (status != GS_OK) {
+        return status;
+    }
+    for (int64_t k = 0; k < m->after_begin[m->n]; k++) {
+        self->sends_begin[m->after[k] + 2]++;
+    }
+    for (int64_t i = 2; i <= m->n; i++) {
+        self->sends_begin[i] += self->sends_begin[i - 1];
+    }
+    for (int64_t i = 0; i < m->n; i++) { /* the offsets behind move to their places */
+        for (int64_t k = m->after_begin[i]; k < m->after_begin[i + 1]; k++) {
+            self->sends[self->sends_begin[m->after[k] + 1]++] = i;
+        }
+    }
+    return gs_poll(self->ctx, m->n + m->after_begin[m->n]);
+}
+
 static int make_rest(state_t *self)
 {
     const model_t *m = self->model;
@@ -346,6 +372,9 @@ int gs_simulate_machine_init(gs_simulate_machine_t *machine, gs_context_t *ctx,
     status = status == GS_OK ? make_sets(self) : status;
     status = status == GS_OK ? make_shapes(self) : status;
     status = status == GS_OK ? make_rest(self) : status;
+    if (status == GS_OK && model->after_begin != NULL) {
+        status = make_sends(self);
+    }
     if (status == GS_OK && self->rule->init != NULL) {
         status = self->rule->init(self);
     }
@@ -370,12 +399,14 @@ static void free_state(state_t *self, gs_context_t *ctx)
     gs_heap_free(&self->releases, ctx);
     gs_heap_free(&self->alarms, ctx);
     void *const arrays[] = {
-        self->thread, self->cluster,  self->member,  self->chosen, self->cpu,     self->cpu_log,
-        self->done,   self->asked,    self->arrival, self->number, self->job,     self->op,
-        self->flying, self->sorted,   self->shape,   self->stream, self->channel, self->heads,
-        self->device, self->context,  self->queue,   self->at,     self->held,    self->held_of,
-        self->used,   self->queue_of, self->flight,  self->holds,  self->taken,   self->ring,
-        self->opens,  self->at_begin, self->is_open, self->entry,
+        self->thread,   self->cluster,     self->member,  self->chosen,  self->cpu,
+        self->cpu_log,  self->done,        self->asked,   self->arrival, self->number,
+        self->job,      self->op,          self->flying,  self->sorted,  self->shape,
+        self->stream,   self->channel,     self->heads,   self->device,  self->context,
+        self->queue,    self->at,          self->held,    self->held_of, self->used,
+        self->queue_of, self->flight,      self->holds,   self->taken,   self->ring,
+        self->opens,    self->at_begin,    self->is_open, self->entry,   self->ended,
+        self->sends,    self->sends_begin, self->sent,
     };
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) {
         gs_free(ctx, arrays[k]);

@@ -22,6 +22,7 @@ typedef struct {
     int64_t number; /* from 0 */
     int64_t arrival;
     int64_t release;
+    int64_t origin; /* its response counts from it */
     int64_t deadline;
     int64_t next; /* next job of its task, or next free record; -1: none */
     int64_t log;  /* row, -1: none */
@@ -189,7 +190,12 @@ struct gs_simulate_machine_state {
     gs_heap_t releases; /* item: task */
     gs_heap_t alarms;   /* item: thread to be woken, or -1: a gap is over, heads may join */
     int64_t *arrival;   /* of the next job of each task */
-    int64_t *number;    /* of the next job of each task */
+    int64_t *ended;     /* per task: jobs that have ended */
+    int64_t *sent;      /* per task: jobs that others have released, or release now */
+    /* Tasks that each task may release; NULL: none. */
+    int64_t *sends_begin;
+    int64_t *sends;
+    int64_t *number; /* of the next job of each task */
     gs_simulate_machine_job_t *job;
     int64_t job_room, job_used, job_free;
     gs_simulate_machine_op_t *op;

@@ -136,12 +136,45 @@ static void take_job(gs_simulate_machine_state_t *self, int32_t r)
     gs_simulate_machine_wake(self, r);
 }
 
+/* Whether other tasks release the jobs of i. */
+static bool is_sent(const gs_simulate_machine_model_t *m, int64_t i)
+{
+    return m->after_begin != NULL && m->after_begin[i] < m->after_begin[i + 1];
+}
+
+/* Whether all jobs have ended that release the next job of task i that is not released yet. */
+static bool is_due(const gs_simulate_machine_state_t *self, int64_t i)
+{
+    const gs_simulate_machine_model_t *m = self->model;
+    bool due = true;
+    for (int64_t k = m->after_begin[i]; k < m->after_begin[i + 1] && due; k++) {
+        int64_t ended = self->ended[m->after[k]];
+        due = ended > 0 && (ended - 1) / m->every[i] >= self->sent[i];
+    }
+    return due;
+}
+
+/* Releases now the jobs that the end of a job of task r releases. */
+static void send(gs_simulate_machine_state_t *self, int32_t r, int64_t arrival)
+{
+    self->ended[r]++;
+    for (int64_t k = self->sends_begin[r]; k < self->sends_begin[r + 1]; k++) {
+        int64_t i = self->sends[k];
+        if (is_due(self, i)) {
+            self->sent[i]++;
+            self->arrival[i] = arrival;
+            int status = gs_heap_push(&self->releases, self->ctx, self->now, i);
+            gs_simulate_machine_fail(self, status);
+        }
+    }
+}
+
 static void end_job(gs_simulate_machine_state_t *self, int32_t r)
 {
     thread_t *t = &self->thread[r];
     job_t *job = &self->job[t->job];
     gs_simulate_machine_t *machine = self->machine;
-    int64_t response = self->now - job->arrival;
+    int64_t response = self->now - job->origin;
     if (response > machine->worst[r]) {
         machine->worst[r] = response;
     }
@@ -149,6 +182,9 @@ static void end_job(gs_simulate_machine_state_t *self, int32_t r)
     machine->ended++;
     if (job->log >= 0) {
         machine->job[GS_SIMULATE_MACHINE_JOB_END][job->log] = self->now;
+    }
+    if (self->sends_begin != NULL) {
+        send(self, r, job->arrival);
     }
     leave_cpu(self, t);
     t->boost = 2;
@@ -411,7 +447,7 @@ int gs_simulate_machine_first_releases(gs_simulate_machine_state_t *self)
     int status = GS_OK;
     for (int64_t i = 0; i < self->n && status == GS_OK; i++) {
         self->arrival[i] = self->model->offset[i];
-        status = plan_release(self, i, 0);
+        status = is_sent(self->model, i) ? GS_OK : plan_release(self, i, 0);
     }
     return status;
 }
@@ -439,15 +475,18 @@ static int64_t new_job(gs_simulate_machine_state_t *self)
 static void release(gs_simulate_machine_state_t *self, int32_t i)
 {
     thread_t *t = &self->thread[i];
+    const bool sent = is_sent(self->model, i);
     int64_t k = new_job(self);
     if (k < 0) {
         return;
     }
     job_t *job = &self->job[k];
+    int64_t origin = sent ? self->now : self->arrival[i];
     *job = (job_t){.number = self->number[i],
                    .arrival = self->arrival[i],
                    .release = self->now,
-                   .deadline = self->arrival[i] + self->model->deadline[i],
+                   .origin = origin,
+                   .deadline = origin + self->model->deadline[i],
                    .next = -1,
                    .log = -1,
                    .task = i,
@@ -470,8 +509,10 @@ static void release(gs_simulate_machine_state_t *self, int32_t i)
               period % self->model->gap.under * self->model->gap.over / self->model->gap.under;
     }
     self->number[i]++;
-    self->arrival[i] += period + drawn(self, i, 2, gap);
-    gs_simulate_machine_fail(self, plan_release(self, i, self->now));
+    if (!sent) {
+        self->arrival[i] += period + drawn(self, i, 2, gap);
+        gs_simulate_machine_fail(self, plan_release(self, i, self->now));
+    }
 }
 
 void gs_simulate_machine_release(gs_simulate_machine_state_t *self)

@@ -18,7 +18,7 @@ from gpusched.comparison.verdicts.premises import cpu_side, needs_cpus
 from gpusched.model.answer import Claim
 from gpusched.model.gpu import GPU
 from gpusched.model.gpus.mig_profiles import MigInstance
-from gpusched.model.views.derived_view import listed, runs_on_cpu
+from gpusched.model.views.derived_view import listed, refuse_triggers, runs_on_cpu
 from gpusched.ways.way import OptionValue, Way
 
 __all__ = ["MOST_UNITS", "allocated", "inner_way"]
@@ -65,6 +65,7 @@ def allocated(
     """GPU instances for the tasks of a workload; see ``gs.mig``."""
     began = perf_counter()
     workload, gpu = models.workload, models.gpu()
+    refuse_triggers(workload)
     configurations = _configurations(models, gpu)
     units = _units(models, within)
     kinds = _kinds(configurations)

@@ -98,8 +98,8 @@ class InstanceTests:
             task = of.tasks[number]
             if not isinstance(task, Task):
                 raise task
-            tasks.append(task)
-        return self._workload.replace(tasks=tasks), of.platform
+            tasks.append(task._unlinked())
+        return self._workload.replace(tasks=tasks, paths=()), of.platform
 
     def answer(self, kind: int, mask: int) -> WorkloadAnswer:
         """The answer for a set; raises ValueError and OverflowError if the test refuses it, and

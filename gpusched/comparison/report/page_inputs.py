@@ -10,9 +10,12 @@ from gpusched.model.gpus.copy_engines import engines_text
 from gpusched.model.gpus.mps_shares import share_text
 from gpusched.model.workload.platforms import Platform, parts_text
 from gpusched.model.workload.time_units import time_with_unit
-from gpusched.model.workload.workload_document import head_document, task_documents
+from gpusched.model.workload.workload_document import (
+    head_document,
+    path_documents,
+    task_documents,
+)
 from gpusched.model.workload.workload_files import toml_lines
-from gpusched.model.workload.workload_parts import Parts
 from gpusched.model.workload.workloads import Workload
 
 __all__ = ["platform_html", "workload_html"]
@@ -23,8 +26,12 @@ _LINE = 400  # characters of one
 
 def workload_html(workload: Workload) -> str:
     """The tasks as a table and as TOML, limited to the first lines."""
-    parts = Parts(workload.tasks, workload.tick_ns, workload.notes, workload.observed)
-    lines = toml_lines(head_document(parts), task_documents(*parts[:2]))
+    parts = workload._parts()
+    lines = toml_lines(
+        head_document(parts),
+        task_documents(parts.tasks, parts.tick),
+        path_documents(parts.paths, parts.tick),
+    )
     shown = [clip(line.rstrip("\n"), _LINE) for line in islice(lines, _LINES + 1)]
     more = ""
     if len(shown) > _LINES:

@@ -14,6 +14,7 @@ from gpusched.analysis.holistic_answer import HolisticBound
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.finer_ticks import ticks_up
 from gpusched.comparison.instances.mig_allocation import MigAllocation
+from gpusched.comparison.path_answers import Ends, ends_of, path_answers, waiting_of
 from gpusched.comparison.verdicts.premises import (
     Case,
     Condition,
@@ -63,6 +64,7 @@ class Judged:
     reason: str
     said: tuple[str, ...]
     grain: int
+    ends: Ends | None = None
 
 
 def judged(
@@ -111,6 +113,9 @@ def judged(
     holds = found.accepted and (not shared_cpus or bool(bounded.all())) and not late.any()
     if found.accepted and not holds and not reason:
         reason = _late_reason(workload, response, bounded)
+    ends = _ends(workload, answer, grain)
+    if holds and (broken := _broken_path(workload, ends or ends_of(response, bounded), way.name)):
+        holds, reason = False, broken
     conditions = (
         answer.conditions
         if isinstance(answer, MigAllocation)
@@ -123,11 +128,11 @@ def judged(
         bounded[:], conditions = False, ()  # what is not shown for all is not said of some
     if impossible:
         text = f"No way keeps all deadlines: {impossible[0]}."
-        return Judged(False, True, True, (), response, frozen(bounded), text, said, grain)
+        return Judged(False, True, True, (), response, frozen(bounded), text, said, grain, ends)
     explained = reasons and shared_cpus and not holds
     if explained and way.in_turns and models.too_much_in_turns():
         text = f"{models.too_much_in_turns()[0]}."
-        return Judged(False, True, False, (), response, frozen(bounded), text, said, grain)
+        return Judged(False, True, False, (), response, frozen(bounded), text, said, grain, ends)
     accepted = holds and not conditions
     shown = False
     if explained and answer.rejected:
@@ -137,8 +142,33 @@ def judged(
             with tick_length(fine.workload._tick):
                 reason = f"{answer.why()} That shows no miss of the program, as {doubt}."
     return Judged(
-        accepted, shown, False, conditions, response, frozen(bounded), reason, said, grain
+        accepted, shown, False, conditions, response, frozen(bounded), reason, said, grain, ends
     )
+
+
+def _ends(workload: Workload, answer: Answer | MigAllocation, grain: int) -> Ends | None:
+    """Latest ends and earliest releases of tasks that release each other, in ticks; else None."""
+    if not isinstance(answer, HolisticBound) or answer.end is None or answer.earliest is None:
+        return None
+    places = [answer.tasks.name.index(name) for name in workload.names]
+    end = np.where(answer.end < 0, -1, ticks_up(np.maximum(answer.end, 0), grain))
+    return Ends(frozen(end[places]), frozen(answer.earliest[places] // grain))
+
+
+def _broken_path(workload: Workload, ends: Ends, label: str) -> str:
+    """The reason why a path or a queue is not guaranteed; "" if all are."""
+    for path in path_answers(workload, ends, None, label):
+        if not path.met:
+            return f"{path.line()}."
+    for name, (most, before) in waiting_of(workload, ends).items():
+        room = workload[name].queue
+        if room is not None and most > room:
+            many = "result" if most == 1 else "results"
+            return (
+                f"{clip(name, 60)}: up to {most} {many} of {clip(before, 60)} wait, and queue is "
+                f"{room}."
+            )
+    return ""
 
 
 def _overlap_reason(workload: Workload, i: int, response: int) -> str:

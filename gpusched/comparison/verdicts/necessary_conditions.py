@@ -176,8 +176,11 @@ def _load(pieces: Iterable[_Piece]) -> Fraction:
 
 
 def _excess(pieces: Sequence[_Piece], capacity: int) -> _Excess | None:
-    """An interval with more work than capacity, if one is found."""
-    given = [piece for piece in pieces if piece.work > 0 and piece.window > 0]
+    """An interval with more work than capacity, if one is found.
+
+    Jobs that others release come at instants that are not known: they count in the long run alone.
+    """
+    given = [p for p in pieces if p.work > 0 and p.window > 0 and not p.task.after]
     if not given:
         return None
     unit = _unit(given, capacity)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gpusched._support.arguments import frozen
 from gpusched._support.budget import BudgetSpent
+from gpusched.comparison.path_answers import Ends
 from gpusched.comparison.verdicts.gpu_rules import Rule
 from gpusched.comparison.verdicts.premises import Condition
 from gpusched.comparison.workload_answer import WorkloadAnswer
@@ -77,7 +78,20 @@ def _with_largest(answer: WorkloadAnswer, found: Sequence[WorkloadAnswer]) -> Wo
     response = np.max([one.response.filled(0) for one in found], axis=0)
     known = np.all([~np.ma.getmaskarray(one.response) for one in found], axis=0)
     bounded = np.all([one.bounded for one in found], axis=0)
-    return replace(answer, response=missing(response, known), bounded=frozen(bounded))
+    return replace(
+        answer, response=missing(response, known), bounded=frozen(bounded), ends=_latest(found)
+    )
+
+
+def _latest(found: Sequence[WorkloadAnswer]) -> Ends | None:
+    """The latest ends of those found, of tasks that have one in all."""
+    given = [one.ends for one in found if one.ends is not None]
+    if not given:
+        return None
+    end = np.array([ends.end for ends in given])
+    least = end.min(axis=0) < 0
+    earliest = np.min([ends.earliest for ends in given], axis=0)
+    return Ends(frozen(np.where(least, -1, end.max(axis=0))), frozen(earliest))
 
 
 def _none_of(answer: WorkloadAnswer) -> npt.NDArray[np.bool_]:
@@ -138,12 +152,12 @@ def open_reading(
     run: WorkloadRun, others: Iterable[tuple[Readings, Callable[[], WorkloadRun]]]
 ) -> WorkloadRun:
     """A run whose late jobs show a miss of the program only under all readings of the rules."""
-    if run.limits or not run.late.any():
+    if run.limits or not run.has_misses:
         return run
     for changes, other in others:
         said = "no job is late"
         try:
-            late = bool(other().late.any())
+            late = other().has_misses
         except (ValueError, OverflowError):
             late = False
         except BudgetSpent:

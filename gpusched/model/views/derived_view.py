@@ -35,6 +35,7 @@ __all__ = [
     "job_parts",
     "launching_sentences",
     "listed",
+    "refuse_triggers",
     "runs_on_cpu",
     "uses_engine",
     "work_behind",
@@ -45,6 +46,16 @@ CPUS_APART = "CPU work is not delayed by other tasks"
 
 COPY_WAITS = "each copy waits for one copy of every other task on its engine, at most"
 """Beginning of an assumption of views whose copies are lengthened by their waits."""
+
+
+def refuse_triggers(tasks: Iterable[Task]) -> None:
+    """Raise ValueError for a task that others release, where a model has none."""
+    for task in tasks:
+        if task.after:
+            raise ValueError(
+                f"{named(task.name)}: got a task after {named(task.after[0])}, expected a period; "
+                'the model has no triggered tasks (triggered="one" runs a group as one task)'
+            )
 
 
 class Source(NamedTuple):

@@ -144,7 +144,16 @@ class Facts:
     @classmethod
     def _unsaid(cls, name: str) -> object:
         """The default of an argument, which a repr leaves out."""
-        return {"offset": 0, "jitter": 0, "repeat": 1, "name": "", "regs": 0, "smem": 0}.get(name)
+        numbers = {
+            "offset": 0,
+            "jitter": 0,
+            "best": 0,
+            "repeat": 1,
+            "every": 1,
+            "regs": 0,
+            "smem": 0,
+        }
+        return "" if name == "name" else numbers.get(name)
 
 
 def _unpickled(kind: type[Facts], values: tuple[object, ...], tick: TickLength | None) -> Facts:

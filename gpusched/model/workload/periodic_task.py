@@ -1,4 +1,4 @@
-"""Tasks of a workload: release pattern, segments of a job, priorities and placement."""
+"""Tasks of a workload: releases, segments of a job, priorities and placement, links to others."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from gpusched.model.workload.time_units import (
     time_with_unit,
 )
 
-__all__ = ["AFTER", "LAUNCHES", "Launches", "Task", "launches_of"]
+__all__ = ["LAUNCHES", "Launches", "Task", "launches_of", "names_of"]
 
-AFTER = "no jobs that other tasks' jobs trigger; after= is reserved for them"
 _KINDS = (CPU, CopyIn, CopyOut, Kernel)
+
+MOST_EVERY = 1_000_000
+"""Largest ``every`` of a task."""
 
 Launches = Literal["async", "sync", "graph"]
 """Form in which a task launches the operations between which it has no CPU work."""
@@ -36,6 +38,22 @@ def launches_of(given: object, name: str = "launches") -> Launches | None:
     if given is not None:
         one_of(given, LAUNCHES, name)
     return given  # type: ignore[return-value]
+
+
+def names_of(given: object, name: str) -> tuple[str, ...]:
+    """Names of tasks, given as one or as a list of different ones; none for None."""
+    if given is None or given == ():
+        return ()
+    listed = [given] if isinstance(given, str) else given
+    if not is_sequence(listed) or not isinstance(listed, Iterable):
+        raise TypeError(f"{name}: got {shown(given)}, expected the name of a task, or a list")
+    found = tuple(label(item, name) for item in listed)
+    if not found:
+        raise ValueError(f"{name}: got {shown(given)}, expected at least one name")
+    if len(set(found)) < len(found):
+        twice = next(item for item in found if found.count(item) > 1)
+        raise ValueError(f"{name}: got {shown(twice)} twice, expected it once")
+    return found
 
 
 class _Changes(TypedDict, total=False):
@@ -52,10 +70,15 @@ class _Changes(TypedDict, total=False):
     process: str | None
     core: int | None
     launches: Launches | None
+    after: str | Iterable[str] | None
+    every: int
+    queue: int | None
+    reads: str | Iterable[str] | None
+    best: Time
 
 
 class Task(Facts):
-    """A periodic or sporadic task, whose jobs run its segments in order.
+    """A task whose jobs run its segments in order: periodic, sporadic, or released by others.
 
     >>> task = gs.Task("detector", rate="30Hz", segments=[
     ...     gs.CPU("2ms"), gs.CopyIn("300us"), gs.Kernel("4.1ms", blocks=120, threads=256)])
@@ -67,14 +90,16 @@ class Task(Facts):
     name
         Name of the task. It must differ from the names of the other tasks in the workload.
     period
-        Minimum time between two releases, in ticks or as text with a unit.
+        Minimum time between two releases, in ticks or as text with a unit. A task with ``after``
+        has none; in a workload it has the period of the task that it goes back to.
     segments
         CPU work, copies and kernels of one job, in the order in which they run; at least one.
     rate
         Releases per second as text, such as ``"30Hz"``, given instead of the period. The
         resulting period is rounded down to a whole tick.
     deadline
-        Relative deadline, from the arrival. Default: the period.
+        Relative deadline, from the arrival; of a task with ``after``, from the release. Default:
+        the period.
     offset
         Time of the first release.
     jitter
@@ -92,7 +117,18 @@ class Task(Facts):
         before it calls the next) or ``"graph"`` (one call of a CUDA graph). None: as the workload
         says, else ``"async"``.
     after
-        Reserved for precedence constraints; every value but None is refused.
+        Names of one or several tasks that release the jobs: job j is released at the instant at
+        which job j of all of them has ended. In place of a period or a rate.
+    every
+        With ``after``: of so many jobs of these tasks one releases a job, the first one included.
+    queue
+        With ``after``: number of results that the program has room for while they wait for the
+        task. Default: any number.
+    reads
+        Names of tasks whose newest results a job takes, at an instant between its release and its
+        start. Nothing waits: a newer result replaces the one before it.
+    best
+        Least time of a job. Default: 0.
 
     Times given as numbers are ticks of the workload. An attribute whose time was given as text
     raises ValueError until the task is part of a workload, which defines the tick.
@@ -104,16 +140,19 @@ class Task(Facts):
     """
 
     __slots__ = (
-        *("_deadline", "_jitter", "_offset", "_period", "_rate"),
-        *("core", "gpu_priority", "launches", "name", "priority", "process", "segments"),
-        "stream_priority",
+        *("_best", "_deadline", "_inherited", "_jitter", "_offset", "_period", "_rate"),
+        *("after", "core", "every", "gpu_priority", "launches", "name", "priority", "process"),
+        *("queue", "reads", "segments", "stream_priority"),
     )
 
     _KEYS: ClassVar[tuple[str, ...]] = (
         *("name", "_period", "_rate", "_deadline", "_offset", "_jitter", "priority"),
-        *("stream_priority", "gpu_priority", "process", "core", "launches", "segments"),
+        *("stream_priority", "gpu_priority", "process", "core", "launches", "after", "every"),
+        *("queue", "reads", "_best", "segments"),
     )
-    _TIMES: ClassVar[frozenset[str]] = frozenset({"_period", "_deadline", "_offset", "_jitter"})
+    _TIMES: ClassVar[frozenset[str]] = frozenset(
+        {"_period", "_deadline", "_offset", "_jitter", "_best"}
+    )
     _NESTED: ClassVar[frozenset[str]] = frozenset({"segments"})
 
     name: str
@@ -124,6 +163,12 @@ class Task(Facts):
     process: str | None
     core: int | None
     launches: Launches | None
+    after: tuple[str, ...]
+    every: int
+    queue: int | None
+    reads: tuple[str, ...]
+    _best: Stored
+    _inherited: int | None  # with `after`, in a workload: the period
     _period: Stored | None
     _rate: Rate | None
     _deadline: Stored | None
@@ -146,14 +191,30 @@ class Task(Facts):
         process: str | None = None,
         core: int | None = None,
         launches: Launches | None = None,
-        after: None = None,
+        after: str | Iterable[str] | None = None,
+        every: int = 1,
+        queue: int | None = None,
+        reads: str | Iterable[str] | None = None,
+        best: Time = 0,
     ) -> None:
         checked = label(name, "name")
-        if after is not None:
-            raise ValueError(f"after: got {shown(after)}, expected {AFTER}")
-        if (period is None) == (rate is None):
-            both = "None" if period is None else "a period and a rate"
-            raise ValueError(f"period: got {both}, expected a period or a rate")
+        before, read = names_of(after, "after"), names_of(reads, "reads")
+        if before:
+            _refuse_timing(before, period=period, rate=rate, offset=offset, jitter=jitter)
+        elif (period is None) == (rate is None):
+            both = "none" if period is None else "a period and a rate"
+            raise ValueError(f"period: got {both}, expected a period, a rate, or after")
+        if count(every, "every", 1, MOST_EVERY) > 1 and not before:
+            raise ValueError(
+                f"every: got {every}, expected after; a period says how often a timed task reads"
+            )
+        if queue is not None and count(queue, "queue", 1, 2**31 - 1) and not before:
+            raise ValueError(f"queue: got {queue}, expected after; nothing waits that is read")
+        if twice := next((task for task in read if task in before), None):
+            raise ValueError(
+                f"reads: got {shown(twice)}, which is in after, too; a triggered job has the "
+                "result that released it"
+            )
         self._put(
             (
                 checked,
@@ -168,13 +229,36 @@ class Task(Facts):
                 None if process is None else label(process, "process"),
                 None if core is None else count(core, "core", 0, 2**31 - 1),
                 launches_of(launches),
+                before,
+                every,
+                queue,
+                read,
+                as_time(best, "best", 0),
                 _segments(segments),
             )
         )
 
+    def _put(self, values: Iterable[object], tick: TickLength | None = None) -> None:
+        super()._put(values, tick)
+        object.__setattr__(self, "_inherited", None)
+
+    def _released(self, period: int) -> Task:
+        """The task with the period that those before it give it."""
+        made = object.__new__(Task)
+        made._put(self._stored(), self._tick)
+        object.__setattr__(made, "_inherited", period)
+        return made
+
     @property
     def period(self) -> int:
         """Minimum number of ticks between two releases."""
+        if self.after:
+            if self._inherited is None:
+                raise ValueError(
+                    f"period: got none of {self.name!r:.60}, a task with after, expected ticks; "
+                    "it has those of its source in a Workload"
+                )
+            return self._inherited
         if self._rate is None:
             return self._ticks(self._period, "period")
         if self._tick is None:
@@ -205,6 +289,11 @@ class Task(Facts):
     def jitter(self) -> int:
         """Maximum release jitter, in ticks."""
         return self._ticks(self._jitter, "jitter")
+
+    @property
+    def best(self) -> int:
+        """Least time of a job, in ticks."""
+        return self._ticks(self._best, "best")
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -258,7 +347,19 @@ class Task(Facts):
         elif changes.get("rate") is not None:
             kept["period"] = None
         made = Task(**{**kept, **changes})  # type: ignore[arg-type]
-        return made if self._tick is None else made._at(self._tick)
+        if self._tick is not None:
+            made = made._at(self._tick)
+        same = made.after == self.after and made.every == self.every
+        return made._released(self._inherited) if same and self._inherited is not None else made
+
+    def _unlinked(self) -> Task:
+        """The task with arrivals of its own, and without what it reads."""
+        period: dict[str, Any] = {"period": self.period} if self.after else {}
+        return self.replace(after=(), reads=(), every=1, queue=None, **period)
+
+    def _ticks_as(self, tick: TickLength) -> Task:
+        made = super()._ticks_as(tick)
+        return made if self._inherited is None else made._released(self._inherited)
 
     def _converted(self, key: str, value: Any, tick: TickLength) -> object:
         if key != "segments":
@@ -300,10 +401,22 @@ class Task(Facts):
         return f"{self.name}: the period of {self._rate.text} is rounded down to {period}"
 
     def _argument(self, key: str) -> str | None:
+        if key in ("after", "reads"):
+            names = getattr(self, key)
+            return repr(names[0] if len(names) == 1 else names) if names else None
         if key == "segments":
             dots = ", ..." if len(self.segments) > 20 else ""
             return f"[{', '.join(map(repr, self.segments[:20]))}{dots}]"
         return super()._argument(key)
+
+
+def _refuse_timing(before: tuple[str, ...], **given: object) -> None:
+    """Raise ValueError for times that a task with ``after`` does not have."""
+    for name, value in given.items():
+        if value is not None and value != 0:
+            of = " and ".join(before[:5])
+            why = f"; its jobs are released by those of {of}" if name in ("period", "rate") else ""
+            raise ValueError(f"{name}: got {shown(value)} of a task with after, expected none{why}")
 
 
 def _segments(given: Iterable[Segment]) -> tuple[Segment, ...]:

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NoReturn
 
 from gpusched._support.text import clip, shown
-from gpusched.model.workload.periodic_task import AFTER, Launches, Task, launches_of
+from gpusched.model.workload.links import LinkError, check_paths, linked, refuse_long_bests
+from gpusched.model.workload.path import Path
+from gpusched.model.workload.periodic_task import Launches, Task, launches_of
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
 from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time
@@ -19,6 +21,8 @@ from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed
 __all__ = [
     "VERSIONS",
     "head_document",
+    "parts_document",
+    "path_documents",
     "segment_document",
     "task_documents",
     "workload_parts",
@@ -27,14 +31,16 @@ __all__ = [
 VERSIONS = (1, 2)
 """Versions that are read; the first one that has all keys of a workload is written."""
 
-_TOP = ("version", "tick", "notes", "observed", "launches", "task")
+_TOP = ("version", "tick", "notes", "observed", "launches", "task", "path")
 _TASK = (
     *("name", "period", "rate", "deadline", "offset", "jitter", "priority", "stream_priority"),
-    *("gpu_priority", "process", "core", "launches", "after", "segments"),
+    *("gpu_priority", "process", "core", "launches", "after", "every", "queue", "reads"),
+    *("best", "segments"),
 )
 # Keys of the document and of its tasks that version 1 does not have.
-_NEW = ("launches",)
-_NEW_OF_TASK = ("launches",)
+_NEW = ("launches", "path")
+_NEW_OF_TASK = ("launches", "after", "every", "queue", "reads", "best")
+_PATH = ("name", "tasks", "deadline", "kind", "phases")
 _MAKERS: dict[str, type[Segment]] = {
     "cpu": CPU,
     "copy_in": CopyIn,
@@ -52,7 +58,7 @@ _SEGMENT: dict[str, tuple[str, ...]] = {
 _ALL = tuple(dict.fromkeys(key for keys in _SEGMENT.values() for key in keys))
 _ALL_SET = frozenset(_ALL)
 _TASK_SET = frozenset(_TASK)
-_TIMES = ("period", "deadline", "offset", "jitter", "block_time", *_SEGMENT)
+_TIMES = ("period", "deadline", "offset", "jitter", "best", "block_time", *_SEGMENT)
 _WRONG = (ValueError, TypeError, OverflowError)
 
 
@@ -92,7 +98,32 @@ def workload_parts(document: object) -> Parts:
                 f"task[{first}]"
             )
         tasks.append(task)
-    return Parts(tuple(tasks), tick, tuple(str(note) for note in notes), observed)
+    try:
+        whole = linked(tasks)
+        refuse_long_bests(whole)
+    except LinkError as error:
+        raise ValueError(f"task[{error.place}].{error.text}") from None
+    listed = _list(top.get("path", []), "path")
+    paths = tuple(_path(item, f"path[{i}]", tick) for i, item in enumerate(listed))
+    try:
+        check_paths(paths, whole)
+    except LinkError as error:
+        raise ValueError(f"path[{error.place}].{error.text}") from None
+    return Parts(whole, tick, tuple(str(note) for note in notes), observed, paths)
+
+
+def _path(item: object, where: str, tick: int) -> Path:
+    given = _mapping(item, where, "a table")
+    _known(given, _PATH, f"{where}.")
+    for key in ("name", "tasks"):
+        if key not in given:
+            raise ValueError(f"{where}.{key}: got none, expected one")
+    _plain(given, where)
+    _list(given["tasks"], f"{where}.tasks")
+    try:
+        return Path(**given)._at(tick)  # type: ignore[arg-type]
+    except _WRONG as error:
+        raise ValueError(f"{where}.{error}") from None
 
 
 def _version(top: Mapping[str, object]) -> int:
@@ -137,12 +168,11 @@ def _task(item: object, number: int, tick: int, version: int, launches: Launches
     if not _TASK_SET.issuperset(given):
         _known(given, _TASK, f"{where}.")
     _refuse_new(given, _NEW_OF_TASK, version, f"{where}.")
-    if "after" in given:
-        raise ValueError(f"{where}.after: got {shown(given['after'])}, expected {AFTER}")
     for key in ("name", "segments"):
         if key not in given:
             raise ValueError(f"{where}.{key}: got none, expected one")
     _plain(given, where)
+    _refuse_keys(given, where)
     listed = _list(given["segments"], f"{where}.segments")
     segments = [_segment(part, f"{where}.segments[{i}]", tick) for i, part in enumerate(listed)]
     if launches is not None:
@@ -151,6 +181,21 @@ def _task(item: object, number: int, tick: int, version: int, launches: Launches
         return Task(**{**given, "segments": segments})._at(tick)  # type: ignore[arg-type]
     except _WRONG as error:
         raise ValueError(f"{where}.{error}") from None
+
+
+def _refuse_keys(given: Mapping[str, object], where: str) -> None:
+    """Refuse keys of timed tasks in others, and those of others in timed tasks."""
+    for key in ("offset", "jitter") if "after" in given else ():
+        if key in given:
+            raise ValueError(
+                f"{where}.{key}: got {shown(given[key])} of a task with after, expected none"
+            )
+    for key in ("every", "queue") if "after" not in given else ():
+        if key in given:
+            raise ValueError(
+                f"{where}.{key}: got {shown(given[key])}, expected after; a period says how often "
+                "a timed task reads"
+            )
 
 
 def _segment(item: object, where: str, tick: int) -> Segment:
@@ -243,7 +288,11 @@ def _unknown(key: str, known: tuple[str, ...], where: str) -> NoReturn:
 
 def head_document(parts: Parts) -> dict[str, object]:
     """The keys of a document before its tasks."""
-    new = any(getattr(task, key) is not None for task in parts.tasks for key in _NEW_OF_TASK)
+    new = bool(parts.paths) or any(
+        getattr(task, key) not in (None, (), 0 if key == "best" else 1)
+        for task in parts.tasks
+        for key in _NEW_OF_TASK
+    )
     head: dict[str, object] = {"version": 2 if new else 1, "tick": tick_text(parts.tick)}
     if parts.notes:
         head["notes"] = list(parts.notes)
@@ -252,11 +301,25 @@ def head_document(parts: Parts) -> dict[str, object]:
     return head
 
 
+def parts_document(parts: Parts) -> dict[str, object]:
+    """The document of a workload, as its files have it."""
+    document = {**head_document(parts), "task": list(task_documents(parts.tasks, parts.tick))}
+    if parts.paths:
+        document["path"] = list(path_documents(parts.paths, parts.tick))
+    return document
+
+
 def task_documents(tasks: Iterable[Task], tick: TickLength) -> Iterator[dict[str, object]]:
     """The tables of tasks whose times are ticks of ``tick`` ns, without what is usual."""
     for task in tasks:
         table: dict[str, object] = {"name": task.name}
-        if task.rate is None:
+        if task.after:
+            table["after"] = _names(task.after)
+            if task.every > 1:
+                table["every"] = task.every
+            if task.queue is not None:
+                table["queue"] = task.queue
+        elif task.rate is None:
             table["period"] = time_with_unit(task.period, tick)
         else:
             table["rate"] = task.rate
@@ -268,8 +331,30 @@ def task_documents(tasks: Iterable[Task], tick: TickLength) -> Iterator[dict[str
         for key in ("priority", "stream_priority", "gpu_priority", "process", "core", "launches"):
             if (value := getattr(task, key)) is not None:
                 table[key] = value
+        if task.reads:
+            table["reads"] = _names(task.reads)
+        if task.best:
+            table["best"] = time_with_unit(task.best, tick)
         table["segments"] = [segment_document(segment, tick) for segment in task.segments]
         yield table
+
+
+def path_documents(paths: Iterable[Path], tick: TickLength) -> Iterator[dict[str, object]]:
+    """The tables of paths whose deadlines are ticks of ``tick`` ns, without what is usual."""
+    for path in paths:
+        table: dict[str, object] = {"name": path.name, "tasks": list(path.tasks)}
+        if path.deadline is not None:
+            table["deadline"] = time_with_unit(path.deadline, tick)
+        if path.kind != "latency":
+            table["kind"] = path.kind
+        if path.phases != "any":
+            table["phases"] = path.phases
+        yield table
+
+
+def _names(names: tuple[str, ...]) -> str | list[str]:
+    """Names of tasks; a single one as text."""
+    return names[0] if len(names) == 1 else list(names)
 
 
 def segment_document(segment: Segment, tick: TickLength) -> dict[str, object]:

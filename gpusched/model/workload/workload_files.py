@@ -21,6 +21,7 @@ from gpusched._support.input_files import content
 from gpusched._support.text import clip, own_descriptor, path_text, shown
 from gpusched.model.workload.workload_document import (
     head_document,
+    path_documents,
     task_documents,
     workload_parts,
 )
@@ -36,8 +37,12 @@ _BETWEEN = re.compile(r"[=,{}\[\]#]")
 _BARE = re.compile(r"\s*[\w-]+\s*")
 
 
-def toml_lines(head: Mapping[str, object], tasks: Iterable[Mapping[str, object]]) -> Iterator[str]:
-    """The lines of a file: the keys of ``head``, then a table for each task.
+def toml_lines(
+    head: Mapping[str, object],
+    tasks: Iterable[Mapping[str, object]],
+    paths: Iterable[Mapping[str, object]] = (),
+) -> Iterator[str]:
+    """The lines of a file: the keys of ``head``, then a table for each task and each path.
 
     A task's segments stand in one line each.
 
@@ -64,6 +69,11 @@ def toml_lines(head: Mapping[str, object], tasks: Iterable[Mapping[str, object]]
         for segment in segments:
             yield f"    {_value(segment)},"
         yield "]"
+    for path in paths:
+        yield ""
+        yield "[[path]]"
+        for key, value in path.items():
+            yield f"{key} = {_value(value)}"
 
 
 def _value(value: object) -> str:
@@ -149,15 +159,20 @@ def write_workload(parts: Parts, path: str | os.PathLike[str], file_format: Form
         raise _no_format(where)
     head = head_document(parts)
     tasks = task_documents(parts.tasks, parts.tick)
+    paths = path_documents(parts.paths, parts.tick)
     with replacing(where, "w", encoding="utf-8", newline="\n") as file:
         if chosen == "json":
             start = json.dumps(head, ensure_ascii=False, indent=1).removesuffix("\n}")
             file.write(start + ',\n "task": [\n')
             for i, task in enumerate(tasks):
                 file.write(("  " if i == 0 else ",\n  ") + json.dumps(task, ensure_ascii=False))
-            file.write("\n ]\n}\n")
+            file.write("\n ]")
+            if parts.paths:
+                rows = (json.dumps(path, ensure_ascii=False) for path in paths)
+                file.write(',\n "path": [\n  ' + ",\n  ".join(rows) + "\n ]")
+            file.write("\n}\n")
         else:
-            for line in toml_lines(head, tasks):
+            for line in toml_lines(head, tasks, paths):
                 file.write(line + "\n")
 
 
@@ -182,8 +197,9 @@ def _toml(where: str, text: str) -> object:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = str(error)
-        if "Cannot declare ('task',)" in message:
-            message = message.replace("Cannot declare", "write [[task]]: cannot declare")
+        for key in ("task", "path"):
+            if f"Cannot declare ('{key}',)" in message:
+                message = message.replace("Cannot declare", f"write [[{key}]]: cannot declare")
         if at := _AT.search(message):
             line, message = int(at[1]), message[: at.start()]
         else:

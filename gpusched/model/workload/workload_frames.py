@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from gpusched._support.tabular import Table, optional
 from gpusched._support.text import clip, escape, shown
+from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.segments import CPU, CopyIn, CopyOut, Kernel, Segment
 from gpusched.model.workload.time_units import TickLength, tick_of, tick_text, time_with_unit
@@ -16,11 +19,20 @@ from gpusched.model.workload.workload_parts import Parts, observed_time
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["html_of", "parts_of", "repr_of", "table_of", "text_of"]
+__all__ = [
+    "html_of",
+    "parts_of",
+    "paths_of",
+    "paths_table",
+    "repr_of",
+    "table_of",
+    "text_of",
+]
 
-_TASK_TIMES = ("period", "deadline", "offset", "jitter")
-_TASK_NUMBERS = ("priority", "stream_priority", "gpu_priority", "core")
-_TASK_TEXTS = ("rate", "process", "launches")
+_TASK_TIMES = ("period", "deadline", "offset", "jitter", "best")
+_TASK_NUMBERS = ("priority", "stream_priority", "gpu_priority", "core", "every", "queue")
+_TASK_TEXTS = ("rate", "process", "launches", "after", "reads")
+_NAMES = ("after", "reads")
 _TASK = ("name", *_TASK_TIMES, *_TASK_NUMBERS, *_TASK_TEXTS)
 _COUNTS = ("blocks", "threads", "regs", "smem", "repeat")
 _SEGMENT = ("kind", "time", *_COUNTS, "block_time", "sms", "by", "label")
@@ -45,6 +57,7 @@ def table_of(parts: Parts) -> dict[str, Any]:
     for i, task in enumerate(parts.tasks):
         facts = {key: getattr(task, key) for key in _TASK}
         facts |= {"task": i, "deadline": task.deadline if task.has_deadline else None}
+        facts |= {key: _joined(facts[key]) for key in _NAMES}
         for j, segment in enumerate(task.segments):
             row = {**facts, "segment": j, **_row(segment)}
             for key, column in columns.items():
@@ -97,6 +110,60 @@ def parts_of(frame: pd.DataFrame, tick: str | None) -> Parts:
     return Parts(tuple(tasks), length, tuple(str(note) for note in notes), observed)
 
 
+def paths_table(paths: Sequence[Path]) -> dict[str, Any]:
+    """The columns; see ``Workload.paths_frame``."""
+    return {
+        "name": [path.name for path in paths],
+        "tasks": [_joined(path.tasks) for path in paths],
+        "deadline": _numbers([path.deadline for path in paths]),
+        "kind": [path.kind for path in paths],
+        "phases": [path.phases for path in paths],
+    }
+
+
+def paths_of(frame: pd.DataFrame, tick: TickLength) -> tuple[Path, ...]:
+    """The paths of a table; see ``Workload.from_frame``."""
+    if hasattr(frame, "columns") and len(frame) == 0:
+        return ()
+    table = Table(frame, ("name", "tasks"), ("deadline", "kind", "phases"), ())
+    columns = {key: table.entries(key) for key in ("name", "tasks", "deadline", "kind", "phases")}
+    found = []
+    for row in range(table.length):
+        given: dict[str, Any] = {key: column[row] for key, column in columns.items()}
+        given = {key: value for key, value in given.items() if value is not None}
+        if "deadline" in given:
+            given["deadline"] = _number(given["deadline"])
+        try:
+            found.append(Path(**{**given, "tasks": _split(given["tasks"], "tasks")})._at(tick))
+        except _WRONG as error:
+            raise ValueError(f"paths: row {row}: {error}") from None
+    return tuple(found)
+
+
+_NAME = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[^",]*?)\s*(,|$)')
+
+
+def _joined(names: Any) -> str | None:
+    """Names of tasks with commas between, unusual ones in quotes; None for no names."""
+    plain = re.compile(r'[^\s",](?:[^",]*[^\s",])?')
+    texts = [name if plain.fullmatch(name) else json.dumps(name) for name in names]
+    return ", ".join(texts) or None
+
+
+def _split(text: object, name: str) -> tuple[str, ...]:
+    """The names that `_joined` made one text."""
+    if not isinstance(text, str):
+        raise TypeError(f"{name}: got {shown(text)}, expected names of tasks with commas between")
+    found, at, more = [], 0, True
+    while more:
+        part = _NAME.match(text, at)
+        if part is None or not part[1]:
+            raise ValueError(f"{name}: got {shown(text)}, expected names with commas between")
+        found.append(json.loads(part[1]) if part[1][0] == '"' else part[1])
+        at, more = part.end(), part[2] == ","
+    return tuple(found)
+
+
 def _row(segment: Segment) -> dict[str, object]:
     kind = next(kind for kind, maker in _KINDS.items() if isinstance(segment, maker))
     row: dict[str, object] = {"kind": kind, "repeat": segment.repeat, "label": segment.name}
@@ -130,6 +197,11 @@ def _task(facts: dict[str, object], segments: list[Segment], tick: int) -> Task:
     for key in _TASK_NUMBERS:
         if key in given:
             given[key] = _number(given[key])
+    for key in _NAMES:
+        if key in given:
+            given[key] = _split(given[key], key)
+    if "after" in given:
+        given.pop("period", None)  # that of its source
     period = given.pop("period", None) if "rate" in given else None
     made = Task(segments=segments, **given)._at(tick)  # type: ignore[arg-type]
     if period is not None and made.replace(period=period).period != made.period:  # type: ignore[arg-type]
@@ -178,28 +250,44 @@ _ROWS = 40
 _PARTS = 8  # segments of a job that are listed
 
 
-def repr_of(tasks: Sequence[Task], tick: TickLength) -> str:
+def repr_of(parts: Parts) -> str:
     """The call that makes a small workload, or the size of a larger one."""
+    tasks, tick, paths = parts.tasks, parts.tick, parts.paths
     if len(tasks) <= 10 and sum(len(task.segments) for task in tasks) <= 30:
-        text = f"Workload([{', '.join(map(repr, tasks))}], tick={tick_text(tick)!r})"
+        through = f", paths=[{', '.join(map(repr, paths))}]" if paths else ""
+        text = f"Workload([{', '.join(map(repr, tasks))}], tick={tick_text(tick)!r}{through})"
         if len(text) <= 400:
             return text
     return f"<{_size(tasks, tick)}>"
 
 
-def text_of(tasks: Sequence[Task], tick: TickLength) -> str:
-    """A line with the size, and one per task."""
+def text_of(parts: Parts) -> str:
+    """A line with the size, and one per task and per path."""
+    tasks, tick = parts.tasks, parts.tick
     lines = [_size(tasks, tick)]
     for task in tasks[:_ROWS]:
         timing = ", ".join(f"{key} {value}" for key, value in _facts(task, tick).items())
         lines.append(f"  {clip(task.name, 40)}: {timing}: {_job(task, tick)}")
     if len(tasks) > _ROWS:
         lines.append(f"  and {len(tasks) - _ROWS} more tasks")
+    lines += [f"  {_line(path, tick)}" for path in parts.paths[:_ROWS]]
+    if len(parts.paths) > _ROWS:
+        lines.append(f"  and {len(parts.paths) - _ROWS} more paths")
     return "\n".join(lines)
 
 
-def html_of(tasks: Sequence[Task], tick: TickLength) -> str:
-    """A table with one row per task."""
+def _line(path: Path, tick: TickLength) -> str:
+    """A path in a line."""
+    due = "" if path.deadline is None else f" at most {time_with_unit(path.deadline, tick)}"
+    phases = "" if path.phases == "any" else ", with the offsets given"
+    tasks = " -> ".join(clip(name, 30) for name in path.tasks[:12])
+    tasks += " -> ..." if len(path.tasks) > 12 else ""
+    return f"path {clip(path.name, 40)}: {path.kind}{due}{phases}: {tasks}"
+
+
+def html_of(parts: Parts) -> str:
+    """A table with one row per task, and a line per path."""
+    tasks, tick = parts.tasks, parts.tick
     rows = []
     for task in tasks[:_ROWS]:
         facts = _facts(task, tick)
@@ -209,6 +297,7 @@ def html_of(tasks: Sequence[Task], tick: TickLength) -> str:
         rows.append(f"<tr><th>{escape(clip(task.name, 40))}</th>{body}</tr>")
     head = "".join(f"<th>{key}</th>" for key in ("task", "period", "deadline", "", "job"))
     note = f"<p>and {len(tasks) - _ROWS} more tasks</p>" if len(tasks) > _ROWS else ""
+    note += "".join(f"<p>{escape(_line(path, tick))}</p>" for path in parts.paths[:_ROWS])
     caption = f"<caption>{escape(_size(tasks, tick))}</caption>"
     return f"<table>{caption}<tr>{head}</tr>{''.join(rows)}</table>{note}"
 
@@ -224,9 +313,14 @@ def _facts(task: Task, tick: TickLength) -> dict[str, str]:
     facts = {"period": time_with_unit(task.period, tick)}
     if task.rate is not None:
         facts["period"] += f" ({task.rate})"
+    for key in _NAMES:
+        if names := getattr(task, key):
+            facts[key] = clip(", ".join(names), 80)
+    if task.every > 1:
+        facts["every"] = str(task.every)
     if task.has_deadline:
         facts["deadline"] = time_with_unit(task.deadline, tick)
-    for key, time in (("offset", task.offset), ("jitter", task.jitter)):
+    for key, time in (("offset", task.offset), ("jitter", task.jitter), ("best", task.best)):
         if time:
             facts[key] = time_with_unit(time, tick)
     for key in ("priority", "stream_priority", "gpu_priority", "process", "core", "launches"):

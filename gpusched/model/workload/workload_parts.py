@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from gpusched._support.arguments import integer64, is_sequence
 from gpusched._support.text import shown
+from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Task
 from gpusched.model.workload.time_units import TickLength, time_with_unit
 
@@ -51,9 +52,10 @@ def observed_time(given: Any) -> ObservedTime | None:
 
 
 class Parts(NamedTuple):
-    """Tasks in ticks of ``tick`` ns, notes, and the share of observed GPU time."""
+    """Tasks in ticks of ``tick`` ns, notes, the share of observed GPU time, and paths."""
 
     tasks: tuple[Task, ...]
     tick: TickLength
     notes: tuple[str, ...]
     observed: ObservedTime | None
+    paths: tuple[Path, ...] = ()

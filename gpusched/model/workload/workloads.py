@@ -25,13 +25,29 @@ from gpusched.model.kernel_chains import KernelChains
 from gpusched.model.kernel_tasks import KernelTasks
 from gpusched.model.programs import Programs
 from gpusched.model.views.chain_view import chain_view
-from gpusched.model.views.derived_view import BatchView, ChainBatchView, LaunchView, Source, View
+from gpusched.model.views.derived_view import (
+    BatchView,
+    ChainBatchView,
+    LaunchView,
+    Source,
+    View,
+    refuse_triggers,
+)
 from gpusched.model.views.host_view import host_view
 from gpusched.model.views.kernel_view import batch_view, chain_batch_view, kernel_view
 from gpusched.model.views.launch_view import launch_view
 from gpusched.model.views.program_view import program_view
 from gpusched.model.workload.facts import label
 from gpusched.model.workload.kernel_waves import KernelTimes, kernel_times
+from gpusched.model.workload.links import (
+    LinkError,
+    check_paths,
+    linked,
+    one_task_each,
+    refuse_cuts,
+    refuse_long_bests,
+)
+from gpusched.model.workload.path import Path
 from gpusched.model.workload.periodic_task import Launches, Task, launches_of
 from gpusched.model.workload.platforms import Platform
 from gpusched.model.workload.segments import CPU, Kernel, Segment
@@ -46,11 +62,20 @@ from gpusched.model.workload.time_units import (
     tick_text,
 )
 from gpusched.model.workload.workload_files import read_workload, write_workload
-from gpusched.model.workload.workload_frames import html_of, parts_of, repr_of, table_of, text_of
+from gpusched.model.workload.workload_frames import (
+    html_of,
+    parts_of,
+    paths_of,
+    paths_table,
+    repr_of,
+    table_of,
+    text_of,
+)
 from gpusched.model.workload.workload_parts import ObservedTime, Parts, observed_time
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from gpusched._support.budget import Stop
 
@@ -107,12 +132,16 @@ class Workload(NoArray, Tabular):
         guarantees of ``gs.analyze`` and ``gs.compare`` are conditional.
     launches
         How those tasks launch operations that do not say so themselves; see `Task`.
+    paths
+        Paths through the tasks (`Path`), of different names.
 
     Raises
     ------
     ValueError
         A time is not a whole number of ticks, two tasks have the same name, or there is no task.
-        The message names the task, the segment and the value.
+        The message names the task, the segment and the value. Tasks release each other in a cycle,
+        a task is released by tasks that go back to several timed ones or have several rates, or a
+        path has no link between two of its tasks.
     OverflowError
         A time, or the total time of a job, is 2**60 ticks or more.
     TypeError
@@ -122,13 +151,14 @@ class Workload(NoArray, Tabular):
     equal; notes are not compared.
     """
 
-    __slots__ = ("_index", "_tick", "notes", "observed", "tasks")
+    __slots__ = ("_index", "_tick", "notes", "observed", "paths", "tasks")
 
     _INSTEAD = "[task.period for task in workload], or .to_frame()"
 
     tasks: tuple[Task, ...]
     notes: tuple[str, ...]
     observed: ObservedTime | None
+    paths: tuple[Path, ...]
     _tick: TickLength
     _index: dict[str, int]
 
@@ -140,6 +170,7 @@ class Workload(NoArray, Tabular):
         notes: Iterable[str] = (),
         observed: tuple[int, int] | None = None,
         launches: Launches | None = None,
+        paths: Iterable[Path] = (),
     ) -> None:
         length = tick_of(tick)
         form = launches_of(launches)
@@ -154,7 +185,21 @@ class Workload(NoArray, Tabular):
                 found.append(task._at(length))
             except (ValueError, OverflowError) as error:
                 raise type(error)(f"tasks[{clip(repr(task.name), 60)}].{error}") from None
-        self._put(tuple(found), length, _notes(notes), observed_time(observed))
+        if not is_sequence(paths):
+            raise TypeError(f"paths: got {shown(paths)}, expected a list of paths")
+        lines = []
+        for i, path in enumerate(paths):
+            instance(path, Path, f"paths[{i}]")
+            try:
+                lines.append(path._at(length))
+            except (ValueError, OverflowError) as error:
+                raise type(error)(f"paths[{clip(repr(path.name), 60)}].{error}") from None
+        parts = Parts(tuple(found), length, _notes(notes), observed_time(observed), tuple(lines))
+        self._put(*parts)
+        try:
+            refuse_long_bests(self.tasks)
+        except LinkError as error:
+            raise ValueError(f"tasks[{self.names[error.place]!r:.60}].{error.text}") from None
 
     def _put(
         self,
@@ -162,6 +207,7 @@ class Workload(NoArray, Tabular):
         tick: TickLength,
         notes: tuple[str, ...],
         observed: ObservedTime | None,
+        paths: tuple[Path, ...] = (),
     ) -> None:
         index = {task.name: i for i, task in enumerate(tasks)}
         if not tasks:
@@ -172,7 +218,16 @@ class Workload(NoArray, Tabular):
                 f"tasks[{index[name]}].name: got {name!r:.60}, expected another name than that of "
                 f"tasks[{i}]"
             )
-        for key, value in (("tasks", tasks), ("notes", notes), ("observed", observed)):
+        try:
+            tasks = linked(tasks)
+        except LinkError as error:
+            raise ValueError(f"tasks[{tasks[error.place].name!r:.60}].{error.text}") from None
+        try:
+            check_paths(paths, tasks)
+        except LinkError as error:
+            raise ValueError(f"paths[{paths[error.place].name!r:.60}].{error.text}") from None
+        values = {"tasks": tasks, "notes": notes, "observed": observed, "paths": paths}
+        for key, value in values.items():
             object.__setattr__(self, key, value)
         object.__setattr__(self, "_tick", tick)
         object.__setattr__(self, "_index", index)
@@ -184,11 +239,20 @@ class Workload(NoArray, Tabular):
         tick: TickLength,
         notes: tuple[str, ...],
         observed: ObservedTime | None,
+        paths: tuple[Path, ...] = (),
     ) -> Workload:
-        """A workload of tasks that are in ticks of ``tick`` ns."""
+        """A workload of tasks and paths that are in ticks of ``tick`` ns."""
         made = object.__new__(cls)
-        made._put(tuple(tasks), tick, notes, observed)
+        made._put(tuple(tasks), tick, notes, observed, paths)
         return made
+
+    def _cut(self, tasks: Iterable[Task]) -> Workload:
+        """Some of the tasks, with the paths through these alone."""
+        kept = tuple(tasks)
+        refuse_cuts(kept)
+        names = {task.name for task in kept}
+        paths = tuple(path for path in self.paths if names.issuperset(path.tasks))
+        return self._made(kept, self._tick, self.notes, self.observed, paths)
 
     # Parts
 
@@ -221,6 +285,16 @@ class Workload(NoArray, Tabular):
         """Least common multiple of the periods, in ticks."""
         return math.lcm(*(task.period for task in self.tasks))
 
+    def path(self, path: str | SupportsIndex) -> Path:
+        """Return a path by its name or its index; KeyError and IndexError for others."""
+        if not isinstance(path, str):
+            return self.paths[position(path, len(self.paths), "paths")]
+        for found in self.paths:
+            if found.name == path:
+                return found
+        known = clip(", ".join(found.name for found in self.paths), 200) or "none"
+        raise KeyError(f"paths: got {path!r:.60}, expected one of {known}")
+
     def __len__(self) -> int:
         return len(self.tasks)
 
@@ -240,19 +314,20 @@ class Workload(NoArray, Tabular):
     def __getitem__(self, index: str | SupportsIndex | slice | Names) -> Task | Workload:
         """Return one task by name or index, or a workload of several tasks.
 
-        A slice and a list of names or indices select several tasks. Raises KeyError and IndexError
-        for tasks that do not exist, ValueError for an empty or repeated selection, and TypeError
-        for other indices.
+        A slice and a list of names or indices select several tasks, and the paths through these
+        alone. Raises KeyError and IndexError for tasks that do not exist, ValueError for an empty
+        or repeated selection and for one without a task that another one is after or reads, and
+        TypeError for other indices.
         """
         if isinstance(index, slice):
-            return self._made(self.tasks[index], self._tick, self.notes, self.observed)
+            return self._cut(self.tasks[index])
         if not isinstance(index, (list, tuple)):
             return self.tasks[self._number(index)]
         numbers = [self._number(item) for item in index]
         if len(set(numbers)) < len(numbers):
             twice = next(self.tasks[i].name for i in numbers if numbers.count(i) > 1)
             raise ValueError(f"tasks: got {twice!r:.60} twice, expected it once")
-        return self._made((self.tasks[i] for i in numbers), self._tick, self.notes, self.observed)
+        return self._cut(self.tasks[i] for i in numbers)
 
     def index(self, task: str | SupportsIndex) -> int:
         """Return the index of a task that is given by its name or its index.
@@ -274,7 +349,8 @@ class Workload(NoArray, Tabular):
 
         Of two observed times, it has those with the smaller share.
 
-        Raises ValueError if both have a task of the same name, or if a time of the second one is
+        Raises ValueError if both have a task or a path of the same name, or if a time of the second
+        one is
         not a whole number of the first one's ticks.
         """
         if not isinstance(other, Workload):
@@ -286,7 +362,8 @@ class Workload(NoArray, Tabular):
             default=None,
         )
         tasks = (*self.tasks, *other.tasks)
-        return Workload(tasks, self.tick, notes=notes, observed=observed)
+        paths = (*self.paths, *other.paths)
+        return Workload(tasks, self.tick, notes=notes, observed=observed, paths=paths)
 
     # Changes
 
@@ -297,8 +374,9 @@ class Workload(NoArray, Tabular):
         tick: str | None = None,
         notes: Iterable[str] | None = None,
         launches: Launches | None = None,
+        paths: Iterable[Path] | None = None,
     ) -> Workload:
-        """Return a workload with other tasks, another tick, other notes, or other launches.
+        """Return a workload with other tasks, another tick, other notes, launches or paths.
 
         With another tick, the times stay the same; ValueError is raised if one of them is not a
         whole number of the new ticks. Periods that were given as rates are computed anew.
@@ -315,11 +393,13 @@ class Workload(NoArray, Tabular):
                 instance(task, Task, f"tasks[{i}]")
                 given[i] = task.replace(launches=launches)
         said = self.notes if notes is None else notes
+        through = self.paths if paths is None else paths
         if tick is None and not isinstance(self._tick, int):
             tasks = (task._at(self._tick) for task in given)
-            return self._made(tasks, self._tick, _notes(said), self.observed)
+            lines = tuple(path._at(self._tick) for path in through)
+            return self._made(tasks, self._tick, _notes(said), self.observed, lines)
         length = self.tick if tick is None else tick
-        return Workload(given, length, notes=said, observed=self.observed)
+        return Workload(given, length, notes=said, observed=self.observed, paths=through)
 
     def with_task(self, task: Task) -> Workload:
         """Return a workload with this task added, or in place of the task of the same name.
@@ -341,7 +421,8 @@ class Workload(NoArray, Tabular):
 
         All times of a kernel are multiplied, including its block time and its measured times on
         numbers of SMs, and rounded up to whole ticks; of a kernel with a time and a block time, the
-        block time remains. A factor is decimal text, a whole number or
+        block time remains. Least times of jobs (``best``) remain. A factor is decimal text, a whole
+        number or
         a Fraction. Floats are refused with TypeError, because the float 1.2 is slightly more than
         12/10 and would turn 10 ticks into 13. Raises ValueError for a factor that is not positive,
         and OverflowError for times of 2**60 ticks or more.
@@ -358,7 +439,7 @@ class Workload(NoArray, Tabular):
                 tasks.append(task.replace(segments=segments))
             except OverflowError as error:
                 raise OverflowError(f"tasks[{task.name!r:.60}].{error}") from None
-        return self._made(tasks, self._tick, self.notes, self.observed)
+        return self._made(tasks, self._tick, self.notes, self.observed, self.paths)
 
     # Files and frames
 
@@ -440,7 +521,8 @@ class Workload(NoArray, Tabular):
 
         Columns: task (index), name, and the arguments of `Task`; segment (index), kind ("cpu",
         "copy in", "copy out" or "kernel"), label (name of the segment), and the arguments of the
-        segments; tick. The notes and the observed times are in ``frame.attrs``.
+        segments; tick. Names of several tasks (after, reads) are separated by commas. The notes and
+        the observed times are in ``frame.attrs``; paths are in `paths_frame`.
         """
         frame = frame_of(self._table())
         frame.attrs["notes"] = list(self.notes)
@@ -448,15 +530,28 @@ class Workload(NoArray, Tabular):
             frame.attrs["observed"] = list(self.observed)
         return frame
 
+    def paths_frame(self) -> pd.DataFrame:
+        """Return a pandas table with one row per path, its times in ticks.
+
+        Columns: name, tasks (separated by commas), deadline (NA where there is none), kind, phases.
+        """
+        return frame_of(paths_table(self.paths))
+
     def _table(self) -> dict[str, Any]:
         return table_of(self._parts())
 
     def _parts(self) -> Parts:
-        return Parts(self.tasks, self._tick, self.notes, self.observed)
+        return Parts(self.tasks, self._tick, self.notes, self.observed, self.paths)
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame, tick: str | None = None) -> Workload:
-        """Make a workload from a table like that of `to_frame`.
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        tick: str | None = None,
+        *,
+        paths: pd.DataFrame | None = None,
+    ) -> Workload:
+        """Make a workload from a table like that of `to_frame`, and one like `paths_frame`.
 
         The columns ``name`` and ``kind`` are required, and those that a task and a segment need.
         The rows of a task follow each other, or are numbered by the columns ``task`` and
@@ -467,7 +562,10 @@ class Workload(NoArray, Tabular):
         >>> gs.Workload.from_frame(w.to_frame()) == w
         True
         """
-        return cls._made(*parts_of(frame, tick))
+        parts = parts_of(frame, tick)
+        if paths is None:
+            return cls._made(*parts)
+        return cls._made(*parts._replace(paths=paths_of(paths, parts.tick)))
 
     # Sums and derived times
 
@@ -788,7 +886,12 @@ class Workload(NoArray, Tabular):
         >>> tasks.time.tolist(), tasks.blocks.tolist(), tasks.block_time.tolist()
         ([[5, 2, 20, 3]], [[0, 0, 64, 0]], [[0, 0, 10, 0]])
         """
-        return program_view(self._source(platform), shapes=flag(shapes, "shapes"))
+        refuse_triggers(self.tasks)
+        return self._programs(platform, shapes=flag(shapes, "shapes"))
+
+    def _programs(self, platform: Platform, *, shapes: bool) -> View[Programs]:
+        """The programs of all tasks, also of those that others release."""
+        return program_view(self._source(platform, triggers=True), shapes=shapes)
 
     def launches(
         self, platform: Platform, until: Time, *, streams: Literal["task", "one"] = "task"
@@ -834,10 +937,51 @@ class Workload(NoArray, Tabular):
         last = in_ticks(as_time(until, "until", 0), None, self._tick, "until")
         return launch_view(self._source(platform), last, one_stream=streams == "one")
 
-    def _source(self, platform: Platform) -> Source:
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the links between the tasks with Matplotlib: the first hundred tasks.
+
+        Solid arrows lead to tasks that are released, with "x2" for one of two jobs; dashed ones to
+        tasks that read. Tasks with arrivals of their own have thick frames. A band is a path.
+
+        Parameters
+        ----------
+        ax
+            Axes to draw on. Default: those of a new figure.
+
+        Returns
+        -------
+        The axes.
+        """
+        from gpusched.model.workload.link_picture import draw
+
+        return draw(self, ax)
+
+    def in_one_thread(self) -> Workload:
+        """Return a workload in which tasks that release each other are one task, run by one thread.
+
+        Its jobs run the segments of all of them, each task behind those that release it; a task
+        with ``every`` runs in each job. Tasks that read one of them read the whole. The deadline is
+        the shortest of theirs.
+
+        >>> w = gs.Workload([gs.Task("a", 9, [gs.CPU(2)]), gs.Task("b", None, [gs.CPU(3)],
+        ...     after="a")], paths=[gs.Path("p", ["a", "b"], 8)])
+        >>> one = w.in_one_thread()
+        >>> one.names, one[0].cpu_time, one.path("p").tasks
+        (('a to b',), 5, ('a to b',))
+
+        Raises ValueError for tasks of a group with several priorities, processes or cores, and for
+        one that reads another one of its group.
+        """
+        tasks, paths, said = one_task_each(self.tasks, self.paths)
+        return self._made(tasks, self._tick, (*self.notes, *said), self.observed, paths)
+
+    def _source(self, platform: Platform, *, triggers: bool = False) -> Source:
+        """Facts that models rest on; ``triggers``: the model has tasks that others release."""
         instance(platform, Platform, "platform")
         at = platform._at(self._tick)
         source = Source(self.tasks, self._tick, self.kernel_times(at), at, self.assumptions)
+        if not triggers:
+            refuse_triggers(self.tasks)
         source.refuse_missing_engines()
         return source
 
@@ -859,13 +1003,13 @@ class Workload(NoArray, Tabular):
         return hash((self._tick, self.tasks))
 
     def __repr__(self) -> str:
-        return repr_of(self.tasks, self._tick)
+        return repr_of(self._parts())
 
     def __str__(self) -> str:
-        return text_of(self.tasks, self._tick)
+        return text_of(self._parts())
 
     def _repr_html_(self) -> str:
-        return html_of(self.tasks, self._tick)
+        return html_of(self._parts())
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_unpickled, tuple(self._parts()))
@@ -876,8 +1020,9 @@ def _unpickled(
     tick: TickLength,
     notes: tuple[str, ...],
     observed: ObservedTime | None = None,
+    paths: tuple[Path, ...] = (),
 ) -> Workload:
-    return Workload._made(tasks, tick, notes, observed)
+    return Workload._made(tasks, tick, notes, observed, paths)
 
 
 def _notes(given: Iterable[str]) -> tuple[str, ...]:

@@ -1,0 +1,274 @@
+"""Search for pipelines that exceed their bounds on the machine; results/pipeline_falsification.txt.
+
+Small random programs whose tasks release each other (chains, forks, joins, one for every second
+job), read each other, have jitter, copies and kernels that share the SMs, on 1 to 3 cores, are
+played by the machine under each way whose test takes such tasks: with the cores of the answer, at
+random phases, with jitters and times at their ends and between. Compared with the answer are every
+release, every end, the results that wait, and the times of a random path, with phases that are any
+or given. So are the other ways with a thread for each group ("one"). The table says how close the
+largest times come to their bounds. The tests run a small part of this.
+
+    python benchmarks/pipeline_falsification.py [--programs 3000] [--seed 1] [--save]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import gpusched as gs
+from gpusched.comparison.analyses import Request, analyzed, options_of
+from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.machine_models import MACHINE_WAYS, machine_model
+from gpusched.comparison.machine_runs import TABLES, machine_choices
+from gpusched.comparison.path_runs import TaskJobs, path_run
+from gpusched.simulate.machine_run import run_machine
+from gpusched.ways.way import as_way
+
+APART = ("one_stream", "streams", "priority_streams", "mps", "time_slices")
+"""Ways whose test takes tasks that others release."""
+
+ONE = ("mpcp", "fmlp_plus", "gpu_server", "gcaps", "stgm", "one_stream", "time_slices", "streams")
+"""Ways that are attacked with a thread for each group."""
+
+UNTIL = 400
+KINDS = ("latency", "reaction", "age", "held age")
+
+
+def segments(random: Random) -> list[gs.Segment]:
+    found: list[gs.Segment] = []
+    for _ in range(random.randint(1, 4)):
+        last = found[-1] if found else None
+        kind = random.random()
+        length = random.randint(1, 5)
+        if kind < 0.4 and not isinstance(last, gs.CPU):
+            found.append(gs.CPU(length))
+        elif kind < 0.6:
+            found.append(random.choice((gs.CopyIn, gs.CopyOut))(length))
+        else:
+            shape = {"blocks": random.randint(1, 6), "threads": random.choice((128, 256, 512))}
+            found.append(gs.Kernel(block_time=length, **shape))
+    if not any(isinstance(part, gs.Kernel) for part in found):  # a job has a kernel or no copies
+        found = [part for part in found if isinstance(part, gs.CPU)] or [gs.CPU(2)]
+    return found
+
+
+def random_workload(random: Random) -> gs.Workload:
+    """2 to 6 tasks and a path; about half of the sets have bounds."""
+    n = random.randint(2, 6)
+    ranks = random.sample(range(n), n)
+    tasks: list[gs.Task] = []
+    source: dict[str, tuple[str, int]] = {}
+    for i in range(n):
+        name = "abcdef"[i]
+        period = random.randint(20, 120)
+        link: dict[str, Any] = {"period": period, "deadline": random.choice((period, 2 * period))}
+        if random.random() < 0.3:
+            link["jitter"] = random.randint(1, period)
+        if tasks and random.random() < 0.65:
+            first = random.choice(tasks).name
+            alike = [t for t, of in source.items() if of == source[first]]
+            every = random.choice((1, 1, 1, 2))
+            link = {"after": [t for t in alike if t == first or random.random() < 0.4]}
+            link["every"] = every
+            root, step = source[first]
+            source[name] = (root, step * every)
+        else:
+            source[name] = (name, 1)
+        readable = [t.name for t in tasks if t.name not in link.get("after", ())]
+        reads = [t for t in readable if random.random() < 0.6]
+        parts = segments(random)
+        most = sum(p.time if not isinstance(p, gs.Kernel) else p.block_time or 0 for p in parts)
+        best = random.choice((0, len(parts), most))
+        tasks.append(
+            gs.Task(name, segments=parts, priority=ranks[i], reads=reads or None, best=best, **link)
+        )
+    path = [random.choice(tasks).name]
+    by_name = {task.name: task for task in tasks}
+    while before := [*by_name[path[0]].after, *by_name[path[0]].reads]:
+        path.insert(0, random.choice(before))
+    paths = [gs.Path(kind, path, kind=kind) for kind in KINDS]  # type: ignore[arg-type]
+    w = gs.Workload(tasks, paths=paths)
+    if random.random() < 0.3:
+        offsets = {t.name: random.randint(0, 60) for t in w if not t.after}
+        w = w.replace(
+            tasks=[t.replace(offset=offsets.get(t.name, 0)) for t in w],
+            paths=[p.replace(phases="given") for p in w.paths],
+        )
+    return w
+
+
+def random_platform(random: Random) -> gs.Platform:
+    gpu = gs.GPU(random.randint(1, 3), 1024, 8)
+    return gs.Platform(
+        gpu,
+        cpus=random.randint(1, 3),
+        slowdown=None,
+        copy_engines=random.choice((1, 2)),
+        launch_latency=random.choice((0, 0, 1)),
+        timeslice=random.randint(2, 6),
+        context_switch=random.choice((0, 1)),
+        channels=random.choice((None, None, 1, 2)),
+        update_cost=random.choice((0, 1)),
+        server_overhead=random.choice((0, 1)),
+    )
+
+
+def least(task: gs.Task) -> list[int]:
+    """Times of the segments of the shortest job that ``best`` allows, but for waves of blocks."""
+    whole = [p.block_time or 0 if isinstance(p, gs.Kernel) else p.time for p in task.segments]
+    return whole if task.best == sum(whole) else [1] * len(whole)
+
+
+def played(
+    w: gs.Workload, platform: gs.Platform, way: str, answer: Any, random: Random
+) -> dict[str, TaskJobs]:
+    """The jobs of a run at random phases, with random jitters and times."""
+    models = DerivedModels(w, platform)
+    chosen = machine_choices(models, way, options_of(as_way(way)), answer, UNTIL).arguments
+    given = any(path.phases == "given" for path in w.paths)
+    style = random.randrange(4)
+    releases: list[list[tuple[int, int]]] = []
+    times: list[list[list[int]]] = []
+    for task in w:
+        low, whole = (
+            least(task),
+            [p.block_time or 0 if isinstance(p, gs.Kernel) else p.time for p in task.segments],
+        )
+        jobs = UNTIL // task.period + 2
+        times.append(
+            [
+                [
+                    (b, a, random.choice((a, b)), random.randint(a, b))[style]
+                    for a, b in zip(low, whole, strict=True)
+                ]
+                for _ in range(jobs)
+            ]
+        )
+        row: list[tuple[int, int]] = []
+        last = 0
+        phase = task.offset if given else random.randrange(task.period)
+        for arrival in range(phase, UNTIL, task.period) if not task.after else ():
+            late = random.choice((0, task.jitter, random.randint(0, task.jitter)))
+            last = max(last, arrival + late)
+            row.append((arrival, last))
+        releases.append(row)
+    model = machine_model(
+        models, way, until=4 * UNTIL, releases=releases, times=times, ties="draw", **chosen
+    )
+    run = run_machine(model, seed=random.randrange(2**30), progress=False)
+    jobs_of = {}
+    for i, task in enumerate(w):
+        mine = run.jobs["task"] == i
+        columns = (run.jobs[key][mine] for key in ("arrival", "release", "start", "end"))
+        jobs_of[task.name] = TaskJobs(*columns)
+    return jobs_of
+
+
+def check(
+    w: gs.Workload, answer: Any, jobs: dict[str, TaskJobs], seen: dict[str, float], where: Any
+) -> list[str]:
+    """Sentences on times above their bounds; the largest shares of bounds are noted."""
+    wrong = []
+
+    def compare(what: str, took: int, bound: int) -> None:
+        seen[what] = max(seen[what], took / bound if bound else 0)
+        if took > bound:
+            wrong.append(f"{where}: {what} {took} > {bound}")
+
+    ends = answer.ends
+    for i, task in enumerate(w):
+        of = jobs[task.name]
+        if not len(of.end) or (of.end < 0).any():
+            continue
+        begin = of.release if task.after else of.arrival
+        compare("response", int((of.end - begin).max()), int(answer.response[i]))
+        if ends is None:
+            continue
+        compare("end", int((of.end - of.arrival).max()), int(ends.end[i]))
+        if task.after:
+            released = of.release - of.arrival
+            if released.min() < ends.earliest[i]:
+                wrong.append(f"{where}: {task.name} released at {released.min()}")
+            room = answer.queues[task.name]
+            for name in task.after:
+                there = jobs[name].end[:: task.every][: len(of.start)]
+                waits = max(int(((there <= t) & (of.start >= t)).sum()) for t in there.tolist())
+                # At an instant a job that starts has its input still: it counts until it starts.
+                if waits > room + 1:
+                    wrong.append(f"{where}: {waits} results wait for {task.name}, not {room}")
+    for found in answer.paths:
+        if found.bound is None:
+            continue
+        run = path_run(w, found.path, jobs)
+        if run.largest is not None:
+            compare(found.path.kind, run.largest, found.bound)
+    return wrong
+
+
+def attack(seed: int, seen: dict[str, dict[str, float]], counts: Counter[str]) -> list[str]:
+    """The programs of a seed under all ways; what exceeds a bound."""
+    random = Random(f"pipelines {seed}")
+    w, platform = random_workload(random), random_platform(random)
+    wrong: list[str] = []
+    try:
+        no_jitter = [t if t.after else t.replace(jitter=0) for t in w]
+        one = w.replace(tasks=no_jitter).in_one_thread()
+    except ValueError:
+        one = None
+    cases = [(way, w) for way in APART] + [(f"{way} (one)", one) for way in ONE if one is not None]
+    for label, workload in cases:
+        assert workload is not None
+        way = label.removesuffix(" (one)")
+        try:
+            answer = analyzed(DerivedModels(workload, platform), as_way(way), Request({}))
+        except ValueError:
+            continue
+        if not answer.bounded.all() or answer.conditions or way in TABLES:
+            continue
+        assert way in MACHINE_WAYS
+        counts[f"{label} programs"] += 1
+        for _ in range(6):
+            jobs = played(workload, platform, way, answer, random)
+            counts[f"{label} runs"] += 1
+            wrong += check(workload, answer, jobs, seen[label], (seed, label))
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=int, default=3000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save", action="store_true")
+    options = parser.parse_args()
+    seen: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    began = time.perf_counter()
+    for seed in range(options.seed, options.seed + options.programs):
+        wrong += attack(seed, seen, counts)
+    columns = ("response", "end", *KINDS)
+    lines = [
+        f"{options.programs} random programs from seed {options.seed}, "
+        f"{time.perf_counter() - began:.0f} s",
+        "Largest share of a bound that was seen: responses, ends, and times of paths.",
+        f"{'way':24}{'programs':>10}{'runs':>8}" + "".join(f"{name:>11}" for name in columns),
+    ]
+    for label in seen:
+        row = "".join(f"{seen[label].get(name, 0):11.3f}" for name in columns)
+        lines.append(f"{label:24}{counts[f'{label} programs']:10}{counts[f'{label} runs']:8}{row}")
+    lines.append("nothing above a bound" if not wrong else f"{len(wrong)} above a bound:")
+    lines += wrong[:20]
+    print("\n".join(lines))
+    if options.save:
+        path = Path(__file__).parent / "results" / "pipeline_falsification.txt"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    raise SystemExit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,317 @@
+"""Paths of workloads: bounds, verdicts, reasons, simulated times, margins, groups in a thread."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections import Counter, defaultdict
+from pathlib import Path as FilePath
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from reference import pipelines as twin
+
+import gpusched as gs
+from gpusched.comparison.path_runs import TaskJobs, path_run
+from gpusched.model.workload.workload_document import workload_parts
+
+pytestmark = pytest.mark.python
+
+EXAMPLES = FilePath(__file__).parents[2] / "notebooks"
+ORIN = gs.Platform(
+    "AGX Orin", cpus=4, launch_latency="10us", slowdown=1.05, context_switch="100us",
+    update_cost="50us", server_overhead="20us",
+)  # fmt: skip
+
+
+def lidar() -> gs.Workload:
+    return gs.Workload.load(EXAMPLES / "lidar_to_brake.toml")
+
+
+def without_jitter(w: gs.Workload) -> gs.Workload:
+    return w.replace(tasks=[task if task.after else task.replace(jitter=0) for task in w])
+
+
+# Bounds and verdicts
+
+
+def test_a_lidar_point_to_the_brake() -> None:
+    answer = gs.analyze(lidar(), ORIN, "one_stream")
+    assert answer.schedulable and answer.method == "holistic"
+    assert [path.bound for path in answer.paths] == [338_220, 275_710, 71_220]
+    path = answer.path("obstacle to brake")
+    assert path.times is not None and path.times.latency == path.times.reaction - 100_000
+    assert path.slack == 161_780 and path.met
+    assert [leg.tasks[0] for leg in path.legs] == ["lidar", "planner", "control"]
+    assert answer.why("obstacle to brake") == (
+        "obstacle to brake: reaction of 338.22ms of 500ms: the next lidar 100ms later; lidar to "
+        "prediction 79.22ms (58.2ms own, 2ms jitter, 19.02ms waiting); the next planner 100ms "
+        "later, planner 27ms; the next control 30ms later, control 2ms. 230ms of 338.22ms are "
+        "periods; if prediction released planner, it would be about 238.22ms."
+    )
+    assert answer.tightest_path is not None
+    assert answer.tightest_path.path.name == "traffic light to brake"
+    assert "the tightest is the path traffic light to brake: age of 275.71ms" in answer.why()
+    assert 'sources of "obstacle to brake" release a job every period' in answer.assumptions
+    assert not any("cloud to objects" in text for text in answer.assumptions)
+    assert answer.queues == {"detector": 1, "tracker": 1, "prediction": 1}
+    with pytest.raises(KeyError, match="paths: got 'x'"):
+        answer.path("x")
+
+
+@pytest.mark.parametrize(
+    ("way", "options", "bounds"),
+    [
+        ("mpcp", {}, (334_250, 263_740, 75_250)),
+        ("fmlp_plus", {}, None),
+        ("gpu_server", {}, (334_370, 263_980, 75_370)),
+        ("gcaps", {}, (318_330, 266_240, 59_330)),
+    ],
+)
+def test_one_thread_runs_the_group(way: str, options: Any, bounds: Any) -> None:
+    """With the lidar's 2 ms of jitter added, mpcp has 336.25 ms and gpu_server 336.37 ms."""
+    w = without_jitter(lidar())
+    answer = gs.analyze(w, ORIN, way, triggered="one", **options)
+    assert answer.schedulable
+    assert answer.workload.names == ("lidar to prediction", "camera", "planner", "control")
+    said = "lidar, detector, tracker and prediction run one after the other in one thread"
+    assert said in answer.assumptions
+    assert bounds is None or tuple(path.bound for path in answer.paths) == bounds
+    with pytest.raises(gs.NotApplicable, match="detector: got a task after lidar, expected a per"):
+        gs.analyze(w, ORIN, way, **options)
+
+
+def test_an_endoscope() -> None:
+    """Apart, the recorder delays the frame by its copy alone; one thread runs it in every job."""
+    w = gs.Workload.load(EXAMPLES / "endoscope.toml")
+    answer = gs.analyze(w, ORIN, "one_stream")
+    assert answer.accepted and [path.bound for path in answer.paths] == [11_650, 140_016]
+    one = gs.analyze(w, ORIN, "stgm", mode="busy", triggered="one")
+    assert one.accepted and [path.bound for path in one.paths] == [16_591, 149_867]
+    assert any("recorder in every job" in text for text in one.assumptions)
+
+
+def test_a_path_that_is_too_long_guarantees_nothing() -> None:
+    w = lidar()
+    short = w.replace(paths=[w.path(0).replace(deadline="338ms"), *w.paths[1:]])
+    answer = gs.analyze(short, ORIN, "one_stream")
+    assert answer.schedulable is None and answer.bounded.all()
+    assert answer.why().startswith(
+        "obstacle to brake: reaction of 338.22ms for a deadline of 338ms"
+    )
+    assert not answer.path(0).met and answer.path(0).slack == -220
+    held = w.replace(paths=[w.path(0).replace(deadline=None)])
+    assert gs.analyze(held, ORIN, "one_stream").accepted
+    assert gs.analyze(held, ORIN, "one_stream").tightest_path is None
+
+
+def test_a_queue_that_is_too_short_guarantees_nothing() -> None:
+    tasks = [
+        gs.Task("a", 10, [gs.CPU(1)], jitter=15, deadline=30, priority=0),
+        gs.Task("b", None, [gs.CPU(1), gs.Kernel(5)], after="a", deadline=30, priority=1, queue=1,
+                best=6),
+    ]  # fmt: skip
+    platform = gs.Platform(gs.GPU(1, 1024, 8), cpus=1)
+    answer = gs.analyze(gs.Workload(tasks), platform, "one_stream")
+    assert answer.why() == "b: up to 2 results of a wait, and queue is 1."
+    assert answer.schedulable is None
+    wide = gs.Workload([tasks[0], tasks[1].replace(queue=2)])
+    assert gs.analyze(wide, platform, "one_stream").accepted
+
+
+def test_given_phases_shorten_a_path() -> None:
+    """The planner's and the control's offsets at the ends before them."""
+    w = lidar()
+    tasks = {"planner": 80_000, "control": 17_000}
+    given = w.replace(
+        tasks=[t.replace(offset=tasks[t.name]) if t.name in tasks else t for t in w],
+        paths=[w.path(0).replace(phases="given")],
+    )
+    free, timed = (gs.analyze(one, ORIN, "one_stream").path(0) for one in (w, given))
+    assert free.bound is not None and timed.bound is not None
+    assert timed.bound <= free.bound - 100_000
+    assert "later, planner" not in timed.why()
+
+
+def test_a_path_without_a_bound_names_the_task() -> None:
+    work = [gs.CPU(3), gs.Kernel(2)]
+    w = gs.Workload(
+        [gs.Task("a", 5, work), gs.Task("b", 5, work, reads="a")],
+        paths=[gs.Path("a to b", ["a", "b"], 20)],
+    )
+    platform = gs.Platform(gs.GPU(1, 1024, 8), cpus=1)
+    answer = gs.analyze(w, platform, "one_stream")
+    assert answer.path("a to b").bound is None
+    assert "no bound; one_stream bounds no response of" in answer.why("a to b")
+
+
+def test_answers_with_paths_are_saved(tmp_path: FilePath) -> None:
+    answer = gs.analyze(lidar(), ORIN, "one_stream")
+    answer.save(tmp_path / "answer")
+    again = gs.WorkloadAnswer.load(tmp_path / "answer")
+    assert again == answer and again.ends is not None and answer.ends is not None
+    assert again.ends.end.tolist() == answer.ends.end.tolist()
+    assert [path.bound for path in again.paths] == [path.bound for path in answer.paths]
+
+
+# Comparisons
+
+
+def test_a_comparison_of_paths(tmp_path: FilePath) -> None:
+    w = lidar()
+    short = w.replace(paths=[w.path(0).replace(deadline="200ms"), *w.paths[1:]])
+    found = gs.compare(short, ORIN, ways=["one_stream", "mpcp"], progress=False)
+    row = found["one_stream"]
+    assert row.schedulable is False and row.tightest_path is not None
+    assert row.tightest_path.observed == 252_000 and row.tightest_path.slack == -138_220
+    assert row.why().startswith("Simulated: obstacle to brake: reaction 252ms, more than its dead")
+    assert "obstacle to brake" in str(found) and "252ms of 200ms" in str(found)
+    assert found["mpcp (suspend)"].answer is None
+    assert "triggered tasks" in found["mpcp (suspend)"].why_no_answer
+    document: Any = found.document(margin=False)
+    assert document["rows"][0]["paths"][0] == {
+        "path": "obstacle to brake", "kind": "reaction", "deadline": 200_000, "bound": 338_220,
+        "slack": -138_220, "observed": 252_000,
+    }  # fmt: skip
+    assert document["workload"]["path"][0]["name"] == "obstacle to brake"
+    found.save(tmp_path / "found")
+    again = gs.Comparison.load(tmp_path / "found")
+    assert again == found and again[0].paths == found[0].paths
+    one = gs.compare(
+        without_jitter(w), ORIN, ways=["one_stream", "mpcp"], progress=False, triggered="one"
+    )
+    assert [row.schedulable for row in one] == [True] * 4
+    assert one.workload.names[0] == "lidar to prediction"
+    assert "<table" in found._repr_html_() and "obstacle to brake" in found.to_html(margin=False)
+
+
+def test_advice_for_a_path() -> None:
+    w = lidar()
+    short = w.replace(paths=[w.path(0).replace(deadline="300ms")])
+    found = gs.compare(short, ORIN, ways=["one_stream"], simulate=False, progress=False)
+    advice = found.advice()
+    assert advice is not None
+    assert "the deadline of obstacle to brake is 375ms instead of 300ms" in str(advice)
+
+
+def test_the_margin_of_a_path() -> None:
+    w = without_jitter(lidar())
+    of = gs.margin(w, ORIN, "mpcp", of="obstacle to brake", triggered="one")
+    assert of.exact and of.of == "obstacle to brake" and of.factor is not None
+    scaled = w.scaled(*[of.factor] * 3)
+    longer = w.scaled(*[of.factor * 1001 / 1000] * 3)
+    bounds = [gs.analyze(one, ORIN, "mpcp", triggered="one").path(0) for one in (scaled, longer)]
+    assert bounds[0].met and not bounds[1].met
+    assert "everything for obstacle to brake may take" in str(of)
+    assert of.factor >= gs.margin(w, ORIN, "mpcp", triggered="one").factor  # type: ignore[operator]
+    with pytest.raises(KeyError, match="paths: got 'x'"):
+        gs.margin(w, ORIN, "one_stream", of="x")
+    with pytest.raises(ValueError, match="triggered: got 'two', expected one of apart, one"):
+        gs.analyze(w, ORIN, "mpcp", triggered="two")  # type: ignore[arg-type]
+
+
+def test_groups_in_one_thread_need_one_of_each() -> None:
+    tasks = [
+        gs.Task("a", 9, [gs.CPU(1)], core=0),
+        gs.Task("b", None, [gs.CPU(1)], after="a", core=1),
+    ]
+    with pytest.raises(ValueError, match="b: got core 1, expected that of a, 0; one thread runs"):
+        gs.Workload(tasks).in_one_thread()
+    loop = [
+        gs.Task("a", 9, [gs.CPU(1)]),
+        gs.Task("b", 9, [gs.CPU(1)], reads="a"),
+        gs.Task("c", None, [gs.CPU(1)], after="a", reads="b"),
+    ]
+    w = gs.Workload(loop, paths=[gs.Path("p", ["a", "b", "c"])])
+    with pytest.raises(ValueError, match="got a path that comes back to a to c"):
+        w.in_one_thread()
+    assert w.replace(paths=()).in_one_thread()["a to c"].reads == ("b",)
+    every = loop[2].replace(every=2, reads=None, best=1)
+    merged = gs.Workload([*loop[:2], every]).in_one_thread()["a to c"]
+    assert merged.best == 0 and merged.deadline == 9 and merged.cpu_time == 2
+
+
+# Runs
+
+
+def test_the_times_of_a_run(tmp_path: FilePath) -> None:
+    w = lidar()
+    run = gs.observe(w, ORIN, "one_stream", until="3s")
+    path = run.path("obstacle to brake")
+    assert path.largest == 252_000 and path.percentiles((0, 50, 100))[2] == 252_000
+    assert path.worst() == {
+        "lidar": 3, "detector": 3, "tracker": 3, "prediction": 3, "planner": 4, "control": 15,
+    }  # fmt: skip
+    assert run.why("obstacle to brake").startswith("obstacle to brake: reaction 252ms of 500ms, th")
+    assert len(path.latency) == len(path.reaction) and path.to_frame().shape[1] == 4
+    assert not run.late_paths and not run.has_misses
+    run.save(tmp_path / "run")
+    assert gs.WorkloadRun.load(tmp_path / "run").path(0).largest == 252_000
+    with pytest.raises(ValueError, match="q: got 101"):
+        path.percentiles((101,))
+
+
+def test_times_of_runs_are_those_of_the_twin() -> None:
+    """Chains of random small systems, looked up job by job."""
+    sys.path.insert(0, str(FilePath(__file__).parents[1] / "analysis"))
+    from test_pipelines import play, random_path, random_stages
+
+    compared = 0
+    for seed in range(60):
+        random = Random(f"chains {seed}")
+        stages = random_stages(random)
+        names = [f"t{i}" for i in range(len(stages))]
+        tasks = [
+            gs.Task(
+                names[i],
+                s.period or None,
+                [gs.CPU(1)],
+                after=[names[p] for p in s.after] or None,
+                every=s.every,
+                reads=[names[p] for p in s.reads] or None,
+            )
+            for i, s in enumerate(stages)
+        ]
+        numbers = random_path(stages, random)
+        path = gs.Path("p", [names[i] for i in numbers])
+        w = gs.Workload(tasks, paths=[path])
+        run = play(stages, random, False, 300, seed)
+        jobs = {
+            name: TaskJobs(*(np.array([getattr(j, key) for j in own], np.int64)
+                             for key in ("arrival", "release", "start", "end")))
+            for name, own in zip(names, run.jobs, strict=True)
+        }  # fmt: skip
+        found = path_run(w, path, jobs)
+        expected = twin.chains(run, stages, numbers, 10**9)
+        times = {
+            "latency": found.latency.tolist(),
+            "reaction": found.reaction.compressed().tolist(),
+            "age": found.age.tolist(),
+            "held age": found.held_age.compressed().tolist(),
+        }
+        for kind, values in times.items():  # ends and beginnings of runs are left out
+            assert Counter(values) <= Counter(expected[kind]), (seed, kind)
+            assert len(values) >= len(expected[kind]) - 8 * len(numbers), (seed, kind)
+            compared += len(values)
+    assert compared > 2_000
+
+
+def test_random_pipelines_keep_their_bounds_on_the_machine() -> None:
+    sys.path.insert(0, str(FilePath(__file__).parents[2] / "benchmarks"))
+    from pipeline_falsification import attack
+
+    seen: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    for seed in range(12):
+        wrong += attack(seed, seen, counts)
+    assert wrong == []
+    assert counts["one_stream runs"] > 30 and counts["streams runs"] > 30
+
+
+def test_the_examples_are_files_of_version_2() -> None:
+    for name in ("lidar_to_brake.toml", "endoscope.toml"):
+        document = tomllib.loads((EXAMPLES / name).read_text("utf-8"))
+        assert document["version"] == 2 and workload_parts(document).paths
