@@ -166,8 +166,9 @@ def holistic(
     regs: _In, smem: _In, rule: int, launches: _In, busy: bool, latency: int, launch_cpu: int,
     graph_launch_cpu: int, kernel_gap: int, wake_latency: int, timeslice: int, context_switch: int,
     sms: int, sm_threads: int, limits: _In | None, parts: int, part_sms: _In | None,
-    channel_ended: bool, whole_ticks: bool, stop: _Stop
-) -> tuple[_Ints, _Ints, _Ints]: ...
+    channel_ended: bool, whole_ticks: bool, before_begin: _In | None, before: _In | None,
+    best: _In | None, windows: bool, stop: _Stop
+) -> tuple[_Ints, _Ints, _Ints, _Ints | None]: ...
 
 # py_host_tests.c
 
@@ -448,9 +449,9 @@ def machine_open(
     server_core: int, until_end: bool, gpu_priority: _In, tail: _In, frame_period: int,
     frame_start: _In, entry_begin: _In, entry_task: _In, entry_job: _In, entry_kernel: _In,
     until: int, last: int, shares: _In, draw: int, release_begin: _In | None, arrival: _In | None,
-    release: _In | None, given_begin: _In | None, given: _In | None, victim: int, drawn_ties: bool,
-    key: _In, index: int, log_jobs: bool, log_operations: bool, log_blocks: bool, log_cpus: bool,
-    stop: _Stop = None
+    release: _In | None, given_begin: _In | None, given: _In | None, after_begin: _In | None,
+    after: _In | None, every: _In | None, victim: int, drawn_ties: bool, key: _In, index: int,
+    log_jobs: bool, log_operations: bool, log_blocks: bool, log_cpus: bool, stop: _Stop = None
 ) -> MachineSimulation: ...
 
 # py_sm_usage.c

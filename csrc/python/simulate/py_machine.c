@@ -336,8 +336,8 @@ static PyObject *machine_open(PyObject *module, PyObject *const *args, Py_ssize_
             &in[GPU_PRIORITY], &in[TAIL], &frame_period, &in[FRAME_START], &in[ENTRY_BEGIN],
             &in[ENTRY_TASK], &in[ENTRY_JOB], &in[ENTRY_KERNEL], &until, &last, &in[SHARES], &draw,
             &in[RELEASE_BEGIN], &in[ARRIVAL], &in[RELEASE], &in[GIVEN_BEGIN], &in[GIVEN],
-            &in[AFTER_BEGIN], &in[AFTER], &in[EVERY], &victim,
-            &drawn_ties, &key, &index, &log_jobs, &log_operations, &log_blocks, &log_cpus, &stop)) {
+            &in[AFTER_BEGIN], &in[AFTER], &in[EVERY], &victim, &drawn_ties, &key, &index, &log_jobs,
+            &log_operations, &log_blocks, &log_cpus, &stop)) {
         return NULL;
     }
     simulation_t *self = gs_python_simulation_new(&SIMULATOR);
