@@ -29,7 +29,7 @@ from verdict_attack import (
     IN_CHANNELS,
     MORE,
     STATED,
-    TABLES,
+    PLANNED,
     Played,
     finer,
     length,
@@ -63,7 +63,7 @@ class Counts:
 def model_of(played: Played, until: int) -> MachineModel:
     """The machine of a way with the choices of an answer."""
     options = dict(played.options)
-    if played.way in TABLES:
+    if played.way in PLANNED:
         options["table"] = [(start, kernels) for start, _, kernels in options["table"]]
         options |= {"repeat": until + 1, "channels": 0}
     models = DerivedModels(played.workload, played.platform)
@@ -101,11 +101,11 @@ def attack(case: Case, row: Any, runs: int, rng: Random, count: Counts) -> str:
     reached = np.zeros(len(w), np.bool_)
     for k in range(runs):
         offset = stated
-        if row.way.name not in TABLES and k % 2:
+        if row.way.name not in PLANNED and k % 2:
             offset = best.copy()
             i = rng.randrange(len(w))
             offset[i] = max(0, offset[i] + rng.choice((-1, 1, rng.randint(-w[i].period, 5))))
-        elif row.way.name not in TABLES and k > 0:
+        elif row.way.name not in PLANNED and k > 0:
             offset = np.array([rng.randrange(task.period) for task in w], np.int64)
         one = varied(model, rng, row.way.name, offset)
         run = run_machine(one, log=(), seed=k, progress=False)

@@ -24,7 +24,7 @@ import gpusched as gs
 from gpusched.comparison.analyses import Request, analyzed, options_of
 from gpusched.comparison.derived_models import DerivedModels
 from gpusched.comparison.machine_models import MACHINE_WAYS, machine_model
-from gpusched.comparison.machine_runs import TABLES, machine_choices
+from gpusched.comparison.machine_runs import PLANNED, machine_choices
 from gpusched.comparison.path_runs import TaskJobs, path_run
 from gpusched.simulate.machine_run import run_machine
 from gpusched.ways.way import as_way
@@ -228,7 +228,7 @@ def attack(seed: int, seen: dict[str, dict[str, float]], counts: Counter[str]) -
             answer = analyzed(DerivedModels(workload, platform), as_way(way), Request({}))
         except ValueError:
             continue
-        if not answer.bounded.all() or answer.conditions or way in TABLES:
+        if not answer.bounded.all() or answer.conditions or way in PLANNED:
             continue
         assert way in MACHINE_WAYS
         counts[f"{label} programs"] += 1

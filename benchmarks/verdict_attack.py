@@ -55,9 +55,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from tests.reference.machine_ways import play  # noqa: E402
 
-TABLES = ("pbs", "edf_parallel")  # ways that are played by the frames of a schedule
+PLANNED = ("pbs", "edf_parallel")  # ways that are played by the frames of a schedule
 IN_CHANNELS = ("streams", "priority_streams", "mps", "mps_static", "green_contexts")
-STATED = (*TABLES, "edf_serial")  # ways with tests that hold for the stated releases
+STATED = (*PLANNED, "edf_serial")  # ways with tests that hold for the stated releases
 PLAYED = (
     "one_stream", "streams", "priority_streams", "mps", "time_slices", "gcaps", "mpcp", "fmlp_plus",
     "gpu_server", "stgm", "srm", "driver", "edf_serial",
@@ -140,7 +140,7 @@ def releases(w: gs.Workload, pattern: Pattern, until: int) -> list[list[tuple[in
 def arguments(played: Played, pattern: Pattern, until: int) -> dict[str, Any]:
     """The arguments of a run, except times."""
     found = {"until": until, **played.options}
-    if played.way in TABLES:
+    if played.way in PLANNED:
         found["repeat"] = 2 * until + 1
         found["table"] = [row for row in found["table"] if row[0] < until]
     if pattern.ended:
@@ -163,7 +163,7 @@ class MachineError(Exception):
 def run_of(played: Played, pattern: Pattern, until: int) -> Any:
     """A run of the machine."""
     way, p = played.way, played.platform
-    if way in TABLES:
+    if way in PLANNED:
         way, p = "pbs", without_channels(p)
     times = None if pattern.early is None else early(pattern.early)
     given = arguments(played, pattern, until)
@@ -182,7 +182,7 @@ def program(w: gs.Workload, p: gs.Platform) -> tuple[str, str]:
 def source(played: Played, pattern: Pattern, until: int, said: str) -> str:
     """The run as a program to be started in the folder of this file."""
     way, p = played.way, played.platform
-    if way in TABLES:
+    if way in PLANNED:
         way, p = "pbs", without_channels(p)
     given = arguments(played, pattern, until)
     if pattern.early is not None:
@@ -263,7 +263,7 @@ def played_of(row: Any, workload: gs.Workload, platform: gs.Platform) -> Played 
         return None
     if way == "driver":
         options["mode"] = "spin"  # from the request to the end of the section
-    if way in TABLES:
+    if way in PLANNED:
         if detail is None or answer.schedule is None:
             return None
         delayed = None if core else delayed_programs(DerivedModels(workload, platform))
@@ -533,7 +533,7 @@ def not_schedulable(case: Case, row: Any, rng: Random) -> tuple[str, str] | None
                 text = f"# {row.label}: not schedulable, but accepted with cores {cores}\n"
                 return "accepted with other cores", text + "\n".join(program(w, p))
     played = played_of(row, *case)
-    if played is None or way in (*TABLES, "mig"):
+    if played is None or way in (*PLANNED, "mig"):
         return None
     runs = [played]
     if way not in WITH_CORES and "cores" in played.options:  # of tests that do not choose them

@@ -180,7 +180,7 @@ def trace_columns(log: BlockColumns, first: int = 0) -> list[PieceColumns | Coun
             name=(Words(kernel, log.name),),
             args={"launch": kernel, "block": log.block[block], "threads": threads},
         ),
-        CounterColumns(groups, lanes[sm], time, "warps", {"warps": warps}),
+        CounterColumns(groups, lanes[sm] - first, time, "warps", {"warps": warps}),
     ]
 
 

@@ -81,15 +81,20 @@ class _Places:
             copies = zip(ops.what[here].tolist(), ops.task[here].tolist(), strict=True)
             for what, task in sorted({pair for pair in copies if pair[0]}):
                 name = names[what - 1]
-                lane = shown[name] if name in shown else self._add(name, home or _GPU)
+                lane = shown[name] if name in shown else self._add(_on(name, home), home or _GPU)
                 shown[name] = self.copies[task, what] = lane
             for task in np.unique(ops.task[here & (ops.what == 0)]).tolist():
-                self.kernels[task] = self._add(run.name[task], home or _GPU)
+                self.kernels[task] = self._add(_on(run.name[task], home), home or _GPU)
         self.turns = self._add("turns", _GPU) if run.turns is not None and len(run.turns) else -1
 
     def _add(self, name: str, group: str) -> int:
         self.lanes.append(Lane(name, group, height=_HEIGHT))
         return self.first + len(self.lanes) - 1
+
+
+def _on(name: str, instance: str) -> str:
+    """The name of a lane, with its GPU instance."""
+    return f"{name}, {instance}" if instance else name
 
 
 def _bars(run: MachineRun, places: _Places) -> _Bars:

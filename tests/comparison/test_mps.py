@@ -40,7 +40,8 @@ def test_streams_that_share_channels_wait_for_each_other():
         assert shared.response[0] > gs.analyze(two, platform, way).response[0]
     assert gs.analyze(three, platform, "mps").schedulable  # a process each, with its channels
     assert gs.observe(two, platform, "streams").worst.tolist() == [10, 10]
-    assert gs.observe(three, platform, "streams").worst.max() == 20
+    shared = gs.observe(three, platform, "streams")
+    assert [rule.name for rule in shared.rules] == ["channel_release"]
 
 
 def test_clients_run_side_by_side():
