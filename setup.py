@@ -322,14 +322,14 @@ class WithoutProject(Distribution):
         super().parse_config_files([], ignore_option_errors)
 
 
-OLD = int(setuptools.__version__.split(".")[0]) < 77
+OLD = {"distclass": WithoutProject} if int(setuptools.__version__.split(".")[0]) < 77 else {}
 
 setup(
-    distclass=WithoutProject if OLD else Distribution,
     long_description=long_description(),
     long_description_content_type="text/markdown",
     cmdclass={"build_ext": Build, "core": Core},
     options={"bdist_wheel": {"py_limited_api": "cp311"}} if limited_api else {},
+    **OLD,
     ext_modules=[
         Extension(
             "gpusched._core",

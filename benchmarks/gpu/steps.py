@@ -191,7 +191,7 @@ STEPS = (
     Step("system", 1, 60, system),
     Step("smoke", 1, 60, smoke),
     *(
-        Step(name, 1 if name in FIRST else 2, 40, partial(_asked, ask, name, name != "warm-up"))
+        Step(name, 1 if name in FIRST else 2, 60, partial(_asked, ask, name, name != "warm-up"))
         for name, ask in PROBES.items()
         if name != "MPS shares"
     ),

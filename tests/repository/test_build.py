@@ -225,6 +225,16 @@ def test_a_build_that_ended_early_goes_on(tree: Sources) -> None:
     assert tree.build() == []
 
 
+def test_an_old_setuptools_builds_in_place(tmp_path: Path) -> None:
+    """One before 77, which refuses the license in pyproject.toml, does not read that file."""
+    made = Sources(tmp_path)
+    project = (ROOT / "pyproject.toml").read_text().replace('license = "', 'license = 3 # "', 1)
+    made.write("pyproject.toml", project)
+    old = "import setuptools\nsetuptools.__version__ = '68.2.2'\n"
+    made.write("setup.py", old + (ROOT / "setup.py").read_text())
+    assert "link" in made.run("build_ext", "--inplace")
+
+
 def test_wheels_of_other_folders_are_the_same(tmp_path: Path) -> None:
     modules = []
     for name in ("here", "there"):
