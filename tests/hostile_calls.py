@@ -186,6 +186,8 @@ ARGUMENTS: dict[str, Any] = {
     "last": True,
     "latest": np.array([-1, 5]),
     "latency": 4,
+    "launches": np.array([0, 2]),
+    **dict.fromkeys(("launch_cpu", "graph_launch_cpu", "kernel_gap", "wake_latency"), 1),
     "lead": 1000,
     "least": 10**9,
     "level": np.array([0, 1, 1]),
@@ -355,7 +357,10 @@ def machine_arguments() -> dict[str, Any]:
     ]
     gpu = GPU(sms=3, threads_per_sm=1024, blocks_per_sm=8, copy_engines=2)
     model = machine_model(
-        DerivedModels(Workload(tasks), Platform(gpu, cpus=2, launch_latency=1)),
+        DerivedModels(
+            Workload(tasks),
+            Platform(gpu, cpus=2, launch_latency=1, launch_cpu=1, kernel_gap=1, wake_latency=1),
+        ),
         "stgm",
         until=240,
         end=1000,
@@ -390,7 +395,7 @@ def arguments(name: str) -> dict[str, Any]:
         values |= {"sms": 8, "sm": np.arange(9) % 3, "threads": 32 + np.arange(9)}
     if name == "holistic":
         values |= {key: np.array([column]) for key, column in PROGRAM.items()}
-        values |= {"sms": 2, "sm_threads": 64, "limits": None, "rule": 1, "graph": True}
+        values |= {"sms": 2, "sm_threads": 64, "limits": None, "rule": 1}
         values |= {"latency": 1, "timeslice": 3, "context_switch": 1, "windows": True}
         links = {"before_begin": [0, 0, 0], "before": [], "best": [1, 0]}
         values |= {key: np.array(value, np.int64) for key, value in links.items()}
