@@ -130,6 +130,8 @@ def played(
     """The jobs of a run at random phases, with random jitters and times."""
     models = DerivedModels(w, platform)
     chosen = machine_choices(models, way, options_of(as_way(way)), answer, UNTIL).arguments
+    if isinstance(answer.detail, gs.analysis.HolisticBound):  # also where it is not accepted
+        chosen["cores"] = answer.detail.tasks.core.tolist()
     given = any(path.phases == "given" for path in w.paths)
     style = random.randrange(4)
     releases: list[list[tuple[int, int]]] = []

@@ -100,6 +100,10 @@ PROGRAM = {
 ARGUMENTS: dict[str, Any] = {
     "part": np.array([[0, 1]]),
     "part_sms": np.array([1, 1]),
+    "before_begin": np.array([0, 0, 0]),
+    "before": np.array([], np.int64),
+    "best": np.array([1, 0]),
+    "windows": True,
     "parts": 2,
     "rule": 1,
     "shares": np.array([1, 2, 1, 1, 1, 4]),  # low, high, gap of a simulation of hosts
@@ -396,9 +400,7 @@ def arguments(name: str) -> dict[str, Any]:
     if name == "holistic":
         values |= {key: np.array([column]) for key, column in PROGRAM.items()}
         values |= {"sms": 2, "sm_threads": 64, "limits": None, "rule": 1}
-        values |= {"latency": 1, "timeslice": 3, "context_switch": 1, "windows": True}
-        links = {"before_begin": [0, 0, 0], "before": [], "best": [1, 0]}
-        values |= {key: np.array(value, np.int64) for key, value in links.items()}
+        values |= {"latency": 1, "timeslice": 3, "context_switch": 1}
     if name == "priority_streams":
         chains = {"period": [[90, 60, 40]], "level": [[0, 1, 1]]}
         columns = {"blocks": [2, 1], "threads": [64, 32], "block_time": [3, 5]}

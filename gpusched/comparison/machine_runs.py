@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched._support.arguments import Int64Array
 from gpusched.analysis.global_edf_verdict import GedfVerdict
@@ -217,6 +218,7 @@ def machine_run(
         turns=_turns(model, context, found.slices) if timeline else None,
         now=found.now,
         reason=found.reason,
+        sent=_sent(models.workload),
     )
 
 
@@ -350,15 +352,17 @@ def _repeated(schedule: Schedule, until: int) -> Iterator[tuple[int, int]]:
         shift += step
 
 
-def job_columns(
-    run: MachineRun, workload: Workload
-) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
+def _sent(workload: Workload) -> npt.NDArray[np.bool_] | None:
+    """Whether the tasks are released by others; None if none is."""
+    found = np.array([bool(task.after) for task in workload], np.bool_)
+    return found if found.any() else None
+
+
+def job_columns(run: MachineRun) -> tuple[Int64Array, Int64Array, Int64Array, Int64Array]:
     """Task, number, arrival and end of the jobs of a run, by task.
 
     Jobs of tasks that others release have their releases in place of arrivals.
     """
     jobs = run.jobs
     order = np.lexsort((jobs.number, jobs.task))
-    sent = np.array([bool(task.after) for task in workload], np.bool_)[jobs.task]
-    begin = np.where(sent, jobs.release, jobs.arrival)
-    return jobs.task[order], jobs.number[order], begin[order], jobs.end[order]
+    return jobs.task[order], jobs.number[order], run.origin[order], jobs.end[order]

@@ -382,7 +382,7 @@ def _machine(models: DerivedModels, way: Way, request: Request, watch: Watch) ->
         run = machine_run(
             models, way.name, choices, until=until, timeline=True, budget=None, stop=watch.stop
         )
-    task, job, release, end = job_columns(run, models.workload)
+    task, job, release, end = job_columns(run)
     limits = (*choices.limits, *_profiles(models))
     return _Jobs(task, job, release, end, until, run.now, choices.said, limits, run)
 

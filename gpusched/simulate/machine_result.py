@@ -278,6 +278,9 @@ class MachineRun(Saved, Frozen):
     reason
         The budget that was used up, "states" (jobs and blocks), "bytes" or "seconds"; otherwise
         None.
+    sent
+        Whether the jobs of each task are released by ends of others, so that their deadlines and
+        responses count from the releases; None if those of no task are.
     """
 
     _KIND: ClassVar[str] = "MachineRun"
@@ -305,6 +308,15 @@ class MachineRun(Saved, Frozen):
     turns: ContextTurns | None
     now: int
     reason: str | None
+    sent: npt.NDArray[np.bool_] | None = None
+
+    @property
+    def origin(self) -> Int64Array:
+        """Where the deadline and the response of each job count from: int64 ``(jobs,)``."""
+        jobs = self.jobs
+        if self.sent is None:
+            return jobs.arrival
+        return np.where(self.sent[jobs.task], jobs.release, jobs.arrival)
 
     def __len__(self) -> int:
         """Number of jobs."""
@@ -314,7 +326,7 @@ class MachineRun(Saved, Frozen):
     def late(self) -> npt.NDArray[np.bool_]:
         """Whether each job is known to have missed its deadline at ``now``."""
         jobs = self.jobs
-        due = jobs.arrival + self.deadline[jobs.task]
+        due = self.origin + self.deadline[jobs.task]
         found: npt.NDArray[np.bool_] = np.where(jobs.end < 0, self.now, jobs.end) > due
         return found
 
@@ -329,7 +341,7 @@ class MachineRun(Saved, Frozen):
         mine = self.jobs.task == task_number(task, self.name)
         if not mine.any():
             return None
-        took = np.where(self.jobs.end < 0, self.now, self.jobs.end) - self.jobs.arrival
+        took = np.where(self.jobs.end < 0, self.now, self.jobs.end) - self.origin
         return int(np.percentile(took[mine], q, method="inverted_cdf"))
 
     @property

@@ -315,3 +315,20 @@ def test_the_examples_are_files_of_version_2() -> None:
     for name in ("lidar_to_brake.toml", "endoscope.toml"):
         document = tomllib.loads((EXAMPLES / name).read_text("utf-8"))
         assert document["version"] == 2 and workload_parts(document).paths
+
+
+def test_jobs_that_others_release_are_late_from_their_releases(tmp_path: FilePath) -> None:
+    """The deadline of 3 counts from the release at 6, not from the arrival at 0."""
+    tasks = [
+        gs.Task("a", 20, [gs.CPU(6)]),
+        gs.Task("b", None, [gs.CPU(2), gs.Kernel(1)], after="a", deadline=3),
+        gs.Task("c", None, [gs.CPU(3)], after="b", deadline=2),
+    ]
+    run = gs.observe(gs.Workload(tasks), gs.Platform(gs.GPU(1, 1024, 8)), "streams", until=40)
+    assert run.worst.tolist() == [6, 3, 3] and run.late_count.tolist() == [0, 0, 2]
+    assert run.detail.late.tolist() == [False, False, True] * 2  # type: ignore[union-attr]
+    assert run.detail.percentile(100, "b") == 3  # type: ignore[union-attr]
+    assert run.release.tolist() == [0, 20, 6, 26, 9, 29]
+    run.save(tmp_path / "run")
+    assert gs.WorkloadRun.load(tmp_path / "run") == run
+    assert "svg" in run.to_svg()
