@@ -93,6 +93,7 @@ def main() -> None:
     parser.add_argument("--acquisitions", type=int, default=10**6)
     parser.add_argument("--orders", type=int, default=10**4)
     parser.add_argument("--programs", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help=f"write {RESULT.name}")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -101,7 +102,7 @@ def main() -> None:
         include = shlex.join([f"-I{gs.rt.get_include()}"])
         locked = build(folder, "locked", ROOT / "tests/rt/locked_program.c", flags=include)
         lines = [
-            output(lock, "kills", 1000, options.acquisitions, 1).strip(),
+            output(lock, "kills", 1000, options.acquisitions, options.seed).strip(),
             *output(lock, "order", options.orders).strip().splitlines(),
             *programs(locked, folder / "log", options.programs),
         ]
