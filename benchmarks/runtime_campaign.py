@@ -5,7 +5,8 @@
 Processes that share the lock are killed at random between any two stores of a request, a hand-over,
 a recovery, a join and a leave, and at random instants, until there were 10**6 acquisitions. Random
 programs run under each way that the library has a part for, and their logs are compared with
-the answers; times are tens of ms, and the tolerance is that of the tests. Needs a C
+the answers. Times are tens of ms; a run in which a thread beside the tasks was woken more than 2 ms
+late is repeated, up to 20 times, and the tolerance is 1 ms and twice its worst delay. Needs a C
 compiler and a package built in place.
 """
 
@@ -24,6 +25,7 @@ import gpusched as gs
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "benchmarks/results/runtime_campaign.txt"
 WAYS = ("mpcp", "fmlp_plus", "gpu_server")
+QUIET_NS, TRIES = 2_000_000, 20  # runs in which the control thread was later are repeated
 FAULTS = {"none": set(), "slow": {"segment"}, "early": {"release"}, "two": {"two holders"}}
 
 
@@ -69,11 +71,17 @@ def programs(binary: Path, log: Path, each: int) -> list[str]:
                 continue
             made += 1
             for fault, count in counts.items():
-                jitter = int(output(binary, log, way, 4, fault, *arguments))
-                found = gs.kept(answer, gs.io.read_run_log(log), tolerance=10**6 + 4 * jitter)
+                for _ in range(TRIES):
+                    jitter = int(output(binary, log, way, 4, fault, *arguments))
+                    if jitter <= QUIET_NS:
+                        break
+                found = gs.kept(answer, gs.io.read_run_log(log), tolerance=10**6 + 2 * jitter)
                 rules = {finding.rule for finding in found.broken}
                 count[0] += 1
-                count[1] += found.kept if fault == "none" else FAULTS[fault] <= rules
+                right = found.kept if fault == "none" else FAULTS[fault] <= rules
+                count[1] += right
+                if not right:
+                    lines.append(f"{way}, fault {fault}, control thread {jitter} ns late: {found}")
         for fault, (runs, right) in counts.items():
             what = "kept" if fault == "none" else "named"
             lines.append(f"{way}, fault {fault}: {right} of {runs} runs {what}")
@@ -85,6 +93,7 @@ def main() -> None:
     parser.add_argument("--acquisitions", type=int, default=10**6)
     parser.add_argument("--orders", type=int, default=10**4)
     parser.add_argument("--programs", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help=f"write {RESULT.name}")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -93,7 +102,7 @@ def main() -> None:
         include = shlex.join([f"-I{gs.rt.get_include()}"])
         locked = build(folder, "locked", ROOT / "tests/rt/locked_program.c", flags=include)
         lines = [
-            output(lock, "kills", 1000, options.acquisitions, 1).strip(),
+            output(lock, "kills", 1000, options.acquisitions, options.seed).strip(),
             *output(lock, "order", options.orders).strip().splitlines(),
             *programs(locked, folder / "log", options.programs),
         ]

@@ -66,7 +66,8 @@ static void touch_stack(size_t bytes)
 int gs_rt_lock_memory(size_t stack)
 {
     if (stack > MOST_STACK_BYTES) {
-        return gs_rt_fail_number(GS_RT_ERR_VALUE, "stack", INT64_MAX, "at most 64 MiB");
+        return gs_rt_fail_number(GS_RT_ERR_VALUE, "stack",
+                                 stack > INT64_MAX ? INT64_MAX : (int64_t)stack, "at most 64 MiB");
     }
     if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
         return gs_rt_fail_system("lock_memory", errno);

@@ -60,6 +60,7 @@ _EVENT = np.dtype(
 )
 _COLUMNS = ("time", "kind", "task", "job", "value", "thread")
 _NAME_BYTES = 64
+_OF_FRAMES = [EVENTS.index("frame"), EVENTS.index("frame_done")]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,7 +134,8 @@ class RunLog(Tabular, Frozen):
         for key, most in (("kind", len(EVENTS)), ("task", len(names))):
             column = columns[key]
             ok = (column >= (key == "kind")) & (column < most)
-            ok |= (column == NO_TASK) & (key == "task")
+            if key == "task":
+                ok |= (column == NO_TASK) & np.isin(columns["kind"], _OF_FRAMES)
             if (bad := np.flatnonzero(~ok)).size:
                 row = int(bad[0])
                 what = "a kind of events" if key == "kind" else f"one of {plural(most, 'task')}"
@@ -372,9 +374,10 @@ def read_run_log(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) ->
     for ring, written in enumerate(rings["next"].tolist()):
         own = rows[ring * events : (ring + 1) * events]
         if written > events:
-            lost += written - events
+            # A program that still runs may be overwriting the oldest event that is left.
+            lost += written - events + 1
             first = written % events
-            own = np.concatenate([own[first:], own[:first]])
+            own = np.concatenate([own[first:], own[:first]])[1:]
         parts.append(own[: min(written, events)])
     found = np.concatenate(parts) if parts else rows[:0]
     columns: dict[str, Any] = {key: found[key].astype(np.int64) for key in _COLUMNS}

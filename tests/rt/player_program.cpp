@@ -86,7 +86,7 @@ int main(int, char **arguments)
             kernels[index].length *= slow && index == 0 ? 3 : 1;
         }
     }
-    const int64_t first = gs_rt_now() + 20000000;
+    const int64_t first = gs_rt_now() + 50000000;
     std::vector<std::thread> threads;
     for (int i = 0; i < plan->tasks; i++) {
         const gs_rt_work_t work = {&kernels[i], submit, wait_for};

@@ -4,6 +4,7 @@ and their logs compared with answers."""
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -219,6 +220,30 @@ int main(int count, char **arguments)
     checked = replace(compiler, sanitizers="address,undefined")
     checked.run(f"-I{CSRC}", program, *sources, "-pthread", "-o", tmp_path / "read")
     run(tmp_path / "read", tmp_path / "plan.json", tmp_path / "damaged.json")
+
+
+CUDA = """
+typedef int cudaError_t;
+typedef struct a *cudaStream_t; typedef struct b *cudaEvent_t; typedef struct c *cudaGraphExec_t;
+enum { cudaSuccess = 0, cudaErrorNotReady = 600 };
+extern "C" cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t);
+extern "C" cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
+extern "C" cudaError_t cudaEventQuery(cudaEvent_t);
+"""
+
+
+def test_the_callbacks_of_the_guide(tmp_path: Path) -> None:
+    """They compile without warnings, with declarations as in CUDA's header."""
+    cxx = shlex.split(os.environ.get("CXX", "c++"))
+    if shutil.which(cxx[0]) is None:
+        pytest.skip("needs a C++ compiler (CXX or c++)")
+    text = (ROOT / "notebooks/guide/runtime.md").read_text()
+    (code,) = re.findall(r"```cpp\n(.*?)```", text, re.DOTALL)
+    use = "gs_rt_work_t work_of(Network *n) { return {n, submit, wait_for}; }\n"
+    source = tmp_path / "guide.cpp"
+    source.write_text(f"#include <gpusched/rt.h>\n#include <ctime>\n{CUDA}{code}{use}")
+    flags = shlex.split(gs.rt.cflags())
+    run(*cxx, "-std=c++17", *flags, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", source)
 
 
 @pytest.mark.parametrize("tool", ["cmake", "pkg-config"])
