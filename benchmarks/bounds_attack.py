@@ -28,8 +28,8 @@ from machine import describe
 from verdict_attack import (
     IN_CHANNELS,
     MORE,
-    STATED,
     PLANNED,
+    STATED,
     Played,
     finer,
     length,

@@ -30,12 +30,14 @@ def shares(run: MachineRun) -> dict[str, float]:
         found[name] = _covered((cpu.start[here], cpu.end[here])) / length
     begun = ops.first >= 0
     end = np.where(ops.end < 0, run.now, ops.end)
-    names = ("kernels", "copies in", "copies out")
-    for what in (1, 2, 0):
-        rows = np.flatnonzero(begun & (ops.what == what))
+    copies = {"copies in": ops.what == 1, "copies out": ops.what == 2}
+    if run.engines < 2:
+        copies = {"copies": ops.what > 0}
+    for name, kind in (*copies.items(), ("kernels", ops.what == 0)):
+        rows = np.flatnonzero(begun & kind)
         if len(rows):
-            spans = _served(run, ops.task[rows], (ops.first[rows], end[rows]), what == 0)
-            found[names[what]] = _covered(spans) / length
+            spans = _served(run, ops.task[rows], (ops.first[rows], end[rows]), name == "kernels")
+            found[name] = _covered(spans) / length
     if run.blocks is not None and len(run.blocks):
         block, *both = running_blocks(run)
         found["SMs"] = _busy_sms(run.blocks.sm[block], (both[0], both[1])) / (length * run.sms)

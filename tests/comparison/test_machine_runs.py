@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from random import Random
+
+import numpy as np
 import pytest
+from amounts import cases
 
 import gpusched as gs
+from gpusched._support.registry import enumeration
 from gpusched.comparison.derived_models import DerivedModels
+from gpusched.comparison.machine_models import machine_model
 from gpusched.comparison.machine_runs import machine_choices
 from gpusched.simulate import MachineRun
+from gpusched.simulate.machine_run import run_machine
 
+STEPS = enumeration("simulate.machine_step")
 ONE = gs.GPU(sms=1, threads_per_sm=1024, blocks_per_sm=8)
 
 
@@ -84,3 +92,125 @@ def test_short_runs_with_late_jobs_say_what_they_waited_for() -> None:
     long = gs.observe(w, p, "streams", until=10**6, timeline=False)
     assert long.late.any()
     assert long.detail.operations is None
+
+
+# Sections and locks
+
+
+PARTS: tuple[gs.Segment, ...] = (
+    *(gs.CPU(1), gs.CopyIn(1), gs.CopyOut(1), gs.CopyIn(1, by="cpu"), gs.CopyOut(1, by="cpu")),
+    gs.Kernel(1),
+)
+
+
+def test_sections_are_the_gpu_segments_of_host_tasks() -> None:
+    """Copies in by a CPU, operations, and copies out by a CPU, of each section."""
+    random, p = Random(1), gs.Platform(cpus=1)
+    for _ in range(cases(300)):
+        parts = [random.choice(PARTS) for _ in range(random.randint(1, 8))]
+        workload = gs.Workload([gs.Task("a", 100, parts)])
+        model = machine_model(DerivedModels(workload, p), "mpcp", until=1)
+        steps = model.columns["step_kind"]
+        assert steps is not None
+        found: list[list[int]] = []
+        for name in (STEPS[step] for step in steps.tolist()):
+            if name == "begin":
+                found.append([0, 0, 0])
+            elif name == "end":
+                found.append([])  # what follows is in no section
+            elif found and found[-1] and name in ("work", "call"):
+                in_section = 1 if name == "call" else 0 if found[-1][1] == 0 else 2
+                found[-1][in_section] += 1
+        hosts = workload.hosts(p, sms="all").tasks
+        count = int(hosts.segments[0])
+        expected = [
+            [int(hosts.copy_in[0, k]), int(hosts.kernel[0, k, -1]), int(hosts.copy_out[0, k])]
+            for k in range(count)
+        ]
+        assert [one for one in found if one] == expected, parts
+
+
+@pytest.mark.parametrize("lock", ["fmlp", "omlp"])
+def test_locks_of_srm_are_those_of_host_tasks(lock: str) -> None:
+    """Jobs end as in the simulation of tasks with GPU segments, if copies by CPUs begin and end
+    their sections: there a launch, and the end of a section, need no CPU."""
+    random, same = Random(lock), 0
+    for _ in range(cases(60)):
+        n = random.randint(2, 6)
+        periods = random.sample(range(20_000, 90_000), n)
+        tasks = []
+        for i, period in enumerate(periods):
+            parts: list[gs.Segment] = [gs.CPU(random.randint(1000, 3000))]
+            if random.random() < 0.8:
+                parts.append(gs.CopyIn(random.randint(1000, 2000), by="cpu"))
+                parts.append(gs.Kernel(random.randint(1000, 9000)))
+                parts.append(gs.CopyOut(random.randint(1000, 2000), by="cpu"))
+                parts.append(gs.CPU(random.randint(500, 1000)))
+            tasks.append(gs.Task(f"t{i}", period, parts, offset=random.randrange(9000)))
+        workload, p = gs.Workload(tasks), gs.Platform(cpus=random.randint(1, 3))
+        model = machine_model(DerivedModels(workload, p), "srm", until=200_000, lock=lock)
+        jobs = run_machine(model, progress=False).jobs
+        hosts = workload.hosts(p, sms="all").tasks
+        host = gs.simulate.host(
+            hosts, p.cpus, gs.ways.Srm(lock=lock), until=200_000, progress=False
+        )
+        mine = sorted(zip(*(jobs[key].tolist() for key in ("task", "job", "end")), strict=True))
+        other = sorted(zip(host.task.tolist(), host.job.tolist(), host.end.tolist(), strict=True))
+        same += mine == other
+    assert same >= 0.95 * cases(60)  # what coincides has another order
+
+
+def test_the_gpu_switches_between_processes_under_a_lock() -> None:
+    w = gs.Workload(
+        [
+            gs.Task("a", 100, [gs.Kernel(10)], process="p", priority=0, core=0),
+            gs.Task("b", 100, [gs.Kernel(10)], process="p", priority=1, core=0),
+            gs.Task("c", 100, [gs.Kernel(10)], process="q", priority=2, core=0),
+        ]
+    )
+    run = gs.observe(w, gs.Platform(cpus=1, context_switch=3), "mpcp", until=100)
+    assert run.end.tolist() == [13, 23, 36]
+    turns = run.detail.turns
+    assert turns.task[turns.switches == 1].tolist() == [0, 2]
+
+
+def test_a_job_is_told_part_by_part() -> None:
+    w = gs.Workload(
+        [
+            gs.Task("a", 100, [gs.CPU(2), gs.CopyIn(3), kernel(10), gs.CPU(1)], core=0, offset=1),
+            gs.Task("b", 100, [kernel(20)], core=1),
+        ]
+    )
+    run = gs.observe(w, gs.Platform(ONE, cpus=2, slowdown=None, copy_engines=1), "streams")
+    assert run.why("a", job=0).endswith(
+        "From its release: 2ns CPU work; 3ns copy in; waits 14ns because kernels of b left no room "
+        "on the SMs; 10ns kernel; 1ns CPU work."
+    )
+    with pytest.raises(IndexError, match="job: got 77"):
+        run.why("a", job=77)
+    assert gs.WorkloadRun.why(run, "b", job=0).endswith("From its release: 20ns kernel.")
+
+
+def test_shares_of_use_are_those_of_the_logs() -> None:
+    """Against sums of ticks in which something ran, for blocks of two contexts."""
+    tasks = [
+        gs.Task(name, 40, [gs.CPU(2), gs.CopyIn(1), kernel(3, blocks)], process=name, core=0)
+        for name, blocks in (("a", 3), ("b", 9))
+    ]
+    gpu = gs.GPU(sms=2, threads_per_sm=1024, blocks_per_sm=8)
+    p = gs.Platform(gpu, cpus=1, slowdown=None, timeslice=2, context_switch=1)
+    run = gs.observe(gs.Workload(tasks), p, "time_slices", until=120).detail
+    busy, now, log = run.busy, run.now, run.blocks
+    task, turns = run.operations.task[log.operation], run.turns
+    used = 0
+    for sm in range(2):
+        for t in range(now):
+            served = turns.task[(turns.start <= t) & (t < turns.end) & (turns.switches == 0)]
+            here = (log.sm == sm) & (log.start <= t) & (t < log.end) & np.isin(task, served)
+            used += bool(here.any())
+    assert busy["SMs"] == pytest.approx(used / (2 * now))
+    cpu = run.cpu
+    assert busy["CPU 0"] == pytest.approx((cpu.end - cpu.start).sum() / now)
+    assert busy.keys() == {"CPU 0", "copies", "kernels", "SMs"}
+    with pytest.raises(ValueError, match="timeline"):
+        _ = gs.observe(gs.Workload(tasks), p, "time_slices", until=120, timeline=False).detail.busy

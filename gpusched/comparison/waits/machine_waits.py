@@ -143,6 +143,9 @@ class _OfJob:
         for column in ("called", "arrived", "head", "joined", "first", "dispatched", "end"):
             times.append(getattr(self.ops, column)[self.mine])
         times += [self.cpu.start[self.work], self.cpu.end[self.work]]
+        costs = self.setting.platform
+        times.append(self.ops.head[self.mine] + costs.kernel_gap)
+        times.append(self.ops.end[self.mine] + costs.wake_latency)
         if self.run.turns is not None:
             times += [self.run.turns.start[self.turns], self.run.turns.end[self.turns]]
         every = np.unique(np.concatenate(times))
@@ -177,6 +180,8 @@ class _OfJob:
             return "slice", turn[0]
         if turn is not None and turn[1]:
             return "switch", -1
+        if before(ops.joined) and start < int(ops.head[k]) + self.setting.platform.kernel_gap:
+            return "gap", -1
         if before(ops.joined):
             return "channel", self._most(~copies, start, end)
         if before(ops.first):
@@ -205,6 +210,9 @@ class _OfJob:
         same &= self.cpu.end > start
         if start < begun and (earlier.any() or same.any()):
             return "previous", self.task
+        ended = self.ended[self.mine[self.ended[self.mine] <= start]].max(initial=-1)
+        if 0 <= ended and start < int(ended) + self.setting.platform.wake_latency:
+            return "wake", -1
         if self.way in _FOR_GPU and self._begins_section(start):
             return "lock", self._most(np.ones(len(self.others), np.bool_), start, end)
         there = self.busy[self.cpu.cpu[self.busy] == self.core] if self.core >= 0 else self.busy
@@ -258,6 +266,8 @@ class _OfJob:
         return {
             "previous": f"because job {self.span.job - 1} had not ended",
             "latency": "for its launches to arrive",
+            "gap": "for the gap between kernels",
+            "wake": "for its thread to wake up",
             "stream": f"because the work of {name} was before it in the one stream of all tasks: "
             "give each task a stream (--way streams)"
             if self.way == "one_stream"
