@@ -23,6 +23,7 @@ UNTIL = 240
 PERIODS = (15, 20, 24, 30, 40, 60)
 HYPERPERIOD = lcm(*PERIODS)
 LOCKS = ("mpcp", "fmlp_plus", "srm", "omlp", "driver", "edf_serial", "stgm", "gpu_server")
+ENGINES = (("in", "out", "both"), ("both", "in", "out"), ("both", "both"), ("out", "in", "in"))
 PROCESSES = (
     *("time_slices", "mps", "mps_static"),
     *(way for way in LOCKS if way not in ("stgm", "gpu_server")),
@@ -207,7 +208,7 @@ def random_program(way: str, seed: int) -> MachineProgram:
     for key in ("launch_cpu", "graph_launch_cpu", "kernel_gap", "wake_latency"):
         facts[key] = rng.choice((0, 0, 0, 1, rng.randint(1, 4)))
     if way != "mig":
-        facts["copy_engines"] = rng.choice((1, 1, 2))
+        facts["copy_engines"] = rng.choice((1, 1, 2, 2, *ENGINES))
     if rng.random() < 0.2:
         facts["channels"] = rng.choice((0, 1, 2))
     options: dict[str, Any] = {"mode": rng.choice(("suspend", "busy", "spin"))}

@@ -483,7 +483,7 @@ def machine_model(
     if not jitter:
         columns["jitter"] = np.zeros(len(workload), np.int64)
     columns |= _room_columns(case, rooms, of_client=channels_of_client, channels=channels)
-    columns |= _program_columns(case, rooms, programs, way=way, whole=whole)
+    columns |= _program_columns(case, rooms, programs, whole=whole)
     columns |= _device_columns(models, gpus, programs, rooms, way)
     columns |= _frame_columns(workload, table)
     columns |= _release_columns(workload, releases, until)
@@ -680,20 +680,22 @@ def _channels(case: _Case, device: int, *, of_client: bool) -> int:
     return CLIENT_CHANNELS if of_client else 0 if gpu is None else gpu.channels or 0
 
 
+_DIRECTIONS = {"in": 1, "out": 2, "both": 3}
+_MOST_ENGINES = 8
+
 _ITEM_COLUMNS = ("kind", "time", "engine", "blocks", "threads", "regs", "smem", "whole")
 
 
 def _program_columns(
-    case: _Case, rooms: Sequence[_Room], programs: Sequence[_Program], *, way: str, whole: bool
+    case: _Case, rooms: Sequence[_Room], programs: Sequence[_Program], *, whole: bool
 ) -> dict[str, Any]:
     """The items and the steps of all tasks."""
     rows: list[tuple[int, ...]] = []
     steps: list[_Step] = []
     item_begin, step_begin = [0], [0]
     for room, own in zip(rooms, programs, strict=True):
-        engines = _engines(_engines_of(case.models, way, case.gpus[room.device]))
         gpu = case.gpus[room.device]
-        rows += [_row(item, room, gpu, engines, whole) for item in own.items]
+        rows += [_row(item, room, gpu, whole) for item in own.items]
         rows += [(_KINDS.index("cpu"), own.cost, *[0] * 6) for _ in own.calls]
         steps += own.steps
         item_begin.append(len(rows))
@@ -708,12 +710,11 @@ def _program_columns(
     }
 
 
-def _row(item: _Item, room: _Room, gpu: GPU | None, engines: int, whole: bool) -> tuple[int, ...]:
+def _row(item: _Item, room: _Room, gpu: GPU | None, whole: bool) -> tuple[int, ...]:
     """An item as numbers, by `_ITEM_COLUMNS`."""
     kind = _KINDS.index(item.kind)
     if item.kernel is None:
-        engine = int(item.kind == "copy" and not item.inward and engines > 1)
-        return (kind, item.time, engine, 0, 0, 0, 0, 0)
+        return (kind, item.time, int(item.kind == "copy" and not item.inward), 0, 0, 0, 0, 0)
     sms = 1 if gpu is None else gpu.sms
     most = min(len(room.sms) or sms, room.limit or sms)
     times, kernel = item.kernel, item.kernel.kernel
@@ -735,13 +736,20 @@ def _engines_of(models: DerivedModels, way: str, gpu: GPU | None) -> CopyEngines
 
 
 def _engines(given: CopyEngines) -> int:
-    """Number of copy engines: one for both directions, or one for each."""
-    directions = sorted(engine_directions(given))
-    if directions not in ([], ["both"], ["in", "out"]):
+    """The directions of copy engines, two bits for each."""
+    directions = engine_directions(given)
+    if len(directions) > _MOST_ENGINES:
         raise ValueError(
-            f"copy_engines: got {engines_text(given)}, expected one, or one for each direction"
+            f"copy_engines: got {engines_text(given)}, expected at most {_MOST_ENGINES}"
         )
-    return len(directions)
+    masks = (_DIRECTIONS[direction] << 2 * e for e, direction in enumerate(directions))
+    return sum(masks)
+
+
+def _serves(engines: int, inward: bool) -> bool:
+    """Whether an engine has the direction of a copy."""
+    wanted = _DIRECTIONS["in" if inward else "out"]
+    return any(engines >> 2 * e & wanted for e in range(_MOST_ENGINES))
 
 
 def _device_columns(
@@ -755,8 +763,12 @@ def _device_columns(
     known = models.platform.gpu is not None
     engines = [_engines(_engines_of(models, way, gpu if known else None)) for gpu in gpus]
     for task, own, room in zip(models.workload, programs, rooms, strict=True):
-        if engines[room.device] == 0 and any(item.kind == "copy" for item in own.items):
-            raise ValueError(f"copy_engines: got 0, expected one for the copies of {task.name}")
+        for item in own.items:
+            if item.kind == "copy" and not _serves(engines[room.device], item.inward):
+                raise ValueError(
+                    f"copy_engines: got {engines_text(models.platform.copy_engines)}, expected one "
+                    f"for each copy of {named(task.name)}"
+                )
     grids = [gpu.resident_grids if known else max(len(models.workload), 1) for gpu in gpus]
     return {"grids": np.array(grids, np.int64), "engines": np.array(engines, np.int64)}
 

@@ -205,7 +205,7 @@ def machine_run(
         name=models.workload.names,
         deadline=_column(model, "deadline"),
         cpus=models.platform.cpus,
-        engines=int(engines.max()),
+        engines=max(-(-code.bit_length() // 2) for code in engines.tolist()),
         sms=sum(gpu.sms for gpu in model.gpus) if has_blocks else 0,
         warps=max(gpu.warps_per_sm for gpu in model.gpus) if has_blocks else 0,
         instances=tuple(choices.instances[k] for k in device.tolist()) if choices.instances else (),

@@ -256,7 +256,7 @@ class MachineRun(Saved, Frozen):
     cpus
         Number of CPUs.
     engines
-        Number of copy engines: 1 for both directions, 2 for one each, 0 for none or an unknown one.
+        Number of copy engines; a single one serves both directions.
     jobs
         `MachineJobs`.
     sms, warps

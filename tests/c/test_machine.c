@@ -37,7 +37,7 @@ static void system_init(system_t *self, int rule)
                            .smem_unit = 256,
                            .reg_unit = 256,
                            .partitions = 4};
-    self->engines[0] = 2;
+    self->engines[0] = 1 | 2 << 2; /* into the GPU, and out of it */
     self->model = (gs_simulate_machine_model_t){
         .period = self->period,
         .deadline = self->deadline,
@@ -400,7 +400,9 @@ static void test_refusals(void)
         {&s.model.wake_latency, INT64_MAX, "wake_latency", 0, GS_ERR_OVERFLOW},
         {&s.model.until, INT64_MAX, "until", 0, GS_ERR_OVERFLOW},
         {&s.grids[0], -1, "grids", 0, GS_ERR_VALUE},
-        {&s.engines[0], 3, "engines", 0, GS_ERR_VALUE},
+        {&s.engines[0], 3 << 2, "engines", 0, GS_ERR_VALUE},
+        {&s.engines[0], 1 << 16, "engines", 0, GS_ERR_VALUE},
+        {&s.engines[0], 1, "item_engine", 4, GS_ERR_VALUE},
         {&s.engines[0], 0, "item_engine", 1, GS_ERR_VALUE},
         {&s.period[1], 0, "period", 1, GS_ERR_VALUE},
         {&s.deadline[1], 0, "deadline", 1, GS_ERR_VALUE},

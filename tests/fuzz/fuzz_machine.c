@@ -19,6 +19,9 @@ typedef struct {
     int64_t entry_job[2 * FRAMES], entry_kernel[2 * FRAMES];
 } system_t;
 
+/* Directions of copy engines: one for both; one each; two and one for both; three. */
+static const int64_t ENGINES[] = {3, 1 | 2 << 2, 2 | 1 << 2 | 3 << 4, 1 | 1 << 2 | 2 << 4};
+
 /* The last index of a few, 0 where their number is none. */
 static int64_t last_of(int64_t count)
 {
@@ -40,7 +43,7 @@ static void read_devices(fuzz_t *f, system_t *s)
                                .reg_unit = 256,
                                .partitions = 4};
         s->grids[d] = fuzz_number(f, 0, 3);
-        s->engines[d] = fuzz_number(f, 1, 2);
+        s->engines[d] = ENGINES[fuzz_number(f, 0, 3)];
     }
     m->gpu = s->gpu;
     m->grids = s->grids;
@@ -149,7 +152,7 @@ static void read_task(fuzz_t *f, system_t *s, int64_t i)
     read_rooms(f, s, i, kernels);
     for (int64_t k = s->item_begin[i]; k < s->item_begin[i + 1]; k++) {
         bool copy = s->kind[k] == GS_SIMULATE_MACHINE_ITEM_COPY;
-        s->engine[k] = copy ? fuzz_number(f, 0, last_of(s->engines[s->device[i] == 1])) : 0;
+        s->engine[k] = copy ? fuzz_number(f, 0, 1) : 0;
     }
 }
 

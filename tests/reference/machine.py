@@ -21,7 +21,7 @@ Choices where the rules leave one:
   not need its thread (an END that costs nothing, a STOP behind it) does not wait for that.
 - A kernel without a shape takes all SMs that it may use, when all of them are empty.
 - Two engines or more are one per direction, an unknown number is one. Copies go on while contexts
-  change. Engines with stated directions are not played.
+  change. A copy has the first idle engine that serves its direction alone, else one for both.
 - The GPU starts with no context if there are several: the first one pays a switch, too. A switch
   that another choice interrupts is paid again in full.
 - Without cores, task i runs on CPU i modulo the number of CPUs. Jitter is ignored: `releases` gives
@@ -188,9 +188,11 @@ class Device:
     """A GPU, or an instance of one: contexts, engines, streams and channels."""
 
     gpu: gs.GPU | None
-    engines: list[list[Op]]  # the first of a list is being copied if ``busy`` says so
+    engines: tuple[str, ...]  # "in", "out" or "both"
     sms: int = 1
+    copied: list[Op | None] = field(default_factory=list)  # by each engine
     busy: list[int] = field(default_factory=list)  # ticks left of the copy of each engine, 0: idle
+    copies: list[Op] = field(default_factory=list)  # those that wait, in the order of their joining
     contexts: dict[Any, Context] = field(default_factory=dict)
     streams: dict[Any, list[Op]] = field(default_factory=dict)
     channels: dict[Any, list[Op]] = field(default_factory=dict)
@@ -457,11 +459,11 @@ class Machine:
         count = self.platform.copy_engines
         if self.way.name == "mig" and gpu is not None:
             count = gpu.copy_engines
-        if isinstance(count, tuple):
-            raise ValueError(f"copy_engines: got {count}, expected a number")
-        known = 1 if count is None else min(count, 2)  # 2: one per direction
-        engines: list[list[Op]] = [[] for _ in range(known)]
-        return Device(gpu, engines, 1 if gpu is None else gpu.sms, [0] * len(engines))
+        if not isinstance(count, tuple):
+            known = 1 if count is None else min(count, 2)  # 2: one per direction
+            count = (("in", "out"), ("both",), ())[(2, 1, 0).index(known)]
+        copied: list[Op | None] = [None for _ in count]
+        return Device(gpu, count, 1 if gpu is None else gpu.sms, copied, [0] * len(count))
 
     def _releases(self, i: int, given: Sequence[Sequence[Any]] | None) -> list[tuple[int, int]]:
         task = self.workload[i]
@@ -575,9 +577,10 @@ class Machine:
                 for block in [b for b in device.owner.blocks if b.left == 0]:
                     self._block_ends(device, device.owner, block)
         for device in self.devices:
-            for queue, left in zip(device.engines, device.busy, strict=True):
-                if left == 0 and queue and queue[0].first >= 0:
-                    self._op_ends(device, queue.pop(0))
+            for e, op in enumerate(device.copied):
+                if op is not None and device.busy[e] == 0:
+                    device.copied[e] = None
+                    self._op_ends(device, op)
         for th in done:
             self.go_on(th)
         for at, th in list(self.waking):
@@ -827,8 +830,7 @@ class Machine:
                 if op.kind == KERNEL and op.head + self.platform.kernel_gap > self.now:
                     continue
                 if op.kind == COPY:
-                    out = not op.inward and len(device.engines) > 1
-                    device.engines[out].append(op)
+                    device.copies.append(op)
                 elif device.channels[self.channel(op.room)][0] is not op:
                     continue  # an earlier kernel of its channel is not dispatched
                 elif self.way.holds(self, op):
@@ -863,11 +865,15 @@ class Machine:
                 for group in sorted({group for group, _ in context.queues}):
                     started |= self._start_group(device, context, group)
         for device in self.devices:
-            for e, queue in enumerate(device.engines):
-                if queue and queue[0].first < 0:
-                    op = queue[0]
+            for op in list(device.copies):
+                idle = [e for e, copied in enumerate(device.copied) if copied is None]
+                mine = [e for e in idle if device.engines[e] == ("in" if op.inward else "out")]
+                mine += [e for e in idle if device.engines[e] == "both"]
+                if mine:
+                    device.copies.remove(op)
                     op.first = op.dispatched = self.now
-                    device.busy[e] = self.actual(op.task, op.job, op.item, 0, op.time)
+                    device.copied[mine[0]] = op
+                    device.busy[mine[0]] = self.actual(op.task, op.job, op.item, 0, op.time)
         return started
 
     def _start_group(self, device: Device, context: Context, group: int) -> bool:

@@ -124,7 +124,17 @@ static int check_devices(gs_context_t *ctx, const model_t *m)
                              "a number of kernels, or 0");
     }
     if (status == GS_OK) {
-        status = check_range(ctx, "engines", m->engines, m->devices, 0, 2, "0 to 2 copy engines");
+        status = check_range(ctx, "engines", m->engines, m->devices, 0,
+                             (INT64_C(1) << 2 * GS_SIMULATE_MACHINE_ENGINES) - 1,
+                             "the directions of at most 8 copy engines");
+    }
+    for (int64_t d = 0; d < m->devices && status == GS_OK; d++) {
+        for (int64_t left = m->engines[d]; left > 0 && status == GS_OK; left >>= 2) {
+            if ((left & 3) == 0) {
+                status = gs_fail(ctx, GS_ERR_VALUE, "engines", d, m->engines[d],
+                                 "a direction for each copy engine");
+            }
+        }
     }
     bool one = m->rule == GS_SIMULATE_MACHINE_RULE_TIME_SLICES ||
                m->rule == GS_SIMULATE_MACHINE_RULE_GCAPS ||
@@ -250,6 +260,16 @@ static int check_steps(gs_context_t *ctx, const model_t *m, int64_t i)
     return gs_poll(ctx, items);
 }
 
+/* Whether an engine of a device serves a direction. */
+static bool serves(const model_t *m, int64_t d, int64_t direction)
+{
+    bool found = false;
+    for (int64_t left = m->engines[d]; left > 0; left >>= 2) {
+        found = found || (left >> direction & 1) != 0;
+    }
+    return found;
+}
+
 static int check_item(gs_context_t *ctx, const model_t *m, int64_t i, int64_t k)
 {
     int64_t kind = m->item_kind[k], d = m->device[i], sms = m->gpu[d].sms;
@@ -257,9 +277,9 @@ static int check_item(gs_context_t *ctx, const model_t *m, int64_t i, int64_t k)
         return gs_fail(ctx, GS_ERR_VALUE, "item_kind", k, kind, "a known kind of item");
     }
     if (kind == GS_SIMULATE_MACHINE_ITEM_COPY &&
-        (m->item_engine[k] < 0 || m->item_engine[k] >= m->engines[d])) {
+        (m->item_engine[k] < 0 || m->item_engine[k] > 1 || !serves(m, d, m->item_engine[k]))) {
         return gs_fail(ctx, GS_ERR_VALUE, "item_engine", k, m->item_engine[k],
-                       "an engine of the device");
+                       "a direction that an engine of the device has");
     }
     if (kind != GS_SIMULATE_MACHINE_ITEM_KERNEL) {
         return GS_OK;

@@ -77,6 +77,9 @@ enum {
 /* Order of the contexts that wait for a time slice. */
 enum { GS_SIMULATE_MACHINE_RING_FIFO = 0, GS_SIMULATE_MACHINE_RING_CYCLIC = 1 };
 
+/* Most copy engines of a device. */
+enum { GS_SIMULATE_MACHINE_ENGINES = 8 };
+
 /* A share as a fraction, over / under. */
 typedef struct {
     int64_t over;
@@ -97,7 +100,7 @@ typedef struct {
     const int64_t *item_begin;
     const int64_t *item_kind;
     const int64_t *item_time;   /* at most: CPU work, a copy, a block */
-    const int64_t *item_engine; /* of a copy */
+    const int64_t *item_engine; /* of a copy: 0 into the GPU, 1 out of it */
     const int64_t *item_blocks;
     const int64_t *item_threads;
     const int64_t *item_regs;  /* per thread */
@@ -124,7 +127,8 @@ typedef struct {
     int64_t devices;
     const gs_gpu_t *gpu;
     const int64_t *grids;   /* kernels that run at once at most; 0: no limit */
-    const int64_t *engines; /* 0 .. 2 copy engines */
+    const int64_t *engines; /* directions of the copy engines, two bits for each, from the first on:
+                               1 into the GPU, 2 out of it, 3 both; 0: there is none */
     /* Rule and costs. */
     int rule;
     int mode;

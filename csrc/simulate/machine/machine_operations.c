@@ -147,8 +147,9 @@ static bool join(gs_simulate_machine_state_t *self, int64_t k)
         }
     }
     if (copy) {
-        int64_t engine = self->model->item_engine[item_of(self, op)];
-        gs_simulate_machine_append(self, &device->copy[engine], k, GS_SIMULATE_MACHINE_IN_QUEUE);
+        int64_t direction = self->model->item_engine[item_of(self, op)];
+        op->place = device->copies++;
+        gs_simulate_machine_append(self, &device->copy[direction], k, GS_SIMULATE_MACHINE_IN_QUEUE);
     } else if (self->now - op->head < self->model->kernel_gap || channel_of(self, op)->head != k ||
                (self->rule->holds != NULL && self->rule->holds(self, k))) {
         return false;
@@ -228,18 +229,46 @@ void gs_simulate_machine_end_operation(gs_simulate_machine_state_t *self, int64_
 
 /* Copies ----------------------------------------------------------------------------------- */
 
+/* The idle engine for a direction: one that serves no other, then the first; -1: none. */
+static int64_t idle_engine(const device_t *device, int64_t direction)
+{
+    int64_t best = -1;
+    for (int64_t e = 0; e < device->engines; e++) {
+        bool serves = device->directions[e] >> direction & 1;
+        if (serves && device->copy_end[e] == GS_NEVER &&
+            (best < 0 || (device->directions[e] < 3 && device->directions[best] == 3))) {
+            best = e;
+        }
+    }
+    return best;
+}
+
+/* The direction of the first copy that waits and has an idle engine; -1: none. */
+static int64_t next_direction(const gs_simulate_machine_state_t *self, const device_t *device)
+{
+    int64_t best = -1;
+    for (int64_t direction = 0; direction < 2; direction++) {
+        int64_t k = device->copy[direction].head;
+        if (k >= 0 && idle_engine(device, direction) >= 0 &&
+            (best < 0 || self->op[k].place < self->op[device->copy[best].head].place)) {
+            best = direction;
+        }
+    }
+    return best;
+}
+
 void gs_simulate_machine_start_copies(gs_simulate_machine_state_t *self)
 {
     for (int64_t d = 0; d < self->model->devices; d++) {
         device_t *device = &self->device[d];
-        for (int64_t e = 0; e < device->engines; e++) {
-            int64_t k = device->copy[e].head;
-            if (k < 0 || device->copy_end[e] != GS_NEVER) {
-                continue;
-            }
+        for (int64_t at = next_direction(self, device); at >= 0;
+             at = next_direction(self, device)) {
+            int64_t k = device->copy[at].head, e = idle_engine(device, at);
             const op_t *op = &self->op[k];
+            gs_simulate_machine_remove_first(self, &device->copy[at], GS_SIMULATE_MACHINE_IN_QUEUE);
             gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_FIRST);
             gs_simulate_machine_note(self, k, GS_SIMULATE_MACHINE_OP_DISPATCHED);
+            device->copied[e] = k;
             device->copy_end[e] =
                 self->now +
                 gs_simulate_machine_actual(self, op->task, self->job[op->job].number, op->item, 0);
@@ -253,11 +282,8 @@ void gs_simulate_machine_end_copies(gs_simulate_machine_state_t *self)
         device_t *device = &self->device[d];
         for (int64_t e = 0; e < device->engines; e++) {
             if (device->copy_end[e] <= self->now) {
-                int64_t k = device->copy[e].head;
                 device->copy_end[e] = GS_NEVER;
-                gs_simulate_machine_remove_first(self, &device->copy[e],
-                                                 GS_SIMULATE_MACHINE_IN_QUEUE);
-                gs_simulate_machine_end_operation(self, k);
+                gs_simulate_machine_end_operation(self, device->copied[e]);
             }
         }
     }

@@ -123,10 +123,12 @@ static int make_devices(state_t *self)
                              .context = self->contexts,
                              .owner = -1,
                              .last = -1,
-                             .engines = m->engines[d],
                              .copy = {{-1, -1}, {-1, -1}},
-                             .copy_end = {GS_NEVER, GS_NEVER},
                              .log = -1};
+        for (int64_t left = m->engines[d]; left > 0; left >>= 2) {
+            device->directions[device->engines] = left & 3;
+            device->copy_end[device->engines++] = GS_NEVER;
+        }
         int64_t streams = 0, channels = 0;
         for (int64_t i = 0; i < m->n; i++) {
             if (m->device[i] == d) {

@@ -71,6 +71,7 @@ typedef struct {
     int64_t next[3]; /* in its stream, channel and queue, -1: it is the last */
     int64_t head;    /* when it became the head of its stream, -1: not yet */
     int64_t joined;  /* -1: not yet */
+    int64_t place;   /* of a copy: its number among those that have joined */
     int64_t waiting; /* blocks that have not started */
     int64_t running; /* flights */
     int64_t started; /* blocks */
@@ -120,12 +121,14 @@ typedef struct {
     int64_t last;  /* the last one; -1: a switch is due in any case */
     int64_t ready; /* when the owner is served, after a switch */
     int64_t resident;
-    int64_t engines;
-    gs_simulate_machine_list_t copy[2];
-    int64_t copy_end[2]; /* GS_NEVER: it is idle */
-    int32_t *sm;         /* scratch: SMs of blocks */
-    int64_t *on_sm;      /* scratch: blocks per SM, 0 between uses */
-    int32_t *at;         /* scratch: positions */
+    int64_t engines, copies;            /* copies that have joined */
+    gs_simulate_machine_list_t copy[2]; /* those that wait, by direction */
+    int64_t directions[GS_SIMULATE_MACHINE_ENGINES];
+    int64_t copied[GS_SIMULATE_MACHINE_ENGINES];
+    int64_t copy_end[GS_SIMULATE_MACHINE_ENGINES]; /* GS_NEVER: it is idle */
+    int32_t *sm;                                   /* scratch: SMs of blocks */
+    int64_t *on_sm;                                /* scratch: blocks per SM, 0 between uses */
+    int32_t *at;                                   /* scratch: positions */
     int64_t sm_room;
     int64_t log; /* row of its last interval, -1: none */
 } gs_simulate_machine_device_t;
